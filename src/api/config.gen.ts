@@ -1,0 +1,919 @@
+// Generated from crds/ by `make generate`: do not edit.
+
+import type { Condition, KubeObject } from './meta.ts'
+
+/**
+ * Config holds the settings of the platform. The object named platform-manager-config is in force
+ * (another name is chosen with the operator's flag --config-name); others are NotInForce. spec is
+ * what people declare, status is what is in force and what everybody reads.
+ */
+export type Config = KubeObject<ConfigSettings, ConfigStatus>
+
+/**
+ * The declared settings. Every group and field is optional. A second source is the Secret of the
+ * same name in the platform's namespace, data key config, YAML in this shape, which may hold client
+ * secrets; objects merge, lists replace, and spec wins. Where a setting is at fault, none of the
+ * declaration is taken, the settings in force stay, and condition Ready names every fault with its
+ * path.
+ */
+export interface ConfigSettings {
+  /**
+   * Sign-in and the lifetimes of access keys. The operator acts on accessKeyMaxTTLSeconds and
+   * loginAccessKeyTTLSeconds. The sign-in settings are checked and published for the part of the
+   * platform that owns them; where providers are set and no part serves sign-in, condition
+   * SignInNotServed says so.
+   */
+  readonly auth?: AuthSettings
+  /**
+   * Deprecated: configure OIDC clients by the client UI or a secret. The platform as an OIDC
+   * server. Checked and published for the part of the platform that owns it.
+   */
+  readonly oidc?: OidcServer
+  /**
+   * Apps that the UI offers and where their charts come from. Checked and published for the part of
+   * the platform that owns it.
+   */
+  readonly apps?: AppsSettings
+  /**
+   * Audit log of the API. Checked and published for the part of the platform that owns it; where
+   * the log is enabled and no part writes it, condition AuditNotWritten says so.
+   */
+  readonly audit?: AuditSettings
+  /**
+   * Domain where the platform is hosted, without http:// or https://. The operator derives the
+   * issuer of tokens from it, https://<platformHost>/oidc, unless its flag --issuer-url is set; a
+   * change is taken at its next start. Absent and without the flag, no tokens are issued.
+   */
+  readonly platformHost?: string
+  /**
+   * Prefix of the namespaces of projects, for example team- for namespace team-web of project web.
+   * It ends in - and is longer than that. Default p-. The product finds the namespaces of a scope's
+   * projects by it.
+   */
+  readonly projectNamespacePrefix?: string
+  /**
+   * Deprecated: subdomain of workspaces, of the form *.workspace.<domain>. Checked and published
+   * for the part of the platform that owns it.
+   */
+  readonly devPodSubDomain?: string
+  /** Appearance of the UI. Checked and published for the part of the platform that owns it. */
+  readonly uiSettings?: UiSettings
+  /**
+   * Integration of a secret store. Checked and published for the part of the platform that owns it.
+   */
+  readonly secretStore?: SecretStoreSettings
+  /**
+   * When true, settings cannot be changed by the UI and the config endpoint; the gateway answers
+   * writes to configs with 403. Default false.
+   */
+  readonly disableConfigEndpoint?: boolean
+  /**
+   * When true, the gateway answers /version only to callers with a credential. It needs virtual
+   * clusters of release 0.27 or later. Default false.
+   */
+  readonly authenticateVersionEndpoint?: boolean
+  /**
+   * Settings of hosted cloud deployments only. Checked and published for the part of the platform
+   * that owns it.
+   */
+  readonly cloud?: CloudSettings
+  /** Cost dashboard. Checked and published for the part of the platform that owns it. */
+  readonly costControl?: CostControlSettings
+  /** Database of the platform. Checked and published for the part of the platform that owns it. */
+  readonly platformDB?: PlatformDbSettings
+  /**
+   * Builder of images for workspaces. Checked and published for the part of the platform that owns
+   * it.
+   */
+  readonly imageBuilder?: ImageBuilderSettings
+  /**
+   * Datastore of a deployment with an embedded orchestrator. Checked and published for the part of
+   * the platform that owns it.
+   */
+  readonly database?: DatabaseSettings
+}
+
+/**
+ * Sign-in and the lifetimes of access keys. The operator acts on accessKeyMaxTTLSeconds and
+ * loginAccessKeyTTLSeconds. The sign-in settings are checked and published for the part of the
+ * platform that owns them; where providers are set and no part serves sign-in, condition
+ * SignInNotServed says so.
+ */
+export interface AuthSettings {
+  /** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
+  readonly oidc?: OidcProvider
+  /** Sign-in through source code host A. Absent, this provider is not offered. */
+  readonly sourceHostA?: SourceHostAProvider
+  /** Sign-in through source code host B. Absent, this provider is not offered. */
+  readonly sourceHostB?: SourceHostBProvider
+  /** Sign-in through identity provider A. Absent, this provider is not offered. */
+  readonly idpA?: IdpAProvider
+  /** Sign-in through identity provider B. Absent, this provider is not offered. */
+  readonly idpB?: IdpBProvider
+  /**
+   * Sign-in through a SAML provider. Exactly one of caData, ca and insecureSkipSignatureValidation
+   * is needed. Absent, this provider is not offered.
+   */
+  readonly saml?: SamlProvider
+  /** Sign-in with a password. */
+  readonly password?: PasswordLogin
+  /** Additional providers, each under an id of its own. Absent or empty, none. */
+  readonly connectors?: readonly Connector[]
+  /**
+   * When false, the default, teams are created for new groups of a user who signs in through single
+   * sign-on. When true, they are not.
+   */
+  readonly disableTeamCreation?: boolean
+  /**
+   * When false, the default, a user object is created at the first sign-in of a user who has none.
+   * When true, it is not.
+   */
+  readonly disableUserCreation?: boolean
+  /**
+   * Longest life of any access key and token, in seconds (2592000 is 30 days). Absent or 0, no cap.
+   * The operator acts on it at once, also for keys that exist already and for keys without a ttl;
+   * spec.ttl of a key is never rewritten.
+   */
+  readonly accessKeyMaxTTLSeconds?: number
+  /**
+   * Life of a key of type Login that sets no ttl itself, in seconds. Absent, 20 days (1728000); 0,
+   * no limit. The operator acts on it at once, also for keys that exist already.
+   */
+  readonly loginAccessKeyTTLSeconds?: number
+  /**
+   * Headers set on the answers of the authentication endpoints, name to value. In spec a value is
+   * $PLATFORM_CONFIG_<NAME>, an environment variable of the operator, or empty; literals belong
+   * into the Secret. status shows REDACTED for each value.
+   */
+  readonly customHttpHeaders?: Readonly<Record<string, string>>
+  /**
+   * Regular expressions (RE2); only groups from single sign-on that match one of them are saved
+   * into the user. Absent or empty, all groups are saved.
+   */
+  readonly groupsFilters?: readonly string[]
+}
+
+/** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
+export interface OidcProvider {
+  /**
+   * URL that the provider signs ID tokens as (the iss claim). It is also where the provider's
+   * configuration is discovered, which the provider must implement.
+   */
+  readonly issuerUrl?: string
+  /**
+   * Client that a token must be issued for. One client only is trusted; the authorized party claim
+   * (azp) is supported.
+   */
+  readonly clientId?: string
+  /**
+   * Secret with which tokens are obtained from the provider. In spec, $PLATFORM_CONFIG_<NAME>, an
+   * environment variable of the operator, or nothing; a literal belongs into the Secret. status
+   * shows REDACTED.
+   */
+  readonly clientSecret?: string
+  /**
+   * Callback address of this service for the provider, of the form <base
+   * URL>/auth/<provider>/callback.
+   */
+  readonly redirectURI?: string
+  /** Where the provider redirects to after logout. Absent, it decides itself. */
+  readonly postLogoutRedirectURI?: string
+  /** Path to a PEM root certificate of the provider. Absent, the system's roots are used. */
+  readonly caFile?: string
+  /** When true, the provider's certificates are not validated. Default false. */
+  readonly insecureCa?: boolean
+  /** Key that holds the preferred user name claim. */
+  readonly preferredUsername?: string
+  /** Token field used as the platform's user name. */
+  readonly platformUsernameClaim?: string
+  /** Token field used as the user id. */
+  readonly usernameClaim?: string
+  /** Token field used as the email address. */
+  readonly emailClaim?: string
+  /** Extra claims accepted from the provider. Absent or empty, none. */
+  readonly allowedExtraClaims?: readonly string[]
+  /** Prefix added to mapped user names. Absent, none. */
+  readonly usernamePrefix?: string
+  /**
+   * Token field that the groups are taken from. Its value must be a string or a list of strings.
+   */
+  readonly groupsClaim?: string
+  /** When not empty, access is denied unless the user is in at least one of these groups. */
+  readonly groups?: readonly string[]
+  /** Scopes requested from the provider. Default, also when empty, email and profile. */
+  readonly scopes?: readonly string[]
+  /**
+   * When true, user information is also read from the provider's user info endpoint. Default false.
+   */
+  readonly getUserInfo?: boolean
+  /** Prefix added to mapped group names. Absent, none. */
+  readonly groupsPrefix?: string
+  /** Kind of provider that the UI displays; nothing else depends on it. */
+  readonly type?: string
+  /**
+   * Value of the parameter resource on requests to the provider's token endpoint. Absent, the
+   * parameter is not sent.
+   */
+  readonly resource?: string
+}
+
+/** Sign-in through source code host A. Absent, this provider is not offered. */
+export interface SourceHostAProvider {
+  /** Client id under which this service is registered at the provider. */
+  readonly clientId?: string
+  /**
+   * Secret with which tokens are obtained from the provider. In spec, $PLATFORM_CONFIG_<NAME>, an
+   * environment variable of the operator, or nothing; a literal belongs into the Secret. status
+   * shows REDACTED.
+   */
+  readonly clientSecret?: string
+  /**
+   * Callback address of this service for the provider, of the form <base
+   * URL>/auth/<provider>/callback.
+   */
+  readonly redirectURI?: string
+  /**
+   * Organizations whose members may sign in; a user must belong to at least one. Group claims take
+   * the form <org>:<team>. Absent or empty, no restriction.
+   */
+  readonly orgs?: readonly SourceHostAOrg[]
+  /**
+   * Host name of the provider, needed for its enterprise edition only. It must be routable. Absent,
+   * the provider's public address.
+   */
+  readonly hostName?: string
+  /**
+   * Root certificate of the provider, for an enterprise edition whose root is not trusted by the
+   * system.
+   */
+  readonly rootCA?: string
+}
+
+/** An organization whose members may sign in. */
+export interface SourceHostAOrg {
+  /** Full name of the organization. */
+  readonly name?: string
+  /**
+   * Membership in at least one of these teams is needed. Absent or empty, every member of the
+   * organization may sign in.
+   */
+  readonly teams?: readonly string[]
+}
+
+/** Sign-in through source code host B. Absent, this provider is not offered. */
+export interface SourceHostBProvider {
+  /** Address of the provider. Default, the provider's public hosted address. */
+  readonly baseURL?: string
+  /** Client id under which this service is registered at the provider. */
+  readonly clientId?: string
+  /**
+   * Secret with which tokens are obtained from the provider. In spec, $PLATFORM_CONFIG_<NAME>, an
+   * environment variable of the operator, or nothing; a literal belongs into the Secret. status
+   * shows REDACTED.
+   */
+  readonly clientSecret?: string
+  /**
+   * Callback address of this service for the provider, of the form <base
+   * URL>/auth/<provider>/callback.
+   */
+  readonly redirectURI?: string
+  /**
+   * Groups that enter the groups claim; a user in none of them is not signed in. Absent or empty,
+   * all groups of the user enter the claim and nobody is kept out.
+   */
+  readonly groups?: readonly string[]
+}
+
+/** Sign-in through identity provider A. Absent, this provider is not offered. */
+export interface IdpAProvider {
+  /** Client id under which this service is registered at the provider. */
+  readonly clientId?: string
+  /**
+   * Secret with which tokens are obtained from the provider. In spec, $PLATFORM_CONFIG_<NAME>, an
+   * environment variable of the operator, or nothing; a literal belongs into the Secret. status
+   * shows REDACTED.
+   */
+  readonly clientSecret?: string
+  /**
+   * Callback address of this service for the provider, of the form <base
+   * URL>/auth/<provider>/callback.
+   */
+  readonly redirectURI?: string
+  /** Scopes requested from the provider. Default profile and email. */
+  readonly scopes?: readonly string[]
+  /** When not empty, only users of one of these domains may sign in. */
+  readonly hostedDomains?: readonly string[]
+  /** When not empty, only users of one of these groups may sign in. */
+  readonly groups?: readonly string[]
+  /**
+   * Path to the JSON file of a service account with which groups are checked through the directory
+   * API. It needs adminEmail. Absent, groups are not looked up.
+   */
+  readonly serviceAccountFilePath?: string
+  /**
+   * Email address of an administrator whom the service account impersonates. Needed when
+   * serviceAccountFilePath is set.
+   */
+  readonly adminEmail?: string
+}
+
+/** Sign-in through identity provider B. Absent, this provider is not offered. */
+export interface IdpBProvider {
+  /** Client id under which this service is registered at the provider. */
+  readonly clientId?: string
+  /**
+   * Secret with which tokens are obtained from the provider. In spec, $PLATFORM_CONFIG_<NAME>, an
+   * environment variable of the operator, or nothing; a literal belongs into the Secret. status
+   * shows REDACTED.
+   */
+  readonly clientSecret?: string
+  /**
+   * Callback address of this service for the provider, of the form <base
+   * URL>/auth/<provider>/callback.
+   */
+  readonly redirectURI?: string
+  /**
+   * Who may sign in. common, the default, is personal and business accounts; consumers is personal
+   * accounts only; organizations is business or school accounts only; a tenant id or name is that
+   * tenant only.
+   */
+  readonly tenant?: string
+  /** When not empty, the user must be in one of these groups. */
+  readonly groups?: readonly string[]
+  /**
+   * When true, the list of groups holds security groups only. Default false, all kinds of groups.
+   */
+  readonly onlySecurityGroups?: boolean
+  /** When true, the groups claim is limited to the groups configured here. Default false. */
+  readonly useGroupsAsWhitelist?: boolean
+}
+
+/**
+ * Sign-in through a SAML provider. Exactly one of caData, ca and insecureSkipSignatureValidation is
+ * needed. Absent, this provider is not offered.
+ */
+export interface SamlProvider {
+  /**
+   * Callback address of this service, of the form <base URL>/auth/saml/callback. It must equal the
+   * Destination element of the response's assertion where that is present.
+   */
+  readonly redirectURI?: string
+  /** URL that the sign-in request is posted to. */
+  readonly ssoURL?: string
+  /**
+   * CA certificate with which response signatures are validated, base64. Exactly one of caData, ca
+   * and insecureSkipSignatureValidation is needed.
+   */
+  readonly caData?: string
+  /**
+   * CA certificate with which response signatures are validated. Exactly one of caData, ca and
+   * insecureSkipSignatureValidation is needed.
+   */
+  readonly ca?: string
+  /**
+   * When true, response signatures are not validated. Exactly one of caData, ca and
+   * insecureSkipSignatureValidation is needed. Default false.
+   */
+  readonly insecureSkipSignatureValidation?: boolean
+  /** Attribute of the assertion that is mapped to the user name. */
+  readonly usernameAttr?: string
+  /** Attribute of the assertion that is mapped to the email address. */
+  readonly emailAttr?: string
+  /** Attribute of the assertion that is mapped to the groups. Absent, no groups. */
+  readonly groupsAttr?: string
+  /**
+   * Issuer of the AuthnRequest. It also overrides redirectURI as the audience that the response
+   * must have.
+   */
+  readonly entityIssuer?: string
+  /** Issuer expected in the response. Absent, it is not checked. */
+  readonly ssoIssuer?: string
+  /**
+   * When set, the groups arrive as one string that is split by it. Absent, they arrive as a list.
+   */
+  readonly groupsDelim?: string
+  /** When not empty, the user must be in one of these groups. */
+  readonly allowedGroups?: readonly string[]
+  /**
+   * When true and allowedGroups is set, only the allowed groups are forwarded. Default false, all
+   * groups of the user.
+   */
+  readonly filterGroups?: boolean
+  /**
+   * Requested NameID format, which becomes the sub claim; its last component alone is accepted.
+   * Default urn:oasis:names:tc:SAML:2.0:nameid-format:persistent.
+   */
+  readonly nameIDPolicyFormat?: string
+}
+
+/** Sign-in with a password. */
+export interface PasswordLogin {
+  /** When true, sign-in with a password is disabled. Default false. */
+  readonly disabled?: boolean
+}
+
+/** An additional provider; one of the provider objects says which. */
+export interface Connector {
+  /** Id of the connector, shown in the URL. Each id is used once. */
+  readonly id?: string
+  /** Name shown in the UI. */
+  readonly displayName?: string
+  /** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
+  readonly oidc?: OidcProvider
+  /** Sign-in through source code host A. Absent, this provider is not offered. */
+  readonly sourceHostA?: SourceHostAProvider
+  /** Sign-in through source code host B. Absent, this provider is not offered. */
+  readonly sourceHostB?: SourceHostBProvider
+  /** Sign-in through identity provider A. Absent, this provider is not offered. */
+  readonly idpA?: IdpAProvider
+  /** Sign-in through identity provider B. Absent, this provider is not offered. */
+  readonly idpB?: IdpBProvider
+  /**
+   * Sign-in through a SAML provider. Exactly one of caData, ca and insecureSkipSignatureValidation
+   * is needed. Absent, this provider is not offered.
+   */
+  readonly saml?: SamlProvider
+  /**
+   * When false, the default, teams are created for new groups of a user who signs in through single
+   * sign-on. When true, they are not.
+   */
+  readonly disableTeamCreation?: boolean
+  /**
+   * When false, the default, a user object is created at the first sign-in of a user who has none.
+   * When true, it is not.
+   */
+  readonly disableUserCreation?: boolean
+}
+
+/**
+ * Deprecated: configure OIDC clients by the client UI or a secret. The platform as an OIDC server.
+ * Checked and published for the part of the platform that owns it.
+ */
+export interface OidcServer {
+  /** When true, the platform acts as an OIDC server. Default false. */
+  readonly enabled?: boolean
+  /** When true, * is allowed in the redirect URIs of clients. Default false. */
+  readonly wildcardRedirect?: boolean
+  /** Clients of the OIDC server. Absent or empty, none. */
+  readonly clients?: readonly OidcClient[]
+}
+
+/** A client of the OIDC server. */
+export interface OidcClient {
+  /** Name of the client. */
+  readonly name?: string
+  /** Id with which the client presents itself. */
+  readonly clientId?: string
+  /**
+   * Secret with which the client proves itself. In spec, $PLATFORM_CONFIG_<NAME>, an environment
+   * variable of the operator, or nothing; a literal belongs into the Secret. status shows REDACTED.
+   */
+  readonly clientSecret?: string
+  /** Unless the client is public, a redirect must match one of these. */
+  readonly redirectURIs?: readonly string[]
+}
+
+/**
+ * Apps that the UI offers and where their charts come from. Checked and published for the part of
+ * the platform that owns it.
+ */
+export interface AppsSettings {
+  /** When true, the default apps are not parsed. Default false. */
+  readonly noDefault?: boolean
+  /** Chart repositories. Absent or empty, none beyond the default. */
+  readonly repositories?: readonly AppRepository[]
+  /** Apps shown for selection in the UI. Absent or empty, none beyond the default. */
+  readonly predefinedApps?: readonly PredefinedApp[]
+}
+
+/** A chart repository. */
+export interface AppRepository {
+  /** Name of the repository. */
+  readonly name?: string
+  /**
+   * URL of the repository. With user information in it, it is written as a whole as
+   * $PLATFORM_CONFIG_<NAME>, an environment variable of the operator, or into the Secret; status
+   * hides the user information.
+   */
+  readonly url?: string
+  /** User name for the repository. Absent, it is read without authentication. */
+  readonly username?: string
+  /**
+   * Password for the repository. In spec, $PLATFORM_CONFIG_<NAME>, an environment variable of the
+   * operator, or nothing; a literal belongs into the Secret. status shows REDACTED.
+   */
+  readonly password?: string
+  /** When true, charts are fetched without TLS verification. Default false. */
+  readonly insecure?: boolean
+}
+
+/** An app shown for selection in the UI. */
+export interface PredefinedApp {
+  /** The chart, as <repository>/<chart>. */
+  readonly chart?: string
+  /** Version that is selected at first. Absent, the latest. */
+  readonly initialVersion?: string
+  /** Values that are filled in at first; the UI replaces placeholders in them. Absent, none. */
+  readonly initialValues?: string
+  /** Names of the clusters for which the app is shown. Absent or empty, all. */
+  readonly clusters?: readonly string[]
+  /** Name shown for the app. Default, the chart's name. */
+  readonly title?: string
+  /** URL of the app's icon. Default, the icon in the chart's metadata. */
+  readonly iconUrl?: string
+  /** URL of the app's readme. Default, a URL constructed for a public chart hub. */
+  readonly readmeUrl?: string
+}
+
+/**
+ * Audit log of the API. Checked and published for the part of the platform that owns it; where the
+ * log is enabled and no part writes it, condition AuditNotWritten says so.
+ */
+export interface AuditSettings {
+  /**
+   * When true, incoming API requests are logged according to the policy; path is needed then.
+   * Default false.
+   */
+  readonly enabled?: boolean
+  /** When true, the agent does not send its audit logs back to the platform. Default false. */
+  readonly disableAgentSyncBack?: boolean
+  /**
+   * Log level for all requests instead of a policy, 1 to 4; it cannot be combined with policy.
+   * Absent or 0, the policy decides.
+   */
+  readonly level?: number
+  /** What is logged. Absent, nothing is logged unless level says so. */
+  readonly policy?: AuditPolicy
+  /**
+   * Endpoint where events are stored. With user information in it, it is written as a whole as
+   * $PLATFORM_CONFIG_<NAME>, an environment variable of the operator, or into the Secret; status
+   * hides the user information. Absent, events are written to files only.
+   */
+  readonly dataStoreEndpoint?: string
+  /** Longest time that events are kept in the data store, in hours. Absent or 0, no limit. */
+  readonly dataStoreTTL?: number
+  /** Directory of the audit log files; rotated files stay in it. Needed when the log is enabled. */
+  readonly path?: string
+  /**
+   * Days of 24 hours for which rotated log files are kept. Absent or 0, none is removed for its
+   * age.
+   */
+  readonly maxAge?: number
+  /** Number of rotated log files that are kept. Absent or 0, all. */
+  readonly maxBackups?: number
+  /** Size at which a log file is rotated, in megabytes. Default 100, also for 0. */
+  readonly maxSize?: number
+  /** When true, rotated log files are compressed with gzip. Default false. */
+  readonly compress?: boolean
+}
+
+/** What is logged. Absent, nothing is logged unless level says so. */
+export interface AuditPolicy {
+  /**
+   * Rules in strict order; the first that matches a request applies. A request that no rule matches
+   * is not logged (level None); a last rule that matches all sets another default.
+   */
+  readonly rules?: readonly AuditPolicyRule[]
+  /**
+   * Stages for which no event is written, in addition to each rule's own list. Absent or empty,
+   * none.
+   */
+  readonly omitStages?: readonly string[]
+}
+
+/** Which requests are logged at which level. */
+export interface AuditPolicyRule {
+  /** What is logged of a matching request, None, Metadata, Request or RequestResponse. */
+  readonly level?: string
+  /** Users that the rule applies to. Absent or empty, every user. */
+  readonly users?: readonly string[]
+  /** Groups of users that the rule applies to. Absent or empty, every group. */
+  readonly userGroups?: readonly string[]
+  /** Verbs that the rule applies to. Absent or empty, every verb. */
+  readonly verbs?: readonly string[]
+  /** Resources that the rule applies to. Absent or empty, all kinds in all groups. */
+  readonly resources?: readonly AuditPolicyResources[]
+  /**
+   * Namespaces that the rule applies to; an empty string is what is not namespaced. Absent or
+   * empty, every namespace.
+   */
+  readonly namespaces?: readonly string[]
+  /**
+   * URL paths that the rule applies to; * is allowed only as the whole last step. Absent or empty,
+   * the rule is about resources.
+   */
+  readonly nonResourceURLs?: readonly string[]
+  /**
+   * Stages for which no event is written, together with those of the policy. Absent or empty, no
+   * restriction.
+   */
+  readonly omitStages?: readonly string[]
+  /** Targets of requests that the rule applies to. Absent or empty, every request. */
+  readonly requestTargets?: readonly string[]
+  /**
+   * Clusters that the rule applies to; when set, no events are written for requests that are no
+   * cluster requests. Absent or empty, no restriction.
+   */
+  readonly clusters?: readonly string[]
+}
+
+/** Resources of one API group. */
+export interface AuditPolicyResources {
+  /** API group. Absent or empty, the core group. */
+  readonly group?: string
+  /**
+   * Resources of the group, as pods, pods/log (a subresource), * (all), pods/* (all subresources of
+   * pods) or *\/scale (that subresource of all). Where a wildcard is present, entries must not
+   * overlap. Absent or empty, all resources and subresources of the group.
+   */
+  readonly resources?: readonly string[]
+  /** Names of instances; resources is needed with it. Absent or empty, every instance. */
+  readonly resourceNames?: readonly string[]
+}
+
+/** Appearance of the UI. Checked and published for the part of the platform that owns it. */
+export interface UiSettings {
+  /** Version of the platform that the UI shows. */
+  readonly platformVersion?: string
+  /** URL of the logo, which must be reachable by clients of the UI. Absent, the default logo. */
+  readonly logoURL?: string
+  /** URL of the favicon, which must be reachable by clients of the UI. Absent, the default icon. */
+  readonly faviconURL?: string
+  /**
+   * URL of the small logo, which must be reachable by clients of the UI. Absent, the default logo.
+   */
+  readonly smallLogoURL?: string
+  /** Colour behind the logo, # and hex digits. Absent, the default colour. */
+  readonly logoBackgroundColor?: string
+  /** Main colour of the UI, # and hex digits. Absent, the default colour. */
+  readonly primaryColor?: string
+  /** Colour of the side bar, # and hex digits. Absent, the default colour. */
+  readonly sidebarColor?: string
+  /** Colour of accents, # and hex digits. Absent, the default colour. */
+  readonly accentColor?: string
+  /** HTML text shown to users when they sign in. Absent, none. */
+  readonly legalTemplate?: string
+  /** Style sheets that the UI loads. Absent or empty, none. */
+  readonly customCss?: readonly string[]
+  /** Scripts that the UI loads. Absent or empty, none. */
+  readonly customJavaScript?: readonly string[]
+  /** Additional buttons of the navigation bar. Absent or empty, none. */
+  readonly navBarButtons?: readonly NavBarButton[]
+  /** Which external URLs the UI may call. Absent, all. */
+  readonly externalURLs?: ExternalUrls
+}
+
+/** A button of the navigation bar. */
+export interface NavBarButton {
+  /** Where the button stands, TopStart, TopEnd, BottomStart or BottomEnd. Default BottomEnd. */
+  readonly position?: string
+  /** Text on the button. */
+  readonly text?: string
+  /** URL that the button opens. */
+  readonly link?: string
+  /** URL of the button's icon. Absent, none. */
+  readonly icon?: string
+}
+
+/** Which external URLs the UI may call. Absent, all. */
+export interface ExternalUrls {
+  /** When true, requests of the UI to external URLs are blocked. Default false. */
+  readonly block?: boolean
+  /** What is allowed all the same while block is true. Absent or empty, nothing. */
+  readonly allow?: readonly string[]
+}
+
+/**
+ * Integration of a secret store. Checked and published for the part of the platform that owns it.
+ */
+export interface SecretStoreSettings {
+  /**
+   * When true, secrets may be synced to and from the store. It does not set up authentication
+   * methods or secret engines in it. Default false.
+   */
+  readonly enabled?: boolean
+  /**
+   * Address of the store. With user information in it, it is written as a whole as
+   * $PLATFORM_CONFIG_<NAME>, an environment variable of the operator, or into the Secret; status
+   * hides the user information. Absent, the environment variable of the store's client.
+   */
+  readonly address?: string
+  /** When true, the store's certificate is not verified. Default false. */
+  readonly skipTLSVerify?: boolean
+  /** Namespace of the store in which secrets are kept. Absent, the store's root. */
+  readonly namespace?: string
+  /** How the platform authenticates against the store. */
+  readonly auth?: SecretStoreAuth
+  /** Time between two syncs in Go's duration syntax, for example 90s. Default 1m. */
+  readonly syncInterval?: string
+}
+
+/** How the platform authenticates against the store. */
+export interface SecretStoreAuth {
+  /**
+   * Token for the store. In spec, $PLATFORM_CONFIG_<NAME>, an environment variable of the operator,
+   * or nothing; a literal belongs into the Secret. status shows REDACTED. Absent, tokenSecretRef is
+   * used.
+   */
+  readonly token?: string
+  /** Secret that holds the token; used when token is absent. */
+  readonly tokenSecretRef?: SecretKeyRef
+}
+
+/** Secret that holds the token; used when token is absent. */
+export interface SecretKeyRef {
+  /** Name of the Secret. */
+  readonly name?: string
+  /** Key in the Secret's data under which the token stands. Default token. */
+  readonly key?: string
+  /** When true, the Secret or its key may be missing. Default false. */
+  readonly optional?: boolean
+}
+
+/**
+ * Settings of hosted cloud deployments only. Checked and published for the part of the platform
+ * that owns it.
+ */
+export interface CloudSettings {
+  /** Channel that says which updates or versions apply. */
+  readonly releaseChannel?: string
+  /** When maintenance may take place. Absent, at any time. */
+  readonly maintenanceWindow?: MaintenanceWindow
+}
+
+/** When maintenance may take place. Absent, at any time. */
+export interface MaintenanceWindow {
+  /** Day of the week, for example Sunday. */
+  readonly dayOfWeek?: string
+  /** Range of the day in UTC, 24 hours, HH:MM-HH:MM, for example 22:00-23:30. */
+  readonly timeWindow?: string
+}
+
+/** Cost dashboard. Checked and published for the part of the platform that owns it. */
+export interface CostControlSettings {
+  /**
+   * When true, the dashboard is available and the infrastructure of its metrics is deployed.
+   * Default false.
+   */
+  readonly enabled?: boolean
+  /** What runs once, beside the platform. */
+  readonly global?: CostControlGlobal
+  /** What runs in each connected cluster. */
+  readonly cluster?: CostControlCluster
+  /** Prices that costs are computed with. */
+  readonly settings?: CostControlPrices
+}
+
+/** What runs once, beside the platform. */
+export interface CostControlGlobal {
+  /**
+   * Metrics backend. Under global, the one that aggregates all connected clusters; under cluster,
+   * the one in each connected cluster, which a cluster's own spec may override.
+   */
+  readonly metrics?: CostControlMetrics
+}
+
+/**
+ * Metrics backend. Under global, the one that aggregates all connected clusters; under cluster, the
+ * one in each connected cluster, which a cluster's own spec may override.
+ */
+export interface CostControlMetrics {
+  /** Number of replicas. */
+  readonly replicas?: number
+  /** Compute resources of each replica, as of a Kubernetes container. */
+  readonly resources?: ComputeResources
+  /** For how long metrics are kept, for example 90d. Default 1y. */
+  readonly retention?: string
+  /** Volume claim of the metrics backend. */
+  readonly storage?: CostControlStorage
+}
+
+/** Compute resources of each replica, as of a Kubernetes container. */
+export interface ComputeResources {
+  /** Most that may be used, resource name to quantity, for example cpu 500m. Absent, no limits. */
+  readonly limits?: Readonly<Record<string, number | string>>
+  /**
+   * Least that is needed, resource name to quantity; never above limits. Absent, limits where set.
+   */
+  readonly requests?: Readonly<Record<string, number | string>>
+  /** Resource claims that are used. Absent or empty, none. Immutable. */
+  readonly claims?: readonly ResourceClaim[]
+}
+
+/** A resource claim of the pod. */
+export interface ResourceClaim {
+  /** Name of an entry of the pod's resourceClaims. */
+  readonly name?: string
+  /** Request in the claim. Absent or empty, the whole claim. */
+  readonly request?: string
+}
+
+/** Volume claim of the metrics backend. */
+export interface CostControlStorage {
+  /**
+   * Storage class of the volume claim. "-" or empty disables dynamic provisioning; absent, the
+   * cluster's default class.
+   */
+  readonly storageClass?: string
+  /** Size of the volume as a Kubernetes quantity, for example 20Gi. */
+  readonly size?: string
+}
+
+/** What runs in each connected cluster. */
+export interface CostControlCluster {
+  /**
+   * Metrics backend. Under global, the one that aggregates all connected clusters; under cluster,
+   * the one in each connected cluster, which a cluster's own spec may override.
+   */
+  readonly metrics?: CostControlMetrics
+  /** Cost estimator in each connected cluster; a cluster's own spec may override it. */
+  readonly costEstimator?: CostEstimator
+}
+
+/** Cost estimator in each connected cluster; a cluster's own spec may override it. */
+export interface CostEstimator {
+  /** Number of replicas. */
+  readonly replicas?: number
+  /** Compute resources of each replica, as of a Kubernetes container. */
+  readonly resources?: ComputeResources
+}
+
+/** Prices that costs are computed with. */
+export interface CostControlPrices {
+  /** Currency of the prices. */
+  readonly priceCurrency?: string
+  /** Average price of a node's CPU. Its fields are those of the cost dashboard. */
+  readonly averageCPUPricePerNode?: Readonly<Record<string, unknown>>
+  /** Average price of a node's memory. Its fields are those of the cost dashboard. */
+  readonly averageRAMPricePerNode?: Readonly<Record<string, unknown>>
+}
+
+/** Database of the platform. Checked and published for the part of the platform that owns it. */
+export interface PlatformDbSettings {
+  /** Storage class of the database's volume claim. Absent, the cluster's default class. */
+  readonly storageClass?: string
+}
+
+/**
+ * Builder of images for workspaces. Checked and published for the part of the platform that owns
+ * it.
+ */
+export interface ImageBuilderSettings {
+  /**
+   * When true, images are built ad hoc from devcontainer definitions; when false, the default, that
+   * is not supported.
+   */
+  readonly enabled?: boolean
+  /** Number of replicas. */
+  readonly replicas?: number
+  /** Compute resources of each replica, as of a Kubernetes container. */
+  readonly resources?: ComputeResources
+}
+
+/**
+ * Datastore of a deployment with an embedded orchestrator. Checked and published for the part of
+ * the platform that owns it.
+ */
+export interface DatabaseSettings {
+  /** When true, the datastore described here is used. Default false. */
+  readonly enabled?: boolean
+  /**
+   * Data source name, whose form depends on the database, for example
+   * mysql://user:password@tcp(host:3306)/name or postgres://user:password@host:5432/name. With user
+   * information in it, or where it is no URL, it is written as a whole as $PLATFORM_CONFIG_<NAME>,
+   * an environment variable of the operator, or into the Secret; status hides the user information,
+   * and the whole where it is no URL. Optional for an external database.
+   */
+  readonly dataSource?: string
+  /** Identity provider of temporary tokens for the database. Optional for an external database. */
+  readonly identityProvider?: string
+  /** Path to the key file for the database. Optional. */
+  readonly keyFile?: string
+  /** Path to the certificate file for the database. Optional. */
+  readonly certFile?: string
+  /** Path to the CA certificate file of the database. Optional. */
+  readonly caFile?: string
+  /**
+   * Extra arguments for the datastore. In spec each is $PLATFORM_CONFIG_<NAME>, an environment
+   * variable of the operator; literals belong into the Secret. status shows REDACTED for each.
+   * Absent or empty, none.
+   */
+  readonly extraArgs?: readonly string[]
+}
+
+/**
+ * The settings in force, from the Secret, from spec and from defaults, and whether they are those
+ * that are declared. What is secret is shown as REDACTED. A field that another manager writes here
+ * stays in force below both sources.
+ */
+export interface ConfigStatus extends ConfigSettings {
+  /** metadata.generation that the status was computed from. */
+  readonly observedGeneration?: number
+  /**
+   * What is to be known about the settings. Ready is True (Applied) when the declared settings are
+   * in force, and False as Invalid (the message names every fault; the last good settings stay in
+   * force) or NotInForce (another object is). AuditNotWritten and SignInNotServed stand for what is
+   * switched on and not there.
+   */
+  readonly conditions?: readonly Condition[]
+}

@@ -1,0 +1,76 @@
+// The names that this program shares with the API server and its users. They stand here only.
+
+/** API group of the three kinds (contract 1.1). */
+export const GROUP = 'management.platform.sh'
+
+/** The only version served. */
+export const VERSION = 'v1'
+
+/** `apiVersion` of our kinds. */
+export const API_VERSION = `${GROUP}/${VERSION}`
+
+/** Where a resource lives: enough to build its URL. An empty group is the core group. */
+export interface Resource {
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+  readonly kind: string
+}
+
+const ours = (kind: string, plural: string): Resource => ({
+  group: GROUP,
+  version: VERSION,
+  plural,
+  kind,
+})
+
+/** The bearer credentials. Cluster-scoped. */
+export const ACCESS_KEYS = ours('OwnedAccessKey', 'ownedaccesskeys')
+
+/** The platform's settings. Cluster-scoped. */
+export const CONFIGS = ours('Config', 'configs')
+
+/** Core ConfigMaps. */
+export const CONFIG_MAPS: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+}
+
+/** Core Secrets. */
+export const SECRETS: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret' }
+
+/** Leases for leader election. */
+export const LEASES: Resource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+}
+
+/** Events as `kubectl describe` lists them (contract 4.5). */
+export const EVENTS: Resource = {
+  group: 'events.k8s.io',
+  version: 'v1',
+  plural: 'events',
+  kind: 'Event',
+}
+
+/** Holds an object until its credential is revoked everywhere (contract 5.1). */
+export const REVOKE_FINALIZER = `${GROUP}/revoke`
+
+/** When a key was first seen, RFC 3339: a restore from backup renews no lifetime (contract 2.8). */
+export const CREATED_ANNOTATION = `${GROUP}/created`
+
+/** What happens to an expired object: `Keep` or `Delete` (contract 5.2). */
+export const EXPIRED_ANNOTATION = `${GROUP}/expired`
+
+/** Our field manager in every server-side apply, on objects and on their status (contract 3.1). */
+export const FIELD_MANAGER = 'management-operator'
+
+/** `reportingController` of our events and name of the Lease (contract 4.5, 8.1). */
+export const CONTROLLER_NAME = 'management-operator'
+
+/** ConfigMap that keeps the settings in force (contract 6.5), data key `config`, JSON. */
+export const IN_FORCE_CONFIG_MAP = 'platform-config-in-force'

@@ -1,0 +1,54 @@
+// The envelope that every Kubernetes object shares, as far as this program reads or writes it.
+
+/** A reference from a dependent to its owner (specification, "ownerReferences entry"). */
+export interface OwnerReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  readonly controller?: boolean
+  readonly blockOwnerDeletion?: boolean
+}
+
+/** Which fields a manager owns; `fieldsV1` is a tree of `f:name`, `k:{...}`, `v:...` and `.`. */
+export interface ManagedFieldsEntry {
+  readonly manager?: string
+  readonly operation?: 'Apply' | 'Update'
+  readonly subresource?: string
+  readonly fieldsV1?: Readonly<Record<string, unknown>>
+}
+
+/** Times are RFC 3339 strings. Read from the API server, name, uid and resourceVersion are there. */
+export interface ObjectMeta {
+  readonly name: string
+  readonly namespace?: string
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly generation?: number
+  readonly creationTimestamp: string
+  readonly deletionTimestamp?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly ownerReferences?: readonly OwnerReference[]
+  readonly finalizers?: readonly string[]
+  readonly managedFields?: readonly ManagedFieldsEntry[]
+}
+
+/** metav1.Condition: one observation about an object, keyed by type. */
+export interface Condition {
+  readonly type: string
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly reason: string
+  readonly message: string
+  readonly lastTransitionTime: string
+  readonly observedGeneration?: number
+}
+
+/** Any object as the API server sends it. */
+export interface KubeObject<Spec = unknown, Status = unknown> {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: ObjectMeta
+  readonly spec?: Spec
+  readonly status?: Status
+}

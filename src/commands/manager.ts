@@ -1,0 +1,131 @@
+// The manager: settings -> client -> stores -> controllers -> servers -> ordered stop. Composition
+// only; what each part does stands in its own file.
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { CONTROLLER_NAME } from '../api/group.ts'
+import { createClient, type KubeClient } from '../kube/client.ts'
+import { type Connection, connect } from '../kube/connection.ts'
+import { createEventRecorder } from '../kube/events.ts'
+import { runLeaderElection } from '../kube/leader.ts'
+import { type Clock, systemClock } from '../runtime/clock.ts'
+import { type Lifecycle, startLifecycle } from '../runtime/lifecycle.ts'
+import { createLogger, type Log } from '../runtime/log.ts'
+import type { Metrics } from '../runtime/metrics.ts'
+import { type ManagerSettings, readManagerSettings } from '../runtime/settings.ts'
+import { PROGRAM_VERSION } from '../runtime/version.ts'
+import { answer } from './answer.ts'
+import { startControllers } from './manager/controllers.ts'
+import { createManagerMetrics, observeClient } from './manager/metrics.ts'
+import { serveProbes } from './manager/serve.ts'
+import { createStores, followStores } from './manager/stores.ts'
+
+/**
+ * `management-operator manager` (contract 8.1).
+ *
+ * @returns the exit code, once everything is stopped
+ */
+export async function run(argv: readonly string[]): Promise<number> {
+  const invocation = readManagerSettings(argv, {
+    env: (name) => process.env[name] ?? null,
+    file: readIfThere,
+  })
+  if (invocation.kind !== 'run') return answer(invocation)
+  const { settings } = invocation
+  const clock = systemClock()
+  const log = createLogger(settings.logLevel)
+  const lifecycle = startLifecycle(process, clock, log)
+  try {
+    await start({ settings, clock, log, lifecycle, metrics: createManagerMetrics(settings) })
+  } catch (err) {
+    log.error({ err }, 'could not start')
+    lifecycle.stop('start failed', 1)
+  }
+  return lifecycle.finished
+}
+
+interface Process {
+  readonly settings: ManagerSettings
+  readonly clock: Clock
+  readonly log: Log
+  readonly lifecycle: Lifecycle
+  readonly metrics: Metrics
+}
+
+const STOP_WITHIN_MS = { controllers: 20_000, events: 2000, lease: 3000, other: 2000 }
+
+/** What is started last stops first; see lifecycle.onStop. */
+async function start(self: Process): Promise<void> {
+  const { settings, clock, log, lifecycle } = self
+  const identity = `${hostname()}_${randomUUID()}`
+  log.info({ version: PROGRAM_VERSION, identity }, 'starting')
+  const connection = await connect(settings.kubeconfig, clock)
+  lifecycle.onStop('connection', STOP_WITHIN_MS.other, () => connection.close())
+  const leadership = lead(self, connection, identity)
+  const client = clientOf(self, connection, leadership.mayWrite)
+  const stores = createStores()
+  const following = followStores(stores, { ...self, client, signal: lifecycle.stopping })
+  await serveProbes({ ...self, stores, following })
+  await leadership.acquired
+  const events = createEventRecorder({ client, clock, log, instance: identity })
+  lifecycle.onStop('events', STOP_WITHIN_MS.events, async () => {
+    await events.flush(AbortSignal.timeout(STOP_WITHIN_MS.events))
+    events.stop()
+  })
+  const stop = startControllers({ ...self, client, stores, caps: following.caps, events })
+  lifecycle.onStop('controllers', STOP_WITHIN_MS.controllers, stop)
+}
+
+interface Leadership {
+  /** Resolves when this process may work. */
+  readonly acquired: Promise<void>
+  /** Throws when it may not write (any more). */
+  readonly mayWrite: () => void
+}
+
+/** A leader whose time is over ends the process: another leads, and our view of it all is old. */
+function lead(self: Process, connection: Connection, identity: string): Leadership {
+  const { settings, clock, log, lifecycle, metrics } = self
+  if (settings.leaderElection === null) {
+    metrics.leads(true)
+    return { acquired: Promise.resolve(), mayWrite: () => undefined }
+  }
+  const election = runLeaderElection({
+    ...settings.leaderElection,
+    client: clientOf(self, connection, () => undefined),
+    clock,
+    log,
+    ref: { namespace: settings.namespace, name: CONTROLLER_NAME },
+    identity,
+  })
+  void election.acquired.then(() => metrics.leads(true))
+  void election.lost.then(() => {
+    metrics.leads(false)
+    lifecycle.stop('leadership lost', 1)
+  })
+  lifecycle.onStop('lease', STOP_WITHIN_MS.lease, () => election.release())
+  return { acquired: election.acquired, mayWrite: () => election.mayWrite() }
+}
+
+function clientOf(
+  { clock, log, metrics }: Process,
+  connection: Connection,
+  mayWrite: () => void,
+): KubeClient {
+  const userAgent = `${CONTROLLER_NAME}/${PROGRAM_VERSION}`
+  return createClient({
+    connection,
+    clock,
+    observer: observeClient(metrics, clock, log),
+    userAgent,
+    mayWrite,
+  })
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,38 @@
+import type { AccessKey } from '../../domain/access-key.ts'
+import { eldestOf, type KeyState, keyStateOf } from '../../domain/access-key-state.ts'
+import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
+
+/** Label values of platform_access_keys{state} (contract 8.4). */
+export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {
+  Active: 'active',
+  Expired: 'expired',
+  Disabled: 'disabled',
+  NoIdentity: 'no_identity',
+  KeyConflict: 'key_conflict',
+  Terminating: 'terminating',
+}
+
+/** How many keys are in each state, and how many the cap shortens. */
+export interface KeyCounts {
+  readonly byState: Readonly<Record<string, number>>
+  readonly capped: number
+}
+
+/** Counts the keys as they are now, by the same functions that decide on each. */
+export function countKeys(
+  keys: Iterable<AccessKey>,
+  sameKey: (digest: string) => readonly AccessKey[],
+  caps: Caps,
+  nowMs: number,
+): KeyCounts {
+  const byState: Record<string, number> = {}
+  let capped = 0
+  for (const key of keys) {
+    const lifetime = lifetimeOf(key, caps, nowMs)
+    const eldest = key.digest === null ? key : eldestOf(sameKey(key.digest))
+    const label = KEY_STATE_LABELS[keyStateOf(key, lifetime, eldest?.uid !== key.uid, nowMs)]
+    byState[label] = (byState[label] ?? 0) + 1
+    if (lifetime.capped) capped += 1
+  }
+  return { byState, capped }
+}

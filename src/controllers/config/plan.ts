@@ -1,0 +1,132 @@
+import type { Config } from '../../api/config.gen.ts'
+import { FIELD_MANAGER } from '../../api/group.ts'
+import type { Condition } from '../../api/meta.ts'
+import { conditionOf, sameConditions, type Verdict, withTimes } from '../../domain/conditions.ts'
+import {
+  CONDITION_MESSAGE_LIMIT,
+  EVENT_NOTE_LIMIT,
+  faultsMessage,
+} from '../../domain/config/fault.ts'
+import { sharesOf } from '../../domain/config/foreign.ts'
+import {
+  type Outcome,
+  type Sources,
+  settle,
+  type UnknownField,
+} from '../../domain/config/in-force.ts'
+import { type JsonMap, sameJson } from '../../domain/config/json.ts'
+import { partConditions } from '../../domain/config/parts.ts'
+import type { ConfigMapData } from '../../domain/config/record.ts'
+
+/** What an event tells once; `of` says what changed, so that a restart repeats none. */
+export interface Announcement {
+  readonly reason: 'ConfigApplied' | 'InvalidConfig' | 'UnknownField'
+  readonly note: string
+  readonly of: string
+}
+
+/** The status of a Config: settings, and what the operator says of them. */
+export type WantedStatus = JsonMap & { readonly conditions: readonly Condition[] }
+
+/** The next step for a Config. `isValid` is what platform_config_valid shows of it. */
+export type Step =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'record'; readonly data: ConfigMapData }
+  | {
+      readonly kind: 'publish'
+      readonly status: WantedStatus
+      readonly announce: readonly Announcement[]
+    }
+
+/** The Config in force with its sources. */
+export interface InForce extends Omit<Sources, 'manager' | 'config'> {
+  readonly config: Config
+  readonly nowMs: number
+}
+
+/**
+ * What the Config in force needs next: first the record, which outlives the object, then its status
+ * (contract 6.2, 6.5). A fault changes no setting; it is reported until it is mended.
+ */
+export function planInForce(found: InForce): { readonly step: Step; readonly isValid: boolean } {
+  const outcome = settle({ ...found, manager: FIELD_MANAGER })
+  const isRecorded = !outcome.ok || isSameData(outcome.record, found.record)
+  if (!isRecorded) return { step: { kind: 'record', data: outcome.record }, isValid: true }
+  const status = statusOf(found.config, outcome.owned, verdictsOf(outcome), found.nowMs)
+  return {
+    step: publish(found.config, status, announcementsOf(found, outcome)),
+    isValid: outcome.ok,
+  }
+}
+
+/** What any other Config needs: to be told that it is not in force (contract 6.1). */
+export function planOther(config: Config, configName: string, nowMs: number): Step {
+  const message = `Config ${configName} is in force, this one is not read.`
+  const verdict: Verdict = { type: 'Ready', status: 'False', reason: 'NotInForce', message }
+  return publish(config, statusOf(config, {}, [verdict], nowMs), [])
+}
+
+function statusOf(
+  config: Config,
+  owned: JsonMap,
+  verdicts: readonly Verdict[],
+  nowMs: number,
+): WantedStatus {
+  const { generation = 0 } = config.metadata
+  const conditions = withTimes(verdicts, config.status?.conditions ?? [], generation, nowMs)
+  return { ...owned, observedGeneration: generation, conditions } as unknown as WantedStatus
+}
+
+function publish(config: Config, status: WantedStatus, announce: readonly Announcement[]): Step {
+  const { conditions, ...wanted } = status
+  const { ours } = sharesOf(config.status, config.metadata.managedFields, FIELD_MANAGER)
+  const published = { ...ours, observedGeneration: config.status?.observedGeneration ?? null }
+  const isPublished =
+    sameJson(wanted as JsonMap, published) &&
+    sameConditions(conditions, config.status?.conditions ?? [])
+  return isPublished ? { kind: 'nothing' } : { kind: 'publish', status, announce }
+}
+
+function verdictsOf(outcome: Outcome): readonly Verdict[] {
+  if (!outcome.ok) {
+    const message = faultsMessage(outcome.faults, CONDITION_MESSAGE_LIMIT)
+    return [
+      { type: 'Ready', status: 'False', reason: 'Invalid', message },
+      ...partConditions(outcome.lastGood ?? {}),
+    ]
+  }
+  const message = 'The settings are in force.'
+  return [
+    { type: 'Ready', status: 'True', reason: 'Applied', message },
+    ...partConditions(outcome.settings),
+  ]
+}
+
+function announcementsOf({ config, record }: InForce, outcome: Outcome): readonly Announcement[] {
+  const ready = conditionOf(config.status?.conditions ?? [], 'Ready')
+  const unknown = outcome.unknown.map(unknownAnnouncement)
+  if (!outcome.ok) {
+    const note = faultsMessage(outcome.faults, EVENT_NOTE_LIMIT)
+    return [{ reason: 'InvalidConfig', note, of: note }, ...unknown]
+  }
+  const isTransition =
+    ready?.status !== 'True' || ready.observedGeneration !== config.metadata.generation
+  const applied = {
+    reason: 'ConfigApplied',
+    note: 'The settings are in force.',
+    of: record?.['config'] ?? '',
+  } as const
+  return isTransition ? [applied, ...unknown] : unknown
+}
+
+const unknownAnnouncement = ({ path, source }: UnknownField): Announcement => ({
+  reason: 'UnknownField',
+  note: `${path} (${source}) is no setting that this version knows; it is ignored.`,
+  of: `${source}:${path}`,
+})
+
+function isSameData(a: ConfigMapData, b: ConfigMapData | null): boolean {
+  if (b === null) return false
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  return [...names].every((name) => a[name] === b[name])
+}

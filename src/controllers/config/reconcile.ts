@@ -1,0 +1,175 @@
+import type { Config } from '../../api/config.gen.ts'
+import { API_VERSION, CONFIG_MAPS, CONFIGS, IN_FORCE_CONFIG_MAP } from '../../api/group.ts'
+import type { KubeObject } from '../../api/meta.ts'
+import type { ConfigMap } from '../../credentials/caps.ts'
+import type { SecretSource, ShapeCheck } from '../../domain/config/in-force.ts'
+import type { ConfigMapData } from '../../domain/config/record.ts'
+import type { Environment } from '../../domain/config/references.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { done, type Outcome } from '../../kube/controller.ts'
+import type { EventRecorder, ObjectEvent } from '../../kube/events.ts'
+import { isConflict } from '../../kube/failure.ts'
+import type { Store, Whole } from '../../kube/store.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import { parseYaml } from '../../runtime/yaml.ts'
+import { type Announcement, planInForce, planOther, type Step } from './plan.ts'
+
+/** A core Secret. */
+export interface Secret extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+
+/** Told about the settings, for the platform_config_* metrics. */
+export interface ConfigObserver {
+  checked(isValid: boolean): void
+  applied(atMs: number): void
+}
+
+/** What the reconciler works with. `secrets` and `records` hold one object each at most. */
+export interface ConfigDeps {
+  readonly client: KubeClient
+  readonly configs: Store<Whole<Config>>
+  readonly secrets: Store<Whole<Secret>>
+  readonly records: Store<Whole<ConfigMap>>
+  readonly configName: string
+  readonly namespace: string
+  readonly environment: Environment
+  readonly shapeCheck: ShapeCheck
+  readonly events: EventRecorder
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: ConfigObserver
+}
+
+/** Why Configs are written, for metrics. */
+export const CONFIG_WRITE_REASONS = ['create', 'status'] as const
+
+/** Why the record is written, for metrics. */
+export const RECORD_WRITE_REASONS = ['record'] as const
+
+/** Brings one Config a step further. The one in force is created where it is missing (6.1). */
+export async function reconcile(name: string, deps: ConfigDeps): Promise<Outcome> {
+  const stored = deps.configs.get(name)
+  if (!stored) return name === deps.configName ? create(deps) : done
+  const step = planFor(stored.object, deps)
+  switch (step.kind) {
+    case 'nothing':
+      return done
+    case 'record':
+      await record(step.data, deps)
+      return done
+    case 'publish':
+      await publish(stored.object, step, deps)
+      return done
+    default:
+      return step satisfies never
+  }
+}
+
+function planFor(config: Config, deps: ConfigDeps): Step {
+  const nowMs = deps.clock.nowMs()
+  if (config.metadata.name !== deps.configName) return planOther(config, deps.configName, nowMs)
+  const { environment, shapeCheck, observer } = deps
+  const secret = secretSourceOf(deps.secrets.get(deps.configName)?.object)
+  const stored = deps.records.get(IN_FORCE_CONFIG_MAP)
+  const recorded = stored ? (stored.object.data ?? {}) : null
+  const { step, isValid } = planInForce({
+    config,
+    secret,
+    record: recorded,
+    environment,
+    shapeCheck,
+    nowMs,
+  })
+  observer.checked(isValid)
+  return step
+}
+
+/** What the Secret holds; why it can't be read is told without any of its text. */
+export function secretSourceOf(secret: Secret | undefined): SecretSource {
+  if (!secret) return { kind: 'absent' }
+  const encoded = secret.data?.['config']
+  if (encoded === undefined) return { kind: 'unreadable', because: 'has no key config' }
+  try {
+    return { kind: 'parsed', value: parseYaml(Buffer.from(encoded, 'base64').toString('utf8')) }
+  } catch (error) {
+    return {
+      kind: 'unreadable',
+      because: `is ${error instanceof Error ? error.message : 'not valid YAML'}`,
+    }
+  }
+}
+
+async function create({ client, configName, log }: ConfigDeps): Promise<Outcome> {
+  const object = {
+    apiVersion: API_VERSION,
+    kind: CONFIGS.kind,
+    metadata: { name: configName },
+    spec: {},
+  }
+  await unlessThere(client.create(CONFIGS, object, 'create'))
+  log.info({ object: { name: configName } }, 'config created, nobody had declared one')
+  return done
+}
+
+async function record(
+  data: ConfigMapData,
+  { client, records, namespace, log }: ConfigDeps,
+): Promise<void> {
+  const envelope = { apiVersion: 'v1', kind: CONFIG_MAPS.kind }
+  const stored = records.get(IN_FORCE_CONFIG_MAP)
+  const metadata = { name: IN_FORCE_CONFIG_MAP, namespace }
+  if (stored) {
+    const { uid, resourceVersion } = stored
+    records.observe(
+      await client.apply(
+        CONFIG_MAPS,
+        { ...envelope, metadata: { ...metadata, uid, resourceVersion }, data },
+        'record',
+      ),
+    )
+  } else {
+    await unlessThere(client.create(CONFIG_MAPS, { ...envelope, metadata, data }, 'record'))
+  }
+  log.info({}, 'settings in force recorded')
+}
+
+async function publish(
+  config: Config,
+  { status, announce }: Extract<Step, { kind: 'publish' }>,
+  deps: ConfigDeps,
+): Promise<void> {
+  const { client, configs, events, log, clock, observer } = deps
+  const { name, uid, resourceVersion } = config.metadata
+  const metadata = { name, uid, resourceVersion }
+  const object = { apiVersion: API_VERSION, kind: CONFIGS.kind, metadata, status }
+  configs.observe(await client.apply(CONFIGS, object, 'status', 'status'))
+  const ready = status.conditions[0]
+  log.info({ object: metadata, reason: ready?.reason }, 'config status published')
+  if (ready?.status === 'True') observer.applied(clock.nowMs())
+  for (const told of announce) events.record(eventOf(config, told))
+}
+
+function eventOf(
+  { metadata: { name, uid } }: Config,
+  { reason, note, of }: Announcement,
+): ObjectEvent {
+  return {
+    regarding: { apiVersion: API_VERSION, kind: CONFIGS.kind, name, uid },
+    type: reason === 'ConfigApplied' ? 'Normal' : 'Warning',
+    reason,
+    action: 'Reconcile',
+    note,
+    discriminator: of,
+  }
+}
+
+/** Under a fixed name, a create that finds the object there is as good as done. */
+async function unlessThere(creation: Promise<unknown>): Promise<void> {
+  try {
+    await creation
+  } catch (error) {
+    if (!isConflict(error)) throw error
+  }
+}

@@ -1,0 +1,101 @@
+import { REVOKE_FINALIZER } from '../../api/group.ts'
+import type { AccessKey } from '../../domain/access-key.ts'
+import { keyStateOf } from '../../domain/access-key-state.ts'
+import { conditionOf } from '../../domain/conditions.ts'
+import { type Caps, isLive, least, lifetimeOf } from '../../domain/lifetime.ts'
+import { timestamp } from '../../domain/time.ts'
+import { removalMsOf } from './removal.ts'
+import { type Found, isPublished, statusOf, type WantedStatus } from './status.ts'
+
+/** What the plan stands on besides the key. */
+export interface Circumstances {
+  readonly caps: Caps
+  readonly configName: string
+  /** How long an expired key stays, in milliseconds (`--expired-retention`). */
+  readonly retentionMs: number
+  /** Name of the older object with the same key; null = none. */
+  readonly elder: string | null
+  readonly nowMs: number
+}
+
+/** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
+export interface Announcement {
+  readonly reason: 'Expired' | 'KeyConflict' | 'ActivityIgnored'
+  readonly note: string
+  readonly of: string
+}
+
+/** The next step for a key. `wakeMs` is when to look again; null = when something changes. */
+export type Step =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'wait'; readonly wakeMs: number }
+  | { readonly kind: 'adopt'; readonly createdAt: string }
+  | {
+      readonly kind: 'publish'
+      readonly status: WantedStatus
+      readonly announce: readonly Announcement[]
+      readonly wakeMs: number | null
+    }
+  | { readonly kind: 'delete' }
+  | { readonly kind: 'release' }
+
+/**
+ * What a key needs next (contract 2, 3.1, 4.1, 5.1, 5.2). An object being deleted is let go first
+ * of all: its credential is refused by everybody from the moment of its deletionTimestamp.
+ */
+export function plan(key: AccessKey, circumstances: Circumstances): Step {
+  const isHeld = key.finalizers.includes(REVOKE_FINALIZER)
+  if (key.isDeleting && isHeld) return { kind: 'release' }
+  if (key.isDeleting && key.finalizers.length === 0) return { kind: 'nothing' }
+  if (!key.isDeleting && (!isHeld || key.firstSeenMs === null || key.digest === null)) {
+    return {
+      kind: 'adopt',
+      createdAt: timestamp(Math.min(key.creationMs, key.firstSeenMs ?? key.creationMs)),
+    }
+  }
+  const found = foundOf(key, circumstances)
+  const status = statusOf(found)
+  const wakeMs = wakeMsOf(found)
+  if (!isPublished(status, key.published))
+    return { kind: 'publish', status, announce: announcementsOf(found, status), wakeMs }
+  if (isOverdue(found)) return { kind: 'delete' }
+  return wakeMs === null ? { kind: 'nothing' } : { kind: 'wait', wakeMs }
+}
+
+function foundOf(key: AccessKey, circumstances: Circumstances): Found {
+  const { caps, retentionMs, elder, configName, nowMs } = circumstances
+  const lifetime = lifetimeOf(key, caps, nowMs)
+  const state = keyStateOf(key, lifetime, elder !== null, nowMs)
+  const isOver = !isLive(lifetime.expiresMs, nowMs)
+  const removalMs = isOver ? removalMsOf(key, lifetime, retentionMs, nowMs) : null
+  return { key, state, lifetime, caps, elder, removalMs, configName, nowMs }
+}
+
+const isOverdue = ({ key, removalMs, nowMs }: Found): boolean =>
+  !key.isDeleting && removalMs !== null && nowMs >= removalMs
+
+/** When the answer changes by itself: the key's end, then its removal; or an ignored use counts. */
+function wakeMsOf({ key, lifetime, removalMs, nowMs }: Found): number | null {
+  if (key.isDeleting) return null
+  const nextMs = isLive(lifetime.expiresMs, nowMs) ? lifetime.expiresMs : removalMs
+  return least(nextMs, lifetime.activityIgnoredUntilMs)
+}
+
+function announcementsOf(found: Found, status: WantedStatus): readonly Announcement[] {
+  const { key, lifetime, state } = found
+  const ready = conditionOf(status.conditions, 'Ready')
+  const before = conditionOf(key.published.conditions, 'Ready')
+  const note = ready?.message ?? ''
+  const isNew = state !== before?.reason
+  return [
+    ...(state === 'Expired' && isNew
+      ? [{ reason: 'Expired', note, of: status.expirationTimestamp ?? '' } as const]
+      : []),
+    ...(state === 'KeyConflict' && isNew
+      ? [{ reason: 'KeyConflict', note, of: found.elder ?? '' } as const]
+      : []),
+    ...(lifetime.activityIgnoredUntilMs !== null
+      ? [{ reason: 'ActivityIgnored', note, of: String(key.lastActivityMs) } as const]
+      : []),
+  ]
+}

@@ -1,0 +1,191 @@
+import { ACCESS_KEYS, API_VERSION, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../api/group.ts'
+import type { AccessKey, OwnedAccessKeyObject } from '../../domain/access-key.ts'
+import { eldestOf } from '../../domain/access-key-state.ts'
+import type { Caps } from '../../domain/lifetime.ts'
+import type { AppliedObject, KubeClient } from '../../kube/client.ts'
+import { done, type Outcome } from '../../kube/controller.ts'
+import type { EventRecorder } from '../../kube/events.ts'
+import { removeFinalizer } from '../../kube/finalizer.ts'
+import type { Store } from '../../kube/store.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import { type Announcement, type Circumstances, plan, type Step } from './plan.ts'
+import type { WantedStatus } from './status.ts'
+
+/** Told what happens to keys, for the platform_* metrics. */
+export interface KeyObserver {
+  /** @param lagSeconds from the key's end to its being seen */
+  expired(lagSeconds: number): void
+}
+
+/** What the reconciler works with. `caps` are read anew each time: they are those in force now. */
+export interface KeyDeps {
+  readonly client: KubeClient
+  readonly keys: Store<AccessKey>
+  readonly caps: () => Caps
+  readonly configName: string
+  readonly retentionMs: number
+  readonly newKey: () => string
+  readonly events: EventRecorder
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: KeyObserver
+}
+
+/** Why keys are written, for metrics. */
+export const KEY_WRITE_REASONS = ['adopt', 'status', 'expired', 'finalizer'] as const
+
+/** Name of the index of keys by digest. */
+export const BY_DIGEST = 'digest'
+
+/** Brings one key a step further; its own write brings it back for the next. */
+export async function reconcile(name: string, deps: KeyDeps): Promise<Outcome> {
+  const key = deps.keys.get(name)
+  if (!key) return done
+  const step = plan(key, circumstancesOf(key, deps))
+  switch (step.kind) {
+    case 'nothing':
+      return done
+    case 'wait':
+      return later(step.wakeMs)
+    case 'adopt':
+      await adopt(key, step.createdAt, deps)
+      return done
+    case 'publish':
+      await publish(key, step, deps)
+      return later(step.wakeMs)
+    case 'delete':
+      await remove(key, deps)
+      return done
+    case 'release':
+      await release(key, deps)
+      return done
+    default:
+      return step satisfies never
+  }
+}
+
+const later = (wakeMs: number | null): Outcome =>
+  wakeMs === null ? done : { result: 'later', atMs: wakeMs }
+
+function circumstancesOf(
+  key: AccessKey,
+  { keys, caps, configName, retentionMs, clock }: KeyDeps,
+): Circumstances {
+  const eldest = key.digest === null ? undefined : eldestOf(keys.by(BY_DIGEST, key.digest))
+  const elder = eldest && eldest.uid !== key.uid ? eldest.name : null
+  return { caps: caps(), configName, retentionMs, elder, nowMs: clock.nowMs() }
+}
+
+/** Finalizer, first-seen annotation and, where there is none, the key: one write (contract 3.1). */
+async function adopt(key: AccessKey, createdAt: string, deps: KeyDeps): Promise<void> {
+  const { client, keys, newKey, log } = deps
+  const isGenerated = key.digest === null
+  const live = key.isKeyOurs
+    ? await liveKeyOf(key, client)
+    : { key: isGenerated ? newKey() : null, resourceVersion: key.resourceVersion }
+  if (live === null) return
+  const adopted = await client.apply(ACCESS_KEYS, adoptedObject(key, createdAt, live), 'adopt')
+  keys.observe(adopted)
+  log.info({ object: ref(key), generated: isGenerated }, 'access key adopted')
+  if (isGenerated)
+    tell(key, { reason: 'KeyGenerated', note: 'A key was generated into spec.key.', of: '' }, deps)
+}
+
+interface LiveKey {
+  /** null = the key is somebody else's field. */
+  readonly key: string | null
+  readonly resourceVersion: string
+}
+
+/** Our field set holds the key, so an apply without it would take it out: read it first. */
+async function liveKeyOf({ name, uid }: AccessKey, client: KubeClient): Promise<LiveKey | null> {
+  const object = await client.get<OwnedAccessKeyObject>(ACCESS_KEYS, { name })
+  if (!object || object.metadata.uid !== uid) return null
+  return { key: object.spec?.key ?? null, resourceVersion: object.metadata.resourceVersion }
+}
+
+function adoptedObject({ name, uid }: AccessKey, createdAt: string, live: LiveKey): AppliedObject {
+  return {
+    apiVersion: API_VERSION,
+    kind: ACCESS_KEYS.kind,
+    metadata: {
+      name,
+      uid,
+      resourceVersion: live.resourceVersion,
+      annotations: { [CREATED_ANNOTATION]: createdAt },
+      finalizers: [REVOKE_FINALIZER],
+    },
+    ...(live.key === null ? {} : { spec: { key: live.key } }),
+  }
+}
+
+async function publish(
+  key: AccessKey,
+  step: Extract<Step, { kind: 'publish' }>,
+  deps: KeyDeps,
+): Promise<void> {
+  const { client, keys } = deps
+  keys.observe(await client.apply(ACCESS_KEYS, statusObject(key, step.status), 'status', 'status'))
+  for (const announcement of step.announce) {
+    tell(key, announcement, deps)
+    if (announcement.reason === 'Expired') reportExpiry(key, step.status, deps)
+  }
+}
+
+function statusObject(
+  { name, uid, resourceVersion }: AccessKey,
+  status: WantedStatus,
+): AppliedObject {
+  return {
+    apiVersion: API_VERSION,
+    kind: ACCESS_KEYS.kind,
+    metadata: { name, uid, resourceVersion },
+    status,
+  }
+}
+
+function reportExpiry(
+  key: AccessKey,
+  { expirationTimestamp }: WantedStatus,
+  { clock, log, observer }: KeyDeps,
+): void {
+  const lagMs = clock.nowMs() - Date.parse(expirationTimestamp ?? '')
+  observer.expired(lagMs / 1000)
+  log.info({ object: ref(key), expirationTimestamp, lagMs }, 'access key expired')
+}
+
+/** The resourceVersion guards a key that was used a moment ago (contract 5.3). */
+async function remove(key: AccessKey, { client, log }: KeyDeps): Promise<void> {
+  const { uid, resourceVersion } = key
+  const wasThere = await client.delete(ACCESS_KEYS, key, { uid, resourceVersion }, 'expired')
+  if (wasThere) log.info({ object: ref(key) }, 'expired access key deleted')
+}
+
+async function release(key: AccessKey, { client, keys, log }: KeyDeps): Promise<void> {
+  const released = await removeFinalizer(client, ACCESS_KEYS, key, REVOKE_FINALIZER)
+  if (!released) return
+  keys.observe(released)
+  log.info({ object: ref(key) }, 'access key released')
+}
+
+const ref = ({ name, uid, resourceVersion }: AccessKey): Readonly<Record<string, string>> => ({
+  name,
+  uid,
+  resourceVersion,
+})
+
+type Told = Omit<Announcement, 'reason'> & {
+  readonly reason: Announcement['reason'] | 'KeyGenerated'
+}
+
+function tell({ name, uid }: AccessKey, { reason, note, of }: Told, { events }: KeyDeps): void {
+  events.record({
+    regarding: { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name, uid },
+    type: reason === 'KeyGenerated' ? 'Normal' : 'Warning',
+    reason,
+    action: 'Reconcile',
+    note,
+    discriminator: of,
+  })
+}

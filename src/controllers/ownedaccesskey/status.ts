@@ -1,0 +1,125 @@
+import type { Condition } from '../../api/meta.ts'
+import type { OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
+import { type AccessKey, keyIdOf, type PublishedStatus } from '../../domain/access-key.ts'
+import type { KeyState } from '../../domain/access-key-state.ts'
+import { sameConditions, type Verdict, withTimes } from '../../domain/conditions.ts'
+import type { Caps, Lifetime } from '../../domain/lifetime.ts'
+import { timestamp } from '../../domain/time.ts'
+
+/** Everything that is known about a key at one moment; the plan and its status follow from it. */
+export interface Found {
+  readonly key: AccessKey
+  readonly state: KeyState
+  readonly lifetime: Lifetime
+  readonly caps: Caps
+  /** The older object with the same key; null = none. */
+  readonly elder: string | null
+  /** When the expired key is deleted; null = it is live, or is kept. */
+  readonly removalMs: number | null
+  /** Name of the Config whose cap binds, for messages. */
+  readonly configName: string
+  readonly nowMs: number
+}
+
+/** The status to publish: all of it but lastActivity, which is the gateway's (contract 1.5, 3.4). */
+export type WantedStatus = Omit<OwnedAccessKeyStatus, 'lastActivity'> & {
+  readonly conditions: readonly Condition[]
+}
+
+/** What status says of what was found. */
+export function statusOf(found: Found): WantedStatus {
+  const { key, lifetime, removalMs, nowMs } = found
+  const { expiresMs, effectiveSeconds } = lifetime
+  return {
+    ...(expiresMs === null ? {} : { expirationTimestamp: timestamp(expiresMs) }),
+    ...(removalMs === null ? {} : { removalTimestamp: timestamp(removalMs) }),
+    ...(effectiveSeconds === null ? {} : { effectiveTTLSeconds: effectiveSeconds }),
+    ...(key.digest === null ? {} : { keyID: keyIdOf(key) }),
+    ...(key.identity === null ? {} : { identity: key.identity }),
+    observedGeneration: key.generation,
+    conditions: withTimes(verdictsOf(found), key.published.conditions, key.generation, nowMs),
+  }
+}
+
+/** The types that we publish. Others may stand beside them in status: they are not compared. */
+const OUR_CONDITIONS = ['Ready', 'Stalled', 'LifetimeCapped']
+
+/** Whether status says this already. */
+export function isPublished(wanted: WantedStatus, published: PublishedStatus): boolean {
+  return (
+    wanted.expirationTimestamp === published.expirationTimestamp &&
+    wanted.removalTimestamp === published.removalTimestamp &&
+    wanted.effectiveTTLSeconds === published.effectiveTTLSeconds &&
+    wanted.keyID === published.keyID &&
+    wanted.identity === published.identity &&
+    wanted.observedGeneration === published.observedGeneration &&
+    sameConditions(wanted.conditions, published.conditions.filter(isOurs))
+  )
+}
+
+const isOurs = ({ type }: Condition): boolean => OUR_CONDITIONS.includes(type)
+
+function verdictsOf(found: Found): readonly Verdict[] {
+  const { state, lifetime } = found
+  const message = messageOf(found)
+  const ready = {
+    type: 'Ready',
+    status: state === 'Active' ? 'True' : 'False',
+    reason: state,
+    message,
+  } as const
+  const mustBeMended = state === 'NoIdentity' || state === 'KeyConflict'
+  return [
+    ready,
+    ...(mustBeMended ? [{ ...ready, type: 'Stalled', status: 'True' } as const] : []),
+    ...(lifetime.capped ? [cappedVerdict(found)] : []),
+  ]
+}
+
+function cappedVerdict({ lifetime, caps, configName }: Found): Verdict {
+  const own =
+    lifetime.ownSeconds === null
+      ? 'no lifetime of its own'
+      : `a lifetime of ${lifetime.ownSeconds} s`
+  const message = `The key has ${own}; accessKeyMaxTTLSeconds of Config ${configName} ends it ${caps.maxTtlSeconds} s after its creation.`
+  return { type: 'LifetimeCapped', status: 'True', reason: 'CappedByConfig', message }
+}
+
+function messageOf(found: Found): string {
+  const { lifetime } = found
+  const isIgnored = lifetime.activityIgnoredUntilMs !== null
+  const ignored = ' Its recorded last use lies more than 60 s in the future and is ignored.'
+  return SENTENCES[found.state](found) + (isIgnored ? ignored : '')
+}
+
+const SENTENCES: Readonly<Record<KeyState, (found: Found) => string>> = {
+  Active: (found) =>
+    found.lifetime.expiresMs === null
+      ? 'The key works and never expires.'
+      : `The key works until ${timestamp(found.lifetime.expiresMs)}, ${sinceWhat(found)}.`,
+  Terminating: () => 'The key is being deleted and no longer works.',
+  NoIdentity: () =>
+    'The key stands for nobody and does not work: set one of spec.user, spec.team and spec.subject.',
+  KeyConflict: ({ elder }) =>
+    `${elder} has the same key, is older and wins; this object does not work: delete one of the two.`,
+  Expired: (found) =>
+    `The key expired ${timestamp(found.lifetime.expiresMs ?? 0)}, ${sinceWhat(found)}; ${fateOf(found)}.`,
+  Disabled: () => 'The key is disabled and does not work: remove spec.disabled to enable it.',
+}
+
+function sinceWhat({ lifetime, caps, key }: Found): string {
+  const { startMs, expiresMs, activityMs, effectiveSeconds } = lifetime
+  const isCapOnAge =
+    caps.maxTtlSeconds !== null && expiresMs === startMs + caps.maxTtlSeconds * 1000
+  const isUsed = key.slides && (activityMs ?? startMs) > startMs
+  if (isCapOnAge || !isUsed)
+    return `${isCapOnAge ? caps.maxTtlSeconds : effectiveSeconds} s after its creation`
+  return `${effectiveSeconds} s after its last use`
+}
+
+function fateOf({ removalMs, key }: Found): string {
+  if (removalMs !== null) return `it is deleted ${timestamp(removalMs)}`
+  return key.onExpiry === 'Keep'
+    ? 'it is kept, as its annotation asks'
+    : 'it is kept, because a GitOps tool applies it'
+}

@@ -1,0 +1,11 @@
+import { createHash } from 'node:crypto'
+
+const DIGEST_FORM = /^sha256:([0-9a-f]{64})$/
+
+/**
+ * SHA-256 of an access key in hex, by which it is looked up, named and compared. A `sha256:<hex>`
+ * gives its own digits, so both forms of a key meet (contract 3.6).
+ */
+export function digestOf(key: string): string {
+  return DIGEST_FORM.exec(key)?.[1] ?? createHash('sha256').update(key, 'utf8').digest('hex')
+}

@@ -1,0 +1,122 @@
+// The slim view of an OwnedAccessKey on which every decision stands. It holds no secret.
+import { CREATED_ANNOTATION, EXPIRED_ANNOTATION, FIELD_MANAGER } from '../api/group.ts'
+import type { Condition, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../api/meta.ts'
+import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../api/ownedaccesskey.gen.ts'
+import type { Lived } from './lifetime.ts'
+import { parseTimestamp } from './time.ts'
+
+/** What stays of a key's status: what we publish, and when it was last used. */
+export interface PublishedStatus {
+  readonly expirationTimestamp: string | undefined
+  readonly removalTimestamp: string | undefined
+  readonly effectiveTTLSeconds: number | undefined
+  readonly keyID: string | undefined
+  readonly identity: string | undefined
+  readonly observedGeneration: number | undefined
+  readonly conditions: readonly Condition[]
+}
+
+/** A key without its secret. */
+export interface AccessKey extends Lived {
+  readonly name: string
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly generation: number
+  readonly isDeleting: boolean
+  /** Without one, an object being deleted is gone already. */
+  readonly finalizers: readonly string[]
+  /** What its annotation asks for after expiry; null when it says nothing that we know. */
+  readonly onExpiry: 'Keep' | 'Delete' | null
+  /** A GitOps tool applies it: deleted, it would come back (contract 5.2). */
+  readonly isTracked: boolean
+  readonly isDisabled: boolean
+  /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set. */
+  readonly identity: string | null
+  /** SHA-256 of the key in hex, whichever form it has in spec; null when there is none yet. */
+  readonly digest: string | null
+  /** spec.key is in our field set: it was generated, and every apply of ours repeats it. */
+  readonly isKeyOurs: boolean
+  readonly published: PublishedStatus
+}
+
+/** An OwnedAccessKey as the API server sends it. */
+export type OwnedAccessKeyObject = KubeObject<OwnedAccessKeySpec, OwnedAccessKeyStatus>
+
+/**
+ * The view of an object. An empty string equals absent everywhere in spec (contract 1.2).
+ *
+ * @param digestOf SHA-256 in hex of a key in clear, or what follows `sha256:` (contract 3.6)
+ */
+export function accessKeyOf(
+  object: OwnedAccessKeyObject,
+  digestOf: (key: string) => string,
+): AccessKey {
+  const { metadata, spec = {}, status = {} } = object
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    generation: metadata.generation ?? 0,
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    finalizers: metadata.finalizers ?? [],
+    onExpiry: onExpiryOf(metadata.annotations?.[EXPIRED_ANNOTATION]),
+    isTracked: isTracked(metadata),
+    isDisabled: spec.disabled === true,
+    identity: identityOf(spec),
+    digest: spec.key ? digestOf(spec.key) : null,
+    isKeyOurs: (metadata.managedFields ?? []).some(ownsKey),
+    ttl: spec.ttl ?? 0,
+    type: spec.type ?? '',
+    slides: spec.ttlAfterLastActivity === true,
+    creationMs: parseTimestamp(metadata.creationTimestamp) ?? 0,
+    firstSeenMs: parseTimestamp(metadata.annotations?.[CREATED_ANNOTATION]),
+    lastActivityMs: parseTimestamp(status.lastActivity),
+    published: publishedOf(status),
+  }
+}
+
+/** What people find the key by without seeing it (contract 1.5); empty when there is no key yet. */
+export const keyIdOf = ({ digest }: AccessKey): string => digest?.slice(0, 16) ?? ''
+
+function publishedOf(status: OwnedAccessKeyStatus): PublishedStatus {
+  return {
+    expirationTimestamp: status.expirationTimestamp,
+    removalTimestamp: status.removalTimestamp,
+    effectiveTTLSeconds: status.effectiveTTLSeconds,
+    keyID: status.keyID,
+    identity: status.identity,
+    observedGeneration: status.observedGeneration,
+    conditions: status.conditions ?? [],
+  }
+}
+
+function identityOf(spec: OwnedAccessKeySpec): string | null {
+  const named = [
+    ['user', spec.user],
+    ['team', spec.team],
+    ['subject', spec.subject],
+  ] as const
+  const [only, ...others] = named.filter(([, name]) => name)
+  return only && others.length === 0 ? only.join(':') : null
+}
+
+const onExpiryOf = (value: string | undefined): 'Keep' | 'Delete' | null =>
+  value === 'Keep' || value === 'Delete' ? value : null
+
+const TRACKING_LABELS = ['kustomize.toolkit.fluxcd.io/name', 'helm.toolkit.fluxcd.io/name']
+
+function isTracked({ annotations = {}, labels = {}, managedFields = [] }: ObjectMeta): boolean {
+  return (
+    Object.hasOwn(annotations, 'argocd.argoproj.io/tracking-id') ||
+    labels['app.kubernetes.io/managed-by'] === 'Helm' ||
+    TRACKING_LABELS.some((label) => Object.hasOwn(labels, label)) ||
+    (Object.hasOwn(labels, 'app.kubernetes.io/instance') &&
+      managedFields.some(({ manager }) => manager?.startsWith('argocd')))
+  )
+}
+
+function ownsKey({ manager, operation, subresource, fieldsV1 }: ManagedFieldsEntry): boolean {
+  if (manager !== FIELD_MANAGER || operation !== 'Apply' || subresource) return false
+  const spec = fieldsV1?.['f:spec']
+  return typeof spec === 'object' && spec !== null && Object.hasOwn(spec, 'f:key')
+}

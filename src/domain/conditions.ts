@@ -1,0 +1,45 @@
+import type { Condition } from '../api/meta.ts'
+import { timestamp } from './time.ts'
+
+/** A condition as decided, before its times are known. */
+export type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
+
+/**
+ * The conditions to publish: those decided, each with the time of its last change of status, which
+ * stays where the status did not change (contract 4.4).
+ */
+export function withTimes(
+  verdicts: readonly Verdict[],
+  published: readonly Condition[],
+  observedGeneration: number,
+  nowMs: number,
+): readonly Condition[] {
+  return verdicts.map((verdict) => {
+    const before = published.find(({ type }) => type === verdict.type)
+    const unchanged = before?.status === verdict.status
+    return {
+      ...verdict,
+      observedGeneration,
+      lastTransitionTime: unchanged ? before.lastTransitionTime : timestamp(nowMs),
+    }
+  })
+}
+
+/** Whether two sets of conditions say the same, in whatever order. */
+export function sameConditions(a: readonly Condition[], b: readonly Condition[]): boolean {
+  return a.length === b.length && a.every((one) => b.some((other) => isSame(one, other)))
+}
+
+const isSame = (a: Condition, b: Condition): boolean =>
+  a.type === b.type &&
+  a.status === b.status &&
+  a.reason === b.reason &&
+  a.message === b.message &&
+  a.observedGeneration === b.observedGeneration &&
+  a.lastTransitionTime === b.lastTransitionTime
+
+/** The condition of that type; undefined when there is none. */
+export const conditionOf = (
+  conditions: readonly Condition[],
+  type: string,
+): Condition | undefined => conditions.find((condition) => condition.type === type)

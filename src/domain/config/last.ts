@@ -1,0 +1,98 @@
+import type { ConfigSettings } from '../../api/config.gen.ts'
+import { capsIn, isSettled } from './caps.ts'
+import { withDefaults } from './defaults.ts'
+import { type Shares, settingsIn } from './foreign.ts'
+import { hide } from './hide.ts'
+import { asJson, asSettings, isEmpty, type JsonMap } from './json.ts'
+import { without } from './merge.ts'
+import { type ConfigMapData, readRecord } from './record.ts'
+import { type Reading, readSource, type ShapeCheck } from './source.ts'
+
+/**
+ * The settings that were in force last, secrets hidden.
+ *
+ * - `this`: recorded for this Config, and which of its sources held settings then;
+ * - `earlier`: recorded for another Config, or by hand;
+ * - `status`: there is no record, or only another's, but this Config's status shows them;
+ * - `never`: no settings were ever seen;
+ * - `lost`: the record is there and can't be read, and no status shows them.
+ */
+export type LastSettings =
+  | {
+      readonly from: 'this'
+      readonly shown: JsonMap
+      readonly hadSpec: boolean
+      readonly hadSecret: boolean
+      readonly carried: JsonMap
+    }
+  | { readonly from: 'earlier' | 'never'; readonly shown: JsonMap }
+  | {
+      readonly from: 'status'
+      readonly shown: JsonMap
+      readonly ours: JsonMap
+      readonly isRecordLost: boolean
+    }
+  | { readonly from: 'lost' }
+
+/** What to look at for the last settings. */
+export interface Traces {
+  readonly uid: string
+  readonly status: unknown
+  readonly shares: Shares
+  readonly record: ConfigMapData | null
+  readonly shapeCheck: ShapeCheck
+}
+
+/**
+ * Finds the settings that were in force last. The record comes first, unless it is of another
+ * Config while this one was settled already: then the record is an old copy that somebody restored.
+ */
+export function lastSettings({ uid, status, shares, record, shapeCheck }: Traces): LastSettings {
+  const recorded = readRecord(record)
+  const isReadable = typeof recorded === 'object' && isSound(recorded.settings, shapeCheck)
+  if (isReadable && recorded.origin?.uid === uid) {
+    const { spec, secret, carried } = recorded.origin
+    return { from: 'this', shown: recorded.settings, hadSpec: spec, hadSecret: secret, carried }
+  }
+  if (isSettled(status) && isSound(settingsIn(status), shapeCheck))
+    return {
+      from: 'status',
+      shown: settingsIn(status),
+      ours: shares.ours,
+      isRecordLost: !isReadable,
+    }
+  if (isReadable) return { from: 'earlier', shown: recorded.settings }
+  if (recorded !== 'none') return { from: 'lost' }
+  return { from: 'never', shown: hide(asJson(withDefaults({}))) }
+}
+
+/**
+ * Settings that stay in force although no source of this Config says so (contract 6.5): it was
+ * created anew, or its record was lost, and neither spec nor the Secret was set since. Null: they
+ * should stay, but are lost.
+ */
+export function carriedFrom(last: LastSettings): JsonMap | null {
+  if (last.from === 'lost') return null
+  if (last.from === 'this') return last.hadSpec || last.hadSecret ? {} : last.carried
+  if (last.from === 'status') return last.ours
+  return last.from === 'earlier' ? last.shown : {}
+}
+
+/**
+ * Whether a Secret that is absent held settings that are in force. Where the record is lost, as
+ * after the platform's namespace was deleted, that is so when we published more than spec says.
+ */
+export function isSecretMissed(last: LastSettings, { settings, faults }: Reading): boolean {
+  if (last.from === 'this') return last.hadSecret
+  if (last.from !== 'status' || !last.isRecordLost) return false
+  if (isEmpty(settings) || faults.length > 0) return false
+  return !isEmpty(without(last.ours, asJson(withDefaults(asSettings(settings)))))
+}
+
+// Somebody may have edited the record by hand. A cap that can't be read must not read as none.
+const isSound = (settings: JsonMap, shapeCheck: ShapeCheck): boolean =>
+  capsIn(settings) !== null && readSource('ConfigMap', settings, shapeCheck).faults.length === 0
+
+/** The settings as a process may use them that starts from them: without what is hidden. */
+export const usable = (shown: JsonMap, shapeCheck: ShapeCheck): ConfigSettings =>
+  withDefaults(asSettings(readSource('ConfigMap', shown, shapeCheck).settings))

@@ -1,0 +1,46 @@
+const NANOSECONDS: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n, // U+00B5, the micro sign
+  μs: 1_000n, // U+03BC, the Greek letter
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+}
+
+/** Go keeps a duration in a signed 64-bit count of nanoseconds: 292 years. */
+const LONGEST_NS = 2n ** 63n - 1n
+
+/**
+ * Reads a duration in Go syntax (contract 8.1), such as `24h`, `1h30m`, `1.5s`, `-5m` or `0`.
+ *
+ * In milliseconds, with a fraction below one; null when it is malformed or longer than Go's longest
+ * (292 years). A number without a unit is malformed unless it is 0.
+ */
+export function parseDuration(text: string): number | null {
+  const negative = text.startsWith('-')
+  const unsigned = negative || text.startsWith('+') ? text.slice(1) : text
+  if (unsigned === '0') return 0
+  const ns = nanosecondsOf(unsigned)
+  if (ns === null) return null
+  const ms = Number(ns) / 1e6
+  return negative && ms !== 0 ? -ms : ms
+}
+
+// Whole numbers throughout: 1.1 s is 1100 ms, which 1.1 * 1000 in floating point is not.
+function nanosecondsOf(text: string): bigint | null {
+  const part = /(?:0*(\d{1,19})(?:\.(\d*))?|\.(\d+))(ns|us|µs|μs|ms|s|m|h)/y
+  let total = 0n
+  do {
+    const found = part.exec(text)
+    if (!found) return null
+    const [, whole = '0', after, alone = '', name = ''] = found
+    const unit = NANOSECONDS[name] ?? 0n
+    // Digits below a nanosecond of the longest unit add nothing; Go cuts them off as well.
+    const fraction = (after ?? alone).slice(0, 18)
+    total += BigInt(whole) * unit + (BigInt(fraction || 0) * unit) / 10n ** BigInt(fraction.length)
+    if (total > LONGEST_NS) return null
+  } while (part.lastIndex < text.length)
+  return total
+}

@@ -1,0 +1,66 @@
+// The form of an access key (contract 3.2): pak_<43 base62>_<6 base62 of their CRC-32>.
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const RANDOM_BYTES = 32
+const SECRET_LENGTH = 43
+const CHECKSUM_LENGTH = 6
+
+/** A generated key as a whole; its documented form is this without `^` and `$`, for scanners. */
+export const KEY_PATTERN = /^pak_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/
+
+const DIGEST_FORM = /^sha256:[0-9a-f]{64}$/
+
+/**
+ * A key in clear from 32 bytes of a cryptographic random generator.
+ *
+ * The bytes are read as one number and written in base 62. 62^43 exceeds 2^256, so every number has
+ * a text of its own and all 256 bits of entropy are kept: taking digits one by one modulo 62 would
+ * favour some of them, this favours none of the 2^256 keys.
+ *
+ * @throws RangeError unless there are 32 bytes
+ */
+export function formatKey(randomBytes: Uint8Array): string {
+  if (randomBytes.length !== RANDOM_BYTES)
+    throw new RangeError(`a key is made of ${RANDOM_BYTES} random bytes`)
+  const secret = base62(numberOf(randomBytes), SECRET_LENGTH)
+  return `pak_${secret}_${checksumOf(secret)}`
+}
+
+/**
+ * Whether the text has the form of a generated key and its checksum fits: what a secret scanner
+ * asks. A key that somebody chose (contract 1.4) has neither and is as good.
+ */
+export function hasValidChecksum(key: string): boolean {
+  const [, secret, checksum] = key.split('_')
+  return KEY_PATTERN.test(key) && secret !== undefined && checksumOf(secret) === checksum
+}
+
+/** Whether spec.key is `sha256:<hex>` of a key that only its holder has (contract 3.6). */
+export const isDigestForm = (key: string): boolean => DIGEST_FORM.test(key)
+
+/** CRC-32 as in IEEE 802.3, gzip and PNG: reflected, polynomial 0x04C11DB7; unsigned. */
+export function crc32(bytes: Uint8Array): number {
+  let crc = 0xffffffff
+  for (const byte of bytes) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
+  }
+  return (crc ^ 0xffffffff) >>> 0
+}
+
+const checksumOf = (secret: string): string =>
+  base62(BigInt(crc32(new TextEncoder().encode(secret))), CHECKSUM_LENGTH)
+
+const numberOf = (bytes: Uint8Array): bigint =>
+  bytes.reduce((number, byte) => number * 256n + BigInt(byte), 0n)
+
+/** Most significant digit first, padded with 0. */
+function base62(number: bigint, length: number): string {
+  let rest = number
+  let text = ''
+  while (text.length < length) {
+    text = DIGITS.charAt(Number(rest % 62n)) + text
+    rest /= 62n
+  }
+  return text
+}

@@ -1,0 +1,92 @@
+// When a credential ends. Everything here is a function of the object, the caps and now; nothing is
+// remembered, so the operator and every gateway come to the same answer by themselves.
+
+/** The global limits in force, in seconds; null = none (contract 2.1, 2.2). */
+export interface Caps {
+  /** Config.status.auth.accessKeyMaxTTLSeconds: binds every key, also one without a ttl. */
+  readonly maxTtlSeconds: number | null
+  /** Config.status.auth.loginAccessKeyTTLSeconds: own lifetime of a Login key without a ttl. */
+  readonly loginTtlSeconds: number | null
+}
+
+/** What of a key decides its lifetime. Times are epoch milliseconds. */
+export interface Lived {
+  /** Seconds; absent or 0 = no lifetime of its own. */
+  readonly ttl: number
+  readonly type: string
+  /** ttlAfterLastActivity: the lifetime counts from the last use. */
+  readonly slides: boolean
+  readonly creationMs: number
+  /** The first-seen annotation (contract 2.8); null when it is missing or malformed. */
+  readonly firstSeenMs: number | null
+  readonly lastActivityMs: number | null
+}
+
+/** The lifetime in force. Times are epoch milliseconds, null = never or none. */
+export interface Lifetime {
+  readonly startMs: number
+  /** The key's own lifetime in seconds, before the cap. */
+  readonly ownSeconds: number | null
+  /** The lifetime after caps and defaults, in seconds. */
+  readonly effectiveSeconds: number | null
+  readonly expiresMs: number | null
+  /** Whether the end would be later without the cap (condition LifetimeCapped). */
+  readonly capped: boolean
+  /** The use that counts; null when there was none, or only one too far ahead. */
+  readonly activityMs: number | null
+  /** Until when the recorded use is ignored for lying too far ahead; null = it is not (2.9). */
+  readonly activityIgnoredUntilMs: number | null
+}
+
+/**
+ * A recorded use up to this far ahead counts as now: gateways' clocks differ a little. Counted as
+ * now until it comes, it ends a key at the very moment that it does counted from itself; only that
+ * moment stands still, so it is what counts, and status need not follow now.
+ */
+const ACTIVITY_TOLERANCE_MS = 60_000
+
+/** The lifetime of a key as of now (contract 2.1 to 2.3, 2.8, 2.9). Never throws. */
+export function lifetimeOf(key: Lived, caps: Caps, nowMs: number): Lifetime {
+  const startMs = Math.min(key.creationMs, key.firstSeenMs ?? key.creationMs)
+  const activityIgnoredUntilMs = ignoredUntilMs(key, nowMs)
+  const activityMs = activityIgnoredUntilMs === null ? key.lastActivityMs : null
+  const ownSeconds = ownTtl(key, caps)
+  const effectiveSeconds = least(ownSeconds, caps.maxTtlSeconds)
+  const baseMs = key.slides ? Math.max(startMs, activityMs ?? startMs) : startMs
+  const uncappedMs = after(baseMs, ownSeconds)
+  const capMs = after(startMs, caps.maxTtlSeconds)
+  const expiresMs = least(after(baseMs, effectiveSeconds), capMs)
+  const capped = expiresMs !== null && (uncappedMs === null || uncappedMs > expiresMs)
+  return {
+    startMs,
+    ownSeconds,
+    effectiveSeconds,
+    expiresMs,
+    capped,
+    activityMs,
+    activityIgnoredUntilMs,
+  }
+}
+
+/** Whether a credential with this end still works: now before the end, no leeway (contract 2.6). */
+export const isLive = (expiresMs: number | null, nowMs: number): boolean =>
+  expiresMs === null || nowMs < expiresMs
+
+function ignoredUntilMs({ lastActivityMs }: Lived, nowMs: number): number | null {
+  if (lastActivityMs === null || lastActivityMs <= nowMs + ACTIVITY_TOLERANCE_MS) return null
+  return lastActivityMs - ACTIVITY_TOLERANCE_MS
+}
+
+function ownTtl({ ttl, type }: Lived, caps: Caps): number | null {
+  if (ttl > 0) return ttl
+  return type === 'Login' ? caps.loginTtlSeconds : null
+}
+
+const after = (startMs: number, seconds: number | null): number | null =>
+  seconds === null ? null : startMs + seconds * 1000
+
+/** The smaller of two; null is none, so it never is the smaller. */
+export function least(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b
+  return Math.min(a, b)
+}

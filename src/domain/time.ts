@@ -1,0 +1,29 @@
+/**
+ * Epoch milliseconds as Kubernetes writes a time: RFC 3339, UTC, with a fraction only where there
+ * is one. Outside the years 0000 to 9999 the text stays at their first or last second: no ttl
+ * reaches so far by itself, and the field's format allows no other digits.
+ */
+export function timestamp(atMs: number): string {
+  const text = new Date(Math.min(Math.max(atMs, FIRST_MS), LAST_MS)).toISOString()
+  return text.replace('.000Z', 'Z')
+}
+
+const FIRST_MS = Date.parse('0000-01-01T00:00:00Z')
+const LAST_MS = Date.parse('9999-12-31T23:59:59Z')
+
+const RFC_3339 =
+  /^(\d{4}-\d{2}-\d{2})[Tt]([01]\d|2[0-3]):\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
+
+/** Epoch milliseconds of an RFC 3339 text; null when it is absent or is none. */
+export function parseTimestamp(text: string | undefined): number | null {
+  const day = RFC_3339.exec(text ?? '')?.[1]
+  if (text === undefined || day === undefined || !isInCalendar(day)) return null
+  const atMs = Date.parse(text.toUpperCase())
+  return Number.isNaN(atMs) ? null : atMs
+}
+
+/** Date.parse takes February 30 for March 2; the API server refuses it, and so do we. */
+function isInCalendar(day: string): boolean {
+  const atMs = Date.parse(day)
+  return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(day)
+}

@@ -1,0 +1,207 @@
+// The verbs, on pooled connections. Every write states its condition and its reason (contract 8.6).
+import type { Readable } from 'node:stream'
+import { FIELD_MANAGER, type Resource } from '../api/group.ts'
+import type { KubeObject, ObjectMeta } from '../api/meta.ts'
+import { isNotFound } from './failure.ts'
+import { type Call, type ClientDeps, openStream, send } from './transport.ts'
+
+/** Names an object; without a namespace it is cluster-scoped. */
+export interface ObjectRef {
+  readonly name: string
+  readonly namespace?: string
+}
+
+/** An object as first sent: the API server adds what is missing. */
+export interface NewObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: Partial<ObjectMeta>
+  readonly [field: string]: unknown
+}
+
+/** A server-side apply. uid (and resourceVersion) make it fail rather than create or overwrite. */
+export interface AppliedObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: Partial<ObjectMeta> & { readonly name: string; readonly uid: string }
+  readonly [field: string]: unknown
+}
+
+/** What must still be true of an object for a delete to happen. */
+export interface Preconditions {
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+/** One operation of a JSON patch (RFC 6902). */
+export interface PatchOperation {
+  readonly op: 'test' | 'add' | 'remove' | 'replace'
+  readonly path: string
+  readonly value?: unknown
+}
+
+/** A page of a list; `next` continues it, absent on the last. */
+export interface Page {
+  readonly items: readonly KubeObject[]
+  readonly resourceVersion: string
+  readonly next?: string
+}
+
+/** How to ask for a part of a collection. */
+export interface ListQuery {
+  readonly namespace?: string
+  readonly fieldSelector?: string
+}
+
+/** The door to one API server. Every method throws KubeFailure unless it says otherwise. */
+export interface KubeClient {
+  /** null when there is no such object. */
+  get<T extends KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | null>
+  /** The next page of at most `limit` objects; they lack apiVersion and kind. */
+  list(
+    resource: Resource,
+    query: ListQuery,
+    limit: number,
+    next?: string,
+    signal?: AbortSignal,
+  ): Promise<Page>
+  /** The lines of a watch as bytes. The stream ends or fails when the connection does. */
+  watch(
+    resource: Resource,
+    query: Readonly<Record<string, string>>,
+    namespace: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Readable>
+  create<T extends KubeObject>(resource: Resource, object: NewObject, reason: string): Promise<T>
+  /** A full update: its resourceVersion is the condition. */
+  replace<T extends KubeObject>(resource: Resource, object: KubeObject, reason: string): Promise<T>
+  /** Server-side apply with force, as `management-operator`. */
+  apply<T extends KubeObject>(
+    resource: Resource,
+    object: AppliedObject,
+    reason: string,
+    subresource?: 'status',
+  ): Promise<T>
+  /** A JSON patch, whose first operation is a `test`. */
+  patch<T extends KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    operations: readonly PatchOperation[],
+    reason: string,
+  ): Promise<T>
+  /** False when the object was gone already. */
+  delete(
+    resource: Resource,
+    ref: ObjectRef,
+    preconditions: Preconditions,
+    reason: string,
+  ): Promise<boolean>
+}
+
+/** The client of one connection. */
+export function createClient(deps: ClientDeps): KubeClient {
+  const write = async (resource: Resource, reason: string, call: Call): Promise<unknown> => {
+    const answer = await send(deps, call)
+    deps.observer.wrote(resource.kind, reason)
+    return answer
+  }
+  const json = { contentType: 'application/json' }
+  return {
+    get: async <T>(resource: Resource, ref: ObjectRef) => {
+      try {
+        return (await send(deps, { method: 'GET', path: pathOf(resource, ref) })) as T
+      } catch (error) {
+        if (isNotFound(error)) return null
+        throw error
+      }
+    },
+    list: async (resource, { namespace, fieldSelector }, limit, next, signal) => {
+      const query = {
+        limit: String(limit),
+        ...(next === undefined ? {} : { continue: next }),
+        ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      }
+      const path = pathOf(resource, { namespace })
+      const page = (await send(deps, {
+        method: 'GET',
+        path,
+        query,
+        ...(signal ? { signal } : {}),
+      })) as {
+        readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
+        readonly items: readonly KubeObject[]
+      }
+      const { resourceVersion, continue: after } = page.metadata
+      return { items: page.items, resourceVersion, ...(after ? { next: after } : {}) }
+    },
+    watch: (resource, query, namespace, signal) =>
+      openStream(deps, { method: 'GET', path: pathOf(resource, { namespace }), query, signal }),
+    create: async <T>(resource: Resource, object: NewObject, reason: string) => {
+      const path = pathOf(resource, { namespace: object.metadata.namespace })
+      return (await write(resource, reason, { method: 'POST', path, body: object, ...json })) as T
+    },
+    replace: async <T>(resource: Resource, object: KubeObject, reason: string) => {
+      const path = pathOf(resource, object.metadata)
+      return (await write(resource, reason, { method: 'PUT', path, body: object, ...json })) as T
+    },
+    apply: async <T>(
+      resource: Resource,
+      object: AppliedObject,
+      reason: string,
+      subresource?: 'status',
+    ) => {
+      const path = pathOf(resource, object.metadata, subresource)
+      const query = { fieldManager: FIELD_MANAGER, force: 'true' }
+      const contentType = 'application/apply-patch+yaml'
+      return (await write(resource, reason, {
+        method: 'PATCH',
+        path,
+        query,
+        body: object,
+        contentType,
+      })) as T
+    },
+    patch: async <T>(
+      resource: Resource,
+      ref: ObjectRef,
+      body: readonly PatchOperation[],
+      reason: string,
+    ) => {
+      const path = pathOf(resource, ref)
+      const contentType = 'application/json-patch+json'
+      return (await write(resource, reason, { method: 'PATCH', path, body, contentType })) as T
+    },
+    delete: async (resource, ref, preconditions, reason) => {
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions }
+      try {
+        await write(resource, reason, {
+          method: 'DELETE',
+          path: pathOf(resource, ref),
+          body,
+          ...json,
+        })
+        return true
+      } catch (error) {
+        if (isNotFound(error)) return false
+        throw error
+      }
+    },
+  }
+}
+
+/** The URL path of a collection (no name), an object or its subresource. */
+export function pathOf(
+  { group, version, plural }: Resource,
+  {
+    namespace,
+    name,
+  }: { readonly namespace?: string | undefined; readonly name?: string | undefined },
+  subresource?: string,
+): string {
+  const root = group === '' ? ['api', version] : ['apis', group, version]
+  const scope = namespace === undefined ? [] : ['namespaces', namespace]
+  const segments = [...root, ...scope, plural, name, subresource].filter(
+    (part) => part !== undefined,
+  )
+  return `/${segments.map(encodeURIComponent).join('/')}`
+}

@@ -1,0 +1,180 @@
+// Where the API server is and how we prove who we are: client-node's KubeConfig decides, we keep
+// its answer for a minute and hold the pools that client-node lacks (it connects once per call).
+import { readFileSync } from 'node:fs'
+import type { RequestOptions } from 'node:https'
+import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import type { KubeConfig } from '@kubernetes/client-node'
+import { type Dispatcher, Pool } from 'undici'
+import type { Clock } from '../runtime/clock.ts'
+import { parseYaml } from '../runtime/yaml.ts'
+
+/** Pools to one API server, with the headers that authenticate a request made now. */
+export interface Connection {
+  /** Path prefix of the server URL, without a trailing slash; mostly empty. */
+  readonly prefix: string
+  /** Host and port, for messages. */
+  readonly server: string
+  /**
+   * Pools and headers for the next request. Re-read after a minute, and at once when `refused`,
+   * so that rotated tokens and client certificates are followed without a restart.
+   */
+  open(refused?: boolean): Promise<OpenConnection>
+  close(): Promise<void>
+}
+
+/** What one request needs. Watches have a pool of their own: they would fill the calls' one. */
+export interface OpenConnection {
+  readonly calls: Dispatcher
+  readonly watches: Dispatcher
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const REREAD_AFTER_MS = 60_000
+
+/**
+ * Finds the API server: the file given, else KUBECONFIG, else the pod's service account
+ * (contract 8.1).
+ *
+ * @throws Error that says what is missing, when there is none of the three or a file is unreadable
+ */
+export async function connect(kubeconfig: string | null, clock: Clock): Promise<Connection> {
+  const config = await loadConfig(kubeconfig)
+  const cluster = config.getCurrentCluster()
+  if (!cluster) throw new Error('the kubeconfig has no current context with a cluster')
+  if (cluster.proxyUrl) throw new Error('proxy-url in a kubeconfig is not supported')
+  const url = new URL(cluster.server)
+  let held: (Pools & { readonly readAtMs: number }) | null = null
+  let reading: Promise<OpenConnection> | null = null
+
+  const read = async (): Promise<OpenConnection> => {
+    const options: RequestOptions = { headers: {} }
+    await config.applyToHTTPSOptions(options)
+    const tls = tlsOf(options)
+    const key = JSON.stringify(Object.values(tls).map(String))
+    const old = held
+    const pools = old?.key === key ? old : newPools(url.origin, tls, key)
+    held = { ...pools, headers: headersOf(options), readAtMs: clock.monotonicMs() }
+    if (old && old.key !== key) void retire(old)
+    return held
+  }
+
+  return {
+    prefix: url.pathname.replace(/\/+$/, ''),
+    server: url.host,
+    open: async (refused = false) => {
+      const fresh = held && clock.monotonicMs() - held.readAtMs < REREAD_AFTER_MS
+      if (held && fresh && !refused) return held
+      reading ??= read().finally(() => {
+        reading = null
+      })
+      return reading
+    },
+    close: async () => {
+      if (held) await Promise.all([held.calls.destroy(), held.watches.destroy()])
+      held = null
+    },
+  }
+}
+
+interface Pools extends OpenConnection {
+  readonly key: string
+}
+
+interface Tls {
+  readonly ca?: RequestOptions['ca']
+  readonly cert?: RequestOptions['cert']
+  readonly key?: RequestOptions['key']
+  readonly rejectUnauthorized?: boolean
+  readonly servername?: string
+}
+
+function newPools(origin: string, tls: Tls, key: string): Pools {
+  const connect = {
+    ...tls,
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+  } as NonNullable<Pool.Options['connect']>
+  const shared = { pipelining: 1, allowH2: false, headersTimeout: 30_000, connect }
+  return {
+    // The API server closes idle connections at 90 s; ours go first, so none is closed under a call.
+    calls: new Pool(origin, {
+      ...shared,
+      connections: 32,
+      keepAliveTimeout: 60_000,
+      bodyTimeout: 60_000,
+    }),
+    // The watcher's own watchdog bounds a silent stream.
+    watches: new Pool(origin, { ...shared, bodyTimeout: 0 }),
+    headers: {},
+    key,
+  }
+}
+
+/** Calls under way on replaced pools end by themselves; their watches are cut and start anew. */
+async function retire(pools: Pools): Promise<void> {
+  await pools.watches.destroy()
+  await pools.calls.close()
+}
+
+function tlsOf({ ca, cert, key, rejectUnauthorized, servername }: RequestOptions): Tls {
+  return {
+    ...(ca ? { ca } : {}),
+    ...(cert ? { cert } : {}),
+    ...(key ? { key } : {}),
+    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+    ...(servername ? { servername } : {}),
+  }
+}
+
+function headersOf(options: RequestOptions): Readonly<Record<string, string>> {
+  const basic = options.auth ? { authorization: `Basic ${btoa(options.auth)}` } : {}
+  const given = Object.entries(options.headers ?? {}).map(([name, value]) => [
+    name,
+    String(value).trim(),
+  ])
+  return { ...basic, ...Object.fromEntries(given) }
+}
+
+/** client-node costs 0.3 s and memory: it is loaded by the commands that talk to a cluster. */
+async function loadConfig(path: string | null): Promise<KubeConfig> {
+  const { KubeConfig } = await import('@kubernetes/client-node')
+  const config = new KubeConfig()
+  const fromEnv = process.env['KUBECONFIG'] ?? ''
+  const paths = path === null ? fromEnv.split(delimiter).filter(Boolean) : [path]
+  if (path !== null) config.loadFromFile(path)
+  else if (paths.length > 0) config.loadFromDefault()
+  else if (process.env['KUBERNETES_SERVICE_HOST']) config.loadFromCluster()
+  else
+    throw new Error(
+      'no cluster: give --kubeconfig, set KUBECONFIG, or run in a pod with a service account',
+    )
+  return withTokenFiles(config, paths)
+}
+
+/** client-node drops `tokenFile` of a kubeconfig's user; its file authenticator can read it. */
+function withTokenFiles(config: KubeConfig, paths: readonly string[]): KubeConfig {
+  const files = new Map(paths.flatMap(tokenFilesIn))
+  const users = config.getUsers().map((user) => {
+    const tokenFile = files.get(user.name)
+    return tokenFile === undefined
+      ? user
+      : { ...user, authProvider: { name: 'tokenFile', config: { tokenFile } } }
+  })
+  const { clusters, contexts, currentContext } = config
+  config.loadFromOptions({ clusters, contexts, users, currentContext })
+  return config
+}
+
+function tokenFilesIn(path: string): (readonly [string, string])[] {
+  const file = parseYaml(readFileSync(path, 'utf8')) as {
+    readonly users?: readonly {
+      readonly name: string
+      readonly user?: { readonly tokenFile?: string }
+    }[]
+  }
+  return (file.users ?? []).flatMap(({ name, user }) => {
+    const tokenFile = user?.tokenFile
+    if (!tokenFile) return []
+    return [[name, isAbsolute(tokenFile) ? tokenFile : join(dirname(path), tokenFile)] as const]
+  })
+}

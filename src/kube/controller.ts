@@ -1,0 +1,93 @@
+import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import { isConflict, KubeFailure } from './failure.ts'
+import type { WorkQueue } from './queue.ts'
+
+/** What a reconcile leaves to do: nothing, or another look at a moment in epoch milliseconds. */
+export type Outcome =
+  | { readonly result: 'done' }
+  | { readonly result: 'later'; readonly atMs: number }
+
+/** Nothing left to do until the object or a setting changes. */
+export const done: Outcome = { result: 'done' }
+
+/** How one reconcile ended, as controller-runtime's metrics name it. */
+export type ReconcileResult = 'success' | 'requeue_after' | 'requeue' | 'error'
+
+/** Told of each reconcile, for the controller_runtime_* metrics. */
+export interface ControllerObserver {
+  started(): void
+  finished(result: ReconcileResult, seconds: number): void
+}
+
+/** One loop: keys from a queue, a few workers, one function that brings a key where it should be. */
+export interface ControllerOptions {
+  readonly name: string
+  readonly queue: WorkQueue
+  readonly workers: number
+  readonly reconcile: (key: string) => Promise<Outcome>
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: ControllerObserver
+}
+
+/** Stops taking keys; resolves when those in hand are finished. */
+export type StopController = () => Promise<void>
+
+/**
+ * Runs the loop. This is one of the two places that catch everything: a conflict means an old view
+ * and is tried again quietly, anything else thrown is a machine's mistake, logged and tried again
+ * after the key's back-off (or what Retry-After asked for).
+ */
+export function startController(options: ControllerOptions): StopController {
+  const workers = Array.from({ length: options.workers }, () => work(options))
+  return async () => {
+    options.queue.close()
+    await Promise.all(workers)
+  }
+}
+
+async function work(options: ControllerOptions): Promise<void> {
+  const { queue } = options
+  for (let key = await queue.take(); key !== null; key = await queue.take()) {
+    await handle(options, key)
+    queue.done(key)
+  }
+}
+
+async function handle(options: ControllerOptions, key: string): Promise<void> {
+  const { queue, clock, observer, reconcile } = options
+  const startedMs = clock.monotonicMs()
+  observer.started()
+  const finish = (result: ReconcileResult): void =>
+    observer.finished(result, (clock.monotonicMs() - startedMs) / 1000)
+  try {
+    const outcome = await reconcile(key)
+    queue.forget(key)
+    if (outcome.result === 'later') queue.addAt(key, outcome.atMs)
+    finish(outcome.result === 'later' ? 'requeue_after' : 'success')
+  } catch (error) {
+    finish(tryAgain(options, key, error))
+  }
+}
+
+function tryAgain(
+  { name, queue, log }: ControllerOptions,
+  key: string,
+  error: unknown,
+): 'requeue' | 'error' {
+  const retryAfterMs = error instanceof KubeFailure ? (error.retryAfterMs ?? 0) : 0
+  const inMs = queue.retry(key, retryAfterMs)
+  if (isConflict(error)) {
+    log.debug(
+      { controller: name, object: { name: key }, inMs },
+      'object changed under us, trying again',
+    )
+    return 'requeue'
+  }
+  log.error(
+    { controller: name, object: { name: key }, inMs, err: error },
+    'reconcile failed, trying again',
+  )
+  return 'error'
+}

@@ -1,0 +1,155 @@
+import type { Clock } from '../runtime/clock.ts'
+import { LONGEST_TIMER_MS } from '../runtime/clock.ts'
+
+const CHILDREN = 4
+
+/**
+ * One moment per key, on one heap and one timer: a million of them cost what a few dozen
+ * `setTimeout`s would, and a moment 30 days ahead does not fire at once.
+ *
+ * The timer sleeps a minute at most, so a wall clock that was stepped forward is noticed.
+ */
+export class Deadlines {
+  readonly #clock: Clock
+  readonly #due: (key: string) => void
+  readonly #heap: string[] = []
+  readonly #at = new Map<string, { atMs: number; slot: number }>()
+  #cancelTimer: (() => void) | null = null
+  #timerAtMs = Number.POSITIVE_INFINITY
+
+  /** @param due called once for each key whose moment has come, earliest first */
+  constructor(clock: Clock, due: (key: string) => void) {
+    this.#clock = clock
+    this.#due = due
+  }
+
+  /** How many keys wait. */
+  get size(): number {
+    return this.#heap.length
+  }
+
+  /** Sets or moves the key's moment, in epoch milliseconds. A moment passed fires soon. */
+  set(key: string, atMs: number): void {
+    const entry = this.#at.get(key)
+    if (entry) {
+      entry.atMs = atMs
+    } else {
+      this.#at.set(key, { atMs, slot: this.#heap.length })
+      this.#heap.push(key)
+    }
+    this.#settle(this.#slotOf(key))
+    this.#arm()
+  }
+
+  /** Forgets the key's moment, if it has one. */
+  delete(key: string): void {
+    const entry = this.#at.get(key)
+    if (!entry) return
+    this.#at.delete(key)
+    const last = this.#heap.pop()
+    if (last === undefined || last === key) return
+    this.#place(last, entry.slot)
+    this.#settle(entry.slot)
+  }
+
+  /** Forgets everything and stops the timer. */
+  clear(): void {
+    this.#heap.length = 0
+    this.#at.clear()
+    this.#disarm()
+  }
+
+  #fire(): void {
+    this.#disarm()
+    const nowMs = this.#clock.nowMs()
+    const due: string[] = []
+    for (let key = this.#heap[0]; key !== undefined; key = this.#heap[0]) {
+      if (this.#atMs(key) > nowMs) break
+      this.delete(key)
+      due.push(key)
+    }
+    this.#arm()
+    // Told only now: one that is set anew to a moment passed waits for the next timer.
+    for (const key of due) this.#due(key)
+  }
+
+  #arm(): void {
+    const first = this.#heap[0]
+    if (first === undefined) return
+    const atMs = this.#atMs(first)
+    if (this.#cancelTimer && atMs >= this.#timerAtMs) return
+    this.#disarm()
+    this.#timerAtMs = atMs
+    const delayMs = Math.min(Math.max(atMs - this.#clock.nowMs(), 0), LONGEST_TIMER_MS)
+    this.#cancelTimer = this.#clock.schedule(delayMs, () => this.#fire())
+  }
+
+  #disarm(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = null
+    this.#timerAtMs = Number.POSITIVE_INFINITY
+  }
+
+  #settle(slot: number): void {
+    if (!this.#rise(slot)) this.#sink(slot)
+  }
+
+  #rise(from: number): boolean {
+    let slot = from
+    while (slot > 0) {
+      const parent = Math.floor((slot - 1) / CHILDREN)
+      if (!this.#isEarlier(slot, parent)) break
+      this.#swap(slot, parent)
+      slot = parent
+    }
+    return slot !== from
+  }
+
+  #sink(from: number): void {
+    for (let slot = from; ; ) {
+      const child = this.#earliestChild(slot)
+      if (child === null || !this.#isEarlier(child, slot)) return
+      this.#swap(slot, child)
+      slot = child
+    }
+  }
+
+  #earliestChild(slot: number): number | null {
+    const first = slot * CHILDREN + 1
+    if (first >= this.#heap.length) return null
+    let best = first
+    const end = Math.min(first + CHILDREN, this.#heap.length)
+    for (let child = first + 1; child < end; child += 1) {
+      if (this.#isEarlier(child, best)) best = child
+    }
+    return best
+  }
+
+  #isEarlier(slot: number, other: number): boolean {
+    return this.#atMs(this.#keyAt(slot)) < this.#atMs(this.#keyAt(other))
+  }
+
+  #swap(slot: number, other: number): void {
+    const key = this.#keyAt(slot)
+    this.#place(this.#keyAt(other), slot)
+    this.#place(key, other)
+  }
+
+  #place(key: string, slot: number): void {
+    this.#heap[slot] = key
+    const entry = this.#at.get(key)
+    if (entry) entry.slot = slot
+  }
+
+  #keyAt(slot: number): string {
+    return this.#heap[slot] ?? ''
+  }
+
+  #slotOf(key: string): number {
+    return this.#at.get(key)?.slot ?? 0
+  }
+
+  #atMs(key: string): number {
+    return this.#at.get(key)?.atMs ?? Number.POSITIVE_INFINITY
+  }
+}

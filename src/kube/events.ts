@@ -1,0 +1,175 @@
+// What `kubectl describe` lists under Events (contract 4.5): best effort, slow on purpose, and never
+// in anybody's way.
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { CONTROLLER_NAME, EVENTS } from '../api/group.ts'
+import { type Clock, sleep } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import type { KubeClient, NewObject } from './client.ts'
+import { isConflict } from './failure.ts'
+import { microTime } from './micro-time.ts'
+
+/** A transition of a cluster-scoped object. */
+export interface ObjectEvent {
+  /** With a namespace, or without the uid, `kubectl describe` would not find the event. */
+  readonly regarding: {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly name: string
+    readonly uid: string
+  }
+  readonly type: 'Normal' | 'Warning'
+  /** One word in CamelCase, such as `Expired`; at most 128 characters, as `action`. */
+  readonly reason: string
+  /** What we did or found, such as `Reconcile`. */
+  readonly action: string
+  /** A sentence; cut at 1024 bytes. */
+  readonly note: string
+  /**
+   * What changed, such as the expiry: the same transition, seen again after a restart, gives the same
+   * text and is not told twice.
+   */
+  readonly discriminator: string
+}
+
+/** Takes events and forgets them. */
+export interface EventRecorder {
+  /** Queues the event; the oldest makes way where too many wait. Never throws, never waits. */
+  record(event: ObjectEvent): void
+  /** Resolves when all is sent, or when the signal aborts. */
+  flush(signal: AbortSignal): Promise<void>
+  /** Sends nothing more; what waits is dropped. */
+  stop(): void
+}
+
+/** What a recorder stands on; `instance` is this process's identity, at most 128 bytes. */
+export interface EventRecorderOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly log: Log
+  readonly instance: string
+}
+
+/** Why an Event is written, for metrics. */
+export const EVENT_REASONS = ['record'] as const
+
+const NAMESPACE = 'default'
+const LONGEST_QUEUE = 1000
+const MOST_PER_SECOND = 10
+const LONGEST_NOTE_BYTES = 1024
+const LONGEST_NAME = 253
+const TELL_DROPS_EVERY_MS = 60_000
+
+/** A recorder with an empty queue. */
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { client, clock, instance } = options
+  const queue: NewObject[] = []
+  const drops = createDropCount(options)
+  const turn = createPace(clock)
+  const stopped = new AbortController()
+  let sending: Promise<void> | null = null
+
+  const send = async (event: NewObject): Promise<void> => {
+    try {
+      await client.create(EVENTS, event, EVENT_REASONS[0])
+    } catch (err) {
+      // Told before this process started.
+      if (!isConflict(err)) drops.add(1, err)
+    }
+  }
+  const sendAll = async (): Promise<void> => {
+    while (queue.length > 0) {
+      await turn(stopped.signal)
+      const event = queue.shift()
+      if (event) await send(event)
+    }
+    sending = null
+  }
+  return {
+    record: (event) => {
+      if (stopped.signal.aborted) return
+      queue.push(eventObject(event, instance, clock.nowMs()))
+      if (queue.length > LONGEST_QUEUE) {
+        queue.shift()
+        drops.add(1, new Error('too many events wait'))
+      }
+      sending ??= sendAll()
+    },
+    flush: async (signal) => {
+      if (sending && !signal.aborted) await Promise.race([sending, once(signal, 'abort')])
+    },
+    stop: () => {
+      stopped.abort()
+      drops.add(queue.splice(0).length, new Error('the process ends'))
+      drops.tell()
+    },
+  }
+}
+
+/** The Event as it is stored. */
+function eventObject(event: ObjectEvent, instance: string, nowMs: number): NewObject {
+  const { regarding, type, reason, action, note } = event
+  return {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    metadata: { name: nameOf(event), namespace: NAMESPACE },
+    eventTime: microTime(nowMs),
+    reportingController: CONTROLLER_NAME,
+    reportingInstance: instance,
+    regarding,
+    type,
+    reason,
+    action,
+    note: cut(note, LONGEST_NOTE_BYTES),
+  }
+}
+
+/** `<object name>.<16 hex>`, the same for the same transition of the same object. */
+function nameOf({ regarding: { name, uid }, reason, discriminator }: ObjectEvent): string {
+  const identity = JSON.stringify([uid, reason, discriminator])
+  const suffix = `.${createHash('sha256').update(identity).digest('hex').slice(0, 16)}`
+  // A cut may leave a dot or dash at the end, which no DNS label may have.
+  return name.slice(0, LONGEST_NAME - suffix.length).replace(/[^a-z0-9]+$/, '') + suffix
+}
+
+/** At most so many bytes of UTF-8, no character in halves, and a mark where something is missing. */
+function cut(text: string, mostBytes: number): string {
+  if (Buffer.byteLength(text) <= mostBytes) return text
+  const mark = '…'
+  const room = new Uint8Array(mostBytes - Buffer.byteLength(mark))
+  return text.slice(0, new TextEncoder().encodeInto(text, room).read) + mark
+}
+
+/** Waits for its turn: no second, wherever it begins, sees more than ten. */
+function createPace(clock: Clock): (signal: AbortSignal) => Promise<void> {
+  const turnsMs: number[] = []
+  return async (signal) => {
+    const tenthLastMs = turnsMs.at(-MOST_PER_SECOND)
+    if (tenthLastMs !== undefined) {
+      await sleep(clock, tenthLastMs + 1000 - clock.monotonicMs(), signal)
+      turnsMs.shift()
+    }
+    turnsMs.push(clock.monotonicMs())
+  }
+}
+
+/** Drops are counted and told once a minute at most, with the last reason. */
+function createDropCount({ clock, log }: EventRecorderOptions) {
+  let dropped = 0
+  let why: unknown
+  let toldMs = Number.NEGATIVE_INFINITY
+  const tell = (): void => {
+    if (dropped > 0) log.warn({ dropped, err: why }, 'events were dropped')
+    dropped = 0
+  }
+  const add = (count: number, because: unknown): void => {
+    if (count === 0) return
+    dropped += count
+    why = because
+    const nowMs = clock.monotonicMs()
+    if (nowMs - toldMs < TELL_DROPS_EVERY_MS) return
+    toldMs = nowMs
+    tell()
+  }
+  return { add, tell }
+}

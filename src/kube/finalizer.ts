@@ -1,0 +1,52 @@
+import type { Resource } from '../api/group.ts'
+import type { KubeObject } from '../api/meta.ts'
+import type { KubeClient, PatchOperation } from './client.ts'
+import { isNotFound, KubeFailure } from './failure.ts'
+
+/** An object with its finalizers, as far as a cached view knows it. */
+export interface Finalized {
+  readonly name: string
+  readonly uid: string
+  readonly finalizers: readonly string[]
+}
+
+/**
+ * The operations that take one finalizer off this very object. Tested first: another finalizer may
+ * have moved ours, and removing by number alone would free somebody else's object.
+ */
+export function withoutFinalizer(
+  { uid, finalizers }: Finalized,
+  finalizer: string,
+): readonly PatchOperation[] {
+  const path = `/metadata/finalizers/${finalizers.indexOf(finalizer)}`
+  return [
+    { op: 'test', path: '/metadata/uid', value: uid },
+    { op: 'test', path, value: finalizer },
+    { op: 'remove', path },
+  ]
+}
+
+/**
+ * Takes our finalizer off. null when the object is gone already.
+ *
+ * @throws KubeFailure 409 when the view was old (the server calls a failed `test` 422)
+ */
+export async function removeFinalizer(
+  client: KubeClient,
+  resource: Resource,
+  object: Finalized,
+  finalizer: string,
+): Promise<KubeObject | null> {
+  try {
+    return await client.patch(resource, object, withoutFinalizer(object, finalizer), 'finalizer')
+  } catch (error) {
+    if (isNotFound(error)) return null
+    if (!(error instanceof KubeFailure) || error.code !== 422) throw error
+    throw new KubeFailure({
+      code: 409,
+      reason: 'Conflict',
+      message: error.message,
+      retryAfterMs: null,
+    })
+  }
+}

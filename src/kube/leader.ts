@@ -1,0 +1,173 @@
+// One manager acts, the others stand by (contract 8.1): leader election as client-go does it, and a
+// guard that stops the writes of a leader whose time is over before it knows (contract 8.6).
+import { sleep } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import type { LeaderElectionSettings } from '../runtime/settings.ts'
+import { decide, held, type Lease, type LeaseView, released, seen } from './lease.ts'
+import { createLeaseLock, type LeaseLock, type LeaseLockOptions } from './lease-lock.ts'
+
+/** One candidate. Its client is one of its own, whose writes nobody guards. */
+export interface ElectionOptions extends LeaseLockOptions, LeaderElectionSettings {
+  /** Unique to this run of the process. */
+  readonly identity: string
+  readonly log: Log
+}
+
+/** One candidacy, from its start to its end. Leadership that was lost does not come back. */
+export interface LeaderElection {
+  /** Resolves when this process leads; stays pending when it never does. Never rejects. */
+  readonly acquired: Promise<void>
+  /** Resolves when leadership was lost against our will: the process must end. Never rejects. */
+  readonly lost: Promise<void>
+  /**
+   * Passes while the last renewal, counted from its sending, is younger than the renew deadline:
+   * others wait for longer, so a process that was stopped for a while finds itself refused.
+   *
+   * @throws NotLeader otherwise
+   */
+  mayWrite(): void
+  /**
+   * Ends the candidacy and frees the Lease where we hold it, so that the next may lead at once. Call
+   * it after the last write. Never rejects: a Lease that can't be freed runs out.
+   */
+  release(): Promise<void>
+}
+
+/** A write of a process that does not lead; it was not sent. */
+export class NotLeader extends Error {
+  override readonly name = 'NotLeader'
+  readonly code = 'NotLeader'
+
+  constructor() {
+    super('this process does not lead (any more): the write was not sent')
+  }
+}
+
+/** Joins the election. */
+export function runLeaderElection(options: ElectionOptions): LeaderElection {
+  return new Elector(options)
+}
+
+/** client-go's factor: candidates that failed together don't come back together. */
+const JITTER = 1.2
+
+class Elector implements LeaderElection {
+  readonly #options: ElectionOptions
+  readonly #log: Log
+  readonly #lock: LeaseLock
+  readonly #acquired = Promise.withResolvers<void>()
+  readonly #lost = Promise.withResolvers<void>()
+  readonly acquired = this.#acquired.promise
+  readonly lost = this.#lost.promise
+  readonly #ending = new AbortController()
+  readonly #running: Promise<void>
+  #phase: 'standby' | 'leading' | 'over' = 'standby'
+  #view: LeaseView
+  /** The Lease as we wrote it last, to renew without a read; null when unsure. */
+  #written: Lease | null = null
+  #leadsUntilMs = 0
+
+  constructor(options: ElectionOptions) {
+    this.#options = options
+    this.#log = options.log.child({ lease: options.ref })
+    this.#lock = createLeaseLock(options)
+    this.#view = { spec: null, sinceMs: options.clock.monotonicMs() }
+    this.#running = this.#run()
+  }
+
+  mayWrite(): void {
+    if (this.#phase !== 'leading' || this.#leftMs() <= 0) throw new NotLeader()
+  }
+
+  async release(): Promise<void> {
+    this.#phase = 'over'
+    this.#ending.abort()
+    await this.#running
+    try {
+      await this.#free(this.#written).catch(() => this.#free(null))
+    } catch (err) {
+      this.#log.warn({ err }, 'could not release the lease')
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (this.#phase !== 'over') {
+      const waitMs = await this.#attempt()
+      await sleep(this.#options.clock, waitMs, this.#ending.signal)
+    }
+  }
+
+  /** One try; returns how long to wait before the next. */
+  async #attempt(): Promise<number> {
+    const { retryPeriodMs } = this.#options
+    const written = this.#written
+    this.#written = null
+    try {
+      return await this.#act(written ?? (await this.#lock.read(this.#limitMs())))
+    } catch (err) {
+      if (this.#phase === 'leading' && this.#leftMs() <= 0) return this.#lose(err)
+      // Somebody may have touched the Lease without taking it: a fresh read tells, at once.
+      if (written) return 0
+      this.#log.warn({ err }, 'could not acquire or renew the lease, trying again')
+      return this.#phase === 'leading' ? Math.min(retryPeriodMs, this.#leftMs()) : this.#jittered()
+    }
+  }
+
+  async #act(lease: Lease | null): Promise<number> {
+    const { clock, renewDeadlineMs, retryPeriodMs } = this.#options
+    const leading = this.#phase === 'leading'
+    this.#see(lease)
+    const sentAtMs = clock.monotonicMs()
+    const step = decide(this.#view, this.#options, leading, sentAtMs)
+    if (step.kind === 'lost') return this.#lose(new Error('the lease is not ours any more'))
+    if (step.kind === 'wait') return Math.min(this.#jittered(), step.ms)
+    const reason = leading ? 'renew' : 'acquire'
+    const ours = held(this.#view.spec, this.#options, clock.nowMs())
+    this.#written = await this.#lock.write(lease, ours, reason, this.#limitMs())
+    if (this.#ending.signal.aborted) return 0
+    this.#leadsUntilMs = sentAtMs + renewDeadlineMs
+    this.#phase = 'leading'
+    if (!leading) this.#log.info({}, 'acquired the lease, this process leads')
+    this.#acquired.resolve()
+    return retryPeriodMs
+  }
+
+  #lose(err: unknown): number {
+    this.#phase = 'over'
+    const holder = this.#view.spec?.holderIdentity
+    this.#log.error({ holder, err }, 'lost the lease')
+    this.#lost.resolve()
+    return 0
+  }
+
+  async #free(written: Lease | null): Promise<void> {
+    const { clock, identity } = this.#options
+    const lease = written ?? (await this.#lock.read(this.#limitMs()))
+    if (lease?.spec?.holderIdentity !== identity) return
+    const spec = released(lease.spec, clock.nowMs())
+    await this.#lock.write(lease, spec, 'release', this.#limitMs())
+    this.#log.info({}, 'released the lease')
+  }
+
+  #see(lease: Lease | null): void {
+    const before = this.#view.spec?.holderIdentity
+    this.#view = seen(this.#view, lease?.spec ?? null, this.#options.clock.monotonicMs())
+    const holder = this.#view.spec?.holderIdentity
+    if (!holder || holder === before || holder === this.#options.identity) return
+    this.#log.info({ holder }, 'another process leads')
+  }
+
+  /** Half the deadline for one request, so that a dead connection does not cost the leadership. */
+  #limitMs(): number {
+    const halfMs = this.#options.renewDeadlineMs / 2
+    return this.#phase === 'leading' ? Math.min(halfMs, this.#leftMs()) : halfMs
+  }
+
+  #leftMs(): number {
+    return this.#leadsUntilMs - this.#options.clock.monotonicMs()
+  }
+
+  #jittered(): number {
+    return this.#options.retryPeriodMs * (1 + Math.random() * JITTER)
+  }
+}

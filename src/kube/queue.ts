@@ -1,0 +1,145 @@
+import type { Clock } from '../runtime/clock.ts'
+import { Deadlines } from './deadlines.ts'
+
+/** `fresh`: somebody is waiting for this one. `refresh`: a restart or a setting touched them all. */
+export type Lane = 'fresh' | 'refresh'
+
+/** Told what the queue does, for the workqueue_* metrics. Durations are in seconds. */
+export interface QueueObserver {
+  added(): void
+  retried(): void
+  waited(seconds: number): void
+  worked(seconds: number): void
+}
+
+/** Back-off per key: `baseDelayMs` after the first failure, doubled each time up to `maxDelayMs`. */
+export interface QueueOptions {
+  readonly clock: Clock
+  readonly baseDelayMs: number
+  readonly maxDelayMs: number
+  readonly observer: QueueObserver
+}
+
+/** Every so many keys one of the refresh lane goes first, so that a busy day starves none. */
+const REFRESH_EVERY = 10
+
+/**
+ * Keys that wait to be reconciled. A key is there once however often it is added, and never in two
+ * hands at once: added while in hand, it comes again when it is put down.
+ */
+export class WorkQueue {
+  readonly #options: QueueOptions
+  readonly #lanes: Readonly<Record<Lane, Map<string, number>>> = {
+    fresh: new Map(),
+    refresh: new Map(),
+  }
+  readonly #inHand = new Map<string, { sinceMs: number; again: Lane | null }>()
+  readonly #failures = new Map<string, number>()
+  readonly #later: Deadlines
+  readonly #takers: ((key: string | null) => void)[] = []
+  #taken = 0
+  #closed = false
+
+  constructor(options: QueueOptions) {
+    this.#options = options
+    this.#later = new Deadlines(options.clock, (key) => this.add(key, 'fresh'))
+  }
+
+  /** Keys that wait now, those with a moment to come not counted. */
+  get depth(): number {
+    return this.#lanes.fresh.size + this.#lanes.refresh.size
+  }
+
+  /** How long the key in hand the longest is in hand, in seconds. */
+  get longestWorkSeconds(): number {
+    const first = this.#inHand.values().next().value
+    return first ? (this.#options.clock.monotonicMs() - first.sinceMs) / 1000 : 0
+  }
+
+  /** Adds the key, or moves it to the fresh lane where it waits in the other. */
+  add(key: string, lane: Lane): void {
+    if (this.#closed) return
+    const held = this.#inHand.get(key)
+    if (held) {
+      held.again = held.again === 'fresh' ? 'fresh' : lane
+      return
+    }
+    const { fresh, refresh } = this.#lanes
+    if (fresh.has(key) || (lane === 'refresh' && refresh.has(key))) return
+    const waitingSinceMs = refresh.get(key)
+    refresh.delete(key)
+    this.#lanes[lane].set(key, waitingSinceMs ?? this.#options.clock.monotonicMs())
+    if (waitingSinceMs === undefined) this.#options.observer.added()
+    this.#serve()
+  }
+
+  /** Adds the key to the fresh lane at a moment in epoch milliseconds; replaces an earlier wish. */
+  addAt(key: string, atMs: number): void {
+    if (!this.#closed) this.#later.set(key, atMs)
+  }
+
+  /** Takes back what addAt and retry asked for, and forgets the key's failures. */
+  forget(key: string): void {
+    this.#later.delete(key)
+    this.#failures.delete(key)
+  }
+
+  /**
+   * Adds the key after its back-off, or after `atLeastMs` where the server asked for more.
+   *
+   * @returns the delay in milliseconds
+   */
+  retry(key: string, atLeastMs: number): number {
+    const failures = this.#failures.get(key) ?? 0
+    this.#failures.set(key, failures + 1)
+    const { baseDelayMs, maxDelayMs, clock, observer } = this.#options
+    const delayMs = Math.max(Math.min(baseDelayMs * 2 ** failures, maxDelayMs), atLeastMs)
+    observer.retried()
+    this.addAt(key, clock.nowMs() + delayMs)
+    return delayMs
+  }
+
+  /** The next key, as soon as there is one; null once the queue is closed. */
+  async take(): Promise<string | null> {
+    if (this.#closed) return null
+    const key = this.#next()
+    if (key !== null) return key
+    return new Promise((resolve) => this.#takers.push(resolve))
+  }
+
+  /** Puts the key down. */
+  done(key: string): void {
+    const held = this.#inHand.get(key)
+    if (!held) return
+    this.#inHand.delete(key)
+    this.#options.observer.worked((this.#options.clock.monotonicMs() - held.sinceMs) / 1000)
+    if (held.again) this.add(key, held.again)
+  }
+
+  /** Hands out nothing more: waiting takers get null. */
+  close(): void {
+    this.#closed = true
+    this.#later.clear()
+    for (const taker of this.#takers.splice(0)) taker(null)
+  }
+
+  #serve(): void {
+    const taker = this.#takers.shift()
+    if (taker) taker(this.#next())
+  }
+
+  #next(): string | null {
+    const { fresh, refresh } = this.#lanes
+    const refreshFirst = this.#taken % REFRESH_EVERY === REFRESH_EVERY - 1
+    const lane = fresh.size === 0 || (refreshFirst && refresh.size > 0) ? refresh : fresh
+    const first = lane.entries().next()
+    if (first.done) return null
+    const [key, sinceMs] = first.value
+    lane.delete(key)
+    this.#taken += 1
+    const nowMs = this.#options.clock.monotonicMs()
+    this.#options.observer.waited((nowMs - sinceMs) / 1000)
+    this.#inHand.set(key, { sinceMs: nowMs, again: null })
+    return key
+  }
+}

@@ -1,0 +1,199 @@
+import type { KubeObject } from '../api/meta.ts'
+
+/** What every cached object carries, whatever else its projection keeps. */
+export interface Cached {
+  readonly name: string
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+/** A cached object kept whole: for the few that are settings, not for the many that are data. */
+export interface Whole<T extends KubeObject> extends Cached {
+  readonly object: T
+}
+
+/** The projection that keeps the object whole. */
+export const whole = <T extends KubeObject>(object: KubeObject): Whole<T> => ({
+  name: object.metadata.name,
+  uid: object.metadata.uid,
+  resourceVersion: object.metadata.resourceVersion,
+  object: object as T,
+})
+
+/** What happened to an object. `listed`: it came with a full listing, nobody has just changed it. */
+export interface Change<T> {
+  readonly name: string
+  readonly before: T | undefined
+  readonly after: T | undefined
+  readonly listed: boolean
+}
+
+/** What a watcher does to a store. */
+export interface Sink {
+  /** A full listing begins. */
+  begin(): void
+  put(object: KubeObject): void
+  remove(object: KubeObject): void
+  /** The listing is complete: what it did not hold is gone. */
+  end(): void
+}
+
+/** Named ways to find objects by a value of theirs; null = not in this index. */
+export type Indexers<T> = Readonly<Record<string, (item: T) => string | null>>
+
+interface Slot<T> {
+  item: T
+  /** The listing that held it last. */
+  round: number
+  /** The listing before whose end our own write to it was last taken in. */
+  observed: number
+}
+
+/**
+ * The objects of one resource as last seen, each as a slim projection (a raw object of 2 kB would
+ * cost ten times as much, and would keep secrets in memory). Cluster-scoped, or of one namespace:
+ * the name is the key.
+ */
+export class Store<T extends Cached> implements Sink {
+  readonly #project: (object: KubeObject) => T
+  readonly #slots = new Map<string, Slot<T>>()
+  readonly #indexers: Indexers<T>
+  readonly #indexes = new Map<string, Map<string, Set<string>>>()
+  readonly #listeners: ((change: Change<T>) => void)[] = []
+  readonly #onSynced: (() => void)[] = []
+  #round = 0
+  #listing = false
+  #synced = false
+
+  /** @param project what to keep of an object */
+  constructor(project: (object: KubeObject) => T, indexers: Indexers<T> = {}) {
+    this.#project = project
+    this.#indexers = indexers
+    for (const index of Object.keys(indexers)) this.#indexes.set(index, new Map())
+  }
+
+  /** Whether a full listing has been seen. Stays true when the watch breaks later. */
+  get synced(): boolean {
+    return this.#synced
+  }
+
+  get size(): number {
+    return this.#slots.size
+  }
+
+  /** The object of that name; undefined when there is none, or none is known yet. */
+  get(name: string): T | undefined {
+    return this.#slots.get(name)?.item
+  }
+
+  *values(): IterableIterator<T> {
+    for (const slot of this.#slots.values()) yield slot.item
+  }
+
+  /** All objects whose indexed value is this one. */
+  by(index: string, value: string): readonly T[] {
+    const names = this.#indexes.get(index)?.get(value) ?? []
+    return [...names].flatMap((name) => this.get(name) ?? [])
+  }
+
+  /** Calls back for every change from now on. */
+  subscribe(listener: (change: Change<T>) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Calls back once the first full listing is complete; at once when it is. */
+  whenSynced(callback: () => void): void {
+    if (this.#synced) callback()
+    else this.#onSynced.push(callback)
+  }
+
+  begin(): void {
+    this.#round += 1
+    this.#listing = true
+  }
+
+  put(object: KubeObject): void {
+    const after = this.#project(object)
+    const slot = this.#slots.get(after.name)
+    // An echo of our own write and a late event change nothing. A listing wins over what was there
+    // before it, because after a restore from backup its versions are lower than ours; it does not
+    // win over a write of ours that it began too early to hold.
+    const listingWins = this.#listing && slot?.observed !== this.#round
+    if (slot && !listingWins && !isNewer(after, slot.item)) slot.round = this.#round
+    else this.#set(after, slot)
+  }
+
+  remove(object: KubeObject): void {
+    const slot = this.#slots.get(object.metadata.name)
+    if (slot?.item.uid === object.metadata.uid) this.#drop(slot.item, false)
+  }
+
+  end(): void {
+    this.#listing = false
+    for (const { item, round } of [...this.#slots.values()]) {
+      if (round !== this.#round) this.#drop(item, true)
+    }
+    this.#synced = true
+    for (const callback of this.#onSynced.splice(0)) callback()
+  }
+
+  /**
+   * Takes in the answer to a write of ours, so that the next decision does not stand on the view
+   * before it. An object that the watch has removed meanwhile stays removed.
+   */
+  observe(object: KubeObject): void {
+    const slot = this.#slots.get(object.metadata.name)
+    if (!slot || slot.item.uid !== object.metadata.uid) return
+    const after = this.#project(object)
+    if (!isNewer(after, slot.item)) return
+    slot.observed = this.#round
+    this.#replace(after, slot, false)
+  }
+
+  #set(after: T, slot: Slot<T> | undefined): void {
+    if (slot) {
+      slot.round = this.#round
+      if (slot.item.resourceVersion !== after.resourceVersion)
+        this.#replace(after, slot, this.#listing)
+      return
+    }
+    this.#slots.set(after.name, { item: after, round: this.#round, observed: 0 })
+    this.#index(after, true)
+    this.#tell({ name: after.name, before: undefined, after, listed: this.#listing })
+  }
+
+  #replace(after: T, slot: Slot<T>, listed: boolean): void {
+    const before = slot.item
+    this.#index(before, false)
+    slot.item = after
+    this.#index(after, true)
+    this.#tell({ name: after.name, before, after, listed })
+  }
+
+  #drop(before: T, listed: boolean): void {
+    this.#index(before, false)
+    this.#slots.delete(before.name)
+    this.#tell({ name: before.name, before, after: undefined, listed })
+  }
+
+  #index(item: T, present: boolean): void {
+    for (const [index, valueOf] of Object.entries(this.#indexers)) {
+      const value = valueOf(item)
+      const values = this.#indexes.get(index)
+      if (value === null || !values) continue
+      const names = values.get(value) ?? new Set()
+      if (present) values.set(value, names.add(item.name))
+      else if (names.delete(item.name) && names.size === 0) values.delete(value)
+    }
+  }
+
+  #tell(change: Change<T>): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+}
+
+/** Another uid is always newer; else etcd's revision decides, which grows with each write. */
+function isNewer(after: Cached, before: Cached): boolean {
+  if (after.uid !== before.uid) return true
+  return BigInt(after.resourceVersion) > BigInt(before.resourceVersion)
+}

@@ -1,0 +1,135 @@
+// One request to the API server: credentials, one retry after a 401, patience with a 429.
+import type { Readable } from 'node:stream'
+import type { Dispatcher } from 'undici'
+import { type Clock, sleep } from '../runtime/clock.ts'
+import type { Connection } from './connection.ts'
+import { failureOf, KubeFailure } from './failure.ts'
+
+/** Told of every answer and every write, for metrics and the clock's skew. */
+export interface ClientObserver {
+  /** @param date the answer's Date header, epoch milliseconds; null without an answer */
+  responded(method: string, code: string, date: number | null): void
+  wrote(kind: string, reason: string): void
+}
+
+/**
+ * What a client stands on. `mayWrite` is asked right before each write leaves, also before a second
+ * try: an ex-leader throws there (contract 8.6).
+ */
+export interface ClientDeps {
+  readonly connection: Connection
+  readonly clock: Clock
+  readonly observer: ClientObserver
+  readonly userAgent: string
+  readonly mayWrite: () => void
+}
+
+/** A request; the body is sent as JSON. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly contentType?: string
+  readonly signal?: AbortSignal
+}
+
+const ATTEMPTS_WHEN_BUSY = 4
+const LONGEST_BUSY_WAIT_MS = 10_000
+
+/**
+ * Sends and reads one call. A server that says 429 with a time is obeyed here, a few times; one that
+ * keeps saying so is the queue's to wait for.
+ *
+ * @throws KubeFailure when the answer is no success, Error when there is none
+ */
+export async function send(deps: ClientDeps, call: Call): Promise<unknown> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await sendOnce(deps, call)
+    } catch (error) {
+      const waitMs = error instanceof KubeFailure && error.code === 429 ? error.retryAfterMs : null
+      const patient =
+        attempt < ATTEMPTS_WHEN_BUSY && waitMs !== null && waitMs <= LONGEST_BUSY_WAIT_MS
+      if (!patient || call.signal?.aborted) throw error
+      await sleep(deps.clock, waitMs, call.signal ?? new AbortController().signal)
+    }
+  }
+}
+
+async function sendOnce(deps: ClientDeps, call: Call): Promise<unknown> {
+  const answer = await exchange(deps, call, 'calls')
+  const body = parsed(await answer.body.text())
+  if (answer.statusCode < 300 && body !== undefined) return body
+  throw failureOf(`${call.method} ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
+}
+
+/** Opens a watch; the stream's end or failure is the connection's. */
+export async function openStream(deps: ClientDeps, call: Call): Promise<Readable> {
+  const answer = await exchange(deps, call, 'watches')
+  if (answer.statusCode < 300) return answer.body
+  const body = parsed(await answer.body.text())
+  throw failureOf(`WATCH ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
+}
+
+/** One request; a 401 is tried once more with credentials read anew. */
+async function exchange(
+  deps: ClientDeps,
+  call: Call,
+  pool: 'calls' | 'watches',
+): Promise<Dispatcher.ResponseData> {
+  const answer = await attempt(deps, call, pool, false)
+  if (answer.statusCode !== 401) return answer
+  await answer.body.dump()
+  return attempt(deps, call, pool, true)
+}
+
+async function attempt(
+  deps: ClientDeps,
+  { method, path, query, body, contentType, signal }: Call,
+  pool: 'calls' | 'watches',
+  refused: boolean,
+): Promise<Dispatcher.ResponseData> {
+  const open = await deps.connection.open(refused)
+  if (method !== 'GET') deps.mayWrite()
+  try {
+    const answer = await open[pool].request({
+      method,
+      path: `${deps.connection.prefix}${path}${query ? `?${new URLSearchParams(query)}` : ''}`,
+      headers: {
+        ...open.headers,
+        accept: 'application/json',
+        'user-agent': deps.userAgent,
+        ...(contentType ? { 'content-type': contentType } : {}),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
+    })
+    deps.observer.responded(method, String(answer.statusCode), dateOf(answer))
+    return answer
+  } catch (error) {
+    deps.observer.responded(method, '<error>', null)
+    throw error
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const headerOf = (answer: Dispatcher.ResponseData, name: string): string | undefined => {
+  const value = answer.headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+const retryAfterOf = (answer: Dispatcher.ResponseData): string | undefined =>
+  headerOf(answer, 'retry-after')
+
+function dateOf(answer: Dispatcher.ResponseData): number | null {
+  const atMs = Date.parse(headerOf(answer, 'date') ?? '')
+  return Number.isNaN(atMs) ? null : atMs
+}

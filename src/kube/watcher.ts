@@ -1,0 +1,202 @@
+// Keeps a store equal to a collection of the API server, whatever happens to the connection.
+import type { Resource } from '../api/group.ts'
+import type { KubeObject } from '../api/meta.ts'
+import { type Clock, sleep } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import type { KubeClient, ListQuery } from './client.ts'
+import { failureOf, isGone, isNotFound, KubeFailure } from './failure.ts'
+import { jsonLines } from './lines.ts'
+import type { Sink } from './store.ts'
+import { afterEnding, type Ending, following, type WatchState } from './watch-state.ts'
+
+/** What a watcher watches, and what it tells. */
+export interface WatcherOptions {
+  readonly client: KubeClient
+  readonly resource: Resource
+  readonly query: ListQuery
+  readonly sink: Sink
+  readonly clock: Clock
+  readonly log: Log
+  /** Called when the watch had to be opened anew, for platform_watch_restarts_total. */
+  readonly restarted: (reason: Ending['how']) => void
+  /** Called with whether the API server serves the resource at all. */
+  readonly served: (isServed: boolean) => void
+}
+
+const PAGE_SIZE = 500
+/** Bookmarks come once a minute: a stream that is silent for longer than this is dead. */
+const SILENT_AFTER_MS = 95_000
+const FIRST_WAIT_MS = 200
+const LONGEST_WAIT_MS = 5_000
+const END_OF_INITIAL_EVENTS = 'k8s.io/initial-events-end'
+
+/** Watches until the signal aborts; resolves then, and never rejects. */
+export async function watchForever(options: WatcherOptions, signal: AbortSignal): Promise<void> {
+  let state: WatchState = { at: 'stream' }
+  let waitMs = FIRST_WAIT_MS
+  while (!signal.aborted) {
+    const watch = new Round(options, state, signal)
+    const ending = await watch.run()
+    if (signal.aborted) return
+    const next = afterEnding(watch.state, ending)
+    report(options, ending)
+    state = next.state
+    if (!next.wait) waitMs = FIRST_WAIT_MS
+    else {
+      // Jitter: replicas that lost the same API server must not come back in step.
+      await sleep(options.clock, waitMs * (0.5 + Math.random() / 2), signal)
+      waitMs =
+        watch.state.at === 'follow' && 'served' in ending && ending.served
+          ? FIRST_WAIT_MS
+          : Math.min(waitMs * 2, LONGEST_WAIT_MS)
+    }
+  }
+}
+
+function report({ restarted, served, resource, log }: WatcherOptions, ending: Ending): void {
+  if (ending.how === 'listed') return
+  if (ending.how === 'absent') served(false)
+  restarted(ending.how)
+  log.debug({ resource: resource.plural, because: ending.how }, 'watch opened anew')
+}
+
+/** What a watch sends, one per line. */
+interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
+  /** With ERROR it is a Status. */
+  readonly object: KubeObject & { readonly code?: number }
+}
+
+/** One state from entering to ending; a `stream` becomes `follow` on the way. */
+class Round {
+  state: WatchState
+  readonly #options: WatcherOptions
+  readonly #abort = new AbortController()
+  readonly #signal: AbortSignal
+  #aliveMs: number
+  #silent = false
+  #read = false
+
+  constructor(options: WatcherOptions, state: WatchState, signal: AbortSignal) {
+    this.#options = options
+    this.state = state
+    this.#signal = AbortSignal.any([signal, this.#abort.signal])
+    this.#aliveMs = options.clock.monotonicMs()
+  }
+
+  async run(): Promise<Ending> {
+    const stopWatchdog = this.#watchdog()
+    try {
+      return this.state.at === 'list' ? await this.#list() : await this.#stream(this.state)
+    } catch (error) {
+      return this.#endingOf(error)
+    } finally {
+      stopWatchdog()
+      this.#abort.abort()
+    }
+  }
+
+  async #list(): Promise<Ending> {
+    const { client, resource, query, sink, served } = this.#options
+    sink.begin()
+    for (let next: string | undefined; ; ) {
+      const page = await client.list(resource, query, PAGE_SIZE, next, this.#signal)
+      this.#alive()
+      for (const item of page.items) sink.put(item)
+      next = page.next
+      if (next !== undefined) continue
+      sink.end()
+      served(true)
+      return { how: 'listed', resourceVersion: page.resourceVersion }
+    }
+  }
+
+  async #stream(state: WatchState): Promise<Ending> {
+    const { client, resource, query, sink } = this.#options
+    // Before the request leaves: a write of ours that is answered meanwhile may be missing in it.
+    if (state.at === 'stream') sink.begin()
+    const body = await client.watch(
+      resource,
+      parametersOf(state, query),
+      query.namespace,
+      this.#signal,
+    )
+    for await (const event of jsonLines(body, () => this.#alive())) this.#take(event as WatchEvent)
+    return { how: 'closed', served: this.#read }
+  }
+
+  #take({ type, object }: WatchEvent): void {
+    const { sink, resource } = this.#options
+    switch (type) {
+      case 'ADDED':
+      case 'MODIFIED':
+        sink.put(object)
+        break
+      case 'DELETED':
+        sink.remove(object)
+        break
+      case 'BOOKMARK':
+        this.#bookmark(object)
+        break
+      case 'ERROR':
+        throw failureOf(`WATCH ${resource.plural}`, object.code ?? 500, object, undefined)
+      default:
+        throw new Error('a watch event of an unknown type was read')
+    }
+    this.#read = true
+    if (this.state.at === 'follow') this.#reached(object)
+  }
+
+  #bookmark(object: KubeObject): void {
+    if (this.state.at !== 'stream' || !object.metadata.annotations?.[END_OF_INITIAL_EVENTS]) return
+    this.#options.sink.end()
+    this.#options.served(true)
+    this.#reached(object)
+  }
+
+  #reached({ metadata }: KubeObject): void {
+    this.state = following(this.state, metadata.resourceVersion)
+  }
+
+  #endingOf(error: unknown): Ending {
+    if (this.#silent) return { how: 'silent', served: this.#read }
+    if (isGone(error)) return { how: 'expired' }
+    if (isNotFound(error)) return { how: 'absent' }
+    // A server without WatchList answers the unknown parameters with 422 or 400.
+    const invalid = error instanceof KubeFailure && (error.code === 422 || error.code === 400)
+    if (invalid && this.state.at === 'stream') return { how: 'refused' }
+    const { log, resource } = this.#options
+    if (!this.#signal.aborted)
+      log.warn({ resource: resource.plural, err: error }, 'watch failed, trying again')
+    return { how: 'failed', served: this.#read }
+  }
+
+  #alive(): void {
+    this.#aliveMs = this.#options.clock.monotonicMs()
+  }
+
+  /** @returns a function that stops it */
+  #watchdog(): () => void {
+    const { clock } = this.#options
+    const check = (): void => {
+      const leftMs = this.#aliveMs + SILENT_AFTER_MS - clock.monotonicMs()
+      if (leftMs > 0) {
+        cancel = clock.schedule(leftMs, check)
+        return
+      }
+      this.#silent = true
+      this.#abort.abort()
+    }
+    let cancel = clock.schedule(SILENT_AFTER_MS, check)
+    return () => cancel()
+  }
+}
+
+function parametersOf(state: WatchState, query: ListQuery): Readonly<Record<string, string>> {
+  const from: Readonly<Record<string, string>> =
+    state.at === 'follow'
+      ? { resourceVersion: state.resourceVersion }
+      : { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
+  const selector = query.fieldSelector === undefined ? {} : { fieldSelector: query.fieldSelector }
+  return { watch: 'true', allowWatchBookmarks: 'true', ...from, ...selector }
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+import { PROGRAM_VERSION } from './runtime/version.ts'
+
+/** Runs one command with the arguments behind its name; answers the exit code. */
+interface Command {
+  readonly run: (argv: readonly string[]) => Promise<number>
+}
+
+// Loaded when chosen: keygen pays for no Kubernetes client.
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  manager: () => import('./commands/manager.ts'),
+  keygen: () => import('./commands/keygen.ts'),
+}
+
+const HELP = `Access keys and platform settings as a Kubernetes operator.
+
+Usage: management-operator <command> [flags]
+
+  manager      Reconcile access keys and the platform settings.
+  keygen       Print a new access key and its digest.
+  --version    Print the version.
+  --help       Print this text; <command> --help prints a command's flags.
+`
+
+async function main([name = '', ...argv]: readonly string[]): Promise<number> {
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (load) return (await load()).run(argv)
+  const text = { '--help': HELP, '--version': `${PROGRAM_VERSION}\n` }[name]
+  if (text !== undefined) {
+    process.stdout.write(text)
+    return 0
+  }
+  process.stderr.write(`management-operator: ${faultOf(name)}\n`)
+  return 2
+}
+
+const faultOf = (name: string): string =>
+  `${name === '' ? 'no command given' : `${JSON.stringify(name)} is no command`}, accepted are ${Object.keys(COMMANDS).join(', ')}, --version and --help`
+
+process.exit(await main(process.argv.slice(2)))

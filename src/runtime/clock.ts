@@ -1,0 +1,55 @@
+/** Time as a parameter: the one source of now, read once per decision. */
+export interface Clock {
+  /** Epoch milliseconds, never running backwards (contract 2.9). */
+  nowMs(): number
+  /** Milliseconds of a counter that no clock step moves; only differences mean something. */
+  monotonicMs(): number
+  /** Calls back once, after at least `delayMs`; the returned function cancels. */
+  schedule(delayMs: number, callback: () => void): () => void
+}
+
+/** setTimeout fires at once beyond 2^31-1 ms; a capped timer also notices a stepped wall clock. */
+export const LONGEST_TIMER_MS = 60_000
+
+/**
+ * The process's clock: the local wall clock, but never behind start + monotonic time, so that
+ * setting the clock back renews no credential (contract 2.9).
+ */
+export function systemClock(): Clock {
+  const startWallMs = Date.now()
+  const startMonotonicMs = performance.now()
+  return {
+    nowMs: () =>
+      Math.floor(Math.max(Date.now(), startWallMs + performance.now() - startMonotonicMs)),
+    monotonicMs: () => performance.now(),
+    schedule: (delayMs, callback) => {
+      const timer = setTimeout(callback, Math.min(Math.max(delayMs, 0), LONGEST_TIMER_MS))
+      return () => clearTimeout(timer)
+    },
+  }
+}
+
+/**
+ * Waits `delayMs` (at most a minute at a time, then again) or until the signal aborts.
+ * Never rejects: callers look at the signal.
+ */
+export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  const dueMs = clock.monotonicMs() + delayMs
+  while (!signal.aborted) {
+    const leftMs = dueMs - clock.monotonicMs()
+    if (leftMs <= 0) return
+    await once(clock, leftMs, signal)
+  }
+}
+
+function once(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      cancel()
+      signal.removeEventListener('abort', finish)
+      resolve()
+    }
+    const cancel = clock.schedule(delayMs, finish)
+    signal.addEventListener('abort', finish, { once: true })
+  })
+}

@@ -1,0 +1,134 @@
+// A table of flags is the one source of parsing, --help and the page in the docs (contract 8.1).
+
+/** How a value is written and read. */
+export interface ValueKind<T> {
+  /** What stands for the value in --help, such as `<duration>`; empty for a switch. */
+  readonly placeholder: string
+  /** What would be right, such as `a duration such as 24h`: ends the sentence about a fault. */
+  readonly accepts: string
+  /** undefined when the text is malformed. */
+  readonly read: (text: string) => T | undefined
+}
+
+/** One flag. `fallback` is the text that is read where the flag is not given. */
+export interface Flag<T> {
+  readonly kind: ValueKind<T>
+  readonly fallback: string
+  /** Shown for the default where the fallback does not say it. */
+  readonly shownDefault?: string
+  /** One sentence. */
+  readonly help: string
+}
+
+/** Flags by name, without the dashes. */
+export type Flags = Readonly<Record<string, Flag<unknown>>>
+
+/** The values that a table of flags gives. */
+export type ValuesOf<F extends Flags> = {
+  readonly [Name in keyof F]: F[Name] extends Flag<infer T> ? T : never
+}
+
+/** What was read, and a sentence for each fault; a value that could not be read is missing. */
+export interface ReadFlags<F extends Flags> {
+  readonly values: Partial<ValuesOf<F>>
+  readonly faults: readonly string[]
+}
+
+/**
+ * What a command line comes to: settings to run with, a text for standard output, or one line for
+ * standard error (exit 2).
+ */
+export type Invocation<Settings> =
+  | { readonly kind: 'run'; readonly settings: Settings }
+  | { readonly kind: 'print'; readonly text: string }
+  | { readonly kind: 'refuse'; readonly text: string }
+
+/** The refusal that names every fault of a command line in one line. */
+export const refusal = (
+  command: string,
+  faults: readonly string[],
+): { readonly kind: 'refuse'; readonly text: string } => ({
+  kind: 'refuse',
+  text: `management-operator ${command}: ${faults.join('; ')}\n`,
+})
+
+/** A flag that is on when it is given; `--name=false` says no. */
+export const switchKind: ValueKind<boolean> = {
+  placeholder: '',
+  accepts: 'true or false',
+  read: (text) => ({ true: true, false: false })[text],
+}
+
+/** One of a few words. */
+export const wordKind = <const Word extends string>(words: readonly Word[]): ValueKind<Word> => ({
+  placeholder: '<word>',
+  accepts: `one of ${words.join(', ')}`,
+  read: (text) => words.find((word) => word === text),
+})
+
+/** Every command has it. */
+export const helpFlag: Flag<boolean> = {
+  kind: switchKind,
+  fallback: 'false',
+  help: 'Print this text and exit.',
+}
+
+/**
+ * Reads a command line: `--name value` or `--name=value`, for a switch `--name` or `--name=false`.
+ * Given twice, the last one counts, as in Go.
+ */
+export function readFlags<F extends Flags>(flags: F, argv: readonly string[]): ReadFlags<F> {
+  const given: Record<string, string> = {}
+  const faults: string[] = []
+  const rest = [...argv]
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? []
+    const flag = Object.hasOwn(flags, name) ? flags[name] : undefined
+    const text = inline ?? (flag?.kind === switchKind ? 'true' : flag && rest.shift())
+    if (!flag) faults.push(`${JSON.stringify(word)} is no flag, accepted are ${namesOf(flags)}`)
+    else if (text === undefined) faults.push(`--${name} lacks its value, ${flag.kind.accepts}`)
+    else given[name] = text
+  }
+  const read = Object.entries(flags).map(([name, { kind, fallback }]) => {
+    const text = given[name] ?? fallback
+    const value = kind.read(text)
+    if (value === undefined)
+      faults.push(`--${name} is ${JSON.stringify(text)}, accepted is ${kind.accepts}`)
+    return [name, value] as const
+  })
+  const values = Object.fromEntries(read.filter(([, value]) => value !== undefined))
+  return { values: values as Partial<ValuesOf<F>>, faults }
+}
+
+const namesOf = (flags: Flags): string =>
+  Object.keys(flags)
+    .map((name) => `--${name}`)
+    .join(', ')
+
+/** The text of --help. */
+export function helpText(command: string, summary: string, flags: Flags): string {
+  const rows = Object.entries(flags).map(([name, flag]) => {
+    const shown = defaultOf(flag)
+    return [
+      `  --${name} ${flag.kind.placeholder}`.trimEnd(),
+      `${flag.help}${shown === '' ? '' : ` (default ${shown})`}`,
+    ] as const
+  })
+  const width = Math.max(...rows.map(([left]) => left.length)) + 2
+  const lines = rows.map(([left, right]) => left.padEnd(width) + right)
+  return [summary, '', `Usage: management-operator ${command} [flags]`, '', ...lines, ''].join('\n')
+}
+
+/** The table of flags in Markdown, for the docs. */
+export function flagsMarkdown(flags: Flags): string {
+  const rows = Object.entries(flags).map(([name, flag]) => {
+    const value = flag.kind.placeholder && ` ${flag.kind.placeholder}`
+    const shown = defaultOf(flag)
+    return `| \`--${name}${value}\` | ${flag.shownDefault ?? (shown && `\`${shown}\``)} | ${flag.help} |`
+  })
+  return ['| flag | default | meaning |', '|---|---|---|', ...rows, ''].join('\n')
+}
+
+/** A switch that is off by default needs no word about it. */
+const defaultOf = ({ kind, fallback, shownDefault }: Flag<unknown>): string =>
+  shownDefault ?? (kind === switchKind && fallback === 'false' ? '' : fallback)

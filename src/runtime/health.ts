@@ -1,0 +1,23 @@
+import { type Page, plainText } from './http.ts'
+
+/** Says what is wrong, in a few words without a line break; null when all is well. */
+export type HealthCheck = () => string | null
+
+/**
+ * A page of checks by name in the format of Kubernetes' own components: `ok`, with `?verbose` a line
+ * for each check, and always those lines where one fails (contract 8.2).
+ *
+ * @param name `healthz` or `readyz`, for the last line
+ */
+export function healthPage(name: string, checks: Readonly<Record<string, HealthCheck>>): Page {
+  return (query) => {
+    const results = Object.entries(checks).map(([check, run]) => [check, run()] as const)
+    const lines = results.map(([check, reason]) =>
+      reason === null ? `[+]${check} ok` : `[-]${check} failed: ${reason}`,
+    )
+    const passed = results.every(([, reason]) => reason === null)
+    if (!passed) return plainText(500, [...lines, `${name} check failed`].join('\n'))
+    if (!query.has('verbose')) return plainText(200, 'ok')
+    return plainText(200, [...lines, `${name} check passed`].join('\n'))
+  }
+}

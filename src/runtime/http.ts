@@ -1,0 +1,102 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { addressText, type BindAddress } from './address.ts'
+import type { Log } from './log.ts'
+
+/** An answer. The body ends with a line break where people read it. */
+export interface Answer {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+}
+
+/** Answers GET for one path. */
+export type Page = (query: URLSearchParams) => Answer | Promise<Answer>
+
+/** A server that listens. */
+export interface HttpServer {
+  readonly port: number
+  /** Ends idle connections at once, others after a second. */
+  close(): Promise<void>
+}
+
+const CLOSE_WITHIN_MS = 1000
+/** For probes and scrapes: a client that opens more, or is slower, is no such client. */
+const LIMITS = { headersTimeout: 5000, requestTimeout: 10_000, maxHeaderSize: 8192 }
+const MOST_CONNECTIONS = 64
+
+/** A text of one line. */
+export const plainText = (status: number, body: string): Answer => ({
+  status,
+  contentType: 'text/plain; charset=utf-8',
+  body: `${body}\n`,
+})
+
+/**
+ * Serves a few read-only pages in plain HTTP: metrics and health.
+ *
+ * @throws Error that names the address when it can't be bound
+ */
+export async function servePages(
+  address: BindAddress,
+  pages: Readonly<Record<string, Page>>,
+  log: Log,
+): Promise<HttpServer> {
+  const server = createServer(LIMITS, (request, response) => {
+    void respond(request, response, pages, log)
+  })
+  server.maxConnections = MOST_CONNECTIONS
+  await listening(server, address)
+  const { port } = server.address() as AddressInfo
+  return { port, close: () => closed(server) }
+}
+
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  pages: Readonly<Record<string, Page>>,
+  log: Log,
+): Promise<void> {
+  const answer = await answerTo(request, pages).catch((err: unknown) => {
+    log.error({ err }, 'page failed')
+    return plainText(500, 'internal error, see the log')
+  })
+  response.writeHead(answer.status, {
+    'content-type': answer.contentType,
+    'content-length': Buffer.byteLength(answer.body),
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+    ...(answer.status === 405 ? { allow: 'GET, HEAD' } : {}),
+  })
+  response.end(answer.body)
+}
+
+async function answerTo(
+  { method = '', url = '' }: IncomingMessage,
+  pages: Readonly<Record<string, Page>>,
+): Promise<Answer> {
+  const [path = '', query = ''] = url.split('?', 2)
+  const page = Object.hasOwn(pages, path) ? pages[path] : undefined
+  if (!page) return plainText(404, `not found, try ${Object.keys(pages).join(', ')}`)
+  if (method !== 'GET' && method !== 'HEAD') return plainText(405, 'only GET and HEAD')
+  return page(new URLSearchParams(query))
+}
+
+async function listening(server: Server, address: BindAddress): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', (cause: NodeJS.ErrnoException) =>
+    reject(new Error(`cannot listen on ${addressText(address)}: ${cause.code}`, { cause })),
+  )
+  server.listen({ port: address.port, ...(address.host === null ? {} : { host: address.host }) })
+  server.once('listening', resolve)
+  await promise
+}
+
+async function closed(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  server.close(() => resolve())
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS)
+  await promise
+  clearTimeout(timer)
+}

@@ -1,0 +1,94 @@
+import { type Clock, sleep } from './clock.ts'
+import type { Log } from './log.ts'
+
+/** What the lifecycle needs of Node's `process`. */
+export interface ProcessLike {
+  on(event: string, listener: (reason: unknown) => void): unknown
+  exit(code: number): unknown
+}
+
+/** From the start of a program to its exit (contract 8.3). */
+export interface Lifecycle {
+  /** Aborts when the stop begins: readiness looks at it, waits end by it. */
+  readonly stopping: AbortSignal
+  /**
+   * Adds a step to the stop. The last one added is the first to run, so that what was started on
+   * top of something stops before it. A step that takes longer than `withinMs`, or fails, is
+   * logged and left behind; all steps together have 30 s.
+   */
+  readonly onStop: (step: string, withinMs: number, run: () => Promise<void>) => void
+  /** Begins the stop, as a signal does; later calls change nothing. */
+  readonly stop: (because: string, exitCode: number) => void
+  /** The exit code, once every step has run. Never rejects. */
+  readonly finished: Promise<number>
+}
+
+const LONGEST_STOP_MS = 30_000
+
+interface Step {
+  readonly name: string
+  readonly withinMs: number
+  readonly run: () => Promise<void>
+}
+
+/**
+ * Listens to the process: SIGTERM or SIGINT begins an orderly stop with exit code 0, a second one
+ * exits at once with 1, and so does, logged, anything that nobody caught.
+ */
+export function startLifecycle(process: ProcessLike, clock: Clock, log: Log): Lifecycle {
+  const stopping = new AbortController()
+  const { promise: finished, resolve: finish } = Promise.withResolvers<number>()
+  const steps: Step[] = []
+
+  const stop = (because: string, exitCode: number): void => {
+    if (stopping.signal.aborted) return
+    log.info({ because }, 'stopping')
+    stopping.abort()
+    void runSteps(steps, clock, log).then(() => {
+      log.info({ exitCode }, 'stopped')
+      finish(exitCode)
+    })
+  }
+  for (const signal of ['SIGTERM', 'SIGINT']) {
+    process.on(signal, () => {
+      if (stopping.signal.aborted) process.exit(1)
+      else stop(signal, 0)
+    })
+  }
+  for (const event of ['uncaughtException', 'unhandledRejection']) {
+    process.on(event, (err) => {
+      log.error({ err, event }, 'unexpected error, exiting')
+      process.exit(1)
+    })
+  }
+  return {
+    stopping: stopping.signal,
+    onStop: (name, withinMs, run) => {
+      steps.push({ name, withinMs, run })
+    },
+    stop,
+    finished,
+  }
+}
+
+/** Takes steps off the end until none is left: a start still under way may add to them. */
+async function runSteps(steps: Step[], clock: Clock, log: Log): Promise<void> {
+  const endMs = clock.monotonicMs() + LONGEST_STOP_MS
+  for (let step = steps.pop(); step; step = steps.pop()) {
+    const { name, withinMs, run } = step
+    const withinLeftMs = Math.min(withinMs, Math.max(endMs - clock.monotonicMs(), 0))
+    const waiting = new AbortController()
+    const late = sleep(clock, withinLeftMs, waiting.signal).then(() => 'late' as const)
+    try {
+      if ((await Promise.race([run(), late])) === 'late')
+        log.warn(
+          { step: name, withinMs: withinLeftMs },
+          'step of the stop takes too long, going on',
+        )
+    } catch (err) {
+      log.error({ step: name, err }, 'step of the stop failed, going on')
+    } finally {
+      waiting.abort()
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { pino } from 'pino'
+
+/** Levels from the least important to the most. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+/** Least important lines that are written. */
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/**
+ * Fields beside the sentence: plain values, lists of them, `err`, and references to objects. An
+ * object is cut down to its name, namespace, uid and resourceVersion, whatever else it holds: a
+ * Secret or a key that is logged by mistake shows nothing (contract 3.5).
+ */
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** Where the program says what it does: a constant sentence plus fields (contract 8.5). */
+export interface Log {
+  readonly debug: (fields: LogFields, sentence: string) => void
+  readonly info: (fields: LogFields, sentence: string) => void
+  readonly warn: (fields: LogFields, sentence: string) => void
+  readonly error: (fields: LogFields, sentence: string) => void
+  /** A log whose every line also has these fields. */
+  readonly child: (fields: LogFields) => Log
+}
+
+/** Writes lines of JSON to standard output, each before the call returns: an exit loses none. */
+export function createLogger(level: LogLevel): Log {
+  return logOf(
+    pino({
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      // Errors are plain fields when they get here; pino's own would add all their properties.
+      serializers: { err: (fields: unknown) => fields },
+    }),
+  )
+}
+
+function logOf(logger: pino.Logger): Log {
+  return {
+    debug: (fields, sentence) => logger.debug(shown(fields), sentence),
+    info: (fields, sentence) => logger.info(shown(fields), sentence),
+    warn: (fields, sentence) => logger.warn(shown(fields), sentence),
+    error: (fields, sentence) => logger.error(shown(fields), sentence),
+    child: (fields) => logOf(logger.child(shown(fields))),
+  }
+}
+
+const shown = (fields: LogFields): LogFields =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shownValue(name, value)]))
+
+function shownValue(name: string, value: unknown): unknown {
+  if (name === 'err' || value instanceof Error) return errorFields(value, LONGEST_CHAIN)
+  if (Array.isArray(value)) return value.map((entry) => shownValue('', entry))
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value)
+  return Object.fromEntries(entries.filter(([key, part]) => isReference(key, part)))
+}
+
+const REFERENCE: ReadonlySet<string> = new Set(['name', 'namespace', 'uid', 'resourceVersion'])
+
+const isReference = (key: string, value: unknown): boolean =>
+  REFERENCE.has(key) && typeof value === 'string'
+
+/** Causes may form a circle. */
+const LONGEST_CHAIN = 5
+
+/** What an error says: no property beyond these, where libraries keep requests and answers. */
+interface ErrorFields {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  readonly stack?: string
+  readonly cause?: ErrorFields
+}
+
+function errorFields(error: unknown, links: number): ErrorFields {
+  if (!(error instanceof Error))
+    return { name: typeof error, message: 'something was thrown that is no Error' }
+  const { name, message, stack, cause } = error
+  const code = 'code' in error ? error.code : undefined
+  return {
+    name,
+    message,
+    // ECONNREFUSED and the like: undici's AggregateError says it nowhere else.
+    ...(typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? { code } : {}),
+    ...(stack === undefined ? {} : { stack }),
+    ...(cause === undefined || links === 0 ? {} : { cause: errorFields(cause, links - 1) }),
+  }
+}

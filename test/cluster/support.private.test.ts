@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { ACCESS_KEYS, API_VERSION } from '../../src/api/group.ts'
+import type { KubeObject } from '../../src/api/meta.ts'
+import { auditOf } from '../support/audit.ts'
+import { privateControlPlane } from '../support/control-plane.ts'
+import { OPERATOR_USER } from '../support/installed.ts'
+
+const plane = await privateControlPlane()
+const audit = auditOf(plane)
+
+test('a raw call shows code, body and headers', async () => {
+  const { code, body, headers } = await plane.raw('GET', '/version')
+  expect(code).toBe(200)
+  expect(body).toMatchObject({ major: '1' })
+  expect(headers['content-type']).toBe('application/json')
+})
+
+test('the operator has its own ServiceAccount', async () => {
+  const kubeconfig = await plane.operatorKubeconfig()
+  const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+  const { body } = await plane.raw('POST', path, review, { kubeconfig })
+  expect(body).toMatchObject({ status: { userInfo: { username: OPERATOR_USER } } })
+})
+
+test('the audit log shows the writes since a mark, and none from before it', async () => {
+  await create('before')
+  const mark = await audit.mark()
+  expect(await audit.writesSince(mark)).toEqual([])
+  await create('after')
+  expect(await audit.writesSince(mark, { user: 'kubernetes-admin' })).toEqual([
+    expect.objectContaining({
+      verb: 'create',
+      resource: 'ownedaccesskeys',
+      name: 'after',
+      code: 201,
+    }),
+  ])
+  expect(await audit.writesSince(mark, { user: OPERATOR_USER })).toEqual([])
+})
+
+function create(name: string): Promise<KubeObject> {
+  const metadata = { name }
+  const key = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, metadata, spec: { user: 'ada' } }
+  return plane.admin.create(ACCESS_KEYS, key, 'test')
+}

@@ -1,0 +1,106 @@
+import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/group.ts'
+import type { ObjectMeta } from '../../src/api/meta.ts'
+import type { Circumstances, Step } from '../../src/controllers/ownedaccesskey/plan.ts'
+import { digestOf } from '../../src/credentials/digest.ts'
+import {
+  type AccessKey,
+  accessKeyOf,
+  type OwnedAccessKeyObject,
+} from '../../src/domain/access-key.ts'
+import { timestamp } from '../../src/domain/time.ts'
+
+/** The moment at which keys of tables are created: 2026-11-21T10:00:00Z. */
+export const t0 = Date.UTC(2026, 10, 21, 10)
+
+/** A day in milliseconds: the retention of expired keys unless a row says otherwise. */
+export const DAY_MS = 86_400_000
+
+/** The moment that many seconds after t0, in epoch milliseconds. */
+export const after = (seconds: number): number => t0 + seconds * 1000
+
+/** The same as the API server writes it. */
+export const textAfter = (seconds: number): string => timestamp(after(seconds))
+
+/** What a row may say about an object; the rest is a key of user ada, created at t0 and adopted. */
+export interface KeyParts {
+  readonly metadata?: Partial<ObjectMeta>
+  readonly spec?: OwnedAccessKeyObject['spec']
+  readonly status?: OwnedAccessKeyObject['status']
+}
+
+/** The slim view of an object as the API server would send it. */
+export function viewOf({ metadata = {}, spec = {}, status = {} }: KeyParts): AccessKey {
+  const adopted: ObjectMeta = {
+    name: 'ci',
+    uid: 'uid-ci',
+    resourceVersion: '7',
+    generation: 1,
+    creationTimestamp: textAfter(0),
+    annotations: { [CREATED_ANNOTATION]: textAfter(0) },
+    finalizers: [REVOKE_FINALIZER],
+  }
+  const object: OwnedAccessKeyObject = {
+    apiVersion: 'management.platform.sh/v1',
+    kind: 'OwnedAccessKey',
+    metadata: { ...adopted, ...metadata },
+    spec: { user: 'ada', key: 'k'.repeat(32), ...spec },
+    status,
+  }
+  return accessKeyOf(object, digestOf)
+}
+
+/** A slim view that differs from an adopted, never published key without a lifetime as told. */
+export const accessKey = (differing: Partial<AccessKey> = {}): AccessKey => ({
+  ...viewOf({}),
+  ...differing,
+})
+
+/** No caps, a retention of 24 hours, no elder, the moment t0; else as told. */
+export const circumstances = (differing: Partial<Circumstances> = {}): Circumstances => ({
+  caps: { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 },
+  configName: 'platform-manager-config',
+  retentionMs: DAY_MS,
+  elder: null,
+  nowMs: t0,
+  ...differing,
+})
+
+/** The caps with this longest life in seconds; null = none. */
+export const capped = (maxTtlSeconds: number | null): Pick<Circumstances, 'caps'> => ({
+  caps: { maxTtlSeconds, loginTtlSeconds: 1_728_000 },
+})
+
+/** The key after the API server has carried a step out; null when it is gone. */
+export function stepped(key: AccessKey, step: Step): AccessKey | null {
+  switch (step.kind) {
+    case 'nothing':
+    case 'wait':
+      return key
+    case 'adopt':
+      return adopted(key, step.createdAt)
+    case 'publish':
+      return { ...key, published: { ...NOTHING_PUBLISHED, ...step.status } }
+    case 'delete':
+      return key.finalizers.length > 0 ? { ...key, isDeleting: true } : null
+    case 'release': {
+      const finalizers = key.finalizers.filter((finalizer) => finalizer !== REVOKE_FINALIZER)
+      return finalizers.length > 0 ? { ...key, finalizers } : null
+    }
+    default:
+      return step satisfies never
+  }
+}
+
+const NOTHING_PUBLISHED = accessKey().published
+
+function adopted(key: AccessKey, createdAt: string): AccessKey {
+  const isGenerated = key.digest === null
+  return {
+    ...key,
+    finalizers: [...new Set([...key.finalizers, REVOKE_FINALIZER])],
+    firstSeenMs: Date.parse(createdAt),
+    digest: key.digest ?? digestOf('generated'),
+    isKeyOurs: key.isKeyOurs || isGenerated,
+    generation: key.generation + (isGenerated ? 1 : 0),
+  }
+}

@@ -1,0 +1,74 @@
+import { type Clock, LONGEST_TIMER_MS } from '../../src/runtime/clock.ts'
+
+/** A clock that moves only when a test says so. As in the real one, no wait exceeds a minute. */
+export interface ManualClock extends Clock {
+  /**
+   * Moves wall clock and monotonic counter on together and fires what falls due, earliest first,
+   * each at its own moment; callbacks may schedule more. Returns after the promises that they
+   * settled have run.
+   */
+  advance(ms: number): Promise<void>
+  /** Steps the wall clock alone, as an administrator or NTP does; nothing fires. */
+  setNow(nowMs: number): void
+  /** Steps the monotonic counter alone (a wall clock that was set back meanwhile); nothing fires. */
+  setMonotonic(monotonicMs: number): void
+  /** How many callbacks wait. */
+  pending(): number
+}
+
+interface Timer {
+  readonly dueMs: number
+  readonly callback: () => void
+}
+
+/** Starts at the given epoch milliseconds, its monotonic counter at 0. */
+export function manualClock(startMs: number): ManualClock {
+  let nowMs = startMs
+  let monotonicMs = 0
+  let timers: readonly Timer[] = []
+
+  const move = (ms: number): void => {
+    nowMs += ms
+    monotonicMs += ms
+  }
+  const earliest = (untilMs: number): Timer | undefined =>
+    timers.filter(({ dueMs }) => dueMs <= untilMs).toSorted((a, b) => a.dueMs - b.dueMs)[0]
+
+  return {
+    nowMs: () => nowMs,
+    monotonicMs: () => monotonicMs,
+    schedule: (delayMs, callback) => {
+      const timer = {
+        dueMs: monotonicMs + Math.min(Math.max(delayMs, 0), LONGEST_TIMER_MS),
+        callback,
+      }
+      timers = [...timers, timer]
+      return () => {
+        timers = timers.filter((other) => other !== timer)
+      }
+    },
+    advance: async (ms) => {
+      const untilMs = monotonicMs + ms
+      await settled()
+      for (let timer = earliest(untilMs); timer; timer = earliest(untilMs)) {
+        const fired = timer
+        timers = timers.filter((other) => other !== fired)
+        move(Math.max(fired.dueMs - monotonicMs, 0))
+        fired.callback()
+        await settled()
+      }
+      move(untilMs - monotonicMs)
+      await settled()
+    },
+    setNow: (ms) => {
+      nowMs = ms
+    },
+    setMonotonic: (ms) => {
+      monotonicMs = ms
+    },
+    pending: () => timers.length,
+  }
+}
+
+/** All promise callbacks run before an immediate does. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,0 +1,99 @@
+// Control planes for tests: real ones, from tools/control-plane, with the shipped manifests applied.
+//
+//   project   files                              control plane and operator
+//   unit      test/unit, test/*.test.ts          none
+//   cluster   test/cluster/**/*.test.ts          sharedControlPlane() and sharedOperator(): one of each
+//                                                for all files, which run two at a time
+//   private   test/cluster/**/*.private.test.ts  privateControlPlane() and startOperator(): the file's
+//   faults    test/faults/**/*.test.ts           own, one file at a time
+//
+// Two operators on one API server would undo each other's work, and the settings in force bind every
+// key. So a file of `cluster` makes objects under names of its own and looks at them; it starts no
+// operator, writes no Config and stops nothing. A test that needs an operator with its own flags or
+// environment, a restart, another cap or a fault is a `private` one, or one of `faults`, which are
+// repeated FAULT_ROUNDS times.
+import { readFile } from 'node:fs/promises'
+import { afterAll, inject } from 'vitest'
+import { type KubeClient, createClient } from '../../src/kube/client.ts'
+import { connect } from '../../src/kube/connection.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { type Access, createAccess } from '../../tools/control-plane/access.ts'
+import { ensureBinaries } from '../../tools/control-plane/binaries.ts'
+import type { ControlPlane, ControlPlaneOptions } from '../../tools/control-plane/control-plane.ts'
+import { type Coordinates, coordinatesOf, OPERATOR_ACCOUNT, startInstalled } from './installed.ts'
+import { observe, type Operator, type OperatorCoordinates } from './observe.ts'
+import { createRaw, type Raw } from './raw.ts'
+
+/** A control plane as a test file sees it. */
+export interface TestControlPlane extends Coordinates, Access {
+  /** Typed calls as a member of system:masters. */
+  readonly admin: KubeClient
+  /** Calls as they are, by admin unless told otherwise: whatever the typed client does not offer. */
+  readonly raw: Raw
+  /** A kubeconfig of the operator's own ServiceAccount, with the shipped RBAC. */
+  operatorKubeconfig(): Promise<string>
+}
+
+/** A control plane that a test file may stop, starve and restart. */
+export type PrivateControlPlane = TestControlPlane &
+  Pick<ControlPlane, 'etcd' | 'apiServer' | 'controllerManager' | 'compactEtcd'>
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    readonly controlPlane: Coordinates
+    readonly operator: OperatorCoordinates
+  }
+}
+
+/** The control plane of project `cluster`. To be called while the test file loads. */
+export async function sharedControlPlane(): Promise<TestControlPlane> {
+  const coordinates = inject('controlPlane')
+  const caPem = await readFile(coordinates.caFile, 'utf8')
+  const binaries = await ensureBinaries(console.log)
+  const access = createAccess(binaries, coordinates.dataDir, { url: coordinates.url, caPem })
+  return testControlPlane(coordinates, access)
+}
+
+/** The operator of project `cluster`, with default flags: to be looked at only. */
+export function sharedOperator(): Operator {
+  return observe(inject('operator'))
+}
+
+/**
+ * A control plane of the test file's own, with the product's manifests, stopped after its last test.
+ * To be called while the test file loads, in a project that runs one file at a time.
+ */
+export async function privateControlPlane(
+  options: Pick<ControlPlaneOptions, 'apiServerFlags'> = {},
+): Promise<PrivateControlPlane> {
+  const running = await startInstalled(options)
+  afterAll(() => running.stop())
+  return { ...running, ...(await testControlPlane(coordinatesOf(running), running)) }
+}
+
+async function testControlPlane(
+  coordinates: Coordinates,
+  access: Access,
+): Promise<TestControlPlane> {
+  const clock = systemClock()
+  const connection = await connect(coordinates.adminKubeconfig, clock)
+  const raw = createRaw(coordinates.adminKubeconfig, clock)
+  afterAll(async () => {
+    await connection.close()
+    await raw.close()
+  })
+  return {
+    ...coordinates,
+    ...access,
+    admin: createClient({
+      connection,
+      clock,
+      observer: { responded: () => undefined, wrote: () => undefined },
+      userAgent: 'test',
+      mayWrite: () => undefined,
+    }),
+    raw: raw.call,
+    operatorKubeconfig: () =>
+      access.serviceAccountKubeconfig(OPERATOR_ACCOUNT.namespace, OPERATOR_ACCOUNT.name),
+  }
+}

@@ -1,0 +1,24 @@
+// Starts what the files of project `cluster` share, and ends it after the last of them.
+import type { TestProject } from 'vitest/node'
+import { coordinatesOf, OPERATOR_ACCOUNT, startInstalled } from './installed.ts'
+import { startOperator } from './operator.ts'
+
+/** Called by vitest before the first file; the result is called after the last. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const plane = await startInstalled({})
+  try {
+    const { namespace, name } = OPERATOR_ACCOUNT
+    const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
+    const operator = await startOperator({ kubeconfig })
+    project.provide('controlPlane', coordinatesOf(plane))
+    const { pid, directory } = operator
+    project.provide('operator', { pid, directory })
+    return async () => {
+      await operator.stop()
+      await plane.stop()
+    }
+  } catch (error) {
+    await plane.stop()
+    throw error
+  }
+}

@@ -1,0 +1,87 @@
+import { type Connection, connect } from '../../src/kube/connection.ts'
+import type { Clock } from '../../src/runtime/clock.ts'
+
+/** An answer as it came. */
+export interface RawAnswer<Body> {
+  readonly code: number
+  /** The parsed JSON; the text where it is none. */
+  readonly body: Body
+  /** By lower-case name; a header that came more than once is joined by `, `. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** What a raw call may differ in. */
+export interface RawOptions {
+  /** Absent: merge patch for PATCH, JSON otherwise. */
+  readonly contentType?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Whose credentials to use; the admin's when absent. */
+  readonly kubeconfig?: string
+}
+
+/**
+ * One request; the path may carry a query. A body that is a string is sent as it is, any other as
+ * JSON. An answer of any code is a result. @throws Error when none comes
+ */
+export type Raw = <Body = unknown>(
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: unknown,
+  options?: RawOptions,
+) => Promise<RawAnswer<Body>>
+
+/** Raw calls to the server of each kubeconfig, over connections that are kept until `close`. */
+export function createRaw(
+  adminKubeconfig: string,
+  clock: Clock,
+): { readonly call: Raw; close(): Promise<void> } {
+  const connections = new Map<string, Promise<Connection>>()
+  const connectionOf = (kubeconfig: string): Promise<Connection> => {
+    const known = connections.get(kubeconfig) ?? connect(kubeconfig, clock)
+    connections.set(kubeconfig, known)
+    return known
+  }
+  const call: Raw = async <Body>(
+    ...[method, path, body, options = {}]: Parameters<Raw>
+  ): Promise<RawAnswer<Body>> => {
+    const {
+      contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+    } = options
+    const connection = await connectionOf(options.kubeconfig ?? adminKubeconfig)
+    const { calls, headers } = await connection.open()
+    const answer = await calls.request({
+      method,
+      path: `${connection.prefix}${path}`,
+      headers: {
+        ...headers,
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': contentType }),
+        ...options.headers,
+      },
+      body: body === undefined || typeof body === 'string' ? (body ?? null) : JSON.stringify(body),
+    })
+    return {
+      code: answer.statusCode,
+      body: parsed(await answer.body.text()) as Body,
+      headers: joined(answer.headers),
+    }
+  }
+  const close = async (): Promise<void> => {
+    for (const connection of connections.values()) await (await connection).close()
+  }
+  return { call, close }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function joined(headers: Readonly<Record<string, string | string[] | undefined>>) {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, [value ?? []].flat().join(', ')]),
+  )
+}

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import type { AccessKey } from '../../../src/domain/access-key.ts'
+import { eldestOf, KEY_STATES, keyStateOf } from '../../../src/domain/access-key-state.ts'
+import { lifetimeOf } from '../../../src/domain/lifetime.ts'
+import { accessKey, after } from '../../support/access-key.ts'
+
+const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
+
+const stateAt = (key: AccessKey, seconds: number, hasElder = false): string =>
+  keyStateOf(key, lifetimeOf(key, NO_CAPS, after(seconds)), hasElder, after(seconds))
+
+const everything: Partial<AccessKey> = { isDeleting: true, identity: null, ttl: 60, isDisabled: true }
+
+describe('the first that holds (contract 4.1)', () => {
+  const rows = [
+    { name: 'all at once: Terminating', differing: everything, hasElder: true, state: 'Terminating' },
+    { name: 'then NoIdentity', differing: { ...everything, isDeleting: false }, hasElder: true, state: 'NoIdentity' },
+    { name: 'then KeyConflict', differing: { ttl: 60, isDisabled: true }, hasElder: true, state: 'KeyConflict' },
+    { name: 'then Expired', differing: { ttl: 60, isDisabled: true }, state: 'Expired' },
+    { name: 'then Disabled', differing: { ttl: 61, isDisabled: true }, state: 'Disabled' },
+    { name: 'then Active', differing: { ttl: 61 }, state: 'Active' },
+    { name: 'Active without an end', differing: {}, state: 'Active' },
+    { name: 'Terminating whatever its finalizers', differing: { isDeleting: true, finalizers: [] }, state: 'Terminating' },
+  ]
+  test.each(rows)('$name', ({ differing, hasElder = false, state }) => {
+    expect(stateAt(accessKey(differing), 60, hasElder)).toBe(state)
+  })
+
+  test('no state is without a row', () => {
+    expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(KEY_STATES))
+  })
+
+  test.each([
+    { name: 'a millisecond before the end', seconds: 59.999, state: 'Active' },
+    { name: 'exactly at the end', seconds: 60, state: 'Expired' },
+  ])('$name: $state', ({ seconds, state }) => {
+    expect(stateAt(accessKey({ ttl: 60 }), seconds)).toBe(state)
+  })
+})
+
+describe('of keys with the same secret the oldest wins (contract 3.3)', () => {
+  const one = (name: string, created: number, uid: string, differing: Partial<AccessKey> = {}): AccessKey =>
+    accessKey({ name, uid, creationMs: after(created), ...differing })
+
+  test.each([
+    { name: 'none', keys: [], eldest: undefined },
+    { name: 'one alone', keys: [one('a', 0, '1')], eldest: 'a' },
+    { name: 'the earlier creationTimestamp', keys: [one('a', 1, '1'), one('b', 0, '2')], eldest: 'b' },
+    { name: 'in the same second the lower uid', keys: [one('a', 0, '2'), one('b', 0, '1')], eldest: 'b' },
+    { name: 'of three, all in one second', keys: [one('a', 0, '2'), one('b', 0, '3'), one('c', 0, '1')], eldest: 'c' },
+    { name: 'first seen does not count', keys: [one('a', 0, '1'), one('b', 1, '2', { firstSeenMs: after(-9) })], eldest: 'a' },
+    { name: 'disabled, it still wins', keys: [one('a', 0, '1', { isDisabled: true }), one('b', 1, '2')], eldest: 'a' },
+    { name: 'expired, it still wins', keys: [one('a', 0, '1', { ttl: 1 }), one('b', 1, '2')], eldest: 'a' },
+    { name: 'without identity, it still wins', keys: [one('a', 0, '1', { identity: null }), one('b', 1, '2')], eldest: 'a' },
+    { name: 'being deleted, it still wins', keys: [one('a', 0, '1', { isDeleting: true }), one('b', 1, '2')], eldest: 'a' },
+  ])('$name', ({ keys, eldest }) => {
+    expect(eldestOf(keys)?.name).toBe(eldest)
+    expect(eldestOf([...keys].reverse())?.name).toBe(eldest)
+  })
+})

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import type { Condition } from '../../../src/api/meta.ts'
+import { conditionOf, sameConditions, type Verdict, withTimes } from '../../../src/domain/conditions.ts'
+import { after, textAfter } from '../../support/access-key.ts'
+
+const active: Verdict = { type: 'Ready', status: 'True', reason: 'Active', message: 'It works.' }
+const expired: Verdict = { type: 'Ready', status: 'False', reason: 'Expired', message: 'It is over.' }
+const disabled: Verdict = { ...expired, reason: 'Disabled', message: 'It is off.' }
+const since = (verdict: Verdict, seconds: number, observedGeneration = 1): Condition => ({
+  ...verdict,
+  observedGeneration,
+  lastTransitionTime: textAfter(seconds),
+})
+
+describe('withTimes: lastTransitionTime changes only with the status (contract 4.4)', () => {
+  test.each([
+    { name: 'the first time', published: [], verdict: active, at: 100 },
+    { name: 'nothing changed', published: [since(active, 5)], verdict: active, at: 5 },
+    { name: 'True to False', published: [since(active, 5)], verdict: expired, at: 100 },
+    { name: 'False to True', published: [since(expired, 5)], verdict: active, at: 100 },
+    { name: 'another reason, the same status', published: [since(expired, 5)], verdict: disabled, at: 5 },
+    { name: 'another message', published: [since({ ...active, message: 'Before.' }, 5)], verdict: active, at: 5 },
+    { name: 'another generation', published: [since(active, 5, 8)], verdict: active, at: 5 },
+    { name: 'another type had changed', published: [since({ ...active, type: 'Stalled' }, 5)], verdict: active, at: 100 },
+  ])('$name', ({ published, verdict, at }) => {
+    expect(withTimes([verdict], published, 9, after(100))).toEqual([since(verdict, at, 9)])
+  })
+
+  test('a verdict that is not given any more is gone', () => {
+    expect(withTimes([active], [since(active, 5), since({ ...active, type: 'Stalled' }, 5)], 1, after(9))).toEqual([
+      since(active, 5),
+    ])
+  })
+})
+
+describe('sameConditions', () => {
+  const ready = since(active, 5)
+  const stalled = since({ ...active, type: 'Stalled' }, 5)
+  test.each([
+    { name: 'none and none', a: [], b: [], same: true },
+    { name: 'the same', a: [ready], b: [{ ...ready }], same: true },
+    { name: 'another order', a: [ready, stalled], b: [stalled, ready], same: true },
+    { name: 'one more', a: [ready], b: [ready, stalled], same: false },
+    { name: 'one less', a: [ready, stalled], b: [ready], same: false },
+    { name: 'another type', a: [ready], b: [stalled], same: false },
+    { name: 'another status', a: [ready], b: [{ ...ready, status: 'Unknown' as const }], same: false },
+    { name: 'another reason', a: [ready], b: [{ ...ready, reason: 'Expired' }], same: false },
+    { name: 'another message', a: [ready], b: [{ ...ready, message: '' }], same: false },
+    { name: 'another generation', a: [ready], b: [since(active, 5, 2)], same: false },
+    { name: 'another time', a: [ready], b: [since(active, 6)], same: false },
+  ])('$name: $same', ({ a, b, same }) => {
+    expect(sameConditions(a, b)).toBe(same)
+  })
+})
+
+test('conditionOf finds by type, or nothing', () => {
+  const ready = since(active, 5)
+  expect(conditionOf([since({ ...active, type: 'Stalled' }, 5), ready], 'Ready')).toBe(ready)
+  expect(conditionOf([ready], 'Stalled')).toBeUndefined()
+})

@@ -1,0 +1,76 @@
+// A Config with its sources, and what an API server and the operator make of them, for tables.
+import { configSettingsSchema } from '../../../../src/api/config.schema.gen.ts'
+import type { ManagedFieldsEntry } from '../../../../src/api/meta.ts'
+import { type Outcome, type SecretSource, settle } from '../../../../src/domain/config/in-force.ts'
+import { isMap, type Json, type JsonMap, mapOf } from '../../../../src/domain/config/json.ts'
+import { merge, without, withoutEqual } from '../../../../src/domain/config/merge.ts'
+import type { ConfigMapData } from '../../../../src/domain/config/record.ts'
+import { compileCheck } from '../../../../src/runtime/schema.ts'
+
+export const shapeCheck = compileCheck(configSettingsSchema)
+
+const MANAGER = 'ours'
+
+/** The state of the API server as far as settings go. Everything left out is absent. */
+export interface World {
+  readonly uid?: string
+  readonly spec?: unknown
+  /** Parsed text of the Secret, or why it can't be read; absent: there is none. */
+  readonly secret?: unknown
+  readonly unreadableSecret?: string
+  /** What our manager owns in status. */
+  readonly owned?: JsonMap
+  /** What another manager owns in status. */
+  readonly foreign?: JsonMap
+  readonly settled?: boolean
+  readonly record?: ConfigMapData | null
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+export function settled(world: World): Outcome {
+  const { uid = 'uid-1', owned = {}, foreign = {}, environment = {} } = world
+  const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
+  const noted = world.settled ? { observedGeneration: 1, conditions: [ready] } : {}
+  return settle({
+    config: {
+      metadata: { uid, managedFields: [entry(MANAGER, owned), entry('kubectl', foreign)] },
+      spec: world.spec ?? {},
+      status: { ...merge(owned, foreign), ...noted },
+    },
+    manager: MANAGER,
+    secret: secretOf(world),
+    record: world.record ?? null,
+    environment: (name) => environment[name],
+    shapeCheck,
+  })
+}
+
+/** One round of the operator: record and status are written, as server-side apply by force does. */
+export function reconciled(world: World): { readonly world: World; readonly outcome: Outcome } {
+  const outcome = settled(world)
+  const shared = withoutEqual(world.foreign ?? {}, outcome.owned)
+  const lost = without(shared, without(shared, outcome.owned))
+  const foreign = without(world.foreign ?? {}, lost)
+  const record = outcome.ok ? outcome.record : (world.record ?? null)
+  return { world: { ...world, owned: outcome.owned, foreign, record, settled: true }, outcome }
+}
+
+/** What everybody reads in status. */
+export const shown = ({ owned = {}, foreign = {} }: World): JsonMap => merge(owned, foreign)
+
+export const entry = (manager: string, settings: JsonMap): ManagedFieldsEntry => ({
+  manager,
+  operation: 'Apply',
+  subresource: 'status',
+  fieldsV1: { 'f:status': fieldsOf(settings) },
+})
+
+function fieldsOf(value: Json): JsonMap {
+  if (!isMap(value)) return {}
+  return mapOf(Object.entries(value).map(([name, inner]) => [`f:${name}`, fieldsOf(inner)]))
+}
+
+function secretOf({ secret, unreadableSecret }: World): SecretSource {
+  if (unreadableSecret !== undefined) return { kind: 'unreadable', because: unreadableSecret }
+  return secret === undefined ? { kind: 'absent' } : { kind: 'parsed', value: secret }
+}

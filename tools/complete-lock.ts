@@ -1,0 +1,56 @@
+// Adds to package-lock.json the optional packages of other platforms that the registry in use did
+// not offer at install time. Without them `npm ci` refuses the lock file where the registry has them.
+import { readFileSync, writeFileSync } from 'node:fs'
+
+interface LockEntry {
+  readonly version?: string
+  readonly dev?: boolean
+  readonly optional?: boolean
+  readonly os?: readonly string[]
+  readonly cpu?: readonly string[]
+  readonly libc?: readonly string[]
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+const OSES = 'aix android darwin freebsd linux netbsd openbsd openharmony sunos wasm32 win32'.split(
+  ' ',
+)
+const CPUS = 'arm arm64 ia32 loong64 mips64el ppc64 riscv64 s390x x64'.split(' ')
+const LOCK_FILE = 'package-lock.json'
+
+/** What a lock entry says of a package of which only the name and version are known. */
+function placeholder(name: string, version: string, dev: boolean): LockEntry {
+  const words = new Set(name.split(/[-/@]/))
+  const os = OSES.filter((word) => words.has(word))
+  const cpu = CPUS.filter((word) => words.has(word))
+  const gnu = words.has('gnu') || words.has('gnueabihf')
+  const libc = words.has('musl') ? ['musl'] : gnu ? ['glibc'] : []
+  return {
+    version,
+    optional: true,
+    ...(dev ? { dev } : {}),
+    ...(cpu.length > 0 ? { cpu } : {}),
+    ...(os.length > 0 ? { os } : {}),
+    ...(libc.length > 0 ? { libc } : {}),
+  }
+}
+
+const lock = JSON.parse(readFileSync(LOCK_FILE, 'utf8')) as { packages: Record<string, LockEntry> }
+let added = 0
+for (const [path, entry] of Object.entries({ ...lock.packages })) {
+  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
+    const nested = path === '' ? [] : [`${path}/node_modules/${name}`]
+    const places = [...nested, `node_modules/${name}`]
+    if (places.some((place) => lock.packages[place] !== undefined)) continue
+    lock.packages[`node_modules/${name}`] = placeholder(name, version, entry.dev === true)
+    added += 1
+  }
+}
+if (added > 0) {
+  if (process.argv.includes('--check')) {
+    console.error(`${LOCK_FILE} lacks ${added} packages of other platforms: run make generate`)
+    process.exit(1)
+  }
+  writeFileSync(LOCK_FILE, `${JSON.stringify(lock, null, 2)}\n`)
+}
+console.log(`${LOCK_FILE}: ${added} packages of other platforms added`)

@@ -1,0 +1,149 @@
+import { join } from 'node:path'
+import type { Binaries } from './binaries.ts'
+import type { Command } from './guarded.ts'
+import type { Ports } from './ports.ts'
+import type { DaemonName } from './programs.ts'
+
+/** What the command lines of the daemons depend on. */
+export interface Plan {
+  readonly binaries: Binaries
+  readonly dataDir: string
+  readonly ports: Ports
+  /** Whether the data survive; etcd may skip its syncs to disk when they do not. */
+  readonly keep: boolean
+  /** Whether there is an audit policy to follow. */
+  readonly audit: boolean
+  /** Added last, so that they win over ours. */
+  readonly apiServerFlags: readonly string[]
+}
+
+/** The controllers that work without nodes. */
+export const CONTROLLERS: readonly string[] = [
+  'clusterrole-aggregation-controller',
+  'endpoints-controller',
+  'endpointslice-controller',
+  'endpointslice-mirroring-controller',
+  'garbage-collector-controller',
+  'namespace-controller',
+  'root-ca-certificate-publisher-controller',
+  'serviceaccount-controller',
+  'serviceaccount-token-controller',
+]
+
+/** Where things lie in a data folder. */
+export const paths = {
+  pki: (dataDir: string, file = '') => join(dataDir, 'pki', file),
+  log: (dataDir: string, daemon: DaemonName) => join(dataDir, `${daemon}.log`),
+  ports: (dataDir: string) => join(dataDir, 'ports.json'),
+  auditLog: (dataDir: string) => join(dataDir, 'audit.log'),
+  auditPolicy: (dataDir: string) => join(dataDir, 'audit-policy.yaml'),
+  kubectlCache: (dataDir: string) => join(dataDir, 'kubectl-cache'),
+  kubeconfigs: (dataDir: string) => join(dataDir, 'kubeconfigs'),
+  kubeconfig: (dataDir: string, name: string) =>
+    join(dataDir, 'kubeconfigs', `${encodeURIComponent(name)}.kubeconfig`),
+  token: (dataDir: string, name: string) =>
+    join(dataDir, 'kubeconfigs', `${encodeURIComponent(name)}.token`),
+} as const
+
+function at(port: number): string {
+  return `https://127.0.0.1:${port}`
+}
+
+/** Where the daemons listen. */
+export function urls(ports: Ports): Readonly<Record<keyof Ports, string>> {
+  return {
+    apiServer: at(ports.apiServer),
+    controllerManager: at(ports.controllerManager),
+    etcdClient: at(ports.etcdClient),
+    etcdPeer: at(ports.etcdPeer),
+  }
+}
+
+/** The name of the kubeconfig file that kube-controller-manager uses. */
+export const CONTROLLER_MANAGER = 'controller-manager'
+
+function command(
+  plan: Plan,
+  daemon: DaemonName,
+  flags: Readonly<Record<string, unknown>>,
+): Command {
+  return {
+    daemon,
+    command: plan.binaries[daemon],
+    args: Object.entries(flags).map(([name, value]) => `--${name}=${String(value)}`),
+    logFile: paths.log(plan.dataDir, daemon),
+  }
+}
+
+/** etcd, open to holders of a certificate of its own authority only. */
+export function etcdCommand(plan: Plan): Command {
+  const pki = (file: string) => paths.pki(plan.dataDir, file)
+  const { etcdClient: clients, etcdPeer: peers } = urls(plan.ports)
+  return command(plan, 'etcd', {
+    name: 'default',
+    'data-dir': join(plan.dataDir, 'etcd'),
+    'listen-client-urls': clients,
+    'advertise-client-urls': clients,
+    'listen-peer-urls': peers,
+    'initial-advertise-peer-urls': peers,
+    'initial-cluster': `default=${peers}`,
+    'client-cert-auth': true,
+    'trusted-ca-file': pki('etcd-ca.crt'),
+    'cert-file': pki('etcd.crt'),
+    'key-file': pki('etcd.key'),
+    'peer-client-cert-auth': true,
+    'peer-trusted-ca-file': pki('etcd-ca.crt'),
+    'peer-cert-file': pki('etcd.crt'),
+    'peer-key-file': pki('etcd.key'),
+    'log-level': 'warn',
+    ...(plan.keep ? {} : { 'unsafe-no-fsync': true }),
+  })
+}
+
+/** kube-apiserver with RBAC and its default admission plugins. */
+export function apiServerCommand(plan: Plan): Command {
+  const pki = (file: string) => paths.pki(plan.dataDir, file)
+  const audit = {
+    'audit-policy-file': paths.auditPolicy(plan.dataDir),
+    'audit-log-path': paths.auditLog(plan.dataDir),
+    // Megabytes. By default the log would be cut at 100, and a test would read half of it.
+    'audit-log-maxsize': 100_000,
+  }
+  const ours = command(plan, 'kube-apiserver', {
+    'bind-address': '127.0.0.1',
+    'secure-port': plan.ports.apiServer,
+    'etcd-servers': urls(plan.ports).etcdClient,
+    'etcd-cafile': pki('etcd-ca.crt'),
+    'etcd-certfile': pki('etcd-client.crt'),
+    'etcd-keyfile': pki('etcd-client.key'),
+    'tls-cert-file': pki('apiserver.crt'),
+    'tls-private-key-file': pki('apiserver.key'),
+    'client-ca-file': pki('ca.crt'),
+    'authorization-mode': 'RBAC',
+    'service-account-issuer': 'https://kubernetes.default.svc.cluster.local',
+    'service-account-key-file': pki('service-account.pub'),
+    'service-account-signing-key-file': pki('service-account.key'),
+    'service-cluster-ip-range': '10.96.0.0/16',
+    // A loopback address is no valid endpoint: the reconciler would log that refusal for ever.
+    'endpoint-reconciler-type': 'none',
+    ...(plan.audit ? audit : {}),
+  })
+  return { ...ours, args: [...ours.args, ...plan.apiServerFlags] }
+}
+
+/** kube-controller-manager with those controllers, each under its own ServiceAccount. */
+export function controllerManagerCommand(plan: Plan): Command {
+  const pki = (file: string) => paths.pki(plan.dataDir, file)
+  return command(plan, 'kube-controller-manager', {
+    'bind-address': '127.0.0.1',
+    'secure-port': plan.ports.controllerManager,
+    'tls-cert-file': pki('apiserver.crt'),
+    'tls-private-key-file': pki('apiserver.key'),
+    kubeconfig: paths.kubeconfig(plan.dataDir, CONTROLLER_MANAGER),
+    controllers: CONTROLLERS.join(','),
+    'leader-elect': false,
+    'use-service-account-credentials': true,
+    'service-account-private-key-file': pki('service-account.key'),
+    'root-ca-file': pki('ca.crt'),
+  })
+}

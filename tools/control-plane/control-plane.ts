@@ -1,0 +1,171 @@
+// A real Kubernetes control plane on this machine: etcd, kube-apiserver and kube-controller-manager as
+// upstream builds them, for `make run`, the tests and the benchmarks. No nodes: pods never run.
+//
+//   starter (this process)                                  what it is
+//     └─ guard.ts            a session of its own            ends the daemons when the starter is gone
+//          ├─ etcd           127.0.0.1, TLS both ways
+//          ├─ kube-apiserver 127.0.0.1, TLS, RBAC
+//          └─ kube-controller-manager
+//
+// - Programs: binaries.ts finds them or has build.ts build them, from the versions in go.mod.
+// - Who may enter: pki.ts makes two authorities. Whoever holds a certificate or token for the API
+//   server, admin included, can't open etcd with it. All keys and kubeconfigs are readable by the
+//   owner of the folder only.
+// - Nothing is left behind: the guard holds one end of a channel whose other end only the starter
+//   has. When that closes, for whatever reason, SIGKILL included, the guard ends the controller
+//   manager, then the API server, waits, and then etcd (an API server whose etcd goes first hangs for
+//   minutes), each by SIGKILL after ten seconds. A thrown-away folder is killed at once and removed.
+//   If the guard itself is killed, the starter kills the daemons; if both are, the next start on
+//   the folder does.
+// - One control plane per folder: claim.ts. The second starter is refused with the first one's guard.
+// - A folder that survives keeps data, certificates, token keys and, when they are free, ports:
+//   kubeconfigs that somebody copied stay good.
+// - Everything is in the data folder: pki/, etcd/, a log file per daemon, audit.log, kubeconfigs.
+import { mkdir, mkdtemp, realpath } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Access, ADMIN, createAccess, writeKubeconfig } from './access.ts'
+import { writeAuditPolicy } from './audit.ts'
+import { type Binaries, ensureBinaries } from './binaries.ts'
+import { CONTROLLER_MANAGER, type Plan, paths, urls } from './commands.ts'
+import { PortTaken } from './daemon.ts'
+import { createDaemons, type Daemons, startDaemons } from './daemons.ts'
+import { compact } from './etcd.ts'
+import { Guard } from './guarded.ts'
+import type { Tls } from './https.ts'
+import { ensurePki, readKeyPair } from './pki.ts'
+import { choosePorts } from './ports.ts'
+import { STOP_ORDER } from './programs.ts'
+
+/** How to start a control plane. */
+export interface ControlPlaneOptions {
+  /** A folder that survives and is used again; absent means a temporary one, removed in the end. */
+  readonly dataDir?: string
+  /**
+   * Whether requests are logged to `auditLog`, one JSON event a line: `true` with metadata only,
+   * `RequestResponse` with both bodies. The stage RequestReceived is left out. Absent means no log.
+   */
+  readonly audit?: true | 'RequestResponse'
+  /** More flags of kube-apiserver, such as `--event-ttl=10s`; they win over the usual ones. */
+  readonly apiServerFlags?: readonly string[]
+  /** Gets each line about what goes on; nothing is printed otherwise. */
+  readonly log: (line: string) => void
+}
+
+/** A control plane that runs. */
+export interface ControlPlane extends Access, Daemons {
+  /** Where the API server is, such as `https://127.0.0.1:20123`. */
+  readonly url: string
+  /** The file with the certificate authority of that server. */
+  readonly caFile: string
+  /** A kubeconfig file of a member of system:masters. */
+  readonly adminKubeconfig: string
+  /** The audit log; null without the option `audit`. */
+  readonly auditLog: string | null
+  readonly dataDir: string
+  /**
+   * Compacts etcd at its current revision. The API server goes on serving recent history from its
+   * watch cache; once it is restarted, a watch from an older revision gets 410.
+   */
+  compactEtcd(): Promise<void>
+  /** Ends everything, in order; a temporary folder is removed. May be called twice. */
+  stop(): Promise<void>
+}
+
+const PORT_ATTEMPTS = 3
+
+/**
+ * Starts a control plane; takes about three seconds once the programs are there.
+ *
+ * @throws Error when the folder is in use, a program can't be had, or a daemon does not start (with
+ * the end of its log); nothing is left running then
+ */
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const binaries = await ensureBinaries(options.log)
+  const startMs = performance.now()
+  const dataDir = await openDataDir(options.dataDir)
+  const guard = await Guard.begin(dataDir, options.dataDir !== undefined)
+  try {
+    const controlPlane = await startOnFreePorts(options, binaries, dataDir, guard)
+    reportEnds(guard, dataDir, options.log)
+    const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
+    options.log(`control plane ready at ${controlPlane.url} after ${seconds} s, data in ${dataDir}`)
+    return controlPlane
+  } catch (error) {
+    await guard.finish()
+    throw error
+  }
+}
+
+/** The absolute path without symbolic links: it is by this that a folder's processes are known. */
+async function openDataDir(wanted: string | undefined): Promise<string> {
+  if (wanted === undefined) return realpath(await mkdtemp(join(tmpdir(), 'control-plane-')))
+  await mkdir(wanted, { recursive: true, mode: 0o700 })
+  return realpath(wanted)
+}
+
+function reportEnds(guard: Guard, dataDir: string, log: (line: string) => void): void {
+  guard.onEnded(({ daemon, how, expected }) => {
+    if (!expected) log(`${daemon} ended by itself (${how}): see ${paths.log(dataDir, daemon)}`)
+  })
+}
+
+/** A port may be lost between the look at it and its use; then all is started again on others. */
+async function startOnFreePorts(
+  options: ControlPlaneOptions,
+  binaries: Binaries,
+  dataDir: string,
+  guard: Guard,
+): Promise<ControlPlane> {
+  await ensurePki(paths.pki(dataDir))
+  if (options.audit !== undefined) await writeAuditPolicy(dataDir, options.audit)
+  for (let attempt = 1; ; attempt += 1) {
+    const ports = await choosePorts(paths.ports(dataDir), options.log)
+    const plan: Plan = {
+      binaries,
+      dataDir,
+      ports,
+      keep: options.dataDir !== undefined,
+      audit: options.audit !== undefined,
+      apiServerFlags: options.apiServerFlags ?? [],
+    }
+    try {
+      return await start(guard, plan)
+    } catch (error) {
+      if (!(error instanceof PortTaken) || attempt === PORT_ATTEMPTS) throw error
+      options.log(`${error.message}\ntrying other ports`)
+      for (const daemon of STOP_ORDER) await guard.stop(daemon, 'SIGTERM')
+    }
+  }
+}
+
+async function start(guard: Guard, plan: Plan): Promise<ControlPlane> {
+  const { dataDir, ports } = plan
+  const pki = paths.pki(dataDir)
+  const tls = {
+    kube: await tlsOf(pki, 'ca', 'admin'),
+    etcd: await tlsOf(pki, 'etcd-ca', 'etcd-client'),
+  }
+  const cluster = { url: urls(ports).apiServer, caPem: tls.kube.caPem }
+  const adminKubeconfig = await writeKubeconfig(dataDir, ADMIN, cluster, tls.kube.client)
+  const controllers = await readKeyPair(pki, CONTROLLER_MANAGER)
+  await writeKubeconfig(dataDir, CONTROLLER_MANAGER, cluster, controllers)
+  const daemons = createDaemons(guard, plan, tls)
+  await startDaemons(daemons)
+  return {
+    url: cluster.url,
+    caFile: paths.pki(dataDir, 'ca.crt'),
+    adminKubeconfig,
+    auditLog: plan.audit ? paths.auditLog(dataDir) : null,
+    dataDir,
+    ...daemons,
+    ...createAccess(plan.binaries, dataDir, cluster),
+    compactEtcd: () => compact(urls(ports).etcdClient, tls.etcd),
+    stop: () => guard.finish(),
+  }
+}
+
+async function tlsOf(pki: string, authority: string, client: string): Promise<Tls> {
+  const { certificatePem } = await readKeyPair(pki, authority)
+  return { caPem: certificatePem, client: await readKeyPair(pki, client) }
+}

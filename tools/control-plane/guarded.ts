@@ -1,0 +1,156 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Order, Report } from './guard.ts'
+import type { DaemonName } from './programs.ts'
+
+/** How to run a daemon. */
+export interface Command {
+  readonly daemon: DaemonName
+  readonly command: string
+  readonly args: readonly string[]
+  /** The file that its output is added to. */
+  readonly logFile: string
+}
+
+/** How a daemon ended; `expected` when it was told to. */
+export interface Ended {
+  readonly daemon: DaemonName
+  readonly how: string
+  readonly expected: boolean
+}
+
+/** The starter's side of a guard process. */
+export class Guard {
+  readonly #process: ChildProcess
+  readonly #pids = new Map<DaemonName, number>()
+  readonly #told = new Set<DaemonName>()
+  readonly #events = new EventEmitter<{ ended: [Ended]; started: [DaemonName, number] }>()
+
+  private constructor(guard: ChildProcess) {
+    this.#process = guard
+    this.#events.setMaxListeners(0)
+    guard.on('message', (message) => this.#hear(message as Report))
+    guard.once('exit', (code) => this.#outlive(code))
+  }
+
+  /**
+   * Starts a guard for a data folder.
+   *
+   * @param keep whether the folder survives the guard
+   * @throws Error when another control plane uses the folder
+   */
+  static async begin(dataDir: string, keep: boolean): Promise<Guard> {
+    const log = openSync(join(dataDir, 'guard.log'), 'a', 0o600)
+    const child = fork(join(import.meta.dirname, 'guard.ts'), [dataDir, keep ? 'keep' : 'remove'], {
+      detached: true,
+      execArgv: [],
+      stdio: ['ignore', log, log, 'ipc'],
+    })
+    closeSync(log)
+    const first = await new Promise<Report>((resolve, reject) => {
+      child.once('message', (message) => resolve(message as Report))
+      child.once('error', reject)
+      child.once('exit', () =>
+        reject(new Error(`the guard ended at once: see ${dataDir}/guard.log`)),
+      )
+    })
+    if (first.kind === 'inUse') {
+      throw new Error(
+        `${dataDir} is in use by the control plane of process ${first.guard}: stop that one first, or choose another folder`,
+      )
+    }
+    return new Guard(child)
+  }
+
+  /** The process id of a daemon; null while it does not run. */
+  pid(daemon: DaemonName): number | null {
+    return this.#pids.get(daemon) ?? null
+  }
+
+  /** Calls the listener whenever a daemon ends; the result takes the listener off again. */
+  onEnded(listener: (ended: Ended) => void): () => void {
+    this.#events.on('ended', listener)
+    return () => this.#events.off('ended', listener)
+  }
+
+  /** Runs a daemon; resolves when there is a process. @throws Error when there is none */
+  async start({ daemon, command, args, logFile }: Command): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const settle = (act: () => void) => () => {
+        this.#events.off('started', started)
+        off()
+        act()
+      }
+      const started = (name: DaemonName) => {
+        if (name === daemon) settle(resolve)()
+      }
+      const off = this.onEnded(({ daemon: name, how }) => {
+        if (name === daemon) settle(() => reject(new Error(`${daemon} did not start: ${how}`)))()
+      })
+      this.#events.on('started', started)
+      this.#tell({ kind: 'start', daemon, command, args, logFile })
+    })
+  }
+
+  /** Ends a daemon by a signal, after ten seconds by SIGKILL; resolves when it is gone. */
+  async stop(daemon: DaemonName, signal: NodeJS.Signals): Promise<void> {
+    if (!this.#pids.has(daemon)) return
+    const gone = new Promise<void>((resolve) => {
+      const off = this.onEnded((ended) => {
+        if (ended.daemon !== daemon) return
+        off()
+        resolve()
+      })
+    })
+    this.#told.add(daemon)
+    this.#tell({ kind: 'stop', daemon, signal })
+    await gone
+  }
+
+  /** Ends every daemon in order and the guard itself; removes a folder that is not kept. */
+  async finish(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
+    for (const daemon of this.#pids.keys()) this.#told.add(daemon)
+    const gone = once(this.#process, 'exit')
+    if (this.#process.connected) this.#process.disconnect()
+    await gone
+  }
+
+  #tell(order: Order): void {
+    if (!this.#process.connected) throw new Error('the control plane has been stopped')
+    this.#process.send(order)
+  }
+
+  #hear(report: Report): void {
+    if (report.kind === 'started') {
+      this.#told.delete(report.daemon)
+      this.#pids.set(report.daemon, report.pid)
+      this.#events.emit('started', report.daemon, report.pid)
+    } else if (report.kind === 'ended') {
+      this.#end(report.daemon, report.how)
+    }
+  }
+
+  #end(daemon: DaemonName, how: string): void {
+    this.#pids.delete(daemon)
+    this.#events.emit('ended', { daemon, how, expected: this.#told.delete(daemon) })
+  }
+
+  /** A guard that was killed leaves its daemons; nothing else would end them from then on. */
+  #outlive(exitCode: number | null): void {
+    for (const [daemon, pid] of this.#pids) {
+      if (exitCode !== 0) killIfThere(pid)
+      this.#end(daemon, exitCode === 0 ? 'stopped' : 'its guard was killed')
+    }
+  }
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}

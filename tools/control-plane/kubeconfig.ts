@@ -1,0 +1,40 @@
+import { stringify } from 'yaml'
+import type { KeyPair } from './certificates.ts'
+
+/** Where an API server is and how to know it. */
+export interface Cluster {
+  readonly url: string
+  readonly caPem: string
+}
+
+/** What a client shows: a certificate, or a token that it reads from a file. */
+export type Credential = KeyPair | { readonly tokenFile: string }
+
+/** A kubeconfig, as YAML, with one cluster, one user and one context, all of the same name. */
+export function kubeconfig(name: string, cluster: Cluster, credential: Credential): string {
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name,
+        cluster: { server: cluster.url, 'certificate-authority-data': base64(cluster.caPem) },
+      },
+    ],
+    users: [{ name, user: userOf(credential) }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    'current-context': name,
+  })
+}
+
+function userOf(credential: Credential): Readonly<Record<string, string>> {
+  if ('tokenFile' in credential) return { tokenFile: credential.tokenFile }
+  return {
+    'client-certificate-data': base64(credential.certificatePem),
+    'client-key-data': base64(credential.keyPem),
+  }
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64')
+}

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  createAuthority,
+  createTokenKeys,
+  issueClient,
+  issueServing,
+  type KeyPair,
+} from './certificates.ts'
+
+/** The first address of the range that Services get theirs from: that of the Service "kubernetes". */
+const SERVICE_ADDRESS = '10.96.0.1'
+const API_SERVER_HOSTS = [
+  '127.0.0.1',
+  SERVICE_ADDRESS,
+  'localhost',
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster.local',
+]
+
+/**
+ * Creates the folder of keys and certificates unless it is there. `<name>.crt` and `<name>.key` for:
+ *
+ * - `ca`, which signs the API server's certificate (`apiserver`) and every client of it (`admin`,
+ *   `controller-manager`)
+ * - `etcd-ca`, which signs etcd's own (`etcd`) and its only client (`etcd-client`); an authority apart,
+ *   so that no user of Kubernetes can open etcd with the certificate that names them
+ * - `service-account`, which signs ServiceAccount tokens, with `.pub` instead of `.crt`
+ */
+export async function ensurePki(directory: string): Promise<void> {
+  if (existsSync(directory)) return
+  const draft = `${directory}.unfinished`
+  await rm(draft, { recursive: true, force: true })
+  await mkdir(draft, { recursive: true, mode: 0o700 })
+  for (const [name, content] of Object.entries(await createFiles())) {
+    await writeFile(join(draft, name), content, { mode: 0o600 })
+  }
+  await rename(draft, directory)
+}
+
+/** Reads a certificate and its key from the folder. */
+export async function readKeyPair(directory: string, name: string): Promise<KeyPair> {
+  const read = (suffix: string) => readFile(join(directory, `${name}.${suffix}`), 'utf8')
+  return { certificatePem: await read('crt'), keyPem: await read('key') }
+}
+
+async function createFiles(): Promise<Readonly<Record<string, string>>> {
+  const ca = await createAuthority('kubernetes')
+  const etcdCa = await createAuthority('etcd')
+  const controllerManager = { user: 'system:kube-controller-manager', groups: [] }
+  const pairs = {
+    ca,
+    'etcd-ca': etcdCa,
+    apiserver: await issueServing(ca, API_SERVER_HOSTS),
+    admin: await issueClient(ca, { user: 'kubernetes-admin', groups: ['system:masters'] }),
+    'controller-manager': await issueClient(ca, controllerManager),
+    etcd: await issueServing(etcdCa, ['127.0.0.1', 'localhost']),
+    'etcd-client': await issueClient(etcdCa, { user: 'kube-apiserver', groups: [] }),
+  }
+  const tokens = await createTokenKeys()
+  const files = Object.entries(pairs).flatMap(([name, pair]) => [
+    [`${name}.crt`, pair.certificatePem],
+    [`${name}.key`, pair.keyPem],
+  ])
+  return {
+    ...(Object.fromEntries(files) as Record<string, string>),
+    'service-account.key': tokens.privatePem,
+    'service-account.pub': tokens.publicPem,
+  }
+}

@@ -1,0 +1,63 @@
+// crds/*.yaml -> src/api/*.gen.ts. With --check nothing is written: stale files are named, exit 1.
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Kind, readKind } from './generate/crd.ts'
+import { renderKind, renderScope, renderSettingsSchema } from './generate/modules.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+
+/**
+ * The generated files, formatted: path from the repository's root -> content.
+ *
+ * Throws where a CRD cannot be read or lacks what its types need, and says what that is.
+ */
+export function generate(): ReadonlyMap<string, string> {
+  const accessKey = readCrd('ownedaccesskeys')
+  const token = readCrd('directclusterendpointtokens')
+  const config = readCrd('configs')
+  const modules = {
+    ownedaccesskey: renderKind(accessKey),
+    directclusterendpointtoken: renderKind(token),
+    scope: renderScope([accessKey, token]),
+    config: renderKind(config),
+    'config.schema': renderSettingsSchema(config),
+  }
+  return new Map(Object.entries(modules).map(([name, text]) => asFile(name, text)))
+}
+
+/** Those of the generated files that are not in the tree as they should be. */
+export function staleFiles(): ReadonlyMap<string, string> {
+  return new Map([...generate()].filter(([path, content]) => current(path) !== content))
+}
+
+function readCrd(plural: string): Kind {
+  return readKind(join(ROOT, 'crds', `${plural}.yaml`))
+}
+
+function asFile(name: string, text: string): [path: string, content: string] {
+  const path = `src/api/${name}.gen.ts`
+  const input = `// Generated from crds/ by \`make generate\`: do not edit.\n\n${text}`
+  const biome = join(ROOT, 'node_modules/.bin/biome')
+  const args = ['format', `--stdin-file-path=${path}`]
+  return [path, execFileSync(biome, args, { cwd: ROOT, input, encoding: 'utf8' })]
+}
+
+function current(path: string): string | null {
+  return existsSync(join(ROOT, path)) ? readFileSync(join(ROOT, path), 'utf8') : null
+}
+
+function write(stale: ReadonlyMap<string, string>): void {
+  for (const [path, content] of stale) {
+    writeFileSync(join(ROOT, path), content)
+    console.log(`${path} written`)
+  }
+}
+
+function complain(stale: ReadonlyMap<string, string>): void {
+  for (const path of stale.keys()) console.error(`${path} is stale: run make generate`)
+  if (stale.size > 0) process.exitCode = 1
+}
+
+if (import.meta.main) (process.argv.includes('--check') ? complain : write)(staleFiles())

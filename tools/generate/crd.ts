@@ -1,0 +1,42 @@
+// What the generator reads of a CustomResourceDefinition.
+
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+
+/** The part of a structural schema that types are made from. */
+export interface Schema {
+  readonly title?: string
+  readonly description?: string
+  readonly type?: 'object' | 'array' | 'string' | 'integer' | 'boolean'
+  readonly enum?: readonly string[]
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: Schema
+  readonly items?: Schema
+  readonly 'x-kubernetes-int-or-string'?: boolean
+}
+
+/** One kind with the schemas of its two halves. */
+export interface Kind {
+  readonly kind: string
+  readonly description: string
+  readonly spec: Schema
+  readonly status: Schema
+}
+
+interface CustomResourceDefinition {
+  readonly spec: {
+    readonly names: { readonly kind: string }
+    readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Schema } }[]
+  }
+}
+
+/** Reads one CRD file. Aliases keep their identity: what is written once is one object here. */
+export function readKind(path: string): Kind {
+  const crd = parse(readFileSync(path, 'utf8')) as CustomResourceDefinition
+  const schema = crd.spec.versions[0]?.schema.openAPIV3Schema
+  const { spec, status } = schema?.properties ?? {}
+  if (!schema?.description || !spec || !status)
+    throw new Error(`${path}: the first version needs a schema with description, spec and status`)
+  return { kind: crd.spec.names.kind, description: schema.description, spec, status }
+}

@@ -1,0 +1,51 @@
+import { defineConfig } from 'vitest/config'
+
+// What each project may do to a control plane is said in test/support/control-plane.ts. They run one
+// after the other, so there are never more than two control planes: the shared one and a private one.
+
+const MINUTE_MS = 60_000
+
+/** Their files start and break control planes of their own: one file at a time. */
+const alone = { fileParallelism: false, testTimeout: 5 * MINUTE_MS, hookTimeout: 2 * MINUTE_MS }
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts', 'test/*.test.ts'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'cluster',
+          include: ['test/cluster/**/*.test.ts'],
+          exclude: ['**/*.private.test.ts'],
+          globalSetup: 'test/support/global-setup.ts',
+          maxWorkers: 2,
+          testTimeout: MINUTE_MS,
+          hookTimeout: MINUTE_MS,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'private',
+          include: ['test/cluster/**/*.private.test.ts'],
+          ...alone,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          ...alone,
+          sequence: { groupOrder: 3 },
+        },
+      },
+    ],
+  },
+})
