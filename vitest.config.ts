@@ -15,6 +15,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts', 'test/*.test.ts'],
+          // Some start processes, and the machine may be busy.
+          testTimeout: MINUTE_MS,
           sequence: { groupOrder: 0 },
         },
       },

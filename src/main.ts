@@ -25,13 +25,15 @@ Usage: management-operator <command> [flags]
 async function main([name = '', ...argv]: readonly string[]): Promise<number> {
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (load) return (await load()).run(argv)
-  const text = { '--help': HELP, '--version': `${PROGRAM_VERSION}\n` }[name]
-  if (text !== undefined) {
-    process.stdout.write(text)
-    return 0
-  }
+  if (name === '--help') return said(HELP)
+  if (name === '--version') return said(`${PROGRAM_VERSION}\n`)
   process.stderr.write(`management-operator: ${faultOf(name)}\n`)
   return 2
+}
+
+function said(text: string): number {
+  process.stdout.write(text)
+  return 0
 }
 
 const faultOf = (name: string): string =>

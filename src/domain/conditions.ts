@@ -6,7 +6,7 @@ export type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
 /**
  * The conditions to publish: those decided, each with the time of its last change of status, which
- * stays where the status did not change (contract 4.4).
+ * stays where the status did not change (contract 4.4). metav1.Time has whole seconds.
  */
 export function withTimes(
   verdicts: readonly Verdict[],
@@ -20,7 +20,9 @@ export function withTimes(
     return {
       ...verdict,
       observedGeneration,
-      lastTransitionTime: unchanged ? before.lastTransitionTime : timestamp(nowMs),
+      lastTransitionTime: unchanged
+        ? before.lastTransitionTime
+        : timestamp(Math.floor(nowMs / 1000) * 1000),
     }
   })
 }

@@ -189,7 +189,11 @@ export function createClient(deps: ClientDeps): KubeClient {
   }
 }
 
-/** The URL path of a collection (no name), an object or its subresource. */
+/**
+ * The URL path of a collection (no name), an object or its subresource.
+ *
+ * @throws Error for an empty name or namespace: the path would be that of a whole collection
+ */
 export function pathOf(
   { group, version, plural }: Resource,
   {
@@ -203,5 +207,6 @@ export function pathOf(
   const segments = [...root, ...scope, plural, name, subresource].filter(
     (part) => part !== undefined,
   )
+  if (segments.includes('')) throw new Error(`a name or namespace of ${plural} is empty`)
   return `/${segments.map(encodeURIComponent).join('/')}`
 }

@@ -2,7 +2,7 @@
 // its answer for a minute and hold the pools that client-node lacks (it connects once per call).
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
-import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { delimiter, dirname, resolve } from 'node:path'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../runtime/clock.ts'
@@ -38,7 +38,7 @@ const REREAD_AFTER_MS = 60_000
  * @throws Error that says what is missing, when there is none of the three or a file is unreadable
  */
 export async function connect(kubeconfig: string | null, clock: Clock): Promise<Connection> {
-  const config = await loadConfig(kubeconfig)
+  let config = await loadConfig(kubeconfig)
   const cluster = config.getCurrentCluster()
   if (!cluster) throw new Error('the kubeconfig has no current context with a cluster')
   if (cluster.proxyUrl) throw new Error('proxy-url in a kubeconfig is not supported')
@@ -46,9 +46,9 @@ export async function connect(kubeconfig: string | null, clock: Clock): Promise<
   let held: (Pools & { readonly readAtMs: number }) | null = null
   let reading: Promise<OpenConnection> | null = null
 
-  const read = async (): Promise<OpenConnection> => {
-    const options: RequestOptions = { headers: {} }
-    await config.applyToHTTPSOptions(options)
+  const read = async (refused: boolean): Promise<OpenConnection> => {
+    if (refused || readsTokenFile(config)) config = await forgetful(config)
+    const options = await optionsOf(config)
     const tls = tlsOf(options)
     const key = JSON.stringify(Object.values(tls).map(String))
     const old = held
@@ -64,7 +64,7 @@ export async function connect(kubeconfig: string | null, clock: Clock): Promise<
     open: async (refused = false) => {
       const fresh = held && clock.monotonicMs() - held.readAtMs < REREAD_AFTER_MS
       if (held && fresh && !refused) return held
-      reading ??= read().finally(() => {
+      reading ??= read(refused).finally(() => {
         reading = null
       })
       return reading
@@ -89,12 +89,12 @@ interface Tls {
 }
 
 function newPools(origin: string, tls: Tls, key: string): Pools {
-  const connect = {
+  const sockets = {
     ...tls,
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
   } as NonNullable<Pool.Options['connect']>
-  const shared = { pipelining: 1, allowH2: false, headersTimeout: 30_000, connect }
+  const shared = { pipelining: 1, allowH2: false, headersTimeout: 30_000, connect: sockets }
   return {
     // The API server closes idle connections at 90 s; ours go first, so none is closed under a call.
     calls: new Pool(origin, {
@@ -135,46 +135,88 @@ function headersOf(options: RequestOptions): Readonly<Record<string, string>> {
   return { ...basic, ...Object.fromEntries(given) }
 }
 
+/** @throws Error that repeats nothing of a credential */
+async function optionsOf(config: KubeConfig): Promise<RequestOptions> {
+  const options: RequestOptions = { headers: {} }
+  try {
+    await config.applyToHTTPSOptions(options)
+    return options
+  } catch (cause) {
+    const message = 'the credentials for the API server are unreadable'
+    if (!(cause instanceof SyntaxError)) throw new Error(message, { cause })
+    // oxlint-disable-next-line preserve-caught-error -- V8 quotes what it can't parse: a token (contract 3.5)
+    throw new Error(`${message}: the credential plugin printed no JSON`)
+  }
+}
+
 /** client-node costs 0.3 s and memory: it is loaded by the commands that talk to a cluster. */
-async function loadConfig(path: string | null): Promise<KubeConfig> {
+async function emptyConfig(): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node')
-  const config = new KubeConfig()
+  return new KubeConfig()
+}
+
+/**
+ * The same configuration without the tokens it has read: client-node keeps that of a file for a
+ * minute of its own, and that of a plugin until it expires, refused or not.
+ */
+async function forgetful(config: KubeConfig): Promise<KubeConfig> {
+  const fresh = await emptyConfig()
+  const { clusters, contexts, users, currentContext } = config
+  fresh.loadFromOptions({ clusters, contexts, users, currentContext })
+  return fresh
+}
+
+const readsTokenFile = (config: KubeConfig): boolean =>
+  config.getCurrentUser()?.authProvider?.name === TOKEN_FILE
+
+async function loadConfig(path: string | null): Promise<KubeConfig> {
   const fromEnv = process.env['KUBECONFIG'] ?? ''
   const paths = path === null ? fromEnv.split(delimiter).filter(Boolean) : [path]
-  if (path !== null) config.loadFromFile(path)
-  else if (paths.length > 0) config.loadFromDefault()
-  else if (process.env['KUBERNETES_SERVICE_HOST']) config.loadFromCluster()
-  else
+  const config = await emptyConfig()
+  for (const file of paths) {
+    const one = await emptyConfig()
+    one.loadFromString(JSON.stringify(readKubeconfig(file)))
+    one.makePathsAbsolute(dirname(file))
+    // As with kubectl, the first file that names a current context decides; client-node's last one
+    // would lead to another cluster.
+    config.mergeConfig(one, Boolean(config.currentContext))
+  }
+  if (paths.length > 0) return config
+  if (!process.env['KUBERNETES_SERVICE_HOST'])
     throw new Error(
       'no cluster: give --kubeconfig, set KUBECONFIG, or run in a pod with a service account',
     )
-  return withTokenFiles(config, paths)
-}
-
-/** client-node drops `tokenFile` of a kubeconfig's user; its file authenticator can read it. */
-function withTokenFiles(config: KubeConfig, paths: readonly string[]): KubeConfig {
-  const files = new Map(paths.flatMap(tokenFilesIn))
-  const users = config.getUsers().map((user) => {
-    const tokenFile = files.get(user.name)
-    return tokenFile === undefined
-      ? user
-      : { ...user, authProvider: { name: 'tokenFile', config: { tokenFile } } }
-  })
-  const { clusters, contexts, currentContext } = config
-  config.loadFromOptions({ clusters, contexts, users, currentContext })
+  config.loadFromCluster()
   return config
 }
 
-function tokenFilesIn(path: string): (readonly [string, string])[] {
-  const file = parseYaml(readFileSync(path, 'utf8')) as {
-    readonly users?: readonly {
-      readonly name: string
-      readonly user?: { readonly tokenFile?: string }
-    }[]
-  }
-  return (file.users ?? []).flatMap(({ name, user }) => {
-    const tokenFile = user?.tokenFile
-    if (!tokenFile) return []
-    return [[name, isAbsolute(tokenFile) ? tokenFile : join(dirname(path), tokenFile)] as const]
-  })
+/** Name under which client-node's file authenticator knows a user. */
+const TOKEN_FILE = 'tokenFile'
+
+interface Kubeconfig {
+  readonly users?: readonly {
+    readonly name: string
+    readonly user?: { readonly tokenFile?: string }
+  }[]
 }
+
+/** Parsed here, because client-node's parser prints the lines around a mistake, tokens and all. */
+function readKubeconfig(path: string): object {
+  try {
+    const file = parseYaml(readFileSync(path, 'utf8')) as Kubeconfig | null
+    const users = (file?.users ?? []).map(({ name, user }) => ({
+      name,
+      user: user?.tokenFile ? withTokenFile(user, resolve(dirname(path), user.tokenFile)) : user,
+    }))
+    return { ...file, users }
+  } catch (cause) {
+    throw new Error(`kubeconfig ${path} is unreadable`, { cause })
+  }
+}
+
+/** client-node drops `tokenFile`; its file authenticator can read it. It wins over `token`. */
+const withTokenFile = (user: object, tokenFile: string): object => ({
+  ...user,
+  token: undefined,
+  'auth-provider': { name: TOKEN_FILE, config: { tokenFile } },
+})

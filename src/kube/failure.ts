@@ -50,8 +50,8 @@ export function failureOf(
 ): KubeFailure {
   const status: StatusBody = typeof body === 'object' && body !== null ? body : {}
   const reason = typeof status.reason === 'string' ? status.reason : ''
-  const says = SAFE_TO_REPEAT.has(code) ? String(status.message ?? '') : causesOf(status)
-  const message = [`${call}: ${code} ${reason}`.trimEnd(), says].filter(Boolean).join(': ')
+  const says = SAFE_TO_REPEAT.has(code) ? status.message : causesOf(status)
+  const message = [`${call}: ${code} ${reason}`.trimEnd(), says].filter(isText).join(': ')
   return new KubeFailure({ code, reason, message, retryAfterMs: waitOf(status, retryAfter) })
 }
 

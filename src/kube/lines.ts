@@ -12,7 +12,7 @@ const BREATHE_EVERY_MS = 10
 export async function* jsonLines(
   stream: AsyncIterable<Uint8Array>,
   onBytes: () => void,
-): AsyncGenerator<unknown> {
+): AsyncGenerator {
   let rest: Uint8Array[] = []
   let breathedMs = performance.now()
   for await (const chunk of stream) {

@@ -130,7 +130,7 @@ export class Store<T extends Cached> implements Sink {
 
   end(): void {
     this.#listing = false
-    for (const { item, round } of [...this.#slots.values()]) {
+    for (const { item, round } of this.#slots.values()) {
       if (round !== this.#round) this.#drop(item, true)
     }
     this.#synced = true
@@ -153,8 +153,7 @@ export class Store<T extends Cached> implements Sink {
   #set(after: T, slot: Slot<T> | undefined): void {
     if (slot) {
       slot.round = this.#round
-      if (slot.item.resourceVersion !== after.resourceVersion)
-        this.#replace(after, slot, this.#listing)
+      if (!isSame(after, slot.item)) this.#replace(after, slot, this.#listing)
       return
     }
     this.#slots.set(after.name, { item: after, round: this.#round, observed: 0 })
@@ -197,3 +196,6 @@ function isNewer(after: Cached, before: Cached): boolean {
   if (after.uid !== before.uid) return true
   return BigInt(after.resourceVersion) > BigInt(before.resourceVersion)
 }
+
+const isSame = (after: Cached, before: Cached): boolean =>
+  after.uid === before.uid && after.resourceVersion === before.resourceVersion

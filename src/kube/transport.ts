@@ -78,13 +78,13 @@ async function exchange(
   call: Call,
   pool: 'calls' | 'watches',
 ): Promise<Dispatcher.ResponseData> {
-  const answer = await attempt(deps, call, pool, false)
+  const answer = await request(deps, call, pool, false)
   if (answer.statusCode !== 401) return answer
   await answer.body.dump()
-  return attempt(deps, call, pool, true)
+  return request(deps, call, pool, true)
 }
 
-async function attempt(
+async function request(
   deps: ClientDeps,
   { method, path, query, body, contentType, signal }: Call,
   pool: 'calls' | 'watches',
@@ -95,7 +95,7 @@ async function attempt(
   try {
     const answer = await open[pool].request({
       method,
-      path: `${deps.connection.prefix}${path}${query ? `?${new URLSearchParams(query)}` : ''}`,
+      path: `${deps.connection.prefix}${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`,
       headers: {
         ...open.headers,
         accept: 'application/json',

@@ -56,7 +56,7 @@ export const refusal = (
 export const switchKind: ValueKind<boolean> = {
   placeholder: '',
   accepts: 'true or false',
-  read: (text) => ({ true: true, false: false })[text],
+  read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
 }
 
 /** One of a few words. */

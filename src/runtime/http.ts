@@ -43,7 +43,12 @@ export async function servePages(
   log: Log,
 ): Promise<HttpServer> {
   const server = createServer(LIMITS, (request, response) => {
-    void respond(request, response, pages, log)
+    void answerTo(request, pages)
+      .catch((err: unknown) => {
+        log.error({ err }, 'page failed')
+        return plainText(500, 'internal error, see the log')
+      })
+      .then((answer) => send(response, answer, server.listening))
   })
   server.maxConnections = MOST_CONNECTIONS
   await listening(server, address)
@@ -51,22 +56,15 @@ export async function servePages(
   return { port, close: () => closed(server) }
 }
 
-async function respond(
-  request: IncomingMessage,
-  response: ServerResponse,
-  pages: Readonly<Record<string, Page>>,
-  log: Log,
-): Promise<void> {
-  const answer = await answerTo(request, pages).catch((err: unknown) => {
-    log.error({ err }, 'page failed')
-    return plainText(500, 'internal error, see the log')
-  })
+/** Once the server closes, an answer ends its connection. */
+function send(response: ServerResponse, answer: Answer, keepAlive: boolean): void {
   response.writeHead(answer.status, {
     'content-type': answer.contentType,
     'content-length': Buffer.byteLength(answer.body),
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-store',
     ...(answer.status === 405 ? { allow: 'GET, HEAD' } : {}),
+    ...(keepAlive ? {} : { connection: 'close' }),
   })
   response.end(answer.body)
 }

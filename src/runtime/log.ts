@@ -25,16 +25,16 @@ export interface Log {
 
 /** Writes lines of JSON to standard output, each before the call returns: an exit loses none. */
 export function createLogger(level: LogLevel): Log {
-  return logOf(
-    pino({
-      level,
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      // Errors are plain fields when they get here; pino's own would add all their properties.
-      serializers: { err: (fields: unknown) => fields },
-    }),
-  )
+  const options: pino.LoggerOptions = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    // Errors are plain fields when they get here; pino's own would add all their properties.
+    serializers: { err: (fields: unknown) => fields },
+  }
+  // Asynchronous, lines under way at an exit come out of order: the last words before the first.
+  return logOf(pino(options, pino.destination({ dest: 1, sync: true })))
 }
 
 function logOf(logger: pino.Logger): Log {

@@ -4,6 +4,8 @@ import type { KubeObject } from '../../src/api/meta.ts'
 import { auditOf } from '../support/audit.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { OPERATOR_USER } from '../support/installed.ts'
+import { startProxy } from '../support/proxy.ts'
+import { isWrite } from '../support/proxy-rules.ts'
 
 const plane = await privateControlPlane()
 const audit = auditOf(plane)
@@ -37,6 +39,19 @@ test('the audit log shows the writes since a mark, and none from before it', asy
     }),
   ])
   expect(await audit.writesSince(mark, { user: OPERATOR_USER })).toEqual([])
+})
+
+test('a proxy swallows the answer to a write that was done', async () => {
+  await using proxy = await startProxy(plane)
+  const kubeconfig = await proxy.kubeconfig(await plane.operatorKubeconfig())
+  const rule = proxy.on(isWrite, { kind: 'swallow' })
+  const path = '/api/v1/namespaces/platform-system/configmaps'
+  const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'swallowed' } }
+  const answer = plane.raw('POST', path, configMap, { kubeconfig })
+  await rule.reached({ withinMs: 10_000 })
+  rule.release()
+  await expect(answer).rejects.toThrow('other side closed')
+  expect((await plane.raw('GET', `${path}/swallowed`)).code).toBe(200)
 })
 
 function create(name: string): Promise<KubeObject> {

@@ -77,7 +77,7 @@ export function stepped(key: AccessKey, step: Step): AccessKey | null {
     case 'wait':
       return key
     case 'adopt':
-      return adopted(key, step.createdAt)
+      return afterAdoption(key, step.createdAt)
     case 'publish':
       return { ...key, published: { ...NOTHING_PUBLISHED, ...step.status } }
     case 'delete':
@@ -93,7 +93,7 @@ export function stepped(key: AccessKey, step: Step): AccessKey | null {
 
 const NOTHING_PUBLISHED = accessKey().published
 
-function adopted(key: AccessKey, createdAt: string): AccessKey {
+function afterAdoption(key: AccessKey, createdAt: string): AccessKey {
   const isGenerated = key.digest === null
   return {
     ...key,

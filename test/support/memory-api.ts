@@ -1,7 +1,7 @@
 // An API server in memory for what needs a clock that a test moves: objects by name with
 // resourceVersions and their conflicts, nothing else. Whatever the real one decides is tested there.
 import type { KubeObject } from '../../src/api/meta.ts'
-import type { KubeClient } from '../../src/kube/client.ts'
+import type { KubeClient, NewObject } from '../../src/kube/client.ts'
 import { KubeFailure } from '../../src/kube/failure.ts'
 
 /** The objects, and where a test may come between a request and its answer. */
@@ -24,16 +24,16 @@ export const silence = (): Promise<void> => new Promise(() => undefined)
 export function memoryApi(): MemoryApi {
   const objects = new Map<string, KubeObject>()
   let revision = 0
-  const store = (object: Pick<KubeObject, 'apiVersion' | 'kind'>, name: string): KubeObject => {
+  const store = (object: NewObject | KubeObject, name: string): KubeObject => {
     revision += 1
-    const metadata = { name, uid: name, creationTimestamp: '', resourceVersion: String(revision) }
-    const stored = { ...object, metadata }
+    const given = { uid: name, creationTimestamp: '', ...object.metadata }
+    const stored = { ...object, metadata: { ...given, name, resourceVersion: String(revision) } }
     objects.set(name, stored)
     return stored
   }
   const verbs = {
     get: (name: string) => objects.get(name) ?? null,
-    create: (object: Pick<KubeObject, 'apiVersion' | 'kind'>, name: string) => {
+    create: (object: NewObject, name: string) => {
       if (objects.has(name)) throw failure(409, 'AlreadyExists')
       return store(object, name)
     },

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, mkdtempSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { bindToUs } from './bound-child.ts'
 import { eventually } from './eventually.ts'
 import { observe, type Operator } from './observe.ts'
 import { cleanEnv, MAIN } from './program.ts'
@@ -48,8 +49,7 @@ const OUTPUT_ROOT = process.env['TEST_OUTPUT'] ?? join(import.meta.dirname, '../
 export async function startOperator(options: OperatorOptions): Promise<OwnOperator> {
   const { child, directory } = spawnOperator(options)
   const exited = once(child, 'exit').then(([code, signal]): Exit => ({ code, signal }))
-  const guard = guardOf(child)
-  void exited.then(() => guard.release())
+  bindToUs(child)
   try {
     if (child.pid === undefined) throw new Error(`${process.execPath} could not be started`)
     const operator = observe({ pid: child.pid, directory })
@@ -87,19 +87,6 @@ function spawnOperator({ kubeconfig, flags = [], env }: OperatorOptions): {
   })
   for (const file of files) closeSync(file)
   return { child, directory }
-}
-
-/**
- * A shell that waits for a line from us. Should this process die instead, by SIGKILL even, it reads
- * the end of its input and kills the operator.
- */
-function guardOf({ pid }: ChildProcess): { release(): void } {
-  const guard = spawn('sh', ['-c', 'read -r line || kill -9 "$1"', 'guard', String(pid)], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    // In a session of its own: Ctrl-C is for us, and must not end the guard before its work.
-    detached: true,
-  })
-  return { release: () => void guard.stdin.end('done\n') }
 }
 
 async function stopped(child: ChildProcess, exited: Promise<Exit>): Promise<Exit> {

@@ -1,3 +1,5 @@
+import { eventually } from './eventually.ts'
+
 /** A request that came to the proxy. */
 export interface SeenRequest {
   readonly method: string
@@ -37,11 +39,43 @@ export interface Rule {
   /** The requests that it matched so far. */
   readonly hits: readonly SeenRequest[]
   /** The first of them, once it has come to where it is kept: for `swallow`, after the commit. */
-  readonly reached: Promise<SeenRequest>
+  reached(bound: { readonly withinMs: number }): Promise<SeenRequest>
   /** Ends the rule and lets go what it keeps, also for a client that is gone: a late packet. */
   release(): void
   /** Ends the rule and drops what it keeps: the connections break, nothing is forwarded. */
   remove(): void
+}
+
+/** The proxy's side of a rule. */
+export interface ActiveRule extends Rule {
+  readonly match: Match
+  readonly act: Act
+  readonly hits: SeenRequest[]
+  /** Called when a request has come to where the rule keeps it, or acts on it. */
+  arrived(request: SeenRequest): void
+  /** True once the rule is released, false once it is removed. */
+  readonly released: Promise<boolean>
+}
+
+/** A rule; `end` takes it out of force. */
+export function createRule(match: Match, act: Act, end: () => void): ActiveRule {
+  const { promise: released, resolve } = Promise.withResolvers<boolean>()
+  const arrivals: SeenRequest[] = []
+  const endWith = (isReleased: boolean) => () => {
+    end()
+    resolve(isReleased)
+  }
+  return {
+    match,
+    act,
+    hits: [],
+    released,
+    arrived: (request) => void arrivals.push(request),
+    reached: (bound) =>
+      eventually(`a request comes to where it meets '${act.kind}'`, () => arrivals[0], bound),
+    release: endWith(true),
+    remove: endWith(false),
+  }
 }
 
 /** Requests that may change something. */
@@ -64,7 +98,12 @@ export function refusal(
   status: 409 | 429 | 500 | 503,
   retryAfterSeconds?: number,
 ): Extract<Act, { kind: 'answer' }> {
-  const reason = { 409: 'Conflict', 429: 'TooManyRequests', 500: 'InternalError', 503: 'ServiceUnavailable' }
+  const reason = {
+    409: 'Conflict',
+    429: 'TooManyRequests',
+    500: 'InternalError',
+    503: 'ServiceUnavailable',
+  }
   return {
     kind: 'answer',
     status,

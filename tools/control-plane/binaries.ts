@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { buildMissing } from './build.ts'
 import { PROGRAMS, type ProgramName } from './programs.ts'
 
@@ -66,7 +66,7 @@ export async function ensureBinaries(log: (line: string) => void): Promise<Binar
   const assets = process.env['KUBEBUILDER_ASSETS'] ?? ''
   if (assets !== '') {
     const missing = missingPrograms(assets)
-    if (missing.length === 0) return binariesIn(realAbsolute(assets))
+    if (missing.length === 0) return binariesIn(resolve(assets))
     log(`KUBEBUILDER_ASSETS=${assets} lacks ${missing.join(', ')}: not used`)
   }
   const pins = ['go.mod', 'go.sum'].map((file) => readFileSync(join(MODULE_DIR, file)))
@@ -75,8 +75,4 @@ export async function ensureBinaries(log: (line: string) => void): Promise<Binar
     await buildMissing({ moduleDir: MODULE_DIR, into: cache, missing: missingPrograms, log })
   }
   return binariesIn(cache)
-}
-
-function realAbsolute(path: string): string {
-  return isAbsolute(path) ? path : join(process.cwd(), path)
 }

@@ -1,6 +1,7 @@
 import { rm, stat, utimes } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createExclusively, readIfThere, removeUnchanged } from './exclusive-file.ts'
+import { pidExists } from './process.ts'
 
 /** How often the holder of a lock shows that it lives. */
 const HEARTBEAT_MS = 5_000
@@ -20,16 +21,6 @@ export interface Holder {
 /** Whether the lock may be taken from its holder. Never throws. */
 export function isAbandoned(holder: Holder): boolean {
   return !holder.pidExists || holder.silentMs > SILENCE_MS
-}
-
-/** Whether a process of that id exists, whoever owns it. */
-function pidExists(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }
 
 /**

@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process'
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { createExclusively, readIfThere, removeUnchanged, replaceFile } from './exclusive-file.ts'
+import { commandOf, killIfThere } from './process.ts'
 import { type DaemonName, STOP_ORDER } from './programs.ts'
 
 /** Which processes work on a data folder. Written by the guard, into the folder itself. */
@@ -41,9 +40,9 @@ export function obstacleIn(last: Claim | null, isOurs: (pid: number) => boolean)
     return last.stopping ? { kind: 'stopping' } : { kind: 'inUse', guard: last.guard }
   }
   const pids = STOP_ORDER.map((name) => last.daemons[name]).filter(
-    (pid) => pid !== undefined && isOurs(pid),
+    (pid): pid is number => pid !== undefined && isOurs(pid),
   )
-  return pids.length === 0 ? { kind: 'none' } : { kind: 'orphans', pids: pids as number[] }
+  return pids.length === 0 ? { kind: 'none' } : { kind: 'orphans', pids }
 }
 
 /**
@@ -64,7 +63,7 @@ export async function claimFolder(dataDir: string): Promise<number | null> {
       case 'inUse':
         return obstacle.guard
       case 'orphans':
-        for (const pid of obstacle.pids) process.kill(pid, 'SIGKILL')
+        for (const pid of obstacle.pids) killIfThere(pid)
         break
       case 'stopping':
         if (performance.now() > deadlineMs) return last?.guard ?? null
@@ -104,16 +103,4 @@ async function ownership(dataDir: string, last: Claim | null): Promise<(pid: num
     if (pid !== process.pid && command.includes(dataDir)) ours.add(pid)
   }
   return (pid) => ours.has(pid)
-}
-
-/** The command line of a process; empty when there is none of that id. */
-async function commandOf(pid: number): Promise<string> {
-  if (process.platform === 'linux') {
-    return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-  }
-  const ps = promisify(execFile)('ps', ['-ww', '-o', 'command=', '-p', String(pid)])
-  return ps.then(
-    ({ stdout }) => stdout,
-    () => '',
-  )
 }

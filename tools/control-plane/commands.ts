@@ -126,6 +126,8 @@ export function apiServerCommand(plan: Plan): Command {
     'service-cluster-ip-range': '10.96.0.0/16',
     // A loopback address is no valid endpoint: the reconciler would log that refusal for ever.
     'endpoint-reconciler-type': 'none',
+    // By default it would end no watch when it is told to end, and hang on them until it is killed.
+    'shutdown-watch-termination-grace-period': '2s',
     ...(plan.audit ? audit : {}),
   })
   return { ...ours, args: [...ours.args, ...plan.apiServerFlags] }

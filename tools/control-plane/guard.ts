@@ -42,17 +42,16 @@ function report(message: Report): void {
   if (process.connected) process.send?.(message, () => undefined)
 }
 
-/** Written one after the other, so that the last state is the one that stays. */
+function writeNow(): Promise<void> {
+  const daemons = Object.fromEntries([...running].map(([name, { pid }]) => [name, pid]))
+  return updateClaim(dataDir, { guard: process.pid, stopping, daemons })
+}
+
 let written: Promise<void> = Promise.resolve()
+
+/** Writes one after the other, so that the last state stays; a folder that is gone stops nothing. */
 function writeClaim(): Promise<void> {
-  written = written.then(() => {
-    const pids = [...running].map(([name, child]) => [name, child.pid])
-    return updateClaim(dataDir, {
-      guard: process.pid,
-      stopping,
-      daemons: Object.fromEntries(pids),
-    })
-  })
+  written = written.then(writeNow).catch((error: unknown) => console.error(error))
   return written
 }
 
@@ -61,7 +60,7 @@ function start(order: Order & { readonly kind: 'start' }): void {
   const log = openSync(order.logFile, 'a', 0o600)
   const child = spawn(order.command, order.args, { cwd: dataDir, stdio: ['ignore', log, log] })
   closeSync(log)
-  child.once('error', (error) => {
+  child.on('error', (error) => {
     if (child.pid === undefined) report({ kind: 'ended', daemon, how: error.message })
   })
   if (child.pid === undefined) return
@@ -90,7 +89,7 @@ async function finish(): Promise<void> {
   stopping = true
   await writeClaim()
   for (const daemon of STOP_ORDER) await stop(daemon, isThrowAway ? 'SIGKILL' : 'SIGTERM')
-  await written
+  await writeClaim()
   await releaseClaim(dataDir)
   if (isThrowAway) await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
   process.exit(0)
@@ -106,6 +105,10 @@ const holder = await claimFolder(dataDir)
 if (holder !== null) {
   process.send?.({ kind: 'inUse', guard: holder } satisfies Report, () => process.exit(0))
 } else {
+  process.on('uncaughtException', (error) => {
+    console.error(error)
+    void finish()
+  })
   process.on('message', (order) => obey(order as Order))
   process.on('disconnect', () => void finish())
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {

@@ -3,7 +3,8 @@ import { EventEmitter, once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Order, Report } from './guard.ts'
-import type { DaemonName } from './programs.ts'
+import { killIfThere } from './process.ts'
+import { type DaemonName, STOP_ORDER } from './programs.ts'
 
 /** How to run a daemon. */
 export interface Command {
@@ -21,12 +22,18 @@ export interface Ended {
   readonly expected: boolean
 }
 
+interface Started {
+  readonly daemon: DaemonName
+}
+
+type EventKind = 'started' | 'ended'
+
 /** The starter's side of a guard process. */
 export class Guard {
   readonly #process: ChildProcess
   readonly #pids = new Map<DaemonName, number>()
   readonly #told = new Set<DaemonName>()
-  readonly #events = new EventEmitter<{ ended: [Ended]; started: [DaemonName, number] }>()
+  readonly #events = new EventEmitter<{ ended: [Ended]; started: [Started] }>()
 
   private constructor(guard: ChildProcess) {
     this.#process = guard
@@ -69,41 +76,23 @@ export class Guard {
     return this.#pids.get(daemon) ?? null
   }
 
-  /** Calls the listener whenever a daemon ends; the result takes the listener off again. */
-  onEnded(listener: (ended: Ended) => void): () => void {
+  /** Calls the listener whenever a daemon ends. */
+  onEnded(listener: (ended: Ended) => void): void {
     this.#events.on('ended', listener)
-    return () => this.#events.off('ended', listener)
   }
 
   /** Runs a daemon; resolves when there is a process. @throws Error when there is none */
   async start({ daemon, command, args, logFile }: Command): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const settle = (act: () => void) => () => {
-        this.#events.off('started', started)
-        off()
-        act()
-      }
-      const started = (name: DaemonName) => {
-        if (name === daemon) settle(resolve)()
-      }
-      const off = this.onEnded(({ daemon: name, how }) => {
-        if (name === daemon) settle(() => reject(new Error(`${daemon} did not start: ${how}`)))()
-      })
-      this.#events.on('started', started)
-      this.#tell({ kind: 'start', daemon, command, args, logFile })
-    })
+    const outcome = this.#next(daemon, ['started', 'ended'])
+    this.#tell({ kind: 'start', daemon, command, args, logFile })
+    const event = await outcome
+    if ('how' in event) throw new Error(`${daemon} did not start: ${event.how}`)
   }
 
   /** Ends a daemon by a signal, after ten seconds by SIGKILL; resolves when it is gone. */
   async stop(daemon: DaemonName, signal: NodeJS.Signals): Promise<void> {
     if (!this.#pids.has(daemon)) return
-    const gone = new Promise<void>((resolve) => {
-      const off = this.onEnded((ended) => {
-        if (ended.daemon !== daemon) return
-        off()
-        resolve()
-      })
-    })
+    const gone = this.#next(daemon, ['ended'])
     this.#told.add(daemon)
     this.#tell({ kind: 'stop', daemon, signal })
     await gone
@@ -120,37 +109,44 @@ export class Guard {
 
   #tell(order: Order): void {
     if (!this.#process.connected) throw new Error('the control plane has been stopped')
-    this.#process.send(order)
+    // Whatever keeps it from arriving ends the guard, and with it whoever waits.
+    this.#process.send(order, () => undefined)
+  }
+
+  /** The next event of one of these kinds about a daemon. */
+  #next(daemon: DaemonName, kinds: readonly EventKind[]): Promise<Started | Ended> {
+    return new Promise((resolve) => {
+      const hear = (event: Started | Ended): void => {
+        if (event.daemon !== daemon) return
+        for (const kind of kinds) this.#events.off(kind, hear)
+        resolve(event)
+      }
+      for (const kind of kinds) this.#events.on(kind, hear)
+    })
   }
 
   #hear(report: Report): void {
     if (report.kind === 'started') {
       this.#told.delete(report.daemon)
       this.#pids.set(report.daemon, report.pid)
-      this.#events.emit('started', report.daemon, report.pid)
+      this.#events.emit('started', { daemon: report.daemon })
     } else if (report.kind === 'ended') {
       this.#end(report.daemon, report.how)
     }
   }
 
   #end(daemon: DaemonName, how: string): void {
+    const expected = this.#told.delete(daemon) || !this.#pids.has(daemon)
     this.#pids.delete(daemon)
-    this.#events.emit('ended', { daemon, how, expected: this.#told.delete(daemon) })
+    this.#events.emit('ended', { daemon, how, expected })
   }
 
   /** A guard that was killed leaves its daemons; nothing else would end them from then on. */
   #outlive(exitCode: number | null): void {
-    for (const [daemon, pid] of this.#pids) {
-      if (exitCode !== 0) killIfThere(pid)
-      this.#end(daemon, exitCode === 0 ? 'stopped' : 'its guard was killed')
+    for (const daemon of STOP_ORDER) {
+      const pid = this.#pids.get(daemon)
+      if (pid !== undefined && exitCode !== 0) killIfThere(pid)
+      this.#end(daemon, 'its guard ended')
     }
-  }
-}
-
-function killIfThere(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }

@@ -66,13 +66,12 @@ function foundOf(key: AccessKey, circumstances: Circumstances): Found {
   const { caps, retentionMs, elder, configName, nowMs } = circumstances
   const lifetime = lifetimeOf(key, caps, nowMs)
   const state = keyStateOf(key, lifetime, elder !== null, nowMs)
-  const isOver = !isLive(lifetime.expiresMs, nowMs)
-  const removalMs = isOver ? removalMsOf(key, lifetime, retentionMs, nowMs) : null
+  const isLeft = key.isDeleting || isLive(lifetime.expiresMs, nowMs)
+  const removalMs = isLeft ? null : removalMsOf(key, lifetime, retentionMs, nowMs)
   return { key, state, lifetime, caps, elder, removalMs, configName, nowMs }
 }
 
-const isOverdue = ({ key, removalMs, nowMs }: Found): boolean =>
-  !key.isDeleting && removalMs !== null && nowMs >= removalMs
+const isOverdue = ({ removalMs, nowMs }: Found): boolean => removalMs !== null && nowMs >= removalMs
 
 /** When the answer changes by itself: the key's end, then its removal; or an ignored use counts. */
 function wakeMsOf({ key, lifetime, removalMs, nowMs }: Found): number | null {

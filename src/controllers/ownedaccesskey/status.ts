@@ -14,7 +14,7 @@ export interface Found {
   readonly caps: Caps
   /** The older object with the same key; null = none. */
   readonly elder: string | null
-  /** When the expired key is deleted; null = it is live, or is kept. */
+  /** When the expired key is to be deleted; null = it is live, is kept, or is being deleted. */
   readonly removalMs: number | null
   /** Name of the Config whose cap binds, for messages. */
   readonly configName: string

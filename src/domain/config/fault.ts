@@ -52,12 +52,12 @@ export function faultsMessage(faults: readonly Fault[], limit: number): string {
   const whole = head + all.join('; ')
   if (whole.length <= limit) return whole
   const room = limit - head.length - more(all.length).length
-  const shown = all.slice(0, fitting(all, room))
-  const listed = shown.length > 0 ? shown.join('; ') : (all[0] ?? '').slice(0, Math.max(room, 0))
-  return head + listed + more(all.length - Math.max(shown.length, 1))
+  const fit = fitting(all, room)
+  if (fit > 0) return head + all.slice(0, fit).join('; ') + more(all.length - fit)
+  return `${head}${(all[0] ?? '').slice(0, room - 1)}…${more(all.length - 1)}`
 }
 
-const more = (count: number): string => `; and ${count} more`
+const more = (count: number): string => (count > 0 ? `; and ${count} more` : '')
 
 function faultText({ path, source, message }: Fault): string {
   return path === '' ? `${source}: ${message}` : `${path} (${source}): ${message}`

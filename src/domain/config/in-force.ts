@@ -9,7 +9,14 @@ import type { Fault } from './fault.ts'
 import { type Shares, sharesOf } from './foreign.ts'
 import { hide } from './hide.ts'
 import { asJson, asSettings, isEmpty, type JsonMap } from './json.ts'
-import { carriedFrom, isSecretMissed, type LastSettings, lastSettings, usable } from './last.ts'
+import {
+  carriedFrom,
+  isSecretMissed,
+  type LastSettings,
+  lastSettings,
+  rescued,
+  usable,
+} from './last.ts'
 import { merge, without, withoutEqual } from './merge.ts'
 import { type ConfigMapData, recordData } from './record.ts'
 import type { Environment } from './references.ts'
@@ -70,7 +77,7 @@ export interface Settled {
   readonly unknown: readonly UnknownField[]
 }
 
-/** Something is at fault: the last good settings stay, and the ConfigMap is left as it is. */
+/** Something is at fault: the last good settings stay. */
 export interface Kept {
   readonly ok: false
   readonly faults: readonly Fault[]
@@ -80,6 +87,8 @@ export interface Kept {
    */
   readonly lastGood: ConfigSettings | null
   readonly owned: JsonMap
+  /** Data of the ConfigMap where that was lost; null: it is left as it is. */
+  readonly record: ConfigMapData | null
   readonly unknown: readonly UnknownField[]
 }
 
@@ -90,11 +99,12 @@ export interface Kept {
  * - With any fault, nothing changes: the last good settings are those of the ConfigMap, else those
  *   that this Config's status shows, else defaults. Values of status that another manager changed
  *   against them are taken back; values it added stay.
- * - A Config that is created anew, without spec and Secret, starts from the ConfigMap, and stays so
- *   over restarts, until spec or the Secret is first set; then only the sources count. A setting
- *   that then leaves spec, or leaves the Secret's text, leaves status.
- * - A Secret that held settings of this Config and is gone is a fault, not a change: an unreadable
- *   source never lifts a cap. To drop its settings, empty its text first; then it may go.
+ * - A Config that is created anew with an empty spec starts from the ConfigMap, below its Secret if
+ *   there is one, and stays so over restarts, until spec is set or the Secret changes; then only the
+ *   sources count. So deleting a Config lifts no cap, be it that its Secret remains.
+ * - A setting that leaves spec, or the Secret's text, leaves status. A Secret that held settings of
+ *   this Config and is gone is a fault, not a change: an unreadable source never lifts a cap. To drop
+ *   its settings, empty its text first; then it may go.
  * - REDACTED, null, empty texts and false say nothing, in whatever source.
  */
 export function settle(sources: Sources): Outcome {
@@ -102,12 +112,12 @@ export function settle(sources: Sources): Outcome {
   const { uid, managedFields } = config.metadata
   const shares = sharesOf(config.status, managedFields, sources.manager)
   const last = lastSettings({ uid, status: config.status, shares, record, shapeCheck })
-  const knowledge = { last, shapeCheck }
+  const knowledge = { uid, last, shapeCheck }
   const spec = readSource('spec', config.spec ?? null, shapeCheck)
   const secret = readSecret(sources.secret, spec, knowledge)
   const foreign = readSource('status', shares.foreign, shapeCheck)
-  const declared = merge(spec.settings, secret.settings)
-  const carried = carriedOver(declared, knowledge)
+  const secretShown = hide(secret.settings)
+  const carried = carriedOver(spec, secretShown, knowledge)
   const readings = [spec, secret, foreign, carried]
   const unknown = readings.flatMap((reading) => reading.unknown)
   const { settings, faults } = checked(readings, sources.environment)
@@ -117,18 +127,14 @@ export function settle(sources: Sources): Outcome {
   return {
     ok: true,
     settings: inForce,
-    owned: without(shown, without(foreign.settings, declared)),
-    record: recordData(shown, {
-      uid,
-      spec: !isEmpty(spec.settings),
-      secret: !isEmpty(secret.settings),
-      carried: carried.settings,
-    }),
+    owned: without(shown, without(foreign.settings, merge(spec.settings, secret.settings))),
+    record: recordData(shown, { uid, secret: secretShown, carried: carried.settings }),
     unknown,
   }
 }
 
 interface Knowledge {
+  readonly uid: string
   readonly last: LastSettings
   readonly shapeCheck: ShapeCheck
 }
@@ -150,18 +156,20 @@ const LOST =
   'holds no settings that can be read, and nothing else tells what was in force: ' +
   'mend it, set spec, or delete it to start from defaults'
 
-function carriedOver(declared: JsonMap, { last }: Knowledge): Reading {
-  const carried = isEmpty(declared) ? carriedFrom(last) : {}
+function carriedOver(spec: Reading, secretShown: JsonMap, { last }: Knowledge): Reading {
+  const carried = isEmpty(spec.settings) ? carriedFrom(last, secretShown) : {}
   return carried === null
     ? unreadable('ConfigMap', LOST)
     : readSource('ConfigMap', carried, () => [])
 }
 
 function keeping(
-  { last, shapeCheck }: Knowledge,
+  { uid, last, shapeCheck }: Knowledge,
   shares: Shares,
-): Pick<Kept, 'lastGood' | 'owned'> {
-  if (last.from === 'lost') return { lastGood: null, owned: shares.ours }
+): Pick<Kept, 'lastGood' | 'owned' | 'record'> {
+  const record = rescued(last, uid)
+  if (last.from === 'lost') return { lastGood: null, owned: shares.ours, record }
   const leave = last.from === 'never' ? without : withoutEqual
-  return { lastGood: usable(last.shown, shapeCheck), owned: leave(last.shown, shares.foreign) }
+  const owned = leave(last.shown, shares.foreign)
+  return { lastGood: usable(last.shown, shapeCheck), owned, record }
 }

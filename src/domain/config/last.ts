@@ -3,17 +3,17 @@ import { capsIn, isSettled } from './caps.ts'
 import { withDefaults } from './defaults.ts'
 import { type Shares, settingsIn } from './foreign.ts'
 import { hide } from './hide.ts'
-import { asJson, asSettings, isEmpty, type JsonMap } from './json.ts'
+import { asJson, asSettings, isEmpty, type JsonMap, sameJson } from './json.ts'
 import { without } from './merge.ts'
-import { type ConfigMapData, readRecord } from './record.ts'
+import { type ConfigMapData, type Origin, readRecord, recordData } from './record.ts'
 import { type Reading, readSource, type ShapeCheck } from './source.ts'
 
 /**
  * The settings that were in force last, secrets hidden.
  *
- * - `this`: recorded for this Config, and which of its sources held settings then;
+ * - `this`: recorded for this Config, with the settings of its Secret then;
  * - `earlier`: recorded for another Config, or by hand;
- * - `status`: there is no record, or only another's, but this Config's status shows them;
+ * - `status`: there is or was no record of this Config, but its status shows them;
  * - `never`: no settings were ever seen;
  * - `lost`: the record is there and can't be read, and no status shows them.
  */
@@ -21,15 +21,16 @@ export type LastSettings =
   | {
       readonly from: 'this'
       readonly shown: JsonMap
-      readonly hadSpec: boolean
-      readonly hadSecret: boolean
+      readonly secret: JsonMap
       readonly carried: JsonMap
     }
   | { readonly from: 'earlier' | 'never'; readonly shown: JsonMap }
   | {
       readonly from: 'status'
       readonly shown: JsonMap
+      /** Those of them that our manager owns. */
       readonly ours: JsonMap
+      /** The record was lost, and with it what the Secret held. */
       readonly isRecordLost: boolean
     }
   | { readonly from: 'lost' }
@@ -50,30 +51,28 @@ export interface Traces {
 export function lastSettings({ uid, status, shares, record, shapeCheck }: Traces): LastSettings {
   const recorded = readRecord(record)
   const isReadable = typeof recorded === 'object' && isSound(recorded.settings, shapeCheck)
-  if (isReadable && recorded.origin?.uid === uid) {
-    const { spec, secret, carried } = recorded.origin
-    return { from: 'this', shown: recorded.settings, hadSpec: spec, hadSecret: secret, carried }
-  }
-  if (isSettled(status) && isSound(settingsIn(status), shapeCheck))
-    return {
-      from: 'status',
-      shown: settingsIn(status),
-      ours: shares.ours,
-      isRecordLost: !isReadable,
-    }
+  if (isReadable && recorded.origin?.uid === uid) return noted(recorded.settings, recorded.origin)
+  const shown = settingsIn(status)
+  if (isSettled(status) && isSound(shown, shapeCheck))
+    return { from: 'status', shown, ours: shares.ours, isRecordLost: !isReadable }
   if (isReadable) return { from: 'earlier', shown: recorded.settings }
   if (recorded !== 'none') return { from: 'lost' }
   return { from: 'never', shown: hide(asJson(withDefaults({}))) }
 }
 
+function noted(shown: JsonMap, { secret, carried }: Origin): LastSettings {
+  if (secret) return { from: 'this', shown, secret, carried }
+  return { from: 'status', shown, ours: carried, isRecordLost: true }
+}
+
 /**
- * Settings that stay in force although no source of this Config says so (contract 6.5): it was
- * created anew, or its record was lost, and neither spec nor the Secret was set since. Null: they
- * should stay, but are lost.
+ * Settings that stay in force below the Secret although no source of this Config says so, while its
+ * spec is empty (contract 6.5): it was created anew, or its record was lost, and neither spec nor the
+ * Secret, whose hidden settings these are, was set since. Null: they should stay, but are lost.
  */
-export function carriedFrom(last: LastSettings): JsonMap | null {
+export function carriedFrom(last: LastSettings, secret: JsonMap): JsonMap | null {
   if (last.from === 'lost') return null
-  if (last.from === 'this') return last.hadSpec || last.hadSecret ? {} : last.carried
+  if (last.from === 'this') return sameJson(secret, last.secret) ? last.carried : {}
   if (last.from === 'status') return last.ours
   return last.from === 'earlier' ? last.shown : {}
 }
@@ -83,11 +82,17 @@ export function carriedFrom(last: LastSettings): JsonMap | null {
  * after the platform's namespace was deleted, that is so when we published more than spec says.
  */
 export function isSecretMissed(last: LastSettings, { settings, faults }: Reading): boolean {
-  if (last.from === 'this') return last.hadSecret
+  if (last.from === 'this') return !isEmpty(last.secret)
   if (last.from !== 'status' || !last.isRecordLost) return false
   if (isEmpty(settings) || faults.length > 0) return false
   return !isEmpty(without(last.ours, asJson(withDefaults(asSettings(settings)))))
 }
+
+/** A record of settings that only status shows any more, so that deleting the Config loses none. */
+export const rescued = (last: LastSettings, uid: string): ConfigMapData | null =>
+  last.from === 'status' && last.isRecordLost
+    ? recordData(last.shown, { uid, secret: null, carried: last.ours })
+    : null
 
 // Somebody may have edited the record by hand. A cap that can't be read must not read as none.
 const isSound = (settings: JsonMap, shapeCheck: ShapeCheck): boolean =>

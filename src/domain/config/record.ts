@@ -7,17 +7,20 @@ import { isMap, type Json, type JsonMap, stableText } from './json.ts'
 /** Data of a ConfigMap. */
 export type ConfigMapData = Readonly<Record<string, string>>
 
-/** Which Config the recorded settings were settled for, and which of its sources held any. */
+/** Which Config the recorded settings were settled for, and what they came from. */
 export interface Origin {
   /** metadata.uid of the Config. */
   readonly uid: string
-  readonly spec: boolean
-  readonly secret: boolean
-  /** Settings of an earlier Config that are in force until spec or the Secret is first set. */
+  /**
+   * The settings of the Secret, hidden: they tell whether it held any, and whether it was changed
+   * since. null: nobody knows, since an earlier record was lost.
+   */
+  readonly secret: JsonMap | null
+  /** Settings of an earlier Config that are in force until spec is set or the Secret changes. */
   readonly carried: JsonMap
 }
 
-/** What the ConfigMap says. `origin` is null where somebody else wrote the settings. */
+/** What the ConfigMap says. `origin` is null where nobody knows it. */
 export interface Recorded {
   readonly settings: JsonMap
   readonly origin: Origin | null
@@ -42,9 +45,9 @@ export const recordData = (hidden: JsonMap, origin: Origin): ConfigMapData => ({
 
 function originOf(note: Json | undefined): Origin | null {
   if (!isMap(note)) return null
-  const { uid, spec, secret, carried } = note
-  if (typeof uid !== 'string' || !isMap(carried)) return null
-  return { uid, spec: spec === true, secret: secret === true, carried }
+  const { uid, secret = null, carried } = note
+  const isSound = typeof uid === 'string' && isMap(carried) && (isMap(secret) || secret === null)
+  return isSound ? { uid, secret, carried } : null
 }
 
 function parsed(text: string | undefined): Json | undefined {

@@ -1,6 +1,7 @@
 // OwnedAccessKey: what is taken and what is refused (contract 1.2 to 1.4).
 
-import { type Accepted, KEY, LOGIN, NUMBER_KEY, type Refused, times } from './manifest.ts'
+import { type Accepted, type Refused, times } from './manifest.ts'
+import { KEY, LOGIN, NUMBER_KEY, SECRETS } from './secrets.ts'
 
 const HEX = '0123456789abcdef'.repeat(4)
 
@@ -20,6 +21,7 @@ export const acceptedKeys: readonly Accepted[] = [
   { name: 'the shortest key', spec: { key: 'Az09_-'.padEnd(32, 'x') } },
   { name: 'the longest key', spec: { key: 'k'.repeat(256) } },
   { name: 'a digest', spec: { key: `sha256:${HEX}` } },
+  { name: 'every secret', spec: SECRETS },
   { name: 'ttl 0', spec: { ttl: 0 } },
   { name: 'the longest ttl', spec: { ttl: 2_147_483_647, ttlAfterLastActivity: true } },
   { name: 'ttl 1e3', spec: '{"ttl":1e3}', stored: { ttl: 1000 } },

@@ -39,7 +39,9 @@ export const acceptedScopes: readonly AcceptedScope[] = [
   },
   {
     name: 'roles, one of them unknown',
-    scope: { roles: [{ role: 'agent' }, { role: 'vcluster', projects: ['web'], virtualClusters: ['*'] }, { role: 'no-such' }] },
+    scope: {
+      roles: [{ role: 'agent' }, { role: 'vcluster', projects: ['web'], virtualClusters: ['*'] }, { role: 'no-such' }],
+    },
   },
   { name: 'a list beside one that sets nothing', scope: { clusters: [{ cluster: 'a' }], allowPlatformCli: false } },
   {
@@ -139,7 +141,10 @@ export const refusedScopes: readonly RefusedScope[] = [
   { name: 'a rule with nulls', scope: rule({ verbs: null, cluster: null }), field: 'rules[0]', says: nothing },
   {
     name: 'a rule with empty lists',
-    scope: rule({ verbs: [], resources: [], resourceNames: [], namespaces: [], nonResourceURLs: [], requestTargets: [], virtualClusters: [], cluster: '' }),
+    scope: rule({
+      verbs: [], resources: [], resourceNames: [], namespaces: [], nonResourceURLs: [], requestTargets: [],
+      virtualClusters: [], cluster: '',
+    }),
     field: 'rules[0]',
     says: nothing,
   },

@@ -9,9 +9,15 @@ const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 const stateAt = (key: AccessKey, seconds: number, hasElder = false): string =>
   keyStateOf(key, lifetimeOf(key, NO_CAPS, after(seconds)), hasElder, after(seconds))
 
-const everything: Partial<AccessKey> = { isDeleting: true, identity: null, ttl: 60, isDisabled: true }
+const everything: Partial<AccessKey> = {
+  isDeleting: true,
+  identity: null,
+  ttl: 60,
+  isDisabled: true,
+}
 
 describe('the first that holds (contract 4.1)', () => {
+  // biome-ignore format: a table
   const rows = [
     { name: 'all at once: Terminating', differing: everything, hasElder: true, state: 'Terminating' },
     { name: 'then NoIdentity', differing: { ...everything, isDeleting: false }, hasElder: true, state: 'NoIdentity' },
@@ -30,6 +36,7 @@ describe('the first that holds (contract 4.1)', () => {
     expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(KEY_STATES))
   })
 
+  // biome-ignore format: a table
   test.each([
     { name: 'a millisecond before the end', seconds: 59.999, state: 'Active' },
     { name: 'exactly at the end', seconds: 60, state: 'Expired' },
@@ -38,10 +45,15 @@ describe('the first that holds (contract 4.1)', () => {
   })
 })
 
-describe('of keys with the same secret the oldest wins (contract 3.3)', () => {
-  const one = (name: string, created: number, uid: string, differing: Partial<AccessKey> = {}): AccessKey =>
-    accessKey({ name, uid, creationMs: after(created), ...differing })
+const one = (
+  name: string,
+  created: number,
+  uid: string,
+  differing: Partial<AccessKey> = {},
+): AccessKey => accessKey({ name, uid, creationMs: after(created), ...differing })
 
+describe('of keys with the same secret the oldest wins (contract 3.3)', () => {
+  // biome-ignore format: a table
   test.each([
     { name: 'none', keys: [], eldest: undefined },
     { name: 'one alone', keys: [one('a', 0, '1')], eldest: 'a' },
@@ -55,6 +67,6 @@ describe('of keys with the same secret the oldest wins (contract 3.3)', () => {
     { name: 'being deleted, it still wins', keys: [one('a', 0, '1', { isDeleting: true }), one('b', 1, '2')], eldest: 'a' },
   ])('$name', ({ keys, eldest }) => {
     expect(eldestOf(keys)?.name).toBe(eldest)
-    expect(eldestOf([...keys].reverse())?.name).toBe(eldest)
+    expect(eldestOf(keys.toReversed())?.name).toBe(eldest)
   })
 })

@@ -7,7 +7,12 @@ import { accessKey, after, textAfter, viewOf } from '../../support/access-key.ts
 
 describe('identity: an empty string equals absent (contract 1.2, 1.5)', () => {
   const nobody = { user: '', team: '', subject: '' }
-  const cases: readonly { readonly name: string; readonly spec: OwnedAccessKeySpec; readonly identity: string | null }[] = [
+  // biome-ignore format: a table
+  const cases: readonly {
+    readonly name: string
+    readonly spec: OwnedAccessKeySpec
+    readonly identity: string | null
+  }[] = [
     { name: 'a user', spec: { user: 'ada' }, identity: 'user:ada' },
     { name: 'a team', spec: { ...nobody, team: 'core' }, identity: 'team:core' },
     { name: 'a subject', spec: { ...nobody, subject: 'ci/build' }, identity: 'subject:ci/build' },
@@ -27,12 +32,25 @@ describe('spec: empty and false equal absent (contract 1.2)', () => {
     expect(bare).toMatchObject({ digest: null, isDisabled: false, ttl: 0, type: '', slides: false })
   })
   test('with the zero values that generated clients send', () => {
-    const zero = { key: '', disabled: false, ttl: 0, type: '', ttlAfterLastActivity: false, team: '', subject: '' } as const
+    const zero = {
+      key: '',
+      disabled: false,
+      ttl: 0,
+      type: '',
+      ttlAfterLastActivity: false,
+      team: '',
+      subject: '',
+    } as const
     expect(viewOf({ spec: zero })).toEqual(bare)
   })
   test('with everything set', () => {
     const spec = { disabled: true, ttl: 60, type: 'Login', ttlAfterLastActivity: true } as const
-    expect(viewOf({ spec })).toMatchObject({ isDisabled: true, ttl: 60, type: 'Login', slides: true })
+    expect(viewOf({ spec })).toMatchObject({
+      isDisabled: true,
+      ttl: 60,
+      type: 'Login',
+      slides: true,
+    })
   })
 })
 
@@ -56,10 +74,18 @@ describe('the key itself', () => {
 
 describe('times', () => {
   test('of the object, its annotation and its last use', () => {
-    const metadata = { creationTimestamp: textAfter(1), annotations: { [CREATED_ANNOTATION]: textAfter(-5) } }
+    const metadata = {
+      creationTimestamp: textAfter(1),
+      annotations: { [CREATED_ANNOTATION]: textAfter(-5) },
+    }
     const view = viewOf({ metadata, status: { lastActivity: textAfter(9) } })
-    expect(view).toMatchObject({ creationMs: after(1), firstSeenMs: after(-5), lastActivityMs: after(9) })
+    expect(view).toMatchObject({
+      creationMs: after(1),
+      firstSeenMs: after(-5),
+      lastActivityMs: after(9),
+    })
   })
+  // biome-ignore format: a table
   test.each([
     { name: 'absent', annotations: {} },
     { name: 'empty', annotations: { [CREATED_ANNOTATION]: '' } },
@@ -74,12 +100,15 @@ describe('times', () => {
 
 test('deletion and finalizers', () => {
   expect(viewOf({})).toMatchObject({ isDeleting: false, finalizers: [REVOKE_FINALIZER] })
-  expect(viewOf({ metadata: { deletionTimestamp: textAfter(5), finalizers: ['a/b'] } })).toMatchObject({
+  expect(
+    viewOf({ metadata: { deletionTimestamp: textAfter(5), finalizers: ['a/b'] } }),
+  ).toMatchObject({
     isDeleting: true,
     finalizers: ['a/b'],
   })
 })
 
+// biome-ignore format: a table
 test.each([
   { value: 'Keep', means: 'Keep' },
   { value: 'Delete', means: 'Delete' },
@@ -88,13 +117,24 @@ test.each([
   { value: '', means: null },
   { value: 'Forever', means: null },
 ])('contract 5.2: annotation expired "$value" means $means', ({ value, means }) => {
-  expect(viewOf({ metadata: { annotations: { [EXPIRED_ANNOTATION]: value } } }).onExpiry).toBe(means)
+  expect(viewOf({ metadata: { annotations: { [EXPIRED_ANNOTATION]: value } } }).onExpiry).toBe(
+    means,
+  )
 })
 
 describe('GitOps marks (contract 5.2)', () => {
-  const argocd: readonly ManagedFieldsEntry[] = [{ manager: 'kubectl' }, { manager: 'argocd-controller' }]
+  // biome-ignore format: a table
+  const argocd: readonly ManagedFieldsEntry[] = [
+    { manager: 'kubectl' },
+    { manager: 'argocd-controller' },
+  ]
   const instance = { 'app.kubernetes.io/instance': 'shop' }
-  const cases: readonly { readonly name: string; readonly metadata: Partial<ObjectMeta>; readonly tracked: boolean }[] = [
+  // biome-ignore format: a table
+  const cases: readonly {
+    readonly name: string
+    readonly metadata: Partial<ObjectMeta>
+    readonly tracked: boolean
+  }[] = [
     { name: 'Argo CD: tracking-id', metadata: { annotations: { 'argocd.argoproj.io/tracking-id': 'shop:x/y' } }, tracked: true },
     { name: 'Helm: managed-by', metadata: { labels: { 'app.kubernetes.io/managed-by': 'Helm' } }, tracked: true },
     { name: 'Flux: Kustomization', metadata: { labels: { 'kustomize.toolkit.fluxcd.io/name': 'apps' } }, tracked: true },
@@ -124,6 +164,7 @@ describe('whose field the key is (contract 3.1)', () => {
     operation: 'Apply',
     fieldsV1: { 'f:metadata': {}, 'f:spec': { 'f:key': {} } },
   }
+  // biome-ignore format: a table
   test.each([
     { name: 'generated: our apply holds it', entry: ours, isOurs: true },
     { name: 'our apply without it', entry: { ...ours, fieldsV1: { 'f:metadata': {} } }, isOurs: false },
@@ -134,7 +175,9 @@ describe('whose field the key is (contract 3.1)', () => {
     { name: 'an empty subresource is the object itself', entry: { ...ours, subresource: '' }, isOurs: true },
     { name: 'a field set without fields', entry: { manager: 'management-operator', operation: 'Apply' as const }, isOurs: false },
   ])('$name: $isOurs', ({ entry, isOurs }) => {
-    expect(viewOf({ metadata: { managedFields: [{ manager: 'argocd' }, entry] } }).isKeyOurs).toBe(isOurs)
+    expect(viewOf({ metadata: { managedFields: [{ manager: 'argocd' }, entry] } }).isKeyOurs).toBe(
+      isOurs,
+    )
   })
 })
 

@@ -1,10 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import type { Condition } from '../../../src/api/meta.ts'
-import { conditionOf, sameConditions, type Verdict, withTimes } from '../../../src/domain/conditions.ts'
+import {
+  conditionOf,
+  sameConditions,
+  type Verdict,
+  withTimes,
+} from '../../../src/domain/conditions.ts'
 import { after, textAfter } from '../../support/access-key.ts'
 
 const active: Verdict = { type: 'Ready', status: 'True', reason: 'Active', message: 'It works.' }
-const expired: Verdict = { type: 'Ready', status: 'False', reason: 'Expired', message: 'It is over.' }
+const expired: Verdict = {
+  type: 'Ready',
+  status: 'False',
+  reason: 'Expired',
+  message: 'It is over.',
+}
 const disabled: Verdict = { ...expired, reason: 'Disabled', message: 'It is off.' }
 const since = (verdict: Verdict, seconds: number, observedGeneration = 1): Condition => ({
   ...verdict,
@@ -13,6 +23,7 @@ const since = (verdict: Verdict, seconds: number, observedGeneration = 1): Condi
 })
 
 describe('withTimes: lastTransitionTime changes only with the status (contract 4.4)', () => {
+  // biome-ignore format: a table
   test.each([
     { name: 'the first time', published: [], verdict: active, at: 100 },
     { name: 'nothing changed', published: [since(active, 5)], verdict: active, at: 5 },
@@ -27,15 +38,21 @@ describe('withTimes: lastTransitionTime changes only with the status (contract 4
   })
 
   test('a verdict that is not given any more is gone', () => {
-    expect(withTimes([active], [since(active, 5), since({ ...active, type: 'Stalled' }, 5)], 1, after(9))).toEqual([
-      since(active, 5),
-    ])
+    expect(
+      withTimes(
+        [active],
+        [since(active, 5), since({ ...active, type: 'Stalled' }, 5)],
+        1,
+        after(9),
+      ),
+    ).toEqual([since(active, 5)])
   })
 })
 
 describe('sameConditions', () => {
   const ready = since(active, 5)
   const stalled = since({ ...active, type: 'Stalled' }, 5)
+  // biome-ignore format: a table
   test.each([
     { name: 'none and none', a: [], b: [], same: true },
     { name: 'the same', a: [ready], b: [{ ...ready }], same: true },

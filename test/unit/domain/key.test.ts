@@ -17,7 +17,11 @@ describe('format of a generated key (contract 3.2)', () => {
     { name: 'digits come first', from: bytes(9), secret: `${'0'.repeat(42)}9` },
     { name: 'capitals come next', from: bytes(10), secret: `${'0'.repeat(42)}A` },
     { name: 'small letters come last', from: bytes(61), secret: `${'0'.repeat(42)}z` },
-    { name: 'the most significant digit stands first', from: bytes(62), secret: `${'0'.repeat(41)}10` },
+    {
+      name: 'the most significant digit stands first',
+      from: bytes(62),
+      secret: `${'0'.repeat(41)}10`,
+    },
     { name: 'the greatest number fits', from: bytes(255, 255), secret: base62(2n ** 256n - 1n) },
   ])('$name', ({ from, secret }) => {
     const key = formatKey(from)

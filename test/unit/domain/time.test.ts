@@ -4,6 +4,7 @@ import { parseTimestamp, timestamp } from '../../../src/domain/time.ts'
 const NOON = Date.UTC(2026, 10, 21, 12)
 
 describe('timestamp', () => {
+  // biome-ignore format: a table
   test.each([
     { name: 'a whole second has no fraction', atMs: NOON, text: '2026-11-21T12:00:00Z' },
     { name: 'milliseconds are kept', atMs: NOON + 7, text: '2026-11-21T12:00:00.007Z' },
@@ -20,6 +21,7 @@ describe('timestamp', () => {
 })
 
 describe('parseTimestamp', () => {
+  // biome-ignore format: a table
   test.each([
     { name: 'UTC', text: '2026-11-21T12:00:00Z', ms: 0 },
     { name: 'small letters', text: '2026-11-21t12:00:00z', ms: 0 },
@@ -33,6 +35,7 @@ describe('parseTimestamp', () => {
     expect(parseTimestamp(text)).toBe(NOON + ms)
   })
 
+  // biome-ignore format: a table
   test.each([
     { name: 'a leap day', text: '2028-02-29T00:00:00Z' },
     { name: 'the last second of a day', text: '2026-12-31T23:59:59Z' },
@@ -42,6 +45,7 @@ describe('parseTimestamp', () => {
     expect(timestamp(parseTimestamp(text) ?? 0)).toBe(text)
   })
 
+  // biome-ignore format: a table
   test.each([
     { name: 'absent', text: undefined },
     { name: 'empty', text: '' },

@@ -16,9 +16,18 @@ test('0 is no server', () => {
   expect(parseBindAddress('0')).toBe('off')
 })
 
-test.each(['', '8080', ':', ':http', ':-1', ':65536', '::1:8080', '[::1]', 'a b:80', ':80 ', ':080808'])(
-  '"%s" is malformed',
-  (text) => {
-    expect(parseBindAddress(text)).toBeNull()
-  },
-)
+test.each([
+  '',
+  '8080',
+  ':',
+  ':http',
+  ':-1',
+  ':65536',
+  '::1:8080',
+  '[::1]',
+  'a b:80',
+  ':80 ',
+  ':080808',
+])('"%s" is malformed', (text) => {
+  expect(parseBindAddress(text)).toBeNull()
+})

@@ -42,25 +42,43 @@ describe('flags of manager (contract 8.1)', () => {
     { name: 'nothing given', line: '', differs: {} },
     { name: 'a value behind', line: '--workers 3', differs: { workers: 3 } },
     { name: 'a value with =', line: '--workers=3', differs: { workers: 3 } },
-    { name: 'given twice: the last counts', line: '--workers=3 --workers=4', differs: { workers: 4 } },
+    {
+      name: 'given twice: the last counts',
+      line: '--workers=3 --workers=4',
+      differs: { workers: 4 },
+    },
     { name: 'a value with = in it', line: '--kubeconfig=/a=b', differs: { kubeconfig: '/a=b' } },
     { name: 'an empty kubeconfig is none', line: '--kubeconfig=', differs: {} },
     { name: 'a config name', line: '--config-name a.b-c', differs: { configName: 'a.b-c' } },
     { name: 'no retention', line: '--expired-retention=0', differs: { expiredRetentionMs: 0 } },
-    { name: 'a retention', line: '--expired-retention=1h30m', differs: { expiredRetentionMs: 5_400_000 } },
+    {
+      name: 'a retention',
+      line: '--expired-retention=1h30m',
+      differs: { expiredRetentionMs: 5_400_000 },
+    },
     { name: 'no metrics', line: '--metrics-bind-address=0', differs: { metricsAddress: null } },
     {
       name: 'any free port for health',
       line: '--health-probe-bind-address 127.0.0.1:0',
       differs: { healthAddress: { host: '127.0.0.1', port: 0 } },
     },
-    { name: 'leader election as client-go does', line: '--leader-elect', differs: { leaderElection: clientGo } },
-    { name: 'leader election said yes', line: '--leader-elect=true', differs: { leaderElection: clientGo } },
+    {
+      name: 'leader election as client-go does',
+      line: '--leader-elect',
+      differs: { leaderElection: clientGo },
+    },
+    {
+      name: 'leader election said yes',
+      line: '--leader-elect=true',
+      differs: { leaderElection: clientGo },
+    },
     { name: 'leader election said no', line: '--leader-elect --leader-elect=false', differs: {} },
     {
       name: 'a short lease',
       line: '--leader-elect --leader-elect-lease-duration=3s --leader-elect-renew-deadline=2s --leader-elect-retry-period=500ms',
-      differs: { leaderElection: { leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 500 } },
+      differs: {
+        leaderElection: { leaseDurationMs: 3000, renewDeadlineMs: 2000, retryPeriodMs: 500 },
+      },
     },
     { name: 'a log level', line: '--log-level=debug', differs: { logLevel: 'debug' } },
   ])('$name', ({ line, differs }) => {
@@ -71,7 +89,13 @@ describe('flags of manager (contract 8.1)', () => {
     { name: 'the flag', line: '--namespace a', env: { POD_NAMESPACE: 'b' }, file: 'c', is: 'a' },
     { name: 'POD_NAMESPACE', line: '', env: { POD_NAMESPACE: 'b' }, file: 'c', is: 'b' },
     { name: "the service account's", line: '', env: {}, file: 'c\n', is: 'c' },
-    { name: 'an empty variable counts for nothing', line: '', env: { POD_NAMESPACE: '' }, file: 'c', is: 'c' },
+    {
+      name: 'an empty variable counts for nothing',
+      line: '',
+      env: { POD_NAMESPACE: '' },
+      file: 'c',
+      is: 'c',
+    },
     { name: 'nothing at all', line: '', env: {}, file: '', is: 'platform-system' },
   ])('namespace: $name', ({ line, env, file, is }) => {
     expect(settings(line, around(env, { [NAMESPACE_FILE]: file })).namespace).toBe(is)
@@ -86,6 +110,7 @@ describe('a wrong flag or value', () => {
     { line: '--constructor=3', says: ['"--constructor=3" is no flag'] },
     { line: '--leader-elect false', says: ['"false" is no flag'] },
     { line: '--leader-elect=maybe', says: ['--leader-elect is "maybe"', 'true or false'] },
+    { line: '--leader-elect=toString', says: ['true or false'] },
     { line: '--workers', says: ['--workers lacks its value', '1 to 256'] },
     { line: '--workers=0', says: ['--workers is "0"', '1 to 256'] },
     { line: '--workers=257', says: ['1 to 256'] },
@@ -100,8 +125,14 @@ describe('a wrong flag or value', () => {
     { line: '--log-level=trace', says: ['one of debug, info, warn, error'] },
     { line: '--leader-elect-lease-duration=999ms', says: ['at least 1s'] },
     { line: '--leader-elect-retry-period=0', says: ['at least 1ms'] },
-    { line: '--leader-elect-renew-deadline=15s', says: ['must be below --leader-elect-lease-duration'] },
-    { line: '--leader-elect-retry-period=9s', says: ['must exceed 1.2 times --leader-elect-retry-period'] },
+    {
+      line: '--leader-elect-renew-deadline=15s',
+      says: ['must be below --leader-elect-lease-duration'],
+    },
+    {
+      line: '--leader-elect-retry-period=9s',
+      says: ['must exceed 1.2 times --leader-elect-retry-period'],
+    },
     {
       line: '--workers=x --leader-elect-renew-deadline=20s --bogus',
       says: ['"--bogus" is no flag', '--workers is "x"', 'must be below'],

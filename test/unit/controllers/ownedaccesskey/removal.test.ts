@@ -3,7 +3,14 @@ import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { removalMsOf } from '../../../../src/controllers/ownedaccesskey/removal.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { lifetimeOf } from '../../../../src/domain/lifetime.ts'
-import { accessKey, after, capped, circumstances, stepped, textAfter } from '../../../support/access-key.ts'
+import {
+  accessKey,
+  after,
+  capped,
+  circumstances,
+  stepped,
+  textAfter,
+} from '../../../support/access-key.ts'
 
 const DAY = 86_400
 const HOUR = 3600
@@ -20,13 +27,21 @@ interface Row {
   readonly removed: number | null
 }
 
-function removedAt({ key = {}, cap, now = 60, retention = DAY }: Omit<Row, 'name' | 'removed'>): number | null {
+function removedAt({
+  key = {},
+  cap,
+  now = 60,
+  retention = DAY,
+}: Omit<Row, 'name' | 'removed'>): number | null {
   const expired = accessKey({ ttl: cap ? 9000 : 60, ...key })
   const lifetime = lifetimeOf(expired, capped(cap ? 60 : null).caps, after(now))
   return removalMsOf(expired, lifetime, retention * 1000, after(now))
 }
 
-const promised = (expirationTimestamp: string, removalTimestamp: string | undefined): Partial<AccessKey> => ({
+const promised = (
+  expirationTimestamp: string,
+  removalTimestamp: string | undefined,
+): Partial<AccessKey> => ({
   published: { ...accessKey().published, expirationTimestamp, removalTimestamp },
 })
 
@@ -36,9 +51,14 @@ const tracked = { isTracked: true }
 const Login = { type: 'Login' }
 const OTHER_TYPES = ['', 'User', 'Other', 'Reset', 'OIDCRefreshToken', 'NetworkPeer', 'Workspace']
 
+// biome-ignore format: a table
 const OWN_END: readonly Row[] = [
   { name: 'it never ends', key: { ttl: 0 }, removed: null },
-  ...OTHER_TYPES.map((type) => ({ name: `type "${type}" after the retention`, key: { type }, removed: 60 + DAY })),
+  ...OTHER_TYPES.map((type) => ({
+    name: `type "${type}" after the retention`,
+    key: { type },
+    removed: 60 + DAY,
+  })),
   { name: 'Login at once', key: Login, removed: 60 },
   { name: 'Keep', key: Keep, removed: null },
   { name: 'Keep, Login', key: { ...Keep, ...Login }, removed: null },
@@ -53,9 +73,13 @@ const OWN_END: readonly Row[] = [
   { name: 'a promise binds no key that ended by itself', key: promised(textAfter(60), textAfter(70)), removed: 60 + DAY },
 ]
 
+// biome-ignore format: a table
 const CAP_END: readonly Row[] = [
   ...['Login', ...OTHER_TYPES].map((type) => ({
-    name: `type "${type}" after the retention`, key: { type }, cap: true as const, removed: 60 + DAY,
+    name: `type "${type}" after the retention`,
+    key: { type },
+    cap: true as const,
+    removed: 60 + DAY,
   })),
   { name: 'without a lifetime of its own', key: { ttl: 0 }, cap: true, removed: 60 + DAY },
   { name: 'Keep', key: Keep, cap: true, removed: null },
@@ -98,6 +122,7 @@ describe('contract 5.2: a cap lowered long after', () => {
     })
   })
 
+  // biome-ignore format: a table
   test.each([
     { name: 'a second later', seconds: 5 * DAY + 1 },
     { name: 'after hours, by an operator that has just started', seconds: 5 * DAY + 9 * HOUR },
@@ -106,6 +131,7 @@ describe('contract 5.2: a cap lowered long after', () => {
     expect(plan(firstSeen(), at(seconds))).toEqual({ kind: 'wait', wakeMs: after(6 * DAY) })
   })
 
+  // biome-ignore format: a table
   test.each([
     { name: 'on time', seconds: 6 * DAY },
     { name: 'late, after a stop of a week', seconds: 13 * DAY },
@@ -114,7 +140,10 @@ describe('contract 5.2: a cap lowered long after', () => {
   })
 
   test('raised again it revives, and the promise is taken back', () => {
-    const revived = stepped(firstSeen(), plan(firstSeen(), { ...at(5 * DAY + 60), ...capped(null) }))
+    const revived = stepped(
+      firstSeen(),
+      plan(firstSeen(), { ...at(5 * DAY + 60), ...capped(null) }),
+    )
     expect(revived?.published).toMatchObject({ expirationTimestamp: textAfter(30 * DAY) })
     expect(revived?.published.removalTimestamp).toBeUndefined()
   })
@@ -122,6 +151,8 @@ describe('contract 5.2: a cap lowered long after', () => {
   test('lowered once more the retention starts anew', () => {
     const raised = { ...at(5 * DAY + 60), ...capped(null) }
     const revived = stepped(firstSeen(), plan(firstSeen(), raised)) ?? login
-    expect(stepped(revived, plan(revived, at(5 * DAY + 120)))?.published.removalTimestamp).toBe(textAfter(6 * DAY + 120))
+    expect(stepped(revived, plan(revived, at(5 * DAY + 120)))?.published.removalTimestamp).toBe(
+      textAfter(6 * DAY + 120),
+    )
   })
 })

@@ -51,7 +51,7 @@ export function reconciled(world: World): { readonly world: World; readonly outc
   const shared = withoutEqual(world.foreign ?? {}, outcome.owned)
   const lost = without(shared, without(shared, outcome.owned))
   const foreign = without(world.foreign ?? {}, lost)
-  const record = outcome.ok ? outcome.record : (world.record ?? null)
+  const record = outcome.record ?? world.record ?? null
   return { world: { ...world, owned: outcome.owned, foreign, record, settled: true }, outcome }
 }
 

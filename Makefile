@@ -1,0 +1,49 @@
+# Everything that one does with this repository. `make` alone lists it.
+SHELL := /bin/bash
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+.DEFAULT_GOAL := help
+.PHONY: help run test test-unit test-cluster test-faults verify generate fmt clean
+
+INSTALLED := node_modules/.package-lock.json
+SOURCES := src test tools
+
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(INSTALLED) ## Start a real control plane with the operator and samples, to look at; Ctrl-C ends it.
+	@node tools/run.ts
+
+test: $(INSTALLED) ## Run every test: units, the real control plane, one round of faults.
+	@node tools/test.ts unit cluster faults
+
+test-unit: $(INSTALLED) ## Run the tests that need no control plane.
+	@node tools/test.ts unit
+
+test-cluster: $(INSTALLED) ## Run the tests against a real control plane.
+	@node tools/test.ts cluster
+
+test-faults: $(INSTALLED) ## Run ten rounds of the tests that break things.
+	@FAULT_ROUNDS=10 node tools/test.ts faults
+
+verify: $(INSTALLED) ## Check generated files, lock file, format, lint and types.
+	@node tools/generate.ts --check
+	@node tools/complete-lock.ts --check
+	@biome format .
+	@oxlint --type-aware --deny-warnings $(SOURCES)
+	@tsc
+
+generate: $(INSTALLED) ## Write the files that are generated from crds/.
+	@node tools/complete-lock.ts
+	@node tools/generate.ts
+
+fmt: $(INSTALLED) ## Format the sources.
+	@biome format --write .
+
+clean: ## Remove what the targets above left behind, the data of make run included.
+	rm -rf node_modules .run .test coverage
+
+# npm writes this file at the end of an install.
+$(INSTALLED): package.json package-lock.json
+	@echo 'installing npm packages (once, about a minute)'
+	@npm ci --no-audit --no-fund --loglevel=error
+	@touch $@

@@ -1,0 +1,347 @@
+// The control plane that everything else is tested on. It starts one of its own without the product's
+// manifests, and a second one in a process that it kills.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Agent, request } from 'undici'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type ControlPlane, startControlPlane } from '../../tools/control-plane/control-plane.ts'
+import { pidExists } from '../../tools/control-plane/process.ts'
+import { eventually, eventuallyPasses } from '../support/eventually.ts'
+
+const SECOND_MS = 1_000
+const WITHIN_A_MINUTE = { withinMs: 60 * SECOND_MS }
+
+describe('one control plane', () => {
+  const lines: string[] = []
+  let plane: ControlPlane
+  beforeAll(async () => {
+    plane = await startControlPlane({
+      audit: 'RequestResponse',
+      apiServerFlags: ['--event-ttl=10m'],
+      log: (line) => lines.push(line),
+    })
+  })
+  afterAll(() => plane.stop())
+
+  test('kubectl writes and reads', async () => {
+    await applied(configMap('written', {}))
+    const { code, stdout } = await plane.kubectl(['get', 'cm', 'written', '-o', 'name'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'configmap/written\n' })
+  })
+
+  test('a kubectl command that fails is a result', async () => {
+    const { code, stderr } = await plane.kubectl(['get', 'cm', 'absent'])
+    expect(code).toBe(1)
+    expect(stderr).toContain('configmaps "absent" not found')
+  })
+
+  test('flags of the caller reach the API server', async () => {
+    const command = await readFile(`/proc/${plane.apiServer.pid}/cmdline`, 'utf8')
+    expect(command).toContain('--event-ttl=10m')
+  })
+
+  test('the audit log has both bodies of a write, once', async () => {
+    await applied(configMap('audited', {}))
+    const events = await auditOf('audited', 'create')
+    expect(events).toHaveLength(0)
+    const writes = await auditOf('audited', 'patch')
+    expect(writes.map(({ stage, level }) => ({ stage, level }))).toEqual([
+      { stage: 'ResponseComplete', level: 'RequestResponse' },
+    ])
+    expect(writes[0]).toMatchObject({ responseObject: { metadata: { name: 'audited' } } })
+  })
+
+  test('an object goes when its owner has gone', async () => {
+    await applied(configMap('owner', {}))
+    const uid = await jsonPath('cm/owner', '{.metadata.uid}')
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid }
+    await applied(configMap('owned', { ownerReferences: [owner] }))
+    await plane.kubectl(['delete', 'cm', 'owner'])
+    await eventually('the owned object goes', async () => gone('cm/owned'), WITHIN_A_MINUTE)
+  })
+
+  test('a namespace gets its ServiceAccount and goes with what is in it', async () => {
+    await plane.kubectl(['create', 'namespace', 'short'])
+    const account = () => jsonPath('-n=short sa/default', '{.metadata.name}')
+    await eventuallyPasses(
+      'there is a default ServiceAccount',
+      async () => {
+        expect(await account()).toBe('default')
+      },
+      WITHIN_A_MINUTE,
+    )
+    await plane.kubectl(['delete', 'namespace', 'short', '--wait=false'])
+    await eventually('the namespace goes', async () => gone('ns/short'), WITHIN_A_MINUTE)
+  })
+
+  test('a client certificate names any user and groups, and RBAC binds them', async () => {
+    const groups = ['team:a', 'team, "b"']
+    const kubeconfig = await plane.clientKubeconfig({ name: 'ada', user: 'ada=é,O=x', groups })
+    const who = await plane.kubectl(['auth', 'whoami', '-o', 'json'], { kubeconfig })
+    const { userInfo } = (JSON.parse(who.stdout) as { status: { userInfo: object } }).status
+    expect(userInfo).toMatchObject({
+      username: 'ada=é,O=x',
+      groups: [...groups, 'system:authenticated'],
+    })
+    const { code, stderr } = await plane.kubectl(['get', 'cm'], { kubeconfig })
+    expect(code).toBe(1)
+    expect(stderr).toContain('forbidden')
+  })
+
+  test('a token names its ServiceAccount, and is asked for in vain without one', async () => {
+    await plane.kubectl(['create', 'serviceaccount', 'robot'])
+    const kubeconfig = await plane.serviceAccountKubeconfig('default', 'robot')
+    const who = await plane.kubectl(['auth', 'whoami', '-o', 'json'], { kubeconfig })
+    expect(who.stdout).toContain('"system:serviceaccount:default:robot"')
+    await expect(plane.serviceAccountKubeconfig('default', 'nobody')).rejects.toThrow('not found')
+  })
+
+  test('keys and kubeconfigs are for the owner of the folder only', async () => {
+    for (const path of [
+      plane.dataDir,
+      plane.adminKubeconfig,
+      join(plane.dataDir, 'pki', 'ca.key'),
+    ]) {
+      expect({ path, others: (await stat(path)).mode & 0o077 }).toEqual({ path, others: 0 })
+    }
+  })
+
+  test.each([
+    { name: 'no certificate', client: null },
+    { name: 'the certificate of a Kubernetes admin', client: 'admin' },
+  ])('etcd refuses $name', async ({ client }) => {
+    const ports = JSON.parse(await readFile(join(plane.dataDir, 'ports.json'), 'utf8')) as {
+      readonly etcdClient: number
+      readonly etcdPeer: number
+    }
+    for (const port of [ports.etcdClient, ports.etcdPeer]) {
+      await expect(askEtcd(port, client)).rejects.toThrow(/alert|certificate|socket/i)
+    }
+    expect(await askEtcd(ports.etcdClient, 'etcd-client')).toBe(200)
+  })
+
+  test('a restarted API server has the same address and the same data', async () => {
+    await applied(configMap('kept', {}))
+    const before = plane.apiServer.pid
+    await plane.apiServer.stop()
+    expect(plane.apiServer.pid).toBeNull()
+    expect((await plane.kubectl(['get', 'cm', 'kept'])).code).toBe(1)
+    await plane.apiServer.start()
+    expect(plane.apiServer.pid).not.toBe(before)
+    expect((await plane.kubectl(['get', 'cm', 'kept'])).code).toBe(0)
+    expect(lines.filter((line) => line.includes('by itself'))).toEqual([])
+  })
+
+  test('an open watch does not hold up the end of the API server', async () => {
+    const watch = plane.kubectl(['get', 'cm', '--watch', '--output-watch-events'])
+    await eventually('the watch is open', () => watchOf('configmaps'), WITHIN_A_MINUTE)
+    await plane.apiServer.stop()
+    expect((await watch).stdout).toContain('ADDED')
+    const log = await readFile(join(plane.dataDir, 'kube-apiserver.log'), 'utf8')
+    expect(log.trimEnd().split('\n').at(-1)).toContain('apiserver is exiting')
+    await plane.apiServer.start()
+  })
+
+  test('a suspended daemon is stopped all the same', async () => {
+    process.kill(plane.controllerManager.pid ?? 0, 'SIGSTOP')
+    await plane.controllerManager.stop()
+    expect(plane.controllerManager.pid).toBeNull()
+    await plane.controllerManager.start()
+  })
+
+  test('a daemon that is killed by somebody else is reported', async () => {
+    process.kill(plane.controllerManager.pid ?? 0, 'SIGKILL')
+    await eventually(
+      'a line about it',
+      () => lines.find((line) => line.includes('by itself')),
+      WITHIN_A_MINUTE,
+    )
+    expect(lines.at(-1)).toContain('kube-controller-manager ended by itself (SIGKILL)')
+    await plane.controllerManager.start()
+  })
+
+  test('etcd comes back, and the API server with it', async () => {
+    await plane.etcd.stop()
+    await plane.etcd.start()
+    await eventuallyPasses(
+      'a write succeeds',
+      () => applied(configMap('after', {})),
+      WITHIN_A_MINUTE,
+    )
+  })
+
+  test('after a compaction a watch from an old revision is told 410', async () => {
+    await applied(configMap('old', {}))
+    const revision = await jsonPath('cm/old', '{.metadata.resourceVersion}')
+    await applied(configMap('new', {}))
+    await plane.compactEtcd()
+    await plane.apiServer.stop()
+    await plane.apiServer.start()
+    const query = `watch=1&resourceVersion=${revision}&timeoutSeconds=5`
+    const watch = await plane.kubectl(['get', '--raw', `/api/v1/configmaps?${query}`])
+    expect(JSON.parse(watch.stdout)).toMatchObject({
+      type: 'ERROR',
+      object: { reason: 'Expired', code: 410 },
+    })
+  })
+
+  async function applied(object: object): Promise<void> {
+    const input = JSON.stringify(object)
+    const result = await plane.kubectl(['apply', '--server-side', '-f', '-'], { input })
+    expect(result).toMatchObject({ code: 0 })
+  }
+
+  async function jsonPath(what: string, path: string): Promise<string> {
+    const args = ['get', ...what.split(' '), '-o', `jsonpath=${path}`]
+    return (await plane.kubectl(args)).stdout
+  }
+
+  async function gone(what: string): Promise<true | undefined> {
+    const { code, stderr } = await plane.kubectl(['get', what])
+    return code !== 0 && stderr.includes('NotFound') ? true : undefined
+  }
+
+  async function auditOf(name: string, verb: string): Promise<readonly AuditEvent[]> {
+    const text = await readFile(plane.auditLog ?? '', 'utf8')
+    const events = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as AuditEvent)
+    return events.filter((event) => event.verb === verb && event.objectRef?.name === name)
+  }
+
+  async function askEtcd(port: number, client: string | null): Promise<number> {
+    const pki = (file: string) => readFile(join(plane.dataDir, 'pki', file))
+    const ca = await pki('etcd-ca.crt')
+    const own = client && { cert: await pki(`${client}.crt`), key: await pki(`${client}.key`) }
+    const dispatcher = new Agent({ connect: { ca, ...own } })
+    onTestFinished(() => dispatcher.close())
+    const answer = await request(`https://127.0.0.1:${port}/health`, { dispatcher })
+    await answer.body.dump()
+    return answer.statusCode
+  }
+})
+
+describe('a folder that survives', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'control-plane-test-'))
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test('is used by one control plane at a time, and by the next as it was left', async () => {
+    const first = await startControlPlane({ dataDir: folder, log: () => undefined })
+    onTestFinished(() => first.stop())
+    await first.kubectl(['create', 'configmap', 'kept'])
+    const before = await readFile(first.adminKubeconfig, 'utf8')
+    const second = startControlPlane({ dataDir: folder, log: () => undefined })
+    await expect(second).rejects.toThrow(
+      `${first.dataDir} is in use by the control plane of process`,
+    )
+    expect((await first.kubectl(['get', 'cm', 'kept'])).code).toBe(0)
+    await first.stop()
+
+    const next = await startControlPlane({ dataDir: folder, log: () => undefined })
+    onTestFinished(() => next.stop())
+    expect((await next.kubectl(['get', 'cm', 'kept'])).code).toBe(0)
+    expect(await readFile(next.adminKubeconfig, 'utf8')).toBe(before)
+    await next.stop()
+    expect(existsSync(folder)).toBe(true)
+  })
+
+  test('is free again when starter and guard were killed', async () => {
+    const starter = await startInChild(folder)
+    const orphans = starter.pids
+    process.kill(starter.guard, 'SIGKILL')
+    starter.process.kill('SIGKILL')
+    const next = await startControlPlane({ dataDir: folder, log: () => undefined })
+    onTestFinished(() => next.stop())
+    expect(orphans.filter(pidExists)).toEqual([])
+    expect((await next.kubectl(['get', 'ns', 'default'])).code).toBe(0)
+    await next.stop()
+  })
+})
+
+test.each([
+  { name: 'is killed', signal: 'SIGKILL' },
+  { name: 'ends on Ctrl-C without stopping it', signal: 'SIGINT' },
+] as const)('nothing is left when the starter $name', async ({ signal }) => {
+  const starter = await startInChild(null)
+  expect(starter.pids.every(pidExists)).toBe(true)
+  starter.process.kill(signal)
+  await eventuallyPasses(
+    'every process has ended',
+    () => {
+      expect([starter.guard, ...starter.pids].filter(pidExists)).toEqual([])
+    },
+    WITHIN_A_MINUTE,
+  )
+  expect(existsSync(starter.dataDir)).toBe(false)
+})
+
+test('nothing is left when the guard is killed', async () => {
+  const lines: string[] = []
+  const plane = await startControlPlane({ log: (line) => lines.push(line) })
+  onTestFinished(() => rm(plane.dataDir, { recursive: true, force: true }))
+  const pids = [plane.etcd, plane.apiServer, plane.controllerManager].map(({ pid }) => pid ?? 0)
+  process.kill(await guardOf(plane.dataDir), 'SIGKILL')
+  await eventuallyPasses(
+    'every process has ended',
+    () => {
+      expect(pids.filter(pidExists)).toEqual([])
+    },
+    WITHIN_A_MINUTE,
+  )
+  expect(lines.filter((line) => line.includes('its guard ended'))).toHaveLength(3)
+  await expect(plane.apiServer.start()).rejects.toThrow('the control plane has been stopped')
+  await plane.stop()
+})
+
+interface AuditEvent {
+  readonly stage: string
+  readonly level: string
+  readonly verb: string
+  readonly objectRef?: { readonly name?: string }
+}
+
+interface Starter {
+  readonly process: ChildProcess
+  readonly dataDir: string
+  readonly guard: number
+  readonly pids: readonly number[]
+}
+
+/** A process that starts a control plane, on a temporary folder without one, and then does nothing. */
+async function startInChild(folder: string | null): Promise<Starter> {
+  const module = join(import.meta.dirname, '../../tools/control-plane/control-plane.ts')
+  const script = `
+    const { startControlPlane } = await import(${JSON.stringify(module)})
+    const dataDir = ${JSON.stringify(folder)}
+    const plane = await startControlPlane({ log: () => {}, ...(dataDir ? { dataDir } : {}) })
+    const pids = [plane.etcd, plane.apiServer, plane.controllerManager].map(({ pid }) => pid)
+    console.log(JSON.stringify({ dataDir: plane.dataDir, pids }))`
+  const args = ['--input-type=module', '--eval', script]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
+  const { dataDir, pids } = JSON.parse(line) as Pick<Starter, 'dataDir' | 'pids'>
+  return { process: child, dataDir, pids, guard: await guardOf(dataDir) }
+}
+
+async function guardOf(dataDir: string): Promise<number> {
+  const claim = await readFile(join(dataDir, 'claim.json'), 'utf8')
+  return (JSON.parse(claim) as { readonly guard: number }).guard
+}
+
+function configMap(name: string, metadata: object): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: 'default', ...metadata },
+  }
+}

@@ -1,0 +1,229 @@
+// The kinds as kubectl shows them: columns, selectors, explanations, complaints (contract 1.1, 1.2,
+// 1.4, 1.6). No operator runs, so each test writes the status that it looks at.
+
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { API_VERSION } from '../../src/api/group.ts'
+import { readKind } from '../../tools/generate/crd.ts'
+import { privateControlPlane } from '../support/control-plane.ts'
+import { eventually } from '../support/eventually.ts'
+import { exampleOf } from './manifests/example.ts'
+import type { Fields } from './manifests/manifest.ts'
+import { fieldsOf, type PublishedKinds } from './manifests/openapi.ts'
+import { collectionOf, create, newName } from './manifests/outcome.ts'
+import { KEY, SECRETS, secretsIn } from './manifests/secrets.ts'
+
+const KINDS = ['OwnedAccessKey', 'DirectClusterEndpointToken', 'Config'] as const
+const CRDS = join(import.meta.dirname, '../../crds')
+const FUTURE = '2099-01-01T00:00:00Z'
+const AGE = expect.stringMatching(/^\d+[smhdy]/)
+
+const { raw, ...plane } = await privateControlPlane()
+
+/** Runs kubectl and returns what it printed. @throws Error when it fails */
+async function kubectl(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await plane.kubectl(args)
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
+  return stdout.trimEnd()
+}
+
+/** The cells of what `kubectl get` prints: columns stand three blanks apart. */
+function cells(table: string): readonly (readonly string[])[] {
+  return table.split('\n').map((line) => line.trimEnd().split(/ {2,}/))
+}
+
+/** Creates an object with a status, Ready for the reason given; returns its name. */
+async function observed(kind: string, spec: Fields, reason: string, fields: Fields) {
+  const name = newName()
+  await create(raw, kind, spec, name)
+  const ready = { type: 'Ready', status: 'True', reason, message: 'all is well' }
+  const conditions = [{ ...ready, lastTransitionTime: '2026-11-21T10:00:00Z' }]
+  const path = `${collectionOf(kind)}/${name}/status?fieldValidation=Strict`
+  const { code, body } = await raw('PATCH', path, { status: { ...fields, conditions } })
+  if (code !== 200) throw new Error(`the status of ${name}: ${JSON.stringify(body)}`)
+  return name
+}
+
+describe('kubectl get', () => {
+  test('shows the state of a key and never the key', async () => {
+    const spec = { ...SECRETS, type: 'User', user: 'jane' }
+    const name = await observed('OwnedAccessKey', spec, 'Active', {
+      expirationTimestamp: FUTURE,
+      lastActivity: '2026-01-01T00:00:00Z',
+      effectiveTTLSeconds: 60,
+      keyID: '0123456789abcdef',
+      identity: 'user:jane',
+    })
+    const shown = await kubectl('get', 'oak', name)
+    const wide = await kubectl('get', 'oak', name, '-o', 'wide')
+    const head = ['NAME', 'READY', 'REASON', 'IDENTITY', 'TYPE', 'EXPIRES', 'LAST ACTIVITY', 'AGE']
+    const row = [name, 'True', 'Active', 'user:jane', 'User', FUTURE, AGE, AGE]
+    expect(cells(shown)).toEqual([head, row])
+    expect(cells(wide)).toEqual([
+      [...head, 'TTL', 'KEY ID', 'MESSAGE'],
+      [...row, '60', '0123456789abcdef', 'all is well'],
+    ])
+    expect(secretsIn(shown + wide)).toEqual([])
+  })
+
+  test('shows the state of a token and never the token', async () => {
+    const name = await observed('DirectClusterEndpointToken', {}, 'Issued', {
+      token: KEY.secret,
+      expirationTimestamp: FUTURE,
+      issuedTimestamp: '2026-01-01T00:00:00Z',
+      keyID: 'kid-1',
+      owner: { name: 'ci', uid: 'a-b' },
+    })
+    const shown = await kubectl('get', 'dcet', name)
+    const wide = await kubectl('get', 'dcet', name, '-o', 'wide')
+    const head = ['NAME', 'READY', 'REASON', 'EXPIRES', 'AGE']
+    const row = [name, 'True', 'Issued', FUTURE, AGE]
+    expect(cells(shown)).toEqual([head, row])
+    expect(cells(wide)).toEqual([
+      [...head, 'KEY ID', 'OWNER'],
+      [...row, 'kid-1', 'ci'],
+    ])
+    expect(secretsIn(shown + wide)).toEqual([])
+  })
+
+  test('shows the cap in force', async () => {
+    const auth = { accessKeyMaxTTLSeconds: 2_592_000 }
+    const name = await observed('Config', {}, 'Applied', { auth })
+    expect(cells(await kubectl('get', 'configs.management.platform.sh', name))).toEqual([
+      ['NAME', 'READY', 'MAX TTL', 'AGE'],
+      [name, 'True', '2592000', AGE],
+    ])
+  })
+
+  test.each([
+    { category: 'platform', holds: KINDS.length },
+    { category: 'all', holds: 0 },
+  ])('$category holds $holds of our kinds', async ({ category, holds }) => {
+    const names = await kubectl('api-resources', `--categories=${category}`, '-o', 'name')
+    expect(names.match(/management\.platform\.sh$/gm) ?? []).toHaveLength(holds)
+  })
+})
+
+describe('a field selector', () => {
+  const user = newName()
+  const byUser = newName()
+  const byTeam = newName()
+
+  test.each([
+    { selector: `spec.user=${user}`, finds: [byUser] },
+    { selector: `spec.user=${user},spec.type=User`, finds: [byUser] },
+    { selector: `spec.user=${user},spec.type=Login`, finds: [] },
+    { selector: `spec.user=${user},spec.disabled!=true`, finds: [byUser] },
+    { selector: `spec.team=${user},spec.disabled=true`, finds: [byTeam] },
+  ])('$selector', async ({ selector, finds }) => {
+    await create(raw, 'OwnedAccessKey', { user, type: 'User' }, byUser)
+    await create(raw, 'OwnedAccessKey', { team: user, disabled: true }, byTeam)
+    const found = await kubectl('get', 'oak', '-o', 'name', '--field-selector', selector)
+    expect(found).toBe(finds.map((name) => `ownedaccesskey.management.platform.sh/${name}`).join())
+  })
+
+  test('does not look into the key', async () => {
+    const selector = encodeURIComponent(`spec.key=${KEY.secret}`)
+    const { code } = await raw('GET', `${collectionOf('OwnedAccessKey')}?fieldSelector=${selector}`)
+    expect(code).toBe(400)
+  })
+})
+
+describe('kubectl explain', () => {
+  test.each([
+    { kind: 'OwnedAccessKey', atLeast: 80 },
+    { kind: 'DirectClusterEndpointToken', atLeast: 50 },
+    { kind: 'Config', atLeast: 500 },
+  ])('has a text for every field of $kind', async ({ kind, atLeast }) => {
+    const fields = await eventually(
+      `${kind} in the OpenAPI document`,
+      async () => {
+        const { body } = await raw<PublishedKinds>('GET', `/openapi/v3/apis/${API_VERSION}`)
+        return fieldsOf(body, kind)
+      },
+      { withinMs: 30_000 },
+    )
+    expect(fields.filter(({ description }) => !description)).toEqual([])
+    expect(fields.length).toBeGreaterThanOrEqual(atLeast)
+  })
+
+  test.each([
+    { of: 'oak.spec', field: 'key', says: /Absent, one is generated/ },
+    { of: 'oak.spec.scope.rules', field: 'resourceNames', says: /resources is needed with it/ },
+    { of: 'dcet.status', field: 'token', says: /The signed bearer token/ },
+    { of: 'configs.spec.auth', field: 'accessKeyMaxTTLSeconds', says: /in seconds \(2592000 is/ },
+    { of: 'configs.status.auth.connectors.saml', field: 'ca', says: /Exactly one of caData, ca/ },
+  ])('of $of tells about $field', async ({ of, field, says }) => {
+    const printed = await kubectl('explain', of, `--api-version=${API_VERSION}`)
+    const words = printed.replaceAll(/\s+/g, ' ')
+    expect(words).toContain(` ${field} <`)
+    expect(words).toMatch(says)
+    expect(words).not.toContain('<no description>')
+  })
+})
+
+/** Sends a key with all its secrets and one mistake. */
+function send(command: readonly string[], name: string, spec: Fields) {
+  const input = { apiVersion: API_VERSION, kind: 'OwnedAccessKey', metadata: { name }, spec }
+  return plane.kubectl([...command, '-f', '-'], { input: JSON.stringify(input) })
+}
+
+describe.each([
+  { command: ['create'], unknown: 'unknown field "spec.tll"', type: 'of type integer' },
+  { command: ['apply'], unknown: 'unknown field "spec.tll"', type: 'of type integer' },
+  {
+    command: ['apply', '--server-side'],
+    unknown: '.spec.tll: field not declared in schema',
+    type: '.spec.ttl: expected numeric',
+  },
+])('kubectl $command complains about', ({ command, unknown, type }) => {
+  test.each([
+    { name: 'a mistyped field', spec: { tll: 60 }, says: unknown },
+    { name: 'a number in quotes', spec: { ttl: '60' }, says: type },
+    { name: 'an empty scope', spec: { scope: {} }, says: "leave scope out for the owner's full" },
+  ])('$name and shows no secret', async ({ spec, says }) => {
+    const { code, stdout, stderr } = await send(command, newName(), { ...SECRETS, ...spec })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain(says)
+    expect(secretsIn(stderr)).toEqual([])
+  })
+})
+
+/** A manifest with a mistyped field for an object that holds all secrets, which it leaves out. */
+async function sendMistyped(...command: readonly string[]) {
+  const name = newName()
+  await send(['apply', '--server-side'], name, { user: 'jane' })
+  await raw('PATCH', `${collectionOf('OwnedAccessKey')}/${name}`, { spec: SECRETS })
+  const { code, stderr } = await send(command, name, { user: 'jane', tll: 60 })
+  return { code, shows: secretsIn(stderr) }
+}
+
+describe('a mistyped field in a later manifest, of an object whose key is stored', () => {
+  test('is refused by server-side apply without the key', async () => {
+    expect(await sendMistyped('apply', '--server-side')).toEqual({ code: 1, shows: [] })
+  })
+
+  // The API server quotes the whole object that it was to store, and no schema prevents that. When
+  // this fails, the advice to apply server-side or to declare a digest has lost this reason.
+  test('is refused by client-side apply with the key', async () => {
+    const { code, shows } = await sendMistyped('apply')
+    expect(code).toBe(1)
+    expect(shows).toContain('key')
+  })
+})
+
+test.each([['apply'], ['apply --server-side --force-conflicts'], ['replace']])(
+  'the kinds load with kubectl %s',
+  async (command) => {
+    const files = ['ownedaccesskeys', 'directclusterendpointtokens', 'configs']
+    const flags = files.flatMap((file) => ['-f', join(CRDS, `${file}.yaml`)])
+    const printed = await kubectl(...command.split(' '), '--dry-run=server', ...flags)
+    expect(printed.split('\n')).toHaveLength(files.length)
+  },
+)
+
+test('a Config may set every field, and all are stored', async () => {
+  const spec = exampleOf(readKind(join(CRDS, 'configs.yaml')).spec) as Fields
+  const { code, stored } = await create(raw, 'Config', spec)
+  expect({ code, stored }).toEqual({ code: 201, stored: spec })
+})

@@ -1,0 +1,215 @@
+import { isDeepStrictEqual } from 'node:util'
+import { expect, test } from 'vitest'
+import { REVOKE_FINALIZER } from '../../../../src/api/group.ts'
+import {
+  type Circumstances,
+  plan,
+  type Step,
+} from '../../../../src/controllers/ownedaccesskey/plan.ts'
+import type { AccessKey } from '../../../../src/domain/access-key.ts'
+import { KEY_STATES } from '../../../../src/domain/access-key-state.ts'
+import { conditionOf } from '../../../../src/domain/conditions.ts'
+import { isLive, lifetimeOf } from '../../../../src/domain/lifetime.ts'
+import { accessKey, after, circumstances, DAY_MS, stepped } from '../../../support/access-key.ts'
+import { type Random, randomFrom } from '../../../support/random.ts'
+
+const STEPS: readonly Step['kind'][] = ['nothing', 'wait', 'adopt', 'publish', 'delete', 'release']
+const FOREIGN = 'example.com/backup'
+
+/** Few values, many of them equal or a step apart: that is where rules meet. */
+function randomKey({ pick }: Random): AccessKey {
+  const seconds = [-DAY_MS / 1000, -500, -60, 0, 1, 30, 60, 61, 90, 120, 500] as const
+  const moment = (): number => after(pick(seconds))
+  return accessKey({
+    ttl: pick([0, 1, 60, 90, 3600, 2_147_483_647]),
+    type: pick(['', 'Login', 'User']),
+    slides: pick([true, false]),
+    creationMs: after(pick([-500, 0, 0, 0, 90])),
+    firstSeenMs: pick([true, true, false]) ? moment() : null,
+    lastActivityMs: pick([true, false]) ? moment() + pick([0, 0, 1, 999]) : null,
+    generation: pick([1, 2]),
+    isDeleting: pick([false, false, false, true]),
+    finalizers: pick([
+      [],
+      [REVOKE_FINALIZER],
+      [REVOKE_FINALIZER],
+      [FOREIGN],
+      [FOREIGN, REVOKE_FINALIZER],
+    ]),
+    onExpiry: pick([null, null, 'Keep', 'Delete']),
+    isTracked: pick([false, false, true]),
+    isDisabled: pick([false, false, true]),
+    identity: pick(['user:ada', 'user:ada', null]),
+    digest: pick([accessKey().digest, null]),
+  })
+}
+
+const randomCircumstances = ({ pick }: Random): Circumstances =>
+  circumstances({
+    caps: {
+      maxTtlSeconds: pick([null, 1, 60, 90, 5000]),
+      loginTtlSeconds: pick([null, 60, 1_728_000]),
+    },
+    retentionMs: pick([0, 1000, DAY_MS]),
+    elder: pick([null, null, null, 'old-ci']),
+    nowMs: after(pick([0, 1, 30, 59.999, 60, 60.001, 90, 120, 500, 90_000])),
+  })
+
+interface Case {
+  readonly seed: number
+  readonly key: AccessKey
+  readonly when: Circumstances
+}
+
+interface Taken {
+  readonly key: AccessKey
+  readonly step: Step
+}
+
+interface Settled {
+  /** null when it is gone. */
+  readonly left: AccessKey | null
+  /** Each write with the key as it was before. */
+  readonly taken: readonly Taken[]
+  /** What it rests in. */
+  readonly rest: Step
+}
+
+const NOTHING: Step = { kind: 'nothing' }
+
+/** Takes step after step at one moment until none is left. */
+function settle(key: AccessKey, when: Circumstances): Settled {
+  const taken: Taken[] = []
+  let left: AccessKey | null = key
+  while (left && taken.length < 20) {
+    const step = plan(left, when)
+    if (step.kind === 'nothing' || step.kind === 'wait') return { left, taken, rest: step }
+    taken.push({ key: left, step })
+    left = stepped(left, step)
+  }
+  return { left, taken, rest: NOTHING }
+}
+
+/** Keys as they come and keys that were settled before, under other caps and at another time. */
+const CASES: readonly Case[] = Array.from({ length: 5000 }, (_, seed) => {
+  const random = randomFrom(seed)
+  const fresh = randomKey(random)
+  const past = random.pick([true, false]) ? settle(fresh, randomCircumstances(random)).left : fresh
+  return { seed, key: past ?? fresh, when: randomCircumstances(random) }
+})
+
+const at = (when: Circumstances, nowMs: number): Circumstances => ({ ...when, nowMs })
+
+/** The seeds of the cases that break a rule. */
+const breaking = (holds: (one: Case) => boolean): readonly number[] =>
+  CASES.filter((one) => !holds(one)).map(({ seed }) => seed)
+
+test('the cases reach every step and every state, each many times', () => {
+  const seen = CASES.flatMap(({ key, when }) => {
+    const { taken, rest } = settle(key, when)
+    const ready = conditionOf(key.published.conditions, 'Ready')
+    return [...taken.map(({ step }) => step.kind), rest.kind, ready?.reason]
+  })
+  const rare = [...STEPS, ...KEY_STATES].filter(
+    (one) => seen.filter((other) => other === one).length < 50,
+  )
+  expect(rare).toEqual([])
+})
+
+/** The fifth says Terminating. */
+const takesFewSteps = ({ key, when }: Case): boolean =>
+  settle(key, when).taken.length <= (key.finalizers.includes(FOREIGN) ? 5 : 4)
+
+test('every key is settled in four steps, in five where another finalizer holds it', () => {
+  expect(breaking(takesFewSteps)).toEqual([])
+})
+
+const ORDER = /^(adopt )?(publish )?(delete )?(release )?(publish )?$/
+
+const takesThemInOrder = ({ key, when }: Case): boolean =>
+  ORDER.test(
+    settle(key, when)
+      .taken.map(({ step }) => `${step.kind} `)
+      .join(''),
+  )
+
+test('steps come in this order, none twice: adopt, publish, delete, release, publish', () => {
+  expect(breaking(takesThemInOrder)).toEqual([])
+})
+
+const staysPublished = ({ key, when }: Case): boolean =>
+  settle(key, when).taken.every(({ key: before, step }) => {
+    const next = step.kind === 'publish' ? stepped(before, step) : null
+    return next === null || plan(next, when).kind !== 'publish'
+  })
+
+test('what was published is not published again', () => {
+  expect(breaking(staysPublished)).toEqual([])
+})
+
+/** Looked at a millisecond later, halfway, and a millisecond before. */
+function isQuietMeanwhile({ key, when }: Case): boolean {
+  const { left, rest } = settle(key, when)
+  if (!left || left.isDeleting) return true
+  const untilMs = rest.kind === 'wait' ? rest.wakeMs : after(10 ** 9)
+  const looks = [when.nowMs + 1, Math.floor((when.nowMs + untilMs) / 2), untilMs - 1]
+  return looks.every(
+    (nowMs) => nowMs >= untilMs || isDeepStrictEqual(plan(left, at(when, nowMs)), rest),
+  )
+}
+
+test('a settled key costs no write before the moment it waits for', () => {
+  expect(breaking(isQuietMeanwhile)).toEqual([])
+})
+
+function goesOnThen({ key, when }: Case): boolean {
+  const { left, rest } = settle(key, when)
+  if (!left || rest.kind !== 'wait') return true
+  const next = plan(left, at(when, rest.wakeMs))
+  return rest.wakeMs > when.nowMs && (next.kind !== 'wait' || next.wakeMs > rest.wakeMs)
+}
+
+test('when that moment comes it is not waited for again', () => {
+  expect(breaking(goesOnThen)).toEqual([])
+})
+
+function mayBeDeleted(key: AccessKey, when: Circumstances): boolean {
+  const isOver = !isLive(lifetimeOf(key, when.caps, when.nowMs).expiresMs, when.nowMs)
+  const isTold = conditionOf(key.published.conditions, 'Ready')?.status === 'False'
+  const isKept = key.onExpiry === 'Keep' || (key.isTracked && key.onExpiry === null)
+  return isOver && isTold && key.published.removalTimestamp !== undefined && !isKept
+}
+
+const deletesRightly = ({ key, when }: Case): boolean =>
+  settle(key, when).taken.every((one) => one.step.kind !== 'delete' || mayBeDeleted(one.key, when))
+
+test('deleted is only what is over, after that was published, and nothing that is to be kept', () => {
+  expect(breaking(deletesRightly)).toEqual([])
+})
+
+function comesToRest({ key, when }: Case): boolean {
+  let count = 0
+  let next: AccessKey | null = key
+  let nowMs = when.nowMs
+  while (next && count <= 10) {
+    const { left, taken, rest } = settle(next, at(when, nowMs))
+    count += taken.length
+    next = rest.kind === 'wait' ? left : null
+    nowMs = rest.kind === 'wait' ? rest.wakeMs : nowMs
+  }
+  return count <= 10
+}
+
+test('a whole life, from wake to wake, takes ten steps at most', () => {
+  expect(breaking(comesToRest)).toEqual([])
+})
+
+function isCappedRightly({ key, when }: Case): boolean {
+  const { expiresMs, capped } = lifetimeOf(key, when.caps, when.nowMs)
+  const free = lifetimeOf(key, { ...when.caps, maxTtlSeconds: null }, when.nowMs)
+  return capped === (expiresMs !== null && (free.expiresMs ?? Number.POSITIVE_INFINITY) > expiresMs)
+}
+
+test('capped means that the end would be later without the cap (contract 2.2)', () => {
+  expect(breaking(isCappedRightly)).toEqual([])
+})

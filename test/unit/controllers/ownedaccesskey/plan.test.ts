@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest'
+import { REVOKE_FINALIZER } from '../../../../src/api/group.ts'
+import {
+  type Announcement,
+  type Circumstances,
+  plan,
+  type Step,
+} from '../../../../src/controllers/ownedaccesskey/plan.ts'
+import type { AccessKey } from '../../../../src/domain/access-key.ts'
+import {
+  accessKey,
+  after,
+  capped,
+  circumstances,
+  stepped,
+  textAfter,
+} from '../../../support/access-key.ts'
+
+const DAY = 86_400
+const FOREIGN = 'example.com/backup'
+
+const at = (seconds: number, around: Partial<Circumstances> = {}): Circumstances =>
+  circumstances({ ...around, nowMs: after(seconds) })
+
+const nothing: Step = { kind: 'nothing' }
+const waitFor = (seconds: number): Step => ({ kind: 'wait', wakeMs: after(seconds) })
+
+/** The key with what would be published for it at that moment. */
+function settled(differing: Partial<AccessKey>, when: Circumstances): AccessKey {
+  const key = accessKey(differing)
+  return stepped(key, plan(key, when)) ?? key
+}
+
+describe('adoption (contract 2.8, 3.1)', () => {
+  const ready = { finalizers: [REVOKE_FINALIZER], firstSeenMs: after(0) }
+  // biome-ignore format: a table
+  test.each([
+    { name: 'a new key without anything', differing: { finalizers: [], firstSeenMs: null, digest: null }, createdAt: 0 },
+    { name: 'a new key with spec.key', differing: { finalizers: [], firstSeenMs: null }, createdAt: 0 },
+    { name: 'the key alone is missing', differing: { ...ready, digest: null }, createdAt: 0 },
+    { name: 'the finalizer alone is missing', differing: { ...ready, finalizers: [] }, createdAt: 0 },
+    { name: 'only a foreign finalizer', differing: { ...ready, finalizers: [FOREIGN] }, createdAt: 0 },
+    { name: 'the annotation missing or malformed', differing: { ...ready, firstSeenMs: null }, createdAt: 0 },
+    { name: 'restored from backup', differing: { finalizers: [], firstSeenMs: after(-500), digest: null }, createdAt: -500 },
+    { name: 'first seen later than created', differing: { finalizers: [], firstSeenMs: after(500) }, createdAt: 0 },
+    { name: 'created ahead', differing: { finalizers: [], firstSeenMs: null, creationMs: after(90) }, createdAt: 90 },
+    { name: 'overdue already: never deleted unseen', differing: { ...ready, finalizers: [], ttl: 1, type: 'Login' }, createdAt: 0 },
+  ])('$name', ({ differing, createdAt }) => {
+    expect(plan(accessKey(differing), at(9))).toEqual({
+      kind: 'adopt',
+      createdAt: textAfter(createdAt),
+    })
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'all is there', differing: ready },
+    { name: 'with a foreign finalizer beside ours', differing: { finalizers: [FOREIGN, REVOKE_FINALIZER] } },
+    { name: 'an earlier annotation', differing: { firstSeenMs: after(-500) } },
+    { name: 'a later annotation', differing: { firstSeenMs: after(500) } },
+  ])('not needed: $name', ({ differing }) => {
+    expect(plan(accessKey(differing), at(9)).kind).toBe('publish')
+  })
+})
+
+describe('deletion (contract 5.1)', () => {
+  const deleting = { isDeleting: true }
+  // biome-ignore format: a table
+  const rows: readonly {
+    readonly name: string
+    readonly differing: Partial<AccessKey>
+    readonly kind: Step['kind']
+  }[] = [
+    { name: 'ours is taken off', differing: deleting, kind: 'release' },
+    { name: 'ours first, before any status', differing: { ...deleting, finalizers: [FOREIGN, REVOKE_FINALIZER] }, kind: 'release' },
+    { name: 'deleted before it was adopted', differing: { ...deleting, finalizers: [FOREIGN], firstSeenMs: null, digest: null },
+      kind: 'publish' },
+    { name: 'held by another: Terminating is said', differing: { ...deleting, finalizers: [FOREIGN] }, kind: 'publish' },
+    { name: 'held by nobody: it is gone', differing: { ...deleting, finalizers: [] }, kind: 'nothing' },
+    { name: 'expired too: no second delete', differing: { ...deleting, ttl: 1, type: 'Login' }, kind: 'release' },
+  ]
+  test.each(rows)('$name: $kind', ({ differing, kind }) => {
+    expect(plan(accessKey(differing), at(9)).kind).toBe(kind)
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'a key without an end', differing: {} },
+    { name: 'a key that ends meanwhile', differing: { ttl: 60 } },
+    { name: 'a key that is overdue', differing: { ttl: 1, type: 'Login' } },
+    { name: 'a key that the cap ends meanwhile', differing: { ttl: 9000 } },
+  ])('Terminating is said once, then nothing: $name', ({ differing }) => {
+    const key = settled({ ...deleting, finalizers: [FOREIGN], ...differing }, at(9, capped(90)))
+    const seconds = [9, 60, 90, 900 * DAY]
+    expect(seconds.map((second) => plan(key, at(second, capped(90))).kind)).toEqual(
+      seconds.map(() => 'nothing'),
+    )
+  })
+})
+
+describe('when nothing differs from what is published', () => {
+  // biome-ignore format: a table
+  const rows: readonly {
+    readonly name: string
+    readonly differing?: Partial<AccessKey>
+    readonly around?: Partial<Circumstances>
+    readonly now?: number
+    readonly step: Step
+  }[] = [
+    { name: 'no end: nothing', step: nothing },
+    { name: 'wait for the end', differing: { ttl: 60 }, step: waitFor(60) },
+    { name: '30 days', differing: { ttl: 30 * DAY }, step: waitFor(30 * DAY) },
+    { name: '2147483 s', differing: { ttl: 2_147_483 }, step: waitFor(2_147_483) },
+    { name: '2147484 s', differing: { ttl: 2_147_484 }, step: waitFor(2_147_484) },
+    { name: 'the longest ttl', differing: { ttl: 2_147_483_647 }, step: waitFor(2_147_483_647) },
+    { name: 'a millisecond before the end', differing: { ttl: 60 }, now: 59.999, step: waitFor(60) },
+    { name: 'expired: wait for its removal', differing: { ttl: 60 }, now: 60, step: waitFor(60 + DAY) },
+    { name: 'a millisecond before its removal', differing: { ttl: 60 }, now: 59.999 + DAY, step: waitFor(60 + DAY) },
+    { name: 'its removal has come', differing: { ttl: 60 }, now: 60 + DAY, step: { kind: 'delete' } },
+    { name: 'long overdue', differing: { ttl: 60 }, now: 900 * DAY, step: { kind: 'delete' } },
+    { name: 'Login exactly at its end', differing: { ttl: 60, type: 'Login' }, now: 60, step: { kind: 'delete' } },
+    { name: 'a retention of 0', differing: { ttl: 60 }, around: { retentionMs: 0 }, now: 60, step: { kind: 'delete' } },
+    { name: 'kept for good: nothing', differing: { ttl: 60, onExpiry: 'Keep' }, now: 900 * DAY, step: nothing },
+    { name: 'tracked: nothing', differing: { ttl: 60, isTracked: true }, now: 900 * DAY, step: nothing },
+    { name: 'disabled, it still ends', differing: { ttl: 60, isDisabled: true }, step: waitFor(60) },
+    { name: 'in conflict and overdue', differing: { ttl: 60, type: 'Login' }, around: { elder: 'x' }, now: 60, step: { kind: 'delete' } },
+    { name: 'for nobody and overdue', differing: { ttl: 60, type: 'Login', identity: null }, now: 60, step: { kind: 'delete' } },
+    { name: 'a cap', differing: { ttl: 600 }, around: capped(90), step: waitFor(90) },
+    { name: 'an ignored use: wait until it counts', differing: { ttl: 600, slides: true, lastActivityMs: after(61) }, step: waitFor(1) },
+    { name: 'expired and kept, an ignored use may revive it', now: 100,
+      differing: { ttl: 60, slides: true, onExpiry: 'Keep', lastActivityMs: after(200) }, step: waitFor(140) },
+    { name: 'an ignored use far behind the end: wait for the end', differing: { ttl: 60, lastActivityMs: after(9000) }, step: waitFor(60) },
+  ]
+  test.each(rows)('$name', ({ differing = {}, around = {}, now = 0, step }) => {
+    const when = at(now, around)
+    expect(plan(settled(differing, when), when)).toEqual(step)
+  })
+})
+
+describe('a change is published before anything else is done', () => {
+  // biome-ignore format: a table
+  const rows: readonly {
+    readonly name: string
+    readonly key: AccessKey
+    readonly when: Circumstances
+    readonly wake: number | null
+  }[] = [
+    { name: 'its end came', key: settled({ ttl: 60 }, at(0)), when: at(60), wake: 60 + DAY },
+    { name: 'a Login ended: Expired first, deleted then', key: settled({ ttl: 60, type: 'Login' }, at(0)), when: at(60), wake: 60 },
+    { name: 'overdue for days, found after a stop', key: settled({ ttl: 60 }, at(0)), when: at(9 * DAY), wake: 60 + DAY },
+    { name: 'it was used', key: { ...settled({ ttl: 60, slides: true }, at(0)), lastActivityMs: after(30) }, when: at(31), wake: 90 },
+    { name: 'a cap came', key: settled({ ttl: 600 }, at(0)), when: at(0, capped(90)), wake: 90 },
+    { name: 'the cap went', key: settled({}, at(0, capped(90))), when: at(0), wake: null },
+    { name: 'it revives', key: settled({ ttl: 600 }, at(99, capped(90))), when: at(99, capped(DAY)), wake: 600 },
+    { name: 'an elder appeared', key: settled({}, at(0)), when: at(1, { elder: 'x' }), wake: null },
+    { name: 'the elder went', key: settled({}, at(0, { elder: 'x' })), when: at(1), wake: null },
+    { name: 'the spec changed', key: { ...settled({}, at(0)), generation: 2 }, when: at(0), wake: null },
+    { name: 'the ignored use counts', key: settled({ ttl: 60, slides: true, lastActivityMs: after(61) }, at(0)), when: at(1), wake: 121 },
+    { name: 'Keep was asked for', key: { ...settled({ ttl: 60 }, at(99)), onExpiry: 'Keep' }, when: at(99), wake: null },
+  ]
+  test.each(rows)('$name', ({ key, when, wake }) => {
+    const wakeMs = wake === null ? null : after(wake)
+    expect(plan(key, when)).toMatchObject({ kind: 'publish', wakeMs })
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'a cap above its lifetime', key: settled({ ttl: 60 }, at(0)), when: at(0, capped(90)) },
+    { name: 'a cap of another height above it', key: settled({ ttl: 60 }, at(0, capped(90))), when: at(0, capped(600)) },
+    { name: 'another Config’s name, nothing capped', key: settled({ ttl: 60 }, at(0)), when: at(0, { configName: 'x' }) },
+    { name: 'a use of a key whose end is fixed', key: { ...settled({ ttl: 60 }, at(0)), lastActivityMs: after(9) }, when: at(9) },
+    { name: 'a new resourceVersion', key: { ...settled({ ttl: 60 }, at(0)), resourceVersion: '8' }, when: at(0) },
+  ])('nothing is: $name', ({ key, when }) => {
+    expect(plan(key, when)).toEqual(waitFor(60))
+  })
+})
+
+/** The events of a step, without their sentence. */
+const told = (key: AccessKey, when: Circumstances): readonly Omit<Announcement, 'note'>[] => {
+  const step = plan(key, when)
+  return step.kind === 'publish' ? step.announce.map(({ reason, of }) => ({ reason, of })) : []
+}
+
+describe('announced on transitions only (contract 4.5)', () => {
+  const ended = accessKey({ ttl: 60 })
+  const ahead = accessKey({ ttl: 60, slides: true, lastActivityMs: after(61) })
+  // biome-ignore format: a table
+  const rows: readonly {
+    readonly name: string
+    readonly key: AccessKey
+    readonly when: Circumstances
+    readonly events: readonly Omit<Announcement, 'note'>[]
+  }[] = [
+    { name: 'a new key: nothing', key: accessKey(), when: at(0), events: [] },
+    { name: 'it expired', key: settled({ ttl: 60 }, at(0)), when: at(60), events: [{ reason: 'Expired', of: textAfter(60) }] },
+    { name: 'expired when first seen', key: ended, when: at(99), events: [{ reason: 'Expired', of: textAfter(60) }] },
+    { name: 'expired, now also changed', key: { ...settled({ ttl: 60 }, at(60)), generation: 2 }, when: at(61), events: [] },
+    { name: 'a conflict', key: settled({}, at(0)), when: at(0, { elder: 'x' }), events: [{ reason: 'KeyConflict', of: 'x' }] },
+    { name: 'still a conflict', key: { ...settled({}, at(0, { elder: 'x' })), generation: 2 }, when: at(1, { elder: 'x' }), events: [] },
+    { name: 'a conflict hides the end', key: ended, when: at(60, { elder: 'x' }), events: [{ reason: 'KeyConflict', of: 'x' }] },
+    { name: 'a use ignored', key: ahead, when: at(0), events: [{ reason: 'ActivityIgnored', of: String(after(61)) }] },
+    { name: 'disabled: nothing', key: accessKey({ isDisabled: true }), when: at(0), events: [] },
+    { name: 'it revives: nothing', key: settled({ ttl: 600 }, at(99, capped(90))), when: at(99), events: [] },
+  ]
+  test.each(rows)('$name', ({ key, when, events }) => {
+    expect(told(key, when)).toEqual(events)
+  })
+
+  test('with the sentence of Ready', () => {
+    const step = plan(accessKey({ ttl: 60 }), at(60))
+    expect(step.kind === 'publish' && step.announce[0]?.note).toContain(
+      'expired 2026-11-21T10:01:00Z, 60 s after its creation',
+    )
+  })
+})

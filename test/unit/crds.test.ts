@@ -1,0 +1,245 @@
+// What can be said of the manifests of the kinds without an API server (contract 1.1, 1.2, 1.4, 1.6).
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv } from 'ajv'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { configSettingsSchema } from '../../src/api/config.schema.gen.ts'
+import { generate, staleFiles } from '../../tools/generate.ts'
+import type { Schema as TypedSchema } from '../../tools/generate/crd.ts'
+import { collectInterfaces, renderInterface } from '../../tools/generate/interfaces.ts'
+import { pathsIn, SPECIFIED } from './specified-fields.ts'
+
+/** A node of a schema with all its keywords. */
+interface Schema extends Omit<TypedSchema, 'properties' | 'items' | 'additionalProperties'> {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly additionalProperties?: Schema
+  readonly [keyword: string]: unknown
+}
+
+interface Crd {
+  readonly metadata: { readonly name: string }
+  readonly spec: {
+    readonly scope: string
+    readonly names: { readonly categories: readonly string[] }
+    readonly versions: readonly [
+      {
+        readonly schema: { readonly openAPIV3Schema: Schema }
+        readonly subresources: object
+        readonly additionalPrinterColumns: readonly { readonly jsonPath: string }[]
+      },
+    ]
+  }
+}
+
+const PLURALS = ['ownedaccesskeys', 'directclusterendpointtokens', 'configs'] as const
+
+const textOf = (plural: string): string =>
+  readFileSync(join(import.meta.dirname, `../../crds/${plural}.yaml`), 'utf8')
+
+const crdOf = (plural: string): Crd => parse(textOf(plural))
+
+const schemaOf = (plural: string): Schema => crdOf(plural).spec.versions[0].schema.openAPIV3Schema
+
+/** Every node of a schema by its path; elements of lists and maps stand under `[]` and `{}`. */
+function* nodesOf(schema: Schema, path = ''): Generator<readonly [string, Schema]> {
+  yield [path, schema]
+  const { properties = {}, items, additionalProperties } = schema
+  for (const [name, field] of Object.entries(properties))
+    yield* nodesOf(field, path ? `${path}.${name}` : name)
+  if (items) yield* nodesOf(items, `${path}[]`)
+  if (additionalProperties) yield* nodesOf(additionalProperties, `${path}{}`)
+}
+
+/** The fields of a kind, without elements. */
+const fieldsOf = (plural: string): readonly (readonly [string, Schema])[] =>
+  [...nodesOf(schemaOf(plural))].filter(([path]) => /\w$/.test(path))
+
+describe.each(PLURALS)('%s', (plural) => {
+  const { metadata, spec } = crdOf(plural)
+  const [version] = spec.versions
+
+  test('is cluster-scoped, in category platform only, with a status of its own', () => {
+    expect(metadata.name).toBe(`${plural}.management.platform.sh`)
+    expect(spec.scope).toBe('Cluster')
+    expect(spec.names.categories).toEqual(['platform'])
+    expect(version.subresources).toEqual({ status: {} })
+  })
+
+  test('requires spec, and nothing in it', () => {
+    const required = [...nodesOf(schemaOf(plural))].filter(([, node]) => node.required)
+    const outside = required.filter(([path]) => !path.startsWith('status.conditions'))
+    expect(outside.map(([path, node]) => [path, node.required])).toEqual([['', ['spec']]])
+  })
+
+  test('has the specified fields and those that the contract adds, and no others', () => {
+    const names = fieldsOf(plural).map(([path]) => path.replaceAll('[]', ''))
+    expect(names.toSorted()).toEqual(pathsIn(SPECIFIED[plural]).toSorted())
+  })
+
+  test('describes every field and every element, as a sentence', () => {
+    const nodes = [...nodesOf(schemaOf(plural))]
+    expect(nodes.filter(([, node]) => !node.description?.endsWith('.'))).toEqual([])
+  })
+
+  test('bounds every string and list that it has rules on, and says more than that one failed', () => {
+    const ruled = [...nodesOf(schemaOf(plural))].filter(
+      ([, node]) => node['x-kubernetes-validations'],
+    )
+    const unbounded = ruled.filter(
+      ([, { type, maxLength, maxItems }]) =>
+        (type === 'string' && !maxLength) || (type === 'array' && !maxItems),
+    )
+    expect(unbounded).toEqual([])
+    const rules = ruled.flatMap(
+      ([, node]) => node['x-kubernetes-validations'] as { message?: string }[],
+    )
+    expect(rules.filter(({ message }) => !message)).toEqual([])
+  })
+
+  test('has no column with a secret', () => {
+    const paths = version.additionalPrinterColumns.map(({ jsonPath }) => jsonPath)
+    expect(paths.filter((path) => /^\.spec\.(?!type$)|token|connectorData/.test(path))).toEqual([])
+  })
+
+  // Client-side apply keeps a copy of the manifest in an annotation; all of them may take 256 KiB.
+  test('can be applied client-side', () => {
+    expect(JSON.stringify(crdOf(plural)).length).toBeLessThan(200_000)
+  })
+})
+
+test.each([
+  'spec.key',
+  'spec.identity.connectorData',
+  'spec.oidcLogin.idToken',
+  'spec.oidcLogin.accessToken',
+  'spec.oidcLogin.refreshToken',
+])('nothing on %s prints its value', (secret) => {
+  const node = fieldsOf('ownedaccesskeys').find(([path]) => path === secret)?.[1]
+  expect(Object.keys(node ?? {}).toSorted()).toEqual(['description', 'maxLength', 'type'])
+})
+
+test.each([
+  [
+    'ownedaccesskeys',
+    ['spec.oidcLogin', 'spec.parent', 'spec.scope.allowPlatformCli', 'spec.scope.rules'],
+  ],
+  ['directclusterendpointtokens', ['spec.scope.allowPlatformCli', 'spec.scope.rules']],
+  ['configs', ['spec.devPodSubDomain', 'spec.oidc', 'status.devPodSubDomain', 'status.oidc']],
+])('%s says what is deprecated', (plural, deprecated) => {
+  const fields = fieldsOf(plural).filter(([, { description }]) =>
+    description?.startsWith('Deprecated: '),
+  )
+  expect(fields.map(([path]) => path).toSorted()).toEqual(deprecated)
+})
+
+test('the scope of keys and tokens is the same, byte for byte', () => {
+  // From the field to the next one of the same depth, or a shallower one.
+  const scopeIn = (plural: string) => /^ {16}scope:\n(?: {17,}.*\n)+/m.exec(textOf(plural))?.[0]
+  expect(scopeIn('ownedaccesskeys')).toContain('allowPlatformCli:')
+  expect(scopeIn('directclusterendpointtokens')).toBe(scopeIn('ownedaccesskeys'))
+})
+
+describe('Config', () => {
+  const { spec, status } = schemaOf('configs').properties ?? {}
+
+  test('has the same settings in spec and status', () => {
+    const { observedGeneration: _, conditions: __, ...settings } = status?.properties ?? {}
+    expect(settings).toEqual(spec?.properties)
+  })
+
+  test('has types only on settings: the operator reports what is wrong with them', () => {
+    const keywords = new Set([...nodesOf(spec ?? {})].flatMap(([, node]) => Object.keys(node)))
+    expect([...keywords].toSorted()).toEqual([
+      'additionalProperties',
+      'description',
+      'format',
+      'items',
+      'properties',
+      'title',
+      'type',
+      'x-kubernetes-int-or-string',
+      'x-kubernetes-preserve-unknown-fields',
+    ])
+  })
+
+  test('says of every group who acts on it', () => {
+    const groups = Object.entries(spec?.properties ?? {})
+    const silent = groups.filter(
+      ([, { description = '' }]) =>
+        !/Checked and published|operator (acts|derives)|gateway answers|product finds/.test(
+          description,
+        ),
+    )
+    expect(silent).toEqual([])
+  })
+})
+
+describe('the schema of settings outside the API server', () => {
+  const isSettings = new Ajv({ strict: true, allErrors: true }).compile(configSettingsSchema)
+
+  test.each([
+    { name: 'nothing', settings: {}, valid: true },
+    { name: 'an unknown field', settings: { auth: { unknown: 1 } }, valid: true },
+    {
+      name: 'a quantity of either form',
+      settings: { imageBuilder: { resources: { limits: { cpu: 2, memory: '1Gi' } } } },
+      valid: true,
+    },
+    {
+      name: 'a price of any form',
+      settings: { costControl: { settings: { averageCPUPricePerNode: { a: [1] } } } },
+      valid: true,
+    },
+    {
+      name: 'a number in quotes',
+      settings: { auth: { accessKeyMaxTTLSeconds: '60' } },
+      valid: false,
+    },
+    { name: 'a list where a group is', settings: { auth: [] }, valid: false },
+    {
+      name: 'a header that is no text',
+      settings: { auth: { customHttpHeaders: { a: 1 } } },
+      valid: false,
+    },
+  ])('$name: $valid', ({ settings, valid }) => {
+    expect(isSettings(settings)).toBe(valid)
+  })
+})
+
+describe('the generated types', () => {
+  test('are those of the kinds now', () => {
+    expect([...staleFiles().keys()]).toEqual([])
+    expect([...generate().keys()]).toHaveLength(5)
+  })
+
+  const text = { type: 'string', description: 'A text.' } as const
+  const object = { title: 'A', description: 'An A.', type: 'object', properties: { text } } as const
+
+  test('need a title for each object with fields', () => {
+    const { title: _, ...untitled } = object
+    expect(() => collectInterfaces([untitled], [])).toThrow(/needs a title.*: An A\./)
+  })
+
+  test('take one title for one schema only', () => {
+    const other = { ...object, properties: { text: { ...text, description: 'Another text.' } } }
+    expect(() => collectInterfaces([object, other], [])).toThrow(
+      /two different schemas have the title A/,
+    )
+  })
+
+  test('need a type for each field', () => {
+    const untyped = { ...object, properties: { text: { description: 'A text.' } } }
+    expect(() => renderInterface(untyped)).toThrow(/a field needs a type: A text\./)
+  })
+
+  test('document a field, also one whose text would end the comment', () => {
+    const scale = { type: 'string', enum: ['*/scale', ''], description: 'As */scale.' } as const
+    const schema = { ...object, required: ['scale'], properties: { scale } }
+    expect(renderInterface(schema)).toBe(
+      "/** An A. */\nexport interface A {\n  /** As *\\/scale. */\n  readonly scale: '*/scale' | ''\n}\n",
+    )
+  })
+})

@@ -1,0 +1,356 @@
+import { describe, expect, test } from 'vitest'
+import type { KubeObject } from '../../../src/api/meta.ts'
+import { type Cached, type Change, Store, whole } from '../../../src/kube/store.ts'
+
+interface Thing extends Cached {
+  readonly owner: string | null
+}
+
+const project = ({ metadata, spec }: KubeObject): Thing => ({
+  name: metadata.name,
+  uid: metadata.uid,
+  resourceVersion: metadata.resourceVersion,
+  owner: (spec as { readonly owner?: string } | undefined)?.owner ?? null,
+})
+
+/** `thing('a', 5)` is a@5; another uid or owner where it matters. */
+const thing = (
+  name: string,
+  version: number,
+  { uid = `${name}-uid`, owner = '' } = {},
+): KubeObject => ({
+  apiVersion: 'g/v1',
+  kind: 'Thing',
+  metadata: { name, uid, resourceVersion: String(version), creationTimestamp: '' },
+  ...(owner === '' ? {} : { spec: { owner } }),
+})
+
+/** A store with what it said since it was last asked, such as `a 1>2` or, of a listing, `-b 1> *`. */
+function stage(present: readonly KubeObject[] = []) {
+  const store = new Store(project, { owner: ({ owner }) => owner })
+  const told: string[] = []
+  store.subscribe(({ name, before, after, listed }: Change<Thing>) => {
+    const versions = `${before?.resourceVersion ?? ''}>${after?.resourceVersion ?? ''}`
+    told.push(`${name} ${versions}${listed ? ' listed' : ''}`)
+  })
+  const list = (...objects: readonly KubeObject[]): void => {
+    store.begin()
+    for (const object of objects) store.put(object)
+    store.end()
+  }
+  if (present.length > 0) list(...present)
+  told.length = 0
+  return {
+    store,
+    list,
+    told,
+    world: () => [...store.values()].map((item) => `${item.name}@${item.resourceVersion}`),
+    owned: (owner: string) => store.by('owner', owner).map(({ name }) => name),
+  }
+}
+
+type Stage = ReturnType<typeof stage>
+
+interface Row {
+  readonly name: string
+  readonly present?: readonly KubeObject[]
+  readonly act: (stage: Stage) => void
+  readonly world: readonly string[]
+  readonly told: readonly string[]
+}
+
+const check = ({ present, act, world, told }: Row): void => {
+  const staged = stage(present)
+  act(staged)
+  expect(staged.world()).toEqual(world)
+  expect(staged.told).toEqual(told)
+}
+
+describe('a listing', () => {
+  test.each<Row>([
+    {
+      name: 'brings what it holds',
+      act: ({ list }) => list(thing('a', 1), thing('b', 2)),
+      world: ['a@1', 'b@2'],
+      told: ['a >1 listed', 'b >2 listed'],
+    },
+    {
+      name: 'changes what changed, says nothing of what did not, removes what is gone',
+      present: [thing('a', 1), thing('b', 2), thing('c', 3)],
+      act: ({ list }) => list(thing('a', 1), thing('c', 5), thing('d', 4)),
+      world: ['a@1', 'c@5', 'd@4'],
+      told: ['c 3>5 listed', 'd >4 listed', 'b 2> listed'],
+    },
+    {
+      name: 'of nothing removes everything',
+      present: [thing('a', 1)],
+      act: ({ list }) => list(),
+      world: [],
+      told: ['a 1> listed'],
+    },
+    {
+      name: 'wins with lower versions: a restore from backup',
+      present: [thing('a', 9)],
+      act: ({ list }) => list(thing('a', 4)),
+      world: ['a@4'],
+      told: ['a 9>4 listed'],
+    },
+    {
+      name: 'that broke counts for nothing but what the next confirms',
+      present: [thing('old', 1)],
+      act: ({ store, list }) => {
+        store.begin()
+        store.put(thing('a', 2))
+        store.put(thing('b', 3))
+        list(thing('b', 3))
+      },
+      world: ['b@3'],
+      told: ['a >2 listed', 'b >3 listed', 'old 1> listed', 'a 2> listed'],
+    },
+    {
+      name: 'may hold a deletion while it lasts',
+      present: [thing('a', 1), thing('b', 2)],
+      act: ({ store }) => {
+        store.begin()
+        store.put(thing('a', 1))
+        store.put(thing('b', 2))
+        store.remove(thing('a', 3))
+        store.end()
+      },
+      world: ['b@2'],
+      told: ['a 1>'],
+    },
+    {
+      name: 'that began before a write of ours was answered does not undo it',
+      present: [thing('a', 1)],
+      act: ({ store }) => {
+        store.begin()
+        store.observe(thing('a', 8))
+        store.put(thing('a', 1))
+        store.end()
+      },
+      world: ['a@8'],
+      told: ['a 1>8'],
+    },
+    {
+      name: 'that held the object before our write was answered keeps the write too',
+      present: [thing('a', 1)],
+      act: ({ store }) => {
+        store.begin()
+        store.put(thing('a', 1))
+        store.observe(thing('a', 8))
+        store.end()
+      },
+      world: ['a@8'],
+      told: ['a 1>8'],
+    },
+    {
+      name: 'that began after a write of ours wins over it',
+      present: [thing('a', 1)],
+      act: ({ store, list }) => {
+        store.observe(thing('a', 8))
+        list(thing('a', 4))
+      },
+      world: ['a@4'],
+      told: ['a 1>8', 'a 8>4 listed'],
+    },
+  ])('$name', check)
+})
+
+describe('while live', () => {
+  const present = [thing('a', 5)]
+  test.each<Row>([
+    {
+      name: 'a newer version replaces',
+      present,
+      act: ({ store }) => store.put(thing('a', 6)),
+      world: ['a@6'],
+      told: ['a 5>6'],
+    },
+    {
+      name: 'the echo of our own write changes nothing',
+      present,
+      act: ({ store }) => {
+        store.observe(thing('a', 7))
+        store.put(thing('a', 6))
+        store.put(thing('a', 7))
+      },
+      world: ['a@7'],
+      told: ['a 5>7'],
+    },
+    {
+      name: 'versions are compared as numbers of any length',
+      present: [thing('a', 9)],
+      act: ({ store }) => {
+        store.put(thing('a', 10))
+        store.put({
+          ...thing('a', 0),
+          metadata: { ...thing('a', 0).metadata, resourceVersion: '9007199254740993' },
+        })
+        store.put(thing('a', 9_007_199_254_740_992))
+      },
+      world: ['a@9007199254740993'],
+      told: ['a 9>10', 'a 10>9007199254740993'],
+    },
+    {
+      name: 'the same name with a new uid is another object, whatever its version',
+      present,
+      act: ({ store }) => store.put(thing('a', 2, { uid: 'new' })),
+      world: ['a@2'],
+      told: ['a 5>2'],
+    },
+    {
+      name: 'the end of the elder does not remove the younger',
+      present,
+      act: ({ store }) => {
+        store.put(thing('a', 6, { uid: 'new' }))
+        store.remove(thing('a', 7))
+      },
+      world: ['a@6'],
+      told: ['a 5>6'],
+    },
+    {
+      name: 'a deletion removes',
+      present,
+      act: ({ store }) => store.remove(thing('a', 6)),
+      world: [],
+      told: ['a 5>'],
+    },
+    {
+      name: 'the deletion of what is not there means nothing',
+      present,
+      act: ({ store }) => store.remove(thing('b', 6)),
+      world: ['a@5'],
+      told: [],
+    },
+    {
+      name: 'a write answered late never brings back what is gone',
+      present,
+      act: ({ store }) => {
+        store.remove(thing('a', 6))
+        store.observe(thing('a', 7))
+      },
+      world: [],
+      told: ['a 5>'],
+    },
+    {
+      name: 'a write to the elder never replaces the younger',
+      present,
+      act: ({ store }) => {
+        store.put(thing('a', 6, { uid: 'new' }))
+        store.observe(thing('a', 7))
+      },
+      world: ['a@6'],
+      told: ['a 5>6'],
+    },
+    {
+      name: 'an answer older than the view changes nothing',
+      present,
+      act: ({ store }) => store.observe(thing('a', 4)),
+      world: ['a@5'],
+      told: [],
+    },
+    {
+      name: 'an event behind a listing is told as an event',
+      act: ({ store, list }) => {
+        list()
+        store.put(thing('a', 1))
+      },
+      world: ['a@1'],
+      told: ['a >1'],
+    },
+  ])('$name', check)
+})
+
+describe('indexes', () => {
+  const [x, y] = [{ owner: 'x' }, { owner: 'y' }]
+  test.each<{
+    name: string
+    act: (stage: Stage) => void
+    x: readonly string[]
+    y: readonly string[]
+  }>([
+    { name: 'hold what is there', act: () => undefined, x: ['a', 'b'], y: [] },
+    {
+      name: 'follow an event',
+      act: ({ store }) => store.put(thing('a', 9, y)),
+      x: ['b'],
+      y: ['a'],
+    },
+    {
+      name: 'follow a write of ours',
+      act: ({ store }) => store.observe(thing('a', 9, y)),
+      x: ['b'],
+      y: ['a'],
+    },
+    { name: 'follow a deletion', act: ({ store }) => store.remove(thing('a', 9)), x: ['b'], y: [] },
+    {
+      name: 'follow a listing',
+      act: ({ list }) => list(thing('b', 9, y), thing('d', 9, x)),
+      x: ['d'],
+      y: ['b'],
+    },
+    {
+      name: 'forget what has no value',
+      act: ({ store }) => store.put(thing('a', 9)),
+      x: ['b'],
+      y: [],
+    },
+    {
+      name: 'take in what gets one',
+      act: ({ store }) => store.put(thing('c', 9, y)),
+      x: ['a', 'b'],
+      y: ['c'],
+    },
+    {
+      name: 'follow another of the same name',
+      act: ({ store }) => store.put(thing('a', 1, { uid: 'new', ...y })),
+      x: ['b'],
+      y: ['a'],
+    },
+  ])('$name', ({ act, x: ofX, y: ofY }) => {
+    const staged = stage([thing('a', 1, x), thing('b', 2, x), thing('c', 3)])
+    act(staged)
+    expect(staged.owned('x')).toEqual(ofX)
+    expect(staged.owned('y')).toEqual(ofY)
+    expect(staged.owned('')).toEqual([])
+  })
+
+  test('are up to date when a change is told', () => {
+    const { store, owned } = stage([thing('a', 1, x)])
+    const seen: unknown[] = []
+    store.subscribe(() => seen.push([owned('x'), owned('y'), store.get('a')?.owner]))
+    store.put(thing('a', 2, y))
+    store.remove(thing('a', 3, y))
+    expect(seen).toEqual([
+      [[], ['a'], 'y'],
+      [[], [], undefined],
+    ])
+  })
+})
+
+test('it is synced from the end of its first listing on', () => {
+  const { store, told } = stage()
+  store.whenSynced(() => told.push('synced'))
+  store.begin()
+  store.put(thing('a', 1))
+  store.begin()
+  expect(store.synced).toBe(false)
+  store.put(thing('a', 1))
+  store.end()
+  expect(store.synced).toBe(true)
+  store.begin()
+  expect(store.synced).toBe(true)
+  store.end()
+  store.whenSynced(() => told.push('at once'))
+  expect(told).toEqual(['a >1 listed', 'synced', 'a 1> listed', 'at once'])
+})
+
+test('it keeps the projection only, or the object whole', () => {
+  const { store } = stage([thing('a', 1, { owner: 'x' })])
+  expect(store.size).toBe(1)
+  expect(store.get('a')).toEqual({ name: 'a', uid: 'a-uid', resourceVersion: '1', owner: 'x' })
+  expect(store.get('b')).toBeUndefined()
+  const object = thing('a', 1, { owner: 'x' })
+  expect(whole(object)).toEqual({ name: 'a', uid: 'a-uid', resourceVersion: '1', object })
+})

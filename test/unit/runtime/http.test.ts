@@ -1,0 +1,146 @@
+import { connect, type Socket } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { healthPage } from '../../../src/runtime/health.ts'
+import { type HttpServer, plainText, servePages } from '../../../src/runtime/http.ts'
+import type { Log } from '../../../src/runtime/log.ts'
+import { type LoggedLine, rememberingLog } from '../../support/log.ts'
+
+const anyPort = { host: '127.0.0.1', port: 0 }
+let log: Log
+let lines: readonly LoggedLine[]
+let server: HttpServer
+let reason: string | null
+let held: PromiseWithResolvers<void>
+
+beforeEach(async () => {
+  ;({ log, lines } = rememberingLog())
+  reason = null
+  held = Promise.withResolvers()
+  server = await servePages(
+    anyPort,
+    {
+      '/readyz': healthPage('readyz', { 'stores synced': () => null, crds: () => reason }),
+      '/broken': () => Promise.reject(new Error('HUNTER2')),
+      '/held': async () => {
+        await held.promise
+        return plainText(200, 'late')
+      },
+    },
+    log,
+  )
+})
+afterEach(async () => {
+  held.resolve()
+  await server.close()
+})
+
+const get = (path: string, method = 'GET'): Promise<Response> =>
+  fetch(`http://127.0.0.1:${server.port}${path}`, { method })
+
+describe('health (contract 8.2)', () => {
+  test.each([
+    { name: 'well', fails: null, path: '/readyz', status: 200, body: 'ok\n' },
+    {
+      name: 'well, asked for more',
+      fails: null,
+      path: '/readyz?verbose',
+      status: 200,
+      body: '[+]stores synced ok\n[+]crds ok\nreadyz check passed\n',
+    },
+    {
+      name: 'well, asked in the other way',
+      fails: null,
+      path: '/readyz?verbose=true',
+      status: 200,
+      body: '[+]stores synced ok\n[+]crds ok\nreadyz check passed\n',
+    },
+    {
+      name: 'not well',
+      fails: 'not served',
+      path: '/readyz',
+      status: 500,
+      body: '[+]stores synced ok\n[-]crds failed: not served\nreadyz check failed\n',
+    },
+    {
+      name: 'not well, asked for more',
+      fails: 'not served',
+      path: '/readyz?verbose',
+      status: 500,
+      body: '[+]stores synced ok\n[-]crds failed: not served\nreadyz check failed\n',
+    },
+  ])('$name', async ({ fails, path, status, body }) => {
+    reason = fails
+    const response = await get(path)
+    expect(response.status).toBe(status)
+    expect(await response.text()).toBe(body)
+    expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+  })
+})
+
+describe('requests', () => {
+  test.each([
+    { method: 'HEAD', path: '/readyz', status: 200 },
+    { method: 'POST', path: '/readyz', status: 405 },
+    { method: 'DELETE', path: '/readyz', status: 405 },
+    { method: 'GET', path: '/', status: 404 },
+    { method: 'GET', path: '/readyz/', status: 404 },
+    { method: 'GET', path: '/constructor', status: 404 },
+    { method: 'POST', path: '/metrics', status: 404 },
+  ])('$method $path is answered $status', async ({ method, path, status }) => {
+    const response = await get(path, method)
+    expect(response.status).toBe(status)
+    expect(response.headers.get('allow')).toBe(status === 405 ? 'GET, HEAD' : null)
+  })
+
+  test('a page that fails is a 500 without the reason, which is in the log', async () => {
+    const response = await get('/broken')
+    expect(response.status).toBe(500)
+    expect(await response.text()).not.toContain('HUNTER2')
+    expect(lines).toMatchObject([{ level: 'error', fields: { err: new Error('HUNTER2') } }])
+  })
+
+  test('headers beyond 8 KiB are refused', async () => {
+    const response = await fetch(`http://127.0.0.1:${server.port}/readyz`, {
+      headers: { 'x-long': 'x'.repeat(9000) },
+    })
+    expect(response.status).toBe(431)
+  })
+})
+
+describe('listening and closing', () => {
+  test('a taken port says which', async () => {
+    const taken = { host: '127.0.0.1', port: server.port }
+    await expect(servePages(taken, {}, log)).rejects.toThrow(
+      `cannot listen on 127.0.0.1:${server.port}: EADDRINUSE`,
+    )
+  })
+
+  test('closing ends idle connections and those that never asked anything', async () => {
+    const silent = await connected()
+    await get('/readyz')
+    const ended = new Promise((resolve) => silent.once('close', resolve))
+    await server.close()
+    await ended
+    await expect(get('/readyz')).rejects.toThrow('fetch failed')
+  })
+
+  test('closing lets an answer under way finish', async () => {
+    const answer = get('/held')
+    await answered('/readyz')
+    const closing = server.close()
+    held.resolve()
+    expect(await (await answer).text()).toBe('late\n')
+    await closing
+  })
+})
+
+async function connected(): Promise<Socket> {
+  const socket = connect(server.port, '127.0.0.1')
+  await new Promise((resolve) => socket.once('connect', resolve))
+  return socket
+}
+
+/** Once a later request is answered, an earlier one has arrived. */
+const answered = async (path: string): Promise<void> => {
+  await (await get(path)).text()
+}

@@ -1,0 +1,288 @@
+import { describe, expect, test } from 'vitest'
+import { createMetrics, type Metrics } from '../../../src/runtime/metrics.ts'
+
+const started = (): Metrics =>
+  createMetrics({
+    controllers: { ownedaccesskey: 16, config: 1 },
+    lease: 'management-operator',
+    writes: { OwnedAccessKey: ['adopt', 'status'], Config: ['status'] },
+    watches: ['ownedaccesskeys', 'configs'],
+    watchRestartReasons: ['closed', 'expired'],
+    keyStates: ['active', 'expired'],
+    cappedKinds: ['OwnedAccessKey'],
+  })
+
+/** Values by series, such as `workqueue_depth{name="config"}`. */
+async function scraped(metrics: Metrics): Promise<Readonly<Record<string, number>>> {
+  const { body } = await metrics.scrape()
+  const lines = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.lastIndexOf(' ')
+      return [line.slice(0, at), Number(line.slice(at + 1))]
+    }),
+  )
+}
+
+const ours = /^(controller_runtime|workqueue|rest_client|leader_election|platform)_/
+
+describe('every series is there from the start (contract 8.4)', () => {
+  test.each([
+    'controller_runtime_reconcile_total{controller="config",result="success"}',
+    'controller_runtime_reconcile_total{controller="config",result="requeue"}',
+    'controller_runtime_reconcile_total{controller="config",result="requeue_after"}',
+    'controller_runtime_reconcile_total{controller="ownedaccesskey",result="error"}',
+    'controller_runtime_reconcile_errors_total{controller="ownedaccesskey"}',
+    'controller_runtime_reconcile_time_seconds_bucket{le="0.005",controller="config"}',
+    'controller_runtime_active_workers{controller="config"}',
+    'workqueue_depth{name="config"}',
+    'workqueue_adds_total{name="config"}',
+    'workqueue_retries_total{name="config"}',
+    'workqueue_queue_duration_seconds_count{name="config"}',
+    'workqueue_work_duration_seconds_count{name="config"}',
+    'workqueue_longest_running_processor_seconds{name="config"}',
+    'rest_client_requests_total{code="200",method="GET"}',
+    'rest_client_requests_total{code="<error>",method="PATCH"}',
+    'leader_election_master_status{name="management-operator"}',
+    'platform_access_keys{state="expired"}',
+    'platform_access_key_expirations_total',
+    'platform_expiration_lag_seconds_count',
+    'platform_expiration_lag_seconds_bucket{le="1"}',
+    'platform_lifetimes_capped{kind="OwnedAccessKey"}',
+    'platform_config_last_applied_timestamp_seconds',
+    'platform_api_writes_total{kind="OwnedAccessKey",reason="adopt"}',
+    'platform_watch_restarts_total{resource="configs",reason="expired"}',
+    'platform_clock_skew_seconds',
+  ])('%s is 0', async (series) => {
+    expect(await scraped(started())).toHaveProperty([series], 0)
+  })
+
+  test.each([
+    { series: 'controller_runtime_max_concurrent_reconciles{controller="ownedaccesskey"}', is: 16 },
+    { series: 'platform_config_valid', is: 1 },
+  ])('$series is $is', async ({ series, is }) => {
+    expect(await scraped(started())).toHaveProperty([series], is)
+  })
+
+  test('nothing that happens adds a series', async () => {
+    const metrics = started()
+    const before = Object.keys(await scraped(metrics)).filter((series) => ours.test(series))
+    const { queue, loop } = metrics.controller('config')
+    queue.added()
+    queue.retried()
+    queue.waited(0.1)
+    queue.worked(0.1)
+    loop.started()
+    loop.finished('requeue', 0.1)
+    metrics.responded('DELETE', '409')
+    metrics.wrote('Config', 'status')
+    metrics.watchRestarted('configs', 'closed')
+    metrics.leads(true)
+    metrics.keyExpired(0.1)
+    metrics.configChecked(true)
+    metrics.configApplied(1000)
+    metrics.clockSkewed(1)
+    const after = Object.keys(await scraped(metrics)).filter((series) => ours.test(series))
+    expect(after).toEqual(before)
+  })
+})
+
+describe('what happens is counted', () => {
+  test.each<{ name: string; happens: (metrics: Metrics) => void; series: string; is: number }>([
+    {
+      name: 'a failed reconcile',
+      happens: (m) => m.controller('config').loop.finished('error', 0.3),
+      series: 'controller_runtime_reconcile_errors_total{controller="config"}',
+      is: 1,
+    },
+    {
+      name: 'a finished reconcile',
+      happens: (m) => m.controller('config').loop.finished('requeue_after', 0.3),
+      series: 'controller_runtime_reconcile_total{controller="config",result="requeue_after"}',
+      is: 1,
+    },
+    {
+      name: 'its time',
+      happens: (m) => m.controller('config').loop.finished('success', 0.3),
+      series: 'controller_runtime_reconcile_time_seconds_sum{controller="config"}',
+      is: 0.3,
+    },
+    {
+      name: 'a worker at work',
+      happens: (m) => m.controller('config').loop.started(),
+      series: 'controller_runtime_active_workers{controller="config"}',
+      is: 1,
+    },
+    {
+      name: 'an added key',
+      happens: (m) => m.controller('config').queue.added(),
+      series: 'workqueue_adds_total{name="config"}',
+      is: 1,
+    },
+    {
+      name: 'a retried key',
+      happens: (m) => m.controller('config').queue.retried(),
+      series: 'workqueue_retries_total{name="config"}',
+      is: 1,
+    },
+    {
+      name: 'a wait',
+      happens: (m) => m.controller('config').queue.waited(0.5),
+      series: 'workqueue_queue_duration_seconds_bucket{le="1",name="config"}',
+      is: 1,
+    },
+    {
+      name: 'work',
+      happens: (m) => m.controller('config').queue.worked(0.5),
+      series: 'workqueue_work_duration_seconds_bucket{le="0.1",name="config"}',
+      is: 0,
+    },
+    {
+      name: 'depth, read when asked',
+      happens: (m) => m.controller('config').follow({ depth: 7, longestWorkSeconds: 0 }),
+      series: 'workqueue_depth{name="config"}',
+      is: 7,
+    },
+    {
+      name: 'longest work, read when asked',
+      happens: (m) => m.controller('config').follow({ depth: 0, longestWorkSeconds: 2.5 }),
+      series: 'workqueue_longest_running_processor_seconds{name="config"}',
+      is: 2.5,
+    },
+    {
+      name: 'an answer',
+      happens: (m) => m.responded('GET', '200'),
+      series: 'rest_client_requests_total{code="200",method="GET"}',
+      is: 1,
+    },
+    {
+      name: 'an answer with a rare code',
+      happens: (m) => m.responded('GET', '418'),
+      series: 'rest_client_requests_total{code="418",method="GET"}',
+      is: 1,
+    },
+    {
+      name: 'a write',
+      happens: (m) => m.wrote('Config', 'status'),
+      series: 'platform_api_writes_total{kind="Config",reason="status"}',
+      is: 1,
+    },
+    {
+      name: 'a watch opened anew',
+      happens: (m) => m.watchRestarted('configs', 'closed'),
+      series: 'platform_watch_restarts_total{resource="configs",reason="closed"}',
+      is: 1,
+    },
+    {
+      name: 'leadership',
+      happens: (m) => m.leads(true),
+      series: 'leader_election_master_status{name="management-operator"}',
+      is: 1,
+    },
+    {
+      name: 'leadership lost',
+      happens: (m) => [true, false].forEach(m.leads),
+      series: 'leader_election_master_status{name="management-operator"}',
+      is: 0,
+    },
+    {
+      name: 'an expiry',
+      happens: (m) => m.keyExpired(0.2),
+      series: 'platform_access_key_expirations_total',
+      is: 1,
+    },
+    {
+      name: 'its lag',
+      happens: (m) => m.keyExpired(0.2),
+      series: 'platform_expiration_lag_seconds_sum',
+      is: 0.2,
+    },
+    {
+      name: 'a faulty Config',
+      happens: (m) => m.configChecked(false),
+      series: 'platform_config_valid',
+      is: 0,
+    },
+    {
+      name: 'settings in force',
+      happens: (m) => m.configApplied(1_795_255_200_500),
+      series: 'platform_config_last_applied_timestamp_seconds',
+      is: 1_795_255_200.5,
+    },
+    {
+      name: 'a clock behind',
+      happens: (m) => m.clockSkewed(-3),
+      series: 'platform_clock_skew_seconds',
+      is: -3,
+    },
+    {
+      name: 'keys by state',
+      happens: (m) => m.follow({ keysByState: () => ({ active: 5 }), cappedByKind: () => ({}) }),
+      series: 'platform_access_keys{state="active"}',
+      is: 5,
+    },
+    {
+      name: 'a state without keys',
+      happens: (m) => m.follow({ keysByState: () => ({ active: 5 }), cappedByKind: () => ({}) }),
+      series: 'platform_access_keys{state="expired"}',
+      is: 0,
+    },
+    {
+      name: 'capped lifetimes',
+      happens: (m) =>
+        m.follow({ keysByState: () => ({}), cappedByKind: () => ({ OwnedAccessKey: 2 }) }),
+      series: 'platform_lifetimes_capped{kind="OwnedAccessKey"}',
+      is: 2,
+    },
+  ])('$name', async ({ happens, series, is }) => {
+    const metrics = started()
+    happens(metrics)
+    expect(await scraped(metrics)).toHaveProperty([series], is)
+  })
+})
+
+describe('the rules of promtool check metrics', () => {
+  test.each([
+    { name: 'a help text each', faulty: ({ help }: Described) => help === '' },
+    {
+      name: 'counters end in _total',
+      faulty: ({ name, type }: Described) => type === 'counter' && !name.endsWith('_total'),
+    },
+    {
+      name: 'nothing else does',
+      faulty: ({ name, type }: Described) => type !== 'counter' && name.endsWith('_total'),
+    },
+    { name: 'small letters', faulty: ({ name }: Described) => /[A-Z:]/.test(name) },
+    {
+      name: 'no type in the name',
+      faulty: ({ name }: Described) => /_(counter|gauge|histogram|summary)$/.test(name),
+    },
+    {
+      name: 'base units',
+      faulty: ({ name }: Described) =>
+        /_(milliseconds|minutes|hours|days|ms|kb|kilobytes|megabytes|percent)(_|$)/.test(name),
+    },
+  ])('$name', async ({ faulty }) => {
+    const all = await described(started())
+    expect(all.length).toBeGreaterThan(30)
+    expect(all.filter(faulty)).toEqual([])
+  })
+
+  test('the process and Node are described as well', async () => {
+    const names = (await described(started())).map(({ name }) => name)
+    expect(names).toContain('process_cpu_seconds_total')
+    expect(names).toContain('nodejs_eventloop_lag_seconds')
+  })
+})
+
+interface Described {
+  readonly name: string
+  readonly help: string
+  readonly type: string
+}
+
+async function described(metrics: Metrics): Promise<readonly Described[]> {
+  const { body } = await metrics.scrape()
+  const found = body.matchAll(/^# HELP (\S+) (.*)\n# TYPE \1 (\w+)$/gm)
+  return Array.from(found, ([, name = '', help = '', type = '']) => ({ name, help, type }))
+}

@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, expect, test } from 'vitest'
+import { isGood, nothing, summary, sum, type Tally } from '../../../tools/test/tally.ts'
+
+// Real runs of vitest over files like these; below the repository, so that they find vitest.
+const repository = join(import.meta.dirname, '../../..')
+await mkdir(join(repository, '.test'), { recursive: true })
+const folder = await mkdtemp(join(repository, '.test', 'tally-'))
+afterAll(() => rm(folder, { recursive: true }))
+
+const program = `
+  import { startVitest } from 'vitest/node'
+  import { tallyOf } from '${join(repository, 'tools/test/tally.ts')}'
+  const counter = {
+    onTestRunEnd: (modules, uncaught) => console.log(JSON.stringify(tallyOf(modules, uncaught))),
+  }
+  const options = { root: process.argv[1], watch: false, allowOnly: false, reporters: [counter] }
+  await (await startVitest([], options)).close()`
+
+test.each<{
+  readonly name: string
+  readonly file: string
+  readonly tally: Partial<Tally>
+  readonly good?: true
+}>([
+  {
+    name: 'a test that passes',
+    file: `test('a', () => {})`,
+    tally: { passed: 1, failed: 0, skips: [] },
+    good: true,
+  },
+  { name: 'a test that fails', file: `test('a', () => expect(1).toBe(2))`, tally: { failed: 1 } },
+  {
+    name: 'a skip with its reason',
+    file: `test('a', () => {}); test('b', (context) => context.skip('no Docker here'))`,
+    tally: { passed: 1, failed: 0, skips: [{ test: 'a.test.js > b', reason: 'no Docker here' }] },
+    good: true,
+  },
+  {
+    name: 'a skip without a reason',
+    file: `test('a', () => {}); describe('d', () => test.skip('b', () => {}))`,
+    tally: { passed: 1, failed: 0, skips: [{ test: 'a.test.js > d > b', reason: null }] },
+  },
+  {
+    name: 'a test to be written',
+    file: `test('a', () => {}); test.todo('b')`,
+    tally: { passed: 1, skips: [{ test: 'a.test.js > b', reason: null }] },
+  },
+  {
+    name: 'a hook that fails',
+    file: `beforeAll(() => { throw new Error('x') }); test('a', () => {})`,
+    tally: {
+      passed: 0,
+      failed: 1,
+      skips: [{ test: 'a.test.js > a', reason: 'what goes before it failed' }],
+    },
+  },
+  {
+    name: 'a hook that fails after passed tests',
+    file: `describe('d', () => { afterAll(() => { throw new Error('x') }); test('a', () => {}) })`,
+    tally: { passed: 1, failed: 1 },
+  },
+  { name: 'a file that does not load', file: `throw new Error('x')`, tally: { failed: 1 } },
+  {
+    name: 'an error that nobody caught',
+    file: `test('a', () => void Promise.reject(new Error('x')))`,
+    tally: { passed: 1, failed: 1 },
+  },
+  { name: 'only', file: `test('a', () => {}); test.only('b', () => {})`, tally: { failed: 1 } },
+])('counts $name', async ({ name, file, tally, good = false }) => {
+  const root = join(folder, name.replaceAll(' ', '-'))
+  await mkdir(root)
+  const imports = `import { afterAll, beforeAll, describe, expect, test } from 'vitest'`
+  await writeFile(join(root, 'a.test.js'), `${imports}\n${file}`)
+  await writeFile(join(root, 'vitest.config.js'), 'export default {}')
+  const counted = await count(root)
+  expect(counted).toMatchObject(tally)
+  expect(isGood(counted)).toBe(good)
+})
+
+test('adds up, names each skip, and ends with the counts', () => {
+  const one: Tally = { passed: 2, failed: 1, skips: [{ test: 'a', reason: 'no Docker here' }] }
+  const other: Tally = { passed: 3, failed: 0, skips: [{ test: 'b', reason: null }] }
+  expect(summary(sum(one, other))).toEqual([
+    'skipped: a: no Docker here',
+    'skipped: b: no reason given (use context.skip(reason)): this fails the run',
+    '5 passed, 1 failed, 2 skipped',
+  ])
+  expect(isGood(nothing)).toBe(false)
+})
+
+async function count(root: string): Promise<Tally> {
+  const args = ['--input-type=module', '--eval', program, root]
+  const { VITEST: _, ...env } = process.env
+  const node = promisify(execFile)(process.execPath, args, { cwd: repository, env })
+  // A failed run exits with 1, as it should; what it counted is printed all the same.
+  const { stdout } = await node.catch((error: { readonly stdout: string }) => error)
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Tally
+}

@@ -1,0 +1,59 @@
+// Runs the tests: `node tools/test.ts [project ...]`, every project when none is named. The last line
+// is `N passed, N failed, N skipped`. A project in which nothing ran has failed, and so has a run
+// with a skip without a reason. vitest.config.ts has the projects.
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Reporter, startVitest } from 'vitest/node'
+import { heartbeat } from './test/heartbeat.ts'
+import { isGood, nothing, sum, summary, type Tally, tallyOf } from './test/tally.ts'
+
+const PROJECTS: readonly string[] = ['unit', 'cluster', 'private', 'faults']
+
+const chosen = process.argv.slice(2)
+const unknown = chosen.filter((name) => !PROJECTS.includes(name))
+if (unknown.length > 0) {
+  console.error(`no test project ${unknown.join(', ')}: there are ${PROJECTS.join(', ')}`)
+  process.exit(2)
+}
+
+const output = newOutputFolder()
+let total = nothing
+for (const project of chosen.length === 0 ? PROJECTS : chosen) {
+  total = sum(total, await run(project))
+}
+const isAllGood = isGood(total)
+if (isAllGood || readdirSync(output).length === 0) rmSync(output, { recursive: true })
+else console.log(`what the operators wrote is in ${output}`)
+for (const line of summary(total)) console.log(line)
+process.exit(isAllGood ? 0 : 1)
+
+/** Operators of this run leave their output there; it stays when the run fails. */
+function newOutputFolder(): string {
+  const root = join(import.meta.dirname, '../.test')
+  mkdirSync(root, { recursive: true })
+  const folder = mkdtempSync(join(root, 'run-'))
+  process.env['TEST_OUTPUT'] = folder
+  return folder
+}
+
+/** One project after the other, so that the shared control plane is gone when private ones start. */
+async function run(project: string): Promise<Tally> {
+  console.log(`\n== ${project} ==`)
+  let tally = nothing
+  const counter: Reporter = {
+    onTestRunEnd: (modules, uncaught) => {
+      tally = tallyOf(modules, uncaught)
+    },
+  }
+  const live = process.stdout.isTTY ? [] : [heartbeat(console.log)]
+  const options = { project: [project], watch: false, allowOnly: false }
+  try {
+    const vitest = await startVitest([], { ...options, reporters: ['default', counter, ...live] })
+    await vitest.close()
+  } catch (error) {
+    console.error(error)
+  }
+  if (tally.passed + tally.failed > 0) return tally
+  console.log(`no test of project ${project} ran: that counts as a failure`)
+  return { ...tally, failed: 1 }
+}
