@@ -27,14 +27,16 @@ test-faults: $(INSTALLED) ## Run ten rounds of the tests that break things.
 
 verify: $(INSTALLED) ## Check generated files, lock file, format, lint and types.
 	@node tools/generate.ts --check
+	@node tools/generate-docs.ts --check
 	@node tools/complete-lock.ts --check
 	@biome format .
 	@oxlint --type-aware --deny-warnings $(SOURCES)
 	@tsc
 
-generate: $(INSTALLED) ## Write the files that are generated from crds/.
+generate: $(INSTALLED) ## Write what is generated: types from crds/, tables of docs/, the lock file.
 	@node tools/complete-lock.ts
 	@node tools/generate.ts
+	@node tools/generate-docs.ts
 
 fmt: $(INSTALLED) ## Format the sources.
 	@biome format --write .

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { ACCESS_KEYS, API_VERSION } from '../../src/api/group.ts'
-import type { KubeObject } from '../../src/api/meta.ts'
+import { ACCESS_KEYS } from '../../src/api/group.ts'
 import { auditOf } from '../support/audit.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { OPERATOR_USER } from '../support/installed.ts'
+import { newKey } from '../support/objects.ts'
 import { startProxy } from '../support/proxy.ts'
 import { isWrite } from '../support/proxy-rules.ts'
 
@@ -26,15 +26,15 @@ test('the operator has its own ServiceAccount', async () => {
 })
 
 test('the audit log shows the writes since a mark, and none from before it', async () => {
-  await create('before')
+  await plane.admin.create(ACCESS_KEYS, newKey(), 'test')
   const mark = await audit.mark()
   expect(await audit.writesSince(mark)).toEqual([])
-  await create('after')
+  const { metadata } = await plane.admin.create(ACCESS_KEYS, newKey(), 'test')
   expect(await audit.writesSince(mark, { user: 'kubernetes-admin' })).toEqual([
     expect.objectContaining({
       verb: 'create',
       resource: 'ownedaccesskeys',
-      name: 'after',
+      name: metadata.name,
       code: 201,
     }),
   ])
@@ -53,9 +53,3 @@ test('a proxy swallows the answer to a write that was done', async () => {
   await expect(answer).rejects.toThrow('other side closed')
   expect((await plane.raw('GET', `${path}/swallowed`)).code).toBe(200)
 })
-
-function create(name: string): Promise<KubeObject> {
-  const metadata = { name }
-  const key = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, metadata, spec: { user: 'ada' } }
-  return plane.admin.create(ACCESS_KEYS, key, 'test')
-}

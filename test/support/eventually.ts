@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 
 const LOOK_MS = 25
+/** Between two looks at what is to stay: rarer, as each may cost the control plane a request. */
+const WATCH_MS = 250
 
 /**
  * Waits until the probe returns a value, and returns it. A probe that throws or returns undefined
@@ -49,7 +51,7 @@ export async function staysTrue(
       const afterMs = Math.round(performance.now() - startMs)
       throw new Error(`${what}: no longer so after ${afterMs} ms: ${messageOf(cause)}`, { cause })
     }
-    await delay(LOOK_MS)
+    await delay(WATCH_MS)
   } while (performance.now() - startMs < forMs)
 }
 

@@ -9,6 +9,9 @@ import { configSettingsSchema } from '../../src/api/config.schema.gen.ts'
 import { generate, staleFiles } from '../../tools/generate.ts'
 import type { Schema as TypedSchema } from '../../tools/generate/crd.ts'
 import { collectInterfaces, renderInterface } from '../../tools/generate/interfaces.ts'
+import { refusedKeys } from '../cluster/manifests/access-keys.ts'
+import { refusedKeyChanges, refusedTokenChanges } from '../cluster/manifests/changes.ts'
+import { refusedScopes } from '../cluster/manifests/scopes.ts'
 import { pathsIn, SPECIFIED } from './specified-fields.ts'
 
 /** A node of a schema with all its keywords. */
@@ -57,6 +60,14 @@ function* nodesOf(schema: Schema, path = ''): Generator<readonly [string, Schema
 const fieldsOf = (plural: string): readonly (readonly [string, Schema])[] =>
   [...nodesOf(schemaOf(plural))].filter(([path]) => /\w$/.test(path))
 
+const RULES = 'x-kubernetes-validations'
+
+/** The rules on any node of a kind. */
+const rulesOf = (plural: string) =>
+  [...nodesOf(schemaOf(plural))].flatMap(
+    ([, node]) => (node[RULES] ?? []) as readonly { readonly message: string }[],
+  )
+
 describe.each(PLURALS)('%s', (plural) => {
   const { metadata, spec } = crdOf(plural)
   const [version] = spec.versions
@@ -85,18 +96,13 @@ describe.each(PLURALS)('%s', (plural) => {
   })
 
   test('bounds every string and list that it has rules on, and says more than that one failed', () => {
-    const ruled = [...nodesOf(schemaOf(plural))].filter(
-      ([, node]) => node['x-kubernetes-validations'],
-    )
+    const ruled = [...nodesOf(schemaOf(plural))].filter(([, node]) => node[RULES])
     const unbounded = ruled.filter(
       ([, { type, maxLength, maxItems }]) =>
         (type === 'string' && !maxLength) || (type === 'array' && !maxItems),
     )
     expect(unbounded).toEqual([])
-    const rules = ruled.flatMap(
-      ([, node]) => node['x-kubernetes-validations'] as { message?: string }[],
-    )
-    expect(rules.filter(({ message }) => !message)).toEqual([])
+    expect(rulesOf(plural).filter(({ message }) => !message)).toEqual([])
   })
 
   test('has no column with a secret', () => {
@@ -135,11 +141,19 @@ test.each([
   expect(fields.map(([path]) => path).toSorted()).toEqual(deprecated)
 })
 
+/** The text of the field scope: all lines that stand deeper. */
+const scopeIn = (plural: string): string | undefined =>
+  /^ {16}scope:\n(?: {17,}.*\n)+/m.exec(textOf(plural))?.[0]
+
 test('the scope of keys and tokens is the same, byte for byte', () => {
-  // From the field to the next one of the same depth, or a shallower one.
-  const scopeIn = (plural: string) => /^ {16}scope:\n(?: {17,}.*\n)+/m.exec(textOf(plural))?.[0]
   expect(scopeIn('ownedaccesskeys')).toContain('allowPlatformCli:')
   expect(scopeIn('directclusterendpointtokens')).toBe(scopeIn('ownedaccesskeys'))
+})
+
+test('each rule has a manifest that it refuses', () => {
+  const refusals = [refusedKeys, refusedKeyChanges, refusedTokenChanges, refusedScopes].flat()
+  const messages = PLURALS.flatMap((plural) => rulesOf(plural).map(({ message }) => message))
+  expect(messages.filter((message) => !refusals.some(({ says }) => says.test(message)))).toEqual([])
 })
 
 describe('Config', () => {

@@ -14,6 +14,7 @@ import {
   isSecretMissed,
   type LastSettings,
   lastSettings,
+  notedSecret,
   rescued,
   usable,
 } from './last.ts'
@@ -128,7 +129,11 @@ export function settle(sources: Sources): Outcome {
     ok: true,
     settings: inForce,
     owned: without(shown, without(foreign.settings, merge(spec.settings, secret.settings))),
-    record: recordData(shown, { uid, secret: secretShown, carried: carried.settings }),
+    record: recordData(shown, {
+      uid,
+      secret: notedSecret(last, secretShown, carried.settings),
+      carried: carried.settings,
+    }),
     unknown,
   }
 }

@@ -88,6 +88,16 @@ export function isSecretMissed(last: LastSettings, { settings, faults }: Reading
   return !isEmpty(without(last.ours, asJson(withDefaults(asSettings(settings)))))
 }
 
+/**
+ * What to note of the Secret with settings that are sound. While settings are carried over from a
+ * record that was lost and there is no Secret, nobody knows what it held; when it comes back, it is
+ * then not taken for one that is first set.
+ */
+export function notedSecret(last: LastSettings, secret: JsonMap, carried: JsonMap): JsonMap | null {
+  const isUnknown = last.from === 'status' && last.isRecordLost && !isEmpty(carried)
+  return isUnknown && isEmpty(secret) ? null : secret
+}
+
 /** A record of settings that only status shows any more, so that deleting the Config loses none. */
 export const rescued = (last: LastSettings, uid: string): ConfigMapData | null =>
   last.from === 'status' && last.isRecordLost

@@ -1,6 +1,7 @@
 // Changes of stored objects (contract 1.4).
 
 import type { Change, RefusedChange } from './manifest.ts'
+import { largestScope } from './scopes.ts'
 import { KEY } from './secrets.ts'
 
 const OTHER_KEY = 'another-key-of-32-characters-or-more'
@@ -9,6 +10,8 @@ const typeFixed = /type is immutable; keep it, or create another key/
 const specFixed = /spec is immutable; keep it, or delete this token and create another/
 
 const key = { key: KEY.secret, user: 'jane' }
+const label = { metadata: { labels: { a: 'b' } } }
+const largest = { scope: largestScope }
 const scope = { projects: [{ project: 'web' }] }
 
 // biome-ignore format: a table
@@ -24,6 +27,7 @@ export const keyChanges: readonly Change[] = [
     patch: { spec: { type: '' } }, to: { user: 'jane', type: '' },
   },
   { name: 'another user', from: key, patch: { spec: { user: 'joe' } }, to: { ...key, user: 'joe' } },
+  { name: 'a label, with the largest scope', from: largest, patch: label, to: largest },
   { name: 'a scope', from: key, patch: { spec: { scope } }, to: { ...key, scope } },
   {
     name: 'ttl and disabled', from: key,
@@ -70,7 +74,8 @@ export const refusedKeyChanges: readonly RefusedChange[] = [
 
 // biome-ignore format: a table
 export const tokenChanges: readonly Change[] = [
-  { name: 'a label', from: { scope }, patch: { metadata: { labels: { a: 'b' } } }, to: { scope } },
+  { name: 'a label', from: { scope }, patch: label, to: { scope } },
+  { name: 'a label, with the largest scope', from: largest, patch: label, to: largest },
 ]
 
 // biome-ignore format: a table

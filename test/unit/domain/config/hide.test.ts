@@ -2,20 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { configSettingsSchema, type SettingsSchema } from '../../../../src/api/config.schema.gen.ts'
 import { hide } from '../../../../src/domain/config/hide.ts'
 import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
+import { picker } from './world.ts'
 
 const CANARY = 'cAnArY0123456789'
 
 const provider = (name: string) => ({ [name]: { clientId: 'id', clientSecret: CANARY } })
 const providerHidden = (name: string) => ({ [name]: { clientId: 'id', clientSecret: 'REDACTED' } })
-
-/** Random numbers below n, the same for the same seed. */
-function picker(seed: number): (n: number) => number {
-  let state = seed
-  return (n) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
-    return (state >>> 8) % n
-  }
-}
 
 describe('whole values', () => {
   test.each<{ name: string; settings: JsonMap; shows: JsonMap }>([

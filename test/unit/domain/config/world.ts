@@ -17,7 +17,7 @@ export interface World {
   readonly spec?: unknown
   /** Parsed text of the Secret, or why it can't be read; absent: there is none. */
   readonly secret?: unknown
-  readonly unreadableSecret?: string
+  readonly unreadableSecret?: string | undefined
   /** What our manager owns in status. */
   readonly owned?: JsonMap
   /** What another manager owns in status. */
@@ -73,4 +73,13 @@ function fieldsOf(value: Json): JsonMap {
 function secretOf({ secret, unreadableSecret }: World): SecretSource {
   if (unreadableSecret !== undefined) return { kind: 'unreadable', because: unreadableSecret }
   return secret === undefined ? { kind: 'absent' } : { kind: 'parsed', value: secret }
+}
+
+/** Random numbers below n, the same for the same seed. */
+export function picker(seed: number): (n: number) => number {
+  let state = seed
+  return (n) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+    return (state >>> 8) % n
+  }
 }

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { ACCESS_KEYS, API_VERSION, EVENTS } from '../../src/api/group.ts'
+import type { KubeObject } from '../../src/api/meta.ts'
+import { createClient, type KubeClient } from '../../src/kube/client.ts'
+import { connect } from '../../src/kube/connection.ts'
+import { createEventRecorder, type ObjectEvent } from '../../src/kube/events.ts'
+import { NotLeader } from '../../src/kube/leader.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { sharedControlPlane } from '../support/control-plane.ts'
+import { rememberingLog } from '../support/log.ts'
+
+const plane = await sharedControlPlane()
+const { admin, adminKubeconfig } = plane
+const clock = systemClock()
+
+/** A recorder of a process that just started. */
+function start(client: KubeClient = admin) {
+  const { log, lines } = rememberingLog()
+  const recorder = createEventRecorder({ client, clock, log, instance: `host_${randomUUID()}` })
+  const tell = async (...events: readonly ObjectEvent[]): Promise<void> => {
+    for (const event of events) recorder.record(event)
+    await recorder.flush(AbortSignal.timeout(30_000))
+    recorder.stop()
+  }
+  return { tell, lines }
+}
+
+const eventOf = (regarding: ObjectEvent['regarding'], note: string): ObjectEvent => ({
+  regarding,
+  type: 'Warning',
+  reason: 'TestExpired',
+  action: 'Expire',
+  note,
+  discriminator: '2026-11-21T10:00:00Z',
+})
+
+/** A reference to an object that need not exist. */
+const reference = (name = `events-${randomUUID()}`): ObjectEvent['regarding'] => ({
+  apiVersion: API_VERSION,
+  kind: ACCESS_KEYS.kind,
+  name,
+  uid: randomUUID(),
+})
+
+interface StoredEvent extends KubeObject {
+  readonly regarding: { readonly uid: string; readonly namespace?: string }
+  readonly note: string
+}
+
+async function stored(uid: string): Promise<readonly StoredEvent[]> {
+  const { items, next } = await admin.list(EVENTS, { namespace: 'default' }, 5000)
+  expect(next).toBeUndefined()
+  return (items as readonly StoredEvent[]).filter(({ regarding }) => regarding.uid === uid)
+}
+
+test('kubectl describe shows the event of a cluster-scoped object', async () => {
+  const name = `events-${randomUUID()}`
+  const key = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, metadata: { name } }
+  const { metadata } = await admin.create(ACCESS_KEYS, { ...key, spec: { user: 'ana' } }, 'test')
+  const { tell, lines } = start()
+  await tell(eventOf({ ...reference(name), uid: metadata.uid }, 'expired 60 s after its last use'))
+  expect(lines).toEqual([])
+  const { stdout } = await plane.kubectl(['describe', 'oak', name])
+  const events = stdout.slice(stdout.indexOf('\nEvents:'))
+  expect(events).toMatch(
+    /Warning +TestExpired +\S+ +management-operator +expired 60 s after its last use/,
+  )
+  await plane.kubectl(['delete', 'oak', name, '--wait=false'])
+})
+
+test('a restart repeats nothing', async () => {
+  const event = eventOf(reference(), 'told once')
+  for (let run = 0; run < 2; run += 1) {
+    const { tell, lines } = start()
+    await tell(event)
+    expect(lines).toEqual([])
+  }
+  const events = await stored(event.regarding.uid)
+  expect(events).toHaveLength(1)
+  expect(events[0]).not.toHaveProperty('series')
+  expect(events[0]?.regarding.namespace).toBeUndefined()
+})
+
+test('the API server takes the longest names and notes', async () => {
+  const note = '🔑'.repeat(1000)
+  const longest = [`${'a'.repeat(234)}.-b`, 'a'.repeat(253), 'a.'.repeat(126) + 'a'].map((name) =>
+    eventOf(reference(name), note),
+  )
+  const { tell, lines } = start()
+  await tell(...longest)
+  expect(lines).toEqual([])
+  for (const { regarding } of longest) {
+    const [event] = await stored(regarding.uid)
+    expect(event?.note).toMatch(/^🔑+…$/u)
+  }
+})
+
+test('a process that does not lead records nothing', async () => {
+  const connection = await connect(adminKubeconfig, clock)
+  const follower = createClient({
+    connection,
+    clock,
+    observer: { responded: () => undefined, wrote: () => undefined },
+    userAgent: 'test',
+    mayWrite: () => {
+      throw new NotLeader()
+    },
+  })
+  const event = eventOf(reference(), 'not to be told')
+  const { tell, lines } = start(follower)
+  await tell(event)
+  await connection.close()
+  expect(await stored(event.regarding.uid)).toEqual([])
+  expect(lines).toMatchObject([{ level: 'warn', fields: { dropped: 1 } }])
+})

@@ -1,0 +1,168 @@
+// What the tree promises: who may import whom, and a few rules of form. Each rule is a function from
+// the files to its faults; test/layers.test.ts runs them over the tree, and over trees that are bad.
+import { basename, dirname } from 'node:path'
+import { codeOf, type Import, type SourceFile } from './imports.ts'
+
+/** A rule that a file breaks, in a sentence. */
+export interface Fault {
+  readonly path: string
+  readonly fault: string
+}
+
+/** From left to right; imports point left only. Those in one place never import each other. */
+const LAYERS: readonly (readonly string[])[] = [
+  ['api'],
+  ['domain'],
+  ['runtime'],
+  ['kube'],
+  ['credentials'],
+  ['signing'],
+  ['controllers', 'gateway', 'sync'],
+  ['commands'],
+  ['main'],
+]
+
+/** To the left, and forbidden all the same: private keys, and Kubernetes for the process's parts. */
+const NEVER: readonly (readonly [from: string, to: string])[] = [
+  ['gateway', 'signing'],
+  ['sync', 'signing'],
+  ['runtime', 'api'],
+]
+
+/** Who may import a package. One that is not here has no door yet. */
+const DOORS: Readonly<Record<string, readonly string[]>> = {
+  '@kubernetes/client-node': ['src/kube/'],
+  undici: ['src/kube/'],
+  ajv: ['src/runtime/'],
+  pino: ['src/runtime/'],
+  'prom-client': ['src/runtime/'],
+  yaml: ['src/runtime/'],
+  re2js: ['src/domain/config/'],
+  // The version that the program calls itself.
+  'package.json': ['src/runtime/'],
+}
+
+const LONGEST_FILE = 350
+const VAGUE = /(?:^|-)(?:helpers?|utils?|common|misc|index|managers?)(?:-|$)/
+/** The command is called manager; its parts lie in a folder of that name. */
+const MANAGER_COMMAND = 'src/commands/manager.ts'
+const IMPURE =
+  /\b(?:Date\.now|new Date\(\)|Math\.random|performance\.|process\.|console\.|crypto\.|setTimeout|setInterval|setImmediate|queueMicrotask|fetch\()/
+
+const PURE = /^src\/(?:api|domain)\/|^src\/.*\/plan\.ts$/
+
+type Rule = (files: readonly SourceFile[]) => readonly Fault[]
+
+/** A rule that looks at one file of src at a time. */
+const inSrc =
+  (check: (file: SourceFile) => readonly string[]): Rule =>
+  (files) =>
+    files
+      .filter(({ path }) => path.startsWith('src/'))
+      .flatMap((file) => check(file).map((fault) => ({ path: file.path, fault })))
+
+const arrows = inSrc(({ path, imports }) =>
+  imports.flatMap(({ target, isRelative }) => {
+    if (!isRelative || Object.hasOwn(DOORS, target)) return []
+    const [from, to] = [layerOf(path), layerOf(target)]
+    if (placeOf(from) === -1) return [`${from} is no layer`]
+    if (!target.startsWith('src/') || placeOf(to) === -1)
+      return [`imports ${target}, no layer of src`]
+    const isLeft = from === to || placeOf(to) < placeOf(from)
+    const isForbidden = NEVER.some(([one, other]) => one === from && other === to)
+    return isLeft && !isForbidden ? [] : [`${from} must not import ${to} (${target})`]
+  }),
+)
+
+const doors = inSrc(({ path, imports }) =>
+  imports.flatMap(({ target, isRelative }) => {
+    const allowed = Object.hasOwn(DOORS, target) ? DOORS[target] : undefined
+    if (!allowed && (isRelative || target.startsWith('node:'))) return []
+    if (!allowed) return [`imports ${target}, which has no door in DOORS`]
+    if (allowed.some((folder) => path.startsWith(folder))) return []
+    return [`imports ${target}, which only ${allowed.join(', ')} may`]
+  }),
+)
+
+/** api, domain and every plan.ts, with the files beside it that it calls, are pure. */
+const purity: Rule = (files) => {
+  const pure = new Set(files.filter(({ path }) => PURE.test(path)))
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  // A set that grows while it is walked: what a pure file calls beside itself is walked as well.
+  for (const file of pure) {
+    for (const { target, isType } of file.imports) {
+      const beside = dirname(target) === dirname(file.path) ? byPath.get(target) : undefined
+      if (beside && !isType) pure.add(beside)
+    }
+  }
+  return [...pure].flatMap((file) => {
+    const impure = file.imports.filter((one) => !isPureImport(file, one))
+    const word = IMPURE.exec(codeOf(file.text))?.[0]
+    const faults = impure.map(({ target }) => `is pure and must not import ${target}`)
+    const uses = word === undefined ? [] : [`is pure and must not use ${word}`]
+    return [...faults, ...uses].map((fault) => ({ path: file.path, fault }))
+  })
+}
+
+function isPureImport(file: SourceFile, { target, isRelative, isType }: Import): boolean {
+  // Packages have their doors already; re2js is as pure as JavaScript's own expressions.
+  if (isType || target === 're2js') return true
+  if (!isRelative) return false
+  return /^src\/(?:api|domain)\//.test(target) || dirname(target) === dirname(file.path)
+}
+
+/** Otherwise the rules above would not see an import. */
+const openImports: Rule = (files) => {
+  const known = new Set([...files.map(({ path }) => path), 'package.json'])
+  return inSrc(({ text, unread, imports }) => {
+    const hidden = /\brequire\(|createRequire|getBuiltinModule/.exec(text)?.[0]
+    const gone = imports.filter(({ target, isRelative }) => isRelative && !known.has(target))
+    return [
+      ...(unread === 0 ? [] : ['has an import in an unknown form']),
+      ...(hidden === undefined ? [] : [`uses ${hidden}`]),
+      ...gone.map(({ target }) => `imports ${target}, which is not there`),
+    ]
+  })(files)
+}
+
+const noDefaultExports: Rule = (files) =>
+  files
+    .filter(({ text }) => /^export default\b|\bas default\b/m.test(text))
+    .map(({ path }) => ({ path, fault: 'has a default export' }))
+
+const noLongFiles: Rule = (files) =>
+  files
+    .filter(({ path }) => !path.endsWith('.gen.ts'))
+    .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+    .filter(({ lines }) => lines > LONGEST_FILE)
+    .map(({ path, lines }) => ({ path, fault: `has ${lines} lines, more than ${LONGEST_FILE}` }))
+
+const noVagueNames = inSrc(({ path }) =>
+  path !== MANAGER_COMMAND && VAGUE.test(basename(path, '.ts').toLowerCase())
+    ? ['has a name that says nothing']
+    : [],
+)
+
+const RULES: readonly Rule[] = [
+  arrows,
+  doors,
+  purity,
+  openImports,
+  noDefaultExports,
+  noLongFiles,
+  noVagueNames,
+]
+
+/** Everything that the files break. */
+export function faultsIn(files: readonly SourceFile[]): readonly Fault[] {
+  return RULES.flatMap((rule) => rule(files))
+}
+
+function layerOf(path: string): string {
+  const [, second = ''] = path.split('/')
+  return basename(second, '.ts')
+}
+
+function placeOf(layer: string): number {
+  return LAYERS.findIndex((place) => place.includes(layer))
+}

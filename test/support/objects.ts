@@ -1,0 +1,64 @@
+// Objects for tests: a row names what differs, the builder fills in the rest.
+import { randomUUID } from 'node:crypto'
+import type { Config } from '../../src/api/config.gen.ts'
+import { ACCESS_KEYS, API_VERSION, CONFIGS, type Resource } from '../../src/api/group.ts'
+import type { ObjectMeta } from '../../src/api/meta.ts'
+import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
+import type { NewObject } from '../../src/kube/client.ts'
+
+/** What a row says about an object. */
+export interface Parts<Spec, Status> {
+  readonly metadata?: Partial<ObjectMeta>
+  readonly spec?: Spec
+  readonly status?: Status
+}
+
+/** A key as the API server has it: of user ada, created 2026-11-21T10:00:00Z, nothing done to it yet. */
+export function keyObject(
+  parts: Parts<OwnedAccessKey['spec'], OwnedAccessKey['status']> = {},
+): OwnedAccessKey {
+  return {
+    ...stored(ACCESS_KEYS, 'ci', parts.metadata),
+    spec: { user: 'ada' },
+    ...withoutMeta(parts),
+  }
+}
+
+/** The Config in force as the API server has it: created 2026-11-21T10:00:00Z, empty. */
+export function configObject(parts: Parts<Config['spec'], Config['status']> = {}): Config {
+  const meta = stored(CONFIGS, 'platform-manager-config', parts.metadata)
+  return { ...meta, spec: {}, ...withoutMeta(parts) }
+}
+
+/** A key to create: of user ada unless the spec says otherwise, under a name of its own. */
+export function newKey(
+  spec: OwnedAccessKeySpec = {},
+  metadata: Partial<ObjectMeta> = {},
+): NewObject {
+  return {
+    apiVersion: API_VERSION,
+    kind: ACCESS_KEYS.kind,
+    metadata: { name: uniqueName('key'), ...metadata },
+    spec: { user: 'ada', ...spec },
+  }
+}
+
+/** A name that no other test uses, on a control plane that many share. */
+export function uniqueName(prefix: string): string {
+  return `${prefix}-${randomUUID().slice(0, 13)}`
+}
+
+function stored({ kind }: Resource, name: string, metadata: Partial<ObjectMeta> = {}) {
+  const defaults: ObjectMeta = {
+    name,
+    uid: `uid-${metadata.name ?? name}`,
+    resourceVersion: '1',
+    generation: 1,
+    creationTimestamp: '2026-11-21T10:00:00Z',
+  }
+  return { apiVersion: API_VERSION, kind, metadata: { ...defaults, ...metadata } }
+}
+
+function withoutMeta<Spec, Status>({ metadata: _, ...rest }: Parts<Spec, Status>) {
+  return rest
+}

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { canary, scan } from '../../support/canary.ts'
+
+const { secret } = canary('key')
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const percent = (text: string) => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&')
+
+test.each([
+  { name: 'the whole secret', text: `{"key":"${secret}"}`, form: 'plain' },
+  { name: 'the first 12 characters', text: `${secret.slice(0, 12)}...`, form: 'plain' },
+  { name: 'the last 12 characters', text: `...${secret.slice(-12)}`, form: 'plain' },
+  { name: '12 from its middle', text: secret.slice(17, 29), form: 'plain' },
+  { name: 'all of it in base64', text: base64(secret), form: 'base64' },
+  { name: 'a header in base64', text: `Basic ${base64(`a:${secret}`)}`, form: 'base64' },
+  { name: 'a longer header in base64', text: `Basic ${base64(`ada:${secret}:x`)}`, form: 'base64' },
+  { name: '12 characters in base64', text: base64(secret.slice(5, 17)), form: 'base64' },
+  { name: 'all of it in percents', text: percent(secret), form: 'percent' },
+  {
+    name: '12 characters in percents',
+    text: percent(secret.slice(9, 21)).toUpperCase(),
+    form: 'percent',
+  },
+])('finds $name', ({ text, form }) => {
+  const findings = scan({ log: `before ${text} after`, events: 'nothing here' }, [
+    { label: 'key', secret },
+    canary('other'),
+  ])
+  expect(findings).toEqual([expect.objectContaining({ sink: 'log', label: 'key', form })])
+  expect(JSON.stringify(findings)).not.toContain(secret.slice(0, 12))
+})
+
+test.each([
+  { name: 'the first 11 characters', text: secret.slice(0, 11) },
+  { name: '10 characters in base64', text: base64(secret.slice(0, 10)) },
+  { name: '11 characters in percents', text: percent(secret.slice(0, 11)) },
+  { name: 'another canary', text: canary('other').secret },
+])('passes over $name', ({ text }) => {
+  expect(scan({ log: text }, [{ label: 'key', secret }])).toEqual([])
+})
+
+test('a canary is taken as a given key and differs each time', () => {
+  expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  expect(canary('key').secret).not.toBe(secret)
+})
