@@ -4,8 +4,9 @@ import { auditOf } from '../support/audit.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { OPERATOR_USER } from '../support/installed.ts'
 import { newKey } from '../support/objects.ts'
+import { startOperator } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
-import { isWrite } from '../support/proxy-rules.ts'
+import { isWrite, type Match } from '../support/proxy-rules.ts'
 
 const plane = await privateControlPlane()
 const audit = auditOf(plane)
@@ -52,4 +53,26 @@ test('a proxy swallows the answer to a write that was done', async () => {
   rule.release()
   await expect(answer).rejects.toThrow('other side closed')
   expect((await plane.raw('GET', `${path}/swallowed`)).code).toBe(200)
+})
+
+test('an operator is killed in the middle of a write, and the next one carries on', async () => {
+  await using proxy = await startProxy(plane)
+  const own = await plane.operatorKubeconfig()
+  const key = newKey()
+  const isStatusWrite: Match = (request) =>
+    isWrite(request) && request.path.endsWith(`/${key.metadata.name}/status`)
+  {
+    await using operator = await startOperator({ kubeconfig: await proxy.kubeconfig(own) })
+    expect(await operator.metrics()).toContain('rest_client_requests_total')
+    const rule = proxy.on(isStatusWrite, { kind: 'hold' })
+    await plane.admin.create(ACCESS_KEYS, key, 'test')
+    await rule.reached({ withinMs: 10_000 })
+    operator.kill('SIGKILL')
+    expect(await operator.exited).toEqual({ code: null, signal: 'SIGKILL' })
+    rule.remove()
+  }
+  await using operator = await startOperator({ kubeconfig: own })
+  const awaited = ['wait', `oak/${key.metadata.name}`, '--for=condition=Ready', '--timeout=10s']
+  expect(await plane.kubectl(awaited)).toMatchObject({ code: 0 })
+  expect(await operator.stop()).toEqual({ code: 0, signal: null })
 })

@@ -2,32 +2,24 @@
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../src/api/config.gen.ts'
 import { ACCESS_KEYS, API_VERSION, CONFIGS, type Resource } from '../../src/api/group.ts'
-import type { ObjectMeta } from '../../src/api/meta.ts'
+import type { KubeObject, ObjectMeta } from '../../src/api/meta.ts'
 import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
 import type { NewObject } from '../../src/kube/client.ts'
 
 /** What a row says about an object. */
-export interface Parts<Spec, Status> {
-  readonly metadata?: Partial<ObjectMeta>
-  readonly spec?: Spec
-  readonly status?: Status
-}
+export type Parts<Object extends Pick<KubeObject, 'spec' | 'status'>> = Partial<
+  Pick<Object, 'spec' | 'status'>
+> & { readonly metadata?: Partial<ObjectMeta> }
 
 /** A key as the API server has it: of user ada, created 2026-11-21T10:00:00Z, nothing done to it yet. */
-export function keyObject(
-  parts: Parts<OwnedAccessKey['spec'], OwnedAccessKey['status']> = {},
-): OwnedAccessKey {
-  return {
-    ...stored(ACCESS_KEYS, 'ci', parts.metadata),
-    spec: { user: 'ada' },
-    ...withoutMeta(parts),
-  }
+export function keyObject({ metadata, ...rest }: Parts<OwnedAccessKey> = {}): OwnedAccessKey {
+  return { ...stored(ACCESS_KEYS, { name: 'ci', ...metadata }), spec: { user: 'ada' }, ...rest }
 }
 
 /** The Config in force as the API server has it: created 2026-11-21T10:00:00Z, empty. */
-export function configObject(parts: Parts<Config['spec'], Config['status']> = {}): Config {
-  const meta = stored(CONFIGS, 'platform-manager-config', parts.metadata)
-  return { ...meta, spec: {}, ...withoutMeta(parts) }
+export function configObject({ metadata, ...rest }: Parts<Config> = {}): Config {
+  const named = { name: 'platform-manager-config', ...metadata }
+  return { ...stored(CONFIGS, named), spec: {}, ...rest }
 }
 
 /** A key to create: of user ada unless the spec says otherwise, under a name of its own. */
@@ -48,17 +40,12 @@ export function uniqueName(prefix: string): string {
   return `${prefix}-${randomUUID().slice(0, 13)}`
 }
 
-function stored({ kind }: Resource, name: string, metadata: Partial<ObjectMeta> = {}) {
-  const defaults: ObjectMeta = {
-    name,
-    uid: `uid-${metadata.name ?? name}`,
+function stored({ kind }: Resource, metadata: Partial<ObjectMeta> & { readonly name: string }) {
+  const defaults = {
+    uid: `uid-${metadata.name}`,
     resourceVersion: '1',
     generation: 1,
     creationTimestamp: '2026-11-21T10:00:00Z',
   }
   return { apiVersion: API_VERSION, kind, metadata: { ...defaults, ...metadata } }
-}
-
-function withoutMeta<Spec, Status>({ metadata: _, ...rest }: Parts<Spec, Status>) {
-  return rest
 }

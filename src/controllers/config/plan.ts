@@ -1,7 +1,7 @@
 import type { Config } from '../../api/config.gen.ts'
 import { FIELD_MANAGER } from '../../api/group.ts'
 import type { Condition } from '../../api/meta.ts'
-import { conditionOf, sameConditions, type Verdict, withTimes } from '../../domain/conditions.ts'
+import { sameConditions, type Verdict, withTimes } from '../../domain/conditions.ts'
 import {
   CONDITION_MESSAGE_LIMIT,
   EVENT_NOTE_LIMIT,
@@ -95,7 +95,7 @@ function verdictsOf(outcome: Outcome): readonly Verdict[] {
       ...partConditions(outcome.lastGood ?? {}),
     ]
   }
-  const message = 'The settings are in force.'
+  const message = `The settings are in force${ignoredOf(outcome.unknown)}.`
   return [
     { type: 'Ready', status: 'True', reason: 'Applied', message },
     ...partConditions(outcome.settings),
@@ -103,20 +103,25 @@ function verdictsOf(outcome: Outcome): readonly Verdict[] {
 }
 
 function announcementsOf({ config, record }: InForce, outcome: Outcome): readonly Announcement[] {
-  const ready = conditionOf(config.status?.conditions ?? [], 'Ready')
   const unknown = outcome.unknown.map(unknownAnnouncement)
   if (!outcome.ok) {
     const note = faultsMessage(outcome.faults, EVENT_NOTE_LIMIT)
     return [{ reason: 'InvalidConfig', note, of: note }, ...unknown]
   }
-  const isTransition =
-    ready?.status !== 'True' || ready.observedGeneration !== config.metadata.generation
-  const applied = {
-    reason: 'ConfigApplied',
-    note: 'The settings are in force.',
-    of: record?.['config'] ?? '',
-  } as const
-  return isTransition ? [applied, ...unknown] : unknown
+  const of = `${config.metadata.generation} ${record?.['config']}`
+  return [{ reason: 'ConfigApplied', note: 'The settings are in force.', of }, ...unknown]
+}
+
+const MOST_IGNORED_SHOWN = 10
+
+/** Part of the message, so that a new unknown field is a transition, and told by an event. */
+function ignoredOf(unknown: readonly UnknownField[]): string {
+  if (unknown.length === 0) return ''
+  const shown = unknown
+    .slice(0, MOST_IGNORED_SHOWN)
+    .map(({ path, source }) => `${path} (${source})`)
+  const more = unknown.length - shown.length
+  return `; ignored, because this version does not know them: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 const unknownAnnouncement = ({ path, source }: UnknownField): Announcement => ({

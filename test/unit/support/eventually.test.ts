@@ -20,10 +20,8 @@ test('null and false are values', async () => {
 })
 
 test('says what was awaited and what was seen last', async () => {
-  const refused = () => {
-    throw new Error('ECONNREFUSED')
-  }
-  await expect(eventually('a port', refused, never)).rejects.toThrow(
+  const refused = new Error('ECONNREFUSED')
+  await expect(eventually('a port', () => Promise.reject(refused), never)).rejects.toThrow(
     'a port: not within 60 ms; last seen: ECONNREFUSED',
   )
   await expect(eventually('a key', () => undefined, never)).rejects.toThrow('last seen: undefined')

@@ -1,0 +1,173 @@
+// Faulty settings on a real control plane: what is reported, and that no mishap lifts a cap.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { IN_FORCE_PATH, isReadyBy, readyOf, RECORD_PATH, settingsOf } from '../../support/config.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type OwnOperator, startOperator } from '../../support/operator.ts'
+
+const plane = await privateControlPlane()
+const { raw } = plane
+const settings = settingsOf(plane)
+const CAP = 86_400
+let operator: OwnOperator
+
+const start = async (): Promise<OwnOperator> =>
+  startOperator({ kubeconfig: await plane.operatorKubeconfig() })
+
+beforeAll(async () => {
+  operator = await start()
+  await settings.settled('defaults are in force', isReadyBy('Applied'))
+  await settings.declare({ auth: { accessKeyMaxTTLSeconds: CAP } })
+  await capHolds()
+})
+afterAll(() => operator?.stop())
+
+async function capHolds(): Promise<void> {
+  const status = await settings.settled(
+    'the cap is in force',
+    ({ auth }) => auth?.accessKeyMaxTTLSeconds === CAP,
+  )
+  expect(status.auth?.accessKeyMaxTTLSeconds).toBe(CAP)
+}
+
+/** One fault of every sort of contract 6.5, and what the message says of each. */
+const FAULTY = {
+  auth: {
+    accessKeyMaxTTLSeconds: -1,
+    loginAccessKeyTTLSeconds: -2,
+    groupsFilters: ['^(a+)+$', '(?=x)'],
+    customHttpHeaders: { 'Bad Header': '$PLATFORM_CONFIG_MISSING' },
+    saml: { ssoURL: 'https://idp.example', caData: 'eA==', insecureSkipSignatureValidation: true },
+    idpA: { clientId: 'a', serviceAccountFilePath: '/sa.json' },
+    connectors: [{ id: 'same' }, { id: 'same' }, { displayName: 'nameless' }],
+  },
+  audit: { enabled: true, level: 7, policy: { rules: [{ level: 'Everything', verbs: ['get'] }] } },
+  projectNamespacePrefix: 'p',
+  secretStore: { syncInterval: 'one minute' },
+  uiSettings: {
+    primaryColor: 'red',
+    logoURL: 'ftp://logo',
+    navBarButtons: [{ position: 'Middle' }],
+  },
+}
+
+const REPORTED = [
+  'auth.accessKeyMaxTTLSeconds',
+  'auth.loginAccessKeyTTLSeconds',
+  'auth.groupsFilters[1]',
+  'auth.customHttpHeaders',
+  'auth.saml',
+  'auth.idpA.adminEmail',
+  'auth.connectors[1].id',
+  'auth.connectors[2].id',
+  'audit.level',
+  'audit.path',
+  'audit.policy.rules[0].level',
+  'projectNamespacePrefix',
+  'secretStore.syncInterval',
+  'uiSettings.primaryColor',
+  'uiSettings.logoURL',
+  'uiSettings.navBarButtons[0].position',
+]
+
+describe('faults', () => {
+  test('all are reported at once with path and source, the last good settings stay (6.5, 4.3)', async () => {
+    await settings.declare(FAULTY)
+    const status = await settings.settled('it is invalid', isReadyBy('Invalid'))
+    const { message } = readyOf(status)
+    expect(REPORTED.filter((path) => !message.includes(path))).toEqual([])
+    expect(message).not.toContain('auth.groupsFilters[0]')
+    expect(status.auth?.accessKeyMaxTTLSeconds).toBe(CAP)
+    expect(await operator.metrics()).toMatch(/^platform_config_valid 0$/m)
+    await eventually(
+      'the event is there',
+      async () => {
+        const { stdout } = await plane.kubectl([
+          'events',
+          '--for',
+          'config/platform-manager-config',
+        ])
+        return stdout.includes('InvalidConfig') || undefined
+      },
+      { withinMs: 10_000 },
+    )
+  })
+
+  test('a restart meanwhile lifts nothing, and writes nothing (6.5)', async () => {
+    const before = await settings.read()
+    await operator.stop()
+    operator = await start()
+    await capHolds()
+    expect((await settings.read()).metadata.resourceVersion).toBe(before.metadata.resourceVersion)
+  })
+
+  test('deleting the invalid Config lifts nothing: it is created anew with the last good settings (6.1, 6.5)', async () => {
+    const { metadata } = await settings.read()
+    expect((await raw('DELETE', IN_FORCE_PATH)).code).toBe(200)
+    await eventually(
+      'it is created anew',
+      async () => ((await settings.read()).metadata.uid === metadata.uid ? undefined : true),
+      { withinMs: 5000 },
+    )
+    await settings.settled('it is in force', isReadyBy('Applied'))
+    await capHolds()
+  })
+
+  test('deleting it while the operator is down lifts nothing (6.5)', async () => {
+    await operator.stop()
+    expect((await raw('DELETE', IN_FORCE_PATH)).code).toBe(200)
+    operator = await start()
+    await capHolds()
+  })
+
+  test.each([
+    { name: 'no YAML', text: 'auth: [' },
+    { name: 'a shape that settings do not have', text: 'auth: {accessKeyMaxTTLSeconds: "many"}' },
+    { name: 'no object', text: 'just a text' },
+  ])('a Secret with $name is a fault that quotes none of it (6.5, 3.5)', async ({ text }) => {
+    await settings.secret(text)
+    const status = await eventually(
+      'it is invalid',
+      async () => {
+        const { status: seen } = await settings.read()
+        return seen && readyOf(seen).reason === 'Invalid' ? seen : undefined
+      },
+      { withinMs: 5000 },
+    )
+    expect(readyOf(status).message).toContain('Secret')
+    expect(readyOf(status).message).not.toMatch(/many|just a text/)
+    expect(status.auth?.accessKeyMaxTTLSeconds).toBe(CAP)
+    await settings.secret(null)
+    await settings.settled('it is mended', isReadyBy('Applied'))
+    await capHolds()
+  })
+
+  test('a Secret that held the cap and is deleted is a fault, emptied first it may go (6.5)', async () => {
+    await settings.secret(`auth: {accessKeyMaxTTLSeconds: ${CAP}}`)
+    await settings.declare({ platformHost: 'platform.example' })
+    await settings.settled(
+      'the Secret holds the cap',
+      (status) => isReadyBy('Applied')(status) && status['platformHost'] !== undefined,
+    )
+    await settings.secret(null)
+    await eventually(
+      'its absence is a fault',
+      async () => readyOf((await settings.read()).status ?? {}).reason === 'Invalid' || undefined,
+      { withinMs: 5000 },
+    )
+    await capHolds()
+    await settings.secret('{}')
+    await settings.settled(
+      'emptied, the cap has left',
+      ({ auth }) => auth?.accessKeyMaxTTLSeconds === undefined,
+    )
+    await settings.secret(null)
+    await settings.declare({ auth: { accessKeyMaxTTLSeconds: CAP } })
+    await capHolds()
+  })
+
+  test('the record is whole without its Config, and holds no secret (6.5)', async () => {
+    const { body } = await raw<{ readonly data: { readonly config: string } }>('GET', RECORD_PATH)
+    expect(JSON.parse(body.data.config)).toMatchObject({ auth: { accessKeyMaxTTLSeconds: CAP } })
+  })
+})

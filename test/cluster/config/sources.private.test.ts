@@ -1,0 +1,255 @@
+// Where settings come from, on a real control plane with an operator of its own environment.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  CONFIGS_PATH,
+  IN_FORCE_PATH,
+  isReadyBy,
+  readyOf,
+  RECORD_PATH,
+  type SeenConfig,
+  settingsOf,
+} from '../../support/config.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { type OwnOperator, startOperator } from '../../support/operator.ts'
+
+const plane = await privateControlPlane()
+const settings = settingsOf(plane)
+const { raw } = plane
+let operator: OwnOperator
+
+beforeAll(async () => {
+  operator = await startOperator({
+    kubeconfig: await plane.operatorKubeconfig(),
+    env: { PLATFORM_CONFIG_SECRET: 'from-the-environment', OTHER_SECRET: 'not-ours' },
+  })
+  await settings.settled('defaults are in force', isReadyBy('Applied'))
+})
+afterAll(() => operator?.stop())
+
+const statusApply = { contentType: 'application/apply-patch+yaml' }
+const asSomebody = (status: unknown): Promise<{ readonly code: number }> =>
+  raw(
+    'PATCH',
+    `${IN_FORCE_PATH}/status?fieldManager=somebody&force=true`,
+    {
+      apiVersion: 'management.platform.sh/v1',
+      kind: 'Config',
+      metadata: { name: 'platform-manager-config' },
+      status,
+    },
+    statusApply,
+  )
+
+describe('sources', () => {
+  test('an empty Config is created, with the defaults in its status (6.1, 6.4)', async () => {
+    const { spec, status } = await settings.read()
+    expect(spec).toEqual({})
+    expect(status).toMatchObject({
+      auth: { loginAccessKeyTTLSeconds: 1728000 },
+      projectNamespacePrefix: 'p-',
+      audit: { maxSize: 100 },
+      secretStore: { syncInterval: '1m' },
+      costControl: {
+        global: { metrics: { retention: '1y' } },
+        cluster: { metrics: { retention: '1y' } },
+      },
+    })
+  })
+
+  test('a change of spec is in force within two seconds, and leaves with it (6.2, 6.6)', async () => {
+    await settings.declare({
+      auth: { accessKeyMaxTTLSeconds: 86400, password: { disabled: true } },
+    })
+    await settings.settled(
+      'the cap is in force',
+      ({ auth }) => auth?.accessKeyMaxTTLSeconds === 86400,
+      2000,
+    )
+    await settings.declare({ auth: { password: { disabled: true } } })
+    const status = await settings.settled(
+      'the cap has left',
+      ({ auth }) => auth?.accessKeyMaxTTLSeconds === undefined,
+      2000,
+    )
+    expect(status.auth?.['password']).toEqual({ disabled: true })
+  })
+
+  test('spec wins over the Secret, maps merge, lists replace (6.2)', async () => {
+    await settings.secret(
+      'auth: {accessKeyMaxTTLSeconds: 600, groupsFilters: [secret], oidc: {issuerUrl: "https://idp.example", clientId: from-secret, clientSecret: s3cret}}',
+    )
+    await settings.declare({
+      auth: {
+        accessKeyMaxTTLSeconds: 900,
+        groupsFilters: ['spec'],
+        oidc: { clientId: 'from-spec' },
+      },
+    })
+    const status = await settings.settled(
+      'both are merged',
+      ({ auth }) => auth?.accessKeyMaxTTLSeconds === 900 && auth['oidc'] !== undefined,
+    )
+    expect(status.auth).toMatchObject({
+      groupsFilters: ['spec'],
+      oidc: { issuerUrl: 'https://idp.example', clientId: 'from-spec', clientSecret: 'REDACTED' },
+    })
+  })
+
+  test('a change of the Secret alone is in force, and its secret is nowhere (6.2, 6.3)', async () => {
+    await settings.secret(
+      'auth: {accessKeyMaxTTLSeconds: 600, oidc: {issuerUrl: "https://idp.example", clientId: a, clientSecret: s3cret}}\ndatabase: {dataSource: "mysql://user:s3cret@db:3306/x"}',
+    )
+    await settings.declare({})
+    const status = await settings.settled(
+      'the Secret is in force',
+      ({ auth }) => auth?.accessKeyMaxTTLSeconds === 600,
+    )
+    expect(status['database']).toEqual({ dataSource: expect.stringContaining('REDACTED') })
+    const record = await raw('GET', RECORD_PATH)
+    const told = [
+      JSON.stringify(await settings.read()),
+      JSON.stringify(record.body),
+      operator.output().stdout,
+      operator.output().stderr,
+    ]
+    expect(told.filter((text) => text.includes('s3cret'))).toEqual([])
+  })
+
+  test("another manager's field stays in force until a source takes it over, then it is gone for good (6.2)", async () => {
+    await settings.secret('{}')
+    await settings.declare({})
+    await settings.settled(
+      'nothing is declared',
+      ({ auth }) => auth?.accessKeyMaxTTLSeconds === undefined,
+    )
+    expect((await asSomebody({ auth: { accessKeyMaxTTLSeconds: 1234 } })).code).toBe(200)
+    await settings.settled(
+      'their field is in force',
+      (status) => status.auth?.accessKeyMaxTTLSeconds === 1234 && readyOf(status).status === 'True',
+    )
+    await settings.declare({ auth: { accessKeyMaxTTLSeconds: 500 } })
+    await settings.settled('spec took it over', ({ auth }) => auth?.accessKeyMaxTTLSeconds === 500)
+    await settings.declare({})
+    await settings.settled(
+      'their value is gone',
+      ({ auth }) => auth?.accessKeyMaxTTLSeconds === undefined,
+    )
+  })
+
+  test.each([
+    { name: 'a variable of the platform is taken', value: '$PLATFORM_CONFIG_SECRET', fault: null },
+    {
+      name: 'a missing variable is a fault',
+      value: '$PLATFORM_CONFIG_MISSING',
+      fault: /clientSecret \(spec\).*PLATFORM_CONFIG_MISSING/,
+    },
+    {
+      name: 'a variable of another name is a fault',
+      value: '$OTHER_SECRET',
+      fault: /clientSecret \(spec\)/,
+    },
+    {
+      name: 'a literal is a fault',
+      value: 'a-literal-canary',
+      fault: /clientSecret \(spec\).*Secret/,
+    },
+  ])('$name (6.3)', async ({ value, fault }) => {
+    await settings.declare({
+      auth: { oidc: { issuerUrl: 'https://idp.example', clientId: 'a', clientSecret: value } },
+    })
+    const status = await settings.settled(
+      'it is judged',
+      (seen) => readyOf(seen).status === (fault === null ? 'True' : 'False'),
+    )
+    const text = JSON.stringify(status)
+    expect(text).not.toContain('a-literal-canary')
+    expect(text).not.toContain('from-the-environment')
+    if (fault) expect(readyOf(status).message).toMatch(fault)
+    else expect(status.auth).toMatchObject({ oidc: { clientSecret: 'REDACTED' } })
+  })
+
+  test('REDACTED is no value: it counts as absent (6.3)', async () => {
+    await settings.declare({
+      auth: { oidc: { issuerUrl: 'https://idp.example', clientId: 'b', clientSecret: 'REDACTED' } },
+    })
+    const status = await settings.settled('it is judged', ({ auth }) =>
+      JSON.stringify(auth).includes('"clientId":"b"'),
+    )
+    expect(readyOf(status).status).toBe('True')
+    expect(JSON.stringify(status)).not.toContain('REDACTED')
+  })
+
+  test('a second Config is told that it is not in force (6.1, 4.3)', async () => {
+    await settings.declare({})
+    const created = await raw('POST', CONFIGS_PATH, {
+      apiVersion: 'management.platform.sh/v1',
+      kind: 'Config',
+      metadata: { name: 'another' },
+      spec: { auth: { accessKeyMaxTTLSeconds: 1 } },
+    })
+    expect(created.code).toBe(201)
+    const other = await eventually(
+      'it is told',
+      async () => {
+        const { body } = await raw<SeenConfig>('GET', `${CONFIGS_PATH}/another`)
+        return body.status
+      },
+      { withinMs: 5000 },
+    )
+    expect(readyOf(other)).toMatchObject({ status: 'False', reason: 'NotInForce' })
+    expect(other.auth).toBeUndefined()
+    expect((await settings.read()).status?.auth?.accessKeyMaxTTLSeconds).toBeUndefined()
+  })
+
+  test.each([
+    {
+      part: 'audit',
+      spec: { audit: { enabled: true, path: '/var/log/platform' } },
+      condition: 'AuditNotWritten',
+    },
+    {
+      part: 'sign-in',
+      spec: { auth: { oidc: { issuerUrl: 'https://idp.example', clientId: 'a' } } },
+      condition: 'SignInNotServed',
+    },
+    {
+      part: 'secret store',
+      spec: { secretStore: { enabled: true } },
+      condition: 'SecretStoreNotSynced',
+    },
+  ])(
+    '$part is switched on and not built: a condition says so (6.7)',
+    async ({ spec, condition }) => {
+      await settings.declare(spec)
+      await settings.settled('the condition is there', ({ conditions = [] }) =>
+        conditions.some(({ type, status }) => type === condition && status === 'True'),
+      )
+      await settings.declare({})
+      await settings.settled('the condition has gone', ({ conditions = [] }) =>
+        conditions.every(({ type }) => type !== condition),
+      )
+    },
+  )
+
+  test('a field that nobody knows is an event, no fault (6.5, 4.5)', async () => {
+    await settings.secret('auth: {acessKeyMaxTTLSeconds: 60}\nnonsense: 1')
+    await eventually(
+      'the events are there',
+      async () => {
+        const { stdout } = await plane.kubectl([
+          'events',
+          '--for',
+          'config/platform-manager-config',
+        ])
+        return stdout.includes('acessKeyMaxTTLSeconds') &&
+          stdout.includes('nonsense') &&
+          stdout.includes('UnknownField')
+          ? true
+          : undefined
+      },
+      { withinMs: 10_000 },
+    )
+    expect(readyOf((await settings.read()).status ?? {}).status).toBe('True')
+  })
+})

@@ -1,0 +1,185 @@
+// When keys end, with real seconds on a real API server; the table of all cases with an injected
+// clock is test/unit/domain/lifetime.test.ts.
+import { describe, expect, test } from 'vitest'
+import { CREATED_ANNOTATION } from '../../../src/api/group.ts'
+import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
+import { sharedControlPlane, sharedOperator } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { condition, createdMs, keysOf, SOON, seenAgo, type StoredKey, textAfter } from './keys.ts'
+
+const plane = await sharedControlPlane()
+const keys = keysOf(plane)
+
+const DAY = 86_400
+const HOUR = 3600
+
+/** When the lifetime of a key begins, in epoch milliseconds. */
+const startMs = ({ metadata }: StoredKey): number =>
+  Date.parse(metadata.annotations?.[CREATED_ANNOTATION] ?? '')
+
+const slidingFor = (ttl: number): OwnedAccessKeySpec => ({ ttl, ttlAfterLastActivity: true })
+
+interface Row {
+  readonly name: string
+  readonly spec: OwnedAccessKeySpec
+  /** The annotation, in seconds before now; absent, there is none. */
+  readonly seenAgo?: number
+  readonly reason: 'Active' | 'Expired'
+  /** Seconds from the start; null = never. */
+  readonly ends: number | null
+}
+
+// biome-ignore format: a table
+const ROWS: readonly Row[] = [
+  { name: 'without ttl never (2.1)', spec: {}, reason: 'Active', ends: null },
+  { name: 'with ttl 0 never (2.1)', spec: { ttl: 0 }, reason: 'Active', ends: null },
+  { name: 'that slides without ttl never (2.3)', spec: { ttlAfterLastActivity: true }, reason: 'Active', ends: null },
+  { name: 'of 30 days, which no timer holds, in 30 days (2.3)', spec: { ttl: 30 * DAY }, reason: 'Active', ends: 30 * DAY },
+  { name: 'of 2^31-1 s in 68 years (2.3)', spec: { ttl: 2_147_483_647 }, reason: 'Active', ends: 2_147_483_647 },
+  { name: 'of a login in 20 days unless told otherwise (2.1)', spec: { type: 'Login' }, reason: 'Active', ends: 20 * DAY },
+  { name: 'of a login by its own ttl (2.1)', spec: { type: 'Login', ttl: 40 * DAY }, reason: 'Active', ends: 40 * DAY },
+  { name: 'that slides and is never used by its creation (2.3)', spec: slidingFor(HOUR), reason: 'Active', ends: HOUR },
+  { name: 'restored half-way by when it was first seen (2.8)', spec: { ttl: HOUR }, seenAgo: HOUR / 2, reason: 'Active', ends: HOUR },
+  { name: 'restored too late at once (2.8)', spec: { ttl: HOUR }, seenAgo: HOUR, reason: 'Expired', ends: HOUR },
+  { name: 'that slides, restored too late, at once (2.8)', spec: slidingFor(HOUR), seenAgo: HOUR, reason: 'Expired', ends: HOUR },
+  { name: 'said to be first seen in a day by its creation (2.8)', spec: { ttl: HOUR }, seenAgo: -DAY, reason: 'Active', ends: HOUR },
+]
+
+describe.concurrent('a key ends', () => {
+  test.each(ROWS)('$name', async ({ spec, seenAgo: ago, reason, ends }) => {
+    const created = await keys.create(spec, ago === undefined ? {} : seenAgo(ago))
+    const key = await keys.shown(created, reason)
+    expect(startMs(key)).toBe(ago !== undefined && ago > 0 ? startMs(created) : createdMs(created))
+    const { expirationTimestamp, effectiveTTLSeconds } = key.status
+    expect({ expirationTimestamp, effectiveTTLSeconds, ttl: key.spec.ttl }).toEqual({
+      expirationTimestamp: ends === null ? undefined : textAfter(startMs(key), ends),
+      effectiveTTLSeconds: ends ?? undefined,
+      ttl: spec.ttl,
+    })
+  })
+})
+
+describe.concurrent('a key of seconds', () => {
+  test('ends after its ttl, and status says so within a second (2.3, 2.7)', async () => {
+    const created = await Promise.all([2, 2, 3, 3, 4, 4].map((ttl) => keys.create({ ttl })))
+    const expired = await Promise.all(created.map((key) => keys.shown(key, 'Expired')))
+    for (const { spec, status, ...key } of expired) {
+      const end = textAfter(createdMs({ spec, status, ...key }), spec.ttl ?? 0)
+      expect(status.expirationTimestamp).toBe(end)
+      expect(condition({ spec, status, ...key }, 'Ready')).toMatchObject({
+        status: 'False',
+        message: expect.stringContaining(
+          `The key expired ${end}, ${spec.ttl} s after its creation`,
+        ),
+      })
+    }
+    const lags = await eventually('every expiry is logged', () => lagsOf(expired), SOON)
+    for (const lagMs of lags) {
+      expect(lagMs).toBeGreaterThanOrEqual(0)
+      expect(lagMs).toBeLessThanOrEqual(1000)
+    }
+  })
+
+  test('that slides ends after its last use (2.3, 2.6)', async () => {
+    const key = await keys.shown(await keys.create(slidingFor(3)), 'Active')
+    const usedMs = Date.now()
+    await keys.use(key, usedMs)
+    const expired = await keys.shown(key, 'Expired')
+    const end = textAfter(usedMs, 3)
+    expect(expired.status.expirationTimestamp).toBe(end)
+    expect(condition(expired, 'Ready').message).toContain(`expired ${end}, 3 s after its last use`)
+  })
+
+  test('that is used again and again lives on without a break (2.3)', async () => {
+    const created = await keys.shown(await keys.create(slidingFor(3)), 'Active')
+    const firstEndMs = createdMs(created) + 3000
+    const lastEndMs = await eventually(
+      'its first end has passed',
+      async () => {
+        const usedMs = Date.now()
+        await keys.use(created, usedMs)
+        return usedMs > firstEndMs + 500 ? usedMs + 3000 : undefined
+      },
+      SOON,
+    )
+    const key = await keys.until(created, 'follows its last use', ({ status }) => {
+      return status.expirationTimestamp === textAfter(lastEndMs, 0)
+    })
+    expect(condition(key, 'Ready')).toMatchObject({
+      status: 'True',
+      lastTransitionTime: condition(created, 'Ready').lastTransitionTime,
+    })
+  })
+})
+
+describe.concurrent('a use that is recorded', () => {
+  // biome-ignore format: a table
+  test.each([
+    { name: 'a second before the end', secondsFromEnd: -1 },
+    { name: 'at the end', secondsFromEnd: 0 },
+    { name: 'a second after the end', secondsFromEnd: 1 },
+  ])('late, $name, lets a sliding key live on (2.3, 2.6)', async ({ secondsFromEnd }) => {
+    const expired = await keys.shown(await keys.create(slidingFor(HOUR), seenAgo(HOUR + 5)), 'Expired')
+    const usedMs = startMs(expired) + (HOUR + secondsFromEnd) * 1000
+    await keys.use(expired, usedMs)
+    const key = await keys.shown(expired, 'Active')
+    expect(key.status).toMatchObject({
+      lastActivity: textAfter(usedMs, 0),
+      expirationTimestamp: textAfter(usedMs, HOUR),
+    })
+    expect(key.status).not.toHaveProperty('removalTimestamp')
+  })
+
+  test('leaves a fixed key as it is (2.3)', async () => {
+    const created = await keys.shown(await keys.create({ ttl: HOUR }, seenAgo(HOUR)), 'Expired')
+    await keys.use(created, Date.now())
+    const { metadata } = await keys.patch(created, { spec: { displayName: 'seen after the use' } })
+    const key = await keys.shown(created, 'Expired')
+    expect(key.status.observedGeneration).toBe(metadata.generation)
+    expect(key.status.expirationTimestamp).toBe(created.status.expirationTimestamp)
+  })
+
+  test('30 s ahead counts (2.9)', async () => {
+    const created = await keys.shown(await keys.create(slidingFor(HOUR)), 'Active')
+    const usedMs = Date.now() + 30_000
+    await keys.use(created, usedMs)
+    const end = textAfter(usedMs, HOUR)
+    const follows = ({ status }: StoredKey) => status.expirationTimestamp === end
+    const key = await keys.until(created, 'follows its use', follows)
+    expect(condition(key, 'Ready').message).toBe(
+      `The key works until ${end}, ${HOUR} s after its last use.`,
+    )
+  })
+
+  test('10 minutes ahead is ignored, and said to be (2.9, 4.5)', async () => {
+    const created = await keys.shown(await keys.create(slidingFor(HOUR)), 'Active')
+    const usedMs = Date.now() + 600_000
+    await keys.use(created, usedMs)
+    const says = 'Its recorded last use lies more than 60 s in the future and is ignored.'
+    const key = await keys.until(created, 'says so', (now) =>
+      condition(now, 'Ready').message.endsWith(says),
+    )
+    expect(key.status).toMatchObject({
+      lastActivity: textAfter(usedMs, 0),
+      expirationTimestamp: textAfter(createdMs(created), HOUR),
+    })
+    const told = await eventually('an event', () => ignoredOf(key), SOON)
+    expect(told).toMatchObject({ type: 'Warning', message: expect.stringContaining(says) })
+  })
+})
+
+async function ignoredOf(key: StoredKey) {
+  return (await keys.events(key)).find(({ reason }) => reason === 'ActivityIgnored')
+}
+
+/** How late each expiry was published, as the operator saw it; undefined while one is missing. */
+function lagsOf(expired: readonly StoredKey[]): readonly number[] | undefined {
+  const names = new Set(expired.map(({ metadata }) => metadata.name))
+  const lines = sharedOperator()
+    .logs()
+    .filter(({ msg, object }) => {
+      const { name } = (object ?? {}) as { readonly name?: string }
+      return msg === 'access key expired' && names.has(name ?? '')
+    })
+  return lines.length < names.size ? undefined : lines.map(({ lagMs }) => Number(lagMs))
+}
