@@ -14,13 +14,13 @@ run: $(INSTALLED) ## Start a real control plane with the operator and samples, t
 	@node tools/run.ts
 
 test: $(INSTALLED) ## Run every test: units, the real control plane, one round of faults.
-	@node tools/test.ts unit cluster faults
+	@node tools/test.ts
 
 test-unit: $(INSTALLED) ## Run the tests that need no control plane.
 	@node tools/test.ts unit
 
 test-cluster: $(INSTALLED) ## Run the tests against a real control plane.
-	@node tools/test.ts cluster
+	@node tools/test.ts cluster private
 
 test-faults: $(INSTALLED) ## Run ten rounds of the tests that break things.
 	@FAULT_ROUNDS=10 node tools/test.ts faults

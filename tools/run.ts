@@ -33,7 +33,9 @@ async function main(): Promise<void> {
     await applySamples(controlPlane)
     await writeEnvironment(controlPlane)
     sayTour()
+    const keeping = keepDaemons(controlPlane)
     await stopped
+    await keeping.stop()
     say('stopping the operator, then the control plane')
     await operator.stop()
   } finally {
@@ -66,12 +68,12 @@ async function applySamples(controlPlane: ControlPlane): Promise<void> {
   await kubectl(controlPlane, 'wait', '--for=condition=Ready', '--timeout=30s', 'oak/ci-deploy')
 }
 
-interface KeptOperator {
+interface Kept {
   stop(): Promise<void>
 }
 
 /** Starts the operator, and again whenever it ends: whoever kills it sees what a Deployment does. */
-async function keepOperator(controlPlane: ControlPlane): Promise<KeptOperator> {
+async function keepOperator(controlPlane: ControlPlane): Promise<Kept> {
   const kubeconfig = await controlPlane.serviceAccountKubeconfig(NAMESPACE, 'manager')
   const renewal = setInterval(
     () => void controlPlane.serviceAccountKubeconfig(NAMESPACE, 'manager'),
@@ -98,6 +100,27 @@ async function keepOperator(controlPlane: ControlPlane): Promise<KeptOperator> {
       stopping = true
       clearInterval(renewal)
       await ended(child)
+    },
+  }
+}
+
+const LOOK_EVERY_MS = 1000
+
+/** Starts the daemons again that end by themselves: whoever kills one sees what a cluster does. */
+function keepDaemons({ etcd, apiServer, controllerManager }: ControlPlane): Kept {
+  let looking = Promise.resolve()
+  const look = async (): Promise<void> => {
+    const ended = [etcd, apiServer, controllerManager].filter(({ pid }) => pid === null)
+    for (const daemon of ended) await daemon.start()
+    if (ended.length > 0) say('the control plane is whole again')
+  }
+  const timer = setInterval(() => {
+    looking = looking.then(look).catch((error: unknown) => say(String(error)))
+  }, LOOK_EVERY_MS)
+  return {
+    stop: async () => {
+      clearInterval(timer)
+      await looking
     },
   }
 }

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto'
 const DIGEST_FORM = /^sha256:([0-9a-f]{64})$/
 
 /**
- * SHA-256 of an access key in hex, by which it is looked up, named and compared. A `sha256:<hex>`
- * gives its own digits, so both forms of a key meet (contract 3.6).
+ * SHA-256 of spec.key in hex, by which a key is looked up, named and compared. A `sha256:<hex>`
+ * gives its own digits, so both forms of a key meet (contract 3.6). Never for what a caller presents
+ * unless the digest form was refused before: it may stand in Git and must open nothing.
  */
 export function digestOf(key: string): string {
   return DIGEST_FORM.exec(key)?.[1] ?? createHash('sha256').update(key, 'utf8').digest('hex')

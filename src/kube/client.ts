@@ -89,13 +89,13 @@ export interface KubeClient {
     operations: readonly PatchOperation[],
     reason: string,
   ): Promise<T>
-  /** False when the object was gone already. */
+  /** The object as it is now that finalizers hold it; null when it is gone. */
   delete(
     resource: Resource,
     ref: ObjectRef,
     preconditions: Preconditions,
     reason: string,
-  ): Promise<boolean>
+  ): Promise<KubeObject | null>
 }
 
 /** The client of one connection. */
@@ -174,15 +174,16 @@ export function createClient(deps: ClientDeps): KubeClient {
     delete: async (resource, ref, preconditions, reason) => {
       const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions }
       try {
-        await write(resource, reason, {
+        const path = pathOf(resource, ref)
+        const answer = (await write(resource, reason, {
           method: 'DELETE',
-          path: pathOf(resource, ref),
+          path,
           body,
           ...json,
-        })
-        return true
+        })) as KubeObject
+        return answer.kind === 'Status' ? null : answer
       } catch (error) {
-        if (isNotFound(error)) return false
+        if (isNotFound(error)) return null
         throw error
       }
     },

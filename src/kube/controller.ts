@@ -1,6 +1,7 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { isConflict, KubeFailure } from './failure.ts'
+import { NotLeader } from './leader.ts'
 import type { WorkQueue } from './queue.ts'
 
 /** What a reconcile leaves to do: nothing, or another look at a moment in epoch milliseconds. */
@@ -78,10 +79,10 @@ function tryAgain(
 ): 'requeue' | 'error' {
   const retryAfterMs = error instanceof KubeFailure ? (error.retryAfterMs ?? 0) : 0
   const inMs = queue.retry(key, retryAfterMs)
-  if (isConflict(error)) {
+  if (isConflict(error) || error instanceof NotLeader) {
     log.debug(
-      { controller: name, object: { name: key }, inMs },
-      'object changed under us, trying again',
+      { controller: name, object: { name: key }, inMs, because: error.name },
+      'object changed under us, or we lead no more: trying again',
     )
     return 'requeue'
   }

@@ -75,7 +75,7 @@ export const isNotFound = (error: unknown): boolean =>
   error instanceof KubeFailure && error.code === 404
 
 /** Whether somebody wrote the object since we read it, or it is another one by now. */
-export const isConflict = (error: unknown): boolean =>
+export const isConflict = (error: unknown): error is KubeFailure =>
   error instanceof KubeFailure && error.code === 409
 
 /** Whether a resourceVersion is too old to go on from. */

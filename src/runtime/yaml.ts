@@ -11,6 +11,8 @@ export function parseYaml(text: string): unknown {
     return parse(text, { maxAliasCount: 100, prettyErrors: false })
   } catch (error) {
     const at = error instanceof Error && 'pos' in error ? placeOf(text, error.pos) : ''
+    // Without its cause, whose message quotes the text.
+    // oxlint-disable-next-line preserve-caught-error
     throw new Error(`not valid YAML${at}`)
   }
 }

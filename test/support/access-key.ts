@@ -1,5 +1,4 @@
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/group.ts'
-import type { ObjectMeta } from '../../src/api/meta.ts'
 import type { Circumstances, Step } from '../../src/controllers/ownedaccesskey/plan.ts'
 import { digestOf } from '../../src/credentials/digest.ts'
 import {
@@ -8,8 +7,9 @@ import {
   type OwnedAccessKeyObject,
 } from '../../src/domain/access-key.ts'
 import { timestamp } from '../../src/domain/time.ts'
+import { keyObject, type Parts } from './objects.ts'
 
-/** The moment at which keys of tables are created: 2026-11-21T10:00:00Z. */
+/** The moment at which keyObject's keys are created: 2026-11-21T10:00:00Z. */
 export const t0 = Date.UTC(2026, 10, 21, 10)
 
 /** A day in milliseconds: the retention of expired keys unless a row says otherwise. */
@@ -21,31 +21,17 @@ export const after = (seconds: number): number => t0 + seconds * 1000
 /** The same as the API server writes it. */
 export const textAfter = (seconds: number): string => timestamp(after(seconds))
 
-/** What a row may say about an object; the rest is a key of user ada, created at t0 and adopted. */
-export interface KeyParts {
-  readonly metadata?: Partial<ObjectMeta>
-  readonly spec?: OwnedAccessKeyObject['spec']
-  readonly status?: OwnedAccessKeyObject['status']
-}
-
-/** The slim view of an object as the API server would send it. */
-export function viewOf({ metadata = {}, spec = {}, status = {} }: KeyParts): AccessKey {
-  const adopted: ObjectMeta = {
-    name: 'ci',
-    uid: 'uid-ci',
-    resourceVersion: '7',
-    generation: 1,
-    creationTimestamp: textAfter(0),
+/** The slim view of an object as the API server would send it: of user ada, adopted at t0. */
+export function viewOf({ metadata, spec, status = {} }: Parts<OwnedAccessKeyObject>): AccessKey {
+  const adoption = {
     annotations: { [CREATED_ANNOTATION]: textAfter(0) },
     finalizers: [REVOKE_FINALIZER],
   }
-  const object: OwnedAccessKeyObject = {
-    apiVersion: 'management.platform.sh/v1',
-    kind: 'OwnedAccessKey',
-    metadata: { ...adopted, ...metadata },
+  const object = keyObject({
+    metadata: { ...adoption, ...metadata },
     spec: { user: 'ada', key: 'k'.repeat(32), ...spec },
     status,
-  }
+  })
   return accessKeyOf(object, digestOf)
 }
 

@@ -56,7 +56,7 @@ export async function buildMissing({ moduleDir, into, missing, log }: Build): Pr
     for (const name of names) {
       const step = `${name} (${PROGRAMS.indexOf(name) + 1} of ${PROGRAMS.length})`
       const ldflags = linkerFlags(kubernetesVersion(goMod))
-      const draft = join(into, `${name}${UNFINISHED}`)
+      const draft = join(into, `${name}.${process.pid}${UNFINISHED}`)
       const args = ['build', '-trimpath', '-ldflags', ldflags, '-o', draft, SOURCES[name].pkg]
       await withProgress(log, step, SOURCES[name].about, () => go(args, moduleDir, env))
       await rename(draft, join(into, name))
@@ -64,7 +64,7 @@ export async function buildMissing({ moduleDir, into, missing, log }: Build): Pr
   })
 }
 
-/** What a killed build left; a Go compiler that outlived it would write to a file nobody reads. */
+/** What a killed build left; a Go command that outlived it writes to a name of its own. */
 async function removeUnfinished(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (name.endsWith(UNFINISHED)) await rm(join(directory, name), { force: true })

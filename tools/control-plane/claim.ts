@@ -9,6 +9,8 @@ import { type DaemonName, STOP_ORDER } from './programs.ts'
 export interface Claim {
   /** The guard's process id. */
   readonly guard: number
+  /** The process id of whoever started the control plane. */
+  readonly starter: number
   /** True from when the guard has begun to stop everything. */
   readonly stopping: boolean
   /** The process ids of the daemons that run. */
@@ -19,8 +21,8 @@ export interface Claim {
 export type Obstacle =
   | { readonly kind: 'none' }
   /** A control plane uses the folder. */
-  | { readonly kind: 'inUse'; readonly guard: number }
-  /** The guard of a dead starter is about to end everything. */
+  | { readonly kind: 'inUse'; readonly starter: number }
+  /** Its guard is ending everything, or about to: the starter is gone. */
   | { readonly kind: 'stopping' }
   /** Daemons that lost their guard, in the order in which to end them. */
   | { readonly kind: 'orphans'; readonly pids: readonly number[] }
@@ -31,16 +33,17 @@ const STOPPING_LIMIT_MS = 60_000
 const LOOK_MS = 100
 
 /**
- * Judges the last claim on a folder; `isOurs` tells whether a process id still belongs to a process
- * that works on this folder, since ids are reused.
+ * Judges the last claim on a folder; `isThere` tells whether a process id still belongs to the
+ * process that the claim means, since ids are reused.
  */
-export function obstacleIn(last: Claim | null, isOurs: (pid: number) => boolean): Obstacle {
+export function obstacleIn(last: Claim | null, isThere: (pid: number) => boolean): Obstacle {
   if (last === null) return { kind: 'none' }
-  if (isOurs(last.guard)) {
-    return last.stopping ? { kind: 'stopping' } : { kind: 'inUse', guard: last.guard }
+  if (isThere(last.guard)) {
+    if (last.stopping || !isThere(last.starter)) return { kind: 'stopping' }
+    return { kind: 'inUse', starter: last.starter }
   }
   const pids = STOP_ORDER.map((name) => last.daemons[name]).filter(
-    (pid): pid is number => pid !== undefined && isOurs(pid),
+    (pid): pid is number => pid !== undefined && isThere(pid),
   )
   return pids.length === 0 ? { kind: 'none' } : { kind: 'orphans', pids }
 }
@@ -49,24 +52,28 @@ export function obstacleIn(last: Claim | null, isOurs: (pid: number) => boolean)
  * Claims a data folder for this guard; waits for a predecessor that is stopping and ends daemons
  * that lost theirs.
  *
- * @returns null, or the process id of the guard that holds the folder
+ * @returns null, or the process id of the starter whose control plane holds the folder
  */
-export async function claimFolder(dataDir: string): Promise<number | null> {
+export async function claimFolder(
+  dataDir: string,
+  guard: number,
+  starter: number,
+): Promise<number | null> {
   const path = join(dataDir, CLAIM_FILE)
-  const firstClaim: Claim = { guard: process.pid, stopping: false, daemons: {} }
+  const firstClaim: Claim = { guard, starter, stopping: false, daemons: {} }
   const deadlineMs = performance.now() + STOPPING_LIMIT_MS
   for (;;) {
     const text = await readIfThere(path)
     const last = text === null ? null : parseClaim(path, text)
-    const obstacle = obstacleIn(last, await ownership(dataDir, last))
+    const obstacle = obstacleIn(last, await whoIsThere(dataDir, last))
     switch (obstacle.kind) {
       case 'inUse':
-        return obstacle.guard
+        return obstacle.starter
       case 'orphans':
         for (const pid of obstacle.pids) killIfThere(pid)
         break
       case 'stopping':
-        if (performance.now() > deadlineMs) return last?.guard ?? null
+        if (performance.now() > deadlineMs) return last?.starter ?? null
         break
       case 'none':
         if (text !== null) await removeUnchanged(path, text)
@@ -95,12 +102,12 @@ function parseClaim(path: string, text: string): Claim {
   }
 }
 
-async function ownership(dataDir: string, last: Claim | null): Promise<(pid: number) => boolean> {
-  const pids = last === null ? [] : [last.guard, ...Object.values(last.daemons)]
-  const ours = new Set<number>()
-  for (const pid of pids) {
-    const command = await commandOf(pid)
-    if (pid !== process.pid && command.includes(dataDir)) ours.add(pid)
+async function whoIsThere(dataDir: string, last: Claim | null): Promise<(pid: number) => boolean> {
+  if (last === null) return () => false
+  const there = new Set<number>()
+  for (const pid of [last.guard, ...Object.values(last.daemons)]) {
+    if ((await commandOf(pid)).includes(dataDir)) there.add(pid)
   }
-  return (pid) => ours.has(pid)
+  if ((await commandOf(last.starter)) !== '') there.add(last.starter)
+  return (pid) => there.has(pid)
 }

@@ -17,7 +17,8 @@
 //   minutes), each by SIGKILL after ten seconds. A thrown-away folder is killed at once and removed.
 //   If the guard itself is killed, the starter kills the daemons; if both are, the next start on
 //   the folder does.
-// - One control plane per folder: claim.ts. The second starter is refused with the first one's guard.
+// - One control plane per folder: claim.ts. A second starter is refused; one that comes while the first is
+//   ending waits.
 // - A folder that survives keeps data, certificates, token keys and, when they are free, ports:
 //   kubeconfigs that somebody copied stay good.
 // - Everything is in the data folder: pki/, etcd/, a log file per daemon, audit.log, kubeconfigs.
@@ -105,8 +106,10 @@ async function openDataDir(wanted: string | undefined): Promise<string> {
 }
 
 function reportEnds(guard: Guard, dataDir: string, log: (line: string) => void): void {
-  guard.onEnded(({ daemon, how, expected }) => {
-    if (!expected) log(`${daemon} ended by itself (${how}): see ${paths.log(dataDir, daemon)}`)
+  guard.onEnded(({ daemon, how, because }) => {
+    if (because === 'told') return
+    const what = because === 'itself' ? `ended by itself (${how})` : 'did not end in time: killed'
+    log(`${daemon} ${what}; its log is ${paths.log(dataDir, daemon)}`)
   })
 }
 

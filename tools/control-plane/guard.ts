@@ -23,8 +23,8 @@ export type Order =
 /** What the guard tells its starter. */
 export type Report =
   | { readonly kind: 'ready' }
-  /** The folder belongs to the control plane of another guard. */
-  | { readonly kind: 'inUse'; readonly guard: number }
+  /** The folder belongs to the control plane of another starter. */
+  | { readonly kind: 'inUse'; readonly starter: number }
   | { readonly kind: 'started'; readonly daemon: DaemonName; readonly pid: number }
   /** `how` is an exit code, the name of a signal, or why the program could not be run. */
   | { readonly kind: 'ended'; readonly daemon: DaemonName; readonly how: string }
@@ -33,6 +33,7 @@ export type Report =
 const GRACE_MS = 10_000
 
 const dataDir = process.argv[2] ?? ''
+const starter = process.ppid
 const isThrowAway = process.argv[3] === 'remove'
 const running = new Map<DaemonName, ChildProcess>()
 let stopping = false
@@ -44,7 +45,7 @@ function report(message: Report): void {
 
 function writeNow(): Promise<void> {
   const daemons = Object.fromEntries([...running].map(([name, { pid }]) => [name, pid]))
-  return updateClaim(dataDir, { guard: process.pid, stopping, daemons })
+  return updateClaim(dataDir, { guard: process.pid, starter, stopping, daemons })
 }
 
 let written: Promise<void> = Promise.resolve()
@@ -101,9 +102,9 @@ function obey(order: Order): void {
   else void stop(order.daemon, order.signal)
 }
 
-const holder = await claimFolder(dataDir)
+const holder = await claimFolder(dataDir, process.pid, starter)
 if (holder !== null) {
-  process.send?.({ kind: 'inUse', guard: holder } satisfies Report, () => process.exit(0))
+  process.send?.({ kind: 'inUse', starter: holder } satisfies Report, () => process.exit(0))
 } else {
   process.on('uncaughtException', (error) => {
     console.error(error)

@@ -15,11 +15,13 @@ export interface Command {
   readonly logFile: string
 }
 
-/** How a daemon ended; `expected` when it was told to. */
+/** How a daemon ended. */
 export interface Ended {
   readonly daemon: DaemonName
+  /** An exit code, the name of a signal, or why there was no process. */
   readonly how: string
-  readonly expected: boolean
+  /** It was told to; it was told to, took too long and was killed; or it ended by itself. */
+  readonly because: 'told' | 'tookTooLong' | 'itself'
 }
 
 interface Started {
@@ -32,7 +34,7 @@ type EventKind = 'started' | 'ended'
 export class Guard {
   readonly #process: ChildProcess
   readonly #pids = new Map<DaemonName, number>()
-  readonly #told = new Set<DaemonName>()
+  readonly #told = new Map<DaemonName, NodeJS.Signals>()
   readonly #events = new EventEmitter<{ ended: [Ended]; started: [Started] }>()
 
   private constructor(guard: ChildProcess) {
@@ -65,7 +67,7 @@ export class Guard {
     })
     if (first.kind === 'inUse') {
       throw new Error(
-        `${dataDir} is in use by the control plane of process ${first.guard}: stop that one first, or choose another folder`,
+        `${dataDir} is in use by the control plane of process ${first.starter}: stop that one first, or choose another folder`,
       )
     }
     return new Guard(child)
@@ -93,7 +95,7 @@ export class Guard {
   async stop(daemon: DaemonName, signal: NodeJS.Signals): Promise<void> {
     if (!this.#pids.has(daemon)) return
     const gone = this.#next(daemon, ['ended'])
-    this.#told.add(daemon)
+    this.#told.set(daemon, signal)
     this.#tell({ kind: 'stop', daemon, signal })
     await gone
   }
@@ -101,7 +103,7 @@ export class Guard {
   /** Ends every daemon in order and the guard itself; removes a folder that is not kept. */
   async finish(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
-    for (const daemon of this.#pids.keys()) this.#told.add(daemon)
+    for (const daemon of this.#pids.keys()) this.#told.set(daemon, 'SIGKILL')
     const gone = once(this.#process, 'exit')
     if (this.#process.connected) this.#process.disconnect()
     await gone
@@ -136,16 +138,20 @@ export class Guard {
   }
 
   #end(daemon: DaemonName, how: string): void {
-    const expected = this.#told.delete(daemon) || !this.#pids.has(daemon)
+    const told = this.#told.get(daemon)
+    const wasKilled = how === 'SIGKILL' && told !== 'SIGKILL'
+    const because = told === undefined ? 'itself' : wasKilled ? 'tookTooLong' : 'told'
+    this.#told.delete(daemon)
     this.#pids.delete(daemon)
-    this.#events.emit('ended', { daemon, how, expected })
+    this.#events.emit('ended', { daemon, how, because })
   }
 
   /** A guard that was killed leaves its daemons; nothing else would end them from then on. */
   #outlive(exitCode: number | null): void {
     for (const daemon of STOP_ORDER) {
       const pid = this.#pids.get(daemon)
-      if (pid !== undefined && exitCode !== 0) killIfThere(pid)
+      if (pid === undefined) this.#told.set(daemon, 'SIGKILL')
+      else if (exitCode !== 0) killIfThere(pid)
       this.#end(daemon, 'its guard ended')
     }
   }

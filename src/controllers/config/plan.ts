@@ -50,12 +50,13 @@ export interface InForce extends Omit<Sources, 'manager' | 'config'> {
  */
 export function planInForce(found: InForce): { readonly step: Step; readonly isValid: boolean } {
   const outcome = settle({ ...found, manager: FIELD_MANAGER })
-  const isRecorded = !outcome.ok || isSameData(outcome.record, found.record)
-  if (!isRecorded) return { step: { kind: 'record', data: outcome.record }, isValid: true }
+  const { ok: isValid, record } = outcome
+  if (record && !isSameData(record, found.record))
+    return { step: { kind: 'record', data: record }, isValid }
   const status = statusOf(found.config, outcome.owned, verdictsOf(outcome), found.nowMs)
   return {
     step: publish(found.config, status, announcementsOf(found, outcome)),
-    isValid: outcome.ok,
+    isValid,
   }
 }
 
@@ -82,8 +83,7 @@ function publish(config: Config, status: WantedStatus, announce: readonly Announ
   const { ours } = sharesOf(config.status, config.metadata.managedFields, FIELD_MANAGER)
   const published = { ...ours, observedGeneration: config.status?.observedGeneration ?? null }
   const isPublished =
-    sameJson(wanted as JsonMap, published) &&
-    sameConditions(conditions, config.status?.conditions ?? [])
+    sameJson(wanted, published) && sameConditions(conditions, config.status?.conditions ?? [])
   return isPublished ? { kind: 'nothing' } : { kind: 'publish', status, announce }
 }
 

@@ -156,10 +156,12 @@ function reportExpiry(
 }
 
 /** The resourceVersion guards a key that was used a moment ago (contract 5.3). */
-async function remove(key: AccessKey, { client, log }: KeyDeps): Promise<void> {
+async function remove(key: AccessKey, { client, keys, log }: KeyDeps): Promise<void> {
   const { uid, resourceVersion } = key
-  const wasThere = await client.delete(ACCESS_KEYS, key, { uid, resourceVersion }, 'expired')
-  if (wasThere) log.info({ object: ref(key) }, 'expired access key deleted')
+  const held = await client.delete(ACCESS_KEYS, key, { uid, resourceVersion }, 'expired')
+  if (!held) return
+  keys.observe(held)
+  log.info({ object: ref(key) }, 'expired access key deleted')
 }
 
 async function release(key: AccessKey, { client, keys, log }: KeyDeps): Promise<void> {

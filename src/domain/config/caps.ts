@@ -8,8 +8,8 @@ export type CapsReading =
   | { readonly known: true; readonly caps: Caps; readonly from: 'status' | 'record' | 'defaults' }
   | { readonly known: false; readonly because: string }
 
-/** The caps where no settings were ever seen: Login keys live 20 days, nothing else is capped. */
-export const DEFAULT_CAPS: Caps = {
+// Where no settings were ever seen: Login keys live 20 days, nothing else is capped.
+const DEFAULT_CAPS: Caps = {
   maxTtlSeconds: null,
   loginTtlSeconds: DEFAULT_LOGIN_TTL_SECONDS,
 }

@@ -12,10 +12,10 @@ import { asJson, asSettings, isEmpty, type JsonMap } from './json.ts'
 import {
   carriedFrom,
   isSecretMissed,
+  lastRecord,
   type LastSettings,
   lastSettings,
   notedSecret,
-  rescued,
   usable,
 } from './last.ts'
 import { merge, without, withoutEqual } from './merge.ts'
@@ -88,7 +88,7 @@ export interface Kept {
    */
   readonly lastGood: ConfigSettings | null
   readonly owned: JsonMap
-  /** Data of the ConfigMap where that was lost; null: it is left as it is. */
+  /** Data of the ConfigMap; null: it is left as it is. */
   readonly record: ConfigMapData | null
   readonly unknown: readonly UnknownField[]
 }
@@ -99,7 +99,7 @@ export interface Kept {
  *
  * - With any fault, nothing changes: the last good settings are those of the ConfigMap, else those
  *   that this Config's status shows, else defaults. Values of status that another manager changed
- *   against them are taken back; values it added stay.
+ *   against them are taken back; sound values it added are in force, as status shows them.
  * - A Config that is created anew with an empty spec starts from the ConfigMap, below its Secret if
  *   there is one, and stays so over restarts, until spec is set or the Secret changes; then only the
  *   sources count. So deleting a Config lifts no cap, be it that its Secret remains.
@@ -122,7 +122,8 @@ export function settle(sources: Sources): Outcome {
   const readings = [spec, secret, foreign, carried]
   const unknown = readings.flatMap((reading) => reading.unknown)
   const { settings, faults } = checked(readings, sources.environment)
-  if (faults.length > 0) return { ok: false, faults, unknown, ...keeping(knowledge, shares) }
+  if (faults.length > 0)
+    return { ok: false, faults, unknown, ...keeping(knowledge, faults, shares) }
   const inForce = withDefaults(asSettings(settings))
   const shown = hide(asJson(inForce))
   return {
@@ -168,13 +169,14 @@ function carriedOver(spec: Reading, secretShown: JsonMap, { last }: Knowledge): 
     : readSource('ConfigMap', carried, () => [])
 }
 
-function keeping(
-  { uid, last, shapeCheck }: Knowledge,
-  shares: Shares,
-): Pick<Kept, 'lastGood' | 'owned' | 'record'> {
-  const record = rescued(last, uid)
-  if (last.from === 'lost') return { lastGood: null, owned: shares.ours, record }
+function keeping({ uid, last, shapeCheck }: Knowledge, faults: readonly Fault[], shares: Shares) {
+  if (last.from === 'lost') return { lastGood: null, owned: shares.ours, record: null }
+  const isSound = faults.every(({ source }) => source !== 'status')
+  const shown = isSound ? merge(last.shown, hide(shares.foreign)) : last.shown
   const leave = last.from === 'never' ? without : withoutEqual
-  const owned = leave(last.shown, shares.foreign)
-  return { lastGood: usable(last.shown, shapeCheck), owned, record }
+  return {
+    lastGood: usable(shown, shapeCheck),
+    owned: leave(last.shown, shares.foreign),
+    record: lastRecord(last, uid, shown),
+  }
 }

@@ -52,7 +52,7 @@ export function lastSettings({ uid, status, shares, record, shapeCheck }: Traces
   const recorded = readRecord(record)
   const isReadable = typeof recorded === 'object' && isSound(recorded.settings, shapeCheck)
   if (isReadable && recorded.origin?.uid === uid) return noted(recorded.settings, recorded.origin)
-  const shown = settingsIn(status)
+  const shown = hide(settingsIn(status))
   if (isSettled(status) && isSound(shown, shapeCheck))
     return { from: 'status', shown, ours: shares.ours, isRecordLost: !isReadable }
   if (isReadable) return { from: 'earlier', shown: recorded.settings }
@@ -98,11 +98,17 @@ export function notedSecret(last: LastSettings, secret: JsonMap, carried: JsonMa
   return isUnknown && isEmpty(secret) ? null : secret
 }
 
-/** A record of settings that only status shows any more, so that deleting the Config loses none. */
-export const rescued = (last: LastSettings, uid: string): ConfigMapData | null =>
-  last.from === 'status' && last.isRecordLost
-    ? recordData(last.shown, { uid, secret: null, carried: last.ours })
-    : null
+/**
+ * The record of the last settings while the declared ones are at fault: what status shows goes into
+ * it, also what another manager added there or what was only there since an earlier record was
+ * lost, so that deleting the Config loses none. Null: the record is left as it is.
+ */
+export function lastRecord(last: LastSettings, uid: string, shown: JsonMap): ConfigMapData | null {
+  if (last.from === 'this')
+    return recordData(shown, { uid, secret: last.secret, carried: last.carried })
+  if (last.from !== 'status' || !last.isRecordLost) return null
+  return recordData(shown, { uid, secret: null, carried: last.ours })
+}
 
 // Somebody may have edited the record by hand. A cap that can't be read must not read as none.
 const isSound = (settings: JsonMap, shapeCheck: ShapeCheck): boolean =>

@@ -14,8 +14,10 @@ import type {
 import { conditionOf } from '../../../src/domain/conditions.ts'
 import { timestamp } from '../../../src/domain/time.ts'
 import { pathOf } from '../../../src/kube/client.ts'
+import type { Audit, Mark } from '../../support/audit.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
+import { OPERATOR_USER } from '../../support/installed.ts'
 import { newKey } from '../../support/objects.ts'
 import type { RawOptions } from '../../support/raw.ts'
 
@@ -154,6 +156,20 @@ export const isAdopted = ({ metadata, spec }: StoredKey): boolean =>
   (metadata.finalizers ?? []).includes(REVOKE_FINALIZER) &&
   CREATED_ANNOTATION in (metadata.annotations ?? {}) &&
   Boolean(spec.key)
+
+/** What the operator wrote to an object since a mark: verb and subresource, code unless it was 200. */
+export async function writesTo(
+  { metadata: { name } }: StoredKey,
+  audit: Audit,
+  mark: Mark,
+): Promise<readonly string[]> {
+  const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
+  return writes
+    .filter((write) => write.resource === ACCESS_KEYS.plural && write.name === name)
+    .map(({ verb, subresource, code }) =>
+      `${verb} ${subresource} ${code === 200 ? '' : code}`.trim(),
+    )
+}
 
 /** The field set of the operator's applies; undefined where it has none. */
 export const fieldsOfOperator = ({ metadata }: StoredKey) =>

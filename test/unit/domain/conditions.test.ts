@@ -37,6 +37,10 @@ describe('withTimes: lastTransitionTime changes only with the status (contract 4
     expect(withTimes([verdict], published, 9, after(100))).toEqual([since(verdict, at, 9)])
   })
 
+  test('a change is told in whole seconds', () => {
+    expect(withTimes([active], [], 1, after(100.999))).toEqual([since(active, 100)])
+  })
+
   test('a verdict that is not given any more is gone', () => {
     expect(
       withTimes(

@@ -142,7 +142,17 @@ describe('each verb', () => {
       asks: 'DELETE /apis/g.io/v1/things/a',
       type: JSON_TYPE,
       body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: conditions },
-      result: true,
+      result: a,
+      told: ['DELETE 200', 'Thing because'],
+    },
+    {
+      name: 'delete of what nothing holds',
+      act: (client) => client.delete(THINGS, { name: 'a' }, conditions, 'because'),
+      asks: 'DELETE /apis/g.io/v1/things/a',
+      type: JSON_TYPE,
+      body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: conditions },
+      answer: { apiVersion: 'v1', kind: 'Status', status: 'Success' },
+      result: null,
       told: ['DELETE 200', 'Thing because'],
     },
   ])('$name', async ({ act, asks, query = {}, type, body, answer = a, result, told }) => {
@@ -182,9 +192,9 @@ describe('what is not there', () => {
       outcome: { result: null },
     },
     {
-      name: 'delete: false, nothing is written',
+      name: 'delete: null, nothing is written',
       act: (client) => client.delete(THINGS, { name: 'a' }, conditions, 'because'),
-      outcome: { result: false },
+      outcome: { result: null },
     },
     {
       name: 'list: a failure',

@@ -22,22 +22,23 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 describe('where built programs are kept', () => {
-  const inCache = (env: Readonly<Record<string, string>>, pins = ['a']) =>
-    cacheDirectory(env, '/home/ada', pins)
-  const below = (root: string) => expect.stringMatching(new RegExp(`^${root}/management-operator/`))
-
   test.each([
     { name: 'absent', env: {}, root: '/home/ada/.cache' },
     { name: 'empty', env: { XDG_CACHE_HOME: '' }, root: '/home/ada/.cache' },
     { name: 'relative', env: { XDG_CACHE_HOME: 'cache' }, root: '/home/ada/.cache' },
     { name: 'absolute', env: { XDG_CACHE_HOME: '/var/cache' }, root: '/var/cache' },
   ])('XDG_CACHE_HOME $name', ({ env, root }) => {
-    expect(inCache(env)).toEqual(below(root))
+    expect(cacheDirectory(env, '/home/ada', [])).toMatch(
+      `${root}/management-operator/control-plane/`,
+    )
   })
 
   test('other pins, other folder', () => {
-    expect(inCache({}, ['a', 'b'])).not.toBe(inCache({}, ['ab']))
-    expect(inCache({}, ['a', 'b'])).toBe(inCache({}, ['a', 'b']))
+    const folders = [['a', 'b'], ['ab'], ['a', 'b']].map((pins) =>
+      cacheDirectory({}, '/home/ada', pins),
+    )
+    expect(folders[1]).not.toBe(folders[0])
+    expect(folders[2]).toBe(folders[0])
   })
 })
 
@@ -89,14 +90,17 @@ test.each([
 })
 
 describe('the lock', () => {
-  const lock = () => join(folder, 'lock')
+  let lock: string
+  beforeEach(() => {
+    lock = join(folder, 'lock')
+  })
 
   test('lets one work at a time, and tells the other for whom it waits', async () => {
     const order: string[] = []
     const held = Promise.withResolvers<void>()
     const told = Promise.withResolvers<number>()
     const first = withLock(
-      lock(),
+      lock,
       () => undefined,
       async () => {
         order.push('first begins')
@@ -105,7 +109,7 @@ describe('the lock', () => {
       },
     )
     const second = withLock(
-      lock(),
+      lock,
       ({ pid }) => told.resolve(pid),
       async () => order.push('second'),
     )
@@ -120,52 +124,69 @@ describe('the lock', () => {
     { name: 'that is not one', content: 'rubbish', ageMs: 0 },
     { name: 'that nobody has touched for long', content: `${process.pid}\n`, ageMs: 120_000 },
   ])('takes over a lock $name', async ({ content, ageMs }) => {
-    writeFileSync(lock(), content)
+    writeFileSync(lock, content)
     const touched = new Date(Date.now() - ageMs)
-    utimesSync(lock(), touched, touched)
+    utimesSync(lock, touched, touched)
     const waited: number[] = []
     expect(
       await withLock(
-        lock(),
+        lock,
         ({ pid }) => waited.push(pid),
         async () => 'done',
       ),
     ).toBe('done')
     expect(waited).toEqual([])
-    expect(existsSync(lock())).toBe(false)
+    expect(existsSync(lock)).toBe(false)
   })
 
   test('is released by work that fails', async () => {
     const failing = withLock(
-      lock(),
+      lock,
       () => undefined,
       () => Promise.reject(new Error('no')),
     )
     await expect(failing).rejects.toThrow('no')
-    expect(existsSync(lock())).toBe(false)
+    expect(existsSync(lock)).toBe(false)
   })
 })
 
 describe('what stands in the way on a data folder', () => {
-  const claim = { guard: 1, stopping: false, daemons: { etcd: 2, 'kube-apiserver': 3 } }
+  const claim = { guard: 1, starter: 9, stopping: false, daemons: { etcd: 2, 'kube-apiserver': 3 } }
 
   test.each([
-    { name: 'never used', last: null, ours: [], obstacle: { kind: 'none' } },
-    { name: 'in use', last: claim, ours: [1, 2, 3], obstacle: { kind: 'inUse', guard: 1 } },
+    { name: 'nothing: never used', last: null, there: [], obstacle: { kind: 'none' } },
     {
-      name: 'a guard that is stopping',
+      name: 'a control plane',
+      last: claim,
+      there: [1, 2, 3, 9],
+      obstacle: { kind: 'inUse', starter: 9 },
+    },
+    {
+      name: 'one that its starter stops',
       last: { ...claim, stopping: true },
-      ours: [1, 2],
+      there: [1, 2, 9],
       obstacle: { kind: 'stopping' },
     },
     {
-      name: 'a killed guard: the API server goes before etcd',
+      name: 'one whose starter has died, before its guard knows',
       last: claim,
-      ours: [2, 3],
+      there: [1, 2, 3],
+      obstacle: { kind: 'stopping' },
+    },
+    {
+      name: 'what a killed guard left, the API server before etcd',
+      last: claim,
+      there: [2, 3],
       obstacle: { kind: 'orphans', pids: [3, 2] },
     },
-    { name: 'all gone, ids used again', last: claim, ours: [], obstacle: { kind: 'none' } },
-  ])('$name', ({ last, ours, obstacle }) => {
-    expect(obstacleIn(last, (pid) => ours.includes(pid as never))).toEqual(obstacle)
+    { name: 'nothing: all have gone', last: claim, there: [], obstacle: { kind: 'none' } },
+    {
+      name: 'nothing: only the starter is there',
+      last: claim,
+      there: [9],
+      obstacle: { kind: 'none' },
+    },
+  ])('$name', ({ last, there, obstacle }) => {
+    expect(obstacleIn(last, (pid) => new Set<number>(there).has(pid))).toEqual(obstacle)
   })
 })

@@ -44,8 +44,11 @@ describe('merging', () => {
 
 describe('the source of a value', () => {
   const layers = [
-    { source: 'spec', settings: { a: { x: 1, list: [{ id: 'a' }] } } },
-    { source: 'Secret', settings: { a: { y: 2, list: [{ secret: 's' }] }, b: { z: 3 } } },
+    { source: 'spec', settings: { a: { x: 1, list: [{ id: 'a' }] }, v: 5 } },
+    {
+      source: 'Secret',
+      settings: { a: { y: 2, list: [{ secret: 's' }] }, b: { z: 3 }, v: { x: 1 } },
+    },
   ] as const
   test.each([
     { name: 'set above', path: ['a', 'x'], source: 'spec' },
@@ -56,6 +59,7 @@ describe('the source of a value', () => {
       path: ['a', 'list', 0, 'secret'],
       source: 'spec',
     },
+    { name: 'below a value that replaced a map', path: ['v', 'x'], source: 'spec' },
     { name: 'missing: the place above it', path: ['b', 'missing'], source: 'Secret' },
     { name: 'nothing near it: the whole', path: ['c', 'd'], source: 'spec' },
   ])('$name', ({ path, source }) => {

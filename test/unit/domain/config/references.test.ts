@@ -206,6 +206,12 @@ describe('faults of secrets', () => {
       says: 'put it into the Secret',
     },
     {
+      name: 'missing variable for a URL among others',
+      spec: { uiSettings: { customCss: ['https://a/b.css', '$PLATFORM_CONFIG_MISSING'] } },
+      path: 'uiSettings.customCss[1]',
+      says: 'not set',
+    },
+    {
       name: 'value that is no URL',
       spec: repository({ url: '$PLATFORM_CONFIG_BAD_URL' }),
       path: 'apps.repositories[0].url',

@@ -1,8 +1,18 @@
 // A Config with its sources, and what an API server and the operator make of them, for tables.
+import { expect } from 'vitest'
+import type { ConfigSettings } from '../../../../src/api/config.gen.ts'
 import { configSettingsSchema } from '../../../../src/api/config.schema.gen.ts'
 import type { ManagedFieldsEntry } from '../../../../src/api/meta.ts'
+import type { Fault } from '../../../../src/domain/config/fault.ts'
 import { type Outcome, type SecretSource, settle } from '../../../../src/domain/config/in-force.ts'
-import { isMap, type Json, type JsonMap, mapOf } from '../../../../src/domain/config/json.ts'
+import {
+  asJson,
+  isList,
+  isMap,
+  type Json,
+  type JsonMap,
+  mapOf,
+} from '../../../../src/domain/config/json.ts'
 import { merge, without, withoutEqual } from '../../../../src/domain/config/merge.ts'
 import type { ConfigMapData } from '../../../../src/domain/config/record.ts'
 import { compileCheck } from '../../../../src/runtime/schema.ts'
@@ -82,4 +92,59 @@ export function picker(seed: number): (n: number) => number {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
     return (state >>> 8) % n
   }
+}
+
+/** Settings with one fault. */
+export interface FaultRow {
+  readonly name: string
+  readonly spec: ConfigSettings
+  readonly path: string
+  /** Part of the message. */
+  readonly says: string
+}
+
+/** Settings without any fault. */
+export interface SoundRow {
+  readonly name: string
+  readonly spec: ConfigSettings
+}
+
+const environment = { PLATFORM_CONFIG_A: 'a' }
+
+/** The faults of these settings in each source, where they should be told alike. */
+export const faultsBySource = (
+  settings: ConfigSettings,
+): Readonly<Record<string, readonly Fault[]>> => ({
+  spec: faultsIn({ spec: settings, environment }),
+  Secret: faultsIn({ secret: settings, environment }),
+  status: faultsIn({ foreign: asJson(settings), environment }),
+})
+
+/** One fault in each source. */
+export const inEverySource = ({ path, says }: FaultRow): object =>
+  Object.fromEntries(
+    ['spec', 'Secret', 'status'].map((source) => [
+      source,
+      [{ path, source, message: expect.stringContaining(says) }],
+    ]),
+  )
+
+/** Whether an outcome repeats a text of the settings, after a secret was put into each of them. */
+export const quotes = (settings: ConfigSettings): boolean =>
+  JSON.stringify(settled({ secret: planted(asJson(settings)) })).includes(CANARY)
+
+/** No faults in any source. */
+export const NONE = { spec: [], Secret: [], status: [] }
+
+function faultsIn(world: World): readonly Fault[] {
+  const outcome = settled(world)
+  return outcome.ok ? [] : outcome.faults
+}
+
+const CANARY = 'cAnArY0123456789'
+
+function planted(value: Json): Json {
+  if (isList(value)) return value.map(planted)
+  if (!isMap(value)) return typeof value === 'string' ? `${CANARY} ${value} (` : value
+  return mapOf(Object.entries(value).map(([name, inner]) => [name, planted(inner)]))
 }

@@ -1,0 +1,95 @@
+// The conditions of a key as it changes (contract 4.1, 4.4), and what others keep in its status.
+import { describe, expect, test } from 'vitest'
+import { sharedControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { condition, createdMs, keysOf, seenAgo, SOON, textAfter, type StoredKey } from './keys.ts'
+
+const plane = await sharedControlPlane()
+const keys = keysOf(plane)
+
+/** Every condition as `type=status reason`. */
+const saidOf = ({ status }: StoredKey): readonly string[] =>
+  (status.conditions ?? []).map(({ type, status: is, reason }) => `${type}=${is} ${reason}`)
+
+describe.concurrent('conditions', () => {
+  // biome-ignore format: a table
+  test.each([
+    { name: 'nobody’s', spec: { user: '' }, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
+      message: 'The key stands for nobody and does not work: set one of spec.user, spec.team and spec.subject.' },
+    { name: 'disabled', spec: { disabled: true }, reason: 'Disabled', said: ['Ready=False Disabled'],
+      message: 'The key is disabled and does not work: remove spec.disabled to enable it.' },
+    { name: 'not disabled', spec: { disabled: false }, reason: 'Active', said: ['Ready=True Active'], message: 'The key works and never expires.' },
+    { name: 'nobody’s and disabled', spec: { user: '', disabled: true }, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
+      message: expect.any(String) },
+    { name: 'expired and nobody’s', spec: { user: '', ttl: 60 }, ago: 60, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
+      message: expect.any(String) },
+    { name: 'expired and disabled', spec: { disabled: true, ttl: 60 }, ago: 60, reason: 'Expired', said: ['Ready=False Expired'],
+      message: expect.stringMatching(/^The key expired/) },
+  ])('of a key that is $name (4.1)', async ({ spec, ago, reason, said, message }) => {
+    const metadata = ago === undefined ? {} : seenAgo(ago)
+    const key = await keys.shown(await keys.create(spec, metadata), reason)
+    expect(saidOf(key)).toEqual(said)
+    for (const { type } of key.status.conditions ?? [])
+      expect(condition(key, type)).toMatchObject({
+        message,
+        observedGeneration: key.metadata.generation,
+      })
+  })
+
+  test('follow a key through its life, each with the time of its last change (4.1, 4.4)', async () => {
+    const created = await keys.shown(await keys.create({ user: '' }), 'NoIdentity')
+    const firstMs = Date.parse(condition(created, 'Ready').lastTransitionTime)
+    const nextSecond = () => Date.now() >= firstMs + 1000 || undefined
+    await eventually('the next second begins', nextSecond, SOON)
+    await keys.patch(created, { spec: { user: 'ada', disabled: true } })
+    const disabled = await keys.shown(created, 'Disabled')
+    expect(saidOf(disabled)).toEqual(['Ready=False Disabled'])
+    expect(condition(disabled, 'Ready').lastTransitionTime).toBe(textAfter(firstMs, 0))
+    await keys.patch(created, { spec: { disabled: null } })
+    const active = await keys.shown(created, 'Active')
+    const activeMs = Date.parse(condition(active, 'Ready').lastTransitionTime)
+    expect(activeMs).toBeGreaterThan(firstMs)
+    expect(active.status.identity).toBe('user:ada')
+    expect(active.status.observedGeneration).toBeGreaterThan(disabled.metadata.generation ?? 0)
+    expect(condition(active, 'Ready').observedGeneration).toBe(active.metadata.generation)
+  })
+})
+
+describe.concurrent('the operator leaves alone', () => {
+  test('the last use, which others record (3.4)', async () => {
+    const created = await keys.shown(await keys.create({ ttl: 3600 }), 'Active')
+    const used = await keys.use(created, Date.now())
+    await keys.patch(created, { spec: { disabled: true } })
+    const key = await keys.shown(created, 'Disabled')
+    expect(key.status.lastActivity).toBe(used.status.lastActivity)
+    const owners = key.metadata.managedFields?.filter(({ fieldsV1 }) =>
+      JSON.stringify(fieldsV1).includes('"f:lastActivity"'),
+    )
+    expect(owners?.map(({ manager }) => manager)).not.toContain('management-operator')
+  })
+
+  test('a condition of somebody else (4.4)', async () => {
+    const created = await keys.shown(await keys.create(), 'Active')
+    const theirs = {
+      type: 'Rotated',
+      status: 'True',
+      reason: 'ByRobot',
+      message: 'a robot was here',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    }
+    await keys.apply(created, 'robot', { status: { conditions: [theirs] } }, 'status')
+    await keys.patch(created, { spec: { disabled: true } })
+    const key = await keys.shown(created, 'Disabled')
+    expect(condition(key, 'Rotated')).toEqual(theirs)
+  })
+
+  test('nothing of its own status that others write over (1.5)', async () => {
+    const created = await keys.shown(await keys.create({ ttl: 3600 }), 'Active')
+    const expirationTimestamp = textAfter(createdMs(created), 7200)
+    const status = { keyID: 'f'.repeat(16), identity: 'user:eve', expirationTimestamp }
+    await keys.apply(created, 'eve', { status }, 'status')
+    const isMended = (key: StoredKey) => key.status.identity === 'user:ada'
+    const key = await keys.until(created, 'is mended', isMended)
+    expect(key.status).toEqual(created.status)
+  })
+})

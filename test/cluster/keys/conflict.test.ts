@@ -1,0 +1,107 @@
+// Two objects with the same key: the older one wins until it is gone (contract 3.3).
+import { describe, expect, test } from 'vitest'
+import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
+import type { ObjectMeta } from '../../../src/api/meta.ts'
+import { digestOf } from '../../../src/credentials/digest.ts'
+import { sharedControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { condition, createdMs, keysOf, SOON, seenAgo, type StoredKey } from './keys.ts'
+
+const plane = await sharedControlPlane()
+const keys = keysOf(plane)
+
+const newSecret = (): string => uniqueName('k'.repeat(32))
+const digestForm = (secret: string): string => `sha256:${digestOf(secret)}`
+const HELD = { finalizers: ['example.com/backup'] }
+
+/** Two objects with a key, the first of them a second older at least. */
+async function pair(
+  elderSpec: OwnedAccessKeySpec,
+  youngerSpec: OwnedAccessKeySpec,
+  metadata: Partial<ObjectMeta> = {},
+): Promise<{ readonly elder: StoredKey; readonly younger: StoredKey }> {
+  const elder = await keys.create(elderSpec, metadata)
+  const isLater = () => Date.now() >= createdMs(elder) + 1000 || undefined
+  await eventually('the next second begins', isLater, SOON)
+  return { elder, younger: await keys.create(youngerSpec) }
+}
+
+describe.concurrent('the younger of two objects with the same key', () => {
+  // biome-ignore format: a table
+  test.each([
+    { name: 'both in clear', formOfElder: String, formOfYounger: String },
+    { name: 'the elder as a digest', formOfElder: digestForm, formOfYounger: String },
+    { name: 'the younger as a digest', formOfElder: String, formOfYounger: digestForm },
+    { name: 'both as digests', formOfElder: digestForm, formOfYounger: digestForm },
+  ])('does not work while the elder exists, $name (3.3, 3.6, 4.1)', async ({ formOfElder, formOfYounger }) => {
+    const secret = newSecret()
+    const pairOf = await pair({ key: formOfElder(secret) }, { key: formOfYounger(secret) })
+    const elder = await keys.shown(pairOf.elder, 'Active')
+    const younger = await keys.shown(pairOf.younger, 'KeyConflict')
+    const message = `${elder.metadata.name} has the same key, is older and wins; this object does not work: delete one of the two.`
+    const told = { reason: 'KeyConflict', message }
+    expect(condition(younger, 'Ready')).toMatchObject({ status: 'False', ...told })
+    expect(condition(younger, 'Stalled')).toMatchObject({ status: 'True', ...told })
+    expect(younger.status.keyID).toBe(elder.status.keyID)
+    await eventually('an event', () => conflictToldOf(younger), SOON)
+    await keys.remove(elder)
+    const alone = await keys.shown(younger, 'Active')
+    expect(alone.status.conditions).toHaveLength(1)
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'disabled', spec: { disabled: true }, metadata: {}, reason: 'Disabled' },
+    { name: 'nobody’s', spec: { user: '' }, metadata: {}, reason: 'NoIdentity' },
+    { name: 'expired', spec: { ttl: 60 }, metadata: seenAgo(60), reason: 'Expired' },
+  ])('does not work although the elder is $name (3.3)', async ({ spec, metadata, reason }) => {
+    const key = newSecret()
+    const { elder, younger } = await pair({ key, ...spec }, { key }, metadata)
+    await keys.shown(elder, reason)
+    expect(condition(await keys.shown(younger, 'KeyConflict'), 'Stalled').message).toContain(
+      `${elder.metadata.name} has the same key`,
+    )
+  })
+
+  test('does not work until an elder that is being deleted is gone (3.3, 5.1)', async () => {
+    const key = newSecret()
+    const { elder, younger } = await pair({ key }, { key }, HELD)
+    await keys.shown(younger, 'KeyConflict')
+    await keys.remove(elder)
+    await keys.shown(elder, 'Terminating')
+    const { metadata } = await keys.patch(younger, { spec: { displayName: 'looked at again' } })
+    const looked = await keys.shown(younger, 'KeyConflict')
+    expect(looked.status.observedGeneration).toBe(metadata.generation)
+    await keys.patch(elder, { metadata: { finalizers: [] } })
+    await keys.shown(younger, 'Active')
+  })
+
+  test('is one to which somebody gave a key that was generated for another (3.3)', async () => {
+    const elder = await keys.shown(await keys.create(), 'Active')
+    const key = elder.spec.key ?? ''
+    const { younger } = await pair({ key: newSecret() }, { key })
+    const { status } = await keys.shown(younger, 'KeyConflict')
+    expect(status.keyID).toBe(elder.status.keyID)
+  })
+})
+
+test('of two that are as old as each other the lower uid wins (3.3)', async () => {
+  const twins = await eventually('two keys of the same second', twinsOrNone, SOON)
+  const [winner, loser] = twins.toSorted((a, b) => (a.metadata.uid < b.metadata.uid ? -1 : 1))
+  await keys.shown(winner?.metadata.name ?? '', 'Active')
+  const lost = await keys.shown(loser?.metadata.name ?? '', 'KeyConflict')
+  expect(condition(lost, 'Ready').message).toContain(`${winner?.metadata.name} has the same key`)
+})
+
+async function twinsOrNone(): Promise<readonly StoredKey[] | undefined> {
+  const key = newSecret()
+  const twins = await Promise.all([1, 2].map(() => keys.create({ key })))
+  return new Set(twins.map(createdMs)).size === 1 ? twins : undefined
+}
+
+async function conflictToldOf(key: StoredKey) {
+  return (await keys.events(key)).find(
+    ({ reason, type }) => reason === 'KeyConflict' && type === 'Warning',
+  )
+}

@@ -1,0 +1,120 @@
+// What happens to an expired key while the retention is a day (contract 5.2). Its lifetime was over
+// when it was restored, so nothing has to be waited for; with seconds: retention.private.test.ts.
+import { describe, expect, test } from 'vitest'
+import { CREATED_ANNOTATION, EXPIRED_ANNOTATION } from '../../../src/api/group.ts'
+import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
+import { auditOf } from '../../support/audit.ts'
+import { sharedControlPlane } from '../../support/control-plane.ts'
+import { staysTrue } from '../../support/eventually.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { condition, keysOf, seenAgo, type StoredKey, textAfter, writesTo } from './keys.ts'
+
+const plane = await sharedControlPlane()
+const keys = keysOf(plane)
+const audit = auditOf(plane)
+
+const TTL = 60
+const DAY = 86_400
+const AGE = 3600
+
+interface Row {
+  readonly name: string
+  readonly type?: OwnedAccessKeySpec['type']
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  /** Who applies it; absent, it is created. */
+  readonly manager?: string
+}
+
+const keep = { [EXPIRED_ANNOTATION]: 'Keep' }
+const remove = { [EXPIRED_ANNOTATION]: 'Delete' }
+const HELM = { 'app.kubernetes.io/managed-by': 'Helm' }
+const INSTANCE = { 'app.kubernetes.io/instance': 'shop' }
+
+const TOOL = 'because a GitOps tool applies it'
+const WISH = 'as its annotation asks'
+
+// biome-ignore format: a table
+const KEPT: readonly (Row & { readonly because: string })[] = [
+  { name: 'Argo CD by its annotation', type: 'Login', annotations: { 'argocd.argoproj.io/tracking-id': 'shop:x/y:z' }, because: TOOL },
+  { name: 'Argo CD by its field manager', type: 'Login', labels: INSTANCE, manager: 'argocd-controller', because: TOOL },
+  { name: 'Helm', type: 'Login', labels: HELM, because: TOOL },
+  { name: 'Flux, a Kustomization', type: 'Login', labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' }, because: TOOL },
+  { name: 'Flux, a HelmRelease', type: 'Login', labels: { 'helm.toolkit.fluxcd.io/name': 'shop' }, because: TOOL },
+  { name: 'not only logins', labels: HELM, because: TOOL },
+  { name: 'a login whose annotation asks for it', type: 'Login', annotations: keep, because: WISH },
+  { name: 'any other whose annotation does', annotations: keep, because: WISH },
+  { name: 'one of Helm whose annotation does', labels: HELM, annotations: keep, because: WISH },
+]
+
+// biome-ignore format: a table
+const DELETED: readonly Row[] = [
+  { name: 'a login', type: 'Login' },
+  { name: 'a login of another tool', type: 'Login', labels: { ...INSTANCE, 'app.kubernetes.io/managed-by': 'kubectl' } },
+  { name: 'a login whose annotation is none', type: 'Login', annotations: { [EXPIRED_ANNOTATION]: 'keep' } },
+  { name: 'one whose annotation asks for it', annotations: remove },
+  { name: 'one of Helm too, if asked for', labels: HELM, annotations: remove },
+]
+
+/** A key that ended before it was seen. */
+async function overdue({ type, labels = {}, annotations, manager }: Row): Promise<StoredKey> {
+  const metadata = { labels, annotations: { ...seenAgo(AGE).annotations, ...annotations } }
+  const spec = { ttl: TTL, ...(type ? { type } : {}) }
+  if (manager === undefined) return keys.create(spec, metadata)
+  const parts = { metadata, spec: { user: 'ada', ...spec } }
+  return keys.apply(uniqueName('applied'), manager, parts)
+}
+
+describe.concurrent('an expired key', () => {
+  test.each(KEPT)('is kept: $name (4.4, 5.2)', async ({ because, ...row }) => {
+    const created = await overdue(row)
+    const key = await keys.shown(created, 'Expired')
+    const end = textAfter(Date.parse(created.metadata.annotations?.[CREATED_ANNOTATION] ?? ''), TTL)
+    expect(key.status.expirationTimestamp).toBe(end)
+    expect(key.status).not.toHaveProperty('removalTimestamp')
+    expect(condition(key, 'Ready').message).toBe(
+      `The key expired ${end}, ${TTL} s after its creation; it is kept, ${because}.`,
+    )
+    const isThere = async () => expect(await keys.read(key)).toEqual(key)
+    await staysTrue('the key is kept as it is', isThere, { forMs: 500 })
+  })
+
+  test.each(DELETED)('is marked and deleted at once: $name (5.2)', async (row) => {
+    const mark = await audit.mark()
+    const key = await overdue(row)
+    await keys.gone(key)
+    expect(await writesTo(key, audit, mark)).toEqual(['patch', 'patch status', 'delete', 'patch'])
+  })
+
+  test('of any other kind stays for a day, and says so (5.2, 4.4)', async () => {
+    const key = await keys.shown(await overdue({ name: 'plain', type: 'User' }), 'Expired')
+    const endMs = Date.parse(key.status.expirationTimestamp ?? '')
+    // 24 h after an end of an hour ago.
+    const removal = textAfter(endMs, DAY)
+    expect(key.status.removalTimestamp).toBe(removal)
+    expect(condition(key, 'Ready').message).toContain(`it is deleted ${removal}`)
+  })
+
+  test('that overstayed its retention is deleted at once (5.2)', async () => {
+    const key = await keys.create({ ttl: TTL }, seenAgo(DAY + TTL))
+    await keys.gone(key)
+    expect(await keys.read(key)).toBeNull()
+  })
+
+  test('that is to be kept from now on is not deleted any more (5.2)', async () => {
+    const key = await keys.shown(await overdue({ name: 'plain' }), 'Expired')
+    expect(key.status).toHaveProperty('removalTimestamp')
+    await keys.patch(key, { metadata: { annotations: keep } })
+    const kept = await keys.until(key, 'is kept', ({ status }) => !status.removalTimestamp)
+    expect(condition(kept, 'Ready').message).toContain('as its annotation asks')
+    await keys.patch(key, { metadata: { annotations: remove } })
+    await keys.gone(key)
+  })
+
+  test('given a longer ttl works again (2.6)', async () => {
+    const key = await keys.shown(await overdue({ name: 'plain' }), 'Expired')
+    await keys.patch(key, { spec: { ttl: 2 * AGE } })
+    const { status } = await keys.shown(key, 'Active')
+    expect(status).not.toHaveProperty('removalTimestamp')
+  })
+})

@@ -1,0 +1,121 @@
+// The key itself: generated, given, in the hands of tools that never mention it, and shown by nothing.
+import { describe, expect, test } from 'vitest'
+import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/group.ts'
+import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
+import { digestOf } from '../../../src/credentials/digest.ts'
+import { hasValidChecksum, KEY_PATTERN } from '../../../src/domain/key.ts'
+import { sharedControlPlane } from '../../support/control-plane.ts'
+import { newKey, uniqueName } from '../../support/objects.ts'
+import { fieldsOfOperator, keysOf, type StoredKey } from './keys.ts'
+
+const plane = await sharedControlPlane()
+const keys = keysOf(plane)
+
+const SECRET = 'k'.repeat(32)
+
+describe.concurrent('a key', () => {
+  test('that is left out is generated, each another (3.1, 3.2)', async () => {
+    const created = await Promise.all(['', '', undefined].map((key) => keys.create(specWith(key))))
+    const all = await Promise.all(created.map((key) => keys.shown(key, 'Active')))
+    const secrets = all.map(({ spec }) => spec.key ?? '')
+    for (const secret of secrets) {
+      expect(secret).toMatch(KEY_PATTERN)
+      expect(hasValidChecksum(secret)).toBe(true)
+    }
+    expect(new Set(secrets).size).toBe(secrets.length)
+    expect(all.map(({ status }) => status.keyID)).toEqual(
+      secrets.map((secret) => digestOf(secret).slice(0, 16)),
+    )
+  })
+
+  test('that is generated is ours, with finalizer and annotation (2.8, 3.1)', async () => {
+    const key = await keys.shown(await keys.create(), 'Active')
+    expect(fieldsOfOperator(key)).toEqual({
+      'f:metadata': {
+        'f:annotations': { [`f:${CREATED_ANNOTATION}`]: {} },
+        'f:finalizers': { [`v:"${REVOKE_FINALIZER}"`]: {} },
+      },
+      'f:spec': { 'f:key': {} },
+    })
+    expect(key.metadata.annotations).toEqual({
+      [CREATED_ANNOTATION]: key.metadata.creationTimestamp,
+    })
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'in clear', key: uniqueName(SECRET) },
+    { name: 'of the shortest kind', key: uniqueName('k').padEnd(32, '_').slice(0, 32) },
+    { name: 'as a digest', key: `sha256:${digestOf(uniqueName(SECRET))}` },
+  ])('that is given $name is used as it is and stays its owner’s (3.1, 3.6)', async ({ key: given }) => {
+    const key = await keys.shown(await keys.create({ key: given }), 'Active')
+    expect(key.spec.key).toBe(given)
+    expect(key.status.keyID).toBe(digestOf(given).slice(0, 16))
+    expect(fieldsOfOperator(key)).not.toHaveProperty('f:spec')
+  })
+
+  test('is shown by nothing but itself (1.6, 3.5)', async () => {
+    const key = await keys.shown(await keys.create({ type: 'User', ttl: 3600 }), 'Active')
+    const secret = key.spec.key ?? ''
+    const { spec: _, ...beside } = key
+    const table = await plane.kubectl(['get', 'oak', key.metadata.name, '-o', 'wide'])
+    const sinks = [JSON.stringify(beside), table.stdout, JSON.stringify(await keys.events(key))]
+    expect(table.stdout).toContain(key.status.keyID)
+    for (const text of sinks) expect(text).not.toContain(secret.slice(4, 16))
+  })
+
+  test('made anew under the same name is another (3.1)', async () => {
+    const first = await keys.shown(await keys.create(), 'Active')
+    await keys.remove(first)
+    await keys.gone(first)
+    const { name } = first.metadata
+    const second = await keys.shown(await keys.create({}, { name }), 'Active')
+    expect(second.spec.key).toMatch(KEY_PATTERN)
+    expect(second.spec.key).not.toBe(first.spec.key)
+  })
+})
+
+describe.concurrent.each([
+  { tool: 'kubectl apply', args: ['apply'] },
+  {
+    tool: 'kubectl apply --server-side',
+    args: ['apply', '--server-side', '--field-manager=gitops'],
+  },
+])('$tool of a manifest that never mentions the key', ({ args }) => {
+  test('changes nothing, however often (3.1)', async () => {
+    const name = uniqueName('gitops')
+    await apply(name, { ttl: 3600 })
+    const first = await keys.shown(name, 'Active')
+    for (let round = 1; round <= 3; round += 1) await apply(name, { ttl: 3600 })
+    expect(await keys.read(name)).toEqual(first)
+  })
+
+  test('changes what it mentions and nothing else (3.1)', async () => {
+    const name = uniqueName('gitops')
+    const labels = { team: 'a' }
+    await apply(name, { ttl: 3600, displayName: 'first' }, { labels, finalizers: [HELD, HELD_TOO] })
+    const first = await keys.shown(name, 'Active')
+    await apply(name, { ttl: 7200 }, { finalizers: [HELD] })
+    const second = await keys.shown(name, 'Active')
+    expect(second.spec).toEqual({ ...first.spec, ttl: 7200, displayName: undefined })
+    expect(second.metadata.labels).toBeUndefined()
+    expect(second.metadata.finalizers?.toSorted()).toEqual([HELD, REVOKE_FINALIZER].toSorted())
+    expect(createdOf(second)).toBe(createdOf(first))
+    await keys.patch(second, { metadata: { finalizers: [] } })
+  })
+
+  const HELD = 'example.com/backup'
+  const HELD_TOO = 'example.com/inventory'
+
+  async function apply(name: string, spec: OwnedAccessKeySpec, metadata: object = {}) {
+    const manifest = newKey(spec, { name, ...metadata })
+    const input = JSON.stringify(manifest)
+    const { code, stdout, stderr } = await plane.kubectl([...args, '-f', '-'], { input })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    return stdout
+  }
+})
+
+const specWith = (key: string | undefined): OwnedAccessKeySpec => (key === undefined ? {} : { key })
+
+const createdOf = ({ metadata }: StoredKey) => metadata.annotations?.[CREATED_ANNOTATION]

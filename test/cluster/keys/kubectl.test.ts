@@ -1,0 +1,98 @@
+// A key as kubectl shows it: get, wait, describe, and what lists it (contract 1.1, 1.6, 4.4, 4.5).
+import { describe, expect, test } from 'vitest'
+import { sharedControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { createdMs, keysOf, SOON, textAfter } from './keys.ts'
+
+const plane = await sharedControlPlane()
+const keys = keysOf(plane)
+
+const HEAD = ['NAME', 'READY', 'REASON', 'IDENTITY', 'TYPE', 'EXPIRES', 'LAST ACTIVITY', 'AGE']
+const WIDE = [...HEAD, 'TTL', 'KEY ID', 'MESSAGE']
+
+/** What kubectl printed. */
+async function printed(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await plane.kubectl(args)
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
+  return stdout
+}
+
+describe.concurrent('kubectl', () => {
+  // biome-ignore format: a table
+  test.each([
+    { name: 'a key of a user', spec: { user: 'ada', type: 'User', ttl: 3600 } as const, identity: 'user:ada' },
+    { name: 'a key of a team', spec: { user: '', team: 'ops', ttl: 60 }, identity: 'team:ops' },
+    { name: 'a key of a subject', spec: { user: '', subject: 'robot' }, identity: 'subject:robot' },
+  ])('get shows $name in its columns (1.5, 1.6)', async ({ spec, identity }) => {
+    const key = await keys.shown(await keys.create(spec), 'Active')
+    await keys.use(key, Date.now() - 60_000)
+    const { name } = key.metadata
+    const end = spec.ttl ? textAfter(createdMs(key), spec.ttl) : ''
+    const message = end
+      ? `The key works until ${end}, ${spec.ttl} s after its creation.`
+      : 'The key works and never expires.'
+    const row = {
+      NAME: name,
+      READY: 'True',
+      REASON: 'Active',
+      IDENTITY: identity,
+      TYPE: spec.type ?? '',
+      EXPIRES: end,
+      'LAST ACTIVITY': expect.stringMatching(/^\d+[sm]/),
+      AGE: expect.stringMatching(/^\d+s$/),
+    }
+    expect(cells(await printed('get', 'oak', name), HEAD)).toEqual(row)
+    expect(cells(await printed('get', 'oak', name, '-o', 'wide'), WIDE)).toEqual({
+      ...row,
+      TTL: spec.ttl ? String(spec.ttl) : '',
+      'KEY ID': key.status.keyID,
+      MESSAGE: message,
+    })
+  })
+
+  test('wait waits for a key to work, and to end (4.4)', async () => {
+    const { metadata } = await keys.create({ ttl: 3 })
+    const key = `oak/${metadata.name}`
+    const met = `ownedaccesskey.management.platform.sh/${metadata.name} condition met\n`
+    const ready = printed('wait', '--for=condition=Ready', key, '--timeout=20s')
+    expect(await ready).toBe(met)
+    const ended = printed('wait', '--for=condition=Ready=false', key, '--timeout=20s')
+    expect(await ended).toBe(met)
+    const byPath = "--for=jsonpath={.status.conditions[?(@.type=='Ready')].reason}=Expired"
+    expect(await printed('wait', byPath, key, '--timeout=20s')).toBe(met)
+  })
+
+  test('describe tells what happened (4.5)', async () => {
+    const key = await keys.shown(await keys.create({ ttl: 2 }), 'Expired')
+    const describeKey = async () => {
+      const text = await printed('describe', 'oak', key.metadata.name)
+      const events = text.slice(text.indexOf('\nEvents:'))
+      return events.includes('KeyGenerated') && events.includes('Expired') ? events : undefined
+    }
+    const events = await eventually('both events', describeKey, SOON)
+    const by = 'management-operator'
+    expect(events).toMatch(new RegExp(`Normal +KeyGenerated +\\S+ +${by} +A key was generated`))
+    expect(events).toMatch(
+      new RegExp(`Warning +Expired +\\S+ +${by} +The key expired .*, 2 s after`),
+    )
+  })
+
+  test('get platform lists keys, get all never does (1.1)', async () => {
+    const { metadata } = await keys.create()
+    const named = `ownedaccesskey.management.platform.sh/${metadata.name}`
+    expect((await printed('get', 'platform', '-o', 'name')).split('\n')).toContain(named)
+    expect(await printed('get', 'all', '--all-namespaces', '-o', 'name')).not.toContain(
+      'management.platform.sh',
+    )
+  })
+})
+
+/** The one row of a table, by column: an empty cell is as wide as its head says. */
+function cells(table: string, heads: readonly string[]): Readonly<Record<string, string>> {
+  const [head = '', row = ''] = table.split('\n')
+  expect(head.trim().split(/ {2,}/)).toEqual(heads)
+  const starts = heads.map((name) => ` ${head} `.indexOf(` ${name} `))
+  return Object.fromEntries(
+    heads.map((name, column) => [name, row.slice(starts[column], starts[column + 1]).trim()]),
+  )
+}

@@ -1,0 +1,94 @@
+// What happens after expiry with a retention of two seconds, seen in the audit log (contract 5.2).
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { EXPIRED_ANNOTATION } from '../../../src/api/group.ts'
+import { conditionOf } from '../../../src/domain/conditions.ts'
+import { auditOf } from '../../support/audit.ts'
+import { isReadyBy, settingsOf } from '../../support/config.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { OPERATOR_USER } from '../../support/installed.ts'
+import { type OwnOperator, startOperator } from '../../support/operator.ts'
+import { condition, keysOf, seenAgo, type StoredKey, textAfter } from './keys.ts'
+
+const RETENTION = 2
+const HOUR = 3600
+
+const plane = await privateControlPlane()
+const keys = keysOf(plane)
+const audit = auditOf(plane)
+const settings = settingsOf(plane)
+let operator: OwnOperator
+
+beforeAll(async () => {
+  const flags = [`--expired-retention=${RETENTION}s`]
+  operator = await startOperator({ kubeconfig: await plane.operatorKubeconfig(), flags })
+  await settings.settled('defaults are in force', isReadyBy('Applied'))
+})
+afterAll(() => operator?.stop())
+
+/** The one delete of a key: when the API server received it. */
+async function deletionOf({ metadata: { name } }: StoredKey, of: { readonly offset: number }) {
+  const writes = await audit.writesSince(of, { user: OPERATOR_USER })
+  const deletes = writes.filter((write) => write.verb === 'delete' && write.name === name)
+  expect(deletes.map(({ code }) => code)).toEqual([200])
+  return Date.parse(deletes[0]?.at ?? '')
+}
+
+describe('an expired key', () => {
+  // biome-ignore format: a table
+  test.concurrent.each([
+    { name: 'of a user', spec: { type: 'User', ttl: 2 } as const },
+    { name: 'that slides', spec: { ttl: 2, ttlAfterLastActivity: true } },
+    { name: 'that is disabled', spec: { ttl: 2, disabled: true } },
+    { name: 'of nobody', spec: { ttl: 2, user: '' } },
+  ])('$name goes when its retention is over, not before (5.2)', async ({ spec }) => {
+    const mark = await audit.mark()
+    const created = await keys.create(spec)
+    const expired = await keys.until(created, 'has a removal', ({ status }) => {
+      return status.removalTimestamp !== undefined
+    })
+    const { expirationTimestamp, removalTimestamp } = expired.status
+    expect(removalTimestamp).toBe(textAfter(Date.parse(expirationTimestamp ?? ''), RETENTION))
+    await keys.gone(created)
+    expect(await deletionOf(created, mark)).toBeGreaterThanOrEqual(Date.parse(removalTimestamp ?? ''))
+  })
+
+  test.concurrent('lives on when it is used before its removal (2.3, 5.2)', async () => {
+    const created = await keys.create({ ttl: HOUR, ttlAfterLastActivity: true }, seenAgo(HOUR))
+    await keys.shown(created, 'Expired')
+    await keys.use(created, Date.now())
+    const key = await keys.shown(created, 'Active')
+    expect(key.status).not.toHaveProperty('removalTimestamp')
+  })
+
+  // The cap binds all keys: nothing else may run beside these.
+  // biome-ignore format: a table
+  test.each([
+    { name: 'a login', spec: { type: 'Login' } as const, metadata: seenAgo(HOUR) },
+    { name: 'one that is to be deleted', spec: { ttl: 2 * HOUR },
+      metadata: { annotations: { ...seenAgo(HOUR).annotations, [EXPIRED_ANNOTATION]: 'Delete' } } },
+    { name: 'any other', spec: {}, metadata: seenAgo(HOUR) },
+  ])('that the cap ended stays for the retention from then: $name (5.2)', async ({ spec, metadata }) => {
+    await settings.declare({})
+    const created = await keys.until(await keys.create(spec, metadata), 'is not capped', isFree)
+    const mark = await audit.mark()
+    const loweredMs = Date.now()
+    await settings.declare({ auth: { accessKeyMaxTTLSeconds: 60 } })
+    const expired = await keys.shown(created, 'Expired')
+    expect(condition(expired, 'LifetimeCapped').status).toBe('True')
+    const removalMs = Date.parse(expired.status.removalTimestamp ?? '')
+    expect(removalMs).toBeGreaterThanOrEqual(loweredMs + RETENTION * 1000)
+    await keys.gone(created)
+    expect(await deletionOf(created, mark)).toBeGreaterThanOrEqual(removalMs)
+  })
+
+  test('that the cap ended and Keep keeps stays for good (5.2)', async () => {
+    await settings.declare({ auth: { accessKeyMaxTTLSeconds: 60 } })
+    const annotations = { ...seenAgo(HOUR).annotations, [EXPIRED_ANNOTATION]: 'Keep' }
+    const kept = await keys.shown(await keys.create({}, { annotations }), 'Expired')
+    expect(kept.status).not.toHaveProperty('removalTimestamp')
+    expect(condition(kept, 'LifetimeCapped').reason).toBe('CappedByConfig')
+  })
+})
+
+const isFree = ({ status: { conditions = [] } }: StoredKey): boolean =>
+  conditionOf(conditions, 'Ready')?.reason === 'Active' && conditions.length === 1

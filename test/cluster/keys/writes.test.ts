@@ -1,0 +1,130 @@
+// What a key costs the API server, from its audit log: what cannot be left out, and nothing else.
+import { describe, expect, test } from 'vitest'
+import { EVENTS } from '../../../src/api/group.ts'
+import { auditOf, type Mark } from '../../support/audit.ts'
+import { sharedControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { OPERATOR_USER } from '../../support/installed.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { keysOf, SOON, type StoredKey, writesTo } from './keys.ts'
+
+const plane = await sharedControlPlane()
+const keys = keysOf(plane)
+const audit = auditOf(plane)
+
+const ADOPTED = 'patch'
+const TOLD = 'patch status'
+const DELETED = 'delete'
+const RELEASED = 'patch'
+
+/** A key that has been adopted and told, and the moment when it was. */
+async function settled(...created: Parameters<typeof keys.create>) {
+  const key = await keys.shown(await keys.create(...created), 'Active')
+  return { key, mark: await audit.mark() }
+}
+
+describe.concurrent('the operator writes', () => {
+  // biome-ignore format: a table
+  test.each([
+    { name: 'without a key', spec: {} },
+    { name: 'with a key', spec: { key: uniqueName('k'.repeat(32)) } },
+  ])('a new key $name twice (3.1)', async ({ spec }) => {
+    const mark = await audit.mark()
+    const key = await keys.shown(await keys.create(spec), 'Active')
+    await touch(key)
+    expect(await writesTo(key, audit, mark)).toEqual([ADOPTED, TOLD, TOLD])
+  })
+
+  test('once when a key ends, never before its end (2.6, 2.7)', async () => {
+    const { key, mark } = await settled({ ttl: 2 })
+    const { status } = await keys.shown(key, 'Expired')
+    await touch(key)
+    expect(await writesTo(key, audit, mark)).toEqual([TOLD, TOLD])
+    const first = await firstWrite(key, mark)
+    expect(Date.parse(first.at)).toBeGreaterThanOrEqual(
+      Date.parse(status.expirationTimestamp ?? ''),
+    )
+  })
+
+  test('three times when a login ends and goes (5.2)', async () => {
+    const { key, mark } = await settled({ type: 'Login', ttl: 2 })
+    await keys.gone(key)
+    expect(await writesTo(key, audit, mark)).toEqual([TOLD, DELETED, RELEASED])
+  })
+
+  test('once when somebody deletes a key (5.1)', async () => {
+    const { key, mark } = await settled()
+    await keys.remove(key)
+    await keys.gone(key)
+    expect(await writesTo(key, audit, mark)).toEqual([RELEASED])
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'a label', spec: {}, change: { metadata: { labels: { team: 'a' } } } },
+    { name: 'a foreign finalizer', spec: {}, change: { metadata: { finalizers: ['management.platform.sh/revoke', 'example.com/x'] } } },
+    { name: 'an annotation of others', spec: { ttl: 60 }, change: { metadata: { annotations: { note: 'x' } } } },
+  ])('nothing for $name', async ({ spec, change }) => {
+    const { key, mark } = await settled(spec)
+    await keys.patch(key, change)
+    await touch(key)
+    expect(await writesTo(key, audit, mark)).toEqual([TOLD])
+  })
+
+  test('nothing for a use of a key that does not slide', async () => {
+    const { key, mark } = await settled({ ttl: 3600 })
+    await keys.use(key, Date.now())
+    await touch(key)
+    expect(await writesTo(key, audit, mark)).toEqual([TOLD])
+  })
+
+  test('once for a use of a key that slides (2.3)', async () => {
+    const { key, mark } = await settled({ ttl: 3600, ttlAfterLastActivity: true })
+    await keys.use(key, Date.now())
+    const end = key.status.expirationTimestamp
+    await keys.until(key, 'follows', ({ status }) => status.expirationTimestamp !== end)
+    await touch(key)
+    expect(await writesTo(key, audit, mark)).toEqual([TOLD, TOLD])
+  })
+
+  test('each event once (4.5)', async () => {
+    const mark = await audit.mark()
+    const key = await keys.create({ ttl: 2 })
+    await keys.shown(key, 'Expired')
+    const told = await eventually('two events', () => twoEventsOf(key), SOON)
+    expect(told.map(({ reason, type }) => ({ reason, type }))).toEqual([
+      { reason: 'Expired', type: 'Warning' },
+      { reason: 'KeyGenerated', type: 'Normal' },
+    ])
+    const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
+    const ofKey = writes.filter(({ resource, name }) => {
+      return resource === EVENTS.plural && name.startsWith(key.metadata.name)
+    })
+    expect(ofKey.map(({ verb, code }) => ({ verb, code }))).toEqual([
+      { verb: 'create', code: 201 },
+      { verb: 'create', code: 201 },
+    ])
+  })
+})
+
+/** Changes spec and waits until status says so: whatever else was to be written is written by then. */
+async function touch(key: StoredKey): Promise<void> {
+  const { metadata } = await keys.patch(key, { spec: { displayName: uniqueName('looked') } })
+  await keys.until(
+    key,
+    'is seen',
+    ({ status }) => status.observedGeneration === metadata.generation,
+  )
+}
+
+async function firstWrite({ metadata: { name } }: StoredKey, mark: Mark) {
+  const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
+  const first = writes.find((write) => write.name === name)
+  if (!first) throw new Error('nothing was written')
+  return first
+}
+
+async function twoEventsOf(key: StoredKey) {
+  const events = await keys.events(key)
+  return events.length < 2 ? undefined : events.toSorted((a, b) => (a.reason < b.reason ? -1 : 1))
+}
