@@ -49,7 +49,7 @@ export const RULES: Readonly<Record<string, string>> = {
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** The test files whose text names each rule in parentheses, by rule. */
+/** The test files that name each rule, as `(2.3)`, `(2.3, 2.6)` or `contract 2.3`, by rule. */
 export function testsByRule(): ReadonlyMap<string, readonly string[]> {
   const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts'))
@@ -57,9 +57,8 @@ export function testsByRule(): ReadonlyMap<string, readonly string[]> {
   const texts = files.map((file) => [file, readFileSync(join(ROOT, 'test', file), 'utf8')] as const)
   return new Map(
     Object.keys(RULES).map((rule) => {
-      const named = new RegExp(
-        `\\((?:[\\d., ]*[ ,])?${rule.replace('.', '\\.')}(?:[, ][\\d., ]*)?\\)`,
-      )
+      const number = rule.replace('.', '\\.')
+      const named = new RegExp(`(?:\\(|contract )(?:[\\d.]+, )*${number}\\b(?!\\.)`)
       return [rule, texts.filter(([, text]) => named.test(text)).map(([file]) => file)]
     }),
   )

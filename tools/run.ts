@@ -139,8 +139,7 @@ function spawnOperator(kubeconfig: string, log: NodeJS.WritableStream): ChildPro
   child.stdout.pipe(log, { end: false })
   child.stderr.pipe(log, { end: false })
   writeFileSync(OPERATOR_PID, `${child.pid}\n`)
-  const line = tether(child)
-  child.once('exit', () => line.release())
+  tether(child)
   return child
 }
 

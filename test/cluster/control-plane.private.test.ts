@@ -1,20 +1,12 @@
-// The control plane that everything else is tested on. It starts one of its own without the product's
-// manifests, and a second one in a process that it kills.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+// The control plane that everything else is tested on, without the product's manifests.
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type ControlPlane, startControlPlane } from '../../tools/control-plane/control-plane.ts'
-import { pidExists } from '../../tools/control-plane/process.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 
-const SECOND_MS = 1_000
-const WITHIN_A_MINUTE = { withinMs: 60 * SECOND_MS }
+const WITHIN_A_MINUTE = { withinMs: 60_000 }
 
 describe('one control plane', () => {
   const lines: string[] = []
@@ -240,132 +232,12 @@ describe('one control plane', () => {
   }
 })
 
-describe('a folder that survives', () => {
-  let folder: string
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'control-plane-test-'))
-  })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
-
-  test('is used by one control plane at a time, and by the next as it was left', async () => {
-    const first = await startControlPlane({ dataDir: folder, log: () => undefined })
-    onTestFinished(() => first.stop())
-    await first.kubectl(['create', 'configmap', 'kept'])
-    const before = await readFile(first.adminKubeconfig, 'utf8')
-    const second = startControlPlane({ dataDir: folder, log: () => undefined })
-    await expect(second).rejects.toThrow(
-      `${first.dataDir} is in use by the control plane of process`,
-    )
-    expect((await first.kubectl(['get', 'cm', 'kept'])).code).toBe(0)
-    await first.stop()
-
-    const next = await startControlPlane({ dataDir: folder, log: () => undefined })
-    onTestFinished(() => next.stop())
-    expect((await next.kubectl(['get', 'cm', 'kept'])).code).toBe(0)
-    expect(await readFile(next.adminKubeconfig, 'utf8')).toBe(before)
-    await next.stop()
-    expect(existsSync(folder)).toBe(true)
-  })
-
-  test('goes to one of two who start at once', async () => {
-    const options = { dataDir: folder, log: () => undefined }
-    const both = await Promise.allSettled([startControlPlane(options), startControlPlane(options)])
-    for (const outcome of both) if (outcome.status === 'fulfilled') await outcome.value.stop()
-    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
-  })
-
-  test('is waited for while the guard of a killed starter stops', async () => {
-    const starter = await startInChild(folder)
-    starter.process.kill('SIGKILL')
-    const next = await startControlPlane({ dataDir: folder, log: () => undefined })
-    onTestFinished(() => next.stop())
-    expect([starter.guard, ...starter.pids].filter(pidExists)).toEqual([])
-    await next.stop()
-  })
-
-  test('is free again when starter and guard were killed', async () => {
-    const starter = await startInChild(folder)
-    const orphans = starter.pids
-    process.kill(starter.guard, 'SIGKILL')
-    starter.process.kill('SIGKILL')
-    const next = await startControlPlane({ dataDir: folder, log: () => undefined })
-    onTestFinished(() => next.stop())
-    expect(orphans.filter(pidExists)).toEqual([])
-    expect((await next.kubectl(['get', 'ns', 'default'])).code).toBe(0)
-    await next.stop()
-  })
-})
-
-test.each([
-  { name: 'is killed', signal: 'SIGKILL' },
-  { name: 'ends on Ctrl-C without stopping it', signal: 'SIGINT' },
-] as const)('nothing is left when the starter $name', async ({ signal }) => {
-  const starter = await startInChild(null)
-  expect(starter.pids.every(pidExists)).toBe(true)
-  starter.process.kill(signal)
-  await eventuallyPasses(
-    'every process has ended',
-    () => {
-      expect([starter.guard, ...starter.pids].filter(pidExists)).toEqual([])
-    },
-    WITHIN_A_MINUTE,
-  )
-  expect(existsSync(starter.dataDir)).toBe(false)
-})
-
-test('nothing is left when the guard is killed', async () => {
-  const lines: string[] = []
-  const plane = await startControlPlane({ log: (line) => lines.push(line) })
-  onTestFinished(() => rm(plane.dataDir, { recursive: true, force: true }))
-  const pids = [plane.etcd, plane.apiServer, plane.controllerManager].map(({ pid }) => pid ?? 0)
-  process.kill(await guardOf(plane.dataDir), 'SIGKILL')
-  await eventuallyPasses(
-    'every process has ended',
-    () => {
-      expect(pids.filter(pidExists)).toEqual([])
-    },
-    WITHIN_A_MINUTE,
-  )
-  expect(lines.filter((line) => line.includes('its guard ended'))).toHaveLength(3)
-  await expect(plane.apiServer.start()).rejects.toThrow('the control plane has been stopped')
-  await plane.stop()
-})
-
 interface AuditEvent {
   readonly stage: string
   readonly level: string
   readonly verb: string
   readonly userAgent: string
   readonly objectRef?: { readonly name?: string }
-}
-
-interface Starter {
-  readonly process: ChildProcess
-  readonly dataDir: string
-  readonly guard: number
-  readonly pids: readonly number[]
-}
-
-/** A process that starts a control plane, on a temporary folder without one, and then does nothing. */
-async function startInChild(folder: string | null): Promise<Starter> {
-  const module = join(import.meta.dirname, '../../tools/control-plane/control-plane.ts')
-  const script = `
-    const { startControlPlane } = await import(${JSON.stringify(module)})
-    const dataDir = ${JSON.stringify(folder)}
-    const plane = await startControlPlane({ log: () => {}, ...(dataDir ? { dataDir } : {}) })
-    const pids = [plane.etcd, plane.apiServer, plane.controllerManager].map(({ pid }) => pid)
-    console.log(JSON.stringify({ dataDir: plane.dataDir, pids }))`
-  const args = ['--input-type=module', '--eval', script]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
-  const { dataDir, pids } = JSON.parse(line) as Pick<Starter, 'dataDir' | 'pids'>
-  return { process: child, dataDir, pids, guard: await guardOf(dataDir) }
-}
-
-async function guardOf(dataDir: string): Promise<number> {
-  const claim = await readFile(join(dataDir, 'claim.json'), 'utf8')
-  return (JSON.parse(claim) as { readonly guard: number }).guard
 }
 
 function configMap(name: string, metadata: object): object {

@@ -1,5 +1,5 @@
 // Good and bad manifests against a real API server on which no operator runs: the rules of the
-// schemas hold without it (contract 1.2 to 1.4).
+// schemas hold without it (contract 1.2, 1.3, 1.4).
 
 import { describe, expect, test } from 'vitest'
 import { API_VERSION } from '../../src/api/group.ts'

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, mkdtempSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { bindToUs } from './bound-child.ts'
+import { tether } from '../../tools/tether.ts'
 import { eventually } from './eventually.ts'
 import { observe, type Operator } from './observe.ts'
 import { cleanEnv, MAIN } from './program.ts'
@@ -49,7 +49,7 @@ const OUTPUT_ROOT = process.env['TEST_OUTPUT'] ?? join(import.meta.dirname, '../
 export async function startOperator(options: OperatorOptions): Promise<OwnOperator> {
   const { child, directory } = spawnOperator(options)
   const exited = once(child, 'exit').then(([code, signal]): Exit => ({ code, signal }))
-  bindToUs(child)
+  tether(child)
   try {
     if (child.pid === undefined) throw new Error(`${process.execPath} could not be started`)
     const operator = observe({ pid: child.pid, directory })

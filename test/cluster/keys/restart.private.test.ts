@@ -23,7 +23,8 @@ async function left(
 ) {
   await using _ = await start()
   const created = await Promise.all(specs.map((spec) => keys.create(spec, metadata)))
-  return Promise.all(created.map((key) => keys.shown(key, 'Active')))
+  // Awaited here, while the operator still runs.
+  return await Promise.all(created.map((key) => keys.shown(key, 'Active')))
 }
 
 describe('after a time without an operator', () => {

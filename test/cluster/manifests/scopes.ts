@@ -20,6 +20,16 @@ const rule = (fields: Scope): Scope => ({ rules: [fields] })
 const resources = (...names: readonly string[]): Scope =>
   rule({ resources: [{ group: 'apps', resources: names }] })
 
+const ROLES = [
+  'agent',
+  'vcluster',
+  'network-peer',
+  'platformCLI',
+  'platform-cli',
+  'workspace',
+  'metrics-writer',
+  'metrics-reader',
+]
 const RESOURCES = 'rules[0].resources[0].resources'
 const ownersRights = /leave scope out for the owner's full rights/
 const nothing =
@@ -52,6 +62,7 @@ export const acceptedScopes: readonly AcceptedScope[] = [
       roles: [{ role: 'agent' }, { role: 'vcluster', projects: ['web'], virtualClusters: ['*'] }, { role: 'no-such' }],
     },
   },
+  { name: 'every role (1.3)', scope: { roles: ROLES.map((role) => ({ role })) } },
   { name: 'a list beside one that sets nothing', scope: { clusters: [{ cluster: 'a' }], allowPlatformCli: false } },
   {
     name: 'a rule for every verb',

@@ -97,24 +97,24 @@ describe('the lock', () => {
 
   test('lets one work at a time, and tells the other for whom it waits', async () => {
     const order: string[] = []
-    const held = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
     const told = Promise.withResolvers<number>()
     const first = withLock(
       lock,
       () => undefined,
       async () => {
         order.push('first begins')
-        await held.promise
+        begun.resolve()
+        expect(await told.promise).toBe(process.pid)
         order.push('first ends')
       },
     )
+    await begun.promise
     const second = withLock(
       lock,
       ({ pid }) => told.resolve(pid),
       async () => order.push('second'),
     )
-    expect(await told.promise).toBe(process.pid)
-    held.resolve()
     await Promise.all([first, second])
     expect(order).toEqual(['first begins', 'first ends', 'second'])
   })

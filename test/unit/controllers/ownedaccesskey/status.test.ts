@@ -40,6 +40,7 @@ describe('the message of Ready, with the numbers in it (contract 4.4)', () => {
     { name: 'a fixed end', key: { ttl: 60 }, says: 'The key works until 2026-11-21T10:01:00Z, 60 s after its creation.' },
     { name: 'sliding, never used', key: sliding, says: 'The key works until 2026-11-21T10:01:00Z, 60 s after its creation.' },
     { name: 'sliding, used', key: used(30), now: 30, says: 'The key works until 2026-11-21T10:01:30Z, 60 s after its last use.' },
+    { name: 'used before its creation', key: used(-9), says: 'The key works until 2026-11-21T10:01:00Z, 60 s after its creation.' },
     { name: 'the cap cuts', key: { ttl: 600 }, around: capped(90),
       says: 'The key works until 2026-11-21T10:01:30Z, 90 s after its creation.' },
     { name: 'sliding, the cap on its age cuts', key: used(50), now: 50, around: capped(90),

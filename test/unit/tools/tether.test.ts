@@ -3,15 +3,15 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 
-const module = new URL('../../support/bound-child.ts', import.meta.url).href
+const module = new URL('../../../tools/tether.ts', import.meta.url).href
 
 /** Starts a bound child that would run for ten minutes, prints its id, and then does `last`. */
 const parentThat = (last: string): string => `
   import { spawn } from 'node:child_process'
   import { writeSync } from 'node:fs'
-  import { bindToUs } from '${module}'
+  import { tether } from '${module}'
   const child = spawn('sleep', ['600'], { stdio: 'ignore' })
-  bindToUs(child)
+  tether(child)
   writeSync(1, String(child.pid))
   ${last}`
 
