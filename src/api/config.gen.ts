@@ -599,8 +599,8 @@ export interface AuditPolicyRule {
    */
   readonly namespaces?: readonly string[]
   /**
-   * URL paths that the rule applies to; * is allowed only as the whole last step. Absent or empty,
-   * the rule is about resources.
+   * URL paths that the rule applies to; * is every path, and at the end of one it stands for all
+   * that begin so. Absent or empty, the rule is about resources.
    */
   readonly nonResourceURLs?: readonly string[]
   /**

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type ControlPlane, startControlPlane } from '../../tools/control-plane/control-plane.ts'
+import { commandOf } from '../../tools/control-plane/process.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 
 const WITHIN_A_MINUTE = { withinMs: 60_000 }
@@ -33,7 +34,7 @@ describe('one control plane', () => {
   })
 
   test('flags of the caller reach the API server', async () => {
-    const command = await readFile(`/proc/${plane.apiServer.pid}/cmdline`, 'utf8')
+    const command = await commandOf(plane.apiServer.pid ?? 0)
     expect(command).toContain('--event-ttl=10m')
   })
 

@@ -1,5 +1,4 @@
-import { expect } from 'vitest'
-import { auditOf, type Mark } from '../support/audit.ts'
+import { auditOf, type AuditedWrite } from '../support/audit.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
 import { eventually, staysTrue } from '../support/eventually.ts'
 
@@ -8,21 +7,25 @@ const A_MOMENT_MS = 1000
 const SOON = { withinMs: 20_000 }
 
 /**
- * After the last fault: waits until nobody writes, and then a minute in which nobody may, the Leases
- * of leader election left out.
+ * What is written in a minute after the last fault, but to Leases. It begins when nobody writes any
+ * more, and `meanwhile` must hold all the time.
  */
-export async function expectQuiet(plane: TestControlPlane): Promise<void> {
+export async function writesInAMinute(
+  plane: TestControlPlane,
+  meanwhile: () => Promise<void>,
+): Promise<readonly AuditedWrite[]> {
   const audit = auditOf(plane)
-  const isSilentSince = (mark: Mark) => async () =>
-    expect(await audit.writesSince(mark, { notLeases: true })).toEqual([])
   const mark = await eventually(
     'nobody writes any more',
     async () => {
       const now = await audit.mark()
-      await staysTrue('nobody writes', isSilentSince(now), { forMs: A_MOMENT_MS })
+      await staysTrue('all is well', meanwhile, { forMs: A_MOMENT_MS })
+      const writes = await audit.writesSince(now, { notLeases: true })
+      if (writes.length > 0) throw new Error(JSON.stringify(writes))
       return now
     },
     SOON,
   )
-  await staysTrue('only Leases are written', isSilentSince(mark), { forMs: QUIET_MS })
+  await staysTrue('all is well', meanwhile, { forMs: QUIET_MS })
+  return audit.writesSince(mark, { notLeases: true })
 }

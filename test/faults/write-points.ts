@@ -1,140 +1,145 @@
 // The places where the operator writes: what brings it there, how the request is known among all that
 // pass the proxy, and what must come of it, whatever happened to the write.
 import { expect } from 'vitest'
-import { ACCESS_KEYS, EXPIRED_ANNOTATION } from '../../src/api/group.ts'
+import { ACCESS_KEYS, CONTROLLER_NAME, EXPIRED_ANNOTATION, LEASES } from '../../src/api/group.ts'
 import type { ConfigMap } from '../../src/credentials/caps.ts'
 import { pathOf } from '../../src/kube/client.ts'
-import { isAdopted, type Keys, type StoredKey } from '../cluster/keys/keys.ts'
+import { isAdopted, type Keys } from '../cluster/keys/keys.ts'
 import { CONFIGS_PATH, IN_FORCE_PATH, readyOf, RECORD_PATH, settingsOf } from '../support/config.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
+import { eventuallyPasses } from '../support/eventually.ts'
+import { OPERATOR_ACCOUNT } from '../support/installed.ts'
 import { uniqueName } from '../support/objects.ts'
-import type { Match } from '../support/proxy-rules.ts'
+import { isWrite, type Match } from '../support/proxy-rules.ts'
 
-/** One write of the operator. */
-export interface WritePoint {
-  readonly name: string
-  readonly isIt: Match
+/** Something that the operator is to bring to its end. */
+export interface Work {
   /** Brings the operator to it, and waits for what must be done before. */
   readonly lead: () => Promise<unknown>
-  /** Waits for the end that is right. May be asked again: the end must still be so. */
+  /** Waits for the end that is right. It stays so: it may be asked for again. */
   readonly ends: () => Promise<unknown>
 }
 
-/** Requests with this method to this very path. */
+/** One write of the operator. */
+export interface WritePoint extends Work {
+  readonly name: string
+  readonly isIt: Match
+  /** For a write that makes an object go: another one under its name. */
+  readonly heir?: Work
+}
+
+const SOON = { withinMs: 20_000 }
+
+/** Requests with this method to this very path, and with this text in their body. */
 const to =
-  (method: string, path: string): Match =>
+  (method: string, path: string, says = ''): Match =>
   (request) =>
-    request.method === method && request.path === path
+    request.method === method && request.path === path && request.body.includes(says)
 
-const both =
-  (...matches: readonly Match[]): Match =>
-  (request) =>
-    matches.every((match) => match(request))
-
-const says =
-  (text: string): Match =>
-  ({ body }) =>
-    body.includes(text)
-
-/** Every write to a key, each to an object of its own: they may be on their way at the same time. */
+/** The writes to keys, each to an object of its own. */
 export function keyPoints(keys: Keys): readonly WritePoint[] {
-  const deleteOnExpiry = { annotations: { [EXPIRED_ANNOTATION]: 'Delete' } }
+  const deletedOnExpiry = { annotations: { [EXPIRED_ANNOTATION]: 'Delete' } }
+  const active = (name: string): Work => ({
+    lead: () => keys.create({}, { name }),
+    ends: () => isShown(keys, name, 'Active'),
+  })
+  const point = (
+    title: string,
+    make: (name: string, path: string) => Omit<WritePoint, 'name'>,
+  ): WritePoint => {
+    const name = uniqueName('fault')
+    return { name: title, ...make(name, pathOf(ACCESS_KEYS, { name })) }
+  }
   return [
-    keyPoint('adoption', (path) => to('PATCH', path), {
-      lead: (name) => keys.create({}, { name }),
-      ends: (name) => isShown(keys, name, 'Active'),
-    }),
-    keyPoint('first status', (path) => to('PATCH', `${path}/status`), {
-      lead: (name) => keys.create({}, { name }),
-      ends: (name) => isShown(keys, name, 'Active'),
-    }),
-    keyPoint(
-      'status of an expiry',
-      (path) => both(to('PATCH', `${path}/status`), says('Expired')),
-      {
-        lead: (name) => keys.create({ ttl: 1 }, { name }),
-        ends: (name) => isShown(keys, name, 'Expired'),
-      },
-    ),
-    keyPoint('deletion of an expired key', (path) => to('DELETE', path), {
-      lead: (name) => keys.create({ ttl: 1 }, { name, ...deleteOnExpiry }),
-      ends: (name) => keys.gone(name),
-    }),
-    keyPoint('finalizer', (path) => both(to('PATCH', path), says('"remove"')), {
-      lead: async (name) => {
+    point('adoption of a key', (name, path) => ({ ...active(name), isIt: to('PATCH', path) })),
+    point('first status of a key', (name, path) => ({
+      ...active(name),
+      isIt: to('PATCH', `${path}/status`),
+    })),
+    point('status of an expiry', (name, path) => ({
+      isIt: to('PATCH', `${path}/status`, 'Expired'),
+      lead: () => keys.create({ ttl: 1 }, { name }),
+      ends: () => isShown(keys, name, 'Expired'),
+    })),
+    point('deletion of an expired key', (name, path) => ({
+      isIt: to('DELETE', path),
+      lead: () => keys.create({ ttl: 1 }, { name, ...deletedOnExpiry }),
+      ends: () => keys.gone(name),
+      heir: active(name),
+    })),
+    point('removal of the finalizer', (name, path) => ({
+      isIt: to('PATCH', path, '"remove"'),
+      lead: async () => {
         await keys.shown(await keys.create({}, { name }), 'Active')
         await keys.remove(name)
       },
-      ends: (name) => keys.gone(name),
-    }),
+      ends: () => keys.gone(name),
+      heir: active(name),
+    })),
   ]
 }
 
-function keyPoint(
-  name: string,
-  isIt: (path: string) => Match,
-  deeds: {
-    readonly lead: (key: string) => Promise<unknown>
-    readonly ends: (key: string) => Promise<unknown>
-  },
-): WritePoint {
-  const key = uniqueName('fault')
-  return {
-    name,
-    isIt: isIt(pathOf(ACCESS_KEYS, { name: key })),
-    lead: () => deeds.lead(key),
-    ends: () => deeds.ends(key),
-  }
-}
-
-/** In force with everything that belongs to it, and told once. */
+/** In force with everything that belongs to it, and nothing told twice. */
 async function isShown(keys: Keys, name: string, reason: string): Promise<void> {
   const key = await keys.shown(name, reason)
   expect(isAdopted(key)).toBe(true)
   expect(key.metadata).not.toHaveProperty('deletionTimestamp')
-  await expectToldOnce(keys, key)
+  const told = (await keys.events(key)).map((event) => event.reason)
+  expect(told).toEqual([...new Set(told)])
 }
 
-async function expectToldOnce(keys: Keys, key: StoredKey): Promise<void> {
-  const reasons = (await keys.events(key)).map(({ reason }) => reason)
-  expect(reasons).toEqual([...new Set(reasons)])
-}
-
-/** Every write that settings cost, each by itself: they come one after the other. */
-export function configPoints(plane: TestControlPlane): readonly WritePoint[] {
+/** The writes that settings cost. A cap is declared, or what holds it is deleted: it stays in force. */
+export function configPoints(
+  plane: TestControlPlane,
+): Readonly<Record<'declared' | 'remade', readonly WritePoint[]>> {
   const settings = settingsOf(plane)
   const remove = async (path: string): Promise<void> => {
     expect(await plane.raw('DELETE', path)).toMatchObject({ code: 200 })
   }
   let cap = 1_000_000
-  const declareCap = (): Promise<void> => {
+  const lead = (): Promise<void> => {
     cap += 1
     return settings.declare({ auth: { accessKeyMaxTTLSeconds: cap } })
+  }
+  const isRecorded = async (): Promise<void> => {
+    const { body } = await plane.raw<ConfigMap>('GET', RECORD_PATH)
+    const recorded: unknown = JSON.parse(body.data?.['config'] ?? 'null')
+    expect(recorded).toMatchObject({ auth: { accessKeyMaxTTLSeconds: cap } })
   }
   const ends = async (): Promise<void> => {
     await settings.settled(
       'the cap is in force',
       (status) => readyOf(status).status === 'True' && status.auth?.accessKeyMaxTTLSeconds === cap,
+      SOON.withinMs,
     )
-    const { body } = await plane.raw<ConfigMap>('GET', RECORD_PATH)
-    expect(JSON.parse(body.data?.['config'] ?? '')).toMatchObject({
-      auth: { accessKeyMaxTTLSeconds: cap },
-    })
+    await eventuallyPasses('the cap is recorded', isRecorded, SOON)
   }
-  return [
-    { name: 'record, updated', isIt: to('PATCH', RECORD_PATH), lead: declareCap, ends },
-    { name: 'Config status', isIt: to('PATCH', `${IN_FORCE_PATH}/status`), lead: declareCap, ends },
-    {
-      name: 'record, created',
-      isIt: to('POST', RECORD_PATH.slice(0, RECORD_PATH.lastIndexOf('/'))),
-      lead: () => remove(RECORD_PATH),
-      ends,
-    },
-    {
-      name: 'Config, created',
-      isIt: to('POST', CONFIGS_PATH),
-      lead: () => remove(IN_FORCE_PATH),
-      ends,
-    },
-  ]
+  const records = RECORD_PATH.slice(0, RECORD_PATH.lastIndexOf('/'))
+  return {
+    declared: [
+      { name: 'update of the record', isIt: to('PATCH', RECORD_PATH), lead, ends },
+      { name: 'status of Config', isIt: to('PATCH', `${IN_FORCE_PATH}/status`), lead, ends },
+    ],
+    remade: [
+      {
+        name: 'creation of the record',
+        isIt: to('POST', records),
+        lead: () => remove(RECORD_PATH),
+        ends,
+      },
+      {
+        name: 'creation of Config',
+        isIt: to('POST', CONFIGS_PATH),
+        lead: () => remove(IN_FORCE_PATH),
+        ends,
+      },
+    ],
+  }
 }
+
+/** Where the Lease of the managers is. */
+export const LEASE = { namespace: OPERATOR_ACCOUNT.namespace, name: CONTROLLER_NAME }
+
+/** Writes to Leases. */
+export const isLeaseWrite: Match = (request) =>
+  isWrite(request) && request.path.startsWith(pathOf(LEASES, { namespace: LEASE.namespace }))

@@ -4,7 +4,7 @@ import {
   isConflict,
   isGone,
   isNotFound,
-  KubeFailure,
+  type KubeFailure,
 } from '../../../src/kube/failure.ts'
 import { canary, scan } from '../../support/canary.ts'
 

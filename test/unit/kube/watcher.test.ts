@@ -1,152 +1,23 @@
 import type { ServerResponse } from 'node:http'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import type { ListQuery } from '../../../src/kube/client.ts'
-import { Store, whole } from '../../../src/kube/store.ts'
-import { watchForever } from '../../../src/kube/watcher.ts'
-import type { Clock } from '../../../src/runtime/clock.ts'
+import { describe, expect, test } from 'vitest'
 import { canary, scan } from '../../support/canary.ts'
-import { eventually } from '../../support/eventually.ts'
-import { rememberingLog } from '../../support/log.ts'
+import { type Answer, breakOff, inTurn, type Received, refuse, thing } from './scripted-server.ts'
 import {
-  type Answer,
-  breakOff,
-  connectTo,
-  inTurn,
-  json,
-  type Received,
-  refuse,
-  stall,
-  startScripted,
-  THINGS,
-  thing,
-  writeKubeconfig,
-} from './scripted-server.ts'
-
-const SOON = { withinMs: 10_000 }
-
-const event = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`
-const added = (name: string, version: number): string => event('ADDED', thing(name, version))
-const modified = (name: string, version: number): string => event('MODIFIED', thing(name, version))
-const deleted = (name: string, version: number): string => event('DELETED', thing(name, version))
-const bookmark = (version: number, annotations?: object): string =>
-  event('BOOKMARK', { kind: 'Thing', metadata: { resourceVersion: String(version), annotations } })
-const end = (version: number): string => bookmark(version, { 'k8s.io/initial-events-end': 'true' })
-const error = (code: number, reason: string): string =>
-  event('ERROR', { kind: 'Status', status: 'Failure', code, reason, message: 'because' })
-const EXPIRED = error(410, 'Expired')
-
-/** A watch that stays open behind these lines; more may be written to the response. */
-const open =
-  (...lines: readonly string[]): Answer =>
-  (response) => {
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.flushHeaders()
-    response.write(lines.join(''))
-  }
-/** One that ends behind them, as after a change of the CRD's schema. */
-const closing =
-  (...lines: readonly string[]): Answer =>
-  (response) =>
-    response.writeHead(200).end(lines.join(''))
-/** One whose connection breaks behind them. */
-const cut =
-  (...lines: readonly string[]): Answer =>
-  (response) => {
-    response.writeHead(200).write(lines.join(''))
-    setImmediate(() => response.destroy())
-  }
-const page = (version: number, items: readonly object[], next = ''): Answer =>
-  json(200, { metadata: { resourceVersion: String(version), continue: next }, items })
-/** The words of a server whose feature gate WatchList is off. */
-const withoutWatchList = refuse(422, {
-  reason: 'Invalid',
-  message: 'sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch',
-  details: { causes: [{ reason: 'FieldValueForbidden', field: 'sendInitialEvents' }] },
-})
-
-/** A short name of what was asked: `stream`, `list`, `list x` (a later page) or `follow 5`. */
-function asked({ query }: Pick<Received, 'query'>): string {
-  const { watch, sendInitialEvents, resourceVersion, continue: next } = query
-  if (watch === undefined) return next === undefined ? 'list' : `list ${next}`
-  return sendInitialEvents === 'true' ? 'stream' : `follow ${resourceVersion}`
-}
-
-const SILENT_AFTER_MS = 95_000
-const LONGEST_WAIT_MS = 5000
-
-/** A watcher of one server and its store, with all that it told. */
-async function watch(answer: Answer, query: ListQuery = {}) {
-  const server = await startScripted(answer)
-  const { client, clock } = await connectTo(await writeKubeconfig({ server: server.url }))
-  const store = new Store(whole)
-  const { log, lines } = rememberingLog()
-  const restarts: string[] = []
-  const served: boolean[] = []
-  /** Back-offs: every wait but those of the watchdog, and when the last is over. */
-  const waits: number[] = []
-  let overMs = 0
-  const noting: Clock = {
-    ...clock,
-    schedule: (delayMs, callback) => {
-      if (delayMs <= LONGEST_WAIT_MS) {
-        waits.push(delayMs)
-        overMs = clock.monotonicMs() + delayMs
-      }
-      return clock.schedule(delayMs, callback)
-    },
-  }
-  const abort = new AbortController()
-  onTestFinished(() => abort.abort())
-  const ended = watchForever(
-    {
-      client,
-      resource: THINGS,
-      query,
-      sink: store,
-      clock: noting,
-      log,
-      restarted: (how) => void restarts.push(how),
-      served: (is) => void served.push(is),
-    },
-    abort.signal,
-  )
-  const world = () => [...store.values()].map((item) => `${item.name}@${item.resourceVersion}`)
-  const requests = () => server.received.map(asked)
-  /** Lets time pass until it is so: that of back-offs, no other. */
-  const until = (what: string, isSo: () => boolean): Promise<true> =>
-    eventually(
-      what,
-      async () => {
-        await clock.advance(Math.ceil(Math.max(overMs - clock.monotonicMs(), 0)))
-        return isSo() || undefined
-      },
-      SOON,
-    )
-  /** Lets time pass until the store holds this and these were asked. */
-  const becomes = async (state: {
-    readonly world: readonly string[]
-    readonly requests: readonly string[]
-  }): Promise<void> => {
-    const isSo = () =>
-      requests().length >= state.requests.length && `${world()}` === `${state.world}`
-    await until(`${state.world} after ${state.requests}`, isSo).catch(() => undefined)
-    expect({ world: world(), requests: requests() }).toEqual(state)
-  }
-  return {
-    server,
-    clock,
-    store,
-    lines,
-    restarts,
-    served,
-    waits,
-    abort,
-    ended,
-    requests,
-    until,
-    becomes,
-  }
-}
+  added,
+  bookmark,
+  closing,
+  cut,
+  deleted,
+  end,
+  error,
+  event,
+  EXPIRED,
+  modified,
+  open,
+  page,
+  watch,
+  withoutWatchList,
+} from './watched.ts'
 
 interface Row {
   readonly name: string
@@ -156,13 +27,20 @@ interface Row {
   readonly restarts: readonly string[]
 }
 
-const run = async ({ answers, world, requests, restarts }: Row): Promise<void> => {
+/** What a row leads to, as a row says it. */
+async function outcomeOf({ answers, world, requests }: Row) {
   const it = await watch(inTurn(...answers))
-  await it.becomes({ world, requests })
-  expect(it.restarts).toEqual(restarts)
-  expect(it.store.synced).toBe(true)
-  expect(it.served.at(-1)).toBe(true)
+  const reached = await it.becomes({ world, requests })
+  const isSynced = it.store.synced && it.served.at(-1) === true
+  return { ...reached, restarts: it.restarts, isSynced }
 }
+
+const expected = ({ world, requests, restarts }: Row) => ({
+  world,
+  requests,
+  restarts,
+  isSynced: true,
+})
 
 describe('a stream of everything', () => {
   test.each<Row>([
@@ -217,7 +95,9 @@ describe('a stream of everything', () => {
       requests: ['stream', 'stream'],
       restarts: ['expired'],
     },
-  ])('$name', run)
+  ])('$name', async (row) => {
+    expect(await outcomeOf(row)).toEqual(expected(row))
+  })
 
   test('asks for bookmarks, and for a part where that is wanted', async () => {
     const it = await watch(inTurn(closing(end(5)), open()), {
@@ -328,7 +208,9 @@ describe('where it was, it goes on', () => {
       requests: ['stream', ...Array.from({ length: 5 }, () => 'follow 5')],
       restarts: ['closed', 'failed', 'failed', 'failed', 'failed'],
     },
-  ])('$name', run)
+  ])('$name', async (row) => {
+    expect(await outcomeOf(row)).toEqual(expected(row))
+  })
 
   test('an error that the server reports is logged, with its words where those are safe', async () => {
     const it = await watch(inTurn(closing(end(5), error(504, 'Timeout')), open(added('b', 6))))
@@ -378,7 +260,9 @@ describe('what was missed for good costs a listing', () => {
       requests: ['stream', 'follow 5', 'stream'],
       restarts: ['closed', 'absent'],
     },
-  ])('$name', run)
+  ])('$name', async (row) => {
+    expect(await outcomeOf(row)).toEqual(expected(row))
+  })
 
   test('a resourceVersion that is too old again and again is asked for with pauses', async () => {
     const it = await watch((response) =>
@@ -442,7 +326,9 @@ describe('a server without WatchList', () => {
       requests: ['stream', 'list', 'list x', 'list', 'follow 12'],
       restarts: ['refused', 'expired'],
     },
-  ])('$name', run)
+  ])('$name', async (row) => {
+    expect(await outcomeOf(row)).toEqual(expected(row))
+  })
 
   test('gives pages of 500', async () => {
     const it = await watch(inTurn(withoutWatchList, ...pages, open()), { fieldSelector: 'x=y' })
@@ -474,201 +360,4 @@ describe('a resource that is not served', () => {
     await it.becomes({ world: ['b@9'], requests: ['stream', 'follow 6', 'stream', 'stream'] })
     expect(it.served).toEqual([true, false, false, true])
   })
-})
-
-describe('a stream that says nothing', () => {
-  /** Answers in turn, and keeps the responses to write to later. */
-  const keeping = (responses: ServerResponse[], answer: Answer): Answer => {
-    return (response, request) => {
-      responses.push(response)
-      answer(response, request)
-    }
-  }
-  const asks = async (it: Awaited<ReturnType<typeof watch>>, count: number): Promise<void> => {
-    await eventually(`${count} requests`, () => it.server.received[count - 1], SOON)
-  }
-
-  test('for 95 s is given up, and taken up where it was', async () => {
-    const it = await watch(inTurn(open(added('a', 1), end(5)), open(added('b', 6))))
-    await it.becomes({ world: ['a@1'], requests: ['stream'] })
-    await it.clock.advance(SILENT_AFTER_MS)
-    await asks(it, 2)
-    await it.becomes({ world: ['a@1', 'b@6'], requests: ['stream', 'follow 5'] })
-    expect(it.restarts).toEqual(['silent'])
-  })
-
-  test('is not given up while bytes come, be it half a line', async () => {
-    const responses: ServerResponse[] = []
-    const it = await watch(keeping(responses, inTurn(open(end(5)), open())))
-    await it.until('it is complete', () => it.store.synced)
-    const line = added('a', 6)
-    for (const [from, to] of [
-      [0, 5],
-      [5, 10],
-      [10, line.length],
-    ] as const) {
-      await it.clock.advance(SILENT_AFTER_MS - 30_000)
-      responses[0]?.write(line.slice(from, to))
-      await new Promise(setImmediate)
-      await it.until('the bytes arrive', () => true)
-    }
-    await it.becomes({ world: ['a@6'], requests: ['stream'] })
-    expect(it.restarts).toEqual([])
-    await it.clock.advance(SILENT_AFTER_MS)
-    await asks(it, 2)
-    expect(it.requests()).toEqual(['stream', 'follow 6'])
-  })
-
-  test('from the start is not trusted: the server may have been restored to an earlier state', async () => {
-    const it = await watch(
-      inTurn(closing(added('a', 90), end(100)), open(), open(added('a', 40), end(50))),
-    )
-    await it.becomes({ world: ['a@90'], requests: ['stream', 'follow 100'] })
-    await it.clock.advance(SILENT_AFTER_MS)
-    await asks(it, 3)
-    await it.becomes({ world: ['a@40'], requests: ['stream', 'follow 100', 'stream'] })
-    expect(it.restarts).toEqual(['closed', 'silent'])
-  })
-
-  test.each<{ name: string; answers: readonly Answer[]; requests: readonly string[] }>([
-    { name: 'not even that it is one', answers: [stall, open()], requests: ['stream', 'stream'] },
-    { name: 'half-way', answers: [open(added('a', 1)), open()], requests: ['stream', 'stream'] },
-    {
-      name: 'a page',
-      answers: [withoutWatchList, stall, stall],
-      requests: ['stream', 'list', 'list'],
-    },
-  ])('$name', async ({ answers, requests }) => {
-    const it = await watch(inTurn(...answers))
-    await asks(it, requests.length - 1)
-    await it.clock.advance(SILENT_AFTER_MS)
-    await asks(it, requests.length)
-    expect(it.requests()).toEqual(requests)
-    expect(it.restarts.at(-1)).toBe('silent')
-  })
-})
-
-describe('it never gives up', () => {
-  test.each<{ name: string; answer: Answer }>([
-    { name: 'answers of 500', answer: refuse(500) },
-    { name: 'broken connections', answer: breakOff },
-    { name: 'streams that end at once', answer: closing() },
-    { name: '404', answer: refuse(404) },
-  ])('$name: it waits longer each time, 5 s at most, never in step', async ({ answer }) => {
-    const answers = Array.from({ length: 12 }, () => answer)
-    const it = await watch(inTurn(...answers, open(added('a', 1), end(5))))
-    await it.becomes({ world: ['a@1'], requests: Array.from({ length: 13 }, () => 'stream') })
-    const longest = [200, 400, 800, 1600, 3200, ...Array.from({ length: 7 }, () => 5000)]
-    expect(it.waits).toHaveLength(12)
-    for (const [turn, waitMs] of it.waits.entries()) {
-      expect(waitMs).toBeGreaterThanOrEqual((longest[turn] ?? 0) / 2)
-      expect(waitMs).toBeLessThanOrEqual(longest[turn] ?? 0)
-    }
-    expect(new Set(it.waits).size).toBe(12)
-  })
-
-  test('once it read something the next wait is short again', async () => {
-    const bad = Array.from({ length: 8 }, () => refuse(500))
-    const it = await watch(
-      inTurn(closing(end(5)), ...bad, cut(bookmark(6)), refuse(500), open(added('a', 7))),
-    )
-    await it.becomes({
-      world: ['a@7'],
-      requests: ['stream', ...Array.from({ length: 9 }, () => 'follow 5'), 'follow 6', 'follow 6'],
-    })
-    expect(it.waits.at(-3)).toBeGreaterThan(2000)
-    expect(it.waits.at(-1)).toBeLessThanOrEqual(200)
-  })
-})
-
-describe('an abort ends it without time passing', () => {
-  test.each<{
-    name: string
-    answers: readonly Answer[]
-    reached: (it: Awaited<ReturnType<typeof watch>>) => boolean
-  }>([
-    {
-      name: 'while it connects',
-      answers: [stall],
-      reached: ({ server }) => server.received.length === 1,
-    },
-    {
-      name: 'within a stream',
-      answers: [open(added('a', 1))],
-      reached: ({ store }) => store.size === 1,
-    },
-    { name: 'while it follows', answers: [open(end(5))], reached: ({ store }) => store.synced },
-    {
-      name: 'within a page',
-      answers: [withoutWatchList, stall],
-      reached: ({ server }) => server.received.length === 2,
-    },
-    { name: 'while it waits', answers: [refuse(500)], reached: ({ waits }) => waits.length === 1 },
-  ])('$name', async ({ answers, reached }) => {
-    const closed: Promise<unknown>[] = []
-    const answer = inTurn(...answers)
-    const it = await watch((response, request) => {
-      closed.push(new Promise((resolve) => response.once('close', resolve)))
-      answer(response, request)
-    })
-    await eventually('it gets there', () => reached(it) || undefined, SOON)
-    it.abort.abort()
-    await it.ended
-    await Promise.all(closed)
-    expect(it.clock.pending()).toBe(0)
-    expect(it.server.received).toHaveLength(answers.length)
-  })
-
-  test('before it began', async () => {
-    const abort = new AbortController()
-    abort.abort()
-    const server = await startScripted(stall)
-    const { client, clock } = await connectTo(await writeKubeconfig({ server: server.url }))
-    const { log } = rememberingLog()
-    const nothing = (): void => undefined
-    await watchForever(
-      {
-        client,
-        resource: THINGS,
-        query: {},
-        sink: new Store(whole),
-        clock,
-        log,
-        restarted: nothing,
-        served: nothing,
-      },
-      abort.signal,
-    )
-    expect(server.received).toEqual([])
-  })
-})
-
-test('100,000 objects come in one burst, and timers run in between', async () => {
-  const lines = Array.from({ length: 100_000 }, (_, n) => added(`thing-${n}`, n + 1))
-  const it = await watch(open(...lines, end(100_001)))
-  let ticks = 0
-  const interval = setInterval(() => (ticks += 1), 1)
-  await it.until('all are there', () => it.store.synced)
-  clearInterval(interval)
-  expect(it.store.size).toBe(100_000)
-  expect(it.requests()).toEqual(['stream'])
-  expect(ticks).toBeGreaterThan(10)
-})
-
-test('a write answered while a listing is under way is not undone by it', async () => {
-  const responses: ServerResponse[] = []
-  const it = await watch(
-    inTurn(closing(added('a', 1), end(5)), closing(EXPIRED), (response) => {
-      responses.push(response)
-    }),
-  )
-  await it.becomes({ world: ['a@1'], requests: ['stream', 'follow 5', 'stream'] })
-  it.store.observe(thing('a', 8))
-  open(added('a', 1), end(7), modified('a', 9))(responses[0] as ServerResponse, {} as Received)
-  const seen: string[] = []
-  it.store.subscribe(({ before, after }) =>
-    seen.push(`${before?.resourceVersion}>${after?.resourceVersion}`),
-  )
-  await it.becomes({ world: ['a@9'], requests: ['stream', 'follow 5', 'stream'] })
-  expect(seen).toEqual(['8>9'])
 })

@@ -1,0 +1,131 @@
+// Five thousand settled keys cost nothing at a restart, and a cap writes only those that it changes.
+import { describe, expect, test } from 'vitest'
+import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
+import { pathOf } from '../../../src/kube/client.ts'
+import { auditOf, type Mark } from '../../support/audit.ts'
+import { isReadyBy, settingsOf } from '../../support/config.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventually, staysTrue } from '../../support/eventually.ts'
+import { OPERATOR_USER } from '../../support/installed.ts'
+import { newKey } from '../../support/objects.ts'
+import type { Operator } from '../../support/observe.ts'
+import { startOperator } from '../../support/operator.ts'
+
+const plane = await privateControlPlane()
+const audit = auditOf(plane)
+const settings = settingsOf(plane)
+const kubeconfig = await plane.operatorKubeconfig()
+
+const MANY = 5000
+const DAY = 86_400
+const IN_TIME = { withinMs: 120_000 }
+
+/** Every hundredth lives longer than the cap to come; every other longer than any timer. */
+const specOf = (index: number): OwnedAccessKeySpec => {
+  if (index % 100 === 0) return index % 200 === 0 ? {} : { ttl: 90 * DAY }
+  return index % 2 === 0 ? { ttl: 30 * DAY } : { ttl: DAY, ttlAfterLastActivity: true }
+}
+const CAP = 60 * DAY
+const AFFECTED = MANY / 100
+
+/** Creates them, so many at a time. */
+async function createAll(): Promise<void> {
+  const left = Array.from({ length: MANY }, (_, index) => newKey(specOf(index)))
+  const creators = Array.from({ length: 32 }, async () => {
+    for (let key = left.pop(); key; key = left.pop()) {
+      const { code } = await plane.raw('POST', pathOf(ACCESS_KEYS, {}), key)
+      if (code !== 201) throw new Error(`a key was answered ${code}`)
+    }
+  })
+  await Promise.all(creators)
+}
+
+/** The sum of a metric's series whose labels hold all of these. */
+async function metric(operator: Operator, name: string, ...labels: readonly string[]) {
+  const series = (await operator.metrics())
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`))
+  const chosen = series.filter((line) => labels.every((label) => line.includes(label)))
+  if (chosen.length === 0) throw new Error(`there is no series of ${name} with ${labels}`)
+  return chosen.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+}
+
+const reconciled = (operator: Operator) =>
+  metric(operator, 'controller_runtime_reconcile_total', 'controller="ownedaccesskey"')
+
+/** Nothing waits and nothing is in hand. */
+async function isIdle(operator: Operator): Promise<boolean> {
+  const depth = await metric(operator, 'workqueue_depth', 'name="ownedaccesskey"')
+  const active = 'controller_runtime_active_workers'
+  return depth + (await metric(operator, active, 'controller="ownedaccesskey"')) === 0
+}
+
+/** Waits until the operator has looked at every key once more and has come to rest. */
+async function looksAtAll(operator: Operator, before = 0): Promise<number> {
+  return eventually(
+    'every key is looked at',
+    async () => {
+      const count = await reconciled(operator)
+      return count - before >= MANY && (await isIdle(operator)) ? count : undefined
+    },
+    IN_TIME,
+  )
+}
+
+const writesSince = async (mark: Mark) =>
+  audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
+
+describe('five thousand keys', () => {
+  test('cost an apply and a status each (3.1, 8.6)', { timeout: 4 * 60_000 }, async () => {
+    const mark = await audit.mark()
+    await using operator = await startOperator({ kubeconfig })
+    await createAll()
+    const states = 'platform_access_keys'
+    await eventually(
+      'every key works',
+      async () => (await isSettled(operator, states)) || undefined,
+      IN_TIME,
+    )
+    const writes = await writesSince(mark)
+    const toKeys = writes.filter(({ resource }) => resource === ACCESS_KEYS.plural)
+    expect(tally(toKeys)).toEqual({ 'patch  200': MANY, 'patch status 200': MANY })
+  })
+
+  test('cost no write at a restart, and no look without a cause (2.3)', async () => {
+    const mark = await audit.mark()
+    await using operator = await startOperator({ kubeconfig })
+    const count = await looksAtAll(operator)
+    expect(await writesSince(mark)).toEqual([])
+    // A timer that cannot hold 30 days would fire at once, again and again.
+    const isQuiet = async () => expect(await reconciled(operator)).toBe(count)
+    await staysTrue('no key is looked at again', isQuiet, { forMs: 1500 })
+  })
+
+  test('of which a cap shortens fifty cost fifty writes (2.2, 2.5)', async () => {
+    await using operator = await startOperator({ kubeconfig })
+    const before = await looksAtAll(operator)
+    const mark = await audit.mark()
+    await settings.declare({ auth: { accessKeyMaxTTLSeconds: CAP } })
+    await settings.settled('the cap is in force', isReadyBy('Applied'))
+    await looksAtAll(operator, before)
+    const writes = await writesSince(mark)
+    const toKeys = writes.filter(({ resource }) => resource === ACCESS_KEYS.plural)
+    expect(tally(toKeys)).toEqual({ 'patch status 200': AFFECTED })
+    expect(new Set(toKeys.map(({ name }) => name)).size).toBe(AFFECTED)
+    expect(await metric(operator, 'platform_lifetimes_capped', 'OwnedAccessKey')).toBe(AFFECTED)
+  })
+})
+
+async function isSettled(operator: Operator, states: string): Promise<boolean> {
+  return (await metric(operator, states, 'state="active"')) === MANY && (await isIdle(operator))
+}
+
+function tally(writes: Awaited<ReturnType<typeof writesSince>>): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { verb, subresource, code } of writes) {
+    const what = `${verb} ${subresource} ${code}`
+    counts[what] = (counts[what] ?? 0) + 1
+  }
+  return counts
+}

@@ -1,0 +1,156 @@
+// Somebody else is faster: a proxy keeps one write of the operator back while the key changes.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../src/api/group.ts'
+import { KEY_PATTERN } from '../../../src/domain/key.ts'
+import { pathOf } from '../../../src/kube/client.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventually, staysTrue } from '../../support/eventually.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { type OwnOperator, startOperator } from '../../support/operator.ts'
+import { type FaultProxy, startProxy } from '../../support/proxy.ts'
+import { first, type Rule, type SeenRequest } from '../../support/proxy-rules.ts'
+import { fieldsOfOperator, keysOf, SOON, seenAgo, type StoredKey, textAfter } from './keys.ts'
+
+const HOUR = 3600
+const FOREIGN = 'example.com/backup'
+
+const plane = await privateControlPlane()
+const keys = keysOf(plane)
+let proxy: FaultProxy
+let operator: OwnOperator
+
+beforeAll(async () => {
+  proxy = await startProxy(plane)
+  const kubeconfig = await proxy.kubeconfig(await plane.operatorKubeconfig())
+  operator = await startOperator({ kubeconfig })
+})
+afterAll(async () => {
+  await operator?.stop()
+  await proxy?.[Symbol.asyncDispose]()
+})
+
+/** Keeps back the operator's first request of this method to the object of that name. */
+function holdFirst(method: 'PATCH' | 'DELETE', name: string, subresource?: 'status'): Rule {
+  const path = pathOf(ACCESS_KEYS, { name }, subresource)
+  const isIt = (request: SeenRequest) => request.method === method && request.path === path
+  return proxy.on(first(1, isIt), { kind: 'hold' })
+}
+
+/** Lets the request through; the code that the API server answered with. */
+async function letGo(rule: Rule): Promise<number> {
+  rule.release()
+  const answered = () => rule.hits[0]?.status ?? undefined
+  return eventually('an answer', answered, SOON)
+}
+
+describe.concurrent('an expired key that is used while its delete is under way', () => {
+  // biome-ignore format: a table
+  test.each([
+    { name: 'a login', spec: { type: 'Login' } as const, age: HOUR },
+    { name: 'any other, its retention over', spec: { type: 'User' } as const, age: 25 * HOUR },
+  ])('lives on: $name (5.3)', async ({ spec, age }) => {
+    const name = uniqueName('used')
+    const held = holdFirst('DELETE', name)
+    await keys.create({ ...spec, ttl: HOUR, ttlAfterLastActivity: true }, { name, ...seenAgo(age) })
+    await held.reached(SOON)
+    const usedMs = Date.now()
+    const used = await keys.use(name, usedMs)
+    expect(await letGo(held)).toBe(409)
+    const key = await keys.shown(name, 'Active')
+    expect(key.metadata).toMatchObject({ uid: used.metadata.uid })
+    expect(key.metadata).not.toHaveProperty('deletionTimestamp')
+    expect(key.spec).toEqual(used.spec)
+    expect(key.status.expirationTimestamp).toBe(textAfter(usedMs, HOUR))
+  })
+
+  test('is not deleted although it is disabled, relabelled or mended meanwhile (5.3)', async () => {
+    const name = uniqueName('kept')
+    const held = holdFirst('DELETE', name)
+    await keys.create({ type: 'Login', ttl: HOUR }, { name, ...seenAgo(HOUR) })
+    await held.reached(SOON)
+    await keys.patch(name, { spec: { ttl: 2 * HOUR } })
+    expect(await letGo(held)).toBe(409)
+    await keys.shown(name, 'Active')
+  })
+})
+
+describe.concurrent('a key that changes while the operator adopts it', () => {
+  test('keeps what its owner set (3.1)', async () => {
+    const name = uniqueName('set')
+    const held = holdFirst('PATCH', name)
+    await keys.create({}, { name })
+    const { body } = await held.reached(SOON)
+    const generated = keyIn(body)
+    expect(generated).toMatch(KEY_PATTERN)
+    const secret = uniqueName('k'.repeat(32))
+    await keys.patch(name, { spec: { key: secret } })
+    expect(await letGo(held)).toBe(409)
+    const key = await keys.shown(name, 'Active')
+    expect(key.spec.key).toBe(secret)
+    expect(fieldsOfOperator(key)).not.toHaveProperty('f:spec')
+  })
+
+  test('and is deleted is not made anew by the late request (3.1, 8.6)', async () => {
+    const name = uniqueName('deleted')
+    const held = holdFirst('PATCH', name)
+    await keys.create({}, { name })
+    await held.reached(SOON)
+    await keys.remove(name)
+    expect(await letGo(held)).toBe(409)
+    const isGone = async () => expect(await keys.read(name)).toBeNull()
+    await staysTrue('there is no such key', isGone, { forMs: 500 })
+  })
+
+  test('and is deleted and made anew gets a key of its own (3.1, 8.6)', async () => {
+    const name = uniqueName('anew')
+    const held = holdFirst('PATCH', name)
+    const before = await keys.create({}, { name })
+    const { body } = await held.reached(SOON)
+    await keys.remove(name)
+    const after = await keys.create({}, { name })
+    expect(after.metadata.uid).not.toBe(before.metadata.uid)
+    expect(await letGo(held)).toBe(409)
+    const key = await keys.shown(name, 'Active')
+    expect(key.metadata.uid).toBe(after.metadata.uid)
+    expect(key.spec.key).toMatch(KEY_PATTERN)
+    expect(key.spec.key).not.toBe(keyIn(body))
+  })
+
+  test('to be somebody else’s is told as that (4.4, 8.6)', async () => {
+    const name = uniqueName('changed')
+    const held = holdFirst('PATCH', name, 'status')
+    await keys.create({}, { name })
+    await held.reached(SOON)
+    await keys.patch(name, { spec: { user: '', team: 'ops' } })
+    expect(await letGo(held)).toBe(409)
+    expect((await keys.shown(name, 'Active')).status.identity).toBe('team:ops')
+  })
+})
+
+describe.concurrent('a finalizer that moves while ours is taken off', () => {
+  // biome-ignore format: a table
+  test.each([
+    { name: 'behind another', before: [REVOKE_FINALIZER, FOREIGN], after: [FOREIGN, REVOKE_FINALIZER], code: 422 },
+    { name: 'before another', before: [FOREIGN, REVOKE_FINALIZER], after: [REVOKE_FINALIZER, FOREIGN], code: 422 },
+    { name: 'nowhere', before: [REVOKE_FINALIZER, FOREIGN], after: [REVOKE_FINALIZER, FOREIGN], code: 200 },
+  ])('$name is the one that goes (5.1)', async ({ before, after, code }) => {
+    const key = await keys.shown(await keys.create(), 'Active')
+    await setFinalizers(key, before)
+    const held = holdFirst('PATCH', key.metadata.name)
+    await keys.remove(key)
+    await held.reached(SOON)
+    await setFinalizers(key, after)
+    expect(await letGo(held)).toBe(code)
+    const left = await keys.shown(key, 'Terminating')
+    expect(left.metadata.finalizers).toEqual([FOREIGN])
+    await setFinalizers(key, [])
+    await keys.gone(key)
+  })
+})
+
+const setFinalizers = (key: StoredKey, value: readonly string[]) =>
+  keys.patch(key, [{ op: 'replace', path: '/metadata/finalizers', value }])
+
+/** The key that an apply carries; undefined where it has none. */
+const keyIn = (body: string): string | undefined =>
+  (JSON.parse(body) as Partial<StoredKey>).spec?.key

@@ -1,0 +1,200 @@
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { canary, scan } from '../../support/canary.ts'
+import {
+  type Answer,
+  type Connected,
+  connectTo,
+  inTurn,
+  json,
+  refuse,
+  type ScriptedServer,
+  scratchFolder,
+  startScripted,
+  THINGS,
+  thing,
+  writeKubeconfig,
+} from './scripted-server.ts'
+
+const MINUTE_MS = 60_000
+const good = json(200, thing('a', 5))
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+const read = ({ client }: Connected): Promise<unknown> => client.get(THINGS, { name: 'a' })
+const presented = ({ received }: ScriptedServer) =>
+  received.map(({ headers }) => headers.authorization)
+
+describe('credentials', () => {
+  test.each([
+    { name: 'a token', user: { token: 'abc' }, header: 'Bearer abc' },
+    {
+      name: 'a name and a password',
+      user: { username: 'ann', password: 'p:w' },
+      header: `Basic ${base64('ann:p:w')}`,
+    },
+    { name: 'none', user: {}, header: undefined },
+  ])('$name', async ({ user, header }) => {
+    const server = await startScripted(good)
+    await read(await connectTo(await writeKubeconfig({ server: server.url, user })))
+    expect(presented(server)).toEqual([header])
+  })
+
+  test('an impersonated user is passed on', async () => {
+    const server = await startScripted(good)
+    const user = { token: 'abc', as: 'bob' }
+    await read(await connectTo(await writeKubeconfig({ server: server.url, user })))
+    expect(server.received[0]?.headers).toMatchObject({ 'impersonate-user': 'bob' })
+  })
+
+  describe('of a token file', () => {
+    /** The file stands beside the kubeconfig, which names it relative to itself. */
+    async function stage(answer: Answer) {
+      const folder = await scratchFolder()
+      const server = await startScripted(answer)
+      const user = { tokenFile: 'secrets/token', token: 'of-the-kubeconfig' }
+      const rotate = (token: string) => writeFile(join(folder, 'secrets/token'), `${token}\n`)
+      await mkdir(join(folder, 'secrets'))
+      await rotate('first')
+      const it = await connectTo(await writeKubeconfig({ server: server.url, user, folder }))
+      return { it, server, rotate, folder }
+    }
+
+    test('are read anew after a minute', async () => {
+      const { it, server, rotate } = await stage(good)
+      await read(it)
+      await rotate('second')
+      await it.clock.advance(MINUTE_MS - 1)
+      await read(it)
+      await it.clock.advance(1)
+      await read(it)
+      expect(presented(server)).toEqual(['Bearer first', 'Bearer first', 'Bearer second'])
+    })
+
+    test('are read anew at once when they are refused', async () => {
+      const refuseFirst: Answer = (response, request) =>
+        (request.headers.authorization === 'Bearer first' ? refuse(401) : good)(response, request)
+      const { it, server, rotate } = await stage(refuseFirst)
+      await rotate('first')
+      await expect(read(it)).rejects.toMatchObject({ code: 401 })
+      await rotate('second')
+      await read(it)
+      await read(it)
+      const first = 'Bearer first'
+      const second = 'Bearer second'
+      expect(presented(server)).toEqual([first, first, first, second, second])
+    })
+
+    test('are missed for a while, and followed again', async () => {
+      const { it, server, rotate, folder } = await stage(good)
+      await rm(join(folder, 'secrets/token'))
+      await expect(read(it)).rejects.toMatchObject({
+        message: 'the credentials for the API server are unreadable',
+        cause: { code: 'ENOENT' },
+      })
+      await rotate('second')
+      await read(it)
+      expect(presented(server)).toEqual(['Bearer second'])
+    })
+  })
+
+  test('refused twice they are not tried a third time', async () => {
+    const server = await startScripted(refuse(401, { reason: 'Unauthorized' }))
+    const user = { token: 'abc' }
+    const it = await connectTo(await writeKubeconfig({ server: server.url, user }))
+    await expect(read(it)).rejects.toMatchObject({ code: 401, reason: 'Unauthorized' })
+    expect(server.received).toHaveLength(2)
+  })
+
+  test('a watch that is refused reads them anew too', async () => {
+    const server = await startScripted(inTurn(refuse(401), (response) => response.end('{}\n')))
+    const { client } = await connectTo(await writeKubeconfig({ server: server.url }))
+    const { signal } = new AbortController()
+    const stream = await client.watch(THINGS, {}, undefined, signal)
+    expect(String(Buffer.concat(await stream.toArray()))).toBe('{}\n')
+  })
+})
+
+describe('a credential plugin', () => {
+  /** A program that prints a file, or a text of its own. */
+  async function plugin(answer: Answer, program = 'cat "$(dirname "$0")/credential"') {
+    const folder = await scratchFolder()
+    const command = join(folder, 'plugin.sh')
+    await writeFile(command, `#!/bin/sh\necho run >> "$(dirname "$0")/runs"\n${program}\n`)
+    await chmod(command, 0o755)
+    const print = (status: object) =>
+      writeFile(
+        join(folder, 'credential'),
+        JSON.stringify({
+          apiVersion: 'client.authentication.k8s.io/v1',
+          kind: 'ExecCredential',
+          status,
+        }),
+      )
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command, args: [] }
+    const server = await startScripted(answer)
+    const it = await connectTo(await writeKubeconfig({ server: server.url, user: { exec } }))
+    const runs = async () =>
+      (await readFile(join(folder, 'runs'), 'utf8')).trim().split('\n').length
+    return { it, server, print, runs }
+  }
+
+  test('is asked once, however many calls wait for it', async () => {
+    const { it, server, print, runs } = await plugin(good)
+    await print({ token: 'abc' })
+    await Promise.all(Array.from({ length: 20 }, () => read(it)))
+    await it.clock.advance(10 * MINUTE_MS)
+    await read(it)
+    expect(new Set(presented(server))).toEqual(new Set(['Bearer abc']))
+    expect(await runs()).toBe(1)
+  })
+
+  test('is asked again when what it gave has expired', async () => {
+    const { it, server, print, runs } = await plugin(good)
+    await print({ token: 'abc', expirationTimestamp: '2020-01-01T00:00:00Z' })
+    await read(it)
+    await print({ token: 'def', expirationTimestamp: '2999-01-01T00:00:00Z' })
+    await it.clock.advance(MINUTE_MS)
+    await read(it)
+    expect(presented(server)).toEqual(['Bearer abc', 'Bearer def'])
+    expect(await runs()).toBe(2)
+  })
+
+  test('is asked again at once when what it gave is refused', async () => {
+    const { it, server, print, runs } = await plugin(inTurn(good, refuse(401), good))
+    await print({ token: 'abc', expirationTimestamp: '2999-01-01T00:00:00Z' })
+    await read(it)
+    await print({ token: 'def', expirationTimestamp: '2999-01-01T00:00:00Z' })
+    await read(it)
+    expect(presented(server)).toEqual(['Bearer abc', 'Bearer abc', 'Bearer def'])
+    expect(await runs()).toBe(2)
+  })
+
+  test.each([
+    { name: 'fails', program: 'echo no luck >&2; exit 3', says: /no luck/ },
+    { name: 'is not there', program: 'rm "$0"; exec "$0"', says: /./ },
+    { name: 'prints no credential', program: 'echo "{}"', says: /./ },
+  ])('that $name fails the call', async ({ program, says }) => {
+    const { it, server } = await plugin(good, program)
+    await expect(read(it)).rejects.toMatchObject({
+      message: 'the credentials for the API server are unreadable',
+      cause: { message: expect.stringMatching(says) as unknown },
+    })
+    expect(server.received).toEqual([])
+  })
+
+  test('of a wrong name fails the call', async () => {
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: '/nowhere/plugin' }
+    const it = await connectTo(
+      await writeKubeconfig({ server: 'http://127.0.0.1:1', user: { exec } }),
+    )
+    await expect(read(it)).rejects.toMatchObject({ cause: { code: 'ENOENT' } })
+  })
+
+  test('that prints garbage around its token is not quoted', async () => {
+    const planted = canary('plugin')
+    const { it } = await plugin(good, `echo '${planted.secret}: {"status": 1}'`)
+    const error = (await read(it).catch((thrown: unknown) => thrown)) as Error
+    expect(error.message).toMatch(/printed no JSON/)
+    expect(scan({ stack: String(error.stack), cause: String(error.cause) }, [planted])).toEqual([])
+  })
+})

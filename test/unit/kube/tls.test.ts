@@ -1,0 +1,173 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import {
+  createAuthority,
+  issueClient,
+  issueServing,
+  type KeyPair,
+} from '../../../tools/control-plane/certificates.ts'
+import { eventually } from '../../support/eventually.ts'
+import {
+  type Answer,
+  type Connected,
+  connectTo,
+  json,
+  scratchFolder,
+  startScripted,
+  THINGS,
+  thing,
+  writeKubeconfig,
+} from './scripted-server.ts'
+
+const SOON = { withinMs: 5000 }
+const MINUTE_MS = 60_000
+const good = json(200, thing('a', 5))
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+const read = ({ client }: Connected): Promise<unknown> => client.get(THINGS, { name: 'a' })
+
+let authority: KeyPair
+let serving: KeyPair
+let ann: KeyPair
+let bob: KeyPair
+beforeAll(async () => {
+  authority = await createAuthority('test')
+  serving = await issueServing(authority, ['127.0.0.1', 'api.test'])
+  ann = await issueClient(authority, { user: 'ann', groups: [] })
+  bob = await issueClient(authority, { user: 'bob', groups: [] })
+})
+
+/** A server that knows its callers by their certificates. */
+const startCertified = (answer: Answer, certificate = serving) =>
+  startScripted(answer, {
+    cert: certificate.certificatePem,
+    key: certificate.keyPem,
+    ca: authority.certificatePem,
+    requestCert: true,
+    // As an API server does: who shows no certificate is let in to show a token.
+    rejectUnauthorized: false,
+  })
+const trusting = () => ({ 'certificate-authority-data': base64(authority.certificatePem) })
+const inline = ({ certificatePem, keyPem }: KeyPair) => ({
+  'client-certificate-data': base64(certificatePem),
+  'client-key-data': base64(keyPem),
+})
+
+test.each([
+  { name: 'none', user: () => ({}), caller: null },
+  { name: 'in the kubeconfig', user: () => inline(ann), caller: 'ann' },
+])('client certificate: $name', async ({ user, caller }) => {
+  const { url, received } = await startCertified(good)
+  await read(
+    await connectTo(await writeKubeconfig({ server: url, cluster: trusting(), user: user() })),
+  )
+  expect(received.map(({ certifiedUser }) => certifiedUser)).toEqual([caller])
+})
+
+test('client certificate: of a plugin', async () => {
+  const { url, received } = await startCertified(good)
+  const folder = await scratchFolder()
+  const status = { clientCertificateData: ann.certificatePem, clientKeyData: ann.keyPem }
+  await writeFile(join(folder, 'credential'), JSON.stringify({ status }))
+  const exec = { command: 'cat', args: [join(folder, 'credential')] }
+  await read(
+    await connectTo(await writeKubeconfig({ server: url, cluster: trusting(), user: { exec } })),
+  )
+  expect(received.map(({ certifiedUser }) => certifiedUser)).toEqual(['ann'])
+})
+
+test('client certificate: rotated files are followed; a watch as the former caller is cut', async () => {
+  const server = await startCertified((response, request) => {
+    if (request.query['watch'] === undefined) good(response, request)
+    else response.writeHead(200).write('{}\n')
+  })
+  const folder = await scratchFolder()
+  const rotate = async ({ certificatePem, keyPem }: KeyPair): Promise<void> => {
+    await writeFile(join(folder, 'tls.crt'), certificatePem)
+    await writeFile(join(folder, 'tls.key'), keyPem)
+  }
+  await rotate(ann)
+  const it = await connectTo(
+    await writeKubeconfig({
+      server: server.url,
+      cluster: trusting(),
+      user: { 'client-certificate': 'tls.crt', 'client-key': 'tls.key' },
+      folder,
+    }),
+  )
+  const { signal } = new AbortController()
+  const watch = await it.client.watch(THINGS, { watch: 'true' }, undefined, signal)
+  const cut = watch.toArray().then(
+    () => 'ended',
+    () => 'cut',
+  )
+  await read(it)
+  await rotate(bob)
+  await it.clock.advance(MINUTE_MS)
+  await read(it)
+  expect(server.received.map(({ certifiedUser }) => certifiedUser)).toEqual(['ann', 'ann', 'bob'])
+  expect(await cut).toBe('cut')
+})
+
+test('a call under way outlives the rotation', async () => {
+  const held: (() => void)[] = []
+  const server = await startCertified((response, request) => {
+    if (request.certifiedUser === 'ann') held.push(() => good(response, request))
+    else good(response, request)
+  })
+  const folder = await scratchFolder()
+  const path = await writeKubeconfig({
+    server: server.url,
+    cluster: trusting(),
+    user: { 'client-certificate': 'tls.crt', 'client-key': 'tls.key' },
+    folder,
+  })
+  const rotate = async ({ certificatePem, keyPem }: KeyPair): Promise<void> => {
+    await writeFile(join(folder, 'tls.crt'), certificatePem)
+    await writeFile(join(folder, 'tls.key'), keyPem)
+  }
+  await rotate(ann)
+  const it = await connectTo(path)
+  const underWay = read(it)
+  await eventually('it arrives', () => held[0], SOON)
+  await rotate(bob)
+  await it.clock.advance(MINUTE_MS)
+  await read(it)
+  held[0]?.()
+  expect(await underWay).toEqual(thing('a', 5))
+})
+
+test.each<{ name: string; cluster: () => object; works: boolean }>([
+  { name: 'a server of a known authority', cluster: trusting, works: true },
+  { name: 'a server of an unknown authority', cluster: () => ({}), works: false },
+  {
+    name: 'a server of any authority, where that is meant',
+    cluster: () => ({ 'insecure-skip-tls-verify': true }),
+    works: true,
+  },
+  {
+    name: 'a name of its certificate',
+    cluster: () => ({ ...trusting(), 'tls-server-name': 'api.test' }),
+    works: true,
+  },
+  {
+    name: 'a name that is not of its certificate',
+    cluster: () => ({ ...trusting(), 'tls-server-name': 'other.test' }),
+    works: false,
+  },
+])('$name: $works', async ({ cluster, works }) => {
+  const server = await startCertified(good)
+  const it = await connectTo(
+    await writeKubeconfig({
+      server: server.url,
+      cluster: { ...cluster() },
+      user: { token: 'abc' },
+    }),
+  )
+  const outcome = await read(it).then(
+    () => true,
+    () => false,
+  )
+  expect(outcome).toBe(works)
+  expect(server.received).toHaveLength(works ? 1 : 0)
+})
