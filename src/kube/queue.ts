@@ -73,7 +73,10 @@ export class WorkQueue {
     this.#serve()
   }
 
-  /** Adds the key to the fresh lane at a moment in epoch milliseconds; replaces an earlier wish. */
+  /**
+   * Adds the key to the fresh lane at a moment in epoch milliseconds; replaces an earlier wish. Once
+   * the key is taken, for whatever reason, the wish is gone.
+   */
   addAt(key: string, atMs: number): void {
     if (!this.#closed) this.#later.set(key, atMs)
   }
@@ -136,6 +139,9 @@ export class WorkQueue {
     if (first.done) return null
     const [key, sinceMs] = first.value
     lane.delete(key)
+    // What comes of this look decides when the next is due; an earlier wish that fired meanwhile would
+    // cut short a wait that the server asks for.
+    this.#later.delete(key)
     this.#taken += 1
     const nowMs = this.#options.clock.monotonicMs()
     this.#options.observer.waited((nowMs - sinceMs) / 1000)

@@ -3,7 +3,7 @@ import type { Operator } from '../support/observe.ts'
 
 /** The process lives, whatever the API server does (contract 8.2). */
 export async function isAlive(operator: Operator): Promise<void> {
-  expect(await operator.health('/healthz')).toEqual({ code: 200, body: 'ok' })
+  expect((await operator.health('/healthz')).code).toBe(200)
 }
 
 /** Nothing was thrown that nobody caught, and nothing came from Node itself (contract 8.3). */

@@ -1,10 +1,10 @@
 // A real Kubernetes control plane on this machine: etcd, kube-apiserver and kube-controller-manager as
 // upstream builds them, for `make run`, the tests and the benchmarks. No nodes: pods never run.
 //
-//   starter (this process)                                  what it is
-//     └─ guard.ts            a session of its own            ends the daemons when the starter is gone
-//          ├─ etcd           127.0.0.1, TLS both ways
-//          ├─ kube-apiserver 127.0.0.1, TLS, RBAC
+//   starter (this process)
+//     └─ guard.ts            in a session of its own; ends the daemons when the starter is gone
+//          ├─ etcd           on 127.0.0.1, certificates both ways
+//          ├─ kube-apiserver on 127.0.0.1, RBAC
 //          └─ kube-controller-manager
 //
 // - Programs: binaries.ts finds them or has build.ts build them, from the versions in go.mod.
@@ -15,10 +15,10 @@
 //   has. When that closes, for whatever reason, SIGKILL included, the guard ends the controller
 //   manager, then the API server, waits, and then etcd (an API server whose etcd goes first hangs for
 //   minutes), each by SIGKILL after ten seconds. A thrown-away folder is killed at once and removed.
-//   If the guard itself is killed, the starter kills the daemons; if both are, the next start on
-//   the folder does.
-// - One control plane per folder: claim.ts. A second starter is refused; one that comes while the first is
-//   ending waits.
+//   If the guard itself is killed, the starter kills the daemons. If both are killed at once, the next
+//   start on a folder that survives does; on a temporary folder the daemons stay.
+// - One control plane per folder: claim.ts. A second starter is refused; one that comes while the
+//   first is ending waits.
 // - A folder that survives keeps data, certificates, token keys and, when they are free, ports:
 //   kubeconfigs that somebody copied stay good.
 // - Everything is in the data folder: pki/, etcd/, a log file per daemon, audit.log, kubeconfigs.

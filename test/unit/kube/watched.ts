@@ -1,5 +1,5 @@
 // A watcher on a scripted server, and the words that an API server uses in a watch.
-import { isDeepStrictEqual } from 'node:util'
+import { inspect, isDeepStrictEqual } from 'node:util'
 import { onTestFinished } from 'vitest'
 import type { ListQuery } from '../../../src/kube/client.ts'
 import { Store, whole } from '../../../src/kube/store.ts'
@@ -19,7 +19,8 @@ import {
   writeKubeconfig,
 } from './scripted-server.ts'
 
-export const SOON = { withinMs: 10_000 }
+/** Below the time that a test has, so that it can say what it waited for. */
+export const SOON = { withinMs: 4500 }
 
 export const event = (type: string, object: unknown): string =>
   `${JSON.stringify({ type, object })}\n`
@@ -66,7 +67,7 @@ export const withoutWatchList = refuse(422, {
 })
 
 /** A short name of what was asked: `stream`, `list`, `list x` (a later page) or `follow 5`. */
-function asked({ query }: Pick<Received, 'query'>): string {
+export function asked({ query }: Pick<Received, 'query'>): string {
   const { watch: isWatch, sendInitialEvents, resourceVersion, continue: next } = query
   if (isWatch === undefined) return next === undefined ? 'list' : `list ${next}`
   return sendInitialEvents === 'true' ? 'stream' : `follow ${resourceVersion}`
@@ -120,21 +121,22 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
   const world = () => [...store.values()].map((item) => `${item.name}@${item.resourceVersion}`)
   const requests = () => server.received.map(asked)
   /** Lets time pass until it is so: that of back-offs, no other. */
-  const until = (what: string, isSo: () => boolean): Promise<true> =>
+  const until = (what: string, isSo: () => boolean, bound = SOON): Promise<true> =>
     eventually(
       what,
       async () => {
         await clock.advance(Math.ceil(Math.max(overMs - clock.monotonicMs(), 0)))
         return isSo() || undefined
       },
-      SOON,
+      bound,
     )
-  /** Lets time pass until the store holds this and these were asked; returns what came of it. */
-  const becomes = async (state: State): Promise<State> => {
-    const now = (): State => ({ world: world(), requests: requests() })
-    const isSo = (): boolean => isDeepStrictEqual(now(), state)
-    await until('it becomes so', isSo).catch(() => undefined)
-    return now()
+  /** Lets time pass until the store holds this and these were asked. */
+  const becomes = async (state: State): Promise<void> => {
+    await until('it becomes so', () => {
+      const now: State = { world: world(), requests: requests() }
+      if (!isDeepStrictEqual(now, state)) throw new Error(inspect({ now, not: state }))
+      return true
+    })
   }
   return {
     server,

@@ -19,6 +19,7 @@ import {
 } from './scripted-server.ts'
 import {
   added,
+  asked,
   bookmark,
   closing,
   cut,
@@ -26,6 +27,7 @@ import {
   EXPIRED,
   modified,
   open,
+  page,
   SILENT_AFTER_MS,
   SOON,
   watch,
@@ -102,6 +104,32 @@ describe('a stream that says nothing', () => {
     expect(it.requests()).toEqual(requests)
     expect(it.restarts.at(-1)).toBe('silent')
   })
+})
+
+test('pages that come slowly are not taken for silence', async () => {
+  const held: ServerResponse[] = []
+  const hold: Answer = (response) => void held.push(response)
+  const it = await watch(inTurn(withoutWatchList, hold, hold, open()))
+  const pages = [page(9, [thing('a', 1)], 'x'), page(9, [thing('b', 2)])]
+  for (const [turn, answer] of pages.entries()) {
+    const response = await eventually('a page is asked for', () => held[turn], SOON)
+    await it.clock.advance(SILENT_AFTER_MS - 30_000)
+    answer(response, {} as Received)
+  }
+  await it.becomes({ world: ['a@1', 'b@2'], requests: ['stream', 'list', 'list x', 'follow 9'] })
+  expect(it.restarts).toEqual(['refused'])
+})
+
+test('a stream that is given up is closed', async () => {
+  const closed: string[] = []
+  const answer = inTurn(open(end(5), EXPIRED), open(end(6), 'garbage\n'), open(bookmark(7)))
+  const it = await watch((response, request) => {
+    response.once('close', () => closed.push(asked(request)))
+    answer(response, request)
+  })
+  await it.until('two are closed', () => closed.length === 2)
+  expect(closed).toEqual(['stream', 'stream'])
+  expect(it.requests()).toEqual(['stream', 'stream', 'follow 6'])
 })
 
 describe('it never gives up', () => {
@@ -204,12 +232,12 @@ test('100,000 objects come in one burst, and timers run in between', async () =>
   const it = await watch(open(...lines, end(100_001)))
   let ticks = 0
   const interval = setInterval(() => (ticks += 1), 1)
-  await it.until('all are there', () => it.store.synced)
+  await it.until('all are there', () => it.store.synced, { withinMs: 25_000 })
   clearInterval(interval)
   expect(it.store.size).toBe(100_000)
   expect(it.requests()).toEqual(['stream'])
   expect(ticks).toBeGreaterThan(10)
-})
+}, 30_000)
 
 test('a write answered while a listing is under way is not undone by it', async () => {
   const responses: ServerResponse[] = []

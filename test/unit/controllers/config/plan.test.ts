@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+import type { Config } from '../../../../src/api/config.gen.ts'
+import { FIELD_MANAGER } from '../../../../src/api/group.ts'
+import {
+  type InForce,
+  planInForce,
+  planOther,
+  type Step,
+} from '../../../../src/controllers/config/plan.ts'
+import { configObject } from '../../../support/objects.ts'
+
+const NOW_MS = Date.UTC(2026, 10, 21, 10)
+
+const found = (differing: Partial<InForce> = {}): InForce => ({
+  config: configObject(),
+  secret: { kind: 'absent' },
+  record: null,
+  environment: () => undefined,
+  shapeCheck: () => [],
+  nowMs: NOW_MS,
+  ...differing,
+})
+
+/** What the API server holds after the step was done: our apply owns all of status. */
+function after(world: InForce, { step }: { readonly step: Step }): InForce {
+  if (step.kind === 'record') return { ...world, record: step.data }
+  if (step.kind !== 'publish') return world
+  const fieldsV1 = { 'f:status': fieldsOf(step.status) }
+  const entry = {
+    manager: FIELD_MANAGER,
+    operation: 'Apply',
+    subresource: 'status',
+    fieldsV1,
+  } as const
+  const metadata = { ...world.config.metadata, managedFields: [entry] }
+  return {
+    ...world,
+    config: { ...world.config, metadata, status: step.status } as unknown as Config,
+  }
+}
+
+const fieldsOf = (value: unknown): object =>
+  typeof value !== 'object' || value === null || Array.isArray(value)
+    ? {}
+    : Object.fromEntries(
+        Object.entries(value).map(([name, inner]) => [`f:${name}`, fieldsOf(inner)]),
+      )
+
+/** The steps until nothing is left to do. */
+function stepsOf(start: InForce): { readonly kinds: readonly string[]; readonly end: InForce } {
+  const kinds: string[] = []
+  let world = start
+  for (
+    let planned = planInForce(world);
+    planned.step.kind !== 'nothing';
+    planned = planInForce(world)
+  ) {
+    kinds.push(planned.step.kind)
+    if (kinds.length > 5) throw new Error(`no end: ${kinds.join(', ')}`)
+    world = after(world, planned)
+  }
+  return { kinds, end: world }
+}
+
+const withSpec = (spec: Config['spec'], generation = 2): Config =>
+  configObject({ metadata: { generation }, spec: spec ?? {} })
+
+describe('the Config in force', () => {
+  // biome-ignore format: a table
+  test.each([
+    { name: 'an empty one: the record first, then status (6.5)', world: found(), kinds: ['record', 'publish'] },
+    { name: 'one with settings', world: found({ config: withSpec({ platformHost: 'platform.example' }) }), kinds: ['record', 'publish'] },
+    { name: 'one that was never sound has defaults in force', world: found({ config: withSpec({ projectNamespacePrefix: 'p' }) }), kinds: ['publish', 'record'] },
+  ])('$name', ({ world, kinds }) => {
+    expect(stepsOf(world).kinds).toEqual(kinds)
+  })
+
+  test('settled, it costs nothing, also much later (8.4)', () => {
+    const { end } = stepsOf(found())
+    expect(planInForce({ ...end, nowMs: NOW_MS + 86_400_000 }).step).toEqual({ kind: 'nothing' })
+  })
+
+  test('a cap is published, and stays while spec is at fault (6.5)', () => {
+    const { end } = stepsOf(found({ config: withSpec({ auth: { accessKeyMaxTTLSeconds: 60 } }) }))
+    expect(end.config.status?.auth?.accessKeyMaxTTLSeconds).toBe(60)
+    const faulty = { ...end.config, spec: { auth: { accessKeyMaxTTLSeconds: -1 } } }
+    const broken = stepsOf({ ...end, config: faulty }).end
+    expect(broken.config.status?.auth?.accessKeyMaxTTLSeconds).toBe(60)
+    expect(broken.config.status?.conditions?.[0]).toMatchObject({
+      status: 'False',
+      reason: 'Invalid',
+    })
+    expect(planInForce(broken).isValid).toBe(false)
+  })
+
+  test('each transition is told once, by its own name (4.5)', () => {
+    const { end } = stepsOf(found())
+    const changed = planInForce({
+      ...end,
+      config: { ...end.config, spec: { audit: { level: 9 } } },
+    })
+    expect(changed.step).toMatchObject({
+      announce: [{ reason: 'InvalidConfig', note: expect.stringContaining('audit.level') }],
+    })
+  })
+
+  test('an unknown field is part of the message, so it is told (6.5)', () => {
+    const secret = { kind: 'parsed', value: { nonsense: 1 } } as const
+    const { end } = stepsOf(found({ secret }))
+    expect(end.config.status?.conditions?.[0]?.message).toBe(
+      'The settings are in force; ignored, because this version does not know them: nonsense (Secret).',
+    )
+  })
+})
+
+describe('another Config', () => {
+  test('is told that it is not in force, once (6.1)', () => {
+    const config = configObject({ metadata: { name: 'other' } })
+    const step = planOther(config, 'platform-manager-config', NOW_MS)
+    expect(step).toMatchObject({
+      kind: 'publish',
+      status: {
+        observedGeneration: 1,
+        conditions: [{ type: 'Ready', status: 'False', reason: 'NotInForce' }],
+      },
+    })
+    const told = after(found({ config }), { step }).config
+    expect(planOther(told, 'platform-manager-config', NOW_MS + 1000)).toEqual({ kind: 'nothing' })
+  })
+})
