@@ -80,18 +80,14 @@ describe('five thousand keys', () => {
   test('cost an apply and a status each (3.1, 8.6)', { timeout: 4 * 60_000 }, async () => {
     const mark = await audit.mark()
     await using operator = await startOperator({ kubeconfig })
-    const t0 = performance.now()
     await createAll()
-    console.log('created', performance.now() - t0)
     const states = 'platform_access_keys'
     await eventually(
       'every key works',
       async () => (await isSettled(operator, states)) || undefined,
       IN_TIME,
     )
-    console.log('settled', performance.now() - t0)
     const writes = await writesSince(mark)
-    console.log('read', performance.now() - t0)
     const toKeys = writes.filter(({ resource }) => resource === ACCESS_KEYS.plural)
     expect(tally(toKeys)).toEqual({ 'patch  200': MANY, 'patch status 200': MANY })
   })
