@@ -58,7 +58,7 @@ export class Store<T extends Cached> implements Sink {
   readonly #project: (object: KubeObject) => T
   readonly #slots = new Map<string, Slot<T>>()
   readonly #indexers: Indexers<T>
-  readonly #indexes = new Map<string, Map<string, Set<string>>>()
+  readonly #indexes = new Map<string, Index>()
   readonly #listeners: ((change: Change<T>) => void)[] = []
   readonly #onSynced: (() => void)[] = []
   #round = 0
@@ -93,7 +93,9 @@ export class Store<T extends Cached> implements Sink {
   /** All objects whose indexed value is this one. */
   by(index: string, value: string): readonly T[] {
     const names = this.#indexes.get(index)?.get(value) ?? []
-    return [...names].flatMap((name) => this.get(name) ?? [])
+    return (typeof names === 'string' ? [names] : [...names]).flatMap(
+      (name) => this.get(name) ?? [],
+    )
   }
 
   /** Calls back for every change from now on. */
@@ -176,19 +178,34 @@ export class Store<T extends Cached> implements Sink {
   }
 
   #index(item: T, present: boolean): void {
-    for (const [index, valueOf] of Object.entries(this.#indexers)) {
+    for (const [name, valueOf] of Object.entries(this.#indexers)) {
       const value = valueOf(item)
-      const values = this.#indexes.get(index)
-      if (value === null || !values) continue
-      const names = values.get(value) ?? new Set()
-      if (present) values.set(value, names.add(item.name))
-      else if (names.delete(item.name) && names.size === 0) values.delete(value)
+      const index = this.#indexes.get(name)
+      if (value === null || !index) continue
+      if (present) enter(index, value, item.name)
+      else leave(index, value, item.name)
     }
   }
 
   #tell(change: Change<T>): void {
     for (const listener of this.#listeners) listener(change)
   }
+}
+
+/** Names by value. Mostly there is one: a set for each would cost more than the objects. */
+type Index = Map<string, string | Set<string>>
+
+function enter(index: Index, value: string, name: string): void {
+  const there = index.get(value)
+  if (there === undefined) index.set(value, name)
+  else if (typeof there === 'string') index.set(value, new Set([there, name]))
+  else there.add(name)
+}
+
+function leave(index: Index, value: string, name: string): void {
+  const there = index.get(value)
+  if (there === name) index.delete(value)
+  else if (typeof there === 'object' && there.delete(name) && there.size === 0) index.delete(value)
 }
 
 /** Another uid is always newer; else etcd's revision decides, which grows with each write. */

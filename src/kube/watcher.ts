@@ -44,7 +44,8 @@ export async function watchForever(options: WatcherOptions, signal: AbortSignal)
     if (!next.wait) waitMs = FIRST_WAIT_MS
     else {
       // Jitter: replicas that lost the same API server must not come back in step.
-      await sleep(options.clock, waitMs * (0.5 + Math.random() / 2), signal)
+      const jitteredMs = waitMs * (0.5 + Math.random() / 2)
+      await sleep(options.clock, watch.retryAfterMs + jitteredMs, signal)
       waitMs =
         watch.state.at === 'follow' && 'served' in ending && ending.served
           ? FIRST_WAIT_MS
@@ -70,6 +71,8 @@ interface WatchEvent {
 /** One state from entering to ending; a `stream` becomes `follow` on the way. */
 class Round {
   state: WatchState
+  /** How long the server asked us to stay away; 0 = it did not. */
+  retryAfterMs = 0
   readonly #options: WatcherOptions
   readonly #abort = new AbortController()
   readonly #signal: AbortSignal
@@ -92,7 +95,6 @@ class Round {
       return this.#endingOf(error)
     } finally {
       stopWatchdog()
-      this.#abort.abort()
     }
   }
 
@@ -159,6 +161,7 @@ class Round {
   }
 
   #endingOf(error: unknown): Ending {
+    if (error instanceof KubeFailure) this.retryAfterMs = error.retryAfterMs ?? 0
     if (this.#silent) return { how: 'silent', served: this.#read }
     if (isGone(error)) return { how: 'expired' }
     if (isNotFound(error)) return { how: 'absent' }

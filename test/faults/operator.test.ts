@@ -1,6 +1,7 @@
 // Faults of the operator itself and of the answers that it gets: killed in the middle of a write,
 // refused, stopped while it leads. A proxy between it and the API server picks the moment.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { WATCHED } from '../../src/commands/manager/stores.ts'
 import { keysOf } from '../cluster/keys/keys.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
@@ -22,12 +23,15 @@ const history = await recordKeys(plane.admin)
 const settings = configPoints(plane)
 
 const SOON = { withinMs: 20_000 }
-const ELECTION = [
+const electing = (leaseS: number, renewS: number): readonly string[] => [
   '--leader-elect',
-  '--leader-elect-lease-duration=3s',
-  '--leader-elect-renew-deadline=2s',
+  `--leader-elect-lease-duration=${leaseS}s`,
+  `--leader-elect-renew-deadline=${renewS}s`,
   '--leader-elect-retry-period=500ms',
 ]
+const BRIEFLY = electing(3, 2)
+/** So long that within a test only who releases the Lease hands it over. */
+const PATIENTLY = electing(60, 40)
 
 let operator: OwnOperator
 const start = async (flags: readonly string[] = []): Promise<void> => {
@@ -53,10 +57,10 @@ const POSITIONS: readonly Position[] = [
 const leasePoint: WritePoint & { readonly flags: readonly string[] } = {
   name: 'acquisition of the Lease',
   isIt: isLeaseWrite,
-  flags: ELECTION,
+  flags: BRIEFLY,
   lead: async () => {
     await operator.stop()
-    await start(ELECTION)
+    await start(BRIEFLY)
   },
   ends: () => eventually('it leads', () => leads(operator), SOON),
 }
@@ -113,9 +117,9 @@ interface Refusal {
 
 // biome-ignore format: a table
 const REFUSALS: readonly Refusal[] = [
-  { name: '429 with a Retry-After', act: refusal(429, 1), times: 2, retryAfter: 1 },
-  { name: '429 with a Retry-After, for longer than a call tries', act: refusal(429, 1), times: 6, retryAfter: 1 },
   { name: '429 with a Retry-After of longer than a call waits', act: refusal(429, 12), times: 1, retryAfter: 12 },
+  { name: '429 with a Retry-After, for longer than a call tries', act: refusal(429, 1), times: 6, retryAfter: 1 },
+  { name: '429 with a Retry-After', act: refusal(429, 1), times: 2, retryAfter: 1 },
   { name: '429 without one', act: refusal(429), times: 4 },
   { name: '503 with a Retry-After', act: refusal(503, 2), times: 2, retryAfter: 2 },
   { name: '503 without one', act: refusal(503), times: 4 },
@@ -124,37 +128,100 @@ const REFUSALS: readonly Refusal[] = [
   { name: 'a connection that breaks', act: { kind: 'destroy' }, times: 4 },
 ]
 
+const OUTAGES: readonly Pick<Refusal, 'name' | 'act' | 'retryAfter'>[] = [
+  { name: '429', act: refusal(429, 1), retryAfter: 1 },
+  { name: '503', act: refusal(503) },
+  { name: '500', act: refusal(500) },
+  { name: '409', act: refusal(409) },
+  { name: 'a broken connection', act: { kind: 'destroy' } },
+]
+
 describe.each(rounds)('round %i: an operator that is refused', () => {
   beforeAll(async () => {
     await operator.stop()
-    await start(['--leader-elect'])
+    await start(PATIENTLY)
     await eventually('it leads', () => leads(operator), SOON)
   })
 
-  describe.concurrent('does each write to a key in the end', () => {
+  describe.concurrent('makes each write to a key in the end', () => {
     test.each(REFUSALS)('$name', async ({ act, times, retryAfter = 0 }) => {
       const points = keyPoints(keys).map((point) => ({ ...point, ...counted(point.isIt, times) }))
-      for (const { isRefused } of points) proxy.on(isRefused, act)
+      for (const { isCounted } of points) proxy.on(isCounted, act)
       await Promise.all(points.map(({ lead }) => lead()))
       await Promise.all(points.map(({ ends }) => ends()))
-      for (const { name, triesMs } of points) {
-        const gaps = triesMs.slice(1, times + 1).map((ms, index) => ms - (triesMs[index] ?? 0))
-        const tooSoon = gaps.filter((ms) => ms < retryAfter * 1000)
-        expect({ name, refused: gaps.length, tooSoon }).toEqual({ name, refused: times, tooSoon: [] })
+      for (const { name, pausesMs } of points) {
+        const tooShort = pausesMs().filter((ms) => ms < retryAfter * 1000)
+        expect({ name, tries: pausesMs().length, tooShort }).toEqual({
+          name,
+          tries: times,
+          tooShort: [],
+        })
       }
       expect(await history.rewritten()).toEqual([])
     })
   })
+
+  test('loses the answer to each write of a key (3.1)', async () => {
+    const points = keyPoints(keys)
+    const rules = points.map(({ isIt }) => proxy.on(first(1, isIt), { kind: 'swallow' }))
+    await Promise.all(points.map(({ lead }) => lead()))
+    for (const rule of rules) {
+      await rule.reached(SOON)
+      rule.release()
+    }
+    await Promise.all(points.map(({ ends }) => ends()))
+    expect(await history.rewritten()).toEqual([])
+  })
+
+  test('puts settings in force in the end (6.6)', async () => {
+    for (const { isIt } of settings.declared)
+      for (const act of [refusal(429, 1), refusal(500), refusal(409)]) proxy.on(first(1, isIt), act)
+    await declareCap()
+    expectSound(operator)
+  })
+
+  test.each(OUTAGES)(
+    'gets nothing but $name for a while (8.2)',
+    async ({ act, retryAfter = 0 }) => {
+      const watches = WATCHED.map(({ plural }) => counted(isWatchOf(plural), Infinity))
+      const matches = [...watches.map(({ isCounted }) => isCounted), () => true]
+      const rules = matches.map((match) => proxy.on(match, act))
+      const release = (): void => rules.forEach((rule) => rule.release())
+      onTestFinished(release)
+      proxy.cut(() => true)
+      const key = await keys.create()
+      const isTriedAgain = () =>
+        watches.every(({ pausesMs }) => pausesMs().length >= 2) || undefined
+      await eventually('each watch is tried again twice', isTriedAgain, SOON)
+      const pausesMs = watches.flatMap((watch) => watch.pausesMs())
+      expect(pausesMs.filter((ms) => ms < retryAfter * 1000)).toEqual([])
+      await isAlive(operator)
+      release()
+      await Promise.all([keys.shown(key, 'Active'), declareCap()])
+      expectSound(operator)
+    },
+  )
 })
 
-/** Matches so many of the requests, and keeps when each of all of them came. */
+async function declareCap(): Promise<void> {
+  const [point] = settings.declared
+  await point?.lead()
+  await point?.ends()
+}
+
+const isWatchOf =
+  (plural: string): Match =>
+  ({ path, query }) =>
+    query.get('watch') === 'true' && path.endsWith(`/${plural}`)
+
+/** Matches so many of the requests, and keeps the pauses between all of them. */
 function counted(
   isIt: Match,
   times: number,
-): { readonly isRefused: Match; readonly triesMs: readonly number[] } {
-  const triesMs: number[] = []
-  const isRefused: Match = (request) => isIt(request) && triesMs.push(performance.now()) <= times
-  return { isRefused, triesMs }
+): { readonly isCounted: Match; readonly pausesMs: () => readonly number[] } {
+  const atMs: number[] = []
+  const isCounted: Match = (request) => isIt(request) && atMs.push(performance.now()) <= times
+  return { isCounted, pausesMs: () => atMs.slice(1).map((ms, index) => ms - (atMs[index] ?? 0)) }
 }
 
 test('in the end nobody writes but to Leases', async () => {

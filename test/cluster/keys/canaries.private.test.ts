@@ -1,24 +1,20 @@
 // Secrets are planted in every secret field of keys that go through all that can happen to a key;
 // then everything that the operator wrote, to whomever, is searched for parts of them (contract 3.5).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../src/api/group.ts'
-import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { digestOf } from '../../../src/credentials/digest.ts'
+import { ACCESS_KEYS } from '../../../src/api/group.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import { auditOf } from '../../support/audit.ts'
 import { type Canary, canary, scan } from '../../support/canary.ts'
 import { IN_FORCE_PATH, isReadyBy, RECORD_PATH, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_USER } from '../../support/installed.ts'
 import { newKey, uniqueName } from '../../support/objects.ts'
 import { type OwnOperator, startOperator } from '../../support/operator.ts'
 import { type FaultProxy, startProxy } from '../../support/proxy.ts'
 import { type Act, first, type SeenRequest } from '../../support/proxy-rules.ts'
-import { keysOf, SOON, seenAgo, type StoredKey } from './keys.ts'
+import { keysOf, SOON, type StoredKey } from './keys.ts'
+import { livesOf, secretive, SECRET_FIELDS } from './lives.ts'
 
-const HOUR = 3600
-const FOREIGN = 'example.com/backup'
 const COLLECTION = pathOf(ACCESS_KEYS, {})
 
 const plane = await privateControlPlane()
@@ -49,72 +45,6 @@ function plant(label: string): string {
   return made.secret
 }
 
-/** A spec with a secret in each secret field; `key` replaces that of the key. */
-function secretive(
-  label: string,
-  { key = plant(`${label}: key`), ...spec }: OwnedAccessKeySpec = {},
-) {
-  const secret = (field: string) => plant(`${label}: ${field}`)
-  return {
-    ...spec,
-    ...(key === '' ? {} : { key }),
-    identity: { connectorData: secret('connectorData') },
-    oidcLogin: {
-      idToken: secret('idToken'),
-      accessToken: secret('accessToken'),
-      refreshToken: secret('refreshToken'),
-    },
-  } satisfies OwnedAccessKeySpec
-}
-
-/** Whatever a key can go through; each is over when its promise is. */
-const LIVES: Readonly<Record<string, (label: string) => Promise<unknown>>> = {
-  works: async (label) => keys.shown(await keys.create(secretive(label)), 'Active'),
-  disabled: async (label) =>
-    keys.shown(await keys.create(secretive(label, { disabled: true })), 'Disabled'),
-  'of nobody': async (label) =>
-    keys.shown(await keys.create(secretive(label, { user: '' })), 'NoIdentity'),
-  expires: async (label) => keys.gone(await keys.create(secretive(label, { ttl: 2 }))),
-  'login expires': async (label) =>
-    keys.gone(await keys.create(secretive(label, { ttl: 1, type: 'Login' }))),
-  'capped to its end': async (label) =>
-    keys.gone(await keys.create(secretive(label), seenAgo(400 * 24 * HOUR))),
-  used: async (label) => {
-    const spec = secretive(label, { ttl: HOUR, ttlAfterLastActivity: true })
-    const key = await keys.shown(await keys.create(spec), 'Active')
-    await keys.use(key, Date.now() + 600_000)
-    const isTold = async () =>
-      (await keys.events(key)).some(({ reason }) => reason === 'ActivityIgnored') || undefined
-    await eventually('the ignored use is told', isTold, SOON)
-  },
-  twice: async (label) => {
-    const { key } = await keys.create(secretive(label)).then(({ spec }) => spec)
-    const second = await keys.create(secretive(`${label}, second`, { key: key ?? '' }))
-    const digest = { key: `sha256:${digestOf(key ?? '')}` }
-    await keys.create(secretive(`${label}, digest`, digest))
-    await keys.until(second, 'is told', ({ status }) => (status.conditions?.length ?? 0) > 0)
-  },
-  'adopted again': async (label) => {
-    const key = await keys.shown(await keys.create(secretive(label)), 'Active')
-    await keys.patch(key, { metadata: { finalizers: null, annotations: null } })
-    await keys.until(key, 'is adopted again', isHeld)
-  },
-  'generated, adopted again': async (label) => {
-    const key = await keys.shown(await keys.create(secretive(label, { key: '' })), 'Active')
-    generated.push({ label, secret: key.spec.key ?? '' })
-    await keys.patch(key, { metadata: { finalizers: null } })
-    await keys.until(key, 'is adopted again', isHeld)
-  },
-  'held by others': async (label) => {
-    const key = await keys.create(secretive(label), { finalizers: [FOREIGN] })
-    await keys.shown(key, 'Active')
-    await keys.remove(key)
-    await keys.shown(key, 'Terminating')
-  },
-}
-
-const isHeld = ({ metadata }: StoredKey) => (metadata.finalizers ?? []).includes(REVOKE_FINALIZER)
-
 /** An answer that quotes what it should not, as the API server does for a value it refuses. */
 const quoting = (status: number, secret: string): Act => ({
   kind: 'answer',
@@ -141,7 +71,7 @@ function firstTo(name: string, method: string, subresource?: 'status') {
 async function misfortune(status: number): Promise<void> {
   const label = `answered ${status}`
   const name = uniqueName('quoted')
-  const spec = secretive(label, { ttl: 2, type: 'Login' })
+  const spec = secretive(plant, label, { ttl: 2, type: 'Login' })
   const rules = [
     proxy.on(firstTo(name, 'PATCH'), quoting(status, spec.key ?? '')),
     proxy.on(firstTo(name, 'PATCH', 'status'), quoting(status, spec.oidcLogin.idToken)),
@@ -154,7 +84,7 @@ async function misfortune(status: number): Promise<void> {
 
 /** A manifest that is refused, and a watch that ends with an answer that quotes. */
 async function mistakes(): Promise<void> {
-  const bad = secretive('invalid', { key: `${plant('invalid: key')} !` })
+  const bad = secretive(plant, 'invalid', { key: `${plant('invalid: key')} !` })
   expect((await plane.raw('POST', COLLECTION, newKey(bad))).code).toBe(422)
   const isWatch = ({ path, query }: SeenRequest) => path === COLLECTION && query.has('watch')
   const rule = proxy.on(first(1, isWatch), quoting(400, plant('watch answered 400')))
@@ -178,7 +108,7 @@ async function sinks(mark: Awaited<ReturnType<typeof audit.mark>>) {
     metrics: await operator.metrics(),
     health: (await operator.health('/readyz?verbose')).body,
     events: JSON.stringify(await read('/apis/events.k8s.io/v1/events')),
-    'all but spec': JSON.stringify(items.map(({ spec: _, ...beside }) => beside)),
+    'all but spec': JSON.stringify(items.map(({ metadata, status }) => ({ metadata, status }))),
     settings: JSON.stringify([await read(IN_FORCE_PATH), await read(RECORD_PATH)]),
     'audit log': (await audit.linesSince(mark, OPERATOR_USER)).join('\n'),
     requests: textOf(proxy.requests.filter((request) => !isApply(request))),
@@ -189,11 +119,13 @@ async function sinks(mark: Awaited<ReturnType<typeof audit.mark>>) {
 describe('a secret', () => {
   test('is found nowhere, a generated key in the apply that sets it (3.5, 4.5)', async () => {
     const mark = await audit.mark()
-    await settings.declare({ auth: { accessKeyMaxTTLSeconds: 365 * 24 * HOUR } })
-    await Promise.all(Object.entries(LIVES).map(([label, live]) => live(label)))
+    await settings.declare({ auth: { accessKeyMaxTTLSeconds: 365 * 86_400 } })
+    const told = (label: string, secret: string) => void generated.push({ label, secret })
+    await Promise.all(livesOf(keys, plant, told).map((live) => live()))
     await Promise.all([400, 409, 422, 500].map(misfortune))
     await mistakes()
-    const last = await keys.shown(await keys.create(secretive('after the watch broke')), 'Active')
+    const last = await keys.create(secretive(plant, 'after the watch broke'))
+    await keys.shown(last, 'Active')
 
     const written = await sinks(mark)
     for (const sentence of [
@@ -209,6 +141,6 @@ describe('a secret', () => {
     expect(new Set(scan(written, generated).map(({ sink }) => sink))).toEqual(new Set(['applies']))
 
     const spec = JSON.stringify(last.spec)
-    expect(scan({ spec }, planted).length).toBe(5)
+    expect(scan({ spec }, planted)).toHaveLength(SECRET_FIELDS)
   })
 })

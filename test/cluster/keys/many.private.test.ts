@@ -97,7 +97,7 @@ describe('five thousand keys', () => {
     await using operator = await startOperator({ kubeconfig })
     const count = await looksAtAll(operator)
     expect(await writesSince(mark)).toEqual([])
-    // A timer that cannot hold 30 days would fire at once, again and again.
+    // Thirty days are more than a timer holds: it would fire at once.
     const isQuiet = async () => expect(await reconciled(operator)).toBe(count)
     await staysTrue('no key is looked at again', isQuiet, { forMs: 1500 })
   })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { done, type Outcome, startController } from '../../../src/kube/controller.ts'
 import { KubeFailure } from '../../../src/kube/failure.ts'
+import { NotLeader } from '../../../src/kube/leader.ts'
 import { WorkQueue } from '../../../src/kube/queue.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
@@ -89,6 +90,13 @@ describe('what a reconcile leaves to do', () => {
     {
       name: 'a conflict: tried again, quietly',
       reconcile: (turn) => (turn === 0 ? Promise.reject(failure(409)) : Promise.resolve(done)),
+      turns: ['a 0', 'a 200'],
+      results: ['requeue', 'success'],
+      levels: ['debug'],
+    },
+    {
+      name: 'a lease lost: tried again, quietly',
+      reconcile: (turn) => (turn === 0 ? Promise.reject(new NotLeader()) : Promise.resolve(done)),
       turns: ['a 0', 'a 200'],
       results: ['requeue', 'success'],
       levels: ['debug'],

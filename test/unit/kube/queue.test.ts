@@ -137,6 +137,17 @@ describe('a key is in one hand', () => {
     expect(queue.depth).toBe(1)
   })
 
+  test('a moment wished for before it was taken counts no more', async () => {
+    const { clock, queue } = stage()
+    queue.addAt('a', T0 + 10)
+    queue.add('a', 'fresh')
+    await queue.take()
+    await clock.advance(10)
+    queue.done('a')
+    expect(queue.depth).toBe(0)
+    expect(clock.pending()).toBe(0)
+  })
+
   test('10,000 random steps of 8 hands never hold one twice, and lose none', async () => {
     const { clock, queue } = stage()
     const random = randomFrom(7)

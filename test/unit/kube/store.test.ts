@@ -287,6 +287,17 @@ describe('indexes', () => {
       x: ['b'],
       y: ['a'],
     },
+    {
+      name: 'forget a value that nobody has, and know it again',
+      act: ({ store }) => {
+        store.remove(thing('a', 9))
+        store.remove(thing('b', 9))
+        store.put(thing('c', 9, x))
+        store.put(thing('d', 9, x))
+      },
+      x: ['c', 'd'],
+      y: [],
+    },
     { name: 'follow a deletion', act: ({ store }) => store.remove(thing('a', 9)), x: ['b'], y: [] },
     {
       name: 'follow a listing',
