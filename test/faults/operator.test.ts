@@ -1,38 +1,40 @@
 // Faults of the operator itself and of the answers that it gets: killed in the middle of a write,
 // refused, stopped while it leads. A proxy between it and the API server picks the moment.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { WATCHED } from '../../src/commands/manager/stores.ts'
+import { ACCESS_KEYS, CONFIGS } from '../../src/api/group.ts'
 import { keysOf } from '../cluster/keys/keys.ts'
+import { auditOf } from '../support/audit.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
+import { OPERATOR_USER } from '../support/installed.ts'
 import { type OwnOperator, startOperator } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
-import { type Act, first, type Match, refusal, type Rule } from '../support/proxy-rules.ts'
+import { type Act, first, isWrite, type Match, refusal, type Rule } from '../support/proxy-rules.ts'
 import { rounds } from '../support/rounds.ts'
 import { recordKeys } from './history.ts'
+import {
+  BRIEFLY,
+  isLeaseWrite,
+  PATIENTLY,
+  readLease,
+  startManager,
+  untilItLeads,
+} from './managers.ts'
 import { writesInAMinute } from './quiet.ts'
 import { expectSound, isAlive } from './sound.ts'
-import { configPoints, isLeaseWrite, keyPoints, type WritePoint } from './write-points.ts'
+import { configPoints, keyPoints, type WritePoint } from './write-points.ts'
 
 const plane = await privateControlPlane()
 const proxy = await startProxy(plane)
 afterAll(() => proxy[Symbol.asyncDispose]())
-const kubeconfig = await proxy.kubeconfig(await plane.operatorKubeconfig())
+const own = await plane.operatorKubeconfig()
+const kubeconfig = await proxy.kubeconfig(own)
 const keys = keysOf(plane)
 const history = await recordKeys(plane.admin)
 const settings = configPoints(plane)
+const audit = auditOf(plane)
 
 const SOON = { withinMs: 20_000 }
-const electing = (leaseS: number, renewS: number): readonly string[] => [
-  '--leader-elect',
-  `--leader-elect-lease-duration=${leaseS}s`,
-  `--leader-elect-renew-deadline=${renewS}s`,
-  '--leader-elect-retry-period=500ms',
-]
-const BRIEFLY = electing(3, 2)
-/** So long that within a test only who releases the Lease hands it over. */
-const PATIENTLY = electing(60, 40)
-
 let operator: OwnOperator
 const start = async (flags: readonly string[] = []): Promise<void> => {
   operator = await startOperator({ kubeconfig, flags })
@@ -62,13 +64,13 @@ const leasePoint: WritePoint & { readonly flags: readonly string[] } = {
     await operator.stop()
     await start(BRIEFLY)
   },
-  ends: () => eventually('it leads', () => leads(operator), SOON),
+  ends: () => untilItLeads(operator),
 }
 
-describe.each(rounds)('round %i: an operator is killed', () => {
-  describe.each(POSITIONS)('while its write is $name', (position) => {
+describe.each(rounds)('round %i: an operator is killed (3.1, 5.1, 5.3, 6.5, 8.6)', () => {
+  describe.each(POSITIONS)('while a write is $name', (position) => {
     const points = [...keyPoints(keys), ...settings.declared, ...settings.remade, leasePoint]
-    test.each(points)('$name (3.1, 5.1, 5.3, 6.5, 8.6)', async (point) => {
+    test.each(points)('$name', async (point) => {
       await crash(point, position)
       expect(await history.rewritten()).toEqual([])
       expectSound(operator)
@@ -103,8 +105,66 @@ function lateAnswer(rule: Rule): Promise<number> {
   return eventually('the late write is answered', () => rule.hits[0]?.status ?? undefined, SOON)
 }
 
-const leads = (manager: OwnOperator): true | undefined =>
-  manager.logs().some(({ msg }) => msg.startsWith('acquired the lease')) || undefined
+describe.each(rounds)('round %i: two managers, and the leader', () => {
+  beforeAll(() => operator.stop())
+  const startLeader = (flags: readonly string[]) => startManager(plane, own, flags, 'leader')
+  const startStandby = (flags: readonly string[]) => startManager(plane, own, flags, 'standby')
+
+  test('is stopped for longer than its lease, with a write on its way (8.1, 8.6)', async () => {
+    await using leader = await startLeader(BRIEFLY)
+    await using next = await startStandby(BRIEFLY)
+    const ending = await keys.shown(await keys.create({ ttl: 3 }), 'Active')
+    const adoption = leader.line.on(first(1, isPatch), { kind: 'hold' })
+    const key = await keys.create()
+    await adoption.reached(SOON)
+    leader.operator.kill('SIGSTOP')
+    const mark = await audit.mark()
+    const sentBefore = leader.line.requests.length
+
+    await untilItLeads(next.operator)
+    await keys.shown(ending, 'Expired')
+    await keys.shown(key, 'Active')
+    expect(await lateAnswer(adoption)).toBe(409)
+    leader.operator.kill('SIGCONT')
+    expect(await leader.operator.exited).toEqual({ code: 1, signal: null })
+
+    const sent = leader.line.requests.slice(sentBefore).filter(isWrite)
+    expect(sent.filter((request) => !isLeaseWrite(request))).toEqual([])
+    expect(sent.filter(isDone)).toEqual([])
+    const audited = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
+    const writes = next.line.requests.filter((one) => isWrite(one) && !isLeaseWrite(one))
+    expect(audited.filter(({ code }) => code < 300)).toHaveLength(writes.filter(isDone).length)
+    expect(await history.rewritten()).toEqual([])
+    for (const manager of [leader, next]) expectSound(manager.operator)
+  })
+
+  test('is killed: the other one leads when its lease is over (8.1)', async () => {
+    await using leader = await startLeader(BRIEFLY)
+    await using next = await startStandby(BRIEFLY)
+    leader.operator.kill('SIGKILL')
+    await leader.operator.exited
+    const renewed = await readLease(plane)
+    await untilItLeads(next.operator)
+    const taken = await readLease(plane)
+    expect(taken.leaseTransitions).toBe(renewed.leaseTransitions + 1)
+    const waitedMs = Date.parse(taken.acquireTime) - Date.parse(renewed.renewTime)
+    expect(waitedMs).toBeGreaterThanOrEqual(renewed.leaseDurationSeconds * 1000)
+    await keys.shown(await keys.create(), 'Active')
+    expectSound(next.operator)
+  })
+
+  test('ends in order: the other one leads without waiting for the lease (8.3)', async () => {
+    await using leader = await startLeader(PATIENTLY)
+    await using next = await startStandby(PATIENTLY)
+    expect(await leader.operator.stop()).toEqual({ code: 0, signal: null })
+    await untilItLeads(next.operator)
+    await keys.shown(await keys.create(), 'Active')
+    for (const manager of [leader, next]) expectSound(manager.operator)
+  })
+})
+
+const isPatch: Match = ({ method }) => method === 'PATCH'
+const isDone: Match = ({ status }) => status !== null && status < 300
 
 /** An answer in place of the real one, and how often it is given. */
 interface Refusal {
@@ -140,7 +200,7 @@ describe.each(rounds)('round %i: an operator that is refused', () => {
   beforeAll(async () => {
     await operator.stop()
     await start(PATIENTLY)
-    await eventually('it leads', () => leads(operator), SOON)
+    await untilItLeads(operator)
   })
 
   describe.concurrent('makes each write to a key in the end', () => {
@@ -176,38 +236,35 @@ describe.each(rounds)('round %i: an operator that is refused', () => {
   test('puts settings in force in the end (6.6)', async () => {
     for (const { isIt } of settings.declared)
       for (const act of [refusal(429, 1), refusal(500), refusal(409)]) proxy.on(first(1, isIt), act)
-    await declareCap()
-    expectSound(operator)
+    const { lead, ends } = settings.declared[0]
+    await lead()
+    await ends()
+    expect(await history.rewritten()).toEqual([])
   })
 
   test.each(OUTAGES)(
     'gets nothing but $name for a while (8.2)',
     async ({ act, retryAfter = 0 }) => {
-      const watches = WATCHED.map(({ plural }) => counted(isWatchOf(plural), Infinity))
+      const watches = [ACCESS_KEYS, CONFIGS].map(({ plural }) => counted(isWatchOf(plural), Infinity))
       const matches = [...watches.map(({ isCounted }) => isCounted), () => true]
       const rules = matches.map((match) => proxy.on(match, act))
       const release = (): void => rules.forEach((rule) => rule.release())
       onTestFinished(release)
       proxy.cut(() => true)
       const key = await keys.create()
-      const isTriedAgain = () =>
-        watches.every(({ pausesMs }) => pausesMs().length >= 2) || undefined
-      await eventually('each watch is tried again twice', isTriedAgain, SOON)
+      const isTriedAgain = () => watches.every(({ pausesMs }) => pausesMs().length > 0) || undefined
+      await eventually('each watch is tried again', isTriedAgain, SOON)
       const pausesMs = watches.flatMap((watch) => watch.pausesMs())
       expect(pausesMs.filter((ms) => ms < retryAfter * 1000)).toEqual([])
       await isAlive(operator)
       release()
-      await Promise.all([keys.shown(key, 'Active'), declareCap()])
+      const { lead, ends } = settings.declared[0]
+      await lead()
+      await Promise.all([keys.shown(key, 'Active'), ends()])
       expectSound(operator)
     },
   )
 })
-
-async function declareCap(): Promise<void> {
-  const [point] = settings.declared
-  await point?.lead()
-  await point?.ends()
-}
 
 const isWatchOf =
   (plural: string): Match =>

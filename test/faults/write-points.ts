@@ -1,16 +1,15 @@
 // The places where the operator writes: what brings it there, how the request is known among all that
 // pass the proxy, and what must come of it, whatever happened to the write.
 import { expect } from 'vitest'
-import { ACCESS_KEYS, CONTROLLER_NAME, EXPIRED_ANNOTATION, LEASES } from '../../src/api/group.ts'
+import { ACCESS_KEYS, EXPIRED_ANNOTATION } from '../../src/api/group.ts'
 import type { ConfigMap } from '../../src/credentials/caps.ts'
 import { pathOf } from '../../src/kube/client.ts'
 import { isAdopted, type Keys } from '../cluster/keys/keys.ts'
 import { CONFIGS_PATH, IN_FORCE_PATH, readyOf, RECORD_PATH, settingsOf } from '../support/config.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
-import { OPERATOR_ACCOUNT } from '../support/installed.ts'
 import { uniqueName } from '../support/objects.ts'
-import { isWrite, type Match } from '../support/proxy-rules.ts'
+import type { Match } from '../support/proxy-rules.ts'
 
 /** Something that the operator is to bring to its end. */
 export interface Work {
@@ -91,7 +90,7 @@ async function isShown(keys: Keys, name: string, reason: string): Promise<void> 
 /** The writes that settings cost. A cap is declared, or what holds it is deleted: it stays in force. */
 export function configPoints(
   plane: TestControlPlane,
-): Readonly<Record<'declared' | 'remade', readonly WritePoint[]>> {
+): Readonly<Record<'declared' | 'remade', readonly [WritePoint, WritePoint]>> {
   const settings = settingsOf(plane)
   const remove = async (path: string): Promise<void> => {
     expect(await plane.raw('DELETE', path)).toMatchObject({ code: 200 })
@@ -136,10 +135,3 @@ export function configPoints(
     ],
   }
 }
-
-/** Where the Lease of the managers is. */
-export const LEASE = { namespace: OPERATOR_ACCOUNT.namespace, name: CONTROLLER_NAME }
-
-/** Writes to Leases. */
-export const isLeaseWrite: Match = (request) =>
-  isWrite(request) && request.path.startsWith(pathOf(LEASES, { namespace: LEASE.namespace }))

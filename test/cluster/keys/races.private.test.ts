@@ -36,6 +36,8 @@ function holdFirst(method: 'PATCH' | 'DELETE', name: string, subresource?: 'stat
   return proxy.on(first(1, isIt), { kind: 'hold' })
 }
 
+const isWatch = ({ query }: SeenRequest): boolean => query.has('watch')
+
 /** Lets the request through; the code that the API server answered with. */
 async function letGo(rule: Rule): Promise<number> {
   rule.release()
@@ -72,6 +74,20 @@ describe.concurrent('an expired key that is used while its delete is under way',
     expect(await letGo(held)).toBe(409)
     await keys.shown(name, 'Active')
   })
+})
+
+// Not beside others: their watch is silent too.
+test('an expired key is deleted once, also before the watch shows that it is (5.2, 5.3)', async () => {
+  const name = uniqueName('silent')
+  const held = holdFirst('DELETE', name)
+  await keys.create({ type: 'Login', ttl: HOUR }, { name, ...seenAgo(HOUR) })
+  await held.reached(SOON)
+  proxy.freeze(isWatch)
+  expect(await letGo(held)).toBe(200)
+  await keys.gone(name)
+  const isDelete = ({ method, path }: SeenRequest) => method === 'DELETE' && path.endsWith(name)
+  expect(proxy.requests.filter(isDelete)).toHaveLength(1)
+  proxy.cut(isWatch)
 })
 
 describe.concurrent('a key that changes while the operator adopts it', () => {

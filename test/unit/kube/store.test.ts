@@ -1,55 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../../src/api/meta.ts'
-import { type Cached, type Change, Store, whole } from '../../../src/kube/store.ts'
-
-interface Thing extends Cached {
-  readonly owner: string | null
-}
-
-const project = ({ metadata, spec }: KubeObject): Thing => ({
-  name: metadata.name,
-  uid: metadata.uid,
-  resourceVersion: metadata.resourceVersion,
-  owner: (spec as { readonly owner?: string } | undefined)?.owner ?? null,
-})
-
-/** `thing('a', 5)` is a@5; another uid or owner where it matters. */
-const thing = (
-  name: string,
-  version: number,
-  { uid = `${name}-uid`, owner = '' } = {},
-): KubeObject => ({
-  apiVersion: 'g/v1',
-  kind: 'Thing',
-  metadata: { name, uid, resourceVersion: String(version), creationTimestamp: '' },
-  ...(owner === '' ? {} : { spec: { owner } }),
-})
-
-/** A store with what it said since it was last asked, such as `a 1>2` or, of a listing, `-b 1> *`. */
-function stage(present: readonly KubeObject[] = []) {
-  const store = new Store(project, { owner: ({ owner }) => owner })
-  const told: string[] = []
-  store.subscribe(({ name, before, after, listed }: Change<Thing>) => {
-    const versions = `${before?.resourceVersion ?? ''}>${after?.resourceVersion ?? ''}`
-    told.push(`${name} ${versions}${listed ? ' listed' : ''}`)
-  })
-  const list = (...objects: readonly KubeObject[]): void => {
-    store.begin()
-    for (const object of objects) store.put(object)
-    store.end()
-  }
-  if (present.length > 0) list(...present)
-  told.length = 0
-  return {
-    store,
-    list,
-    told,
-    world: () => [...store.values()].map((item) => `${item.name}@${item.resourceVersion}`),
-    owned: (owner: string) => store.by('owner', owner).map(({ name }) => name),
-  }
-}
-
-type Stage = ReturnType<typeof stage>
+import { whole } from '../../../src/kube/store.ts'
+import { type Stage, stage, thing } from './stored.ts'
 
 interface Row {
   readonly name: string
@@ -263,84 +215,6 @@ describe('while live', () => {
     },
   ])('$name', (row) => {
     expect(outcomeOf(row)).toEqual({ world: row.world, told: row.told })
-  })
-})
-
-describe('indexes', () => {
-  const [x, y] = [{ owner: 'x' }, { owner: 'y' }]
-  test.each<{
-    name: string
-    act: (stage: Stage) => void
-    x: readonly string[]
-    y: readonly string[]
-  }>([
-    { name: 'hold what is there', act: () => undefined, x: ['a', 'b'], y: [] },
-    {
-      name: 'follow an event',
-      act: ({ store }) => store.put(thing('a', 9, y)),
-      x: ['b'],
-      y: ['a'],
-    },
-    {
-      name: 'follow a write of ours',
-      act: ({ store }) => store.observe(thing('a', 9, y)),
-      x: ['b'],
-      y: ['a'],
-    },
-    {
-      name: 'forget a value that nobody has, and know it again',
-      act: ({ store }) => {
-        store.remove(thing('a', 9))
-        store.remove(thing('b', 9))
-        store.put(thing('c', 9, x))
-        store.put(thing('d', 9, x))
-      },
-      x: ['c', 'd'],
-      y: [],
-    },
-    { name: 'follow a deletion', act: ({ store }) => store.remove(thing('a', 9)), x: ['b'], y: [] },
-    {
-      name: 'follow a listing',
-      act: ({ list }) => list(thing('b', 9, y), thing('d', 9, x)),
-      x: ['d'],
-      y: ['b'],
-    },
-    {
-      name: 'forget what has no value',
-      act: ({ store }) => store.put(thing('a', 9)),
-      x: ['b'],
-      y: [],
-    },
-    {
-      name: 'take in what gets one',
-      act: ({ store }) => store.put(thing('c', 9, y)),
-      x: ['a', 'b'],
-      y: ['c'],
-    },
-    {
-      name: 'follow another of the same name',
-      act: ({ store }) => store.put(thing('a', 1, { uid: 'new', ...y })),
-      x: ['b'],
-      y: ['a'],
-    },
-  ])('$name', ({ act, x: ofX, y: ofY }) => {
-    const staged = stage([thing('a', 1, x), thing('b', 2, x), thing('c', 3)])
-    act(staged)
-    expect(staged.owned('x')).toEqual(ofX)
-    expect(staged.owned('y')).toEqual(ofY)
-    expect(staged.owned('')).toEqual([])
-  })
-
-  test('are up to date when a change is told', () => {
-    const { store, owned } = stage([thing('a', 1, x)])
-    const seen: unknown[] = []
-    store.subscribe(() => seen.push([owned('x'), owned('y'), store.get('a')?.owner]))
-    store.put(thing('a', 2, y))
-    store.remove(thing('a', 3, y))
-    expect(seen).toEqual([
-      [[], ['a'], 'y'],
-      [[], [], undefined],
-    ])
   })
 })
 

@@ -74,7 +74,8 @@ export function asked({ query }: Pick<Received, 'query'>): string {
 }
 
 export const SILENT_AFTER_MS = 95_000
-const LONGEST_WAIT_MS = 5000
+/** Above every back-off, below every wait of the watchdog. */
+const LONGEST_WAIT_MS = 20_000
 
 /** Objects as name@resourceVersion, and what was asked, each by its short name. */
 export interface State {

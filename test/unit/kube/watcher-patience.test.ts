@@ -23,6 +23,7 @@ import {
   bookmark,
   closing,
   cut,
+  deleted,
   end,
   EXPIRED,
   modified,
@@ -106,6 +107,29 @@ describe('a stream that says nothing', () => {
   })
 })
 
+describe('a resource that is not served', () => {
+  test('is awaited, and followed once it is there', async () => {
+    const absent = refuse(404)
+    const it = await watch(inTurn(absent, absent, absent, open(added('a', 1), end(5))))
+    await it.becomes({ world: ['a@1'], requests: Array.from({ length: 4 }, () => 'stream') })
+    expect(it.served).toEqual([false, false, false, true])
+    expect(it.restarts).toEqual(['absent', 'absent', 'absent'])
+  })
+
+  test('any more, is awaited as well: its objects went before it', async () => {
+    const it = await watch(
+      inTurn(
+        closing(added('a', 1), end(5), deleted('a', 6)),
+        refuse(404),
+        refuse(404),
+        open(added('b', 9), end(10)),
+      ),
+    )
+    await it.becomes({ world: ['b@9'], requests: ['stream', 'follow 6', 'stream', 'stream'] })
+    expect(it.served).toEqual([true, false, false, true])
+  })
+})
+
 test('pages that come slowly are not taken for silence', async () => {
   const held: ServerResponse[] = []
   const hold: Answer = (response) => void held.push(response)
@@ -149,6 +173,20 @@ describe('it never gives up', () => {
       expect(waitMs).toBeLessThanOrEqual(longest[turn] ?? 0)
     }
     expect(new Set(it.waits).size).toBe(12)
+  })
+
+  test.each([
+    { name: 'with a time, comes again after it', seconds: '7', atLeastMs: 7000 },
+    { name: 'without one, comes again soon', seconds: '0', atLeastMs: 100 },
+  ])('a watch refused $name', async ({ seconds, atLeastMs }) => {
+    const busy = refuse(429, {}, { 'retry-after': seconds })
+    const it = await watch(inTurn(busy, busy, open(added('a', 1), end(5))))
+    await it.becomes({ world: ['a@1'], requests: ['stream', 'stream', 'stream'] })
+    expect(it.waits).toHaveLength(2)
+    for (const waitMs of it.waits) {
+      expect(waitMs).toBeGreaterThanOrEqual(atLeastMs)
+      expect(waitMs).toBeLessThanOrEqual(atLeastMs + 400)
+    }
   })
 
   test('once it read something the next wait is short again', async () => {

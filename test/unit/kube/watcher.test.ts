@@ -330,26 +330,3 @@ describe('a server without WatchList', () => {
     expect(it.server.received[2]?.query).toEqual({ ...query, continue: 'x' })
   })
 })
-
-describe('a resource that is not served', () => {
-  test('is awaited, and followed once it is there', async () => {
-    const absent = refuse(404)
-    const it = await watch(inTurn(absent, absent, absent, open(added('a', 1), end(5))))
-    await it.becomes({ world: ['a@1'], requests: Array.from({ length: 4 }, () => 'stream') })
-    expect(it.served).toEqual([false, false, false, true])
-    expect(it.restarts).toEqual(['absent', 'absent', 'absent'])
-  })
-
-  test('any more, is awaited as well: its objects went before it', async () => {
-    const it = await watch(
-      inTurn(
-        closing(added('a', 1), end(5), deleted('a', 6)),
-        refuse(404),
-        refuse(404),
-        open(added('b', 9), end(10)),
-      ),
-    )
-    await it.becomes({ world: ['b@9'], requests: ['stream', 'follow 6', 'stream', 'stream'] })
-    expect(it.served).toEqual([true, false, false, true])
-  })
-})

@@ -1,0 +1,75 @@
+// Managers that compete for the Lease, each behind a proxy of its own that tells their requests apart.
+import { CONTROLLER_NAME, LEASES } from '../../src/api/group.ts'
+import { pathOf } from '../../src/kube/client.ts'
+import type { Lease, LeaseSpec } from '../../src/kube/lease.ts'
+import type { TestControlPlane } from '../support/control-plane.ts'
+import { eventually } from '../support/eventually.ts'
+import { OPERATOR_ACCOUNT } from '../support/installed.ts'
+import type { Operator } from '../support/observe.ts'
+import { type OwnOperator, startOperator } from '../support/operator.ts'
+import { type FaultProxy, startProxy } from '../support/proxy.ts'
+import { isWrite, type Match } from '../support/proxy-rules.ts'
+
+/** The one Lease of all managers. */
+export const LEASE = { namespace: OPERATOR_ACCOUNT.namespace, name: CONTROLLER_NAME }
+
+const electing = (leaseSeconds: number, renewSeconds: number): readonly string[] => [
+  '--leader-elect',
+  `--leader-elect-lease-duration=${leaseSeconds}s`,
+  `--leader-elect-renew-deadline=${renewSeconds}s`,
+  '--leader-elect-retry-period=500ms',
+]
+
+/** Flags for a lease of three seconds. */
+export const BRIEFLY = electing(3, 2)
+
+/** Flags for a lease so long that within a test only who frees it hands it over. */
+export const PATIENTLY = electing(60, 40)
+
+const SOON = { withinMs: 20_000 }
+
+/** A manager and the proxy that all its requests go through. */
+export interface Manager extends AsyncDisposable {
+  readonly operator: OwnOperator
+  readonly line: FaultProxy
+}
+
+/** Starts a manager, and waits until it leads unless it is to stand by. */
+export async function startManager(
+  plane: TestControlPlane,
+  kubeconfig: string,
+  flags: readonly string[],
+  role: 'leader' | 'standby',
+): Promise<Manager> {
+  const line = await startProxy(plane)
+  const operator = await startOperator({ kubeconfig: await line.kubeconfig(kubeconfig), flags })
+  if (role === 'leader') await untilItLeads(operator)
+  return {
+    operator,
+    line,
+    [Symbol.asyncDispose]: async () => {
+      await operator.stop()
+      await line[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Waits until the manager says that it leads. */
+export async function untilItLeads(manager: Operator): Promise<void> {
+  const hasSaidSo = (): true | undefined =>
+    manager.logs().some(({ msg }) => msg.startsWith('acquired the lease')) || undefined
+  await eventually('the manager leads', hasSaidSo, SOON)
+}
+
+/** What the Lease says now. @throws Error when there is none */
+export async function readLease({
+  admin,
+}: Pick<TestControlPlane, 'admin'>): Promise<Required<LeaseSpec>> {
+  const lease = await admin.get<Lease>(LEASES, LEASE)
+  if (!lease?.spec) throw new Error('there is no Lease')
+  return lease.spec as Required<LeaseSpec>
+}
+
+/** Writes to Leases. */
+export const isLeaseWrite: Match = (request) =>
+  isWrite(request) && request.path.startsWith(pathOf(LEASES, { namespace: LEASE.namespace }))
