@@ -1,113 +1,99 @@
 // `make run`: a real control plane with the operator and the samples on it, to look at. The data
 // stays in .run, so the next run goes on where this one ended; `make clean` forgets it.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { constants } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { ensureBinaries } from './control-plane/binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts'
-import { tether } from './tether.ts'
+import { keepOperator } from './run/operator.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'src/main.ts')
+const SAMPLES = join(ROOT, 'config/samples')
 /** Another folder than .run serves a second run at the same time, such as the test of the README. */
 const HOME = resolve(process.env['RUN_DIR'] ?? join(ROOT, '.run'))
-const OPERATOR_LOG = join(HOME, 'operator.log')
-const OPERATOR_PID = join(HOME, 'operator.pid')
-const NAMESPACE = 'platform-system'
-const RESTART_AFTER_MS = 1000
-/** The operator's token is good for a day; a fresh one is read within a minute. */
-const RENEW_TOKEN_EVERY_MS = 12 * 60 * 60 * 1000
+const DATA = join(HOME, 'control-plane')
+/** Beside the data, so that it goes when they do. */
+const SAMPLES_APPLIED = join(DATA, 'samples-applied')
 
 const say = (line: string): void => console.log(line)
 
+let isReady = false
+const stopped = new Promise<void>((stop) => {
+  // Not once: make and the terminal may both send it, and a second one must not cut the stop short.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (isReady) return stop()
+      // Whatever has been started ends with this process: see control-plane.ts and tether.ts.
+      console.error(`${signal} before it was ready: ending`)
+      process.exit(128 + constants.signals[signal])
+    })
+  }
+})
+
 async function main(): Promise<void> {
-  const stopped = new Promise<void>((end) => {
-    // Not once: make and the terminal may both send it, and a second one must not cut the stop short.
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end())
-  })
   mkdirSync(HOME, { recursive: true, mode: 0o700 })
-  const controlPlane = await startControlPlane({ dataDir: join(HOME, 'control-plane'), log: say })
+  const controlPlane = await startControlPlane({ dataDir: DATA, log: say })
   try {
     await install(controlPlane)
-    const operator = await keepOperator(controlPlane)
-    await applySamples(controlPlane)
-    await writeEnvironment(controlPlane)
-    sayTour()
-    const keeping = keepDaemons(controlPlane)
-    await stopped
-    await keeping.stop()
-    say('stopping the operator, then the control plane')
-    await operator.stop()
+    await serve(controlPlane)
   } finally {
     await controlPlane.stop()
   }
 }
 
+async function serve(controlPlane: ControlPlane): Promise<void> {
+  const operator = await keepOperator({
+    controlPlane,
+    main: MAIN,
+    namespace: 'platform-system',
+    logFile: join(HOME, 'operator.log'),
+    pidFile: join(HOME, 'operator.pid'),
+    log: say,
+  })
+  try {
+    await operator.ready()
+    const isFirst = !existsSync(SAMPLES_APPLIED)
+    if (isFirst) await applySamples(controlPlane)
+    await writeEnvironment(controlPlane)
+    isReady = true
+    sayTour(isFirst)
+    const keeping = keepDaemons(controlPlane)
+    await stopped
+    await keeping.stop()
+    say('stopping the operator, then the control plane')
+  } finally {
+    await operator.stop()
+  }
+}
+
 async function kubectl(controlPlane: ControlPlane, ...args: readonly string[]): Promise<void> {
   const { code, stderr } = await controlPlane.kubectl(args)
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed:\n${stderr}`)
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed:\n${stderr.trim()}`)
 }
 
 async function install(controlPlane: ControlPlane): Promise<void> {
   say('installing CRDs and RBAC: kubectl apply --server-side -k config/default')
   await kubectl(controlPlane, 'apply', '--server-side', '-k', join(ROOT, 'config/default'))
-  await kubectl(
-    controlPlane,
-    'wait',
-    '--for=condition=Established',
-    '--timeout=30s',
-    'crd',
-    '-l',
-    'app.kubernetes.io/part-of=management-operator',
-  )
+  const ours = ['crd', '-l', 'app.kubernetes.io/part-of=management-operator']
+  await kubectl(controlPlane, 'wait', '--for=condition=Established', '--timeout=30s', ...ours)
 }
 
+/** Once per data folder: what somebody has changed or deleted since stays changed or deleted. */
 async function applySamples(controlPlane: ControlPlane): Promise<void> {
   say('applying the samples: kubectl apply --server-side -f config/samples')
-  await kubectl(controlPlane, 'apply', '--server-side', '-f', join(ROOT, 'config/samples'))
-  await kubectl(controlPlane, 'wait', '--for=condition=Ready', '--timeout=30s', 'oak/ci-deploy')
-}
-
-interface Kept {
-  stop(): Promise<void>
-}
-
-/** Starts the operator, and again whenever it ends: whoever kills it sees what a Deployment does. */
-async function keepOperator(controlPlane: ControlPlane): Promise<Kept> {
-  const kubeconfig = await controlPlane.serviceAccountKubeconfig(NAMESPACE, 'manager')
-  const renewal = setInterval(
-    () => void controlPlane.serviceAccountKubeconfig(NAMESPACE, 'manager'),
-    RENEW_TOKEN_EVERY_MS,
-  )
-  const log = createWriteStream(OPERATOR_LOG, { flags: 'a' })
-  let stopping = false
-  let child = spawnOperator(kubeconfig, log)
-  const keep = (): void => {
-    child.once('exit', (code, signal) => {
-      if (stopping) return
-      say(`the operator ended (${signal ?? code}), starting it again`)
-      setTimeout(() => {
-        if (stopping) return
-        child = spawnOperator(kubeconfig, log)
-        keep()
-      }, RESTART_AFTER_MS)
-    })
-  }
-  keep()
-  say(`the operator runs as service account ${NAMESPACE}/manager, its log is ${OPERATOR_LOG}`)
-  return {
-    stop: async () => {
-      stopping = true
-      clearInterval(renewal)
-      await ended(child)
-    },
-  }
+  await kubectl(controlPlane, 'apply', '--server-side', '-f', SAMPLES)
+  writeFileSync(SAMPLES_APPLIED, '')
+  const seen = '--for=jsonpath={.status.observedGeneration}'
+  await kubectl(controlPlane, 'wait', seen, '--timeout=30s', '-f', SAMPLES)
 }
 
 const LOOK_EVERY_MS = 1000
 
 /** Starts the daemons again that end by themselves: whoever kills one sees what a cluster does. */
-function keepDaemons({ etcd, apiServer, controllerManager }: ControlPlane): Kept {
+function keepDaemons({ etcd, apiServer, controllerManager }: ControlPlane): {
+  stop(): Promise<void>
+} {
   let looking = Promise.resolve()
   const look = async (): Promise<void> => {
     const ended = [etcd, apiServer, controllerManager].filter(({ pid }) => pid === null)
@@ -115,7 +101,7 @@ function keepDaemons({ etcd, apiServer, controllerManager }: ControlPlane): Kept
     if (ended.length > 0) say('the control plane is whole again')
   }
   const timer = setInterval(() => {
-    looking = looking.then(look).catch((error: unknown) => say(String(error)))
+    looking = looking.then(look).catch((error: unknown) => say(messageOf(error)))
   }, LOOK_EVERY_MS)
   return {
     stop: async () => {
@@ -123,31 +109,6 @@ function keepDaemons({ etcd, apiServer, controllerManager }: ControlPlane): Kept
       await looking
     },
   }
-}
-
-function spawnOperator(kubeconfig: string, log: NodeJS.WritableStream): ChildProcess {
-  const flags = [
-    `--kubeconfig=${kubeconfig}`,
-    '--metrics-bind-address=127.0.0.1:0',
-    '--health-probe-bind-address=127.0.0.1:0',
-  ]
-  // In a group of its own: Ctrl-C is for this process, which ends the operator in its turn.
-  const child = spawn(process.execPath, [MAIN, 'manager', ...flags], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  })
-  child.stdout.pipe(log, { end: false })
-  child.stderr.pipe(log, { end: false })
-  writeFileSync(OPERATOR_PID, `${child.pid}\n`)
-  tether(child)
-  return child
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exit = new Promise((end) => child.once('exit', end))
-  child.kill('SIGTERM')
-  await exit
 }
 
 /** What `. .run/env` sets: kubectl of the control plane's version, its kubeconfig, and our program. */
@@ -165,19 +126,29 @@ async function writeEnvironment(controlPlane: ControlPlane): Promise<void> {
   writeFileSync(join(HOME, 'env'), `${lines.join('\n')}\n`)
 }
 
-function sayTour(): void {
-  const samples =
-    readFileSync(join(ROOT, 'config/samples/keys.yaml'), 'utf8').match(/^kind: OwnedAccessKey$/gm)
-      ?.length ?? 0
+function sayTour(isFirst: boolean): void {
+  const what = isFirst
+    ? `a control plane with the operator and ${sampleKeys()} sample keys`
+    : 'the control plane as the last run left it, with the operator'
+  const look = isFirst ? '\n  kubectl describe oak one-minute' : ''
   say(`
-Ready: a control plane with the operator and ${samples} sample keys. In another terminal:
+Ready: ${what}. In another terminal:
 
   . ${HOME}/env
-  kubectl get oak
-  kubectl describe oak one-minute
+  kubectl get oak${look}
   kubectl explain oak.spec
 
 README.md goes on from here. Ctrl-C ends it; the data stays in ${HOME}.`)
 }
 
-await main()
+const sampleKeys = (): number =>
+  readFileSync(join(SAMPLES, 'keys.yaml'), 'utf8').match(/^kind: OwnedAccessKey$/gm)?.length ?? 0
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+try {
+  await main()
+} catch (error) {
+  console.error(messageOf(error))
+  process.exit(1)
+}

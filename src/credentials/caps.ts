@@ -37,16 +37,16 @@ export function followCaps({ configs, records, configName, log }: CapsSources): 
   let current: Caps | null = null
   const read = (): void => {
     if (!configs.synced || !records.synced) return
+    const config = configs.get(configName)
     const record = records.get(IN_FORCE_CONFIG_MAP)
     const reading = capsInForce(
-      configs.get(configName)?.object.status,
+      config ? { uid: config.uid, status: config.object.status } : null,
       record ? (record.object.data ?? {}) : null,
     )
     if (!reading.known) {
-      log.error(
-        { because: reading.because },
-        'caps can not be read, those known before stay in force',
-      )
+      // At the very first start this is the rule: the operator has yet to put any in force.
+      const say = current === null ? log.debug : log.error
+      say({ because: reading.because }, 'caps can not be read, those known before stay in force')
     } else if (!isSame(current, reading.caps)) {
       current = reading.caps
       log.info({ ...current, from: reading.from }, 'caps in force')

@@ -1,11 +1,12 @@
 // The slim view of an OwnedAccessKey on which every decision stands. It holds no secret.
-import { CREATED_ANNOTATION, EXPIRED_ANNOTATION, FIELD_MANAGER } from '../api/group.ts'
-import type { Condition, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../api/meta.ts'
+import { CREATED_ANNOTATION, EXPIRED_ANNOTATION } from '../api/group.ts'
+import type { Condition, KubeObject, ObjectMeta } from '../api/meta.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../api/ownedaccesskey.gen.ts'
 import type { Lived } from './lifetime.ts'
+import { ownedBy } from './ownership.ts'
 import { parseTimestamp } from './time.ts'
 
-/** What stays of a key's status: what we publish, and when it was last used. */
+/** What a key's status says as ours; conditions of others are left out. */
 export interface PublishedStatus {
   readonly expirationTimestamp: string | undefined
   readonly removalTimestamp: string | undefined
@@ -64,29 +65,38 @@ export function accessKeyOf(
     isDisabled: spec.disabled === true,
     identity: identityOf(spec),
     digest: spec.key ? digestOf(spec.key) : null,
-    isKeyOurs: (metadata.managedFields ?? []).some(ownsKey),
+    isKeyOurs: ownedBy(metadata.managedFields ?? [], '').has('spec', 'key'),
     ttl: spec.ttl ?? 0,
     type: spec.type ?? '',
     slides: spec.ttlAfterLastActivity === true,
     creationMs: parseTimestamp(metadata.creationTimestamp) ?? 0,
     firstSeenMs: parseTimestamp(metadata.annotations?.[CREATED_ANNOTATION]),
     lastActivityMs: parseTimestamp(status.lastActivity),
-    published: publishedOf(status),
+    published: publishedOf(metadata, status),
   }
 }
 
 /** What people find the key by without seeing it (contract 1.5); empty when there is no key yet. */
 export const keyIdOf = ({ digest }: AccessKey): string => digest?.slice(0, 16) ?? ''
 
-function publishedOf(status: OwnedAccessKeyStatus): PublishedStatus {
+/** What others wrote into status is not ours to compare: no apply of ours takes it away. */
+function publishedOf(
+  { managedFields = [] }: ObjectMeta,
+  status: OwnedAccessKeyStatus,
+): PublishedStatus {
+  const owned = ownedBy(managedFields, 'status')
+  const ours = <Name extends keyof OwnedAccessKeyStatus>(
+    name: Name,
+  ): OwnedAccessKeyStatus[Name] | undefined =>
+    owned.has('status', name) ? status[name] : undefined
   return {
-    expirationTimestamp: status.expirationTimestamp,
-    removalTimestamp: status.removalTimestamp,
-    effectiveTTLSeconds: status.effectiveTTLSeconds,
-    keyID: status.keyID,
-    identity: status.identity,
-    observedGeneration: status.observedGeneration,
-    conditions: status.conditions ?? [],
+    expirationTimestamp: ours('expirationTimestamp'),
+    removalTimestamp: ours('removalTimestamp'),
+    effectiveTTLSeconds: ours('effectiveTTLSeconds'),
+    keyID: ours('keyID'),
+    identity: ours('identity'),
+    observedGeneration: ours('observedGeneration'),
+    conditions: owned.conditions(status.conditions ?? []),
   }
 }
 
@@ -113,10 +123,4 @@ function isTracked({ annotations = {}, labels = {}, managedFields = [] }: Object
     (Object.hasOwn(labels, 'app.kubernetes.io/instance') &&
       managedFields.some(({ manager }) => manager?.startsWith('argocd')))
   )
-}
-
-function ownsKey({ manager, operation, subresource, fieldsV1 }: ManagedFieldsEntry): boolean {
-  if (manager !== FIELD_MANAGER || operation !== 'Apply' || subresource) return false
-  const spec = fieldsV1?.['f:spec']
-  return typeof spec === 'object' && spec !== null && Object.hasOwn(spec, 'f:key')
 }

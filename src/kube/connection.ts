@@ -15,8 +15,9 @@ export interface Connection {
   /** Host and port, for messages. */
   readonly server: string
   /**
-   * Pools and headers for the next request. Re-read after a minute, and at once when `refused`,
-   * so that rotated tokens and client certificates are followed without a restart.
+   * Pools and headers for the next request. The files that the kubeconfig names are read again after
+   * a minute, and with the kubeconfig itself at once when `refused`, so that rotated tokens and client
+   * certificates are followed without a restart.
    */
   open(refused?: boolean): Promise<OpenConnection>
   close(): Promise<void>
@@ -47,14 +48,15 @@ export async function connect(kubeconfig: string | null, clock: Clock): Promise<
   let reading: Promise<OpenConnection> | null = null
 
   const read = async (refused: boolean): Promise<OpenConnection> => {
-    if (refused || readsTokenFile(config)) config = await forgetful(config)
+    if (refused) config = await loadConfig(kubeconfig)
+    else if (readsTokenFile(config)) config = await forgetful(config)
     const options = await optionsOf(config)
     const tls = tlsOf(options)
     const key = JSON.stringify(Object.values(tls).map(String))
     const old = held
     const pools = old?.key === key ? old : newPools(url.origin, tls, key)
     held = { ...pools, headers: headersOf(options), readAtMs: clock.monotonicMs() }
-    if (old && old.key !== key) void retire(old)
+    if (old && old.key !== key) void retire(old).catch(() => undefined)
     return held
   }
 
@@ -64,9 +66,15 @@ export async function connect(kubeconfig: string | null, clock: Clock): Promise<
     open: async (refused = false) => {
       const fresh = held && clock.monotonicMs() - held.readAtMs < REREAD_AFTER_MS
       if (held && fresh && !refused) return held
-      reading ??= read(refused).finally(() => {
-        reading = null
-      })
+      reading ??= read(refused)
+        .catch((error: unknown) => {
+          // What is held may still be good: only a refusal proves that it is not.
+          if (held && !refused) return held
+          throw error
+        })
+        .finally(() => {
+          reading = null
+        })
       return reading
     },
     close: async () => {

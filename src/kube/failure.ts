@@ -6,7 +6,7 @@ export interface FailureDetails {
   readonly reason: string
   /** A sentence that is safe to log. */
   readonly message: string
-  /** How long the server asked us to wait; null = it did not say. */
+  /** How long the server asked us to wait, a minute at most; null = it did not say. */
   readonly retryAfterMs: number | null
 }
 
@@ -19,6 +19,8 @@ export class KubeFailure extends Error implements FailureDetails {
 
   constructor(details: FailureDetails) {
     super(details.message)
+    // An answer is no bug of ours: where it was read tells nobody anything.
+    delete this.stack
     this.code = details.code
     this.reason = details.reason
     this.retryAfterMs = details.retryAfterMs
@@ -65,9 +67,12 @@ function causesOf(status: StatusBody): string {
   return parts.filter(isText).join(', ')
 }
 
+/** No more than a minute: a proxy that says a day must not blind us for one. */
+const LONGEST_WAIT_SECONDS = 60
+
 function waitOf(status: StatusBody, retryAfter: string | undefined): number | null {
   const seconds = Number(retryAfter ?? status.details?.retryAfterSeconds ?? Number.NaN)
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null
+  return seconds >= 0 ? Math.min(seconds, LONGEST_WAIT_SECONDS) * 1000 : null
 }
 
 /** Whether the object is not there. */

@@ -1,42 +1,68 @@
-// `make run` as a person starts it, and every `$` block of README and docs on it, in order.
-import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+// `make run` as a person starts it, and every `$` block of README and docs on it, in order: README,
+// then the pages as README lists them.
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../support/eventually.ts'
+import { eventuallyPasses } from '../support/eventually.ts'
+import { startMakeRun } from '../support/make-run.ts'
 import { masked, stepsOf } from '../support/transcript.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const START_WITHIN_MS = 60_000
+const START_WITHIN_MS = 90_000
 const home = mkdtempSync(join(tmpdir(), 'docs-'))
 for (const name of ['config', 'docs']) symlinkSync(join(ROOT, name), join(home, name))
 
-const run = spawn(process.execPath, [join(ROOT, 'tools/run.ts')], {
-  env: { ...process.env, RUN_DIR: join(home, '.run') },
-  stdio: ['ignore', 'pipe', 'pipe'],
-})
-let said = ''
-for (const stream of [run.stdout, run.stderr])
-  stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+const textOf = (page: string): string => readFileSync(join(ROOT, page), 'utf8')
+const README = textOf('README.md')
+const pages = readdirSync(join(ROOT, 'docs'))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`)
+  .filter((page) => stepsOf(textOf(page)).length > 0)
+  .toSorted((one, other) => README.indexOf(`(${one})`) - README.indexOf(`(${other})`))
 
-beforeAll(async () => {
-  await eventually(
-    'make run is ready',
-    () => {
-      if (run.exitCode !== null) throw new Error(`it ended: ${said}`)
-      return /^Ready:/m.test(said) || undefined
-    },
-    { withinMs: START_WITHIN_MS },
-  )
-}, START_WITHIN_MS)
+let run = startMakeRun(join(home, '.run'))
+
+beforeAll(() => run.says(/^Ready:/m), START_WITHIN_MS)
 
 afterAll(async () => {
-  const exit = new Promise((end) => run.once('exit', end))
   run.kill('SIGINT')
-  await exit
+  await run.exited
   rmSync(home, { recursive: true, force: true })
 })
+
+describe('README.md', () => showsWhatHappens(README))
+
+test('make run goes on where the last run ended', async () => {
+  run.kill('SIGINT')
+  expect(await run.exited, run.printed.err).toBe(0)
+  run = startMakeRun(join(home, '.run'))
+  await run.says(/^Ready:/m)
+  const cap = await typed(
+    "kubectl get config platform-manager-config -o jsonpath='{.spec.auth.accessKeyMaxTTLSeconds}'",
+  )
+  expect(cap, 'the cap that README lowers').toBe('86400')
+  const names = await typed('kubectl get oak -o name')
+  expect(names, 'the key that README deletes').not.toContain('ci-deploy')
+  expect(names).toContain('laptop-cli')
+})
+
+describe.each(pages)('%s', (page) => showsWhatHappens(textOf(page)))
+
+function showsWhatHappens(markdown: string): void {
+  test('holds no text that looks like a key', () =>
+    expect(markdown).not.toMatch(/pak_\w{43}_\w{6}|sha256:[0-9a-f]{64}/))
+
+  test.each(stepsOf(markdown))('$command', async ({ command, output }) => {
+    const shows = async (): Promise<void> =>
+      expect(masked(await typed(command))).toBe(masked(output))
+    // Events are written after what they tell of.
+    if (command.startsWith('kubectl describe'))
+      await eventuallyPasses(command, shows, { withinMs: 10_000 })
+    else await shows()
+  })
+}
 
 function typed(command: string): Promise<string> {
   const script = `[ -f .run/env ] && . .run/env; ${command}`
@@ -46,13 +72,3 @@ function typed(command: string): Promise<string> {
     )
   })
 }
-
-describe.each(['README.md', 'docs/ownedaccesskey.md', 'docs/config.md'])('%s', (page) => {
-  const steps = stepsOf(readFileSync(join(ROOT, page), 'utf8'))
-
-  test('has steps to show', () => expect(steps.length).toBeGreaterThan(0))
-
-  test.each(steps)('$command', async ({ command, output }) => {
-    expect(masked(await typed(command))).toBe(masked(output))
-  })
-})

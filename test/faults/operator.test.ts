@@ -245,7 +245,9 @@ describe.each(rounds)('round %i: an operator that is refused', () => {
   test.each(OUTAGES)(
     'gets nothing but $name for a while (8.2)',
     async ({ act, retryAfter = 0 }) => {
-      const watches = [ACCESS_KEYS, CONFIGS].map(({ plural }) => counted(isWatchOf(plural), Infinity))
+      const watches = [ACCESS_KEYS, CONFIGS].map(({ plural }) =>
+        counted(isWatchOf(plural), Infinity),
+      )
       const matches = [...watches.map(({ isCounted }) => isCounted), () => true]
       const rules = matches.map((match) => proxy.on(match, act))
       const release = (): void => rules.forEach((rule) => rule.release())

@@ -1,9 +1,24 @@
 import { expect } from 'vitest'
+import { staysTrue } from '../support/eventually.ts'
 import type { Operator } from '../support/observe.ts'
 
 /** The process lives, whatever the API server does (contract 8.2). */
 export async function isAlive(operator: Operator): Promise<void> {
   expect((await operator.health('/healthz')).code).toBe(200)
+}
+
+/** Does something, and asks again and again until it is done whether the operator lives. */
+export async function livesThrough(operator: Operator, deed: () => Promise<void>): Promise<void> {
+  const during = { isOver: false }
+  const alive = async (): Promise<void> => {
+    while (!during.isOver) {
+      await staysTrue('the operator lives', () => isAlive(operator), { forMs: 0 })
+    }
+  }
+  const done = deed().finally(() => {
+    during.isOver = true
+  })
+  await Promise.all([done, alive()])
 }
 
 /** Nothing was thrown that nobody caught, and nothing came from Node itself (contract 8.3). */

@@ -32,7 +32,7 @@ export async function untilRestarted(
     async () => {
       const now = await restartsFor(operator, reason)
       if (now.every((count, index) => count > (before[index] ?? 0))) return true
-      throw new Error(`${before} before, ${now} now`)
+      throw new Error(`${before.join(', ')} before, ${now.join(', ')} now`)
     },
     bound,
   )

@@ -1,4 +1,5 @@
-import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/group.ts'
+import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/group.ts'
+import type { ManagedFieldsEntry } from '../../src/api/meta.ts'
 import type { Circumstances, Step } from '../../src/controllers/ownedaccesskey/plan.ts'
 import { digestOf } from '../../src/credentials/digest.ts'
 import {
@@ -28,11 +29,34 @@ export function viewOf({ metadata, spec, status = {} }: Parts<OwnedAccessKeyObje
     finalizers: [REVOKE_FINALIZER],
   }
   const object = keyObject({
-    metadata: { ...adoption, ...metadata },
+    metadata: { ...adoption, managedFields: [statusEntry(status)], ...metadata },
     spec: { user: 'ada', key: 'k'.repeat(32), ...spec },
     status,
   })
   return accessKeyOf(object, digestOf)
+}
+
+/** The entry of our status apply that wrote all of this. */
+export const statusEntry = (status: object): ManagedFieldsEntry => ({
+  manager: FIELD_MANAGER,
+  operation: 'Apply',
+  subresource: 'status',
+  fieldsV1: { 'f:status': fieldsOf(status) },
+})
+
+function fieldsOf(value: unknown): object {
+  if (Array.isArray(value)) {
+    return Object.fromEntries(
+      value.map((one: { readonly type: string }) => [
+        `k:${JSON.stringify({ type: one.type })}`,
+        fieldsOf(one),
+      ]),
+    )
+  }
+  if (typeof value !== 'object' || value === null) return {}
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [`f:${name}`, fieldsOf(inner)]),
+  )
 }
 
 /** A slim view that differs from an adopted, never published key without a lifetime as told. */

@@ -17,6 +17,7 @@ import {
 import { type JsonMap, sameJson } from '../../domain/config/json.ts'
 import { partConditions } from '../../domain/config/parts.ts'
 import type { ConfigMapData } from '../../domain/config/record.ts'
+import { ownedBy } from '../../domain/ownership.ts'
 
 /** What an event tells once; `of` says what changed, so that a restart repeats none. */
 export interface Announcement {
@@ -78,12 +79,14 @@ function statusOf(
   return { ...owned, observedGeneration: generation, conditions } as unknown as WantedStatus
 }
 
+/** Compares our share of status: what others add to it is theirs, and stays. */
 function publish(config: Config, status: WantedStatus, announce: readonly Announcement[]): Step {
   const { conditions, ...wanted } = status
-  const { ours } = sharesOf(config.status, config.metadata.managedFields, FIELD_MANAGER)
+  const { managedFields = [] } = config.metadata
+  const { ours } = sharesOf(config.status, managedFields, FIELD_MANAGER)
   const published = { ...ours, observedGeneration: config.status?.observedGeneration ?? null }
-  const isPublished =
-    sameJson(wanted, published) && sameConditions(conditions, config.status?.conditions ?? [])
+  const told = ownedBy(managedFields, 'status').conditions(config.status?.conditions ?? [])
+  const isPublished = sameJson(wanted, published) && sameConditions(conditions, told)
   return isPublished ? { kind: 'nothing' } : { kind: 'publish', status, announce }
 }
 

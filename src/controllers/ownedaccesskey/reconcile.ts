@@ -53,7 +53,7 @@ export async function reconcile(name: string, deps: KeyDeps): Promise<Outcome> {
       return done
     case 'publish':
       await publish(key, step, deps)
-      return later(step.wakeMs)
+      return soonest(step.wakeMs, deps.clock.nowMs())
     case 'delete':
       await remove(key, deps)
       return done
@@ -67,6 +67,12 @@ export async function reconcile(name: string, deps: KeyDeps): Promise<Outcome> {
 
 const later = (wakeMs: number | null): Outcome =>
   wakeMs === null ? done : { result: 'later', atMs: wakeMs }
+
+const LOOK_AGAIN_AFTER_MS = 1000
+
+/** Our write brings the key back by itself; a wake in the past must not bring it back in a circle. */
+const soonest = (wakeMs: number | null, nowMs: number): Outcome =>
+  later(wakeMs === null ? null : Math.max(wakeMs, nowMs + LOOK_AGAIN_AFTER_MS))
 
 function circumstancesOf(
   key: AccessKey,

@@ -18,10 +18,14 @@ export function removalMsOf(
   const { expiresMs } = lifetime
   if (expiresMs === null || key.onExpiry === 'Keep') return null
   if (key.isTracked && key.onExpiry !== 'Delete') return null
-  if (lifetime.capped) return promisedMs(key, expiresMs) ?? Math.max(expiresMs, nowMs) + retentionMs
+  if (lifetime.capped)
+    return promisedMs(key, expiresMs) ?? wholeSecond(Math.max(expiresMs, nowMs) + retentionMs)
   if (key.onExpiry === 'Delete' || key.type === 'Login') return expiresMs
   return expiresMs + retentionMs
 }
+
+/** People read this time: no fraction, and none too early. */
+const wholeSecond = (atMs: number): number => Math.ceil(atMs / 1000) * 1000
 
 /** What status promises already, if it speaks of the same end. */
 function promisedMs({ published }: AccessKey, expiresMs: number): number | null {

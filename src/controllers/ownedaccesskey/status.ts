@@ -41,9 +41,6 @@ export function statusOf(found: Found): WantedStatus {
   }
 }
 
-/** The types that we publish. Others may stand beside them in status: they are not compared. */
-const OUR_CONDITIONS = ['Ready', 'Stalled', 'LifetimeCapped']
-
 /** Whether status says this already. */
 export function isPublished(wanted: WantedStatus, published: PublishedStatus): boolean {
   return (
@@ -53,11 +50,9 @@ export function isPublished(wanted: WantedStatus, published: PublishedStatus): b
     wanted.keyID === published.keyID &&
     wanted.identity === published.identity &&
     wanted.observedGeneration === published.observedGeneration &&
-    sameConditions(wanted.conditions, published.conditions.filter(isOurs))
+    sameConditions(wanted.conditions, published.conditions)
   )
 }
-
-const isOurs = ({ type }: Condition): boolean => OUR_CONDITIONS.includes(type)
 
 function verdictsOf(found: Found): readonly Verdict[] {
   const { state, lifetime } = found

@@ -5,30 +5,38 @@ import { type ConfigMapData, readRecord } from './record.ts'
 
 /** The caps in force, or why they can't be told: the caller then keeps those it had before. */
 export type CapsReading =
-  | { readonly known: true; readonly caps: Caps; readonly from: 'status' | 'record' | 'defaults' }
+  | { readonly known: true; readonly caps: Caps; readonly from: 'record' | 'status' }
   | { readonly known: false; readonly because: string }
 
-// Where no settings were ever seen: Login keys live 20 days, nothing else is capped.
-const DEFAULT_CAPS: Caps = {
-  maxTtlSeconds: null,
-  loginTtlSeconds: DEFAULT_LOGIN_TTL_SECONDS,
+/** The Config in force, as far as the caps go. */
+export interface CapsConfig {
+  readonly uid: string
+  readonly status: unknown
 }
 
 /**
- * The caps that bind keys and tokens (contract 2.1, 2.2), for everybody who reads them: from the
- * status of the Config in force once the operator has settled it, else from the ConfigMap that keeps
- * the settings in force, else defaults (6.5).
+ * The caps that bind keys and tokens (contract 2.1, 2.2), from the ConfigMap that keeps the settings in
+ * force (6.5). It is written before status and by nobody else, so what somebody writes into a Config's
+ * status binds no key before it is in force. Without one that can be read, or with one of an earlier
+ * Config, a status that the operator has settled tells.
  *
- * Pass undefined for a missing Config or one without status, null for a missing ConfigMap; what could
- * not be fetched is neither, and a reason to keep the caps one has. Fails closed: a malformed value or
- * record never reads as no cap, it makes the caps unknown; so does a malformed record behind a status
- * that is not settled.
+ * Pass null for a missing Config or ConfigMap; what could not be fetched is neither, and a reason to
+ * keep the caps one has. Fails closed: a malformed value never reads as no cap, and before any settings
+ * were ever in force nothing is known.
  */
-export function capsInForce(status: unknown, record: ConfigMapData | null): CapsReading {
-  if (isSettled(status)) return reading(capsIn(status), 'status')
+export function capsInForce(config: CapsConfig | null, record: ConfigMapData | null): CapsReading {
   const recorded = readRecord(record)
-  if (recorded === 'none') return { known: true, caps: DEFAULT_CAPS, from: 'defaults' }
-  return reading(recorded === 'unreadable' ? null : capsIn(recorded.settings), 'record')
+  const settled = isSettled(config?.status) ? config.status : null
+  if (typeof recorded !== 'object') {
+    if (settled) return reading(capsIn(settled), 'status')
+    const because =
+      recorded === 'none' ? 'no settings were in force yet' : 'the record is unreadable'
+    return { known: false, because }
+  }
+  const isEarlier = recorded.origin !== null && recorded.origin.uid !== config?.uid
+  return settled && isEarlier
+    ? reading(capsIn(settled), 'status')
+    : reading(capsIn(recorded.settings), 'record')
 }
 
 /**

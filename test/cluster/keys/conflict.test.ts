@@ -6,7 +6,7 @@ import { digestOf } from '../../../src/credentials/digest.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
-import { condition, createdMs, keysOf, SOON, seenAgo, type StoredKey } from './keys.ts'
+import { condition, createdMs, keysOf, ONCE_TOLD, SOON, seenAgo, type StoredKey } from './keys.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)
@@ -44,7 +44,7 @@ describe.concurrent('the younger of two objects with the same key', () => {
     expect(condition(younger, 'Ready')).toMatchObject({ status: 'False', ...told })
     expect(condition(younger, 'Stalled')).toMatchObject({ status: 'True', ...told })
     expect(younger.status.keyID).toBe(elder.status.keyID)
-    await eventually('an event', () => conflictToldOf(younger), SOON)
+    await eventually('an event', () => conflictToldOf(younger), ONCE_TOLD)
     await keys.remove(elder)
     const alone = await keys.shown(younger, 'Active')
     expect(alone.status.conditions).toHaveLength(1)

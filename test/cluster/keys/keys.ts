@@ -63,6 +63,9 @@ export interface Keys {
 /** How long the operator may take for anything, on a busy machine. */
 export const SOON = { withinMs: 20_000 }
 
+/** How long an event may take: they go out ten a second, and many tests share the operator. */
+export const ONCE_TOLD = { withinMs: 40_000 }
+
 /** The keys of a control plane. */
 export function keysOf({ raw }: Pick<TestControlPlane, 'raw'>): Keys {
   const ask = async <T>(

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { createdMs, keysOf, SOON, textAfter } from './keys.ts'
+import { createdMs, keysOf, ONCE_TOLD, textAfter } from './keys.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)
@@ -69,7 +69,7 @@ describe.concurrent('kubectl', () => {
       const events = text.slice(text.indexOf('\nEvents:'))
       return events.includes('KeyGenerated') && events.includes('Expired') ? events : undefined
     }
-    const events = await eventually('both events', describeKey, SOON)
+    const events = await eventually('both events', describeKey, ONCE_TOLD)
     const by = 'management-operator'
     expect(events).toMatch(new RegExp(`Normal +KeyGenerated +\\S+ +${by} +A key was generated`))
     expect(events).toMatch(

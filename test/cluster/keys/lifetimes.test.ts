@@ -5,7 +5,16 @@ import { CREATED_ANNOTATION } from '../../../src/api/group.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { sharedControlPlane, sharedOperator } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { condition, createdMs, keysOf, SOON, seenAgo, type StoredKey, textAfter } from './keys.ts'
+import {
+  condition,
+  createdMs,
+  keysOf,
+  ONCE_TOLD,
+  SOON,
+  seenAgo,
+  type StoredKey,
+  textAfter,
+} from './keys.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)
@@ -151,7 +160,7 @@ describe.concurrent('a use that is recorded', () => {
       lastActivity: textAfter(usedMs, 0),
       expirationTimestamp: textAfter(createdMs(created), HOUR),
     })
-    const told = await eventually('an event', () => ignoredOf(key), SOON)
+    const told = await eventually('an event', () => ignoredOf(key), ONCE_TOLD)
     expect(told).toMatchObject({ type: 'Warning', message: expect.stringContaining(says) })
   })
 })

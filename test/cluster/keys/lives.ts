@@ -3,7 +3,7 @@ import { REVOKE_FINALIZER } from '../../../src/api/group.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { digestOf } from '../../../src/credentials/digest.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type Keys, SOON, seenAgo, type StoredKey } from './keys.ts'
+import { type Keys, ONCE_TOLD, seenAgo, type StoredKey } from './keys.ts'
 
 const HOUR = 3600
 const DAY = 24 * HOUR
@@ -57,7 +57,7 @@ export function livesOf(
       await keys.use(key, Date.now() + 600_000)
       const isTold = async () =>
         (await keys.events(key)).some(({ reason }) => reason === 'ActivityIgnored') || undefined
-      await eventually('the ignored use is told', isTold, SOON)
+      await eventually('the ignored use is told', isTold, ONCE_TOLD)
     },
     async () => {
       const { spec } = await create('twice')

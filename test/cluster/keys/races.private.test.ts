@@ -45,12 +45,12 @@ async function letGo(rule: Rule): Promise<number> {
   return eventually('an answer', answered, SOON)
 }
 
-describe.concurrent('an expired key that is used while its delete is under way', () => {
+describe.concurrent('an expired key that changes while its delete is under way', () => {
   // biome-ignore format: a table
   test.each([
     { name: 'a login', spec: { type: 'Login' } as const, age: HOUR },
     { name: 'any other, its retention over', spec: { type: 'User' } as const, age: 25 * HOUR },
-  ])('lives on: $name (5.3)', async ({ spec, age }) => {
+  ])('lives on when it was used: $name (5.3)', async ({ spec, age }) => {
     const name = uniqueName('used')
     const held = holdFirst('DELETE', name)
     await keys.create({ ...spec, ttl: HOUR, ttlAfterLastActivity: true }, { name, ...seenAgo(age) })
@@ -65,7 +65,7 @@ describe.concurrent('an expired key that is used while its delete is under way',
     expect(key.status.expirationTimestamp).toBe(textAfter(usedMs, HOUR))
   })
 
-  test('is not deleted although it is disabled, relabelled or mended meanwhile (5.3)', async () => {
+  test('lives on when its ttl has become longer (5.3)', async () => {
     const name = uniqueName('kept')
     const held = holdFirst('DELETE', name)
     await keys.create({ type: 'Login', ttl: HOUR }, { name, ...seenAgo(HOUR) })

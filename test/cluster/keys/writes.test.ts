@@ -7,7 +7,7 @@ import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_USER } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
-import { keysOf, SOON, type StoredKey, writesTo } from './keys.ts'
+import { keysOf, ONCE_TOLD, SOON, type StoredKey, writesTo } from './keys.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)
@@ -76,14 +76,14 @@ describe.concurrent('the operator writes', () => {
     { name: 'a label', spec: {}, change: { metadata: { labels: { team: 'a' } } } },
     { name: 'a foreign finalizer', spec: {}, change: { metadata: { finalizers: ['management.platform.sh/revoke', 'example.com/x'] } } },
     { name: 'an annotation of others', spec: { ttl: 60 }, change: { metadata: { annotations: { note: 'x' } } } },
-  ])('nothing for $name', async ({ spec, change }) => {
+  ])('nothing for $name (4.4)', async ({ spec, change }) => {
     const { key, mark } = await settled(spec)
     await keys.patch(key, change)
     await touch(key)
     expect(await writesTo(key, audit, mark)).toEqual([TOLD])
   })
 
-  test('nothing for a use of a key that does not slide', async () => {
+  test('nothing for a use of a key that does not slide (2.3, 3.4)', async () => {
     const { key, mark } = await settled({ ttl: 3600 })
     await keys.use(key, Date.now())
     await touch(key)
@@ -103,7 +103,7 @@ describe.concurrent('the operator writes', () => {
     const mark = await audit.mark()
     const key = await keys.create({ ttl: 2 })
     await keys.shown(key, 'Expired')
-    const told = await eventually('two events', () => twoEventsOf(key), SOON)
+    const told = await eventually('two events', () => twoEventsOf(key), ONCE_TOLD)
     expect(told.map(({ reason, type }) => ({ reason, type }))).toEqual([
       { reason: 'Expired', type: 'Warning' },
       { reason: 'KeyGenerated', type: 'Normal' },

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Config } from '../../../../src/api/config.gen.ts'
-import { FIELD_MANAGER } from '../../../../src/api/group.ts'
 import {
   type InForce,
   planInForce,
   planOther,
   type Step,
 } from '../../../../src/controllers/config/plan.ts'
+import { statusEntry } from '../../../support/access-key.ts'
 import { configObject } from '../../../support/objects.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21, 10)
@@ -25,26 +25,12 @@ const found = (differing: Partial<InForce> = {}): InForce => ({
 function after(world: InForce, { step }: { readonly step: Step }): InForce {
   if (step.kind === 'record') return { ...world, record: step.data }
   if (step.kind !== 'publish') return world
-  const fieldsV1 = { 'f:status': fieldsOf(step.status) }
-  const entry = {
-    manager: FIELD_MANAGER,
-    operation: 'Apply',
-    subresource: 'status',
-    fieldsV1,
-  } as const
-  const metadata = { ...world.config.metadata, managedFields: [entry] }
+  const metadata = { ...world.config.metadata, managedFields: [statusEntry(step.status)] }
   return {
     ...world,
     config: { ...world.config, metadata, status: step.status } as unknown as Config,
   }
 }
-
-const fieldsOf = (value: unknown): object =>
-  typeof value !== 'object' || value === null || Array.isArray(value)
-    ? {}
-    : Object.fromEntries(
-        Object.entries(value).map(([name, inner]) => [`f:${name}`, fieldsOf(inner)]),
-      )
 
 /** The steps until nothing is left to do. */
 function stepsOf(start: InForce): { readonly kinds: readonly string[]; readonly end: InForce } {

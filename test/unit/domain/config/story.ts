@@ -27,7 +27,8 @@ export function run(world: World): World {
 export function readCap(world: World): number | null {
   const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
   const status = world.settled && { ...shown(world), observedGeneration: 1, conditions: [ready] }
-  const reading = capsInForce(status || undefined, world.record ?? null)
+  const config = { uid: world.uid ?? 'uid-1', status: status || undefined }
+  const reading = capsInForce(config, world.record ?? null)
   return reading.known ? reading.caps.maxTtlSeconds : Number.NaN
 }
 

@@ -1,0 +1,156 @@
+// What somebody else writes into status: it neither stops nor multiplies the operator's work.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
+import { auditOf } from '../../support/audit.ts'
+import { IN_FORCE_PATH, settingsOf } from '../../support/config.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { OPERATOR_USER } from '../../support/installed.ts'
+import { newKey } from '../../support/objects.ts'
+import { type OwnOperator, startOperator } from '../../support/operator.ts'
+
+const plane = await privateControlPlane()
+const { admin, raw } = plane
+const audit = auditOf(plane)
+const settings = settingsOf(plane)
+const SOON = { withinMs: 15_000 }
+let operator: OwnOperator
+
+beforeAll(async () => {
+  operator = await startOperator({
+    kubeconfig: await plane.operatorKubeconfig(),
+    flags: ['--expired-retention=3s'],
+  })
+  await settings.settled('settings are in force', ({ auth }) => auth !== undefined)
+})
+afterAll(() => operator?.stop())
+
+const pathOf = ({ metadata }: OwnedAccessKey): string =>
+  `/apis/management.platform.sh/v1/ownedaccesskeys/${metadata.name}`
+
+const published = (key: OwnedAccessKey): Promise<OwnedAccessKey> =>
+  eventually(
+    'its status is published',
+    async () => {
+      const found = await admin.get<OwnedAccessKey>(ACCESS_KEYS, key.metadata)
+      return found?.status?.conditions ? found : undefined
+    },
+    SOON,
+  )
+
+test.each([
+  {
+    name: 'a condition of our type',
+    status: (key: OwnedAccessKey) => ({
+      conditions: [
+        ...(key.status?.conditions ?? []),
+        {
+          type: 'Stalled',
+          status: 'True',
+          reason: 'Theirs',
+          message: 'theirs',
+          lastTransitionTime: '2026-11-21T10:00:00Z',
+        },
+      ],
+    }),
+  },
+  {
+    name: 'a condition of another type',
+    status: (key: OwnedAccessKey) => ({
+      conditions: [
+        ...(key.status?.conditions ?? []),
+        {
+          type: 'Theirs',
+          status: 'True',
+          reason: 'Theirs',
+          message: 'theirs',
+          lastTransitionTime: '2026-11-21T10:00:00Z',
+        },
+      ],
+    }),
+  },
+  {
+    name: 'a Ready that is not so',
+    status: () => ({
+      conditions: [
+        {
+          type: 'Ready',
+          status: 'False',
+          reason: 'Theirs',
+          message: 'theirs',
+          lastTransitionTime: '2026-11-21T10:00:00Z',
+        },
+      ],
+    }),
+  },
+  {
+    name: 'an end that is not so',
+    status: () => ({
+      expirationTimestamp: '2099-01-01T00:00:00Z',
+      removalTimestamp: '2099-01-01T00:00:00Z',
+    }),
+  },
+])(
+  '$name: few writes, and the key expires and goes all the same (4.1, 5.2)',
+  async ({ status }) => {
+    const key = await published(
+      await admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey({ ttl: 2 }), 'test'),
+    )
+    const mark = await audit.mark()
+    expect((await raw('PATCH', `${pathOf(key)}/status`, { status: status(key) })).code).toBe(200)
+    await eventually(
+      'it expired and is gone',
+      async () => ((await admin.get(ACCESS_KEYS, key.metadata)) ? undefined : true),
+      SOON,
+    )
+    const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
+    const ofKey = writes.filter(({ resource }) => resource === 'ownedaccesskeys')
+    expect(ofKey.length).toBeLessThanOrEqual(4)
+  },
+)
+
+test('a value of a cap in status that spec sets binds no key before it is taken back (6.2, 2.2)', async () => {
+  await settings.declare({ auth: { accessKeyMaxTTLSeconds: 86_400 } })
+  await settings.settled(
+    'the cap is in force',
+    ({ auth }) => auth?.accessKeyMaxTTLSeconds === 86_400,
+  )
+  const key = await published(
+    await admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey({ type: 'Login' }), 'test'),
+  )
+  const mark = await audit.mark()
+  for (const value of [1, 0]) {
+    const answer = await raw('PATCH', `${IN_FORCE_PATH}/status`, {
+      status: { auth: { accessKeyMaxTTLSeconds: value } },
+    })
+    expect(answer.code).toBe(200)
+    await settings.settled(
+      'it is taken back',
+      ({ auth }) => auth?.accessKeyMaxTTLSeconds === 86_400,
+    )
+  }
+  const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
+  expect(writes.filter(({ resource }) => resource === 'ownedaccesskeys')).toEqual([])
+  expect((await published(key)).status?.effectiveTTLSeconds).toBe(86_400)
+})
+
+test("a condition of somebody else's on Config costs nothing (4.3)", async () => {
+  const { status } = await settings.read()
+  const theirs = {
+    type: 'Theirs',
+    status: 'True',
+    reason: 'Theirs',
+    message: 'theirs',
+    lastTransitionTime: '2026-11-21T10:00:00Z',
+  }
+  await raw('PATCH', `${IN_FORCE_PATH}/status`, {
+    status: { conditions: [...(status?.conditions ?? []), theirs] },
+  })
+  const mark = await audit.mark()
+  await raw('PATCH', IN_FORCE_PATH, { metadata: { labels: { touched: 'yes' } } })
+  const key = await admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey(), 'test')
+  await published(key)
+  const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
+  expect(writes.filter(({ resource }) => resource === 'configs')).toEqual([])
+})

@@ -1,0 +1,139 @@
+// The operator of `make run`: a process as its own ServiceAccount, started again whenever it ends.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createWriteStream, writeFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ControlPlane } from '../control-plane/control-plane.ts'
+import { tether } from '../tether.ts'
+
+/** How to run the operator. */
+export interface OperatorOptions {
+  readonly controlPlane: ControlPlane
+  /** The program's main.ts. */
+  readonly main: string
+  /** Where the platform's ServiceAccount `manager` is. */
+  readonly namespace: string
+  /** The file that its output is added to. */
+  readonly logFile: string
+  /** The file that says its process id. */
+  readonly pidFile: string
+  readonly log: (line: string) => void
+}
+
+/** An operator that is kept running. */
+export interface KeptOperator {
+  /** Resolves when it answers that it is ready. @throws Error when it does not within a minute */
+  ready(): Promise<void>
+  /** Ends it in its own order, for good. */
+  stop(): Promise<void>
+}
+
+/** One process; where its health is served is known as soon as it says so. */
+interface Running {
+  readonly child: ChildProcess
+  readonly healthPort: () => string | undefined
+}
+
+const RESTART_AFTER_MS = 1000
+const READY_WITHIN_MS = 60_000
+const LOOK_MS = 100
+/** Its token is good for a day; a fresh one is read within a minute. */
+const RENEW_TOKEN_EVERY_MS = 12 * 60 * 60 * 1000
+
+/**
+ * Starts the operator, and again whenever it ends: whoever kills it sees what a Deployment does.
+ *
+ * @throws Error when there is no ServiceAccount for it
+ */
+export async function keepOperator(options: OperatorOptions): Promise<KeptOperator> {
+  const { controlPlane, namespace, logFile, log } = options
+  const renew = (): Promise<string> => controlPlane.serviceAccountKubeconfig(namespace, 'manager')
+  const kubeconfig = await renew()
+  const renewal = setInterval(
+    () => void renew().catch((error: Error) => log(error.message)),
+    RENEW_TOKEN_EVERY_MS,
+  )
+  const output = createWriteStream(logFile, { flags: 'a' })
+  let isStopping = false
+  const start = (): Running => {
+    const running = spawnOperator(options, kubeconfig, output)
+    running.child.once('exit', (code, signal) => {
+      if (isStopping) return
+      log(`the operator ended (${signal ?? code}), starting it again`)
+      setTimeout(() => {
+        if (!isStopping) current = start()
+      }, RESTART_AFTER_MS)
+    })
+    return running
+  }
+  let current = start()
+  log(`the operator runs as service account ${namespace}/manager, its log is ${logFile}`)
+  return {
+    ready: () => ready(() => current.healthPort(), logFile),
+    stop: () => {
+      isStopping = true
+      clearInterval(renewal)
+      return ended(current.child)
+    },
+  }
+}
+
+function spawnOperator(
+  { main, pidFile }: OperatorOptions,
+  kubeconfig: string,
+  output: NodeJS.WritableStream,
+): Running {
+  const flags = [
+    `--kubeconfig=${kubeconfig}`,
+    '--metrics-bind-address=127.0.0.1:0',
+    '--health-probe-bind-address=127.0.0.1:0',
+  ]
+  // In a group of its own: Ctrl-C is for this process, which ends the operator in its turn.
+  const child = spawn(process.execPath, [main, 'manager', ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  tether(child)
+  child.stdout.pipe(output, { end: false })
+  child.stderr.pipe(output, { end: false })
+  writeFileSync(pidFile, `${child.pid}\n`)
+  return { child, healthPort: healthPortIn(child.stdout) }
+}
+
+const SERVING_HEALTH = /"port":(\d+),"msg":"serving health probes"/
+
+/** Reads along until the log says it. */
+function healthPortIn(stdout: NodeJS.ReadableStream): () => string | undefined {
+  let said = ''
+  const read = (chunk: Buffer): void => {
+    said += chunk.toString()
+    if (SERVING_HEALTH.test(said)) stdout.off('data', read)
+  }
+  stdout.on('data', read)
+  return () => SERVING_HEALTH.exec(said)?.[1]
+}
+
+async function ready(healthPort: () => string | undefined, logFile: string): Promise<void> {
+  const deadlineMs = performance.now() + READY_WITHIN_MS
+  while (!(await isReady(healthPort()))) {
+    if (performance.now() > deadlineMs) {
+      throw new Error(`the operator was not ready within ${READY_WITHIN_MS / 1000} s: see ${logFile}`)
+    }
+    await delay(LOOK_MS)
+  }
+}
+
+async function isReady(port: string | undefined): Promise<boolean> {
+  if (port === undefined) return false
+  const asked = fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(5000) })
+  return asked.then(
+    ({ ok }) => ok,
+    () => false,
+  )
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = new Promise((end) => child.once('exit', end))
+  child.kill('SIGTERM')
+  await exit
+}
