@@ -25,7 +25,7 @@ Usage: management-operator <command> [flags]
 async function main([name = '', ...argv]: readonly string[]): Promise<number> {
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (load) return (await load()).run(argv)
-  if (name === '--help') return said(HELP)
+  if (name === '--help' || name === '-h') return said(HELP)
   if (name === '--version') return said(`${PROGRAM_VERSION}\n`)
   process.stderr.write(`management-operator: ${faultOf(name)}\n`)
   return 2
@@ -36,7 +36,9 @@ function said(text: string): number {
   return 0
 }
 
-const faultOf = (name: string): string =>
-  `${name === '' ? 'no command given' : `${JSON.stringify(name)} is no command`}, accepted are ${Object.keys(COMMANDS).join(', ')}, --version and --help`
+function faultOf(name: string): string {
+  const fault = name === '' ? 'no command given' : `${JSON.stringify(name)} is no command`
+  return `${fault}, accepted are ${Object.keys(COMMANDS).join(', ')}, --version and --help`
+}
 
 process.exit(await main(process.argv.slice(2)))

@@ -144,7 +144,8 @@ README.md goes on from here. Ctrl-C ends it; the data stays in ${HOME}.`)
 const sampleKeys = (): number =>
   readFileSync(join(SAMPLES, 'keys.yaml'), 'utf8').match(/^kind: OwnedAccessKey$/gm)?.length ?? 0
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)
 
 try {
   await main()

@@ -4,7 +4,7 @@
 export const GROUP = 'management.platform.sh'
 
 /** The only version served. */
-export const VERSION = 'v1'
+const VERSION = 'v1'
 
 /** `apiVersion` of our kinds. */
 export const API_VERSION = `${GROUP}/${VERSION}`

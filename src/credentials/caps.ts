@@ -1,15 +1,10 @@
 import type { Config } from '../api/config.gen.ts'
+import type { ConfigMap } from '../api/core.ts'
 import { IN_FORCE_CONFIG_MAP } from '../api/group.ts'
-import type { KubeObject } from '../api/meta.ts'
 import { capsInForce } from '../domain/config/caps.ts'
 import type { Caps } from '../domain/lifetime.ts'
 import type { Store, Whole } from '../kube/store.ts'
 import type { Log } from '../runtime/log.ts'
-
-/** A core ConfigMap. */
-export interface ConfigMap extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
 
 /** Where the caps are read from. */
 export interface CapsSources {

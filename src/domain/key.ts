@@ -5,11 +5,6 @@ const RANDOM_BYTES = 32
 const SECRET_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 
-/** A generated key as a whole; its documented form is this without `^` and `$`, for scanners. */
-export const KEY_PATTERN = /^pak_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/
-
-const DIGEST_FORM = /^sha256:[0-9a-f]{64}$/
-
 /**
  * A key in clear from 32 bytes of a cryptographic random generator.
  *
@@ -25,18 +20,6 @@ export function formatKey(randomBytes: Uint8Array): string {
   const secret = base62(numberOf(randomBytes), SECRET_LENGTH)
   return `pak_${secret}_${checksumOf(secret)}`
 }
-
-/**
- * Whether the text has the form of a generated key and its checksum fits: what a secret scanner
- * asks. A key that somebody chose (contract 1.4) has neither and is as good.
- */
-export function hasValidChecksum(key: string): boolean {
-  const [, secret, checksum] = key.split('_')
-  return KEY_PATTERN.test(key) && secret !== undefined && checksumOf(secret) === checksum
-}
-
-/** Whether spec.key is `sha256:<hex>` of a key that only its holder has (contract 3.6). */
-export const isDigestForm = (key: string): boolean => DIGEST_FORM.test(key)
 
 /** CRC-32 as in IEEE 802.3, gzip and PNG: reflected, polynomial 0x04C11DB7; unsigned. */
 export function crc32(bytes: Uint8Array): number {

@@ -1,5 +1,6 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
+import type { ReconcileResult } from '../runtime/metrics.ts'
 import { isConflict, KubeFailure } from './failure.ts'
 import { NotLeader } from './leader.ts'
 import type { WorkQueue } from './queue.ts'
@@ -11,9 +12,6 @@ export type Outcome =
 
 /** Nothing left to do until the object or a setting changes. */
 export const done: Outcome = { result: 'done' }
-
-/** How one reconcile ended, as controller-runtime's metrics name it. */
-export type ReconcileResult = 'success' | 'requeue_after' | 'requeue' | 'error'
 
 /** Told of each reconcile, for the controller_runtime_* metrics. */
 export interface ControllerObserver {

@@ -8,6 +8,8 @@ export interface FailureDetails {
   readonly message: string
   /** How long the server asked us to wait, a minute at most; null = it did not say. */
   readonly retryAfterMs: number | null
+  /** How many causes the answer names; a JSON patch whose `test` failed has a 422 with none. */
+  readonly causes: number
 }
 
 /** The API server answered a call with anything but success. */
@@ -16,6 +18,7 @@ export class KubeFailure extends Error implements FailureDetails {
   readonly code: number
   readonly reason: string
   readonly retryAfterMs: number | null
+  readonly causes: number
 
   constructor(details: FailureDetails) {
     super(details.message)
@@ -24,6 +27,7 @@ export class KubeFailure extends Error implements FailureDetails {
     this.code = details.code
     this.reason = details.reason
     this.retryAfterMs = details.retryAfterMs
+    this.causes = details.causes
   }
 }
 
@@ -54,7 +58,14 @@ export function failureOf(
   const reason = typeof status.reason === 'string' ? status.reason : ''
   const says = SAFE_TO_REPEAT.has(code) ? status.message : causesOf(status)
   const message = [`${call}: ${code} ${reason}`.trimEnd(), says].filter(isText).join(': ')
-  return new KubeFailure({ code, reason, message, retryAfterMs: waitOf(status, retryAfter) })
+  const causes = status.details?.causes?.length ?? 0
+  return new KubeFailure({
+    code,
+    reason,
+    message,
+    retryAfterMs: waitOf(status, retryAfter),
+    causes,
+  })
 }
 
 const SAFE_TO_REPEAT: ReadonlySet<number> = new Set([401, 403, 404, 409, 410, 429, 503, 504])

@@ -29,7 +29,8 @@ export function withoutFinalizer(
 /**
  * Takes our finalizer off. null when the object is gone already.
  *
- * @throws KubeFailure 409 when the view was old (the server calls a failed `test` 422)
+ * @throws KubeFailure 409 when the view was old (the server calls a failed `test` 422, without a cause;
+ * a rule or policy that refuses names one)
  */
 export async function removeFinalizer(
   client: KubeClient,
@@ -41,12 +42,8 @@ export async function removeFinalizer(
     return await client.patch(resource, object, withoutFinalizer(object, finalizer), 'finalizer')
   } catch (error) {
     if (isNotFound(error)) return null
-    if (!(error instanceof KubeFailure) || error.code !== 422) throw error
-    throw new KubeFailure({
-      code: 409,
-      reason: 'Conflict',
-      message: error.message,
-      retryAfterMs: null,
-    })
+    const isTestFailed = error instanceof KubeFailure && error.code === 422 && error.causes === 0
+    if (!isTestFailed) throw error
+    throw new KubeFailure({ ...error, code: 409, reason: 'Conflict', message: error.message })
   }
 }

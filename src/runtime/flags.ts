@@ -82,6 +82,7 @@ export function readFlags<F extends Flags>(flags: F, argv: readonly string[]): R
   const faults: string[] = []
   const rest = [...argv]
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (word === '-h') word = '--help'
     const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? []
     const flag = Object.hasOwn(flags, name) ? flags[name] : undefined
     const text = inline ?? (flag?.kind === switchKind ? 'true' : flag && rest.shift())

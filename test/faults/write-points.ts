@@ -2,7 +2,7 @@
 // pass the proxy, and what must come of it, whatever happened to the write.
 import { expect } from 'vitest'
 import { ACCESS_KEYS, EXPIRED_ANNOTATION } from '../../src/api/group.ts'
-import type { ConfigMap } from '../../src/credentials/caps.ts'
+import type { ConfigMap } from '../../src/api/core.ts'
 import { pathOf } from '../../src/kube/client.ts'
 import { isAdopted, type Keys } from '../cluster/keys/keys.ts'
 import { CONFIGS_PATH, IN_FORCE_PATH, readyOf, RECORD_PATH, settingsOf } from '../support/config.ts'

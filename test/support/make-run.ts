@@ -18,12 +18,9 @@ export interface MakeRun {
 const WITHIN_MS = 60_000
 
 /** Starts `make run` with its data in `folder`; `env` is added to the variables of the test. */
-export function startMakeRun(
-  folder: string,
-  env: Readonly<Record<string, string>> = {},
-): MakeRun {
+export function startMakeRun(folder: string, env: Readonly<Record<string, string>> = {}): MakeRun {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../tools/run.ts')], {
-    env: { ...process.env, ...env, RUN_DIR: folder },
+    env: { ...process.env, RUN_DIR: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const printed = { out: '', err: '' }

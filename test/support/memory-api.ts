@@ -69,6 +69,6 @@ export function memoryApi(): MemoryApi {
 }
 
 const failure = (code: number, reason: string): KubeFailure =>
-  new KubeFailure({ code, reason, message: reason, retryAfterMs: null })
+  new KubeFailure({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
 
 const unsupported = (): Promise<never> => Promise.reject(new Error('not in memory'))

@@ -116,7 +116,9 @@ async function ready(healthPort: () => string | undefined, logFile: string): Pro
   const deadlineMs = performance.now() + READY_WITHIN_MS
   while (!(await isReady(healthPort()))) {
     if (performance.now() > deadlineMs) {
-      throw new Error(`the operator was not ready within ${READY_WITHIN_MS / 1000} s: see ${logFile}`)
+      throw new Error(
+        `the operator was not ready within ${READY_WITHIN_MS / 1000} s: see ${logFile}`,
+      )
     }
     await delay(LOOK_MS)
   }

@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto'
 import { ACCESS_KEYS } from '../../api/group.ts'
 import { configSettingsSchema } from '../../api/config.schema.gen.ts'
 import * as config from '../../controllers/config/reconcile.ts'
+import { countKeys } from '../../controllers/ownedaccesskey/counts.ts'
+import { namesByEnd, namesTouchedBy } from '../../controllers/ownedaccesskey/order.ts'
 import * as accessKey from '../../controllers/ownedaccesskey/reconcile.ts'
 import type { FollowedCaps } from '../../credentials/caps.ts'
-import type { AccessKey } from '../../domain/access-key.ts'
 import { formatKey } from '../../domain/key.ts'
-import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
+import type { Caps } from '../../domain/lifetime.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { type Outcome, type StopController, startController } from '../../kube/controller.ts'
 import type { EventRecorder } from '../../kube/events.ts'
-import { type Lane, WorkQueue } from '../../kube/queue.ts'
+import { WorkQueue } from '../../kube/queue.ts'
 import type { Cached, Store } from '../../kube/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import { compileCheck } from '../../runtime/schema.ts'
 import type { ManagerSettings } from '../../runtime/settings.ts'
-import { countKeys } from './key-counts.ts'
 import type { Stores } from './stores.ts'
 
 /** Names of the controllers, in metrics and logs. */
@@ -84,47 +84,18 @@ function startKeys(options: ControllersOptions): StopController {
   const loop = startLoop(options, CONTROLLERS.keys, settings.workers, (name) =>
     accessKey.reconcile(name, deps),
   )
-  const addAll = (inForce: Caps): void => {
-    for (const { name } of byEnd(keys.values(), inForce, clock.nowMs()))
-      loop.queue.add(name, 'refresh')
-  }
   whenAllSynced([keys], () => {
-    keys.subscribe(({ name, before, after, listed }) => {
-      const lane: Lane = listed ? 'refresh' : 'fresh'
+    keys.subscribe((change) => {
       if (caps.current() === null) return
-      loop.queue.add(name, lane)
-      if (before?.digest !== after?.digest) {
-        for (const digest of [before?.digest, after?.digest])
-          addPeers(keys, digest, loop.queue, lane)
-      }
+      const lane = change.listed ? 'refresh' : 'fresh'
+      for (const name of namesTouchedBy(change, keys)) loop.queue.add(name, lane)
     })
-    caps.subscribe(addAll)
+    caps.subscribe((inForce) => {
+      for (const name of namesByEnd(keys, inForce, clock.nowMs())) loop.queue.add(name, 'refresh')
+    })
   })
   followKeys(options)
   return loop.stop
-}
-
-/** Others with the same key: who comes or goes decides which of them works (contract 3.3). */
-function addPeers(
-  keys: Store<AccessKey>,
-  digest: string | null | undefined,
-  queue: WorkQueue,
-  lane: Lane,
-): void {
-  if (!digest) return
-  const peers = keys.by(accessKey.BY_DIGEST, digest)
-  for (const { name } of peers) queue.add(name, lane)
-}
-
-/** Earliest end first: after a restart what is overdue is caught up in that order (contract 2.7). */
-function byEnd(keys: Iterable<AccessKey>, caps: Caps, nowMs: number): readonly AccessKey[] {
-  const ends = [...keys].map((key) => ({
-    key,
-    endMs: lifetimeOf(key, caps, nowMs).expiresMs ?? Number.POSITIVE_INFINITY,
-  }))
-  return ends
-    .toSorted((a, b) => (a.endMs === b.endMs ? 0 : a.endMs - b.endMs))
-    .map(({ key }) => key)
 }
 
 function known(caps: FollowedCaps): Caps {
@@ -142,12 +113,7 @@ function followKeys({ stores: { keys }, caps, clock, metrics }: ControllersOptio
   const counted = (): ReturnType<typeof countKeys> => {
     const current = caps.current()
     if (current && clock.monotonicMs() - countedMs > COUNT_AGAIN_AFTER_MS) {
-      counts = countKeys(
-        keys.values(),
-        (digest) => keys.by(accessKey.BY_DIGEST, digest),
-        current,
-        clock.nowMs(),
-      )
+      counts = countKeys(keys, current, clock.nowMs())
       countedMs = clock.monotonicMs()
     }
     return counts

@@ -7,6 +7,7 @@ import {
   LEASES,
 } from '../../api/group.ts'
 import { CONFIG_WRITE_REASONS, RECORD_WRITE_REASONS } from '../../controllers/config/reconcile.ts'
+import { KEY_STATE_LABELS } from '../../controllers/ownedaccesskey/counts.ts'
 import { KEY_WRITE_REASONS } from '../../controllers/ownedaccesskey/reconcile.ts'
 import { EVENT_REASONS } from '../../kube/events.ts'
 import { LEASE_REASONS } from '../../kube/lease-lock.ts'
@@ -18,7 +19,6 @@ import { createMetrics, type Metrics } from '../../runtime/metrics.ts'
 import type { ManagerSettings } from '../../runtime/settings.ts'
 import { CONTROLLERS } from './controllers.ts'
 import { WATCHED } from './stores.ts'
-import { KEY_STATE_LABELS } from './key-counts.ts'
 
 /** The manager's metrics, with their closed label sets. */
 export function createManagerMetrics({ workers }: ManagerSettings): Metrics {

@@ -1,4 +1,5 @@
 import type { Config } from '../../api/config.gen.ts'
+import type { ConfigMap, Secret } from '../../api/core.ts'
 import {
   ACCESS_KEYS,
   CONFIG_MAPS,
@@ -8,9 +9,8 @@ import {
   SECRETS,
 } from '../../api/group.ts'
 import type { KubeObject } from '../../api/meta.ts'
-import { BY_DIGEST } from '../../controllers/ownedaccesskey/reconcile.ts'
-import type { Secret } from '../../controllers/config/reconcile.ts'
-import { type ConfigMap, type FollowedCaps, followCaps } from '../../credentials/caps.ts'
+import { KEY_INDEXERS } from '../../controllers/ownedaccesskey/order.ts'
+import { type FollowedCaps, followCaps } from '../../credentials/caps.ts'
 import { digestOf } from '../../credentials/digest.ts'
 import { type AccessKey, accessKeyOf, type OwnedAccessKeyObject } from '../../domain/access-key.ts'
 import type { KubeClient, ListQuery } from '../../kube/client.ts'
@@ -37,7 +37,7 @@ export function createStores(): Stores {
   const keyOf = (object: KubeObject): AccessKey =>
     accessKeyOf(object as OwnedAccessKeyObject, digestOf)
   return {
-    keys: new Store(keyOf, { [BY_DIGEST]: ({ digest }) => digest }),
+    keys: new Store(keyOf, KEY_INDEXERS),
     configs: new Store(whole<Config>),
     secrets: new Store(whole<Secret>),
     records: new Store(whole<ConfigMap>),

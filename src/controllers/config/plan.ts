@@ -9,7 +9,7 @@ import {
 } from '../../domain/config/fault.ts'
 import { sharesOf } from '../../domain/config/foreign.ts'
 import {
-  type Outcome,
+  type Settlement,
   type Sources,
   settle,
   type UnknownField,
@@ -90,7 +90,7 @@ function publish(config: Config, status: WantedStatus, announce: readonly Announ
   return isPublished ? { kind: 'nothing' } : { kind: 'publish', status, announce }
 }
 
-function verdictsOf(outcome: Outcome): readonly Verdict[] {
+function verdictsOf(outcome: Settlement): readonly Verdict[] {
   if (!outcome.ok) {
     const message = faultsMessage(outcome.faults, CONDITION_MESSAGE_LIMIT)
     return [
@@ -105,7 +105,10 @@ function verdictsOf(outcome: Outcome): readonly Verdict[] {
   ]
 }
 
-function announcementsOf({ config, record }: InForce, outcome: Outcome): readonly Announcement[] {
+function announcementsOf(
+  { config, record }: InForce,
+  outcome: Settlement,
+): readonly Announcement[] {
   const unknown = outcome.unknown.map(unknownAnnouncement)
   if (!outcome.ok) {
     const note = faultsMessage(outcome.faults, EVENT_NOTE_LIMIT)

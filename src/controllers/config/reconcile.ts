@@ -1,7 +1,6 @@
 import type { Config } from '../../api/config.gen.ts'
+import type { ConfigMap, Secret } from '../../api/core.ts'
 import { API_VERSION, CONFIG_MAPS, CONFIGS, IN_FORCE_CONFIG_MAP } from '../../api/group.ts'
-import type { KubeObject } from '../../api/meta.ts'
-import type { ConfigMap } from '../../credentials/caps.ts'
 import type { SecretSource, ShapeCheck } from '../../domain/config/in-force.ts'
 import type { ConfigMapData } from '../../domain/config/record.ts'
 import type { Environment } from '../../domain/config/references.ts'
@@ -14,11 +13,6 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
 import { type Announcement, planInForce, planOther, type Step } from './plan.ts'
-
-/** A core Secret. */
-export interface Secret extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>
-}
 
 /** Told about the settings, for the platform_config_* metrics. */
 export interface ConfigObserver {
@@ -87,7 +81,7 @@ function planFor(config: Config, deps: ConfigDeps): Step {
 }
 
 /** What the Secret holds; why it can't be read is told without any of its text. */
-export function secretSourceOf(secret: Secret | undefined): SecretSource {
+function secretSourceOf(secret: Secret | undefined): SecretSource {
   if (!secret) return { kind: 'absent' }
   const encoded = secret.data?.['config']
   if (encoded === undefined) return { kind: 'unreadable', because: 'has no key config' }

@@ -9,6 +9,7 @@ import { removeFinalizer } from '../../kube/finalizer.ts'
 import type { Store } from '../../kube/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
+import { BY_DIGEST } from './order.ts'
 import { type Announcement, type Circumstances, plan, type Step } from './plan.ts'
 import type { WantedStatus } from './status.ts'
 
@@ -34,9 +35,6 @@ export interface KeyDeps {
 
 /** Why keys are written, for metrics. */
 export const KEY_WRITE_REASONS = ['adopt', 'status', 'expired', 'finalizer'] as const
-
-/** Name of the index of keys by digest. */
-export const BY_DIGEST = 'digest'
 
 /** Brings one key a step further; its own write brings it back for the next. */
 export async function reconcile(name: string, deps: KeyDeps): Promise<Outcome> {

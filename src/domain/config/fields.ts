@@ -42,8 +42,9 @@ const url = (check: format.Check): FieldRule => ({ kind: 'field', secrecy: 'url'
 
 /** The rule of a field that has no rule of its own. */
 export const PLAIN: FieldRule = { kind: 'field', secrecy: 'text' }
-/** The rule of a secret; fields of these names are secrets wherever they stand. */
+/** The rule of a secret. */
 export const SECRET: FieldRule = { kind: 'field', secrecy: 'whole' }
+/** Fields of these names are secrets wherever they stand. */
 export const SECRET_NAMES: ReadonlySet<string | number> = new Set([
   'clientSecret',
   'password',

@@ -62,7 +62,7 @@ export interface Sources {
 }
 
 /** What to do about the settings. `owned` is what our manager applies to status, secrets hidden. */
-export type Outcome = Settled | Kept
+export type Settlement = Settled | Kept
 
 /** The sources are sound: these settings are in force. */
 export interface Settled {
@@ -108,7 +108,7 @@ export interface Kept {
  *   its settings, empty its text first; then it may go.
  * - REDACTED, null, empty texts and false say nothing, in whatever source.
  */
-export function settle(sources: Sources): Outcome {
+export function settle(sources: Sources): Settlement {
   const { config, record, shapeCheck } = sources
   const { uid, managedFields } = config.metadata
   const shares = sharesOf(config.status, managedFields, sources.manager)

@@ -1,13 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { crc32 as zlibCrc32 } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import {
-  crc32,
-  formatKey,
-  hasValidChecksum,
-  isDigestForm,
-  KEY_PATTERN,
-} from '../../../src/domain/key.ts'
+import { crc32, formatKey } from '../../../src/domain/key.ts'
+import { hasValidChecksum, KEY_PATTERN } from '../../support/scanner.ts'
 
 const bytes = (last: number, fill = 0): Uint8Array => new Uint8Array(32).fill(fill).with(31, last)
 
@@ -82,21 +77,6 @@ describe('CRC-32 (IEEE)', () => {
       const some = randomBytes(length)
       expect(crc32(some)).toBe(zlibCrc32(some))
     }
-  })
-})
-
-describe('digest form (contract 3.6)', () => {
-  const hex = '0123456789abcdef'.repeat(4)
-  test.each([
-    { name: 'sha256: and 64 hex digits', text: `sha256:${hex}`, is: true },
-    { name: 'a digit too few', text: `sha256:${hex.slice(1)}`, is: false },
-    { name: 'a digit too many', text: `sha256:${hex}0`, is: false },
-    { name: 'capitals, which the schema refuses', text: `sha256:${hex.toUpperCase()}`, is: false },
-    { name: 'another algorithm', text: `sha512:${hex}`, is: false },
-    { name: 'a key in clear', text: formatKey(bytes(1)), is: false },
-    { name: 'a line break behind', text: `sha256:${hex}\n`, is: false },
-  ])('$name', ({ text, is }) => {
-    expect(isDigestForm(text)).toBe(is)
   })
 })
 

@@ -8,7 +8,7 @@ import { rememberingLog } from '../../support/log.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
 const failure = (code: number, retryAfterMs: number | null = null): KubeFailure =>
-  new KubeFailure({ code, reason: '', message: `it said ${code}`, retryAfterMs })
+  new KubeFailure({ code, reason: '', message: `it said ${code}`, retryAfterMs, causes: 0 })
 
 /** One controller over a queue; `reconcile` is told how often it was called before. */
 function stage(reconcile: (key: string, turn: number) => Promise<Outcome>, workers = 1) {

@@ -36,6 +36,14 @@ describe('the server answers', () => {
       answer: refuse(422, { reason: 'Invalid' }),
       outcome: { error: { name: 'KubeFailure', code: 409, reason: 'Conflict' } },
     },
+    {
+      name: '422 with a cause: a rule or policy refuses',
+      answer: refuse(422, {
+        reason: 'Invalid',
+        details: { causes: [{ reason: 'FieldValueForbidden', field: 'x' }] },
+      }),
+      outcome: { error: { name: 'KubeFailure', code: 422 } },
+    },
     { name: '409: our view was old', answer: refuse(409), outcome: { error: { code: 409 } } },
     { name: '403: not allowed', answer: refuse(403), outcome: { error: { code: 403 } } },
     { name: '500', answer: refuse(500), outcome: { error: { code: 500 } } },

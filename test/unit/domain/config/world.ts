@@ -4,7 +4,11 @@ import type { ConfigSettings } from '../../../../src/api/config.gen.ts'
 import { configSettingsSchema } from '../../../../src/api/config.schema.gen.ts'
 import type { ManagedFieldsEntry } from '../../../../src/api/meta.ts'
 import type { Fault } from '../../../../src/domain/config/fault.ts'
-import { type Outcome, type SecretSource, settle } from '../../../../src/domain/config/in-force.ts'
+import {
+  type Settlement,
+  type SecretSource,
+  settle,
+} from '../../../../src/domain/config/in-force.ts'
 import {
   asJson,
   isList,
@@ -37,7 +41,7 @@ export interface World {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-export function settled(world: World): Outcome {
+export function settled(world: World): Settlement {
   const { uid = 'uid-1', owned = {}, foreign = {}, environment = {} } = world
   const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
   const noted = world.settled ? { observedGeneration: 1, conditions: [ready] } : {}
@@ -56,7 +60,7 @@ export function settled(world: World): Outcome {
 }
 
 /** One round of the operator: record and status are written, as server-side apply by force does. */
-export function reconciled(world: World): { readonly world: World; readonly outcome: Outcome } {
+export function reconciled(world: World): { readonly world: World; readonly outcome: Settlement } {
   const outcome = settled(world)
   const shared = withoutEqual(world.foreign ?? {}, outcome.owned)
   const lost = without(shared, without(shared, outcome.owned))

@@ -1,6 +1,8 @@
 import type { AccessKey } from '../../domain/access-key.ts'
 import { eldestOf, type KeyState, keyStateOf } from '../../domain/access-key-state.ts'
 import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
+import type { Store } from '../../kube/store.ts'
+import { BY_DIGEST } from './order.ts'
 
 /** Label values of platform_access_keys{state} (contract 8.4). */
 export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {
@@ -19,17 +21,12 @@ export interface KeyCounts {
 }
 
 /** Counts the keys as they are now, by the same functions that decide on each. */
-export function countKeys(
-  keys: Iterable<AccessKey>,
-  sameKey: (digest: string) => readonly AccessKey[],
-  caps: Caps,
-  nowMs: number,
-): KeyCounts {
+export function countKeys(keys: Store<AccessKey>, caps: Caps, nowMs: number): KeyCounts {
   const byState: Record<string, number> = {}
   let capped = 0
-  for (const key of keys) {
+  for (const key of keys.values()) {
     const lifetime = lifetimeOf(key, caps, nowMs)
-    const eldest = key.digest === null ? key : eldestOf(sameKey(key.digest))
+    const eldest = key.digest === null ? key : eldestOf(keys.by(BY_DIGEST, key.digest))
     const label = KEY_STATE_LABELS[keyStateOf(key, lifetime, eldest?.uid !== key.uid, nowMs)]
     byState[label] = (byState[label] ?? 0) + 1
     if (lifetime.capped) capped += 1

@@ -1,0 +1,12 @@
+// The core kinds that this program reads, as far as it does.
+import type { KubeObject } from './meta.ts'
+
+/** A core ConfigMap. */
+export interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+
+/** A core Secret; values are base64. */
+export interface Secret extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}

@@ -1,0 +1,34 @@
+import type { AccessKey } from '../../domain/access-key.ts'
+import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
+import type { Change, Indexers, Store } from '../../kube/store.ts'
+
+/** Name of the index of keys by digest. */
+export const BY_DIGEST = 'digest'
+
+/** The indexes that the controller needs of its store. */
+export const KEY_INDEXERS: Indexers<AccessKey> = { [BY_DIGEST]: ({ digest }) => digest }
+
+/** Names of all keys, earliest end first: what is overdue is caught up in that order (contract 2.7). */
+export function namesByEnd(keys: Store<AccessKey>, caps: Caps, nowMs: number): readonly string[] {
+  const ends = [...keys.values()].map((key) => ({
+    name: key.name,
+    endMs: lifetimeOf(key, caps, nowMs).expiresMs ?? Number.POSITIVE_INFINITY,
+  }))
+  return ends
+    .toSorted((a, b) => (a.endMs === b.endMs ? 0 : a.endMs - b.endMs))
+    .map(({ name }) => name)
+}
+
+/**
+ * Names of the keys that a change is about: the key itself, and others with the same secret where it
+ * comes or goes, because that decides which of them works (contract 3.3).
+ */
+export function namesTouchedBy(
+  { name, before, after }: Change<AccessKey>,
+  keys: Store<AccessKey>,
+): readonly string[] {
+  if (before?.digest === after?.digest) return [name]
+  const digests = [before?.digest, after?.digest].filter((digest) => typeof digest === 'string')
+  const peers = digests.flatMap((digest) => keys.by(BY_DIGEST, digest))
+  return [...new Set([name, ...peers.map((peer) => peer.name)])]
+}

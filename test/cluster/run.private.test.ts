@@ -1,0 +1,90 @@
+// How `make run` ends when it does not get as far as ready: at once, with one clear message, and
+// nothing is left behind. docs.private.test.ts shows it at work.
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { cacheDirectory } from '../../tools/control-plane/binaries.ts'
+import { eventually, eventuallyPasses } from '../support/eventually.ts'
+import { startMakeRun } from '../support/make-run.ts'
+
+const CONTROL_PLANE = join(import.meta.dirname, '../../tools/control-plane')
+const WITHIN_A_MINUTE = { withinMs: 60_000 }
+const NO_STACK = /^(?![^]*\n +at )/
+
+function newFolder(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'run-')))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** The command lines of every process that names the folder. */
+async function processesOn(folder: string): Promise<readonly string[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-ww', '-A', '-o', 'args='])
+  return stdout.split('\n').filter((command) => command.includes(folder))
+}
+
+test.each([
+  { name: 'the daemons start', signal: 'SIGINT', code: 130, after: null },
+  { name: 'the CRDs are installed', signal: 'SIGINT', code: 130, after: /installing CRDs/ },
+  { name: 'the operator starts', signal: 'SIGTERM', code: 143, after: /the operator runs as/ },
+  { name: 'the samples are applied', signal: 'SIGINT', code: 130, after: /applying the samples/ },
+] as const)('$signal while $name ends it and leaves nothing', async ({ signal, code, after }) => {
+  const folder = newFolder()
+  const run = startMakeRun(folder)
+  if (after === null) {
+    const etcdRuns = async () =>
+      (await processesOn(folder)).some((command) => command.includes('/etcd ')) || undefined
+    await eventually('etcd runs', etcdRuns, WITHIN_A_MINUTE)
+  } else await run.says(after)
+  run.kill(signal)
+  expect(await run.exited).toBe(code)
+  expect(run.printed.err).toBe(`${signal} before it was ready: ending\n`)
+  const nothingRuns = async () => expect(await processesOn(folder)).toEqual([])
+  await eventuallyPasses('every process has ended', nothingRuns, WITHIN_A_MINUTE)
+})
+
+/** A user's cache without programs. */
+function emptyCache(folder: string): {
+  readonly env: Readonly<Record<string, string>>
+  readonly into: string
+} {
+  const env = { XDG_CACHE_HOME: folder, KUBEBUILDER_ASSETS: '' }
+  const pins = ['go.mod', 'go.sum'].map((file) => readFileSync(join(CONTROL_PLANE, file)))
+  return { env, into: cacheDirectory(env, '', pins) }
+}
+
+test('SIGINT while it waits for the build of another process ends it', async () => {
+  const folder = newFolder()
+  const { env, into } = emptyCache(folder)
+  mkdirSync(dirname(into), { recursive: true })
+  writeFileSync(`${into}.lock`, `${process.pid}\n`)
+  const run = startMakeRun(folder, env)
+  await run.says(/is building the control plane already: waiting for it/)
+  run.kill('SIGINT')
+  expect(await run.exited).toBe(130)
+})
+
+test.each([
+  {
+    name: 'without Go',
+    env: (folder: string) => ({ ...emptyCache(folder).env, PATH: '' }),
+    err: /^The control plane has to be built once, and Go is not on PATH\./,
+  },
+  {
+    name: 'on a folder that can not be made',
+    env: (folder: string) => {
+      writeFileSync(join(folder, 'file'), '')
+      return { RUN_DIR: join(folder, 'file/run') }
+    },
+    err: /^ENOTDIR: not a directory, mkdir /,
+  },
+])('$name it says why, and nothing else', async ({ env, err }) => {
+  const folder = newFolder()
+  const run = startMakeRun(folder, env(folder))
+  expect(await run.exited).toBe(1)
+  expect(run.printed.err).toMatch(err)
+  expect(run.printed.err).toMatch(NO_STACK)
+})
