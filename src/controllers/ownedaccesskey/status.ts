@@ -112,7 +112,8 @@ function sinceWhat({ lifetime, caps, key }: Found): string {
   return `${effectiveSeconds} s after its last use`
 }
 
-function fateOf({ removalMs, key }: Found): string {
+function fateOf({ removalMs, key, lifetime }: Found): string {
+  if (removalMs !== null && removalMs === lifetime.expiresMs) return 'it is deleted at once'
   if (removalMs !== null) return `it is deleted ${timestamp(removalMs)}`
   return key.onExpiry === 'Keep'
     ? 'it is kept, as its annotation asks'

@@ -52,6 +52,8 @@ describe('the message of Ready, with the numbers in it (contract 4.4)', () => {
       says: 'The key expired 2026-11-21T10:01:00Z, 60 s after its creation; it is deleted 2026-11-22T10:01:00Z.' },
     { name: 'expired after its last use', key: used(30), now: 99,
       says: 'The key expired 2026-11-21T10:01:30Z, 60 s after its last use; it is deleted 2026-11-22T10:01:30Z.' },
+    { name: 'expired and Login', key: { ttl: 60, type: 'Login' }, now: 60,
+      says: 'The key expired 2026-11-21T10:01:00Z, 60 s after its creation; it is deleted at once.' },
     { name: 'expired and Keep', key: { ttl: 60, onExpiry: 'Keep' }, now: 60,
       says: 'The key expired 2026-11-21T10:01:00Z, 60 s after its creation; it is kept, as its annotation asks.' },
     { name: 'expired and tracked', key: { ttl: 60, isTracked: true }, now: 60,
