@@ -1,12 +1,12 @@
 import { defineConfig } from 'vitest/config'
 
 // What each project may do to a control plane is said in test/support/control-plane.ts. They run one
-// after the other, so there are never more than two control planes: the shared one and a private one.
+// after the other, so there are never more than two control planes at a time.
 
 const MINUTE_MS = 60_000
 
-/** Their files start and break control planes of their own: one file at a time. */
-const alone = { fileParallelism: false, testTimeout: 5 * MINUTE_MS, hookTimeout: 2 * MINUTE_MS }
+/** Their files start and break control planes of their own: two files at a time. */
+const apart = { maxWorkers: 2, testTimeout: 5 * MINUTE_MS, hookTimeout: 2 * MINUTE_MS }
 
 export default defineConfig({
   test: {
@@ -36,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'private',
           include: ['test/cluster/**/*.private.test.ts'],
-          ...alone,
+          ...apart,
           sequence: { groupOrder: 2 },
         },
       },
@@ -44,7 +44,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
-          ...alone,
+          ...apart,
           sequence: { groupOrder: 3 },
         },
       },

@@ -34,7 +34,7 @@ export interface Manager extends AsyncDisposable {
   readonly line: FaultProxy
 }
 
-/** Starts a manager, and waits until it leads unless it is to stand by. */
+/** Starts a manager; waits until it leads, or where it is to stand by only until it answers. */
 export async function startManager(
   plane: TestControlPlane,
   kubeconfig: string,
@@ -42,7 +42,11 @@ export async function startManager(
   role: 'leader' | 'standby',
 ): Promise<Manager> {
   const line = await startProxy(plane)
-  const operator = await startOperator({ kubeconfig: await line.kubeconfig(kubeconfig), flags })
+  const operator = await startOperator({
+    kubeconfig: await line.kubeconfig(kubeconfig),
+    flags,
+    until: role === 'leader' ? 'ready' : 'serving',
+  })
   if (role === 'leader') await untilItLeads(operator)
   return {
     operator,
@@ -73,3 +77,17 @@ export async function readLease({
 /** Writes to Leases. */
 export const isLeaseWrite: Match = (request) =>
   isWrite(request) && request.path.startsWith(pathOf(LEASES, { namespace: LEASE.namespace }))
+
+/** Takes the Lease, so that managers stand by. */
+export async function holdLease(plane: TestControlPlane): Promise<void> {
+  await freeLease(plane)
+  const holder = { holderIdentity: 'a-test', leaseDurationSeconds: 3600 }
+  const object = { apiVersion: 'coordination.k8s.io/v1', kind: LEASES.kind, metadata: LEASE }
+  await plane.admin.create(LEASES, { ...object, spec: holder }, 'test')
+}
+
+/** Deletes the Lease, so that a manager may lead at once. */
+export async function freeLease({ raw }: Pick<TestControlPlane, 'raw'>): Promise<void> {
+  const { code } = await raw('DELETE', pathOf(LEASES, LEASE))
+  if (code !== 200 && code !== 404) throw new Error(`the Lease answered ${code}`)
+}

@@ -5,7 +5,7 @@ import { ACCESS_KEYS, CONFIGS } from '../../src/api/group.ts'
 import { keysOf } from '../cluster/keys/keys.ts'
 import { auditOf } from '../support/audit.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually, eventuallyPasses } from '../support/eventually.ts'
 import { OPERATOR_USER } from '../support/installed.ts'
 import { type OwnOperator, startOperator } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
@@ -21,7 +21,8 @@ import {
   untilItLeads,
 } from './managers.ts'
 import { writesInAMinute } from './quiet.ts'
-import { expectSound, isAlive } from './sound.ts'
+import { expectGoodEnd, expectSound, hangingKeys, isAlive } from './sound.ts'
+import { isWatch } from './watches.ts'
 import { configPoints, keyPoints, type WritePoint } from './write-points.ts'
 
 const plane = await privateControlPlane()
@@ -61,7 +62,7 @@ const leasePoint: WritePoint & { readonly flags: readonly string[] } = {
   isIt: isLeaseWrite,
   flags: BRIEFLY,
   lead: async () => {
-    await operator.stop()
+    await expectGoodEnd(operator)
     await start(BRIEFLY)
   },
   ends: () => untilItLeads(operator),
@@ -84,6 +85,7 @@ async function crash(
 ): Promise<void> {
   const { heir = point } = point
   const rule = proxy.on(first(1, point.isIt), act)
+  onTestFinished(() => rule.remove())
   await point.lead()
   await rule.reached(SOON)
   operator.kill('SIGKILL')
@@ -106,7 +108,7 @@ function lateAnswer(rule: Rule): Promise<number> {
 }
 
 describe.each(rounds)('round %i: two managers, and the leader', () => {
-  beforeAll(() => operator.stop())
+  beforeAll(() => expectGoodEnd(operator))
   const startLeader = (flags: readonly string[]) => startManager(plane, own, flags, 'leader')
   const startStandby = (flags: readonly string[]) => startManager(plane, own, flags, 'standby')
 
@@ -131,11 +133,15 @@ describe.each(rounds)('round %i: two managers, and the leader', () => {
     const sent = leader.line.requests.slice(sentBefore).filter(isWrite)
     expect(sent.filter((request) => !isLeaseWrite(request))).toEqual([])
     expect(sent.filter(isDone)).toEqual([])
-    const audited = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
-    const writes = next.line.requests.filter((one) => isWrite(one) && !isLeaseWrite(one))
-    expect(audited.filter(({ code }) => code < 300)).toHaveLength(writes.filter(isDone).length)
+    const areAllOfTheNext = async (): Promise<void> => {
+      const audited = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
+      const writes = next.line.requests.filter((one) => isWrite(one) && !isLeaseWrite(one))
+      expect(audited.filter(({ code }) => code < 300)).toHaveLength(writes.filter(isDone).length)
+    }
+    await eventuallyPasses('the writes since are all of the next', areAllOfTheNext, SOON)
     expect(await history.rewritten()).toEqual([])
-    for (const manager of [leader, next]) expectSound(manager.operator)
+    expectSound(leader.operator)
+    await expectGoodEnd(next.operator)
   })
 
   test('is killed: the other one leads when its lease is over (8.1)', async () => {
@@ -150,16 +156,16 @@ describe.each(rounds)('round %i: two managers, and the leader', () => {
     const waitedMs = Date.parse(taken.acquireTime) - Date.parse(renewed.renewTime)
     expect(waitedMs).toBeGreaterThanOrEqual(renewed.leaseDurationSeconds * 1000)
     await keys.shown(await keys.create(), 'Active')
-    expectSound(next.operator)
+    await expectGoodEnd(next.operator)
   })
 
   test('ends in order: the other one leads without waiting for the lease (8.3)', async () => {
     await using leader = await startLeader(PATIENTLY)
     await using next = await startStandby(PATIENTLY)
-    expect(await leader.operator.stop()).toEqual({ code: 0, signal: null })
+    await expectGoodEnd(leader.operator)
     await untilItLeads(next.operator)
     await keys.shown(await keys.create(), 'Active')
-    for (const manager of [leader, next]) expectSound(manager.operator)
+    await expectGoodEnd(next.operator)
   })
 })
 
@@ -198,7 +204,6 @@ const OUTAGES: readonly Pick<Refusal, 'name' | 'act' | 'retryAfter'>[] = [
 
 describe.each(rounds)('round %i: an operator that is refused', () => {
   beforeAll(async () => {
-    await operator.stop()
     await start(PATIENTLY)
     await untilItLeads(operator)
   })
@@ -270,8 +275,8 @@ describe.each(rounds)('round %i: an operator that is refused', () => {
 
 const isWatchOf =
   (plural: string): Match =>
-  ({ path, query }) =>
-    query.get('watch') === 'true' && path.endsWith(`/${plural}`)
+  (request) =>
+    isWatch(request) && request.path.endsWith(`/${plural}`)
 
 /** Matches so many of the requests, and keeps the pauses between all of them. */
 function counted(
@@ -283,8 +288,8 @@ function counted(
   return { isCounted, pausesMs: () => atMs.slice(1).map((ms, index) => ms - (atMs[index] ?? 0)) }
 }
 
-test('in the end nobody writes but to Leases', async () => {
+test('in the end nothing hangs, and nobody writes but to Leases', async () => {
   expect(await writesInAMinute(plane, () => isAlive(operator))).toEqual([])
-  expectSound(operator)
-  expect(await operator.stop()).toEqual({ code: 0, signal: null })
+  expect(await hangingKeys(plane.admin)).toEqual([])
+  await expectGoodEnd(operator)
 })

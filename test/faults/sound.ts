@@ -1,6 +1,9 @@
 import { expect } from 'vitest'
+import { ACCESS_KEYS } from '../../src/api/group.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
 import { staysTrue } from '../support/eventually.ts'
 import type { Operator } from '../support/observe.ts'
+import type { OwnOperator } from '../support/operator.ts'
 
 /** The process lives, whatever the API server does (contract 8.2). */
 export async function isAlive(operator: Operator): Promise<void> {
@@ -26,4 +29,18 @@ export function expectSound(operator: Operator): void {
   expect(operator.output().stderr).toBe('')
   const unexpected = operator.logs().filter(({ msg }) => msg.startsWith('unexpected error'))
   expect(unexpected).toEqual([])
+}
+
+/** Ends an operator as a kubelet does, after which nothing may be said against its whole life. */
+export async function expectGoodEnd(operator: OwnOperator): Promise<void> {
+  expect(await operator.stop()).toEqual({ code: 0, signal: null })
+  expectSound(operator)
+}
+
+const MORE_THAN_THERE_ARE = 10_000
+
+/** Names of the keys that are being deleted and still there. */
+export async function hangingKeys(admin: KubeClient): Promise<readonly string[]> {
+  const { items } = await admin.list(ACCESS_KEYS, {}, MORE_THAN_THERE_ARE)
+  return items.flatMap(({ metadata }) => (metadata.deletionTimestamp ? [metadata.name] : []))
 }

@@ -1,39 +1,31 @@
+import type { Resource } from '../../src/api/group.ts'
 import { WATCHED } from '../../src/commands/manager/stores.ts'
-import { eventually } from '../support/eventually.ts'
 import type { Operator } from '../support/observe.ts'
 import type { Match } from '../support/proxy-rules.ts'
-
-/** How many watches an operator has open. */
-export const WATCHES = WATCHED.length
 
 /** Requests that open a watch. */
 export const isWatch: Match = ({ query }) => query.get('watch') === 'true'
 
-/** How often the operator's watches were opened anew for this reason: a number for each resource. */
-export async function restartsFor(operator: Operator, reason: string): Promise<readonly number[]> {
+/** How often the operator's watches of these resources were opened anew for this reason. */
+export async function restartsFor(
+  reason: string,
+  operator: Operator,
+  resources: readonly Resource[] = WATCHED,
+): Promise<readonly number[]> {
   const metrics = await operator.metrics()
-  return WATCHED.map(({ plural }) => {
-    const series = `platform_watch_restarts_total{resource="${plural}",reason="${reason}"} `
-    const line = metrics.split('\n').find((one) => one.startsWith(series))
-    if (!line) throw new Error(`there is no metric ${series}`)
-    return Number(line.slice(series.length))
-  })
+  return resources.map(({ plural }) =>
+    sumOf(metrics, `platform_watch_restarts_total{resource="${plural}",reason="${reason}"}`),
+  )
 }
 
-/** Waits until each watch was opened anew for this reason, more often than it was `before`. */
-export async function untilRestarted(
-  operator: Operator,
-  reason: string,
-  before: readonly number[],
-  bound: { readonly withinMs: number },
-): Promise<void> {
-  await eventually(
-    `each watch is opened anew: ${reason}`,
-    async () => {
-      const now = await restartsFor(operator, reason)
-      if (now.every((count, index) => count > (before[index] ?? 0))) return true
-      throw new Error(`${before.join(', ')} before, ${now.join(', ')} now`)
-    },
-    bound,
-  )
+/** How many keys an operator that leads knows of. */
+export async function countedKeys(operator: Operator): Promise<number> {
+  return sumOf(await operator.metrics(), 'platform_access_keys{')
+}
+
+/** The sum of all series that begin like this. @throws Error when there is none */
+function sumOf(metrics: string, series: string): number {
+  const lines = metrics.split('\n').filter((line) => line.startsWith(series))
+  if (lines.length === 0) throw new Error(`there is no metric ${series}`)
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
 }

@@ -5,7 +5,7 @@
 //   cluster   test/cluster/**/*.test.ts          sharedControlPlane() and sharedOperator(): one of each
 //                                                for all files, which run two at a time
 //   private   test/cluster/**/*.private.test.ts  privateControlPlane() and startOperator(): the file's
-//   faults    test/faults/**/*.test.ts           own, one file at a time
+//   faults    test/faults/**/*.test.ts           own, two files at a time
 //
 // Two operators on one API server would undo each other's work, and the settings in force bind every
 // key. So a file of `cluster` makes objects under names of its own and looks at them; it starts no
@@ -61,7 +61,7 @@ export function sharedOperator(): Operator {
 
 /**
  * A control plane of the test file's own, with the product's manifests, stopped after its last test.
- * To be called while the test file loads, in a project that runs one file at a time.
+ * To be called while the test file loads, in a project whose files have their own.
  */
 export async function privateControlPlane(
   options: Pick<ControlPlaneOptions, 'apiServerFlags'> = {},

@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { withLock } from './build-lock.ts'
 import { PROGRAMS, type ProgramName } from './programs.ts'
+import { tether } from '../tether.ts'
 
 const PROGRESS_MS = 15_000
 const UNFINISHED = '.unfinished'
@@ -163,6 +164,7 @@ async function withProgress(
 function go(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] })
+    if (child.pid !== undefined) tether(child)
     let printed = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       printed = (printed + text).slice(-4_000)
