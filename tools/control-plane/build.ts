@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { tether } from '../tether.ts'
 import { withLock } from './build-lock.ts'
 import { PROGRAMS, type ProgramName } from './programs.ts'
-import { tether } from '../tether.ts'
 
 const PROGRESS_MS = 15_000
 const UNFINISHED = '.unfinished'
