@@ -35,12 +35,12 @@ export async function run(argv: readonly string[]): Promise<number> {
   const clock = systemClock()
   const log = createLogger(settings.logLevel)
   const lifecycle = startLifecycle(process, clock, log)
-  try {
-    await start({ settings, clock, log, lifecycle, metrics: createManagerMetrics(settings) })
-  } catch (err) {
+  const metrics = createManagerMetrics(settings)
+  // Not waited for: one that stands by starts no further until it leads, and may be told to end first.
+  start({ settings, clock, log, lifecycle, metrics }).catch((err: unknown) => {
     log.error({ err }, 'could not start')
     lifecycle.stop('start failed', 1)
-  }
+  })
   return lifecycle.finished
 }
 

@@ -44,6 +44,7 @@ export async function removeFinalizer(
     if (isNotFound(error)) return null
     const isTestFailed = error instanceof KubeFailure && error.code === 422 && error.causes === 0
     if (!isTestFailed) throw error
-    throw new KubeFailure({ ...error, code: 409, reason: 'Conflict', message: error.message })
+    const { message, retryAfterMs, causes } = error
+    throw new KubeFailure({ code: 409, reason: 'Conflict', message, retryAfterMs, causes })
   }
 }

@@ -162,10 +162,13 @@ describe.each(rounds)('round %i: two managers, and the leader', () => {
   test('ends in order: the other one leads without waiting for the lease (8.3)', async () => {
     await using leader = await startLeader(PATIENTLY)
     await using next = await startStandby(PATIENTLY)
+    await using third = await startStandby(PATIENTLY)
+    await expectGoodEnd(third.operator)
     await expectGoodEnd(leader.operator)
     await untilItLeads(next.operator)
     await keys.shown(await keys.create(), 'Active')
     await expectGoodEnd(next.operator)
+    expect(await readLease(plane)).toMatchObject({ holderIdentity: '' })
   })
 })
 

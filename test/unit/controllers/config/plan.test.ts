@@ -28,7 +28,7 @@ function after(world: InForce, { step }: { readonly step: Step }): InForce {
   const metadata = { ...world.config.metadata, managedFields: [statusEntry(step.status)] }
   return {
     ...world,
-    config: { ...world.config, metadata, status: step.status } as unknown as Config,
+    config: { ...world.config, metadata, status: step.status },
   }
 }
 
