@@ -14,6 +14,8 @@ export interface MetricLabels {
   readonly watches: readonly string[]
   readonly watchRestartReasons: readonly string[]
   readonly keyStates: readonly string[]
+  /** Whether there is a series for each key (`--per-object-metrics`). */
+  readonly perObject: boolean
   /** Kinds whose lifetime may be capped. */
   readonly cappedKinds: readonly string[]
 }
@@ -27,6 +29,8 @@ export interface MetricSources {
   readonly keysByState: () => Readonly<Record<string, number>>
   /** How many objects of each kind have condition LifetimeCapped. */
   readonly cappedByKind: () => Readonly<Record<string, number>>
+  /** Names of the keys that end, and when, in epoch milliseconds. Asked for with perObject only. */
+  readonly keyEnds: () => Iterable<readonly [string, number]>
 }
 
 /** A queue as far as its gauges go. */
@@ -149,7 +153,7 @@ export function createMetrics(labels: MetricLabels): Metrics {
   return {
     controller: (name) => ({ ...queues(name), loop: loops(name) }),
     ...clientMetrics(make, labels),
-    ...keyMetrics(make, labels),
+    ...keyMetrics(make, labels, registry),
     ...configMetrics(make),
     scrape: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   }
@@ -235,13 +239,19 @@ function clientMetrics(
 
 function keyMetrics(
   { counter, gauge, histogram }: Instruments,
-  { keyStates, cappedKinds }: MetricLabels,
+  { keyStates, cappedKinds, perObject }: MetricLabels,
+  registry: Registry,
 ): Pick<Metrics, 'follow' | 'keyExpired'> {
-  let sources: MetricSources = { keysByState: () => ({}), cappedByKind: () => ({}) }
+  let sources: MetricSources = {
+    keysByState: () => ({}),
+    cappedByKind: () => ({}),
+    keyEnds: () => [],
+  }
   const states = keyStates.map((state) => ({ state }))
   const kinds = cappedKinds.map((kind) => ({ kind }))
   gauge('platform_access_keys', states, ({ state }) => sources.keysByState()[state])
   gauge('platform_lifetimes_capped', kinds, ({ kind }) => sources.cappedByKind()[kind])
+  if (perObject) keyEndGauge(registry, () => sources.keyEnds())
   const expirations = counter('platform_access_key_expirations_total', [{}])
   const lag = histogram('platform_expiration_lag_seconds', LAG_BUCKETS, [{}])
   return {
@@ -253,6 +263,20 @@ function keyMetrics(
       lag.observe(lagSeconds)
     },
   }
+}
+
+/** The one metric whose label values come and go: each scrape starts from none. */
+function keyEndGauge(registry: Registry, keyEnds: MetricSources['keyEnds']): void {
+  new Gauge({
+    name: 'platform_access_key_expiration_timestamp_seconds',
+    help: 'When each access key ends, in seconds since 1970; those that never end are left out.',
+    labelNames: ['name'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [name, endMs] of keyEnds()) this.set({ name }, endMs / 1000)
+    },
+  })
 }
 
 function configMetrics({ gauge }: Instruments): Pick<Metrics, 'configChecked' | 'configApplied'> {

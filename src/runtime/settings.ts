@@ -44,6 +44,8 @@ export interface ManagerSettings {
   readonly leaderElection: LeaderElectionSettings | null
   /** Reconciles at a time, per controller. */
   readonly workers: number
+  /** Whether each key has a series of its own at /metrics (contract 8.4). */
+  readonly perObjectMetrics: boolean
   readonly logLevel: LogLevel
 }
 
@@ -156,6 +158,11 @@ const FLAGS = {
     fallback: '16',
     help: 'Objects reconciled at a time, per controller.',
   },
+  'per-object-metrics': {
+    kind: switchKind,
+    fallback: 'false',
+    help: 'Serve the end of each key as a metric of its own: one series for each key.',
+  },
   'log-level': {
     kind: wordKind(LOG_LEVELS),
     fallback: 'info',
@@ -207,6 +214,7 @@ function settingsOf(values: Values, namespace: string): ManagerSettings {
         }
       : null,
     workers: values.workers,
+    perObjectMetrics: values['per-object-metrics'],
     logLevel: values['log-level'],
   }
 }

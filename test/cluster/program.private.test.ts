@@ -20,7 +20,7 @@ beforeAll(async () => {
   const kubeconfig = await proxy.kubeconfig(await plane.operatorKubeconfig())
   operator = await startOperator({
     kubeconfig,
-    flags: ['--expired-retention=1s', '--log-level=debug'],
+    flags: ['--expired-retention=1s', '--log-level=debug', '--per-object-metrics'],
   })
   await liveALittle()
 })
@@ -127,6 +127,21 @@ describe('the manager', () => {
       valueOf('controller_runtime_reconcile_total{controller="ownedaccesskey",result="error"}'),
     ).toBe(0)
     expect(Math.abs(valueOf('platform_clock_skew_seconds'))).toBeLessThan(2)
+  })
+
+  test('asked for, the end of each key is a metric (8.4)', async () => {
+    const { metadata } = await admin.create<OwnedAccessKey>(
+      ACCESS_KEYS,
+      newKey({ ttl: 600 }),
+      'test',
+    )
+    const endsAt = Date.parse(metadata.creationTimestamp) / 1000 + 600
+    const series = `platform_access_key_expiration_timestamp_seconds{name="${metadata.name}"} ${endsAt}`
+    await eventually(
+      'the series is there',
+      async () => (await operator.metrics()).includes(series) || undefined,
+      BOUND,
+    )
   })
 
   test('each log line is a sentence with fields, and nothing is on standard error (8.5)', () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { ACCESS_KEYS } from '../../api/group.ts'
 import { configSettingsSchema } from '../../api/config.schema.gen.ts'
 import * as config from '../../controllers/config/reconcile.ts'
-import { countKeys } from '../../controllers/ownedaccesskey/counts.ts'
+import { countKeys, keyEnds } from '../../controllers/ownedaccesskey/counts.ts'
 import { namesByEnd, namesTouchedBy } from '../../controllers/ownedaccesskey/order.ts'
 import * as accessKey from '../../controllers/ownedaccesskey/reconcile.ts'
 import type { FollowedCaps } from '../../credentials/caps.ts'
@@ -121,6 +121,10 @@ function followKeys({ stores: { keys }, caps, clock, metrics }: ControllersOptio
   metrics.follow({
     keysByState: () => counted().byState,
     cappedByKind: () => ({ [ACCESS_KEYS.kind]: counted().capped }),
+    keyEnds: () => {
+      const current = caps.current()
+      return current ? keyEnds(keys, current, clock.nowMs()) : []
+    },
   })
 }
 

@@ -21,7 +21,7 @@ import { CONTROLLERS } from './controllers.ts'
 import { WATCHED } from './stores.ts'
 
 /** The manager's metrics, with their closed label sets. */
-export function createManagerMetrics({ workers }: ManagerSettings): Metrics {
+export function createManagerMetrics({ workers, perObjectMetrics }: ManagerSettings): Metrics {
   return createMetrics({
     controllers: { [CONTROLLERS.keys]: workers, [CONTROLLERS.configs]: 1 },
     lease: CONTROLLER_NAME,
@@ -35,6 +35,7 @@ export function createManagerMetrics({ workers }: ManagerSettings): Metrics {
     watches: WATCHED.map(({ plural }) => plural),
     watchRestartReasons: RESTART_REASONS,
     keyStates: Object.values(KEY_STATE_LABELS),
+    perObject: perObjectMetrics,
     cappedKinds: [ACCESS_KEYS.kind],
   })
 }

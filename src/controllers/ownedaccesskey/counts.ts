@@ -33,3 +33,15 @@ export function countKeys(keys: Store<AccessKey>, caps: Caps, nowMs: number): Ke
   }
   return { byState, capped }
 }
+
+/** The keys that end, and when, in epoch milliseconds. */
+export function* keyEnds(
+  keys: Store<AccessKey>,
+  caps: Caps,
+  nowMs: number,
+): Generator<readonly [string, number]> {
+  for (const key of keys.values()) {
+    const { expiresMs } = lifetimeOf(key, caps, nowMs)
+    if (expiresMs !== null) yield [key.name, expiresMs]
+  }
+}

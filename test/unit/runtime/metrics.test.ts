@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createMetrics, type Metrics } from '../../../src/runtime/metrics.ts'
 
-const started = (): Metrics =>
+const started = (perObject = false): Metrics =>
   createMetrics({
     controllers: { ownedaccesskey: 16, config: 1 },
     lease: 'management-operator',
@@ -9,6 +9,7 @@ const started = (): Metrics =>
     watches: ['ownedaccesskeys', 'configs'],
     watchRestartReasons: ['closed', 'expired'],
     keyStates: ['active', 'expired'],
+    perObject,
     cappedKinds: ['OwnedAccessKey'],
   })
 
@@ -217,20 +218,34 @@ describe('what happens is counted', () => {
     },
     {
       name: 'keys by state',
-      happens: (m) => m.follow({ keysByState: () => ({ active: 5 }), cappedByKind: () => ({}) }),
+      happens: (m) =>
+        m.follow({
+          keysByState: () => ({ active: 5 }),
+          cappedByKind: () => ({}),
+          keyEnds: () => [],
+        }),
       series: 'platform_access_keys{state="active"}',
       is: 5,
     },
     {
       name: 'a state without keys',
-      happens: (m) => m.follow({ keysByState: () => ({ active: 5 }), cappedByKind: () => ({}) }),
+      happens: (m) =>
+        m.follow({
+          keysByState: () => ({ active: 5 }),
+          cappedByKind: () => ({}),
+          keyEnds: () => [],
+        }),
       series: 'platform_access_keys{state="expired"}',
       is: 0,
     },
     {
       name: 'capped lifetimes',
       happens: (m) =>
-        m.follow({ keysByState: () => ({}), cappedByKind: () => ({ OwnedAccessKey: 2 }) }),
+        m.follow({
+          keysByState: () => ({}),
+          cappedByKind: () => ({ OwnedAccessKey: 2 }),
+          keyEnds: () => [],
+        }),
       series: 'platform_lifetimes_capped{kind="OwnedAccessKey"}',
       is: 2,
     },
@@ -238,6 +253,23 @@ describe('what happens is counted', () => {
     const metrics = started()
     happens(metrics)
     expect(await scraped(metrics)).toHaveProperty([series], is)
+  })
+})
+
+describe('a series for each key (contract 8.4)', () => {
+  const SERIES = 'platform_access_key_expiration_timestamp_seconds'
+  const none = { keysByState: () => ({}), cappedByKind: () => ({}) }
+
+  test('follows the keys, and forgets those that are gone', async () => {
+    const metrics = started(true)
+    metrics.follow({ ...none, keyEnds: () => [['ci', 1_795_255_200_500]] })
+    expect(await scraped(metrics)).toHaveProperty([`${SERIES}{name="ci"}`], 1_795_255_200.5)
+    metrics.follow({ ...none, keyEnds: () => [] })
+    expect((await metrics.scrape()).body).not.toContain(`${SERIES}{`)
+  })
+
+  test('is not there unless it is asked for', async () => {
+    expect((await started().scrape()).body).not.toContain(SERIES)
   })
 })
 

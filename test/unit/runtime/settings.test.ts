@@ -33,6 +33,7 @@ const defaults: ManagerSettings = {
   healthAddress: { host: null, port: 8081 },
   leaderElection: null,
   workers: 16,
+  perObjectMetrics: false,
   logLevel: 'info',
 }
 const clientGo = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2000 }
@@ -40,6 +41,7 @@ const clientGo = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriod
 describe('flags of manager (contract 8.1)', () => {
   test.each<{ name: string; line: string; differs: Partial<ManagerSettings> }>([
     { name: 'nothing given', line: '', differs: {} },
+    { name: 'a switch', line: '--per-object-metrics', differs: { perObjectMetrics: true } },
     { name: 'a value behind', line: '--workers 3', differs: { workers: 3 } },
     { name: 'a value with =', line: '--workers=3', differs: { workers: 3 } },
     {
@@ -189,6 +191,7 @@ describe('what is printed', () => {
       'leader-elect-renew-deadline',
       'leader-elect-retry-period',
       'workers',
+      'per-object-metrics',
       'log-level',
       'version',
       'help',
