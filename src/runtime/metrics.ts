@@ -267,16 +267,17 @@ function keyMetrics(
 
 /** The one metric whose label values come and go: each scrape starts from none. */
 function keyEndGauge(registry: Registry, keyEnds: MetricSources['keyEnds']): void {
-  new Gauge({
+  const metric = new Gauge({
     name: 'platform_access_key_expiration_timestamp_seconds',
     help: 'When each access key ends, in seconds since 1970; those that never end are left out.',
     labelNames: ['name'],
-    registers: [registry],
+    registers: [],
     collect() {
       this.reset()
       for (const [name, endMs] of keyEnds()) this.set({ name }, endMs / 1000)
     },
   })
+  registry.registerMetric(metric)
 }
 
 function configMetrics({ gauge }: Instruments): Pick<Metrics, 'configChecked' | 'configApplied'> {
