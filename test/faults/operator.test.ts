@@ -2,7 +2,7 @@
 // refused, stopped while it leads. A proxy between it and the API server picks the moment.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS } from '../../src/api/group.ts'
-import { keysOf } from '../cluster/keys/keys.ts'
+import { keysOf, type StoredKey } from '../cluster/keys/keys.ts'
 import { auditOf } from '../support/audit.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
@@ -22,7 +22,7 @@ import {
 } from './managers.ts'
 import { writesInAMinute } from './quiet.ts'
 import { expectGoodEnd, expectSound, hangingKeys, isAlive } from './sound.ts'
-import { isWatch } from './watches.ts'
+import { isWatchOf } from './watches.ts'
 import { configPoints, keyPoints, type WritePoint } from './write-points.ts'
 
 const plane = await privateControlPlane()
@@ -119,6 +119,8 @@ describe.each(rounds)('round %i: two managers, and the leader', () => {
     const adoption = leader.line.on(first(1, isPatch), { kind: 'hold' })
     const key = await keys.create()
     await adoption.reached(SOON)
+    // Resumed, it is told of this end first, and only then that its time to renew is over.
+    await eventually('an end is near', () => Date.now() > endMs(ending) - 30 || undefined, SOON)
     leader.operator.kill('SIGSTOP')
     const mark = await audit.mark()
     const sentBefore = leader.line.requests.length
@@ -172,6 +174,7 @@ describe.each(rounds)('round %i: two managers, and the leader', () => {
   })
 })
 
+const endMs = ({ status }: StoredKey): number => Date.parse(status.expirationTimestamp ?? '')
 const isPatch: Match = ({ method }) => method === 'PATCH'
 const isDone: Match = ({ status }) => status !== null && status < 300
 
@@ -207,6 +210,7 @@ const OUTAGES: readonly Pick<Refusal, 'name' | 'act' | 'retryAfter'>[] = [
 
 describe.each(rounds)('round %i: an operator that is refused', () => {
   beforeAll(async () => {
+    await expectGoodEnd(operator)
     await start(PATIENTLY)
     await untilItLeads(operator)
   })
@@ -275,11 +279,6 @@ describe.each(rounds)('round %i: an operator that is refused', () => {
     },
   )
 })
-
-const isWatchOf =
-  (plural: string): Match =>
-  (request) =>
-    isWatch(request) && request.path.endsWith(`/${plural}`)
 
 /** Matches so many of the requests, and keeps the pauses between all of them. */
 function counted(

@@ -6,6 +6,12 @@ import type { Match } from '../support/proxy-rules.ts'
 /** Requests that open a watch. */
 export const isWatch: Match = ({ query }) => query.get('watch') === 'true'
 
+/** Requests that open a watch of this resource. */
+export const isWatchOf =
+  (plural: string): Match =>
+  (request) =>
+    isWatch(request) && request.path.endsWith(`/${plural}`)
+
 /** How often the operator's watches of these resources were opened anew for this reason. */
 export async function restartsFor(
   reason: string,
