@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import type { TestCase, TestModule, TestSuite } from 'vitest/node'
 
 /** A test that did not run, and why; null when nobody said so. */
@@ -6,26 +7,34 @@ export interface Skip {
   readonly reason: string | null
 }
 
+/** A failed test, a file or group that failed outside its tests, or an error that nobody caught. */
+export interface Failure {
+  readonly test: string
+  /** What it said and where it comes from, a few lines. */
+  readonly error: string
+}
+
 /** What came of a run. */
 export interface Tally {
   readonly passed: number
-  /** Failed tests, files that failed outside their tests, and errors that nobody caught. */
-  readonly failed: number
+  readonly failures: readonly Failure[]
   readonly skips: readonly Skip[]
 }
 
 /** What a run of nothing comes to. */
-export const nothing: Tally = { passed: 0, failed: 0, skips: [] }
+export const nothing: Tally = { passed: 0, failures: [], skips: [] }
 
 /** Counts a run of vitest by what it hands to a reporter in the end. */
 export function tallyOf(modules: readonly TestModule[], uncaught: readonly unknown[]): Tally {
   const tests = modules.flatMap((module) => [...module.children.allTests()])
-  const count = (state: 'passed' | 'failed'): number =>
-    tests.filter((test) => test.result().state === state).length
-  const broken = modules.flatMap(groupsOf).filter((group) => group.errors().length > 0)
+  const groups = modules.flatMap(groupsOf)
   return {
-    passed: count('passed'),
-    failed: count('failed') + broken.length + uncaught.length,
+    passed: tests.filter((test) => test.result().state === 'passed').length,
+    failures: [
+      ...tests.filter((test) => test.result().state === 'failed').map(failureOfTest),
+      ...groups.filter((group) => group.errors().length > 0).map(failureOfGroup),
+      ...uncaught.map((error) => ({ test: 'an error that nobody caught', error: brief(error) })),
+    ],
     skips: tests.filter(didNotRun).map((test) => ({ test: nameOf(test), reason: reasonOf(test) })),
   }
 }
@@ -34,20 +43,26 @@ export function tallyOf(modules: readonly TestModule[], uncaught: readonly unkno
 export function sum(one: Tally, other: Tally): Tally {
   return {
     passed: one.passed + other.passed,
-    failed: one.failed + other.failed,
+    failures: [...one.failures, ...other.failures],
     skips: [...one.skips, ...other.skips],
   }
 }
 
 /** Whether nothing failed, something ran, and each skip has a reason. */
-export function isGood({ passed, failed, skips }: Tally): boolean {
-  return failed === 0 && passed > 0 && skips.every(({ reason }) => reason !== null)
+export function isGood({ passed, failures, skips }: Tally): boolean {
+  return failures.length === 0 && passed > 0 && skips.every(({ reason }) => reason !== null)
 }
 
-/** The lines to end with: each skip with its reason, and the counts. */
-export function summary({ passed, failed, skips }: Tally): readonly string[] {
-  const skipped = skips.map(({ test, reason }) => `skipped: ${test}: ${reason ?? NO_REASON}`)
-  return [...skipped, `${passed} passed, ${failed} failed, ${skips.length} skipped`]
+/**
+ * The lines to end with: each failure and each skip with its reason, then the counts. Failures are
+ * said again here because whoever keeps only the end of a long log needs them too.
+ */
+export function summary({ passed, failures, skips }: Tally): readonly string[] {
+  return [
+    ...failures.map(({ test, error }) => `failed: ${test}\n${error.replace(/^/gm, '  ')}`),
+    ...skips.map(({ test, reason }) => `skipped: ${test}: ${reason ?? NO_REASON}`),
+    `${passed} passed, ${failures.length} failed, ${skips.length} skipped`,
+  ]
 }
 
 const NO_REASON = 'no reason given (use context.skip(reason)): this fails the run'
@@ -72,5 +87,30 @@ function groupsOf(module: TestModule): readonly (TestSuite | TestModule)[] {
   return [module, ...module.children.allSuites()]
 }
 
-const nameOf = ({ module, fullName }: TestCase): string =>
+const nameOf = ({ module, fullName }: TestCase | TestSuite): string =>
   `${module.relativeModuleId} > ${fullName}`
+
+const failureOfTest = (test: TestCase): Failure => ({
+  test: nameOf(test),
+  error: briefs(test.result().errors ?? []),
+})
+
+const failureOfGroup = (group: TestSuite | TestModule): Failure => ({
+  test: group.type === 'module' ? group.relativeModuleId : nameOf(group),
+  error: briefs(group.errors()),
+})
+
+const briefs = (errors: readonly unknown[]): string => errors.map(brief).join('\n')
+
+/** The first lines of what an error says, and the first place outside the packages. */
+function brief(error: unknown): string {
+  const { message, stack, diff } = error as { message?: string; stack?: string; diff?: string }
+  const text = stripVTControlCharacters([message ?? String(error), diff ?? ''].join('\n'))
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const place = stack?.split('\n').find((line) => /^\s+at /.test(line) && !isForeign(line))
+  return [...lines.slice(0, BRIEF_LINES), ...(place === undefined ? [] : [place.trim()])].join('\n')
+}
+
+const BRIEF_LINES = 30
+
+const isForeign = (line: string): boolean => /node_modules|node:/.test(line)

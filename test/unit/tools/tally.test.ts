@@ -23,53 +23,76 @@ const program = `
 test.each<{
   readonly name: string
   readonly file: string
-  readonly tally: Partial<Tally>
+  readonly tally: Omit<Partial<Tally>, 'failures'> & { readonly failures: readonly object[] }
   readonly good?: true
 }>([
   {
     name: 'a test that passes',
     file: `test('a', () => {})`,
-    tally: { passed: 1, failed: 0, skips: [] },
+    tally: { passed: 1, failures: [], skips: [] },
     good: true,
   },
-  { name: 'a test that fails', file: `test('a', () => expect(1).toBe(2))`, tally: { failed: 1 } },
+  {
+    name: 'a test that fails',
+    file: `test('a', () => expect(1).toBe(2))`,
+    tally: {
+      failures: [
+        {
+          test: 'a.test.js > a',
+          error: expect.stringMatching(/^expected 1 to be 2[^]*\nat .*a.test.js/),
+        },
+      ],
+    },
+  },
   {
     name: 'a skip with its reason',
     file: `test('a', () => {}); test('b', (context) => context.skip('no Docker here'))`,
-    tally: { passed: 1, failed: 0, skips: [{ test: 'a.test.js > b', reason: 'no Docker here' }] },
+    tally: {
+      passed: 1,
+      failures: [],
+      skips: [{ test: 'a.test.js > b', reason: 'no Docker here' }],
+    },
     good: true,
   },
   {
     name: 'a skip without a reason',
     file: `test('a', () => {}); describe('d', () => test.skip('b', () => {}))`,
-    tally: { passed: 1, failed: 0, skips: [{ test: 'a.test.js > d > b', reason: null }] },
+    tally: { passed: 1, failures: [], skips: [{ test: 'a.test.js > d > b', reason: null }] },
   },
   {
     name: 'a test to be written',
     file: `test('a', () => {}); test.todo('b')`,
-    tally: { passed: 1, skips: [{ test: 'a.test.js > b', reason: null }] },
+    tally: { passed: 1, failures: [], skips: [{ test: 'a.test.js > b', reason: null }] },
   },
   {
     name: 'a hook that fails',
     file: `beforeAll(() => { throw new Error('x') }); test('a', () => {})`,
     tally: {
       passed: 0,
-      failed: 1,
+      failures: [{ test: 'a.test.js', error: expect.stringContaining('x') }],
       skips: [{ test: 'a.test.js > a', reason: 'what goes before it failed' }],
     },
   },
   {
     name: 'a hook that fails after passed tests',
     file: `describe('d', () => { afterAll(() => { throw new Error('x') }); test('a', () => {}) })`,
-    tally: { passed: 1, failed: 1 },
+    tally: { passed: 1, failures: [{ test: 'a.test.js > d' }] },
   },
-  { name: 'a file that does not load', file: `throw new Error('x')`, tally: { failed: 1 } },
+  {
+    name: 'a file that does not load',
+    file: `throw new Error('x')`,
+    tally: { failures: [{ test: 'a.test.js' }] },
+  },
   {
     name: 'an error that nobody caught',
     file: `test('a', () => void Promise.reject(new Error('x')))`,
-    tally: { passed: 1, failed: 1 },
+    tally: { passed: 1, failures: [{ test: 'an error that nobody caught' }] },
   },
-  { name: 'only', file: `test('a', () => {}); test.only('b', () => {})`, tally: { failed: 1 } },
+  {
+    name: 'only',
+    file: `test('a', () => {}); test.only('b', () => {})`,
+    tally: { failures: [{}] },
+  },
 ])('counts $name', async ({ name, file, tally, good = false }) => {
   const root = join(folder, name.replaceAll(' ', '-'))
   await mkdir(root)
@@ -81,10 +104,15 @@ test.each<{
   expect(isGood(counted)).toBe(good)
 })
 
-test('adds up, names each skip, and ends with the counts', () => {
-  const one: Tally = { passed: 2, failed: 1, skips: [{ test: 'a', reason: 'no Docker here' }] }
-  const other: Tally = { passed: 3, failed: 0, skips: [{ test: 'b', reason: null }] }
+test('adds up, names each failure and skip, and ends with the counts', () => {
+  const one: Tally = {
+    passed: 2,
+    failures: [{ test: 'c', error: 'no\nat c.ts:1' }],
+    skips: [{ test: 'a', reason: 'no Docker here' }],
+  }
+  const other: Tally = { passed: 3, failures: [], skips: [{ test: 'b', reason: null }] }
   expect(summary(sum(one, other))).toEqual([
+    'failed: c\n  no\n  at c.ts:1',
     'skipped: a: no Docker here',
     'skipped: b: no reason given (use context.skip(reason)): this fails the run',
     '5 passed, 1 failed, 2 skipped',
