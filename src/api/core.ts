@@ -8,5 +8,6 @@ export interface ConfigMap extends KubeObject {
 
 /** A core Secret; values are base64. */
 export interface Secret extends KubeObject {
+  readonly type?: string
   readonly data?: Readonly<Record<string, string>>
 }

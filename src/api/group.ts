@@ -27,6 +27,9 @@ const ours = (kind: string, plural: string): Resource => ({
 /** The bearer credentials. Cluster-scoped. */
 export const ACCESS_KEYS = ours('OwnedAccessKey', 'ownedaccesskeys')
 
+/** The signed tokens for direct endpoints of connected clusters. Cluster-scoped. */
+export const TOKENS = ours('DirectClusterEndpointToken', 'directclusterendpointtokens')
+
 /** The platform's settings. Cluster-scoped. */
 export const CONFIGS = ours('Config', 'configs')
 
@@ -74,3 +77,24 @@ export const CONTROLLER_NAME = 'management-operator'
 
 /** ConfigMap that keeps the settings in force (contract 6.5), data key `config`, JSON. */
 export const IN_FORCE_CONFIG_MAP = 'platform-config-in-force'
+
+/** ConfigMap with the public signing keys (contract 7.3), data key `jwks.json`. */
+export const JWKS_CONFIG_MAP = 'platform-jwks'
+
+/** On JWKS_CONFIG_MAP, whatever its value: rotate now. The operator takes it off (contract 7.3). */
+export const ROTATE_ANNOTATION = `${GROUP}/rotate`
+
+/** On JWKS_CONFIG_MAP: the `kid` of a leaked key, which goes at once. The operator takes it off. */
+export const WITHDRAW_ANNOTATION = `${GROUP}/withdraw`
+
+/** Type of the Secrets that hold a private signing key (contract 7.3). */
+export const SIGNING_KEY_TYPE = `${GROUP}/signing-key`
+
+/** Name of a signing key's Secret, before its generation number. */
+export const SIGNING_KEY_PREFIX = 'platform-signing-key-'
+
+/** Name of a ConfigMap of revoked tokens, before the hour in which they end (contract 7.4). */
+export const REVOKED_TOKENS_PREFIX = 'platform-revoked-tokens-'
+
+/** Secret with the gateway's own certificate, where no files give one (contract 9.7). */
+export const GATEWAY_TLS_SECRET = 'platform-gateway-tls'
