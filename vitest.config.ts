@@ -1,15 +1,28 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-// What each project may do to a control plane is said in test/support/control-plane.ts. They run one
-// after the other, so there are never more than two control planes at a time.
+// What each project may do to a control plane is said in test/support/control-plane.ts. Groups run one
+// after the other, and no group runs more than two files with control planes at a time.
 
 const MINUTE_MS = 60_000
 
 /** Their files start and break control planes of their own: two files at a time. */
 const apart = { maxWorkers: 2, testTimeout: 5 * MINUTE_MS, hookTimeout: 2 * MINUTE_MS }
 
+/** Files that take more than a minute or so: started last they would keep one core waiting. */
+const LONG = ['test/faults/', 'docs.private', 'control-plane-lifetime', 'many.private']
+
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number =>
+      (LONG.findIndex((part) => moduleId.includes(part)) + LONG.length + 1) % (LONG.length + 1)
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b))
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFilesFirst },
     projects: [
       {
         test: {
@@ -45,7 +58,7 @@ export default defineConfig({
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
           ...apart,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],
