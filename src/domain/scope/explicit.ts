@@ -1,0 +1,40 @@
+// What no wildcard, no empty list and no list of targets grants (contract 11.7).
+// Resources count in every group: a copy of one in another group is as strong as its original.
+
+const LASTING_VERBS: ReadonlySet<string> = new Set(['escalate', 'bind', 'impersonate', 'approve'])
+
+const LASTING_RESOURCES: ReadonlySet<string> = new Set([
+  'serviceaccounts/token',
+  'certificatesigningrequests/approval',
+  'nodes/proxy',
+])
+
+const SESSIONS: ReadonlySet<string> = new Set([
+  'pods/exec',
+  'pods/attach',
+  'pods/portforward',
+  'pods/ephemeralcontainers',
+])
+
+/**
+ * Whether what the verb gives outlives the key: only a rule that names it grants it.
+ *
+ * `approve` is that of signers. The verbs of constrained impersonation (`impersonate:user-info`,
+ * `impersonate-on:user-info:get`) count as `impersonate`.
+ */
+export const verbOutlivesKey = (verb: string): boolean =>
+  LASTING_VERBS.has(verb) || /^impersonate(?:-on)?:/.test(verb)
+
+/**
+ * Whether what the resource (`x` or `x/sub`) gives outlives the key: only a rule that names it
+ * grants it.
+ */
+export const resourceOutlivesKey = (resource: string): boolean => LASTING_RESOURCES.has(resource)
+
+/**
+ * Whether a rule or a role must name the resource (`x` or `x/sub`) to grant it: what outlives the
+ * key, sessions in pods, and every proxy. Lists of targets grant the latter two. The wildcard
+ * `*\/proxy` counts as a proxy: whatever it is taken for, it stands for nothing but itself.
+ */
+export const mustBeNamed = (resource: string): boolean =>
+  resourceOutlivesKey(resource) || SESSIONS.has(resource) || resource.endsWith('/proxy')

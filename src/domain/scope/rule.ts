@@ -1,0 +1,91 @@
+import type { ScopeRule, ScopeRuleResources, ScopeRuleVirtualCluster } from '../../api/scope.gen.ts'
+import { TARGET_KINDS, type TargetKind } from './request.ts'
+
+/** What a list limits to; null = no limit. */
+export type Limit = ReadonlySet<string> | null
+
+/** Resources of a group, and the instances meant. */
+export interface Resources {
+  readonly group: string
+  /** `x`, `x/sub`, `x/*`, `*\/sub` or `*`. */
+  readonly patterns: ReadonlySet<string>
+  readonly names: Limit
+}
+
+/** Virtual clusters by name, by namespace or both; null = whichever. */
+export interface VirtualClusters {
+  readonly name: string | null
+  readonly namespace: string | null
+}
+
+/**
+ * What a rule of a scope means: a request must match every field, and no field depends on another.
+ * One that is absent, empty or without effect in the entry sets no limit: null, or all of its kinds.
+ */
+export interface Rule {
+  readonly kind: 'rule'
+  /** Kinds that are left after requestTargets, cluster and virtualClusters; none = never matches. */
+  readonly targets: ReadonlySet<TargetKind>
+  readonly cluster: string | null
+  readonly virtualClusters: readonly VirtualClusters[] | null
+  /** Kinds of requests that can match at all. */
+  readonly requests: ReadonlySet<'resources' | 'paths'>
+  readonly verbs: Limit
+  readonly resources: readonly Resources[] | null
+  readonly namespaces: Limit
+  readonly paths: readonly string[]
+}
+
+/** The rule that an entry of sound shape means (contract 11.5). */
+export function ruleOf(entry: ScopeRule): Rule {
+  const { resources = [], resourceNames = [], namespaces = [], nonResourceURLs = [] } = entry
+  const isOfResources = resources.length > 0 || namespaces.length > 0
+  const isOfPaths = !isOfResources && nonResourceURLs.length > 0
+  const { cluster = '', virtualClusters = [] } = entry
+  return {
+    kind: 'rule',
+    targets: targetsOf(entry),
+    cluster: cluster || null,
+    virtualClusters: virtualClusters.length === 0 ? null : virtualClusters.map(virtualClustersOf),
+    requests: new Set([
+      ...(isOfPaths ? [] : (['resources'] as const)),
+      ...(isOfResources ? [] : (['paths'] as const)),
+    ]),
+    verbs: limit(entry.verbs),
+    resources:
+      resources.length === 0 ? null : resources.map((one) => resourcesOf(one, resourceNames)),
+    namespaces: limit(namespaces),
+    // As in an audit policy, paths say nothing beside resources or namespaces.
+    paths: isOfPaths ? nonResourceURLs : ['*'],
+  }
+}
+
+/** The limit that a list sets; absent or empty, none. */
+export const limit = (list: readonly string[] | undefined): Limit =>
+  list && list.length > 0 ? new Set(list) : null
+
+function targetsOf(entry: ScopeRule): ReadonlySet<TargetKind> {
+  const { requestTargets = [], cluster = '', virtualClusters = [] } = entry
+  const kinds = TARGET_KINDS.filter(
+    (kind) =>
+      (requestTargets.length === 0 || requestTargets.includes(kind)) &&
+      (cluster === '' || kind === 'Cluster') &&
+      (virtualClusters.length === 0 || kind === 'ProjectVirtualCluster'),
+  )
+  return new Set(kinds)
+}
+
+const virtualClustersOf = ({ name, namespace }: ScopeRuleVirtualCluster): VirtualClusters => ({
+  name: name || null,
+  namespace: namespace || null,
+})
+
+/** Instances named in both places must match both. */
+function resourcesOf(
+  { group = '', resources = [], resourceNames = [] }: ScopeRuleResources,
+  namesOfRule: readonly string[],
+): Resources {
+  const [own, outer] = [limit(resourceNames), limit(namesOfRule)]
+  const names = own && outer ? new Set([...own].filter((name) => outer.has(name))) : (own ?? outer)
+  return { group, patterns: new Set(resources.length === 0 ? ['*'] : resources), names }
+}

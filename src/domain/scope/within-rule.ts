@@ -1,0 +1,117 @@
+// Whether a rule is covered by a rule, or by a cluster (contract 11.5, 11.7, 11.8).
+import type { TargetGrant } from './entries.ts'
+import { mustBeNamed, resourceOutlivesKey, verbOutlivesKey } from './explicit.ts'
+import { beyond, type Check, firstGap, type Gap, has, isLimitWithin, unlimited } from './gap.ts'
+import type { Resources, Rule, VirtualClusters } from './rule.ts'
+import { quoted } from './text.ts'
+
+/** Why a rule does not cover a rule; null when it does. */
+export const ruleGap = (child: Rule, parent: Rule): Gap | null =>
+  firstGap(AGAINST_RULE, child, parent)
+
+/** Why an entry of clusters does not cover a rule; null when it does. */
+export const ruleGapOfCluster = (child: Rule, parent: TargetGrant): Gap | null =>
+  firstGap(AGAINST_CLUSTER, child, parent)
+
+// The fields of a rule limit it independently, so the child's is within when each of its own is.
+const AGAINST_RULE: readonly Check<Rule, Rule>[] = [
+  (child, parent) => beyond('targets', child.targets, parent.targets),
+  ({ cluster }, parent) =>
+    parent.cluster === null || cluster === parent.cluster ? null : clusterText(cluster),
+  virtualClustersBeyond,
+  requestsBeyond,
+  verbsBeyond,
+  (child, parent) => beyond('namespaces', child.namespaces, parent.namespaces),
+  resourcesBeyond,
+  pathsBeyond,
+]
+
+// A list of targets grants all there but what outlives the key.
+const AGAINST_CLUSTER: readonly Check<Rule, TargetGrant>[] = [
+  ({ targets }) => beyond('targets', targets, new Set(['Cluster'])),
+  ({ cluster }, { names: [name] }) =>
+    name === '*' || cluster === name ? null : clusterText(cluster),
+  ({ verbs }) => unnamed('verbs', [...(verbs ?? [])].find(verbOutlivesKey)),
+  ({ resources }) => unnamed('resources', patternsOf(resources).find(resourceOutlivesKey)),
+]
+
+const clusterText = (cluster: string | null): string =>
+  cluster === null ? 'its cluster sets no limit' : `its cluster is ${quoted(cluster)}`
+
+const NAMED_ONLY = ', which only a rule that names it covers'
+
+const unnamed = (field: string, value: string | undefined): string | null =>
+  value === undefined ? null : has(field, value) + NAMED_ONLY
+
+function virtualClustersBeyond(child: Rule, parent: Rule): string | null {
+  const parents = parent.virtualClusters
+  if (parents === null) return null
+  if (child.virtualClusters === null) return unlimited('virtualClusters')
+  const beyondAll = child.virtualClusters.find((one) => !parents.some((other) => fits(one, other)))
+  if (!beyondAll) return null
+  const { name, namespace } = beyondAll
+  const [which, where] = [name, namespace].map((text) => (text === null ? 'any' : quoted(text)))
+  return `its virtualClusters have name ${which}, namespace ${where}`
+}
+
+const fits = (child: VirtualClusters, parent: VirtualClusters): boolean =>
+  (parent.name === null || child.name === parent.name) &&
+  (parent.namespace === null || child.namespace === parent.namespace)
+
+function requestsBeyond(child: Rule, parent: Rule): string | null {
+  const kind = [...child.requests].find((one) => !parent.requests.has(one))
+  return kind === undefined ? null : `it matches ${kind}`
+}
+
+function verbsBeyond({ verbs }: Rule, parent: Rule): string | null {
+  if (parent.verbs !== null) return beyond('verbs', verbs, parent.verbs)
+  return unnamed('verbs', [...(verbs ?? [])].find(verbOutlivesKey))
+}
+
+function resourcesBeyond({ resources }: Rule, parent: Rule): string | null {
+  const parents = parent.resources
+  if (parents === null) return unnamed('resources', patternsOf(resources).find(mustBeNamed))
+  if (resources === null) return unlimited('resources')
+  for (const one of resources) {
+    const because = entryBeyond(one, parents)
+    if (because !== null) return because
+  }
+  return null
+}
+
+const patternsOf = (resources: Rule['resources']): readonly string[] =>
+  (resources ?? []).flatMap(({ patterns }) => [...patterns])
+
+/** Each resource of the child's entry must be in one of the parent's, with all instances meant. */
+function entryBeyond(child: Resources, parents: readonly Resources[]): string | null {
+  const ofGroup = parents.filter(({ group }) => group === child.group)
+  const ofNames = ofGroup.filter(({ names }) => isLimitWithin(child.names, names))
+  const pattern = [...child.patterns].find((one) => !ofNames.some((other) => holds(other, one)))
+  if (pattern === undefined) return null
+  const where = child.group === '' ? 'of the core group' : `of group ${quoted(child.group)}`
+  const what = `${quoted(pattern)} ${where}`
+  return ofGroup.some((other) => holds(other, pattern))
+    ? `its resourceNames for ${what} go beyond`
+    : `its resources have ${what}${mustBeNamed(pattern) ? NAMED_ONLY : ''}`
+}
+
+/** Whether the parent's entry grants all that the child's pattern grants (contract 11.5, 11.7). */
+function holds({ patterns }: Resources, child: string): boolean {
+  if (patterns.has(child)) return true
+  if (mustBeNamed(child)) return false
+  const [name, sub] = child.split('/')
+  // x/* means subresources only; without a sub it is the resource itself.
+  const isInWildcard = sub !== undefined && (patterns.has(`${name}/*`) || patterns.has(`*/${sub}`))
+  return isInWildcard || patterns.has('*')
+}
+
+function pathsBeyond(child: Rule, parent: Rule): string | null {
+  const path = child.paths.find((one) => !parent.paths.some((other) => isPathWithin(one, other)))
+  return path === undefined ? null : has('nonResourceURLs', path)
+}
+
+// Compared as slices: over two scopes of a megabyte, startsWith takes seconds.
+const isPathWithin = (child: string, parent: string): boolean =>
+  parent === '*' ||
+  child === parent ||
+  (parent.endsWith('/*') && child.slice(0, parent.length - 1) === parent.slice(0, -1))

@@ -1,0 +1,77 @@
+import type { Scope } from '../../api/scope.gen.ts'
+import { type Entry, entriesOf, type Grant, type TargetGrant, type TargetList } from './entries.ts'
+import type { Gap } from './gap.ts'
+import { quoted } from './text.ts'
+import { roleGap, roleText } from './within-role.ts'
+import { ruleGap, ruleGapOfCluster } from './within-rule.ts'
+
+/** The first entry of a child's scope that no entry of the parent's covers. */
+export interface Uncovered {
+  /** Where it stands, as `scope.rules[2]`. */
+  readonly path: string
+  /**
+   * What of it goes beyond the parent, to stand after a colon: `its verbs have "delete"`. Shows at
+   * most two names of the child, each cut after 64 characters, and nothing of the parent.
+   */
+  readonly because: string
+}
+
+/**
+ * Whether a child's scope is within its parent's; null when it is (contract 11.8). A scope that is
+ * null is unrestricted; a child without one inherits its parent's, so it is always within.
+ *
+ * Entry by entry: each of the child's must be covered by one of the parent's. Sound, not complete:
+ * where the answer is null there is no request that the child grants and the parent does not, but
+ * what only several entries of the parent cover together is told as not covered. Fails closed: an
+ * unknown field or a malformed entry of the child is not covered, one of the parent covers nothing.
+ */
+export function within(child: Scope | null, parent: Scope | null): Uncovered | null {
+  if (child === null || parent === null) return null
+  const parents = entriesOf(parent).flatMap(({ grant }) =>
+    grant.kind === 'malformed' ? [] : [grant],
+  )
+  for (const { path, grant } of entriesOf(child)) {
+    const because = uncovered(grant, parents)
+    if (because !== null) return { path, because }
+  }
+  return null
+}
+
+/** Of several gaps the deepest says most: it is that of the entry that comes nearest. */
+function uncovered(child: Entry['grant'], parents: readonly Grant[]): string | null {
+  if (child.kind === 'malformed') return child.fault
+  let nearest: Gap = { depth: -1, because: inWords(child) }
+  for (const parent of parents) {
+    const gap = gapBetween(child, parent)
+    if (gap === null) return null
+    if (gap.depth > nearest.depth) nearest = gap
+  }
+  return nearest.because
+}
+
+function gapBetween(child: Grant, parent: Grant): Gap | null {
+  if (child.kind === 'role' && parent.kind === 'role') return roleGap(child, parent)
+  if (child.kind === 'rule' && parent.kind === 'rule') return ruleGap(child, parent)
+  if (child.kind === 'rule' && parent.kind === 'target' && parent.list === 'clusters')
+    return ruleGapOfCluster(child, parent)
+  if (child.kind === 'target' && parent.kind === 'target' && isInside(child, parent)) return null
+  return { depth: -1, because: inWords(child) }
+}
+
+/** A project covers its spaces and virtual clusters; their first name is the project's. */
+const isInside = (child: TargetGrant, parent: TargetGrant): boolean =>
+  (child.list === parent.list || (parent.list === 'projects' && child.list !== 'clusters')) &&
+  parent.names.every((name, at) => name === '*' || name === child.names[at])
+
+function inWords(grant: Grant): string {
+  if (grant.kind === 'role') return roleText(grant)
+  if (grant.kind === 'rule') return 'no rule or cluster covers anything of it'
+  return `${SINGULAR[grant.list]} ${quoted(grant.names.join('/'))}`
+}
+
+const SINGULAR: Readonly<Record<TargetList, string>> = {
+  projects: 'project',
+  spaces: 'space',
+  virtualClusters: 'virtual cluster',
+  clusters: 'cluster',
+}

@@ -1,0 +1,220 @@
+// What a scope grants, read from contract 11 line by line and tried request by request. It shares no
+// code with src/domain/scope but the shape of a request. Discovery (11.3) is left out: it follows
+// whatever else a scope grants on a target, so it cannot be the one thing that a child has more.
+import type {
+  Scope,
+  ScopeCluster,
+  ScopeProject,
+  ScopeRole,
+  ScopeRule,
+  ScopeSpace,
+  ScopeVirtualCluster,
+} from '../../../../src/api/scope.gen.ts'
+import type {
+  NonResourceRequest,
+  ResourceRequest,
+  ScopedRequest,
+  Target,
+} from '../../../../src/domain/scope/request.ts'
+
+const PREFIX = 'p-'
+
+/** Whether the scope lets the request pass (11.1, 11.2): the union of what its entries grant. */
+export function grants(scope: Scope | null, request: ScopedRequest): boolean {
+  if (scope === null) return true
+  const { roles = [], projects = [], spaces = [], virtualClusters = [], clusters = [] } = scope
+  return (
+    (scope.rules ?? []).some((rule) => ruleGrants(rule, request)) ||
+    roles.some((role) => roleGrants(role, request)) ||
+    (scope.allowPlatformCli === true && roleGrants({ role: 'platformCLI' }, request)) ||
+    (!outlives(request) &&
+      (projects.some((project) => projectGrants(project, request)) ||
+        spaces.some((space) => spaceGrants(space, request)) ||
+        virtualClusters.some((one) => virtualClusterGrants(one, request)) ||
+        clusters.some((cluster) => clusterGrants(cluster, request))))
+  )
+}
+
+const isResource = (request: ScopedRequest): request is ResourceRequest => !('path' in request)
+
+const combined = ({ resource, subresource }: ResourceRequest): string =>
+  subresource === '' ? resource : `${resource}/${subresource}`
+
+// 11.7, first sentence: neither wildcards nor target lists grant these.
+const outlivesByVerb = ({ verb }: ScopedRequest): boolean =>
+  ['escalate', 'bind', 'impersonate'].includes(verb)
+const outlivesByResource = (request: ResourceRequest): boolean =>
+  ['serviceaccounts/token', 'certificatesigningrequests/approval', 'nodes/proxy'].includes(
+    combined(request),
+  )
+
+// 11.7, second sentence: for rules and roles these too.
+const mustBeNamed = (request: ResourceRequest): boolean =>
+  outlivesByResource(request) ||
+  request.subresource === 'proxy' ||
+  (request.resource === 'pods' &&
+    ['exec', 'attach', 'portforward', 'ephemeralcontainers'].includes(request.subresource))
+
+const outlives = (request: ScopedRequest): boolean =>
+  outlivesByVerb(request) || (isResource(request) && outlivesByResource(request))
+
+// 11.3: `*` as a whole value means all; 11.2: an entry with an unknown field adds nothing.
+const isNamed = (names: readonly (string | undefined)[] | undefined, name: string): boolean =>
+  names?.some((one) => one === '*' || one === name) ?? false
+
+const hasOnly = (entry: object, fields: readonly string[]): boolean =>
+  Object.keys(entry).every((field) => fields.includes(field))
+
+function projectGrants(entry: ScopeProject, request: ScopedRequest): boolean {
+  const { target } = request
+  if (!hasOnly(entry, ['project'])) return false
+  if (target.kind === 'ProjectVirtualCluster') return isNamed([entry.project], target.project)
+  const isThere =
+    target.kind === 'ProjectSpace'
+      ? isNamed([entry.project], target.project)
+      : isInProject([entry.project ?? ''], request)
+  return isThere && sparesNamespace(request)
+}
+
+const spaceGrants = (entry: ScopeSpace, request: ScopedRequest): boolean =>
+  request.target.kind === 'ProjectSpace' &&
+  isNamed([entry.project], request.target.project) &&
+  isNamed([entry.space], request.target.space) &&
+  sparesNamespace(request) &&
+  hasOnly(entry, ['project', 'space'])
+
+const virtualClusterGrants = (entry: ScopeVirtualCluster, { target }: ScopedRequest): boolean =>
+  target.kind === 'ProjectVirtualCluster' &&
+  isNamed([entry.project], target.project) &&
+  isNamed([entry.virtualCluster], target.virtualCluster) &&
+  hasOnly(entry, ['project', 'virtualCluster'])
+
+const clusterGrants = (entry: ScopeCluster, { target }: ScopedRequest): boolean =>
+  target.kind === 'Cluster' &&
+  isNamed([entry.cluster], target.cluster) &&
+  hasOnly(entry, ['cluster'])
+
+/** Of a project's or space's Namespace object: get only. */
+const sparesNamespace = (request: ScopedRequest): boolean =>
+  !isResource(request) || request.resource !== 'namespaces' || request.verb === 'get'
+
+/** Under Management, in the namespace of one of the projects. */
+const isInProject = (projects: readonly string[], request: ScopedRequest): boolean =>
+  request.target.kind === 'Management' &&
+  isResource(request) &&
+  projects.some((project) =>
+    project === '*'
+      ? request.namespace.startsWith(PREFIX)
+      : request.namespace === `${PREFIX}${project}`,
+  )
+
+interface ClusterRoleRule {
+  readonly verbs: readonly string[]
+  readonly resources?: readonly string[]
+  readonly paths?: readonly string[]
+}
+
+/** Stands for the ClusterRoles `platform:scope:<role>`; made so that no role is within another. */
+const CLUSTER_ROLES: ReadonlyMap<string, readonly ClusterRoleRule[]> = new Map([
+  [
+    'platformCLI',
+    [
+      { verbs: ['get', 'watch'], resources: ['*'] },
+      { verbs: ['get'], paths: ['*'] },
+    ],
+  ],
+  ['agent', [{ verbs: ['*'], resources: ['pods', 'pods/exec'] }]],
+  ['vcluster', [{ verbs: ['get', 'impersonate'], resources: ['jobs', 'nodes/proxy'] }]],
+  ['network-peer', [{ verbs: ['delete'], resources: ['deployments'] }]],
+])
+
+const impliedBy = (role: string): readonly string[] => {
+  if (role === 'agent' || role === 'vcluster') return [role, 'network-peer']
+  return [role === 'platform-cli' ? 'platformCLI' : role]
+}
+
+// 11.4
+function roleGrants(entry: ScopeRole, request: ScopedRequest): boolean {
+  const { role = '', projects, virtualClusters } = entry
+  if (projects?.length === 0 || virtualClusters?.length === 0) return false
+  return (
+    reaches(entry, request) &&
+    impliedBy(role).some((name) =>
+      CLUSTER_ROLES.get(name)?.some((rule) => clusterRoleGrants(rule, request)),
+    ) &&
+    hasOnly(entry, ['role', 'projects', 'virtualClusters'])
+  )
+}
+
+function reaches({ projects, virtualClusters }: ScopeRole, request: ScopedRequest): boolean {
+  const { target } = request
+  if (target.kind === 'Cluster') return false
+  if (target.kind === 'Management') return projects === undefined || isInProject(projects, request)
+  if (projects === undefined && virtualClusters === undefined) return true
+  if (isNamed(projects, target.project)) return true
+  return target.kind === 'ProjectVirtualCluster' && isNamed(virtualClusters, target.virtualCluster)
+}
+
+function clusterRoleGrants(rule: ClusterRoleRule, request: ScopedRequest): boolean {
+  const has = (names: readonly string[], name: string, byNameOnly: boolean): boolean =>
+    names.includes(name) || (!byNameOnly && names.includes('*'))
+  if (!has(rule.verbs, request.verb, outlivesByVerb(request))) return false
+  return isResource(request)
+    ? has(rule.resources ?? [], combined(request), mustBeNamed(request))
+    : has(rule.paths ?? [], request.path, false)
+}
+
+// 11.5
+function ruleGrants(rule: ScopeRule, request: ScopedRequest): boolean {
+  const { verbs = [], resources = [], namespaces = [], nonResourceURLs = [] } = rule
+  if (!targetMatches(rule, request.target)) return false
+  if (!verbs.includes(request.verb) && (verbs.length > 0 || outlivesByVerb(request))) return false
+  if (!hasOnly(rule, FIELDS_OF_RULE)) return false
+  if (resources.length > 0 || namespaces.length > 0)
+    return isResource(request) && resourceMatches(rule, request)
+  if (nonResourceURLs.length > 0) return !isResource(request) && pathMatches(rule, request)
+  return !isResource(request) || !mustBeNamed(request)
+}
+
+const FIELDS_OF_RULE =
+  'verbs resources resourceNames namespaces nonResourceURLs requestTargets cluster virtualClusters'.split(
+    ' ',
+  )
+
+function targetMatches(rule: ScopeRule, target: Target): boolean {
+  const { requestTargets = [], cluster = '', virtualClusters = [] } = rule
+  if (requestTargets.length > 0 && !requestTargets.includes(target.kind)) return false
+  if (cluster !== '' && (target.kind !== 'Cluster' || target.cluster !== cluster)) return false
+  if (virtualClusters.length === 0) return true
+  if (target.kind !== 'ProjectVirtualCluster') return false
+  return virtualClusters.some(
+    ({ name = '', namespace = '' }) =>
+      (name === '' || name === target.virtualCluster) &&
+      (namespace === '' || namespace === `${PREFIX}${target.project}`),
+  )
+}
+
+function resourceMatches(rule: ScopeRule, request: ResourceRequest): boolean {
+  const { resources = [], resourceNames = [], namespaces = [] } = rule
+  if (namespaces.length > 0 && !namespaces.includes(request.namespace)) return false
+  if (resources.length === 0) return !mustBeNamed(request)
+  if (resourceNames.length > 0 && !resourceNames.includes(request.name)) return false
+  return resources.some((entry) => {
+    const { group = '', resources: patterns = [], resourceNames: names = [] } = entry
+    if (group !== request.group) return false
+    if (names.length > 0 && !names.includes(request.name)) return false
+    if (patterns.includes(combined(request))) return true
+    if (mustBeNamed(request)) return false
+    if (patterns.length === 0 || patterns.includes('*')) return true
+    if (request.subresource === '') return false
+    return (
+      patterns.includes(`${request.resource}/*`) || patterns.includes(`*/${request.subresource}`)
+    )
+  })
+}
+
+const pathMatches = ({ nonResourceURLs = [] }: ScopeRule, { path }: NonResourceRequest): boolean =>
+  nonResourceURLs.some(
+    (url) =>
+      url === '*' || url === path || (url.endsWith('/*') && path.startsWith(url.slice(0, -1))),
+  )
