@@ -21,6 +21,11 @@ export interface WatcherOptions {
   readonly restarted: (reason: Ending['how']) => void
   /** Called with whether the API server serves the resource at all. */
   readonly served: (isServed: boolean) => void
+  /**
+   * Called whenever the sink is known to hold everything up to now: a listing is complete, and what
+   * follows it, events and bookmarks, comes in. Not called while that takes time or a watch is cut.
+   */
+  readonly heard?: () => void
 }
 
 const PAGE_SIZE = 500
@@ -109,6 +114,7 @@ class Round {
       if (next !== undefined) continue
       sink.end()
       served(true)
+      this.#options.heard?.()
       return { how: 'listed', resourceVersion: page.resourceVersion }
     }
   }
@@ -146,7 +152,9 @@ class Round {
         throw new Error('a watch event of an unknown type was read')
     }
     this.#read = true
-    if (this.state.at === 'follow') this.#reached(object)
+    if (this.state.at !== 'follow') return
+    this.#reached(object)
+    this.#options.heard?.()
   }
 
   #bookmark(object: KubeObject): void {

@@ -91,6 +91,8 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
   const { log, lines } = rememberingLog()
   const restarts: string[] = []
   const served: boolean[] = []
+  /** The world each time that the store was said to hold all of it. */
+  const heard: (readonly string[])[] = []
   /** Back-offs: every wait but those of the watchdog, and when the last is over. */
   const waits: number[] = []
   let overMs = 0
@@ -116,6 +118,7 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
       log,
       restarted: (how) => void restarts.push(how),
       served: (is) => void served.push(is),
+      heard: () => void heard.push(world()),
     },
     abort.signal,
   )
@@ -146,6 +149,7 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
     lines,
     restarts,
     served,
+    heard,
     waits,
     abort,
     ended,

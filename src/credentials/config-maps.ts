@@ -1,0 +1,19 @@
+import type { ConfigMap } from '../api/core.ts'
+import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../api/group.ts'
+import type { KubeObject } from '../api/meta.ts'
+import { type Whole, whole } from '../kube/store.ts'
+
+/**
+ * The projection of ConfigMaps of the platform's namespace: ours whole, others without their data.
+ * Chosen here by name and not by a label in the watch: who took a label off would lift a revocation.
+ */
+export function ourConfigMap(object: KubeObject): Whole<ConfigMap> {
+  const { name } = object.metadata
+  const isOurs =
+    name === IN_FORCE_CONFIG_MAP ||
+    name === JWKS_CONFIG_MAP ||
+    name.startsWith(REVOKED_TOKENS_PREFIX)
+  if (isOurs) return whole(object)
+  const { apiVersion, kind, metadata } = object
+  return whole({ apiVersion, kind, metadata })
+}

@@ -1,0 +1,53 @@
+import type { ConfigMap } from '../api/core.ts'
+import { CONFIG_MAPS } from '../api/group.ts'
+import { isOver } from '../domain/revocation.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isConflict } from '../kube/failure.ts'
+import { NotLeader } from '../kube/leader.ts'
+import type { Store, Whole } from '../kube/store.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import type { InTurn } from './write-pace.ts'
+
+/** What a sweep works with; it begins no delete once the signal has aborted. */
+export interface SweepOptions {
+  readonly client: KubeClient
+  readonly configMaps: Store<Whole<ConfigMap>>
+  readonly namespace: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly inTurn: InTurn
+  readonly signal: AbortSignal
+}
+
+/**
+ * Deletes the ConfigMaps of revoked tokens whose hour is over (contract 7.4). What can't be deleted
+ * now waits for the next sweep. Never rejects.
+ */
+export async function sweepRevokedTokens(options: SweepOptions): Promise<void> {
+  const { configMaps, clock, log, inTurn, signal } = options
+  const names = [...configMaps.values()].map(({ name }) => name)
+  try {
+    for (const name of names.filter((one) => isOver(one, clock.nowMs()))) {
+      await inTurn(async () => {
+        if (!signal.aborted) await drop(name, options)
+      })
+    }
+  } catch (err) {
+    if (!(err instanceof NotLeader)) log.warn({ err }, 'sweep of revoked tokens ended early')
+  }
+}
+
+async function drop(name: string, options: SweepOptions): Promise<void> {
+  const { client, configMaps, namespace, log } = options
+  // As it is by now: it may have been written, or have gone, while this one waited for its turn.
+  const seen = configMaps.get(name)
+  if (!seen) return
+  const { uid, resourceVersion } = seen
+  try {
+    await client.delete(CONFIG_MAPS, { name, namespace }, { uid, resourceVersion }, 'sweep')
+    log.info({ configMap: name }, 'revoked tokens dropped, their hour is over')
+  } catch (error) {
+    if (!isConflict(error)) throw error
+  }
+}

@@ -1,0 +1,210 @@
+// Writes revoked tokens into their ConfigMaps. What is asked for stays asked for until the store shows
+// it: a failure, a conflict or an answer that was lost needs no rule of its own.
+import type { ConfigMap } from '../api/core.ts'
+import { CONFIG_MAPS } from '../api/group.ts'
+import {
+  type Addition,
+  dataWith,
+  isPastRecording,
+  nextAddition,
+  type Revocations,
+} from '../domain/revocation.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isConflict, isNotFound, KubeFailure } from '../kube/failure.ts'
+import { NotLeader } from '../kube/leader.ts'
+import type { Store, Whole } from '../kube/store.ts'
+import { type Clock, sleep } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import type { InTurn } from './write-pace.ts'
+
+/** What the writer works with; nothing is written once the signal has aborted. */
+export interface WriterOptions {
+  readonly client: KubeClient
+  readonly configMaps: Store<Whole<ConfigMap>>
+  readonly namespace: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly inTurn: InTurn
+  readonly signal: AbortSignal
+}
+
+const FIRST_BACK_OFF_MS = 250
+const LONGEST_BACK_OFF_MS = 5000
+/** How long our own answer stands for a ConfigMap that the store does not show. */
+const UNSEEN_FOR_MS = 5000
+
+/** One write at a time, each with all that waits for one ConfigMap. */
+export class RevocationWriter {
+  readonly #options: WriterOptions
+  /** Asked for and not in the store yet, with its exp. */
+  readonly #asked = new Map<string, number>()
+  /** Read or written by us and not in the store yet. */
+  readonly #unseen = new Map<string, ConfigMap>()
+  #writing: Promise<void> | null = null
+  #failures = 0
+  #fault: string | null = null
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+  }
+
+  /** Why the last write failed, in the same words each time; null = it did not. */
+  get fault(): string | null {
+    return this.#fault
+  }
+
+  /** Resolves when nothing is left to write, or this process does not lead. Never rejects. */
+  async settled(): Promise<void> {
+    await this.#writing
+  }
+
+  /**
+   * Asks for records; what is asked for already stays as it was. What comes too late is dropped: no
+   * server takes such a token any more.
+   */
+  ask(tokens: Iterable<readonly [jti: string, expiresMs: number]>): void {
+    for (const [jti, expiresMs] of tokens) {
+      if (!this.#asked.has(jti)) this.#asked.set(jti, expiresMs)
+    }
+    this.#wake()
+  }
+
+  /** The store shows these; returns how many of them were asked for. */
+  stored(jtis: readonly string[]): number {
+    return jtis.filter((jti) => this.#asked.delete(jti)).length
+  }
+
+  /** The store has changed what it shows, or does not show, under that name. */
+  seen(name: string): void {
+    const ours = this.#unseen.get(name)
+    this.#unseen.delete(name)
+    // Where it is still behind our last answer. Not at once: it is telling of the change before.
+    if (ours) queueMicrotask(() => this.#options.configMaps.observe(ours))
+  }
+
+  #wake(): void {
+    if (this.#asked.size > 0 && !this.#options.signal.aborted) this.#writing ??= this.#writeAll()
+  }
+
+  async #writeAll(): Promise<void> {
+    const { inTurn, clock, signal } = this.#options
+    let pauseMs: number | null
+    do {
+      // What is asked for before the turn has come goes along.
+      pauseMs = await inTurn(() => this.#writeNext())
+      await sleep(clock, pauseMs ?? 0, signal)
+    } while (pauseMs !== null && this.#next() !== null)
+    this.#writing = null
+  }
+
+  /** Returns the pause that is due, in milliseconds; null = this was the last. Never rejects. */
+  async #writeNext(): Promise<number | null> {
+    if (this.#options.signal.aborted) return null
+    const addition = this.#next()
+    if (!addition) return 0
+    try {
+      await this.#write(addition)
+      this.#failures = 0
+      this.#fault = null
+      return 0
+    } catch (error) {
+      return this.#pauseAfter(addition, error)
+    }
+  }
+
+  #next(): Addition | null {
+    const { clock, configMaps } = this.#options
+    const nowMs = clock.nowMs()
+    for (const [jti, expiresMs] of this.#asked) {
+      if (isPastRecording(expiresMs, nowMs)) this.#asked.delete(jti)
+    }
+    const seen = [...configMaps.values()].map(({ object }) => object)
+    return nextAddition(this.#asked, [...seen, ...this.#unseen.values()])
+  }
+
+  async #write(addition: Addition): Promise<void> {
+    const { log } = this.#options
+    const { name, tokens } = addition
+    try {
+      this.#see(await this.#send(addition))
+      log.info({ configMap: name, tokens: tokens.size }, 'revoked tokens stored')
+    } catch (error) {
+      // Written or removed since we saw it, perhaps by ourselves in a write whose answer was lost.
+      if (isOldView(addition, error)) await this.#readAgain(name)
+      throw error
+    }
+  }
+
+  async #send(addition: Addition): Promise<ConfigMap> {
+    const { client, namespace } = this.#options
+    const { name, configMap } = addition
+    const envelope = { apiVersion: 'v1', kind: CONFIG_MAPS.kind, data: dataWith(addition) }
+    if (configMap === null)
+      return client.create(CONFIG_MAPS, { ...envelope, metadata: { name, namespace } }, 'revoke')
+    // What a listing brought has neither apiVersion nor kind.
+    const written: ConfigMap = { ...configMap, ...envelope }
+    return client.replace(CONFIG_MAPS, written, 'revoke')
+  }
+
+  async #readAgain(name: string): Promise<void> {
+    const { client, namespace } = this.#options
+    const found = await client.get<ConfigMap>(CONFIG_MAPS, { name, namespace })
+    this.#unseen.delete(name)
+    if (found) this.#see(found)
+  }
+
+  /** Takes an answer for what is there by now, though the watch may be behind, or broken. */
+  #see(object: ConfigMap): void {
+    const { configMaps, clock, signal } = this.#options
+    const { name } = object.metadata
+    if (configMaps.get(name)) {
+      configMaps.observe(object)
+      return
+    }
+    this.#unseen.set(name, object)
+    void sleep(clock, UNSEEN_FOR_MS, signal).then(() => {
+      if (this.#unseen.get(name) !== object) return
+      this.#unseen.delete(name)
+      this.#wake()
+    })
+  }
+
+  /** An hour that can't be written must not keep the others waiting. */
+  #putLast(tokens: Revocations): void {
+    for (const [jti, expiresMs] of tokens) {
+      if (this.#asked.delete(jti)) this.#asked.set(jti, expiresMs)
+    }
+  }
+
+  #pauseAfter(addition: Addition, error: unknown): number | null {
+    // Whoever asks again, for we may lead after all, starts it again.
+    if (error instanceof NotLeader) return null
+    const { log } = this.#options
+    const { name, tokens } = addition
+    const fields = { configMap: name, tokens: tokens.size }
+    this.#putLast(tokens)
+    if (isOldView(addition, error)) {
+      log.debug(fields, 'records of revoked tokens changed under us, trying again')
+      return 0
+    }
+    log.warn({ ...fields, err: error }, 'revoked tokens could not be stored, trying again')
+    this.#fault = faultOf(error)
+    return this.#backOffMs(error)
+  }
+
+  #backOffMs(error: unknown): number {
+    const backOffMs = Math.min(FIRST_BACK_OFF_MS * 2 ** this.#failures, LONGEST_BACK_OFF_MS)
+    this.#failures += 1
+    const askedMs = error instanceof KubeFailure ? (error.retryAfterMs ?? 0) : 0
+    return Math.max(backOffMs, askedMs)
+  }
+}
+
+const isOldView = ({ configMap }: Addition, error: unknown): boolean =>
+  isConflict(error) || (configMap !== null && isNotFound(error))
+
+/** Without the names in the failure's own message: whoever repeats it would find it changed each time. */
+const faultOf = (error: unknown): string =>
+  error instanceof KubeFailure
+    ? `the API server answered ${error.code} ${error.reason}`.trimEnd()
+    : 'no answer from the API server'
