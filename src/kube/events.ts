@@ -9,13 +9,18 @@ import type { KubeClient, NewObject } from './client.ts'
 import { isConflict } from './failure.ts'
 import { microTime } from './micro-time.ts'
 
-/** A transition of a cluster-scoped object. */
+/** A transition of an object. */
 export interface ObjectEvent {
-  /** With a namespace, or without the uid, `kubectl describe` would not find the event. */
+  /**
+   * Without the uid, or with a namespace for a cluster-scoped object, `kubectl describe` would not
+   * find the event.
+   */
   readonly regarding: {
     readonly apiVersion: string
     readonly kind: string
     readonly name: string
+    /** Absent for a cluster-scoped object. */
+    readonly namespace?: string
     readonly uid: string
   }
   readonly type: 'Normal' | 'Warning'
@@ -53,6 +58,7 @@ export interface EventRecorderOptions {
 /** Why an Event is written, for metrics. */
 export const EVENT_REASONS = ['record'] as const
 
+/** Where events about cluster-scoped objects live; others live with their object. */
 const NAMESPACE = 'default'
 const LONGEST_QUEUE = 1000
 const MOST_PER_SECOND = 10
@@ -112,7 +118,7 @@ function eventObject(event: ObjectEvent, instance: string, nowMs: number): NewOb
   return {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
-    metadata: { name: nameOf(event), namespace: NAMESPACE },
+    metadata: { name: nameOf(event), namespace: regarding.namespace ?? NAMESPACE },
     eventTime: microTime(nowMs),
     reportingController: CONTROLLER_NAME,
     reportingInstance: instance,

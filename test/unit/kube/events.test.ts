@@ -59,6 +59,20 @@ test('what is stored', async () => {
   ])
 })
 
+test('about a namespaced object: with it, where kubectl describe looks (4.5)', async () => {
+  const { clock, recorder, stored } = stage()
+  const regarding = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    name: 'platform-jwks',
+    namespace: 'platform-system',
+    uid: 'u-3',
+  }
+  recorder.record(expired({ regarding }))
+  await clock.advance(0)
+  expect(stored()).toMatchObject([{ metadata: { namespace: 'platform-system' }, regarding }])
+})
+
 describe('a note', () => {
   const long = 'x'.repeat(2000)
   test.each([

@@ -1,0 +1,65 @@
+import { activeFromMs, type KeySecret } from '../../domain/signing-key.ts'
+import { timestamp } from '../../domain/time.ts'
+import { type Entry, type Found, signingIn } from './wanted.ts'
+
+/** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
+export interface Announcement {
+  readonly reason: 'SigningKeyRotated' | 'SigningKeyCorrupt' | 'UnknownSigningKey'
+  readonly note: string
+  readonly of: string
+}
+
+/** What publishing these keys changes for people: keys withdrawn, and keys with a new time. */
+export function announcementsOf(wanted: readonly Entry[], found: Found): readonly Announcement[] {
+  // At the very first publication, and where a damaged set is put back, nothing is rotated.
+  if (!found.published?.isSound) return withdrawalsIn(wanted, found)
+  return [...withdrawalsIn(wanted, found), ...rotationsIn(wanted, found)]
+}
+
+/** What corrupt Secrets tell: no write comes with it, so whoever asks tells each but once. */
+export const corruptionsOf = (secrets: readonly KeySecret[]): readonly Announcement[] =>
+  secrets.flatMap(({ name, uid, fault }) =>
+    fault === null
+      ? []
+      : [
+          {
+            reason: 'SigningKeyCorrupt',
+            note: `Secret ${name} ${fault}. Nothing is signed with it, what it signed goes on being verified. Delete the Secret once you have looked at it.`,
+            of: `${uid} ${fault}`,
+          },
+        ],
+  )
+
+function withdrawalsIn(
+  wanted: readonly Entry[],
+  { published, nowMs }: Found,
+): readonly Announcement[] {
+  const kid = published?.toWithdraw ?? null
+  if (kid === null) return []
+  if (wanted.some(({ note }) => note.kid === kid)) {
+    const next = signingIn(wanted, nowMs)?.note.kid
+    const instead = next ? `${next} signs` : 'a new key is made'
+    const note = `Signing key ${kid} was withdrawn; ${instead}. Its tokens are revoked.`
+    return [{ reason: 'SigningKeyRotated', note, of: `withdrawn ${kid}` }]
+  }
+  const known = wanted.filter(({ jwk }) => jwk !== null).map((entry) => entry.note.kid)
+  // What was asked for is not repeated: it may be anything, a private key as well.
+  const note = `There is no signing key of the kid that the annotation wants withdrawn. There are: ${known.join(', ') || 'none'}.`
+  return [{ reason: 'UnknownSigningKey', note, of: timestamp(nowMs) }]
+}
+
+function rotationsIn(
+  wanted: readonly Entry[],
+  { published, nowMs }: Found,
+): readonly Announcement[] {
+  const before = new Map(published?.notes.map((note) => [note.kid, note.useFromMs]))
+  const signing = signingIn(wanted, nowMs)
+  return wanted
+    .filter((entry) => entry.canSign && before.get(entry.note.kid) !== entry.note.useFromMs)
+    .map((entry) => {
+      const { kid, generation } = entry.note
+      const atMs = entry === signing ? nowMs : activeFromMs(entry.note)
+      const note = `Signing key ${kid} (generation ${generation}) is published and signs from ${timestamp(atMs)}.`
+      return { reason: 'SigningKeyRotated', note, of: `${kid} ${atMs}` }
+    })
+}

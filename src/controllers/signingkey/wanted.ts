@@ -1,0 +1,203 @@
+// What ConfigMap `platform-jwks` should say (contract 7.3): each rule is a step from the keys known to
+// those wanted. Applied to its own result it changes nothing, so the operator comes to rest.
+import {
+  forgottenMs,
+  HAND_OVER_AFTER_MS,
+  isUsable,
+  type KeyNote,
+  type KeySecret,
+  leavesMs,
+  type PublicJwk,
+  SETTLING_MS,
+  signingKeyAt,
+} from '../../domain/signing-key.ts'
+import type { PublishedKeys } from '../../domain/signing-key-record.ts'
+import type { SigningAlgorithm } from '../../domain/token-claims.ts'
+
+/** What the plan stands on. */
+export interface Found {
+  readonly secrets: readonly KeySecret[]
+  /** null = there is no ConfigMap. */
+  readonly published: PublishedKeys | null
+  /** The set as this process last saw it whole: what somebody deletes or garbles is put back. */
+  readonly remembered: RememberedKeys
+  /** Generation numbers whose names something else has. */
+  readonly taken: readonly number[]
+  readonly algorithm: SigningAlgorithm
+  readonly tokenMaxTtlMs: number
+  /** The latest `exp` known under that key's signature; null = none is. */
+  readonly lastExpMs: (kid: string) => number | null
+  readonly nowMs: number
+}
+
+/** Public keys with their notes. */
+export type RememberedKeys = Pick<PublishedKeys, 'jwks' | 'notes'>
+
+/** A key of the set. */
+export interface Entry {
+  readonly note: KeyNote
+  /** null = withdrawn. */
+  readonly jwk: PublicJwk | null
+  /** Whether its private half is at hand and sound. */
+  readonly canSign: boolean
+}
+
+/** The wanted set. */
+export interface Wanted {
+  /** Oldest first. */
+  readonly entries: readonly Entry[]
+  /** Whether a newer key than the one that signed until now takes over: what a rotation asks for. */
+  readonly isRotated: boolean
+}
+
+/** The set that should be published. */
+export function wantedOf(found: Found): Wanted {
+  const steps = [withdraw, join, fallBack]
+  const entries = steps.reduce((before, step) => step(before, found), knownOf(found))
+  const waiting = waitingIn(entries, found)
+  const hurried = waiting ? hurry(entries, waiting, found) : entries
+  return { entries: leave(hurried, found), isRotated: waiting !== undefined }
+}
+
+/** The notes of those that may sign, oldest first. */
+export const signersIn = (entries: readonly Entry[]): readonly KeyNote[] =>
+  entries.filter(({ canSign }) => canSign).map(({ note }) => note)
+
+/** The newest of those that may sign. */
+export const newestIn = (entries: readonly Entry[]): Entry | undefined =>
+  entries.findLast(({ canSign }) => canSign)
+
+/** The one that signs once these are published. */
+export function signingIn(entries: readonly Entry[], nowMs: number): Entry | undefined {
+  const signing = signingKeyAt(signersIn(entries), nowMs)
+  return entries.find(({ note }) => note.kid === signing?.kid)
+}
+
+/** When the key leaves the set; null while that can't be told. */
+export function goesMs(entry: Entry, entries: readonly Entry[], found: Found): number | null {
+  const { note } = entry
+  if (note.withdrawnMs === null)
+    return leavesMs(note, signersIn(entries), found.tokenMaxTtlMs, found.lastExpMs(note.kid))
+  return found.secrets.some(({ kid }) => kid === note.kid) ? null : forgottenMs(note)
+}
+
+/** Noted keys whose public half is at hand. What nobody noted is foreign, and goes (threats D6). */
+function knownOf({ published, remembered, secrets, nowMs }: Found): readonly Entry[] {
+  const withdrawn = remembered.notes.filter(({ withdrawnMs }) => withdrawnMs !== null)
+  const lost = published?.isSound ? [] : remembered.notes
+  // The last of a kid wins: withdrawn over all else, what is published over what is remembered.
+  const notes = byKid([...lost, ...(published?.notes ?? []), ...withdrawn])
+  const jwks = byKid([...remembered.jwks, ...(published?.jwks ?? [])])
+  const usable = byKid(secrets.filter(isUsable))
+  const entries = [...notes.values()].map((note) => {
+    const secret = usable.get(note.kid)
+    return entryOf(timely(note, secret, nowMs), secret?.jwk ?? jwks.get(note.kid), secret)
+  })
+  return ordered(entries.filter(({ note, jwk }) => jwk !== null || note.withdrawnMs !== null))
+}
+
+function entryOf(note: KeyNote, jwk: PublicJwk | null = null, secret?: KeySecret): Entry {
+  const isWithdrawn = note.withdrawnMs !== null
+  return { note, jwk: isWithdrawn ? null : jwk, canSign: secret !== undefined && !isWithdrawn }
+}
+
+/** A restored Secret is younger than its key; a clock that was ahead must not keep a key waiting. */
+const timely = (note: KeyNote, secret: KeySecret | undefined, nowMs: number): KeyNote => ({
+  ...note,
+  generation: secret?.generation ?? note.generation,
+  createdMs: Math.min(note.createdMs, nowMs),
+  publishedMs: Math.min(note.publishedMs, nowMs),
+})
+
+/** The leaked key's public half goes at once, and a mark stays. */
+function withdraw(entries: readonly Entry[], { published, secrets, nowMs }: Found) {
+  const kid = published?.toWithdraw ?? null
+  const leaked = entries.find(({ note }) => note.kid === kid)?.note
+  const secret = secrets.find((one) => one.kid === kid)
+  const note = leaked ?? (kid === null || !secret ? null : noteOf(kid, secret, nowMs, nowMs))
+  if (note === null || note.withdrawnMs !== null) return entries
+  const others = entries.filter((entry) => entry.note.kid !== kid)
+  return ordered([...others, entryOf({ ...note, withdrawnMs: nowMs })])
+}
+
+/** A note on a key that is published now. */
+const noteOf = (kid: string, secret: KeySecret, nowMs: number, fromMs: number): KeyNote => ({
+  kid,
+  generation: secret.generation ?? 1,
+  createdMs: secret.createdMs,
+  publishedMs: nowMs,
+  useFromMs: fromMs,
+  withdrawnMs: null,
+})
+
+/** Keys of Secrets that nobody noted yet, each to take over from the one before. */
+function join(known: readonly Entry[], found: Found): readonly Entry[] {
+  return found.secrets
+    .filter((secret) => isUsable(secret) && isNew(secret, known, found))
+    .toSorted((a, b) => (a.generation ?? 0) - (b.generation ?? 0))
+    .reduce((entries, secret) => {
+      const { kid = '' } = secret.jwk ?? {}
+      const seen = { ...secret, createdMs: firstSeenMs(secret, found) }
+      const note = noteOf(kid, seen, found.nowMs, handOverMs(entries, found.nowMs))
+      return ordered([...entries, entryOf(note, secret.jwk, secret)])
+    }, known)
+}
+
+/**
+ * By our own clock where we know that it was not there before: the API server's may be weeks behind,
+ * and every new key would be an old one, for which another is made at once.
+ */
+const firstSeenMs = ({ createdMs }: KeySecret, { published, nowMs }: Found): number =>
+  published?.isSound ? nowMs : createdMs
+
+/**
+ * An old key whose Secret outlives it, or is restored from backup, must not come back: it may have
+ * been withdrawn so long ago that nobody remembers. Where nobody knows which are old, all come back.
+ */
+function isNew({ jwk, generation }: KeySecret, known: readonly Entry[], { published }: Found) {
+  if (known.some(({ note }) => note.kid === jwk?.kid)) return false
+  const isListed = published?.jwks.some(({ kid }) => kid === jwk?.kid) ?? false
+  if (isListed || !published?.isSound) return true
+  return known.every(({ note }) => note.generation < (generation ?? 0))
+}
+
+/** When a key that joins takes over, if nobody asks for it sooner. */
+function handOverMs(entries: readonly Entry[], nowMs: number): number {
+  const newest = newestIn(entries)
+  return newest ? newest.note.createdMs + HAND_OVER_AFTER_MS : nowMs
+}
+
+/** Where no key's time has come one signs all the same: its time has come, then. */
+function fallBack(entries: readonly Entry[], { nowMs }: Found): readonly Entry[] {
+  const signing = signingIn(entries, nowMs)
+  return signing ? useBy(entries, signing, nowMs) : entries
+}
+
+/** The newest, if it is of the wanted algorithm and its time has yet to come. */
+function waitingIn(entries: readonly Entry[], { algorithm, nowMs }: Found): Entry | undefined {
+  const newest = newestIn(entries)
+  const isWaiting = newest?.jwk?.alg === algorithm && newest !== signingIn(entries, nowMs)
+  return isWaiting ? newest : undefined
+}
+
+/** A waiting key takes over as soon as verifiers know it, where somebody asks for it. */
+function hurry(entries: readonly Entry[], waiting: Entry, found: Found): readonly Entry[] {
+  const { published, algorithm, nowMs } = found
+  const isAsked = published?.isToRotate || signingIn(entries, nowMs)?.jwk?.alg !== algorithm
+  if (!isAsked) return entries
+  return useBy(entries, waiting, Math.max(nowMs, waiting.note.publishedMs + SETTLING_MS))
+}
+
+const leave = (entries: readonly Entry[], found: Found): readonly Entry[] =>
+  entries.filter((entry) => found.nowMs < (goesMs(entry, entries, found) ?? Infinity))
+
+const useBy = (entries: readonly Entry[], { note }: Entry, byMs: number): readonly Entry[] => {
+  const sooner = { ...note, useFromMs: Math.min(note.useFromMs, byMs) }
+  return entries.map((entry) => (entry.note.kid === note.kid ? { ...entry, note: sooner } : entry))
+}
+
+const ordered = (entries: readonly Entry[]): readonly Entry[] =>
+  entries.toSorted((a, b) => a.note.generation - b.note.generation)
+
+const byKid = <T extends { readonly kid: string | null }>(all: readonly T[]) =>
+  new Map(all.map((one) => [one.kid, one]))

@@ -1,0 +1,96 @@
+// The text of ConfigMap `platform-jwks` (contract 7.3): `jwks.json` is the public set, which everybody
+// reads; `keys.json` is the operator's own note on each key.
+import { isMap, type Json, own } from './config/json.ts'
+import type { KeyNote, PublicJwk } from './signing-key.ts'
+import { parseTimestamp, timestamp } from './time.ts'
+
+/** Data key of the public set. */
+export const JWKS_DATA_KEY = 'jwks.json'
+
+/** Data key of the notes. */
+export const NOTES_DATA_KEY = 'keys.json'
+
+/** Data of the ConfigMap, as far as it is ours. */
+export interface RecordData {
+  readonly [JWKS_DATA_KEY]: string
+  readonly [NOTES_DATA_KEY]: string
+}
+
+/** The ConfigMap as read back from the API server. */
+export interface PublishedKeys {
+  readonly data: Readonly<Partial<RecordData>>
+  /** The sound entries of the public set, whoever put them there. */
+  readonly jwks: readonly PublicJwk[]
+  /** The sound notes, withdrawn keys included. */
+  readonly notes: readonly KeyNote[]
+  /** Whether all of both could be read. */
+  readonly isSound: boolean
+  /** Whether the annotation asks for the next key. */
+  readonly isToRotate: boolean
+  /** The kid that the annotation wants withdrawn; null = there is none. */
+  readonly toWithdraw: string | null
+}
+
+/** The public set as it is stored and served: the same keys give the same bytes. */
+export const jwksText = (jwks: readonly PublicJwk[]): string => JSON.stringify({ keys: jwks })
+
+/** The notes as they are stored, for people to read as well. */
+export function notesText(notes: readonly KeyNote[]): string {
+  const entries = notes.map(
+    ({ kid, generation, createdMs, publishedMs, useFromMs, withdrawnMs }) =>
+      [
+        kid,
+        {
+          generation,
+          created: timestamp(createdMs),
+          published: timestamp(publishedMs),
+          useFrom: timestamp(useFromMs),
+          ...(withdrawnMs === null ? {} : { withdrawn: timestamp(withdrawnMs) }),
+        },
+      ] as const,
+  )
+  return JSON.stringify(Object.fromEntries(entries), null, 2)
+}
+
+/** The notes that can be read, and whether that is all of them. */
+export function parseNotes(text: string | undefined): {
+  readonly notes: readonly KeyNote[]
+  readonly isSound: boolean
+} {
+  const value = parsed(text)
+  if (!isMap(value)) return { notes: [], isSound: false }
+  const read = Object.entries(value).map(([kid, note]) => noteOf(kid, note))
+  const notes = read.filter((note) => note !== null)
+  return { notes, isSound: notes.length === read.length }
+}
+
+/** A thumbprint is 32 bytes in base64url. */
+const KID = /^[A-Za-z0-9_-]{43}$/
+
+function noteOf(kid: string, note: Json): KeyNote | null {
+  if (!isMap(note) || !KID.test(kid)) return null
+  const generation = own(note, 'generation')
+  const createdMs = timeOf(own(note, 'created'))
+  const publishedMs = timeOf(own(note, 'published'))
+  const useFromMs = timeOf(own(note, 'useFrom'))
+  const withdrawn = own(note, 'withdrawn')
+  const withdrawnMs = withdrawn === undefined ? null : timeOf(withdrawn)
+  if (typeof generation !== 'number' || !Number.isSafeInteger(generation) || generation < 1)
+    return null
+  if (createdMs === null || publishedMs === null || useFromMs === null) return null
+  // A mark that can't be read is a mark all the same: what was withdrawn must not come back.
+  const isWithdrawn = withdrawn !== undefined
+  const notedMs = isWithdrawn ? (withdrawnMs ?? publishedMs) : null
+  return { kid, generation, createdMs, publishedMs, useFromMs, withdrawnMs: notedMs }
+}
+
+const timeOf = (value: Json | undefined): number | null =>
+  typeof value === 'string' ? parseTimestamp(value) : null
+
+function parsed(text: string | undefined): Json | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as Json)
+  } catch {
+    return undefined
+  }
+}

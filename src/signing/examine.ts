@@ -1,0 +1,105 @@
+// A Secret with a signing key, looked at once. The private half leaves this folder in no form.
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import type { Secret } from '../api/core.ts'
+import { SIGNING_KEY_PREFIX } from '../api/group.ts'
+import { checkJwk } from '../credentials/jwks.ts'
+import type { KeySecret, PublicJwk } from '../domain/signing-key.ts'
+
+/** Data keys of the Secret. */
+export const PRIVATE_KEY_DATA_KEY = 'private-key.pem'
+/** The thumbprint beside the key that it is of, so that a mix-up shows. */
+export const KID_DATA_KEY = 'kid'
+
+/** What a Secret gives: facts for everybody, and the private key for the keyring alone. */
+export interface Examination {
+  readonly secret: KeySecret
+  /** null = nothing may be signed with it. */
+  readonly privateKey: KeyObject | null
+}
+
+/**
+ * Examines a Secret: its name, its key, its kid, and a signature made and verified. Never throws;
+ * a fault is told in words of ours, since those of a parser may quote the key.
+ */
+export function examine({ metadata, data = {} }: Secret): Examination {
+  const { name, uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata
+  const generation = generationOf(name)
+  const named = decoded(data[KID_DATA_KEY])
+  const found = generation === null ? fault(MISNAMED) : keyIn(decoded(data[PRIVATE_KEY_DATA_KEY]))
+  const isOther = found.key !== null && found.key.jwk.kid !== named
+  const { key, because } = isOther ? fault('names another kid than that of its key') : found
+  const secret = {
+    name,
+    uid,
+    resourceVersion,
+    generation,
+    kid: named === null || !KID.test(named) ? (key?.jwk.kid ?? null) : named,
+    createdMs: Date.parse(creationTimestamp),
+    isDeleting: deletionTimestamp !== undefined,
+    jwk: key?.jwk ?? null,
+    fault: because,
+  }
+  return { secret, privateKey: key?.privateKey ?? null }
+}
+
+const MISNAMED = `is not named ${SIGNING_KEY_PREFIX}<number>`
+const KID = /^[A-Za-z0-9_-]{43}$/
+const NAME = new RegExp(`^${SIGNING_KEY_PREFIX}([1-9]\\d{0,8})$`)
+
+function generationOf(name: string): number | null {
+  const digits = NAME.exec(name)?.[1]
+  return digits === undefined ? null : Number(digits)
+}
+
+type Found =
+  | {
+      readonly key: { readonly privateKey: KeyObject; readonly jwk: PublicJwk }
+      readonly because: null
+    }
+  | { readonly key: null; readonly because: string }
+
+const fault = (because: string): Found => ({ key: null, because })
+
+function keyIn(pem: string | null): Found {
+  if (pem === null) return fault(`has no ${PRIVATE_KEY_DATA_KEY}`)
+  const privateKey = privateKeyOf(pem)
+  if (!privateKey) return fault(`holds no private key in PKCS #8 PEM under ${PRIVATE_KEY_DATA_KEY}`)
+  const checked = checkJwk(publicMembersOf(privateKey))
+  if (!checked.ok) return fault(`holds a key that ${checked.because}`)
+  if (!passesSelfTest(privateKey, checked.jwk))
+    return fault('holds a private key that does not fit its public half')
+  return { key: { privateKey, jwk: checked.jwk }, because: null }
+}
+
+function privateKeyOf(pem: string): KeyObject | null {
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    return null
+  }
+}
+
+function publicMembersOf(privateKey: KeyObject): unknown {
+  try {
+    return createPublicKey(privateKey).export({ format: 'jwk' })
+  } catch {
+    // A kind of key that JWK has no words for.
+    return {}
+  }
+}
+
+/** Signs as tokens are signed, and verifies as everybody does: with the public members alone. */
+function passesSelfTest(privateKey: KeyObject, jwk: PublicJwk): boolean {
+  const dsaEncoding = 'ieee-p1363'
+  const text = Buffer.from(jwk.kid)
+  try {
+    const publicKey = createPublicKey({ key: jwk, format: 'jwk' })
+    const signature = sign('sha256', text, { key: privateKey, dsaEncoding })
+    return verify('sha256', text, { key: publicKey, dsaEncoding }, signature)
+  } catch {
+    return false
+  }
+}
+
+const decoded = (base64: string | undefined): string | null =>
+  base64 === undefined ? null : Buffer.from(base64, 'base64').toString('utf8')

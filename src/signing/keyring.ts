@@ -1,0 +1,201 @@
+// The private keys at hand, and the only place that signs with them (contract 7.3).
+import type { KeyObject } from 'node:crypto'
+import { CompactSign } from 'jose'
+import type { ConfigMap, Secret } from '../api/core.ts'
+import { JWKS_CONFIG_MAP } from '../api/group.ts'
+import {
+  type KeyNote,
+  type KeySecret,
+  keyEndMs,
+  signersOf,
+  signingKeyAt,
+} from '../domain/signing-key.ts'
+import type { PublishedKeys } from '../domain/signing-key-record.ts'
+import type { SigningAlgorithm, TokenClaims } from '../domain/token-claims.ts'
+import type { Change, Store, Whole } from '../kube/store.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import { type Examination, examine } from './examine.ts'
+import { publishedKeysOf } from './published.ts'
+
+/** Signs tokens; what the token controller needs to know of keys. */
+export interface TokenSigner {
+  /** The key that would sign now; null = none may. */
+  current(): CurrentKey | null
+  /** Whether the key was taken out because it leaked: its tokens are to be revoked. */
+  isWithdrawn(kid: string): boolean
+  /**
+   * Signs the claims with the current key: a compact JWS, bytes of the payload as JSON.stringify
+   * writes them. null = no key may sign, also where it was taken out meanwhile.
+   */
+  sign(claims: TokenClaims): Promise<SignedToken | null>
+  /** Calls back when another key signs, or none does, or a key was withdrawn. */
+  subscribe(listener: () => void): void
+}
+
+/** A key that may sign. */
+export interface CurrentKey {
+  readonly kid: string
+  readonly algorithm: SigningAlgorithm
+}
+
+/** A signed token, and the `kid` that stands in its header. */
+export interface SignedToken {
+  readonly token: string
+  readonly kid: string
+}
+
+/** All that is known of the keys; private parts stay inside. */
+export interface Keyring extends TokenSigner {
+  /** Whether both stores were listed in full: before, a key that is not known is not lost. */
+  isComplete(): boolean
+  /** The Secrets as examined. */
+  secrets(): readonly KeySecret[]
+  /** The public set with the notes, as read back; null = there is no ConfigMap. */
+  published(): PublishedKeys | null
+  /** A sentence for each Secret that nothing is signed with, for a condition. */
+  faults(): readonly string[]
+  /** `kid` and end of each published key, for platform_signing_key_not_after_timestamp_seconds. */
+  ends(): readonly (readonly [kid: string, endMs: number])[]
+  /** Calls listeners back if time alone has changed which key signs. */
+  review(): void
+}
+
+/** What the keyring follows. */
+export interface KeyringSources {
+  /** Holds Secrets of type `management.platform.sh/signing-key`, and no others. */
+  readonly secrets: Store<Whole<Secret>>
+  /** Holds ConfigMap `platform-jwks`, where there is one. */
+  readonly records: Store<Whole<ConfigMap>>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** A keyring that follows these stores from now on. */
+export function createKeyring(sources: KeyringSources): Keyring {
+  const { secrets, records, clock, log } = sources
+  const listeners: (() => void)[] = []
+  const examined = new Map<string, Examination>()
+  let view = viewOf(examined, null)
+  let told = stateOf(null, view)
+
+  const current = (): CurrentKey | null => {
+    const key = view.keys.get(signingKeyAt(view.signers, clock.nowMs())?.kid ?? '')
+    return key ? { kid: key.kid, algorithm: key.algorithm } : null
+  }
+  const review = (): void => {
+    const kid = current()?.kid ?? null
+    const state = stateOf(kid, view)
+    if (state === told) return
+    told = state
+    if (kid === null) log.warn({}, 'no signing key can be used')
+    else log.info({ kid }, 'signing key in use')
+    for (const listener of listeners) listener()
+  }
+  const read = (): void => {
+    const record = records.get(JWKS_CONFIG_MAP)
+    view = viewOf(examined, record ? publishedKeysOf(record.object) : null)
+    review()
+  }
+  const take = ({ name, after }: Pick<Change<Whole<Secret>>, 'name' | 'after'>): void => {
+    if (!after) examined.delete(name)
+    else examined.set(name, examineAloud(after.object, log))
+  }
+  for (const secret of secrets.values()) take({ name: secret.name, after: secret })
+  secrets.subscribe((change) => {
+    take(change)
+    read()
+  })
+  records.subscribe(({ name }) => {
+    if (name === JWKS_CONFIG_MAP) read()
+  })
+  read()
+  return {
+    current,
+    isWithdrawn: (kid) => view.withdrawn.has(kid),
+    sign: async (claims) => {
+      const key = view.keys.get(current()?.kid ?? '')
+      if (!key) return null
+      const token = await compactJws(claims, key)
+      // Taken out while we signed: nobody may see the token.
+      const maySign = view.signers.some(({ kid }) => kid === key.kid)
+      return maySign ? { token, kid: key.kid } : null
+    },
+    subscribe: (listener) => void listeners.push(listener),
+    isComplete: () => secrets.synced && records.synced,
+    secrets: () => view.secrets,
+    published: () => view.published,
+    faults: () => view.secrets.flatMap(faultOf),
+    ends: () => view.ends,
+    review,
+  }
+}
+
+/** What listeners want to know of. */
+const stateOf = (kid: string | null, { withdrawn }: View): string =>
+  [kid, ...[...withdrawn].sort()].join(' ')
+
+interface PrivateKey extends CurrentKey {
+  readonly privateKey: KeyObject
+}
+
+/** What follows from the stores without the time. */
+interface View {
+  readonly secrets: readonly KeySecret[]
+  readonly published: PublishedKeys | null
+  readonly keys: ReadonlyMap<string, PrivateKey>
+  readonly signers: readonly KeyNote[]
+  readonly withdrawn: ReadonlySet<string>
+  readonly ends: readonly (readonly [string, number])[]
+}
+
+function viewOf(examined: ReadonlyMap<string, Examination>, published: PublishedKeys | null): View {
+  const secrets: KeySecret[] = []
+  const keys = new Map<string, PrivateKey>()
+  for (const { secret, privateKey } of oldestFirst(examined)) {
+    const { jwk, isDeleting } = secret
+    if (!jwk || !privateKey || isDeleting) {
+      secrets.push(secret)
+    } else if (keys.has(jwk.kid)) {
+      secrets.push({ ...secret, fault: 'holds the same key as one before it' })
+    } else {
+      secrets.push(secret)
+      keys.set(jwk.kid, { kid: jwk.kid, algorithm: jwk.alg, privateKey })
+    }
+  }
+  const { jwks = [], notes = [] } = published ?? {}
+  const publishedKids = new Set(jwks.map(({ kid }) => kid))
+  const alive = notes.filter(
+    ({ kid, withdrawnMs }) => withdrawnMs === null && publishedKids.has(kid),
+  )
+  return {
+    secrets,
+    published,
+    keys,
+    signers: signersOf(notes, publishedKids, new Set(keys.keys())),
+    withdrawn: new Set(notes.filter((note) => note.withdrawnMs !== null).map(({ kid }) => kid)),
+    ends: alive.map((note) => [note.kid, keyEndMs(note)] as const),
+  }
+}
+
+const oldestFirst = (examined: ReadonlyMap<string, Examination>): readonly Examination[] =>
+  [...examined.values()].toSorted((a, b) => (a.secret.generation ?? 0) - (b.secret.generation ?? 0))
+
+/** A fault is told in the log as well, where nobody may be looking at conditions. */
+function examineAloud(object: Secret, log: Log): Examination {
+  const examination = examine(object)
+  const { name, uid, resourceVersion, fault } = examination.secret
+  if (fault !== null)
+    log.error({ object: { name, uid, resourceVersion }, because: fault }, 'signing key is corrupt')
+  return examination
+}
+
+/** A sentence about a Secret that nothing is signed with; none for a sound one. */
+const faultOf = ({ name, fault }: KeySecret): readonly string[] =>
+  fault === null ? [] : [`Secret ${name} ${fault}; nothing is signed with it.`]
+
+function compactJws(claims: TokenClaims, { kid, algorithm, privateKey }: PrivateKey) {
+  return new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
+    .setProtectedHeader({ alg: algorithm, kid, typ: 'JWT' })
+    .sign(privateKey)
+}

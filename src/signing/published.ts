@@ -1,0 +1,24 @@
+import type { ConfigMap } from '../api/core.ts'
+import { ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../api/group.ts'
+import { parseJwks } from '../credentials/jwks.ts'
+import {
+  JWKS_DATA_KEY,
+  NOTES_DATA_KEY,
+  type PublishedKeys,
+  parseNotes,
+} from '../domain/signing-key-record.ts'
+
+/** Reads ConfigMap `platform-jwks`. Never throws: what can't be read is left out and told. */
+export function publishedKeysOf({ data = {}, metadata }: ConfigMap): PublishedKeys {
+  const set = parseJwks(data[JWKS_DATA_KEY])
+  const { notes, isSound } = parseNotes(data[NOTES_DATA_KEY])
+  const { annotations = {} } = metadata
+  return {
+    data,
+    jwks: set.ok ? set.jwks : [],
+    notes,
+    isSound: isSound && set.ok && set.faults.length === 0,
+    isToRotate: annotations[ROTATE_ANNOTATION] !== undefined,
+    toWithdraw: annotations[WITHDRAW_ANNOTATION]?.trim() ?? null,
+  }
+}

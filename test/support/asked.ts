@@ -1,0 +1,97 @@
+// Who would write to an API server, and records of revoked tokens, remembered instead.
+import type { Resource } from '../../src/api/group.ts'
+import type { RevokedTokens } from '../../src/credentials/revoked-tokens.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { KubeFailure } from '../../src/kube/failure.ts'
+
+/** A write that was asked for. */
+export interface Asked {
+  readonly verb: 'apply' | 'patch' | 'delete'
+  readonly kind: string
+  /** The object, the operations or the preconditions. */
+  readonly body: unknown
+  /** As metrics tell it. */
+  readonly reason: string
+  readonly name: string
+  readonly subresource?: 'status'
+}
+
+/** What the client answers; by default nothing is there, and an apply echoes. */
+export type Answers = Partial<Pick<KubeClient, 'get' | 'apply' | 'patch' | 'delete'>>
+
+/** A client that remembers each write, and then answers. */
+export function askedClient(answers: Answers = {}): {
+  readonly client: KubeClient
+  readonly asked: Asked[]
+} {
+  const asked: Asked[] = []
+  const nothing = (): Promise<never> => Promise.resolve(null as never)
+  const echo: KubeClient['apply'] = (_, object) => Promise.resolve(object as never)
+  const { get = nothing, apply = echo, patch = nothing, delete: remove = nothing } = answers
+  const remember = (
+    verb: Asked['verb'],
+    { kind }: Resource,
+    name: string,
+    body: unknown,
+    reason: string,
+    subresource?: 'status',
+  ): void =>
+    void asked.push({ verb, kind, name, body, reason, ...(subresource ? { subresource } : {}) })
+  const client: KubeClient = {
+    get,
+    apply: (resource, body, reason, subresource) => {
+      const { name } = body.metadata
+      remember('apply', resource, name, body, reason, subresource)
+      return apply(resource, body, reason, subresource)
+    },
+    patch: (resource, { name }, body, reason) => {
+      remember('patch', resource, name, body, reason)
+      return patch(resource, { name }, body, reason)
+    },
+    delete: (resource, { name }, body, reason) => {
+      remember('delete', resource, name, body, reason)
+      return remove(resource, { name }, body, reason)
+    },
+    list: unexpected,
+    watch: unexpected,
+    create: unexpected,
+    replace: unexpected,
+  }
+  return { client, asked }
+}
+
+const unexpected = (): Promise<never> => Promise.reject(new Error('nobody should ask for this'))
+
+/** The API server's refusal. */
+export const refused = (code: number, reason: string): KubeFailure =>
+  new KubeFailure({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
+
+/** Records that are stored when a test says so. */
+export interface AskedRecords {
+  readonly revocations: RevokedTokens
+  /** Asked for, with the end of each. */
+  readonly asked: Map<string, number>
+  readonly stored: Set<string>
+  /** Why the last write failed. */
+  fault: string | null
+}
+
+/** None are there, none fail. */
+export function askedRecords(): AskedRecords {
+  const asked = new Map<string, number>()
+  const stored = new Set<string>()
+  const records: AskedRecords = {
+    asked,
+    stored,
+    fault: null,
+    revocations: {
+      has: (jti) => stored.has(jti),
+      record: (jti, expiresMs) => void asked.set(jti, expiresMs),
+      fault: () => records.fault,
+      subscribe: () => undefined,
+      sweep: () => Promise.resolve(),
+      stop: () => Promise.resolve(),
+    },
+  }
+  return records
+}

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import type { Secret } from '../../../src/api/core.ts'
+import { SIGNING_KEY_TYPE } from '../../../src/api/group.ts'
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../../src/domain/token-claims.ts'
+import { createSigningKey } from '../../../src/signing/create.ts'
+import { examine } from '../../../src/signing/examine.ts'
+import { type Line, memoryApi } from '../../support/memory-api.ts'
+import { newPem, secretOf } from './secrets.ts'
+
+function stage() {
+  const api = memoryApi()
+  const line: Line = {}
+  const create = (algorithm: SigningAlgorithm) =>
+    createSigningKey({
+      client: api.client(line),
+      namespace: 'platform-system',
+      generation: 3,
+      algorithm,
+    })
+  return { api, line, create }
+}
+
+describe('a new signing key (7.3)', () => {
+  test.each(SIGNING_ALGORITHMS)(
+    '%s: an immutable Secret that passes its examination',
+    async (algorithm) => {
+      const { api, create } = stage()
+      expect(await create(algorithm)).toBe('created')
+      const object = api.objects.get('platform-signing-key-3') as Secret
+      expect(object).toMatchObject({
+        kind: 'Secret',
+        type: SIGNING_KEY_TYPE,
+        immutable: true,
+        metadata: { namespace: 'platform-system' },
+      })
+      expect(Object.keys(object.data ?? {})).toEqual(['private-key.pem', 'kid'])
+      const { secret } = examine(object)
+      expect(secret).toMatchObject({ generation: 3, fault: null, jwk: { alg: algorithm } })
+      const { jwk } = secret
+      expect(jwk?.kty === 'RSA' ? Buffer.from(jwk.n, 'base64url').length * 8 : 256).toBe(
+        algorithm === 'RS256' ? 3072 : 256,
+      )
+    },
+  )
+
+  test('is never the same twice', async () => {
+    const kids = new Set<string | null>()
+    for (let count = 0; count < 5; count += 1) {
+      const { api, create } = stage()
+      await create('ES256')
+      kids.add(examine(api.objects.get('platform-signing-key-3') as Secret).secret.kid)
+    }
+    expect(kids.size).toBe(5)
+  })
+
+  test('whose number somebody else was first to use', async () => {
+    const { api, create } = stage()
+    const theirs = secretOf(newPem(), 3)
+    api.objects.set('platform-signing-key-3', theirs)
+    expect(await create('ES256')).toBe('raced')
+    expect(api.objects.get('platform-signing-key-3')).toBe(theirs)
+  })
+
+  test('whose name something else has', async () => {
+    const { api, create } = stage()
+    api.objects.set('platform-signing-key-3', {
+      ...secretOf(newPem(), 3),
+      type: 'Opaque',
+    } as Secret)
+    expect(await create('ES256')).toBe('taken')
+  })
+
+  test('that the API server does not take', async () => {
+    const { line, create } = stage()
+    line.there = () => Promise.reject(new Error('no answer'))
+    await expect(create('ES256')).rejects.toThrow('no answer')
+  })
+})

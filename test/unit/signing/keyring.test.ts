@@ -1,0 +1,210 @@
+import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose'
+import { describe, expect, test } from 'vitest'
+import type { ConfigMap, Secret } from '../../../src/api/core.ts'
+import type { KeyNote } from '../../../src/domain/signing-key.ts'
+import type { TokenClaims } from '../../../src/domain/token-claims.ts'
+import { Store, whole } from '../../../src/kube/store.ts'
+import { createKeyring } from '../../../src/signing/keyring.ts'
+import { manualClock } from '../../support/clock.ts'
+import { rememberingLog } from '../../support/log.ts'
+import { CREATED_MS, newPem, noteOf, publicOf, recordOf, secretOf } from './secrets.ts'
+
+const DAY_MS = 86_400_000
+const A = newPem()
+const B = newPem()
+const R = newPem('RS256')
+const kidOf = (pem: string): string => publicOf(pem).kid
+
+const claims = { iss: 'https://platform', sub: 'user:ä', jti: 'u-1', exp: 1 } as TokenClaims
+
+function stage() {
+  const clock = manualClock(CREATED_MS + DAY_MS)
+  const secrets = new Store(whole<Secret>)
+  const records = new Store(whole<ConfigMap>)
+  const { log, lines } = rememberingLog()
+  const keyring = createKeyring({ secrets, records, clock, log })
+  const told: (string | null)[] = []
+  keyring.subscribe(() => told.push(keyring.current()?.kid ?? null))
+  let revision = 100
+  const publish = (pems: readonly string[], notes: readonly KeyNote[]): void => {
+    revision += 1
+    records.put(recordOf(pems, notes, revision))
+  }
+  return { clock, secrets, records, keyring, told, lines, publish }
+}
+
+describe('signs', () => {
+  test.each([
+    { name: 'ES256', pem: A },
+    { name: 'RS256', pem: R },
+  ])(
+    '$name: header, exact payload, a signature that everybody verifies (7.1)',
+    async ({ name, pem }) => {
+      const { secrets, keyring, publish } = stage()
+      secrets.put(secretOf(pem, 1))
+      publish([pem], [noteOf(pem, 1)])
+      expect(keyring.current()).toEqual({ kid: kidOf(pem), algorithm: name })
+      const signed = await keyring.sign(claims)
+      const [header = '', payload = '', signature] = signed?.token.split('.') ?? []
+      const text = (part: string): string => Buffer.from(part, 'base64url').toString()
+      expect(text(header)).toBe(JSON.stringify({ alg: name, kid: kidOf(pem), typ: 'JWT' }))
+      expect(text(payload)).toBe(JSON.stringify(claims))
+      expect(signature).toBeDefined()
+      const set = { keys: [publicOf(pem)] } as JSONWebKeySet
+      await expect(
+        compactVerify(signed?.token ?? '', createLocalJWKSet(set)),
+      ).resolves.toBeDefined()
+    },
+  )
+
+  test.each<{
+    readonly name: string
+    readonly held: readonly string[]
+    readonly published: readonly string[]
+    readonly notes: readonly KeyNote[]
+  }>([
+    { name: 'nothing is there', held: [], published: [], notes: [] },
+    { name: 'the key is not published', held: [A], published: [B], notes: [noteOf(B, 2)] },
+    { name: 'the key is published and not noted', held: [A], published: [A], notes: [] },
+    { name: 'the key is noted and not published', held: [A], published: [], notes: [noteOf(A, 1)] },
+    { name: 'the Secret is lost', held: [], published: [A], notes: [noteOf(A, 1)] },
+    {
+      name: 'the key is withdrawn',
+      held: [A],
+      published: [A],
+      notes: [noteOf(A, 1, { withdrawnMs: CREATED_MS })],
+    },
+  ])('not where $name (7.3)', async ({ held, published, notes }) => {
+    const { secrets, keyring, publish } = stage()
+    for (const [index, pem] of held.entries()) secrets.put(secretOf(pem, index + 1))
+    publish(published, notes)
+    expect(keyring.current()).toBeNull()
+    expect(await keyring.sign(claims)).toBeNull()
+  })
+
+  test('not where there is no ConfigMap, or no longer (7.3)', async () => {
+    const { secrets, records, keyring, publish } = stage()
+    secrets.put(secretOf(A, 1))
+    expect(await keyring.sign(claims)).toBeNull()
+    publish([A], [noteOf(A, 1)])
+    expect(await keyring.sign(claims)).not.toBeNull()
+    records.remove(recordOf([], [], 0))
+    expect(await keyring.sign(claims)).toBeNull()
+  })
+
+  test.each([
+    { name: 'withdrawn', after: [noteOf(A, 1, { withdrawnMs: CREATED_MS })] },
+    { name: 'taken out of the notes', after: [] },
+  ])('not with a key that is $name while it signs (7.3)', async ({ after }) => {
+    const { secrets, keyring, publish } = stage()
+    secrets.put(secretOf(A, 1))
+    publish([A], [noteOf(A, 1)])
+    const signing = keyring.sign(claims)
+    publish([], after)
+    expect(await signing).toBeNull()
+  })
+
+  test('not with a Secret that is being deleted (7.3)', () => {
+    const { secrets, keyring, publish } = stage()
+    const { metadata, ...rest } = secretOf(A, 1)
+    secrets.put({ ...rest, metadata: { ...metadata, deletionTimestamp: '2026-11-21T10:00:00Z' } })
+    publish([A], [noteOf(A, 1)])
+    expect(keyring.current()).toBeNull()
+    expect(keyring.faults()).toEqual([])
+  })
+})
+
+describe('tells', () => {
+  test('when another key signs, and each change once (7.3)', () => {
+    const { clock, secrets, keyring, told, publish } = stage()
+    secrets.put(secretOf(A, 1))
+    publish([A], [noteOf(A, 1)])
+    secrets.put(secretOf(B, 2))
+    const useFromMs = clock.nowMs() + DAY_MS
+    publish([A, B], [noteOf(A, 1), noteOf(B, 2, { useFromMs })])
+    keyring.review()
+    expect(told).toEqual([kidOf(A)])
+    clock.setNow(useFromMs)
+    keyring.review()
+    keyring.review()
+    expect(told).toEqual([kidOf(A), kidOf(B)])
+  })
+
+  test('when a key is withdrawn, though another signs (7.3)', () => {
+    const { secrets, keyring, told, publish } = stage()
+    secrets.put(secretOf(B, 2))
+    publish([A, B], [noteOf(A, 1), noteOf(B, 2)])
+    expect(keyring.isWithdrawn(kidOf(A))).toBe(false)
+    publish([B], [noteOf(A, 1, { withdrawnMs: CREATED_MS }), noteOf(B, 2)])
+    expect(keyring.isWithdrawn(kidOf(A))).toBe(true)
+    expect(told).toEqual([kidOf(B), kidOf(B)])
+  })
+
+  test('when the last one goes (7.3)', () => {
+    const { secrets, told, publish } = stage()
+    secrets.put(secretOf(A, 1))
+    publish([A], [noteOf(A, 1)])
+    secrets.remove(secretOf(A, 1))
+    expect(told).toEqual([kidOf(A), null])
+  })
+
+  test('a corrupt Secret: in a sentence and in the log, until it is gone (7.3)', () => {
+    const { secrets, keyring, lines, publish } = stage()
+    const corrupt = secretOf(A, 1, { kid: '' })
+    secrets.put(corrupt)
+    publish([A], [noteOf(A, 1)])
+    expect(keyring.faults()).toEqual([
+      'Secret platform-signing-key-1 names another kid than that of its key; nothing is signed with it.',
+    ])
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([
+      {
+        level: 'error',
+        fields: {
+          object: { name: 'platform-signing-key-1', uid: 'uid-1', resourceVersion: '1' },
+          because: 'names another kid than that of its key',
+        },
+        sentence: 'signing key is corrupt',
+      },
+    ])
+    secrets.remove(corrupt)
+    expect(keyring.faults()).toEqual([])
+  })
+
+  test('when keys end: those published, lost ones too, withdrawn ones not (8.4)', () => {
+    const { secrets, keyring, publish } = stage()
+    secrets.put(secretOf(B, 2))
+    publish([A, B], [noteOf(A, 1), noteOf(B, 2), noteOf(R, 3, { withdrawnMs: CREATED_MS })])
+    const endMs = CREATED_MS + 30 * DAY_MS
+    expect(keyring.ends()).toEqual([
+      [kidOf(A), endMs],
+      [kidOf(B), endMs],
+    ])
+  })
+})
+
+test('begins with what is there already', () => {
+  const { secrets, records, clock, publish } = stage()
+  secrets.put(secretOf(A, 1))
+  publish([A], [noteOf(A, 1)])
+  const { log } = rememberingLog()
+  expect(createKeyring({ secrets, records, clock, log }).current()?.kid).toBe(kidOf(A))
+})
+
+test('canary: nothing that the keyring shows or logs holds private parts (3.5)', () => {
+  const { secrets, keyring, lines, publish } = stage()
+  for (const [index, pem] of [A, R].entries()) secrets.put(secretOf(pem, index + 1))
+  secrets.put(secretOf(B, 3, { kid: '' }))
+  publish([A, R, B], [noteOf(A, 1), noteOf(R, 2), noteOf(B, 3)])
+  const shown = JSON.stringify([
+    keyring.secrets(),
+    keyring.published(),
+    keyring.faults(),
+    keyring.ends(),
+    lines,
+  ])
+  for (const pem of [A, B, R]) {
+    const body = pem.split('\n').slice(1, -2)
+    expect(body.filter((line) => shown.includes(line))).toEqual([])
+    expect(shown).not.toContain('PRIVATE')
+  }
+})

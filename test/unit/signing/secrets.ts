@@ -1,0 +1,76 @@
+// Secrets of signing keys and the ConfigMap beside them, as the API server has them.
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
+import type { ConfigMap, Secret } from '../../../src/api/core.ts'
+import { JWKS_CONFIG_MAP, SIGNING_KEY_PREFIX, SIGNING_KEY_TYPE } from '../../../src/api/group.ts'
+import { checkJwk } from '../../../src/credentials/jwks.ts'
+import type { KeyNote, PublicJwk } from '../../../src/domain/signing-key.ts'
+import { jwksText, notesText } from '../../../src/domain/signing-key-record.ts'
+
+export const CREATED = '2026-11-21T10:00:00Z'
+export const CREATED_MS = Date.parse(CREATED)
+
+/** A private key in PKCS #8 PEM. */
+export function newPem(kind: 'ES256' | 'RS256' = 'ES256'): string {
+  const { privateKey } =
+    kind === 'ES256'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : generateKeyPairSync('rsa', { modulusLength: 3072 })
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+/** The public half. */
+export function publicOf(pem: string): PublicJwk {
+  const checked = checkJwk(createPublicKey(createPrivateKey(pem)).export({ format: 'jwk' }))
+  if (!checked.ok) throw new Error(checked.because)
+  return checked.jwk
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+
+/** The Secret of a generation that holds this key. */
+export const secretOf = (
+  pem: string,
+  generation: number,
+  data: Readonly<Record<string, string>> = {},
+): Secret => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: {
+    name: `${SIGNING_KEY_PREFIX}${generation}`,
+    namespace: 'platform-system',
+    uid: `uid-${generation}`,
+    resourceVersion: String(generation),
+    creationTimestamp: CREATED,
+  },
+  type: SIGNING_KEY_TYPE,
+  data: { 'private-key.pem': base64(pem), kid: base64(publicOf(pem).kid), ...data },
+})
+
+/** A note on a key of that generation, published long ago and in use. */
+export const noteOf = (pem: string, generation: number, parts: Partial<KeyNote> = {}): KeyNote => ({
+  kid: publicOf(pem).kid,
+  generation,
+  createdMs: CREATED_MS,
+  publishedMs: CREATED_MS,
+  useFromMs: CREATED_MS,
+  withdrawnMs: null,
+  ...parts,
+})
+
+/** The ConfigMap that publishes these. */
+export const recordOf = (
+  pems: readonly string[],
+  notes: readonly KeyNote[],
+  revision: number,
+): ConfigMap => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: {
+    name: JWKS_CONFIG_MAP,
+    namespace: 'platform-system',
+    uid: 'uid-record',
+    resourceVersion: String(revision),
+    creationTimestamp: CREATED,
+  },
+  data: { 'jwks.json': jwksText(pems.map(publicOf)), 'keys.json': notesText(notes) },
+})
