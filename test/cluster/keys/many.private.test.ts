@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/group.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { pathOf } from '../../../src/kube/client.ts'
 import { auditOf, type Mark } from '../../support/audit.ts'
 import { isReadyBy, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'
 import { OPERATOR_USER } from '../../support/installed.ts'
+import { createMany, isIdle, metric, reconciled, tally } from '../../support/many.ts'
 import { newKey } from '../../support/objects.ts'
 import type { Operator } from '../../support/observe.ts'
 import { startOperator } from '../../support/operator.ts'
@@ -29,45 +29,17 @@ const specOf = (index: number): OwnedAccessKeySpec => {
 const CAP = 60 * DAY
 const AFFECTED = MANY / 100
 
-/** Creates them, so many at a time. */
-async function createAll(): Promise<void> {
-  const left = Array.from({ length: MANY }, (_, index) => newKey(specOf(index)))
-  const creators = Array.from({ length: 32 }, async () => {
-    for (let key = left.pop(); key; key = left.pop()) {
-      const { code } = await plane.raw('POST', pathOf(ACCESS_KEYS, {}), key)
-      if (code !== 201) throw new Error(`a key was answered ${code}`)
-    }
-  })
-  await Promise.all(creators)
-}
+const wanted = () => Array.from({ length: MANY }, (_, index) => newKey(specOf(index)))
 
-/** The sum of a metric's series whose labels hold all of these. */
-async function metric(operator: Operator, name: string, ...labels: readonly string[]) {
-  const series = (await operator.metrics())
-    .split('\n')
-    .filter((line) => line.startsWith(`${name}{`))
-  const chosen = series.filter((line) => labels.every((label) => line.includes(label)))
-  if (chosen.length === 0) throw new Error(`there is no series of ${name} with ${labels.join()}`)
-  return chosen.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
-}
-
-const reconciled = (operator: Operator) =>
-  metric(operator, 'controller_runtime_reconcile_total', 'controller="ownedaccesskey"')
-
-/** Nothing waits and nothing is in hand. */
-async function isIdle(operator: Operator): Promise<boolean> {
-  const depth = await metric(operator, 'workqueue_depth', 'name="ownedaccesskey"')
-  const active = 'controller_runtime_active_workers'
-  return depth + (await metric(operator, active, 'controller="ownedaccesskey"')) === 0
-}
+const CONTROLLER = 'ownedaccesskey'
 
 /** Waits until the operator has looked at every key once more and has come to rest. */
 async function looksAtAll(operator: Operator, before = 0): Promise<number> {
   return eventually(
     'every key is looked at',
     async () => {
-      const count = await reconciled(operator)
-      return count - before >= MANY && (await isIdle(operator)) ? count : undefined
+      const count = await reconciled(operator, CONTROLLER)
+      return count - before >= MANY && (await isIdle(operator, CONTROLLER)) ? count : undefined
     },
     IN_TIME,
   )
@@ -80,7 +52,7 @@ describe('five thousand keys', () => {
   test('cost an apply and a status each (3.1, 8.6)', { timeout: 4 * 60_000 }, async () => {
     const mark = await audit.mark()
     await using operator = await startOperator({ kubeconfig })
-    await createAll()
+    await createMany(plane, ACCESS_KEYS, wanted())
     const states = 'platform_access_keys'
     await eventually(
       'every key works',
@@ -98,7 +70,7 @@ describe('five thousand keys', () => {
     const count = await looksAtAll(operator)
     expect(await writesSince(mark)).toEqual([])
     // Thirty days are more than a timer holds: it would fire at once.
-    const isQuiet = async () => expect(await reconciled(operator)).toBe(count)
+    const isQuiet = async () => expect(await reconciled(operator, CONTROLLER)).toBe(count)
     await staysTrue('no key is looked at again', isQuiet, { forMs: 1500 })
   })
 
@@ -122,14 +94,8 @@ describe('five thousand keys', () => {
 })
 
 async function isSettled(operator: Operator, states: string): Promise<boolean> {
-  return (await metric(operator, states, 'state="active"')) === MANY && (await isIdle(operator))
-}
-
-function tally(writes: Awaited<ReturnType<typeof writesSince>>): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {}
-  for (const { verb, subresource, code } of writes) {
-    const what = `${verb} ${subresource} ${code}`
-    counts[what] = (counts[what] ?? 0) + 1
-  }
-  return counts
+  return (
+    (await metric(operator, states, 'state="active"')) === MANY &&
+    (await isIdle(operator, CONTROLLER))
+  )
 }

@@ -1,0 +1,65 @@
+// Thousands of objects: made, counted in metrics, and counted in what was written.
+import type { Resource } from '../../src/api/group.ts'
+import { type NewObject, pathOf } from '../../src/kube/client.ts'
+import type { AuditedWrite } from './audit.ts'
+import type { TestControlPlane } from './control-plane.ts'
+import type { Operator } from './observe.ts'
+
+/** So many requests at a time. */
+const AT_A_TIME = 32
+
+/** Creates all of them. @throws Error when one is refused */
+export async function createMany<Kept>(
+  { raw }: Pick<TestControlPlane, 'raw'>,
+  resource: Resource,
+  objects: readonly NewObject[],
+): Promise<readonly Kept[]> {
+  const left = [...objects]
+  const created: Kept[] = []
+  const creators = Array.from({ length: AT_A_TIME }, async () => {
+    for (let object = left.pop(); object; object = left.pop()) {
+      const { code, body } = await raw<Kept>('POST', pathOf(resource, {}), object)
+      if (code !== 201) throw new Error(`one was answered ${code}: ${JSON.stringify(body)}`)
+      created.push(body)
+    }
+  })
+  await Promise.all(creators)
+  return created
+}
+
+/** The sum of a metric's series whose labels hold all of these. @throws Error when there is none */
+export async function metric(
+  operator: Operator,
+  name: string,
+  ...labels: readonly string[]
+): Promise<number> {
+  const series = (await operator.metrics())
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`))
+  const chosen = series.filter((line) => labels.every((label) => line.includes(label)))
+  if (chosen.length === 0) throw new Error(`there is no series of ${name} with ${labels.join()}`)
+  return chosen.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+}
+
+/** How often a controller has looked at an object. */
+export const reconciled = (operator: Operator, controller: string): Promise<number> =>
+  metric(operator, 'controller_runtime_reconcile_total', `controller="${controller}"`)
+
+/** Whether nothing waits for a controller and nothing is in its hands. */
+export async function isIdle(operator: Operator, controller: string): Promise<boolean> {
+  const depth = await metric(operator, 'workqueue_depth', `name="${controller}"`)
+  const active = 'controller_runtime_active_workers'
+  return depth + (await metric(operator, active, `controller="${controller}"`)) === 0
+}
+
+/** How often each thing was written: verb, subresource and the code of the answer. */
+export function tally(
+  writes: readonly Pick<AuditedWrite, 'verb' | 'subresource' | 'code'>[],
+): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { verb, subresource, code } of writes) {
+    const what = `${verb} ${subresource} ${code}`
+    counts[what] = (counts[what] ?? 0) + 1
+  }
+  return counts
+}
