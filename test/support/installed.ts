@@ -7,6 +7,7 @@ import {
   type ControlPlaneOptions,
   startControlPlane,
 } from '../../tools/control-plane/control-plane.ts'
+import { eventually } from './eventually.ts'
 
 /** Where a running control plane is: enough to reach it from another process. */
 export interface Coordinates {
@@ -20,6 +21,12 @@ export interface Coordinates {
 /** The operator's ServiceAccount in the shipped manifests. */
 export const OPERATOR_ACCOUNT = { namespace: 'platform-system', name: 'manager' } as const
 
+/** The gateway's ServiceAccount in the shipped manifests. */
+export const GATEWAY_ACCOUNT = { namespace: 'platform-system', name: 'gateway' } as const
+
+/** The gateway's name in the audit log and in access reviews. */
+export const GATEWAY_USER = `system:serviceaccount:${GATEWAY_ACCOUNT.namespace}:${GATEWAY_ACCOUNT.name}`
+
 /** The operator's name in the audit log and in access reviews. */
 export const OPERATOR_USER = `system:serviceaccount:${OPERATOR_ACCOUNT.namespace}:${OPERATOR_ACCOUNT.name}`
 
@@ -29,6 +36,19 @@ const ANY_KEY = {
   metadata: { name: 'any' },
   spec: { user: 'any' },
 }
+
+/** Where client-side kubectl apply keeps the manifest. */
+export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+const CLEAR = 'k'.repeat(32)
+
+/** What the last of the policies refuses, whoever sends it. */
+const KEY_IN_ANNOTATION = {
+  ...ANY_KEY,
+  metadata: { name: 'any', annotations: { [LAST_APPLIED]: CLEAR } },
+  spec: { key: CLEAR },
+}
+
+const DRY_RUN = ['create', '--dry-run=server', '-f', '-'] as const
 
 const MANIFESTS = join(import.meta.dirname, '../../config/default')
 
@@ -53,7 +73,7 @@ export function coordinatesOf(plane: ControlPlane): Coordinates {
   return { url, caFile, dataDir, adminKubeconfig, auditLog }
 }
 
-/** Applies the product as a user would, and waits until its kinds are served. */
+/** Applies the product as a user would, and waits until its kinds are served and its policies bind. */
 async function installProduct(access: Access): Promise<void> {
   const must = async (args: readonly string[], input = ''): Promise<void> => {
     const { code, stderr } = await access.kubectl(args, { input })
@@ -63,5 +83,23 @@ async function installProduct(access: Access): Promise<void> {
   await must(['wait', 'crd', '--all', '--for=condition=Established', '--timeout=30s'])
   // A create of a kind that was established less than 2 s ago waits in the server for the rest:
   // this one does, so that no create of a test does.
-  await must(['create', '--dry-run=server', '-f', '-'], JSON.stringify(ANY_KEY))
+  await must(DRY_RUN, JSON.stringify(ANY_KEY))
+  await policiesBind(access)
+}
+
+/**
+ * Waits until the policies are in force. The server takes them up once a second. kubectl applies them by
+ * name and the server learns of them in that order: when the last one refuses, all do.
+ */
+export async function policiesBind(access: Access): Promise<void> {
+  await eventually(
+    'the policies are in force',
+    async () => {
+      const { code, stderr } = await access.kubectl(DRY_RUN, {
+        input: JSON.stringify(KEY_IN_ANNOTATION),
+      })
+      return (code !== 0 && stderr.includes('secret-in-annotation')) || undefined
+    },
+    { withinMs: 20_000 },
+  )
 }

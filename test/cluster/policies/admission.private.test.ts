@@ -1,0 +1,235 @@
+// What the policies refuse and to whom, on every way to write (contract 5.5). No operator runs: what is
+// stored is what was sent.
+import { describe, expect, test } from 'vitest'
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  CONFIGS,
+  REVOKE_FINALIZER,
+  type Resource,
+  TOKENS,
+} from '../../../src/api/group.ts'
+import type { KubeObject } from '../../../src/api/meta.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { LAST_APPLIED } from '../../support/installed.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { caller, onOurs, WRITES } from './callers.ts'
+import { FINALIZER_CALLERS, finalizerRows } from './finalizers.ts'
+import { IDENTITY_CALLERS, identityRows, MOST, placeRows } from './identities.ts'
+import { ADVICE, DIGEST, KEY, LAST_APPLIED_CALLERS, lastAppliedRows } from './last-applied.ts'
+import { blockRows, ownedBy, OWNER_CALLERS, ownerRows } from './owners.ts'
+import {
+  CHANGES,
+  CREATIONS,
+  type Manifest,
+  type Row,
+  sender,
+  type Way,
+  type Written,
+} from './ways.ts'
+
+const plane = await privateControlPlane()
+const send = sender(plane)
+
+/** Their user names are the names of the rows. */
+const grants = {
+  ...IDENTITY_CALLERS,
+  ...OWNER_CALLERS,
+  ...FINALIZER_CALLERS,
+  ...LAST_APPLIED_CALLERS,
+  statusWriter: [WRITES, onOurs(['update', 'patch'], ['ownedaccesskeys/status'])],
+}
+const kubeconfigs: ReadonlyMap<string, string> = new Map(
+  await Promise.all(
+    Object.entries(grants).map(
+      async ([user, rights]) => [user, await caller(plane, user, rights)] as const,
+    ),
+  ),
+)
+
+const owners = {
+  one: await existing(ACCESS_KEYS, 'one'),
+  two: await existing(ACCESS_KEYS, 'two'),
+  three: await existing(ACCESS_KEYS, 'three'),
+  token: await existing(TOKENS, 'one'),
+  config: await existing(CONFIGS, 'one'),
+  role: await view(),
+}
+
+describe('the identity of a key (5.5)', () => {
+  eachWay(ACCESS_KEYS, identityRows)
+
+  test.each(placeRows)('is asked for in place $place of the groups', async ({ groups }) => {
+    expect(await makes('impersonator', groups)).toEqual({
+      code: 403,
+      message: expect.stringContaining('spec.groups: naming group root needs'),
+      stored: null,
+    })
+  })
+
+  test('may gain as many groups in one request as a policy can ask for', async () => {
+    expect((await makes('impersonator', MOST)).code).toBe(201)
+    expect(await makes('impersonator', [...MOST, 'dev'])).toEqual({
+      code: 422,
+      message: expect.stringContaining('17 groups are new; add at most 16 in one request'),
+      stored: null,
+    })
+  })
+})
+
+describe.each([ACCESS_KEYS, TOKENS, CONFIGS])('owners of a $kind (5.5)', (resource) => {
+  eachWay(resource, ownerRows(owners))
+  eachWay(resource, blockRows(owners))
+})
+
+describe('the finalizer of a key (5.1, 5.5)', () => {
+  eachWay(ACCESS_KEYS, finalizerRows('ownedaccesskeys', 'keyFinisher', 'tokenFinisher'))
+})
+
+describe('the finalizer of a token (5.1, 5.5)', () => {
+  eachWay(TOKENS, finalizerRows('directclusterendpointtokens', 'tokenFinisher', 'keyFinisher'))
+})
+
+describe('the annotation of kubectl apply on a key (3.5, 5.5)', () => {
+  const byHand = (way: Way) => way !== 'kubectl apply'
+  eachWay(ACCESS_KEYS, lastAppliedRows, byHand)
+
+  test('may be as large as annotations can be', async () => {
+    const long = 'k'.repeat(256)
+    const filled = (end: string) => ({
+      metadata: { annotations: { [LAST_APPLIED]: `${long.slice(1)}.`.repeat(1022) + end } },
+      spec: { key: long },
+    })
+    const make = (to: Manifest) =>
+      send('create', { resource: ACCESS_KEYS, kubeconfig: kubeconfigOf('writer'), to })
+    expect((await make(filled(''))).code).toBe(201)
+    expect(await make(filled(long))).toMatchObject({
+      code: 422,
+      message: expect.stringContaining(ADVICE),
+    })
+  })
+})
+
+describe('kubectl, given a key in clear (3.5, 5.5)', () => {
+  test.each(['apply', 'create --save-config'])(
+    '%s stores nothing, and tells what to do',
+    async (command) => {
+      const name = uniqueName('clear')
+      const { code, stderr } = await kubectl(command, name, { key: KEY })
+      expect(code).toBe(1)
+      expect(stderr).toContain(ADVICE)
+      expect(stderr).not.toContain(KEY)
+      expect(await plane.admin.get(ACCESS_KEYS, { name })).toBeNull()
+    },
+  )
+
+  test('applies it without the key, as told', async () => {
+    expect(await kubectl('apply', uniqueName('clear'), {})).toMatchObject({ code: 0 })
+  })
+
+  test('applies its digest, as told', async () => {
+    expect(await kubectl('apply', uniqueName('clear'), { key: DIGEST })).toMatchObject({ code: 0 })
+  })
+
+  test('applies it on the server where the annotation was removed, as told', async () => {
+    const name = uniqueName('clear')
+    const onServer = 'apply --server-side'
+    expect(await kubectl('apply', name, {})).toMatchObject({ code: 0 })
+    expect((await kubectl(onServer, name, { key: KEY })).stderr).toContain(ADVICE)
+    const [kubeconfig, removed] = [kubeconfigOf('writer'), `${LAST_APPLIED}-`]
+    await plane.kubectl(['annotate', 'oak', name, removed], { kubeconfig })
+    expect(await kubectl(onServer, name, { key: KEY })).toMatchObject({ code: 0, stderr: '' })
+    const stored = await plane.admin.get(ACCESS_KEYS, { name })
+    expect(stored).toMatchObject({ spec: { key: KEY } })
+    expect(stored?.metadata.annotations).toBeUndefined()
+  })
+
+  test('applies no object as it was read, but without the key (3.1)', async () => {
+    const name = uniqueName('clear')
+    await kubectl('apply --server-side', name, { key: KEY, ttl: 60 })
+    const { stdout } = await plane.kubectl(['get', 'oak', name, '-o', 'yaml'])
+    const kubeconfig = kubeconfigOf('writer')
+    const apply = (input: string) => plane.kubectl(['apply', '-f', '-'], { input, kubeconfig })
+    expect((await apply(stdout)).stderr).toContain(ADVICE)
+    expect(await apply(stdout.replace(/^ +key: .*\n/m, ''))).toMatchObject({ code: 0 })
+    const stored = await plane.admin.get(ACCESS_KEYS, { name })
+    expect(stored).toMatchObject({ spec: { key: KEY, ttl: 60 } })
+  })
+
+  function kubectl(command: string, name: string, spec: object) {
+    const { kind } = ACCESS_KEYS
+    const input = JSON.stringify({ apiVersion: API_VERSION, kind, metadata: { name }, spec })
+    const kubeconfig = kubeconfigOf('writer')
+    return plane.kubectl([...command.split(' '), '-f', '-'], { input, kubeconfig })
+  }
+})
+
+describe('a write to status (5.5)', () => {
+  const onStatus = CHANGES.filter((way) => way !== 'kubectl apply')
+
+  test.each(onStatus)('changes nothing that a policy protects by %s', async (way) => {
+    const from = { metadata: { finalizers: [REVOKE_FINALIZER] }, spec: { user: 'bob' } }
+    const to = {
+      metadata: {
+        ownerReferences: [ownedBy(owners.one, { blockOwnerDeletion: true })],
+        annotations: { [LAST_APPLIED]: KEY },
+      },
+      spec: { team: 'ops', groups: ['dev'], key: KEY },
+    }
+    const kubeconfig = kubeconfigOf('statusWriter')
+    const write = { resource: ACCESS_KEYS, kubeconfig, from, to, subresource: 'status' } as const
+    expect(await send(way, write)).toEqual({ code: 200, message: '', stored: from })
+  })
+})
+
+/** A test of each row, on each way to make or to change an object. */
+function eachWay(
+  resource: Resource,
+  rows: readonly Row<keyof typeof grants>[],
+  isMeant: (way: Way) => boolean = () => true,
+): void {
+  const cases = rows.flatMap((row) =>
+    (row.from ? CHANGES : CREATIONS).filter(isMeant).map((way) => ({
+      ...row,
+      way,
+      does: `${row.by} ${row.refused ? 'may not' : 'may'} ${row.from ? 'change' : 'make'}`,
+    })),
+  )
+  test.concurrent.each(cases)('$does $name by $way', async ({ way, by, refused, ...write }) => {
+    const written = await send(way, { ...write, resource, kubeconfig: kubeconfigOf(by) })
+    expect(written).toEqual(expected(write, refused))
+  })
+}
+
+function expected(
+  { from, to }: Pick<Row<string>, 'from' | 'to'>,
+  refused: Row<string>['refused'],
+): Written {
+  if (!refused) return { code: from ? 200 : 201, message: '', stored: whole(to) }
+  const message: string = expect.stringContaining(`denied request: ${refused.says}`)
+  return { code: refused.code, message, stored: from ? whole(from) : null }
+}
+
+const whole = ({ metadata = {}, spec }: Manifest): Manifest => ({ metadata, spec })
+
+/** Makes a key in these groups. */
+function makes(by: string, groups: readonly string[]): Promise<Written> {
+  const write = { resource: ACCESS_KEYS, kubeconfig: kubeconfigOf(by), to: { spec: { groups } } }
+  return send('create', write)
+}
+
+function kubeconfigOf(user: string): string {
+  const kubeconfig = kubeconfigs.get(user)
+  if (kubeconfig === undefined) throw new Error(`${user} is no caller`)
+  return kubeconfig
+}
+
+async function existing(resource: Resource, name: string): Promise<KubeObject> {
+  const object = { apiVersion: API_VERSION, kind: resource.kind, metadata: { name }, spec: {} }
+  return plane.admin.create(resource, object, 'test')
+}
+
+async function view(): Promise<KubeObject> {
+  const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles/view'
+  return (await plane.raw<KubeObject>('GET', path)).body
+}

@@ -1,0 +1,192 @@
+// With the policies on, objects go as they did: by hand when the operator is gone, and by the garbage
+// collector (contract 5.1, 5.5). No operator runs.
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  REVOKE_FINALIZER,
+  type Resource,
+  TOKENS,
+} from '../../../src/api/group.ts'
+import type { KubeObject, OwnerReference } from '../../../src/api/meta.ts'
+import { pathOf } from '../../../src/kube/client.ts'
+import { canary } from '../../support/canary.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { LAST_APPLIED, policiesBind } from '../../support/installed.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { bound, caller, onOurs, WRITES } from './callers.ts'
+import { ownedBy } from './owners.ts'
+
+/** The garbage collector looks for new kinds every half a minute. */
+const SOON = { withinMs: 60_000 }
+const LET_GO = '[{"op":"remove","path":"/metadata/finalizers"}]'
+const POLICIES = join(import.meta.dirname, '../../../config/policies')
+
+const plane = await privateControlPlane()
+const { admin, raw } = plane
+
+const callers = {
+  boss: await bound(plane, 'boss', 'cluster-admin'),
+  keyAdmin: await bound(plane, 'keyAdmin', 'platform-key-admin'),
+  remover: await caller(plane, 'remover', [
+    WRITES,
+    onOurs(['delete'], ['ownedaccesskeys', 'directclusterendpointtokens']),
+  ]),
+}
+
+describe.each([ACCESS_KEYS, TOKENS])(
+  'a $kind that is deleted while there is no operator (5.1)',
+  (resource) => {
+    test.each(['boss', 'keyAdmin'] as const)('is let go by hand by %s', async (by) => {
+      const { name, deleted } = await deletedBy(by)
+      expect(deleted).toMatchObject({ code: 1, stderr: expect.stringContaining('timed out') })
+      expect(await letGo(name, by)).toMatchObject({ code: 0, stderr: '' })
+      expect(await admin.get(resource, { name })).toBeNull()
+    })
+
+    test('is not let go by who may delete it only (5.5)', async () => {
+      const { name } = await deletedBy('remover')
+      const { code, stderr } = await letGo(name, 'remover')
+      expect(code).toBe(1)
+      expect(stderr).toContain(`needs the verb update on ${resource.plural}/finalizers`)
+      const stays = await admin.get(resource, { name })
+      expect(stays?.metadata.deletionTimestamp).toBeDefined()
+      expect(stays?.metadata.finalizers).toEqual([REVOKE_FINALIZER])
+    })
+
+    async function deletedBy(by: keyof typeof callers) {
+      const { name } = (await make(resource, { finalizers: [REVOKE_FINALIZER] })).metadata
+      const args = ['delete', resource.plural, name, '--timeout=1s']
+      return { name, deleted: await plane.kubectl(args, { kubeconfig: callers[by] }) }
+    }
+
+    /** As the documentation says. */
+    const letGo = (name: string, by: keyof typeof callers) =>
+      plane.kubectl(['patch', resource.plural, name, '--type=json', '-p', LET_GO], {
+        kubeconfig: callers[by],
+      })
+  },
+)
+
+test('what was stored before the policies came can be changed and deleted (5.5)', async () => {
+  const must = async (...args: readonly string[]) =>
+    expect(await plane.kubectl(args)).toMatchObject({ code: 0 })
+  await must('delete', '-k', POLICIES)
+  const { secret } = canary('stored before')
+  const owner = await make(ACCESS_KEYS)
+  const old = await eventually(
+    'a key that breaks each policy is stored',
+    () =>
+      make(
+        ACCESS_KEYS,
+        {
+          annotations: { [LAST_APPLIED]: secret },
+          ownerReferences: [ownedBy(owner, { controller: true, blockOwnerDeletion: true })],
+          finalizers: [REVOKE_FINALIZER],
+        },
+        { key: secret, user: 'bob', groups: ['dev'] },
+      ),
+    SOON,
+  )
+  await must('apply', '--server-side', '-k', POLICIES)
+  await policiesBind(plane)
+  const by = { kubeconfig: callers.remover }
+  const path = pathOf(ACCESS_KEYS, old.metadata)
+  const changed = { metadata: { labels: { seen: 'yes' } }, spec: { disabled: true } }
+  expect((await raw('PATCH', path, changed, by)).code).toBe(200)
+  expect((await raw('DELETE', path, undefined, by)).code).toBe(200)
+  const freed = { metadata: { finalizers: null } }
+  expect((await raw('PATCH', path, freed, by)).code).toBe(403)
+  expect((await raw('PATCH', path, freed, { kubeconfig: callers.keyAdmin })).code).toBe(200)
+  expect((await raw('GET', path)).code).toBe(404)
+})
+
+describe('the garbage collector (5.4, 5.5)', () => {
+  test('deletes the tokens and keys of a key that is gone', async () => {
+    const owner = await make(ACCESS_KEYS)
+    const token = await madeUnder(TOKENS, owner)
+    const key = await madeUnder(ACCESS_KEYS, owner)
+    await remove(owner, 'Background')
+    expect(await isGone(TOKENS, token)).toBe(true)
+    expect(await isGone(ACCESS_KEYS, key)).toBe(true)
+  })
+
+  test('deletes the tokens first, and lets the key wait for them, where it is told to', async () => {
+    const owner = await make(ACCESS_KEYS)
+    const token = await madeUnder(TOKENS, owner, { blockOwnerDeletion: true }, [REVOKE_FINALIZER])
+    await remove(owner, 'Foreground')
+    const terminating = await eventually(
+      'the token is being deleted',
+      async () => {
+        const now = await admin.get(TOKENS, token.metadata)
+        return now?.metadata.deletionTimestamp === undefined ? undefined : now
+      },
+      SOON,
+    )
+    expect((await admin.get(ACCESS_KEYS, owner.metadata))?.metadata.finalizers).toEqual([
+      'foregroundDeletion',
+    ])
+    await raw('PATCH', pathOf(TOKENS, terminating.metadata), { metadata: { finalizers: null } })
+    expect(await isGone(TOKENS, token)).toBe(true)
+    expect(await isGone(ACCESS_KEYS, owner)).toBe(true)
+  })
+
+  test('leaves the tokens where it is told to, and takes the reference off', async () => {
+    const owner = await make(ACCESS_KEYS)
+    const token = await madeUnder(TOKENS, owner, { blockOwnerDeletion: true })
+    await remove(owner, 'Orphan')
+    expect(await isGone(ACCESS_KEYS, owner)).toBe(true)
+    const orphan = await admin.get(TOKENS, token.metadata)
+    expect(orphan?.metadata.uid).toBe(token.metadata.uid)
+    expect(orphan?.metadata.ownerReferences).toBeUndefined()
+  })
+
+  test('takes one of two references off, and leaves the other', async () => {
+    const [owner, other] = [await make(ACCESS_KEYS), await make(ACCESS_KEYS)]
+    const kept = ownedBy(other, { controller: true, blockOwnerDeletion: true })
+    const token = await make(TOKENS, { ownerReferences: [ownedBy(owner), kept] })
+    await remove(owner, 'Background')
+    await eventually(
+      'the reference is gone',
+      async () => {
+        const now = await admin.get(TOKENS, token.metadata)
+        expect(now?.metadata.ownerReferences).toEqual([kept])
+        return true
+      },
+      SOON,
+    )
+  })
+
+  async function remove({ metadata }: KubeObject, propagationPolicy: string): Promise<void> {
+    const options = { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy }
+    const { code } = await raw('DELETE', pathOf(ACCESS_KEYS, metadata), options)
+    expect(code).toBe(200)
+  }
+
+  function madeUnder(
+    resource: Resource,
+    owner: KubeObject,
+    more: Partial<OwnerReference> = {},
+    finalizers: readonly string[] = [],
+  ): Promise<KubeObject> {
+    const reference = ownedBy(owner, { controller: true, ...more })
+    return make(resource, { ownerReferences: [reference], finalizers })
+  }
+
+  /** Waits for it. */
+  function isGone(resource: Resource, { metadata }: KubeObject): Promise<true> {
+    return eventually(
+      `${resource.kind} ${metadata.name} is gone`,
+      async () => (await admin.get(resource, metadata)) === null || undefined,
+      SOON,
+    )
+  }
+})
+
+function make(resource: Resource, metadata: object = {}, spec: object = {}): Promise<KubeObject> {
+  const named = { ...metadata, name: uniqueName('held') }
+  const object = { apiVersion: API_VERSION, kind: resource.kind, metadata: named, spec }
+  return admin.create(resource, object, 'test')
+}

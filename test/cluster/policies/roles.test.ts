@@ -1,0 +1,115 @@
+// The roles for people (contract 5.5): what each may, and that no role of Kubernetes grants more of ours.
+import { describe, expect, test } from 'vitest'
+import { ACCESS_KEYS, API_VERSION, type Resource, TOKENS } from '../../../src/api/group.ts'
+import type { KubeObject } from '../../../src/api/meta.ts'
+import { pathOf } from '../../../src/kube/client.ts'
+import { sharedControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { bound, may } from './callers.ts'
+import { ownedBy } from './owners.ts'
+
+const plane = await sharedControlPlane()
+
+const READS = ['get', 'list', 'watch'] as const
+const CREDENTIALS = ['ownedaccesskeys', 'directclusterendpointtokens'] as const
+const EVERY_VERB = [...READS, 'create', 'update', 'patch', 'delete', 'deletecollection'] as const
+
+describe.each(['platform-config-viewer', 'view', 'edit', 'admin'])(
+  'who has the role %s',
+  (role) => {
+    test('sees the settings, and no key or token (5.5)', async () => {
+      const kubeconfig = await userWith(role)
+      const rights = await rightsOf(kubeconfig)
+      expect(rights.sort()).toEqual(READS.map((verb) => `${verb} configs`).sort())
+      const settings = await plane.kubectl(['get', 'configs.management.platform.sh'], {
+        kubeconfig,
+      })
+      expect(settings).toMatchObject({ code: 0, stdout: expect.stringContaining('READY') })
+      const keys = await plane.kubectl(['get', 'oak'], { kubeconfig })
+      expect(keys).toMatchObject({ code: 1, stderr: expect.stringContaining('(Forbidden)') })
+    })
+  },
+)
+
+describe('who has the role platform-key-admin', async () => {
+  const user = uniqueName('key-admin')
+  const kubeconfig = await bound(plane, user, 'platform-key-admin')
+  const by = { kubeconfig }
+
+  test('may do everything with keys and tokens, and nothing beside (5.5)', async () => {
+    const granted = CREDENTIALS.flatMap((plural) => [
+      ...EVERY_VERB.map((verb) => `${verb} ${plural}`),
+      `update ${plural}/finalizers`,
+    ])
+    expect((await rightsOf(kubeconfig)).sort()).toEqual(granted.sort())
+  })
+
+  test('makes, reads, changes, lets go and deletes a key (5.1, 5.5)', async () => {
+    const { code, path } = await make(ACCESS_KEYS, { user })
+    expect(code).toBe(201)
+    const adopted = await eventually(
+      'the operator has generated the key',
+      async () => {
+        const { body } = await plane.raw<KubeObject<{ readonly key?: string }>>(
+          'GET',
+          path,
+          undefined,
+          by,
+        )
+        return body.spec?.key === undefined ? undefined : body
+      },
+      { withinMs: 20_000 },
+    )
+    expect(adopted.spec?.key).toMatch(/^pak_/)
+    const changed = { metadata: { finalizers: null }, spec: { disabled: true } }
+    expect((await plane.raw('PATCH', path, changed, by)).code).toBe(200)
+    expect((await plane.raw('DELETE', path, undefined, by)).code).toBe(200)
+  })
+
+  test('makes no key for another user (5.5)', async () => {
+    const { code, message } = await make(ACCESS_KEYS, { user: 'ada' })
+    expect(code).toBe(403)
+    expect(message).toContain('needs the verb impersonate on users/ada')
+  })
+
+  test('makes a token of nobody, but none under a key (5.5)', async () => {
+    const key = await plane.admin.create(ACCESS_KEYS, objectOf(ACCESS_KEYS), 'test')
+    expect((await make(TOKENS, {}, {})).code).toBe(201)
+    const ownerReferences = [ownedBy(key, { controller: true })]
+    const { code, message } = await make(TOKENS, {}, { ownerReferences })
+    expect(code).toBe(403)
+    expect(message).toContain(`needs the verb use on ownedaccesskeys/${key.metadata.name}`)
+  })
+
+  async function make(resource: Resource, spec: object, metadata: object = {}) {
+    const object = objectOf(resource, spec, metadata)
+    const path = pathOf(resource, {})
+    const { code, body } = await plane.raw<{ readonly message?: string }>('POST', path, object, by)
+    const { name } = object.metadata
+    return { code, message: body.message ?? '', path: pathOf(resource, { name }) }
+  }
+})
+
+function objectOf({ kind }: Resource, spec: object = {}, metadata: object = {}) {
+  const named = { ...metadata, name: uniqueName('role') }
+  return { apiVersion: API_VERSION, kind, metadata: named, spec }
+}
+
+/** A new user with a role that is there, once its rights on our kinds count. */
+const userWith = (role: string): Promise<string> => bound(plane, uniqueName(role), role)
+
+/** Everything that a caller may do with our kinds, as `verb resource`. */
+async function rightsOf(kubeconfig: string): Promise<string[]> {
+  const resources = [...CREDENTIALS, 'configs'].flatMap((plural) => [
+    plural,
+    `${plural}/status`,
+    `${plural}/finalizers`,
+  ])
+  const asked = resources.flatMap((resource) =>
+    [...EVERY_VERB, 'use', 'delegate'].map(async (verb) =>
+      (await may(plane, kubeconfig, verb, resource)) ? [`${verb} ${resource}`] : [],
+    ),
+  )
+  return (await Promise.all(asked)).flat()
+}

@@ -1,0 +1,192 @@
+// The ways to write an object, and what comes of each: a rule must hold on all of them.
+import { isDeepStrictEqual } from 'node:util'
+import { API_VERSION, FIELD_MANAGER, type Resource } from '../../../src/api/group.ts'
+import type { KubeObject, OwnerReference } from '../../../src/api/meta.ts'
+import { pathOf } from '../../../src/kube/client.ts'
+import type { TestControlPlane } from '../../support/control-plane.ts'
+import { LAST_APPLIED } from '../../support/installed.ts'
+import { uniqueName } from '../../support/objects.ts'
+import type { RawAnswer, RawOptions } from '../../support/raw.ts'
+
+/** What a row says about an object. */
+export interface Manifest {
+  readonly metadata?: {
+    readonly finalizers?: readonly string[]
+    readonly ownerReferences?: readonly OwnerReference[]
+    readonly annotations?: Readonly<Record<string, string>>
+  }
+  readonly spec: Readonly<Record<string, unknown>>
+}
+
+/** One write: of an object that is not there yet when `from` is absent. */
+export interface Write {
+  readonly resource: Resource
+  /** Whose credentials. */
+  readonly kubeconfig: string
+  readonly from?: Manifest
+  readonly to: Manifest
+  /** Where the change is sent; absent, to the object itself. */
+  readonly subresource?: 'status'
+}
+
+/** A write of a certain caller, and what is to come of it. */
+export interface Row<Caller extends string> extends Pick<Write, 'from' | 'to'> {
+  readonly name: string
+  readonly by: Caller
+  /** Absent: it is taken. */
+  readonly refused?: { readonly code: 403 | 422; readonly says: string }
+}
+
+/** What came of it. */
+export interface Written {
+  readonly code: number
+  /** What the server said when it refused; empty otherwise. */
+  readonly message: string
+  /** The object after it, as far as manifests go; null when there is none. */
+  readonly stored: Manifest | null
+}
+
+/** The ways to make an object. */
+export const CREATIONS = ['create', 'kubectl apply', 'server-side apply'] as const
+
+/** The ways to change one. */
+export const CHANGES = [
+  'update',
+  'merge patch',
+  'JSON patch',
+  'kubectl apply',
+  'server-side apply',
+] as const
+
+/** A way to write. */
+export type Way = (typeof CREATIONS)[number] | (typeof CHANGES)[number]
+
+type Sender = (write: Named) => Promise<Pick<Written, 'code' | 'message'>>
+
+interface Named extends Write {
+  readonly name: string
+}
+
+/** Puts the object as it is before, as admin, and writes it in that way, as the caller. */
+export type Send = (way: Way, write: Write) => Promise<Written>
+
+/** Writes to a control plane on which nobody else touches these objects. */
+export function sender(plane: TestControlPlane): Send {
+  const waysOf = waysTo(plane)
+  return async (way, write) => {
+    const named = { ...write, name: uniqueName('policy') }
+    const { from } = write
+    if (from) {
+      // What an apply is to take away must have come by an apply of the same manager.
+      const setUp = way === 'kubectl apply' ? way : 'server-side apply'
+      const { resource, name } = named
+      const before = { resource, name, to: from, kubeconfig: plane.adminKubeconfig }
+      const { code, message } = await waysOf[setUp](before)
+      if (code >= 300) throw new Error(`set-up: ${message}`)
+    }
+    const { code, message } = await waysOf[way](named)
+    const unsaid = way === 'kubectl apply' ? [LAST_APPLIED] : []
+    return { code, message, stored: await storedOf(plane, named, unsaid) }
+  }
+}
+
+function waysTo({ raw, ...plane }: TestControlPlane): Readonly<Record<Way, Sender>> {
+  const answered = ({ code, body }: RawAnswer<{ readonly message?: string }>) => ({
+    code,
+    message: code < 300 ? '' : (body.message ?? ''),
+  })
+  const patch = async (write: Named, body: unknown, type: string, query = '') => {
+    const options: RawOptions = { contentType: `application/${type}`, kubeconfig: write.kubeconfig }
+    return answered(await raw('PATCH', `${pathTo(write)}${query}`, body, options))
+  }
+  return {
+    create: async (write) =>
+      answered(await raw('POST', pathOf(write.resource, {}), manifestOf(write), write)),
+    update: async (write) => {
+      const { body: now } = await raw<KubeObject>('GET', pathTo(write))
+      const { resourceVersion } = now.metadata
+      return answered(
+        await raw('PUT', pathTo(write), manifestOf(write, { resourceVersion }), write),
+      )
+    },
+    'merge patch': (write) => patch(write, mergePatch(write), 'merge-patch+json'),
+    'JSON patch': (write) => patch(write, jsonPatch(write), 'json-patch+json'),
+    // Under the name of the operator's own field manager: that must protect nothing.
+    'server-side apply': (write) =>
+      patch(write, manifestOf(write), 'apply-patch+yaml', `?fieldManager=${FIELD_MANAGER}`),
+    'kubectl apply': async (write) => {
+      const input = JSON.stringify(manifestOf(write))
+      const { kubeconfig } = write
+      const { code, stderr } = await plane.kubectl(['apply', '-f', '-'], { input, kubeconfig })
+      if (code === 0) return { code: write.from ? 200 : 201, message: '' }
+      return { code: codeIn(stderr), message: stderr }
+    },
+  }
+}
+
+/** The code behind what kubectl prints; 0 when it is none of those that a policy answers. */
+function codeIn(stderr: string): number {
+  if (stderr.includes('Error from server (Forbidden)')) return 403
+  return /^The \S+ "\S+" is invalid:/m.test(stderr) ? 422 : 0
+}
+
+const pathTo = ({ resource, name, subresource }: Named): string =>
+  pathOf(resource, { name }, subresource)
+
+function manifestOf({ resource, name, to }: Named, metadata: object = {}): object {
+  const { kind } = resource
+  return { apiVersion: API_VERSION, kind, ...to, metadata: { ...to.metadata, ...metadata, name } }
+}
+
+interface Difference {
+  readonly section: 'metadata' | 'spec'
+  readonly field: string
+  /** undefined: it goes. */
+  readonly value: unknown
+}
+
+function differences({ from = { spec: {} }, to }: Write): readonly Difference[] {
+  return (['metadata', 'spec'] as const).flatMap((section) => {
+    const before: Record<string, unknown> = { ...from[section] }
+    const after: Record<string, unknown> = { ...to[section] }
+    return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+      .filter((field) => !isDeepStrictEqual(before[field], after[field]))
+      .map((field) => ({ section, field, value: after[field] }))
+  })
+}
+
+function mergePatch(write: Write): object {
+  const of = (section: Difference['section']) =>
+    Object.fromEntries(
+      differences(write)
+        .filter((one) => one.section === section)
+        .map(({ field, value }) => [field, value ?? null]),
+    )
+  return { metadata: of('metadata'), spec: of('spec') }
+}
+
+const jsonPatch = (write: Write): readonly object[] =>
+  differences(write).map(({ section, field, value }) => {
+    const path = `/${section}/${field}`
+    return value === undefined ? { op: 'remove', path } : { op: 'add', path, value }
+  })
+
+/** Without what the server adds, and without these annotations. */
+async function storedOf(
+  { raw }: TestControlPlane,
+  named: Named,
+  unsaid: readonly string[],
+): Promise<Manifest | null> {
+  const { code, body } = await raw<KubeObject<Manifest['spec']>>('GET', pathTo(named))
+  if (code === 404) return null
+  const { finalizers, ownerReferences, annotations } = body.metadata
+  const others = Object.entries(annotations ?? {}).filter(([name]) => !unsaid.includes(name))
+  return {
+    metadata: {
+      ...(finalizers && { finalizers }),
+      ...(ownerReferences && { ownerReferences }),
+      ...(others.length > 0 && { annotations: Object.fromEntries(others) }),
+    },
+    spec: body.spec ?? {},
+  }
+}
