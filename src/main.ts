@@ -9,6 +9,7 @@ interface Command {
 // Loaded when chosen: keygen pays for no Kubernetes client.
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   manager: () => import('./commands/manager.ts'),
+  gateway: () => import('./commands/gateway.ts'),
   keygen: () => import('./commands/keygen.ts'),
 }
 
@@ -17,6 +18,7 @@ const HELP = `Access keys and platform settings as a Kubernetes operator.
 Usage: management-operator <command> [flags]
 
   manager      Reconcile access keys and the platform settings.
+  gateway      Serve what verifiers of tokens need.
   keygen       Print a new access key and its digest.
   --version    Print the version.
   --help       Print this text; <command> --help prints a command's flags.

@@ -3,14 +3,18 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { ACCESS_KEYS, API_VERSION, GATEWAY_TLS_SECRET, TOKENS } from '../src/api/group.ts'
 import { ensureBinaries } from './control-plane/binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts'
-import { keepOperator } from './run/operator.ts'
+import { choosePort } from './control-plane/ports.ts'
+import { type ConnectedCluster, startConnectedCluster } from './run/connected-cluster.ts'
+import { type KeptProgram, keepProgram, type ProgramOptions } from './run/program.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'src/main.ts')
 const SAMPLES = join(ROOT, 'config/samples')
 /** Another folder than .run serves a second run at the same time, such as the test of the README. */
+const NAMESPACE = 'platform-system'
 const HOME = resolve(process.env['RUN_DIR'] ?? join(ROOT, '.run'))
 const DATA = join(HOME, 'control-plane')
 /** Beside the data, so that it goes when they do. */
@@ -43,37 +47,77 @@ async function main(): Promise<void> {
 }
 
 async function serve(controlPlane: ControlPlane): Promise<void> {
-  const operator = await keepOperator({
-    controlPlane,
-    main: MAIN,
-    namespace: 'platform-system',
-    logFile: join(HOME, 'operator.log'),
-    pidFile: join(HOME, 'operator.pid'),
-    log: say,
-  })
+  const port = await choosePort(join(HOME, 'gateway-port'))
+  const issuer = `https://127.0.0.1:${port}/oidc`
+  const kept: (KeptProgram | ConnectedCluster)[] = []
   try {
-    await operator.ready()
+    const operator = await keepProgram({
+      ...programOf(controlPlane, 'manager', 'operator'),
+      flags: [`--issuer-url=${issuer}`],
+    })
+    kept.push(operator)
+    const gateway = await keepProgram({
+      ...programOf(controlPlane, 'gateway', 'gateway'),
+      flags: [`--issuer-url=${issuer}`, `--bind-address=127.0.0.1:${port}`],
+    })
+    kept.push(gateway)
+    await Promise.all([operator.ready(), gateway.ready()])
     const isFirst = !existsSync(SAMPLES_APPLIED)
     if (isFirst) await applySamples(controlPlane)
+    say('starting a connected cluster: a stock kube-apiserver that verifies tokens')
+    const caPem = await gatewayCa(controlPlane)
+    const connected = await startConnectedCluster({
+      home: HOME,
+      shipped: join(ROOT, 'config/direct-endpoint'),
+      issuer,
+      caPem,
+      log: say,
+    })
+    kept.push(connected)
     await writeEnvironment(controlPlane)
     isReady = true
-    sayTour(isFirst)
+    sayTour(isFirst, connected)
     const keeping = keepDaemons(controlPlane)
     await stopped
     await keeping.stop()
-    say('stopping the operator, then the control plane')
+    say('stopping everything')
   } finally {
-    await operator.stop()
+    for (const one of kept.toReversed()) await one.stop()
   }
 }
 
-async function kubectl(controlPlane: ControlPlane, ...args: readonly string[]): Promise<void> {
-  const { code, stderr } = await controlPlane.kubectl(args)
+function programOf(
+  controlPlane: ControlPlane,
+  command: 'manager' | 'gateway',
+  name: string,
+): Omit<ProgramOptions, 'flags'> {
+  return {
+    controlPlane,
+    command,
+    title: `the ${name}`,
+    main: MAIN,
+    namespace: NAMESPACE,
+    logFile: join(HOME, `${name}.log`),
+    pidFile: join(HOME, `${name}.pid`),
+    log: say,
+  }
+}
+
+/** The gateway made its certificate itself, and keeps it in a Secret with the authority that signed it. */
+async function gatewayCa(controlPlane: ControlPlane): Promise<string> {
+  const secret = ['get', 'secret', GATEWAY_TLS_SECRET, '-n', NAMESPACE]
+  const encoded = await kubectl(controlPlane, ...secret, '-o', 'jsonpath={.data.ca\\.crt}')
+  return Buffer.from(encoded, 'base64').toString('utf8')
+}
+
+async function kubectl(controlPlane: ControlPlane, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await controlPlane.kubectl(args)
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed:\n${stderr.trim()}`)
+  return stdout
 }
 
 async function install(controlPlane: ControlPlane): Promise<void> {
-  say('installing CRDs and RBAC: kubectl apply --server-side -k config/default')
+  say('installing CRDs, policies and RBAC: kubectl apply --server-side -k config/default')
   await kubectl(controlPlane, 'apply', '--server-side', '-k', join(ROOT, 'config/default'))
   const ours = ['crd', '-l', 'app.kubernetes.io/part-of=management-operator']
   await kubectl(controlPlane, 'wait', '--for=condition=Established', '--timeout=30s', ...ours)
@@ -84,8 +128,33 @@ async function applySamples(controlPlane: ControlPlane): Promise<void> {
   say('applying the samples: kubectl apply --server-side -f config/samples')
   await kubectl(controlPlane, 'apply', '--server-side', '-f', SAMPLES)
   writeFileSync(SAMPLES_APPLIED, '')
+  await applyToken(controlPlane)
   const seen = '--for=jsonpath={.status.observedGeneration}'
   await kubectl(controlPlane, 'wait', seen, '--timeout=30s', '-f', SAMPLES)
+}
+
+/** A token under key ci-deploy, which is named by its uid: a manifest can't know that. */
+async function applyToken(controlPlane: ControlPlane): Promise<void> {
+  const uid = await kubectl(
+    controlPlane,
+    'get',
+    'oak',
+    'ci-deploy',
+    '-o',
+    'jsonpath={.metadata.uid}',
+  )
+  const owner = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name: 'ci-deploy', uid }
+  const token = {
+    apiVersion: API_VERSION,
+    kind: TOKENS.kind,
+    metadata: { name: 'ci-direct', ownerReferences: [{ ...owner, controller: true }] },
+    spec: {},
+  }
+  const input = JSON.stringify(token)
+  const { code, stderr } = await controlPlane.kubectl(['apply', '--server-side', '-f', '-'], {
+    input,
+  })
+  if (code !== 0) throw new Error(`no sample token:\n${stderr.trim()}`)
 }
 
 const LOOK_EVERY_MS = 1000
@@ -126,18 +195,30 @@ async function writeEnvironment(controlPlane: ControlPlane): Promise<void> {
   writeFileSync(join(HOME, 'env'), `${lines.join('\n')}\n`)
 }
 
-function sayTour(isFirst: boolean): void {
+function sayTour(isFirst: boolean, { kubeconfig, tokenFile }: ConnectedCluster): void {
   const what = isFirst
     ? `a control plane with the operator and ${sampleKeys()} sample keys`
     : 'the control plane as the last run left it, with the operator'
   const look = isFirst ? '\n  kubectl describe oak one-minute' : ''
+  const direct = `kubectl --kubeconfig ${kubeconfig} auth whoami`
+  const tokens = `
+Straight to a second API server, stock, with a token from status.token:
+
+  kubectl get dcet ci-direct -o jsonpath='{.status.token}' > ${tokenFile}
+  ${direct}
+
+Refused there after its key was disabled; it takes 10 to 20 seconds to arrive:
+
+  kubectl patch oak ci-deploy --type=merge -p '{"spec":{"disabled":true}}'
+  SECONDS=0; while ${direct} >/dev/null 2>&1; do sleep 1; done; echo "refused after \${SECONDS}s"
+`
   say(`
 Ready: ${what}. In another terminal:
 
   . ${HOME}/env
   kubectl get oak${look}
   kubectl explain oak.spec
-
+${isFirst ? tokens : ''}
 README.md goes on from here. Ctrl-C ends it; the data stays in ${HOME}.`)
 }
 

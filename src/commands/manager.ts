@@ -1,10 +1,10 @@
 // The manager: settings -> client -> stores -> controllers -> servers -> ordered stop. Composition
 // only; what each part does stands in its own file.
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { CONTROLLER_NAME } from '../api/group.ts'
-import { createClient, type KubeClient } from '../kube/client.ts'
+import { createClient } from '../kube/client.ts'
+import { followRevokedTokens } from '../credentials/revoked-tokens.ts'
 import { type Connection, connect } from '../kube/connection.ts'
 import { createEventRecorder } from '../kube/events.ts'
 import { runLeaderElection } from '../kube/leader.ts'
@@ -14,10 +14,12 @@ import { createLogger, type Log } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { type ManagerSettings, readManagerSettings } from '../runtime/settings.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
+import { createKeyring } from '../signing/keyring.ts'
 import { answer } from './answer.ts'
+import { clientDeps, surroundings } from './client.ts'
 import { startControllers } from './manager/controllers.ts'
-import { createManagerMetrics, observeClient } from './manager/metrics.ts'
-import { serveProbes } from './manager/serve.ts'
+import { createManagerMetrics } from './manager/metrics.ts'
+import { serveManager } from './manager/serve.ts'
 import { createStores, followStores } from './manager/stores.ts'
 
 /**
@@ -26,10 +28,7 @@ import { createStores, followStores } from './manager/stores.ts'
  * @returns the exit code, once everything is stopped
  */
 export async function run(argv: readonly string[]): Promise<number> {
-  const invocation = readManagerSettings(argv, {
-    env: (name) => process.env[name] ?? null,
-    file: readIfThere,
-  })
+  const invocation = readManagerSettings(argv, surroundings)
   if (invocation.kind !== 'run') return answer(invocation)
   const { settings } = invocation
   const clock = systemClock()
@@ -62,17 +61,27 @@ async function start(self: Process): Promise<void> {
   const connection = await connect(settings.kubeconfig, clock)
   lifecycle.onStop('connection', STOP_WITHIN_MS.other, () => connection.close())
   const leadership = lead(self, connection, identity)
-  const client = clientOf(self, connection, leadership.mayWrite)
+  const client = createClient(clientDeps(self, connection, leadership.mayWrite))
   const stores = createStores()
   const following = followStores(stores, { ...self, client, signal: lifecycle.stopping })
-  await serveProbes({ ...self, stores, following })
+  const records = stores.configMaps
+  const keyring = createKeyring({ ...self, secrets: stores.signingSecrets, records })
+  await serveManager({ ...self, stores, following, keyring })
   await leadership.acquired
   const events = createEventRecorder({ client, clock, log, instance: identity })
   lifecycle.onStop('events', STOP_WITHIN_MS.events, async () => {
     await events.flush(AbortSignal.timeout(STOP_WITHIN_MS.events))
     events.stop()
   })
-  const stop = startControllers({ ...self, client, stores, caps: following.caps, events })
+  const revocations = followRevokedTokens({
+    ...self,
+    client,
+    configMaps: stores.configMaps,
+    namespace: settings.namespace,
+    observer: { revoked: self.metrics.tokensRevoked },
+  })
+  const shared = { client, stores, events, keyring, revocations }
+  const stop = startControllers({ ...self, ...following, ...shared })
   lifecycle.onStop('controllers', STOP_WITHIN_MS.controllers, stop)
 }
 
@@ -92,7 +101,7 @@ function lead(self: Process, connection: Connection, identity: string): Leadersh
   }
   const election = runLeaderElection({
     ...settings.leaderElection,
-    client: clientOf(self, connection, () => undefined),
+    client: createClient(clientDeps(self, connection, () => undefined)),
     clock,
     log,
     ref: { namespace: settings.namespace, name: CONTROLLER_NAME },
@@ -105,27 +114,4 @@ function lead(self: Process, connection: Connection, identity: string): Leadersh
   })
   lifecycle.onStop('lease', STOP_WITHIN_MS.lease, () => election.release())
   return { acquired: election.acquired, mayWrite: () => election.mayWrite() }
-}
-
-function clientOf(
-  { clock, log, metrics }: Process,
-  connection: Connection,
-  mayWrite: () => void,
-): KubeClient {
-  const userAgent = `${CONTROLLER_NAME}/${PROGRAM_VERSION}`
-  return createClient({
-    connection,
-    clock,
-    observer: observeClient(metrics, clock, log),
-    userAgent,
-    mayWrite,
-  })
-}
-
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return null
-  }
 }

@@ -1,10 +1,12 @@
 // The slim view of an OwnedAccessKey on which every decision stands. It holds no secret.
-import { CREATED_ANNOTATION, EXPIRED_ANNOTATION } from '../api/group.ts'
+import { CREATED_ANNOTATION } from '../api/group.ts'
 import type { Condition, KubeObject, ObjectMeta } from '../api/meta.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../api/ownedaccesskey.gen.ts'
+import type { Scope } from '../api/scope.gen.ts'
 import type { Lived } from './lifetime.ts'
 import { ownedBy } from './ownership.ts'
 import { parseTimestamp } from './time.ts'
+import { isTracked, onExpiryOf } from './tracking.ts'
 
 /** What a key's status says as ours; conditions of others are left out. */
 export interface PublishedStatus {
@@ -33,6 +35,10 @@ export interface AccessKey extends Lived {
   readonly isDisabled: boolean
   /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set. */
   readonly identity: string | null
+  /** spec.groups: the groups that it adds to its identity. */
+  readonly groups: readonly string[]
+  /** null = the owner's full rights. */
+  readonly scope: Scope | null
   /** SHA-256 of the key in hex, whichever form it has in spec; null when there is none yet. */
   readonly digest: string | null
   /** spec.key is in our field set: it was generated, and every apply of ours repeats it. */
@@ -42,6 +48,9 @@ export interface AccessKey extends Lived {
 
 /** An OwnedAccessKey as the API server sends it. */
 export type OwnedAccessKeyObject = KubeObject<OwnedAccessKeySpec, OwnedAccessKeyStatus>
+
+/** Shared by the many keys without groups. */
+const NONE: readonly string[] = []
 
 /**
  * The view of an object. An empty string equals absent everywhere in spec (contract 1.2).
@@ -60,10 +69,12 @@ export function accessKeyOf(
     generation: metadata.generation ?? 0,
     isDeleting: metadata.deletionTimestamp !== undefined,
     finalizers: metadata.finalizers ?? [],
-    onExpiry: onExpiryOf(metadata.annotations?.[EXPIRED_ANNOTATION]),
+    onExpiry: onExpiryOf(metadata),
     isTracked: isTracked(metadata),
     isDisabled: spec.disabled === true,
     identity: identityOf(spec),
+    groups: spec.groups ?? NONE,
+    scope: spec.scope ?? null,
     digest: spec.key ? digestOf(spec.key) : null,
     isKeyOurs: ownedBy(metadata.managedFields ?? [], '').has('spec', 'key'),
     ttl: spec.ttl ?? 0,
@@ -108,19 +119,4 @@ function identityOf(spec: OwnedAccessKeySpec): string | null {
   ] as const
   const [only, ...others] = named.filter(([, name]) => name)
   return only && others.length === 0 ? only.join(':') : null
-}
-
-const onExpiryOf = (value: string | undefined): 'Keep' | 'Delete' | null =>
-  value === 'Keep' || value === 'Delete' ? value : null
-
-const TRACKING_LABELS = ['kustomize.toolkit.fluxcd.io/name', 'helm.toolkit.fluxcd.io/name']
-
-function isTracked({ annotations = {}, labels = {}, managedFields = [] }: ObjectMeta): boolean {
-  return (
-    Object.hasOwn(annotations, 'argocd.argoproj.io/tracking-id') ||
-    labels['app.kubernetes.io/managed-by'] === 'Helm' ||
-    TRACKING_LABELS.some((label) => Object.hasOwn(labels, label)) ||
-    (Object.hasOwn(labels, 'app.kubernetes.io/instance') &&
-      managedFields.some(({ manager }) => manager?.startsWith('argocd')))
-  )
 }

@@ -1,19 +1,24 @@
 // Every metric of the program (contract 8.4): controller-runtime's names, help texts and buckets
 // where the meaning is the same. Each series is there from the start.
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import {
+  type ClientLabels,
+  type ClientMetrics,
+  clientMetrics,
+  processRegistry,
+  type Scrape,
+} from './client-metrics.ts'
+import { changingGauge, type Instruments, instruments } from './instruments.ts'
+import { type TokenMetrics, type TokenSources, tokenMetrics } from './token-metrics.ts'
 
 /** The closed sets of label values. */
-export interface MetricLabels {
+export interface MetricLabels extends ClientLabels {
   /** Controllers, each with its queue, and how many reconciles each runs at a time. */
   readonly controllers: Readonly<Record<string, number>>
   /** Name of the Lease of leader election. */
   readonly lease: string
-  /** Kinds that are written, each with the reasons of the writes. */
-  readonly writes: Readonly<Record<string, readonly string[]>>
-  /** Resources that are watched, as plurals. */
-  readonly watches: readonly string[]
-  readonly watchRestartReasons: readonly string[]
   readonly keyStates: readonly string[]
+  readonly tokenStates: readonly string[]
   /** Whether there is a series for each key (`--per-object-metrics`). */
   readonly perObject: boolean
   /** Kinds whose lifetime may be capped. */
@@ -24,7 +29,7 @@ export interface MetricLabels {
 export type ReconcileResult = (typeof RESULTS)[number]
 
 /** What is read at each scrape rather than kept here twice. Called often: must be cheap. */
-export interface MetricSources {
+export interface MetricSources extends TokenSources {
   /** How many keys are in each state; a state that is missing counts none. */
   readonly keysByState: () => Readonly<Record<string, number>>
   /** How many objects of each kind have condition LifetimeCapped. */
@@ -56,45 +61,21 @@ export interface ControllerMetrics {
 }
 
 /** The program's metrics; one method for each thing that happens. */
-export interface Metrics {
+export interface Metrics extends ClientMetrics, TokenMetrics {
   /** The part of one of `labels.controllers`. */
   readonly controller: (name: string) => ControllerMetrics
-  /** @param code HTTP status, or `<error>` where there was no answer, as in client-go */
-  readonly responded: (method: string, code: string) => void
-  readonly wrote: (kind: string, reason: string) => void
-  readonly watchRestarted: (resource: string, reason: string) => void
   readonly leads: (isLeader: boolean) => void
   /** A key's status says that it expired, so many seconds after it did. */
   readonly keyExpired: (lagSeconds: number) => void
   readonly configChecked: (isValid: boolean) => void
   /** @param atMs epoch milliseconds */
   readonly configApplied: (atMs: number) => void
-  /** Local time minus the API server's. */
-  readonly clockSkewed: (seconds: number) => void
   /** Takes the gauges of state from there from now on. */
   readonly follow: (sources: MetricSources) => void
-  /** The text of a scrape. */
-  readonly scrape: () => Promise<{ readonly contentType: string; readonly body: string }>
+  readonly scrape: Scrape
 }
 
 const RESULTS = ['success', 'requeue', 'requeue_after', 'error'] as const
-
-/** What this program asks of the API server, and what that answers in ordinary and bad times. */
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
-const CODES = [
-  '200',
-  '201',
-  '401',
-  '403',
-  '404',
-  '409',
-  '422',
-  '429',
-  '500',
-  '503',
-  '504',
-  '<error>',
-]
 
 const RECONCILE_BUCKETS = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
@@ -104,59 +85,34 @@ const QUEUE_BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10, 10
 // One second is promised (contract 2.7); what took minutes fell into a time when nothing ran.
 const LAG_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600]
 
-const HELP = {
-  controller_runtime_reconcile_total: 'Total number of reconciliations per controller',
-  controller_runtime_reconcile_errors_total: 'Total number of reconciliation errors per controller',
-  controller_runtime_reconcile_time_seconds: 'Length of time per reconciliation per controller',
-  controller_runtime_active_workers: 'Number of currently used workers per controller',
-  controller_runtime_max_concurrent_reconciles:
-    'Maximum number of concurrent reconciles per controller',
-  workqueue_depth: 'Current depth of workqueue',
-  workqueue_adds_total: 'Total number of adds handled by workqueue',
-  workqueue_retries_total: 'Total number of retries handled by workqueue',
-  workqueue_queue_duration_seconds:
-    'How long in seconds an item stays in workqueue before being requested',
-  workqueue_work_duration_seconds: 'How long in seconds processing an item from workqueue takes.',
-  workqueue_longest_running_processor_seconds:
-    'How many seconds has the longest running processor for workqueue been running.',
-  rest_client_requests_total: 'Number of HTTP requests, partitioned by status code and method.',
-  leader_election_master_status:
-    'Whether this process holds the Lease in name: 1 = it leads, 0 = it stands by.',
-  platform_access_keys: 'Number of access keys by state.',
-  platform_access_key_expirations_total: 'Number of access keys whose expiry was published.',
-  platform_expiration_lag_seconds: 'How long after the expiry of an access key its status says so.',
-  platform_lifetimes_capped: 'Number of objects whose lifetime is shortened by the cap, by kind.',
-  platform_config_valid:
-    '0 while Config has a fault and the last good settings stay in force, else 1.',
-  platform_config_last_applied_timestamp_seconds:
-    'When this process last put settings in force, in seconds since 1970; 0 = not yet.',
-  platform_api_writes_total: 'Number of successful writes to the API server by kind and reason.',
-  platform_watch_restarts_total: 'Number of times a watch had to be opened anew.',
-  platform_clock_skew_seconds: "Local time minus the API server's, at its last answer.",
-} as const
-
-/** Gauges of prom-client that end in `_total`, which promtool rightly refuses. */
-const MISNAMED = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-]
-
 /** The metrics, all at zero, in a registry of their own. */
 export function createMetrics(labels: MetricLabels): Metrics {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  for (const name of MISNAMED) registry.removeSingleMetric(name)
+  const { registry, scrape } = processRegistry()
   const make = instruments(registry)
   const queues = queueMetrics(make, Object.keys(labels.controllers))
   const loops = loopMetrics(make, labels.controllers)
+  let sources = NO_SOURCES
   return {
     controller: (name) => ({ ...queues(name), loop: loops(name) }),
     ...clientMetrics(make, labels),
-    ...keyMetrics(make, labels, registry),
+    ...leaderMetrics(make, labels),
+    ...keyMetrics(make, labels, registry, () => sources),
+    ...tokenMetrics(make, labels.tokenStates, registry, () => sources),
     ...configMetrics(make),
-    scrape: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    follow: (from) => {
+      sources = from
+    },
+    scrape,
   }
+}
+
+/** What a replica that stands by shows: only the leader counts. */
+const NO_SOURCES: MetricSources = {
+  keysByState: () => ({}),
+  tokensByState: () => ({}),
+  cappedByKind: () => ({}),
+  keyEnds: () => [],
+  signingKeyEnds: () => [],
 }
 
 function queueMetrics(
@@ -212,52 +168,28 @@ function loopMetrics(
   })
 }
 
-function clientMetrics(
-  { counter, gauge }: Instruments,
-  { writes, watches, watchRestartReasons, lease: name }: MetricLabels,
-): Pick<Metrics, 'responded' | 'wrote' | 'watchRestarted' | 'leads' | 'clockSkewed'> {
-  const calls = METHODS.flatMap((method) => CODES.map((code) => ({ code, method })))
-  const written = Object.entries(writes).flatMap(([kind, reasons]) =>
-    reasons.map((reason) => ({ kind, reason })),
-  )
-  const watched = watches.flatMap((resource) =>
-    watchRestartReasons.map((reason) => ({ resource, reason })),
-  )
-  const requests = counter('rest_client_requests_total', calls)
-  const apiWrites = counter('platform_api_writes_total', written)
-  const restarts = counter('platform_watch_restarts_total', watched)
+function leaderMetrics(
+  { gauge }: Instruments,
+  { lease: name }: MetricLabels,
+): Pick<Metrics, 'leads'> {
   const leader = gauge('leader_election_master_status', [{ name }])
-  const skew = gauge('platform_clock_skew_seconds', [{}])
-  return {
-    responded: (method, code) => requests.inc({ code, method }),
-    wrote: (kind, reason) => apiWrites.inc({ kind, reason }),
-    watchRestarted: (resource, reason) => restarts.inc({ resource, reason }),
-    leads: (isLeader) => leader.set({ name }, isLeader ? 1 : 0),
-    clockSkewed: (seconds) => skew.set(seconds),
-  }
+  return { leads: (isLeader) => leader.set({ name }, isLeader ? 1 : 0) }
 }
 
 function keyMetrics(
   { counter, gauge, histogram }: Instruments,
   { keyStates, cappedKinds, perObject }: MetricLabels,
   registry: Registry,
-): Pick<Metrics, 'follow' | 'keyExpired'> {
-  let sources: MetricSources = {
-    keysByState: () => ({}),
-    cappedByKind: () => ({}),
-    keyEnds: () => [],
-  }
+  sources: () => MetricSources,
+): Pick<Metrics, 'keyExpired'> {
   const states = keyStates.map((state) => ({ state }))
   const kinds = cappedKinds.map((kind) => ({ kind }))
-  gauge('platform_access_keys', states, ({ state }) => sources.keysByState()[state])
-  gauge('platform_lifetimes_capped', kinds, ({ kind }) => sources.cappedByKind()[kind])
-  if (perObject) keyEndGauge(registry, () => sources.keyEnds())
+  gauge('platform_access_keys', states, ({ state }) => sources().keysByState()[state])
+  gauge('platform_lifetimes_capped', kinds, ({ kind }) => sources().cappedByKind()[kind])
+  if (perObject) changingGauge(registry, KEY_ENDS, () => inSeconds(sources().keyEnds()))
   const expirations = counter('platform_access_key_expirations_total', [{}])
   const lag = histogram('platform_expiration_lag_seconds', LAG_BUCKETS, [{}])
   return {
-    follow: (from) => {
-      sources = from
-    },
     keyExpired: (lagSeconds) => {
       expirations.inc()
       lag.observe(lagSeconds)
@@ -265,20 +197,16 @@ function keyMetrics(
   }
 }
 
-/** The one metric whose label values come and go: each scrape starts from none. */
-function keyEndGauge(registry: Registry, keyEnds: MetricSources['keyEnds']): void {
-  const metric = new Gauge({
-    name: 'platform_access_key_expiration_timestamp_seconds',
-    help: 'When each access key ends, in seconds since 1970; those that never end are left out.',
-    labelNames: ['name'],
-    registers: [],
-    collect() {
-      this.reset()
-      for (const [name, endMs] of keyEnds()) this.set({ name }, endMs / 1000)
-    },
-  })
-  registry.registerMetric(metric)
+const KEY_ENDS = {
+  name: 'platform_access_key_expiration_timestamp_seconds',
+  help: 'When each access key ends, in seconds since 1970; those that never end are left out.',
+  label: 'name',
 }
+
+const inSeconds = (
+  ends: Iterable<readonly [string, number]>,
+): readonly (readonly [string, number])[] =>
+  [...ends].map(([name, endMs]) => [name, endMs / 1000] as const)
 
 function configMetrics({ gauge }: Instruments): Pick<Metrics, 'configChecked' | 'configApplied'> {
   const valid = gauge('platform_config_valid', [{}])
@@ -288,54 +216,5 @@ function configMetrics({ gauge }: Instruments): Pick<Metrics, 'configChecked' | 
   return {
     configChecked: (isValid) => valid.set(isValid ? 1 : 0),
     configApplied: (atMs) => applied.set(atMs / 1000),
-  }
-}
-
-type Name = keyof typeof HELP
-
-/** Label values of each series of a metric; `[{}]` is the one series without labels. */
-type Each<Label extends string> = readonly Readonly<Record<Label, string>>[]
-
-interface Instruments {
-  readonly counter: <Label extends string>(name: Name, each: Each<Label>) => Counter<Label>
-  readonly histogram: <Label extends string>(
-    name: Name,
-    buckets: number[],
-    each: Each<Label>,
-  ) => Histogram<Label>
-  /** With `read` it is read at each scrape, 0 where nothing is known; without, it is set. */
-  readonly gauge: <Label extends string>(
-    name: Name,
-    each: Each<Label>,
-    read?: (labels: Readonly<Record<Label, string>>) => number | undefined,
-  ) => Gauge<Label>
-}
-
-function instruments(registry: Registry): Instruments {
-  const base = <Label extends string>(name: Name, each: Each<Label>) => ({
-    name,
-    help: HELP[name],
-    labelNames: Object.keys(each[0] ?? {}) as Label[],
-    registers: [registry],
-  })
-  return {
-    counter: (name, each) => {
-      const metric = new Counter(base(name, each))
-      for (const labels of each) metric.inc(labels, 0)
-      return metric
-    },
-    histogram: (name, buckets, each) => {
-      const metric = new Histogram({ ...base(name, each), buckets })
-      for (const labels of each) metric.zero(labels)
-      return metric
-    },
-    gauge: (name, each, read) => {
-      const collect = (): void => {
-        for (const labels of each) metric.set(labels, read?.(labels) ?? 0)
-      }
-      const metric = new Gauge({ ...base(name, each), ...(read && { collect }) })
-      collect()
-      return metric
-    },
   }
 }

@@ -1,9 +1,9 @@
-import { parseDuration } from '../domain/duration.ts'
-import { type BindAddress, parseBindAddress } from './address.ts'
+import { LONGEST_TOKEN_TTL_MS } from '../domain/signing-key.ts'
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../domain/token-claims.ts'
+import type { BindAddress } from './address.ts'
 import {
   type Flag,
   flagsMarkdown,
-  helpFlag,
   helpText,
   type Invocation,
   readFlags,
@@ -13,7 +13,18 @@ import {
   type ValuesOf,
   wordKind,
 } from './flags.ts'
-import { LOG_LEVELS, type LogLevel } from './log.ts'
+import type { LogLevel } from './log.ts'
+import {
+  CLOSING_FLAGS,
+  CLUSTER_FLAGS,
+  durationKind,
+  foundNamespace,
+  ISSUER_FLAG,
+  namespaceFaults,
+  on,
+  PROBE_FLAGS,
+  type Surroundings,
+} from './shared-flags.ts'
 import { PROGRAM_VERSION } from './version.ts'
 
 /** Timing of leader election, in milliseconds (contract 8.1). */
@@ -36,6 +47,11 @@ export interface ManagerSettings {
   readonly configName: string
   /** How long an expired object stays. */
   readonly expiredRetentionMs: number
+  /** `--issuer-url`; null = from the settings in force (contract 7.2). */
+  readonly issuerUrl: string | null
+  readonly signingAlgorithm: SigningAlgorithm
+  /** `--token-max-ttl`. */
+  readonly tokenMaxTtlMs: number
   /** null = no metrics server. */
   readonly metricsAddress: BindAddress | null
   /** null = no health server. */
@@ -49,50 +65,10 @@ export interface ManagerSettings {
   readonly logLevel: LogLevel
 }
 
-/** What a process finds around it. Both answer null for what is not there. */
-export interface Surroundings {
-  readonly env: (name: string) => string | null
-  readonly file: (path: string) => string | null
-}
-
-const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
-const DEFAULT_NAMESPACE = 'platform-system'
-const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
-const isSubdomain = (text: string): boolean =>
-  text.length <= 253 && text.split('.').every((part) => LABEL.test(part))
-
 /** client-go spreads retries by up to this much and refuses a deadline that is within the spread. */
 const JITTER_FACTOR = 1.2
 const MOST_WORKERS = 256
 
-const fileKind: ValueKind<string | null> = {
-  placeholder: '<file>',
-  accepts: 'a path',
-  read: (text) => text || null,
-}
-const namespaceKind: ValueKind<string | null> = {
-  placeholder: '<name>',
-  accepts: 'a DNS label: at most 63 of a-z, 0-9 and -, not at an end',
-  read: (text) => (text === '' ? null : LABEL.test(text) ? text : undefined),
-}
-const nameKind: ValueKind<string> = {
-  placeholder: '<name>',
-  accepts: 'an object name: DNS labels of a-z, 0-9 and -, joined by dots',
-  read: (text) => (isSubdomain(text) ? text : undefined),
-}
-const durationKind = (leastMs: number, least: string): ValueKind<number> => ({
-  placeholder: '<duration>',
-  accepts: `a duration of at least ${least}, such as 15s, 1h30m or 24h`,
-  read: (text) => {
-    const ms = parseDuration(text)
-    return ms !== null && ms >= leastMs ? ms : undefined
-  },
-})
-const addressKind: ValueKind<BindAddress | 'off'> = {
-  placeholder: '<address>',
-  accepts: 'an address such as :8080 or 127.0.0.1:8080, or 0 for none',
-  read: (text) => parseBindAddress(text) ?? undefined,
-}
 const workersKind: ValueKind<number> = {
   placeholder: '<number>',
   accepts: `a whole number from 1 to ${MOST_WORKERS}`,
@@ -100,39 +76,34 @@ const workersKind: ValueKind<number> = {
     /^[1-9]\d{0,2}$/.test(text) && Number(text) <= MOST_WORKERS ? Number(text) : undefined,
 }
 
+const tokenTtlKind: ValueKind<number> = {
+  placeholder: '<duration>',
+  accepts: 'a duration from 1s to 120h',
+  read: (text) => {
+    const ms = durationKind(1000, '1s').read(text)
+    return ms !== undefined && ms <= LONGEST_TOKEN_TTL_MS ? ms : undefined
+  },
+}
+
 const FLAGS = {
-  kubeconfig: {
-    kind: fileKind,
-    fallback: '',
-    shownDefault: 'KUBECONFIG, else in-cluster',
-    help: 'Kubeconfig of the API server.',
-  },
-  namespace: {
-    kind: namespaceKind,
-    fallback: '',
-    shownDefault: `POD_NAMESPACE, else the service account's, else ${DEFAULT_NAMESPACE}`,
-    help: 'Namespace of the platform: its Secrets, ConfigMaps and Lease.',
-  },
-  'config-name': {
-    kind: nameKind,
-    fallback: 'platform-manager-config',
-    help: 'Name of the Config object that is in force.',
-  },
+  ...CLUSTER_FLAGS,
   'expired-retention': {
     kind: durationKind(0, '0'),
     fallback: '24h',
     help: 'How long an expired object stays before it is deleted.',
   },
-  'metrics-bind-address': {
-    kind: addressKind,
-    fallback: ':8080',
-    help: 'Where /metrics is served; 0 = nowhere.',
+  ...ISSUER_FLAG,
+  'token-signing-algorithm': {
+    kind: wordKind(SIGNING_ALGORITHMS),
+    fallback: 'ES256',
+    help: `Algorithm of signing keys: ${SIGNING_ALGORITHMS.join(' or ')} (3072 bits).`,
   },
-  'health-probe-bind-address': {
-    kind: addressKind,
-    fallback: ':8081',
-    help: 'Where /healthz and /readyz are served; 0 = nowhere.',
+  'token-max-ttl': {
+    kind: tokenTtlKind,
+    fallback: '24h',
+    help: "Longest life of a token; at most a sixth of a signing key's.",
   },
+  ...PROBE_FLAGS,
   'leader-elect': {
     kind: switchKind,
     fallback: 'false',
@@ -163,13 +134,7 @@ const FLAGS = {
     fallback: 'false',
     help: 'Serve the end of each key as a metric of its own: one series for each key.',
   },
-  'log-level': {
-    kind: wordKind(LOG_LEVELS),
-    fallback: 'info',
-    help: `Least important lines that are logged: ${LOG_LEVELS.join(', ')}.`,
-  },
-  version: { kind: switchKind, fallback: 'false', help: 'Print the version and exit.' },
-  help: helpFlag,
+  ...CLOSING_FLAGS,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
 type Values = ValuesOf<typeof FLAGS>
@@ -193,7 +158,7 @@ export function readManagerSettings(
 }
 
 const SUMMARY =
-  'Reconciles access keys and the platform settings. Replicas stand by with --leader-elect.'
+  'Reconciles access keys, tokens and the platform settings. Replicas stand by with --leader-elect.'
 
 /** The flags of `manager` as a Markdown table, for the docs. */
 export const managerFlagsTable = (): string => flagsMarkdown(FLAGS)
@@ -204,6 +169,9 @@ function settingsOf(values: Values, namespace: string): ManagerSettings {
     namespace,
     configName: values['config-name'],
     expiredRetentionMs: values['expired-retention'],
+    issuerUrl: values['issuer-url'],
+    signingAlgorithm: values['token-signing-algorithm'],
+    tokenMaxTtlMs: values['token-max-ttl'],
     metricsAddress: on(values['metrics-bind-address']),
     healthAddress: on(values['health-probe-bind-address']),
     leaderElection: values['leader-elect']
@@ -218,17 +186,6 @@ function settingsOf(values: Values, namespace: string): ManagerSettings {
     logLevel: values['log-level'],
   }
 }
-
-const on = (address: BindAddress | 'off'): BindAddress | null =>
-  address === 'off' ? null : address
-
-const foundNamespace = ({ env, file }: Surroundings): string =>
-  env('POD_NAMESPACE') || file(NAMESPACE_FILE)?.trim() || DEFAULT_NAMESPACE
-
-const namespaceFaults = (namespace: string): readonly string[] =>
-  LABEL.test(namespace)
-    ? []
-    : [`POD_NAMESPACE or ${NAMESPACE_FILE} is wrong, accepted is ${namespaceKind.accepts}`]
 
 /** A value that could not be read is reported already: here it is in nobody's way. */
 function electionFaults(values: Partial<Values>): readonly string[] {

@@ -102,7 +102,7 @@ describe('the manager', () => {
     expect(await operator.health('/healthz')).toEqual({ code: 200, body: 'ok\n' })
     const { body } = await operator.health('/readyz?verbose')
     expect(body).toBe(
-      '[+]not-stopping ok\n[+]crds-served ok\n[+]stores-synced ok\n[+]settings-seen ok\nreadyz check passed\n',
+      '[+]not-stopping ok\n[+]crds-served ok\n[+]stores-synced ok\n[+]settings-seen ok\n[+]signing-key-loaded ok\nreadyz check passed\n',
     )
   })
 
@@ -169,10 +169,12 @@ describe('the manager', () => {
     const kubeconfig = await plane.operatorKubeconfig()
     const may = async (...args: readonly string[]): Promise<string> =>
       (await plane.kubectl(['auth', 'can-i', ...args], { kubeconfig })).stdout.trim()
-    expect(await may('get', 'secrets', '-n', 'platform-system')).toBe('no')
+    expect(await may('update', 'secrets', '-n', 'platform-system')).toBe('no')
+    expect(await may('get', 'secrets', '-n', 'kube-system')).toBe('no')
     expect(await may('list', 'secrets', '-n', 'kube-system')).toBe('no')
     expect(await may('create', 'ownedaccesskeys')).toBe('no')
     expect(await may('update', 'ownedaccesskeys')).toBe('no')
+    expect(await may('create', 'directclusterendpointtokens')).toBe('no')
     expect(await may('delete', 'configs')).toBe('no')
   })
 
@@ -196,7 +198,7 @@ describe('the manager', () => {
     expect({ code, body }).toEqual({
       code: 500,
       body: expect.stringContaining(
-        '[-]stores-synced failed: keys, configs, secrets, records not listed yet',
+        '[-]stores-synced failed: keys, tokens, configs, secrets, signingSecrets, configMaps not listed yet',
       ),
     })
     expect(await lonely.stop()).toEqual({ code: 0, signal: null })

@@ -9,8 +9,9 @@ import { eventually, eventuallyPasses } from '../support/eventually.ts'
 import { OPERATOR_USER } from '../support/installed.ts'
 import { type OwnOperator, startOperator } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
-import { type Act, first, isWrite, type Match, refusal, type Rule } from '../support/proxy-rules.ts'
+import { type Act, first, isWrite, type Match, refusal } from '../support/proxy-rules.ts'
 import { rounds } from '../support/rounds.ts'
+import { crashOf, lateAnswer, POSITIONS } from './crash.ts'
 import { recordKeys } from './history.ts'
 import {
   BRIEFLY,
@@ -43,20 +44,6 @@ const start = async (flags: readonly string[] = []): Promise<void> => {
 beforeAll(() => start())
 afterAll(() => operator.stop())
 
-/** Where a write is when the operator is killed, and when the API server gets it. */
-interface Position {
-  readonly name: string
-  readonly act: Act
-  /** `late`: after the next operator has done the work. */
-  readonly arrives: 'never' | 'late' | 'before'
-}
-
-const POSITIONS: readonly Position[] = [
-  { name: 'on its way, and lost', act: { kind: 'hold' }, arrives: 'never' },
-  { name: 'on its way, and comes late', act: { kind: 'hold' }, arrives: 'late' },
-  { name: 'done, and not answered', act: { kind: 'swallow' }, arrives: 'before' },
-]
-
 const leasePoint: WritePoint & { readonly flags: readonly string[] } = {
   name: 'acquisition of the Lease',
   isIt: isLeaseWrite,
@@ -79,33 +66,7 @@ describe.each(rounds)('round %i: an operator is killed (3.1, 5.1, 5.3, 6.5, 8.6)
   })
 })
 
-async function crash(
-  point: WritePoint & { readonly flags?: readonly string[] },
-  { act, arrives }: Position,
-): Promise<void> {
-  const { heir = point } = point
-  const rule = proxy.on(first(1, point.isIt), act)
-  onTestFinished(() => rule.remove())
-  await point.lead()
-  await rule.reached(SOON)
-  operator.kill('SIGKILL')
-  await operator.exited
-  if (arrives === 'never') rule.remove()
-  if (arrives === 'before') rule.release()
-  await start(point.flags)
-  await point.ends()
-  if (arrives !== 'late') return
-  if (point.heir) await point.heir.lead()
-  await heir.ends()
-  expect(await lateAnswer(rule)).toBeGreaterThanOrEqual(400)
-  await heir.ends()
-}
-
-/** Lets a write go that was held, and says how it was answered. */
-function lateAnswer(rule: Rule): Promise<number> {
-  rule.release()
-  return eventually('the late write is answered', () => rule.hits[0]?.status ?? undefined, SOON)
-}
+const crash = crashOf({ proxy, operator: () => operator, start })
 
 describe.each(rounds)('round %i: two managers, and the leader', () => {
   beforeAll(() => expectGoodEnd(operator))

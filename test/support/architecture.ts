@@ -34,6 +34,8 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@kubernetes/client-node': ['src/kube/'],
   undici: ['src/kube/'],
   ajv: ['src/runtime/'],
+  jose: ['src/credentials/', 'src/signing/'],
+  'node-cron': ['src/runtime/'],
   pino: ['src/runtime/'],
   'prom-client': ['src/runtime/'],
   yaml: ['src/runtime/'],

@@ -6,6 +6,8 @@
 //                                                for all files, which run two at a time
 //   private   test/cluster/**/*.private.test.ts  privateControlPlane() and startOperator(): the file's
 //   faults    test/faults/**/*.test.ts           own, two files at a time
+//   direct    test/direct/**/*.test.ts           as private, and startStockServer(): a second API server
+//                                                that takes the tokens; one file at a time
 //
 // Two operators on one API server would undo each other's work, and the settings in force bind every
 // key. So a file of `cluster` makes objects under names of its own and looks at them; it starts no
@@ -54,7 +56,7 @@ export async function sharedControlPlane(): Promise<TestControlPlane> {
   return testControlPlane(coordinates, access)
 }
 
-/** The operator of project `cluster`, with default flags: to be looked at only. */
+/** The operator of project `cluster`, with default flags and an issuer: to be looked at only. */
 export function sharedOperator(): Operator {
   return observe(inject('operator'))
 }

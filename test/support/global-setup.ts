@@ -1,7 +1,7 @@
 // Starts what the files of project `cluster` share, and ends it after the last of them.
 import type { TestProject } from 'vitest/node'
 import { coordinatesOf, OPERATOR_ACCOUNT, startInstalled } from './installed.ts'
-import { startOperator } from './operator.ts'
+import { ISSUER, startOperator } from './operator.ts'
 
 /** Called by vitest before the first file; the result is called after the last. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -9,7 +9,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   try {
     const { namespace, name } = OPERATOR_ACCOUNT
     const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
-    const operator = await startOperator({ kubeconfig })
+    const operator = await startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`] })
     project.provide('controlPlane', coordinatesOf(plane))
     const { pid, directory } = operator
     project.provide('operator', { pid, directory })

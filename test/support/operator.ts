@@ -1,136 +1,16 @@
 // The operator as a process of its own: `node src/main.ts manager`, with its own ServiceAccount.
-// Its output goes to files, so that nothing is lost when it is killed and any process can read it.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { closeSync, mkdirSync, mkdtempSync, openSync } from 'node:fs'
-import { join } from 'node:path'
-import { tether } from '../../tools/tether.ts'
-import { eventually } from './eventually.ts'
-import { observe, type Operator } from './observe.ts'
-import { cleanEnv, MAIN } from './program.ts'
-
-/** How a process ended: by an exit code, or by a signal. */
-export interface Exit {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-}
+import { type OwnProcess, type ProcessOptions, startCommand } from './started.ts'
 
 /** An operator of the test's own. `await using` stops it where the block ends. */
-export interface OwnOperator extends Operator, AsyncDisposable {
-  /** How it ended, once it has. */
-  readonly exited: Promise<Exit>
-  kill(signal: NodeJS.Signals): void
-  /** Ends it by SIGTERM, also one that SIGSTOP holds; by SIGKILL when that takes too long. */
-  stop(): Promise<Exit>
-}
+export type OwnOperator = OwnProcess
 
-/** How to start an operator. */
-export interface OperatorOptions {
-  readonly kubeconfig: string
-  /** More flags; they win over the ones that every test has. */
-  readonly flags?: readonly string[]
-  readonly env?: Readonly<Record<string, string>>
-  /** What to wait for: `ready` (absent), or only that its health endpoints answer. */
-  readonly until?: 'ready' | 'serving'
-}
-
-const START_LIMIT_MS = 30_000
-/** The program's own limit for a shutdown (contract 8.3), and something for a busy machine. */
-const STOP_LIMIT_MS = 40_000
-const ANY_PORT = '127.0.0.1:0'
-/** Where operators of a run leave their output; tools/test.ts names a folder for each run. */
-const OUTPUT_ROOT = process.env['TEST_OUTPUT'] ?? join(import.meta.dirname, '../../.test')
+/** The issuer of tokens of operators that are told one (contract 7.2). Nothing is served there. */
+export const ISSUER = 'https://platform.example.com/oidc'
 
 /**
  * Starts an operator and waits until it is ready. It ends with the test process, whatever ends that.
  *
  * @throws Error with the end of its output when it ends first or is not ready within 30 s
  */
-export async function startOperator(options: OperatorOptions): Promise<OwnOperator> {
-  const { child, directory } = spawnOperator(options)
-  const exited = once(child, 'exit').then(([code, signal]): Exit => ({ code, signal }))
-  tether(child)
-  try {
-    if (child.pid === undefined) throw new Error(`${process.execPath} could not be started`)
-    const operator = observe({ pid: child.pid, directory })
-    await awaitHealth(child, operator, options.until ?? 'ready')
-    const stop = () => stopped(child, exited)
-    return {
-      ...operator,
-      exited,
-      kill: (signal) => void child.kill(signal),
-      stop,
-      [Symbol.asyncDispose]: async () => void (await stop()),
-    }
-  } catch (error) {
-    child.kill('SIGKILL')
-    await exited
-    throw error
-  }
-}
-
-function spawnOperator({ kubeconfig, flags = [], env }: OperatorOptions): {
-  readonly child: ChildProcess
-  readonly directory: string
-} {
-  mkdirSync(OUTPUT_ROOT, { recursive: true })
-  const directory = mkdtempSync(join(OUTPUT_ROOT, 'operator-'))
-  const files = ['stdout.log', 'stderr.log'].map((name) => openSync(join(directory, name), 'a'))
-  const own = [
-    `--kubeconfig=${kubeconfig}`,
-    `--health-probe-bind-address=${ANY_PORT}`,
-    `--metrics-bind-address=${ANY_PORT}`,
-  ]
-  const child = spawn(process.execPath, [MAIN, 'manager', ...own, ...flags], {
-    env: cleanEnv(env),
-    stdio: ['ignore', ...files],
-  })
-  for (const file of files) closeSync(file)
-  return { child, directory }
-}
-
-async function stopped(child: ChildProcess, exited: Promise<Exit>): Promise<Exit> {
-  child.kill('SIGTERM')
-  child.kill('SIGCONT')
-  const limit = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS)
-  try {
-    return await exited
-  } finally {
-    clearTimeout(limit)
-  }
-}
-
-/** Asked for its health, it answers; to be ready, with 200. */
-async function awaitHealth(
-  child: ChildProcess,
-  operator: Operator,
-  until: 'ready' | 'serving',
-): Promise<void> {
-  const path = until === 'ready' ? '/readyz?verbose' : '/healthz'
-  await awaited(child, operator, `the operator is ${until}`, async () => {
-    const { code, body } = await operator.health(path)
-    if (code !== 200 && until === 'ready') throw new Error(`${path} answers ${code}: ${body}`)
-    return true
-  })
-}
-
-/** `eventually`, but it gives up as soon as the process ends, and it quotes what that wrote. */
-async function awaited<T extends {}>(
-  child: ChildProcess,
-  operator: Operator,
-  what: string,
-  probe: () => Promise<T | undefined> | T | undefined,
-): Promise<T> {
-  const ended = (): number | NodeJS.Signals | null => child.exitCode ?? child.signalCode
-  try {
-    const probeLiving = async () => (ended() === null ? probe() : null)
-    const seen = await eventually(what, probeLiving, { withinMs: START_LIMIT_MS })
-    if (seen === null) throw new Error(`${what}: it ended instead (${ended()})`)
-    return seen
-  } catch (cause) {
-    const { stdout, stderr } = operator.output()
-    const tail = `${stdout}${stderr}`.trimEnd().split('\n').slice(-20).join('\n')
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`${why}\nits output in ${operator.directory} ends with:\n${tail}`, { cause })
-  }
-}
+export const startOperator = (options: ProcessOptions): Promise<OwnOperator> =>
+  startCommand('manager', options)

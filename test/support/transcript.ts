@@ -27,6 +27,8 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   // As pages write them: nothing there may look like a key to a secret scanner.
   [/pak_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}/g, 'pak_<secret>'],
   [/sha256:[0-9a-f]{64}/g, 'sha256:<hex>'],
+  // The id of a signing key.
+  [/(?<![\w-])[\w-]{43}(?![\w-])/g, '<kid>'],
   [/(Resource Version: +)\d+/g, '$1<number>'],
   [/\b[0-9a-f]{16}\b/g, '<id>'],
   [/\b(\d+[dhms])+\b/g, '<age>'],

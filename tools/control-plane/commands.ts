@@ -15,6 +15,8 @@ export interface Plan {
   readonly audit: boolean
   /** Added last, so that they win over ours. */
   readonly apiServerFlags: readonly string[]
+  /** Whether there is a kube-controller-manager. */
+  readonly controllers: 'all' | 'none'
 }
 
 /** The controllers that work without nodes. */

@@ -5,7 +5,7 @@
 //     └─ guard.ts            in a session of its own; ends the daemons when the starter is gone
 //          ├─ etcd           on 127.0.0.1, certificates both ways
 //          ├─ kube-apiserver on 127.0.0.1, RBAC
-//          └─ kube-controller-manager
+//          └─ kube-controller-manager, unless told otherwise
 //
 // - Programs: binaries.ts finds them or has build.ts build them, from the versions in go.mod.
 // - Who may enter: pki.ts makes two authorities. Whoever holds a certificate or token for the API
@@ -49,6 +49,11 @@ export interface ControlPlaneOptions {
   readonly audit?: true | 'RequestResponse'
   /** More flags of kube-apiserver, such as `--event-ttl=10s`; they win over the usual ones. */
   readonly apiServerFlags?: readonly string[]
+  /**
+   * `none` starts no kube-controller-manager: enough of a cluster to ask its API server who a caller
+   * is and what they may do. Absent means all that work without nodes.
+   */
+  readonly controllers?: 'none'
   /** Gets each line about what goes on; nothing is printed otherwise. */
   readonly log: (line: string) => void
 }
@@ -131,6 +136,7 @@ async function startOnFreePorts(
       keep: options.dataDir !== undefined,
       audit: options.audit !== undefined,
       apiServerFlags: options.apiServerFlags ?? [],
+      controllers: options.controllers ?? 'all',
     }
     try {
       return await start(guard, plan)
@@ -154,7 +160,7 @@ async function start(guard: Guard, plan: Plan): Promise<ControlPlane> {
   const controllers = await readKeyPair(pki, CONTROLLER_MANAGER)
   await writeKubeconfig(dataDir, CONTROLLER_MANAGER, cluster, controllers)
   const daemons = createDaemons(guard, plan, tls)
-  await startDaemons(daemons)
+  await startDaemons(daemons, plan.controllers)
   return {
     url: cluster.url,
     caFile: paths.pki(dataDir, 'ca.crt'),

@@ -14,6 +14,7 @@ import { ask, type Tls } from './https.ts'
 export interface Daemons {
   readonly etcd: Daemon
   readonly apiServer: Daemon
+  /** Never started by a plan without controllers. */
   readonly controllerManager: Daemon
 }
 
@@ -40,10 +41,13 @@ export function createDaemons(
 }
 
 /** Starts them one after the other, as each needs the one before. */
-export async function startDaemons({ etcd, apiServer, controllerManager }: Daemons): Promise<void> {
+export async function startDaemons(
+  { etcd, apiServer, controllerManager }: Daemons,
+  controllers: Plan['controllers'],
+): Promise<void> {
   await etcd.start()
   await apiServer.start()
-  await controllerManager.start()
+  if (controllers === 'all') await controllerManager.start()
 }
 
 async function isOk(url: string, tls: Tls): Promise<boolean> {

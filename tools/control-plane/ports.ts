@@ -34,6 +34,15 @@ export async function choosePorts(file: string, log: (line: string) => void): Pr
   return ports
 }
 
+/** The port that the file remembers when it is free, else another, which it then remembers. */
+export async function choosePort(file: string): Promise<number> {
+  const last = Number(await readIfThere(file))
+  if (last > 0 && (await isFree(last))) return last
+  const { apiServer: port } = await freePorts()
+  await replaceFile(file, String(port))
+  return port
+}
+
 async function freePorts(): Promise<Ports> {
   const found = new Set<number>()
   while (found.size < 4) {

@@ -1,50 +1,52 @@
 import { randomBytes } from 'node:crypto'
-import { ACCESS_KEYS } from '../../api/group.ts'
+import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP } from '../../api/group.ts'
 import { configSettingsSchema } from '../../api/config.schema.gen.ts'
 import * as config from '../../controllers/config/reconcile.ts'
-import { countKeys, keyEnds } from '../../controllers/ownedaccesskey/counts.ts'
+import { lastExpMs } from '../../controllers/directclusterendpointtoken/counts.ts'
+import { BY_UID, tokensByEnd } from '../../controllers/directclusterendpointtoken/order.ts'
+import { namesOwnedBy } from '../../controllers/directclusterendpointtoken/owner.ts'
+import * as token from '../../controllers/directclusterendpointtoken/reconcile.ts'
 import { namesByEnd, namesTouchedBy } from '../../controllers/ownedaccesskey/order.ts'
 import * as accessKey from '../../controllers/ownedaccesskey/reconcile.ts'
-import type { FollowedCaps } from '../../credentials/caps.ts'
+import * as signingKey from '../../controllers/signingkey/reconcile.ts'
 import { formatKey } from '../../domain/key.ts'
-import type { Caps } from '../../domain/lifetime.ts'
-import type { KubeClient } from '../../kube/client.ts'
-import { type Outcome, type StopController, startController } from '../../kube/controller.ts'
-import type { EventRecorder } from '../../kube/events.ts'
-import { WorkQueue } from '../../kube/queue.ts'
-import type { Cached, Store } from '../../kube/store.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { Log } from '../../runtime/log.ts'
-import type { Metrics } from '../../runtime/metrics.ts'
+import type { StopController } from '../../kube/controller.ts'
 import { compileCheck } from '../../runtime/schema.ts'
-import type { ManagerSettings } from '../../runtime/settings.ts'
-import type { Stores } from './stores.ts'
+import { runOnSchedule } from '../../runtime/schedule.ts'
+import { type ControllersOptions, known, startLoop, whenAllSynced } from './loop.ts'
+import { countObjects } from './counts.ts'
 
 /** Names of the controllers, in metrics and logs. */
-export const CONTROLLERS = { keys: 'ownedaccesskey', configs: 'config' } as const
+export const CONTROLLERS = {
+  keys: 'ownedaccesskey',
+  tokens: 'directclusterendpointtoken',
+  configs: 'config',
+  signingKeys: 'signingkey',
+} as const
 
-/** What the controllers work with. */
-export interface ControllersOptions {
-  readonly settings: ManagerSettings
-  readonly client: KubeClient
-  readonly stores: Stores
-  readonly caps: FollowedCaps
-  readonly events: EventRecorder
-  readonly clock: Clock
-  readonly log: Log
-  readonly metrics: Metrics
-}
+/** When records of revoked tokens that are over are dropped. */
+const SWEEP_SCHEDULE = '*/5 * * * *'
 
-/** Starts both controllers: each works from the moment that what it reads is known. */
+/** Time for records that were asked for and are not stored yet. */
+const LAST_RECORDS_WITHIN_MS = 10_000
+
+/** Starts all controllers: each works from the moment that what it reads is known. */
 export function startControllers(options: ControllersOptions): StopController {
-  const stops = [startConfigs(options), startKeys(options)]
+  const { log, revocations } = options
+  const starts = [startConfigs, startSigningKeys, startTokens, startKeys]
+  const stops = starts.map((start) => start(options))
+  options.metrics.follow(countObjects(options))
+  const sweep = runOnSchedule(SWEEP_SCHEDULE, log, () => void revocations.sweep())
+  options.stores.configMaps.whenSynced(() => void revocations.sweep())
   return async () => {
+    sweep()
     await Promise.all(stops.map((stop) => stop()))
+    await revocations.stop(AbortSignal.timeout(LAST_RECORDS_WITHIN_MS))
   }
 }
 
 function startConfigs(options: ControllersOptions): StopController {
-  const { settings, stores, log, metrics } = options
+  const { settings, stores, log, metrics, issuer, keyring } = options
   const { configName, namespace } = settings
   const deps: config.ConfigDeps = {
     ...options,
@@ -53,27 +55,31 @@ function startConfigs(options: ControllersOptions): StopController {
     namespace,
     environment: (name) => process.env[name],
     shapeCheck: compileCheck(configSettingsSchema),
+    signingKeyFaults: () => keyring.faults(),
     log: log.child({ controller: CONTROLLERS.configs }),
     observer: { checked: metrics.configChecked, applied: metrics.configApplied },
   }
   const loop = startLoop(options, CONTROLLERS.configs, 1, (name) => config.reconcile(name, deps))
-  whenAllSynced([stores.configs, stores.secrets, stores.records], () => {
+  const again = (): void => loop.queue.add(configName, 'fresh')
+  whenAllSynced([stores.configs, stores.secrets, stores.configMaps, stores.signingSecrets], () => {
     stores.configs.subscribe(({ name }) => loop.queue.add(name, 'fresh'))
-    for (const store of [stores.secrets, stores.records]) {
-      store.subscribe(() => loop.queue.add(configName, 'fresh'))
-    }
+    stores.secrets.subscribe(again)
+    stores.signingSecrets.subscribe(again)
+    stores.configMaps.subscribe(({ name }) => name === IN_FORCE_CONFIG_MAP && again())
+    issuer.subscribe(again)
     for (const { name } of stores.configs.values()) loop.queue.add(name, 'fresh')
-    loop.queue.add(configName, 'fresh')
+    again()
   })
   return loop.stop
 }
 
 function startKeys(options: ControllersOptions): StopController {
-  const { settings, stores, caps, clock, log, metrics } = options
-  const { keys } = stores
+  const { settings, stores, caps, clock, log, metrics, revocations } = options
+  const { keys, tokens } = stores
   const deps: accessKey.KeyDeps = {
     ...options,
     keys,
+    tokens,
     caps: () => known(caps),
     configName: settings.configName,
     retentionMs: settings.expiredRetentionMs,
@@ -84,83 +90,92 @@ function startKeys(options: ControllersOptions): StopController {
   const loop = startLoop(options, CONTROLLERS.keys, settings.workers, (name) =>
     accessKey.reconcile(name, deps),
   )
-  whenAllSynced([keys], () => {
+  whenAllSynced([keys, tokens, stores.configMaps], () => {
     keys.subscribe((change) => {
       if (caps.current() === null) return
       const lane = change.listed ? 'refresh' : 'fresh'
       for (const name of namesTouchedBy(change, keys)) loop.queue.add(name, lane)
     })
+    revocations.subscribe(() => {
+      for (const { name, isDeleting } of keys.values())
+        if (isDeleting) loop.queue.add(name, 'fresh')
+    })
     caps.subscribe((inForce) => {
       for (const name of namesByEnd(keys, inForce, clock.nowMs())) loop.queue.add(name, 'refresh')
     })
   })
-  followKeys(options)
   return loop.stop
 }
 
-function known(caps: FollowedCaps): Caps {
-  const current = caps.current()
-  if (!current) throw new Error('settings in force have not been seen yet')
-  return current
-}
-
-const COUNT_AGAIN_AFTER_MS = 1000
-
-/** Only the leader counts: replicas that stand by would count every key once more. */
-function followKeys({ stores: { keys }, caps, clock, metrics }: ControllersOptions): void {
-  let counts = { byState: {}, capped: 0 }
-  let countedMs = Number.NEGATIVE_INFINITY
-  const counted = (): ReturnType<typeof countKeys> => {
-    const current = caps.current()
-    if (current && clock.monotonicMs() - countedMs > COUNT_AGAIN_AFTER_MS) {
-      counts = countKeys(keys, current, clock.nowMs())
-      countedMs = clock.monotonicMs()
+function startTokens(options: ControllersOptions): StopController {
+  const { settings, stores, caps, issuer, keyring, revocations, log, metrics } = options
+  const { keys, tokens } = stores
+  const deps: token.TokenDeps = {
+    ...options,
+    keys,
+    tokens,
+    signer: keyring,
+    caps: () => known(caps),
+    issuer: () => issuer.current(),
+    configName: settings.configName,
+    maxTtlMs: settings.tokenMaxTtlMs,
+    retentionMs: settings.expiredRetentionMs,
+    log: log.child({ controller: CONTROLLERS.tokens }),
+    observer: { issued: metrics.tokenIssued, signed: metrics.tokenSigned },
+  }
+  const loop = startLoop(options, CONTROLLERS.tokens, settings.workers, (name) =>
+    token.reconcile(name, deps),
+  )
+  const all = (): void => {
+    if (caps.current() === null) return
+    for (const name of tokensByEnd(tokens)) loop.queue.add(name, 'refresh')
+  }
+  whenAllSynced([keys, tokens, stores.configMaps, stores.signingSecrets], () => {
+    const fresh = (name: string): void => {
+      if (caps.current() !== null) loop.queue.add(name, 'fresh')
     }
-    return counts
-  }
-  metrics.follow({
-    keysByState: () => counted().byState,
-    cappedByKind: () => ({ [ACCESS_KEYS.kind]: counted().capped }),
-    keyEnds: () => {
-      const current = caps.current()
-      return current ? keyEnds(keys, current, clock.nowMs()) : []
-    },
-  })
-}
-
-/** First and longest pause before a key is tried again. */
-const BACK_OFF = { baseDelayMs: 100, maxDelayMs: 15_000 }
-
-interface Loop {
-  readonly queue: WorkQueue
-  readonly stop: StopController
-}
-
-function startLoop(
-  { clock, log, metrics }: ControllersOptions,
-  name: string,
-  workers: number,
-  reconcile: (key: string) => Promise<Outcome>,
-): Loop {
-  const reported = metrics.controller(name)
-  const queue = new WorkQueue({ clock, ...BACK_OFF, observer: reported.queue })
-  reported.follow(queue)
-  return {
-    queue,
-    stop: startController({ name, queue, workers, reconcile, clock, log, observer: reported.loop }),
-  }
-}
-
-/** Calls back once every store has been listed in full. */
-function whenAllSynced(
-  stores: readonly Pick<Store<Cached>, 'whenSynced'>[],
-  callback: () => void,
-): void {
-  let left = stores.length
-  for (const store of stores) {
-    store.whenSynced(() => {
-      left -= 1
-      if (left === 0) callback()
+    tokens.subscribe(({ name }) => fresh(name))
+    keys.subscribe((change) => {
+      for (const touched of namesTouchedBy(change, keys)) {
+        const after = keys.get(touched)
+        for (const name of namesOwnedBy({ ...change, after: after ?? change.after }, tokens))
+          fresh(name)
+      }
     })
+    revocations.subscribe((jtis) => {
+      for (const { name } of jtis.flatMap((jti) => tokens.by(BY_UID, jti))) fresh(name)
+    })
+    keyring.subscribe(all)
+    issuer.subscribe(all)
+    caps.subscribe(all)
+  })
+  return loop.stop
+}
+
+function startSigningKeys(options: ControllersOptions): StopController {
+  const { settings, stores, keyring, log } = options
+  const { tokens, signingSecrets, configMaps } = stores
+  const reconcile = signingKey.createReconcile({
+    ...options,
+    records: configMaps,
+    namespace: settings.namespace,
+    algorithm: settings.signingAlgorithm,
+    tokenMaxTtlMs: settings.tokenMaxTtlMs,
+    lastExpMs: (kid) => lastExpMs(tokens, kid),
+    log: log.child({ controller: CONTROLLERS.signingKeys }),
+  })
+  const loop = startLoop(options, CONTROLLERS.signingKeys, 1, reconcile)
+  const again = (): void => loop.queue.add(signingKey.SIGNING_KEYS, 'fresh')
+  let stopSchedule = (): void => undefined
+  whenAllSynced([tokens, signingSecrets, configMaps], () => {
+    signingSecrets.subscribe(again)
+    configMaps.subscribe(({ name }) => name === JWKS_CONFIG_MAP && again())
+    keyring.subscribe(again)
+    again()
+    stopSchedule = runOnSchedule(signingKey.SIGNING_KEYS_SCHEDULE, log, again)
+  })
+  return () => {
+    stopSchedule()
+    return loop.stop()
   }
 }

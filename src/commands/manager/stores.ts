@@ -1,36 +1,46 @@
 import type { Config } from '../../api/config.gen.ts'
+import type { DirectClusterEndpointToken } from '../../api/directclusterendpointtoken.gen.ts'
 import type { ConfigMap, Secret } from '../../api/core.ts'
 import {
   ACCESS_KEYS,
   CONFIG_MAPS,
   CONFIGS,
-  IN_FORCE_CONFIG_MAP,
   type Resource,
   SECRETS,
+  SIGNING_KEY_TYPE,
+  TOKENS,
 } from '../../api/group.ts'
 import type { KubeObject } from '../../api/meta.ts'
+import { TOKEN_INDEXERS } from '../../controllers/directclusterendpointtoken/order.ts'
 import { KEY_INDEXERS } from '../../controllers/ownedaccesskey/order.ts'
 import { type FollowedCaps, followCaps } from '../../credentials/caps.ts'
+import { ourConfigMap } from '../../credentials/config-maps.ts'
 import { digestOf } from '../../credentials/digest.ts'
+import { type FollowedIssuer, followIssuer } from '../../credentials/issuer.ts'
 import { type AccessKey, accessKeyOf, type OwnedAccessKeyObject } from '../../domain/access-key.ts'
-import type { KubeClient, ListQuery } from '../../kube/client.ts'
-import { type Sink, Store, type Whole, whole } from '../../kube/store.ts'
-import { watchForever } from '../../kube/watcher.ts'
+import { type Token, tokenOf } from '../../domain/token.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { createFollower } from '../../kube/follow.ts'
+import { Store, type Whole, whole } from '../../kube/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import type { ManagerSettings } from '../../runtime/settings.ts'
 
-/** What the manager knows of the cluster. `secrets` and `records` hold one object each at most. */
+/** What the manager knows of the cluster. */
 export interface Stores {
   readonly keys: Store<AccessKey>
+  readonly tokens: Store<Token>
   readonly configs: Store<Whole<Config>>
+  /** The Secret that Config is read from, if there is one. */
   readonly secrets: Store<Whole<Secret>>
-  readonly records: Store<Whole<ConfigMap>>
+  readonly signingSecrets: Store<Whole<Secret>>
+  /** All of the platform's namespace; those that are not ours without their data. */
+  readonly configMaps: Store<Whole<ConfigMap>>
 }
 
 /** The resources watched. */
-export const WATCHED: readonly Resource[] = [ACCESS_KEYS, CONFIGS, SECRETS, CONFIG_MAPS]
+export const WATCHED: readonly Resource[] = [ACCESS_KEYS, TOKENS, CONFIGS, SECRETS, CONFIG_MAPS]
 
 /** Empty stores. */
 export function createStores(): Stores {
@@ -38,9 +48,14 @@ export function createStores(): Stores {
     accessKeyOf(object as OwnedAccessKeyObject, digestOf)
   return {
     keys: new Store(keyOf, KEY_INDEXERS),
+    tokens: new Store(
+      (object: KubeObject) => tokenOf(object as DirectClusterEndpointToken),
+      TOKEN_INDEXERS,
+    ),
     configs: new Store(whole<Config>),
     secrets: new Store(whole<Secret>),
-    records: new Store(whole<ConfigMap>),
+    signingSecrets: new Store(whole<Secret>),
+    configMaps: new Store(ourConfigMap),
   }
 }
 
@@ -57,38 +72,26 @@ export interface FollowOptions {
 /** What following the stores tells. */
 export interface Following {
   readonly caps: FollowedCaps
+  readonly issuer: FollowedIssuer
   /** Plurals of our kinds that the API server does not serve. */
-  absent(): readonly string[]
+  readonly absent: () => readonly string[]
 }
 
 /** Watches everything that the stores hold, from now on. */
 export function followStores(stores: Stores, options: FollowOptions): Following {
-  const { settings, client, clock, log, metrics, signal } = options
-  const absent = new Set<string>()
-  const follow = (resource: Resource, sink: Sink, query: ListQuery): void => {
-    const { plural } = resource
-    const served = (isServed: boolean): void => {
-      if (isServed) absent.delete(plural)
-      else if (!absent.has(plural))
-        log.warn(
-          { resource: plural },
-          'resource is not served, waiting: install the CRDs with kubectl apply -k crds',
-        )
-      if (!isServed) absent.add(plural)
-    }
-    const restarted = (reason: string): void => metrics.watchRestarted(plural, reason)
-    void watchForever({ client, resource, query, sink, clock, log, served, restarted }, signal)
-  }
+  const { settings, log, metrics } = options
+  const { follow, absent } = createFollower({ ...options, restarted: metrics.watchRestarted })
   const { namespace, configName } = settings
   follow(ACCESS_KEYS, stores.keys, {})
   follow(CONFIGS, stores.configs, {})
+  follow(TOKENS, stores.tokens, {})
   follow(SECRETS, stores.secrets, { namespace, fieldSelector: `metadata.name=${configName}` })
-  follow(CONFIG_MAPS, stores.records, {
-    namespace,
-    fieldSelector: `metadata.name=${IN_FORCE_CONFIG_MAP}`,
-  })
+  const signingKeys = `type=${SIGNING_KEY_TYPE}`
+  follow(SECRETS, stores.signingSecrets, { namespace, fieldSelector: signingKeys })
+  follow(CONFIG_MAPS, stores.configMaps, { namespace })
   return {
     caps: followCaps({ ...stores, configName, log }),
-    absent: () => [...absent],
+    issuer: followIssuer({ ...stores, flag: settings.issuerUrl, configName, log }),
+    absent,
   }
 }

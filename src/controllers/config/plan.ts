@@ -42,6 +42,10 @@ export type Step =
 /** The Config in force with its sources. */
 export interface InForce extends Omit<Sources, 'manager' | 'config'> {
   readonly config: Config
+  /** What the issuer of tokens will be after the next start; null = what it is (contract 7.2). */
+  readonly issuerToCome: { readonly now: string; readonly next: string } | null
+  /** A sentence for each signing key that nothing is signed with (contract 7.3). */
+  readonly signingKeyFaults: readonly string[]
   readonly nowMs: number
 }
 
@@ -54,7 +58,7 @@ export function planInForce(found: InForce): { readonly step: Step; readonly isV
   const { ok: isValid, record } = outcome
   if (record && !isSameData(record, found.record))
     return { step: { kind: 'record', data: record }, isValid }
-  const status = statusOf(found.config, outcome.owned, verdictsOf(outcome), found.nowMs)
+  const status = statusOf(found.config, outcome.owned, verdictsOf(outcome, found), found.nowMs)
   return {
     step: publish(found.config, status, announcementsOf(found, outcome)),
     isValid,
@@ -90,19 +94,27 @@ function publish(config: Config, status: WantedStatus, announce: readonly Announ
   return isPublished ? { kind: 'nothing' } : { kind: 'publish', status, announce }
 }
 
-function verdictsOf(outcome: Settlement): readonly Verdict[] {
+function verdictsOf(outcome: Settlement, found: InForce): readonly Verdict[] {
+  const settings = (outcome.ok ? outcome.settings : outcome.lastGood) ?? {}
+  return [readyOf(outcome, found), ...partConditions(settings), ...signingKeyConditions(found)]
+}
+
+function readyOf(outcome: Settlement, { issuerToCome }: InForce): Verdict {
   if (!outcome.ok) {
     const message = faultsMessage(outcome.faults, CONDITION_MESSAGE_LIMIT)
-    return [
-      { type: 'Ready', status: 'False', reason: 'Invalid', message },
-      ...partConditions(outcome.lastGood ?? {}),
-    ]
+    return { type: 'Ready', status: 'False', reason: 'Invalid', message }
   }
-  const message = `The settings are in force${ignoredOf(outcome.unknown)}.`
-  return [
-    { type: 'Ready', status: 'True', reason: 'Applied', message },
-    ...partConditions(outcome.settings),
-  ]
+  const later = issuerToCome
+    ? `; platformHost has changed, but tokens are issued by ${issuerToCome.now} until the operator is restarted, then by ${issuerToCome.next}`
+    : ''
+  const message = `The settings are in force${ignoredOf(outcome.unknown)}${later}.`
+  return { type: 'Ready', status: 'True', reason: 'Applied', message }
+}
+
+function signingKeyConditions({ signingKeyFaults }: InForce): readonly Verdict[] {
+  if (signingKeyFaults.length === 0) return []
+  const message = signingKeyFaults.join(' ').slice(0, CONDITION_MESSAGE_LIMIT)
+  return [{ type: 'SigningKeyCorrupt', status: 'True', reason: 'SelfTestFailed', message }]
 }
 
 function announcementsOf(

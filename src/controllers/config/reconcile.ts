@@ -1,6 +1,7 @@
 import type { Config } from '../../api/config.gen.ts'
 import type { ConfigMap, Secret } from '../../api/core.ts'
 import { API_VERSION, CONFIG_MAPS, CONFIGS, IN_FORCE_CONFIG_MAP } from '../../api/group.ts'
+import type { FollowedIssuer } from '../../credentials/issuer.ts'
 import type { SecretSource, ShapeCheck } from '../../domain/config/in-force.ts'
 import type { ConfigMapData } from '../../domain/config/record.ts'
 import type { Environment } from '../../domain/config/references.ts'
@@ -20,14 +21,16 @@ export interface ConfigObserver {
   applied(atMs: number): void
 }
 
-/** What the reconciler works with. `secrets` and `records` hold one object each at most. */
+/** What the reconciler works with. `configMaps` holds the record, and may hold others. */
 export interface ConfigDeps {
   readonly client: KubeClient
   readonly configs: Store<Whole<Config>>
   readonly secrets: Store<Whole<Secret>>
-  readonly records: Store<Whole<ConfigMap>>
+  readonly configMaps: Store<Whole<ConfigMap>>
   readonly configName: string
   readonly namespace: string
+  readonly issuer: Pick<FollowedIssuer, 'current' | 'next'>
+  readonly signingKeyFaults: () => readonly string[]
   readonly environment: Environment
   readonly shapeCheck: ShapeCheck
   readonly events: EventRecorder
@@ -65,8 +68,9 @@ function planFor(config: Config, deps: ConfigDeps): Step {
   const nowMs = deps.clock.nowMs()
   if (config.metadata.name !== deps.configName) return planOther(config, deps.configName, nowMs)
   const { environment, shapeCheck, observer } = deps
+  const [now, next] = [deps.issuer.current(), deps.issuer.next()]
   const secret = secretSourceOf(deps.secrets.get(deps.configName)?.object)
-  const stored = deps.records.get(IN_FORCE_CONFIG_MAP)
+  const stored = deps.configMaps.get(IN_FORCE_CONFIG_MAP)
   const recorded = stored ? (stored.object.data ?? {}) : null
   const { step, isValid } = planInForce({
     config,
@@ -74,6 +78,8 @@ function planFor(config: Config, deps: ConfigDeps): Step {
     record: recorded,
     environment,
     shapeCheck,
+    issuerToCome: now !== null && next !== null ? { now, next } : null,
+    signingKeyFaults: deps.signingKeyFaults(),
     nowMs,
   })
   observer.checked(isValid)
@@ -109,14 +115,14 @@ async function create({ client, configName, log }: ConfigDeps): Promise<Outcome>
 
 async function record(
   data: ConfigMapData,
-  { client, records, namespace, log }: ConfigDeps,
+  { client, configMaps, namespace, log }: ConfigDeps,
 ): Promise<void> {
   const envelope = { apiVersion: 'v1', kind: CONFIG_MAPS.kind }
-  const stored = records.get(IN_FORCE_CONFIG_MAP)
+  const stored = configMaps.get(IN_FORCE_CONFIG_MAP)
   const metadata = { name: IN_FORCE_CONFIG_MAP, namespace }
   if (stored) {
     const { uid, resourceVersion } = stored
-    records.observe(
+    configMaps.observe(
       await client.apply(
         CONFIG_MAPS,
         { ...envelope, metadata: { ...metadata, uid, resourceVersion }, data },

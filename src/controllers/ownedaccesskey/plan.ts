@@ -15,6 +15,8 @@ export interface Circumstances {
   readonly retentionMs: number
   /** Name of the older object with the same key; null = none. */
   readonly elder: string | null
+  /** Why its tokens could not be recorded as revoked the last time; null = nothing failed (5.1). */
+  readonly tokensFault: string | null
   readonly nowMs: number
 }
 
@@ -45,7 +47,8 @@ export type Step =
  */
 export function plan(key: AccessKey, circumstances: Circumstances): Step {
   const isHeld = key.finalizers.includes(REVOKE_FINALIZER)
-  if (key.isDeleting && isHeld) return { kind: 'release' }
+  const isStuck = circumstances.tokensFault !== null
+  if (key.isDeleting && isHeld && !isStuck) return { kind: 'release' }
   if (key.isDeleting && key.finalizers.length === 0) return { kind: 'nothing' }
   if (!key.isDeleting && (!isHeld || key.firstSeenMs === null || key.digest === null)) {
     return {
@@ -58,17 +61,19 @@ export function plan(key: AccessKey, circumstances: Circumstances): Step {
   const wakeMs = wakeMsOf(found)
   if (!isPublished(status, key.published))
     return { kind: 'publish', status, announce: announcementsOf(found, status), wakeMs }
+  if (key.isDeleting && isHeld) return { kind: 'release' }
   if (isOverdue(found)) return { kind: 'delete' }
   return wakeMs === null ? { kind: 'nothing' } : { kind: 'wait', wakeMs }
 }
 
 function foundOf(key: AccessKey, circumstances: Circumstances): Found {
-  const { caps, retentionMs, elder, configName, nowMs } = circumstances
+  const { retentionMs, ...known } = circumstances
+  const { caps, elder, nowMs } = known
   const lifetime = lifetimeOf(key, caps, nowMs)
   const state = keyStateOf(key, lifetime, elder !== null, nowMs)
   const isLeft = key.isDeleting || isLive(lifetime.expiresMs, nowMs)
   const removalMs = isLeft ? null : removalMsOf(key, lifetime, retentionMs, nowMs)
-  return { key, state, lifetime, caps, elder, removalMs, configName, nowMs }
+  return { ...known, key, state, lifetime, removalMs }
 }
 
 const isOverdue = ({ removalMs, nowMs }: Found): boolean => removalMs !== null && nowMs >= removalMs

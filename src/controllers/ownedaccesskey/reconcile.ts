@@ -7,11 +7,11 @@ import { done, type Outcome } from '../../kube/controller.ts'
 import type { EventRecorder } from '../../kube/events.ts'
 import { removeFinalizer } from '../../kube/finalizer.ts'
 import type { Store } from '../../kube/store.ts'
-import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { BY_DIGEST } from './order.ts'
 import { type Announcement, type Circumstances, plan, type Step } from './plan.ts'
 import type { WantedStatus } from './status.ts'
+import { countUnrecorded, endTokens, type TokensDeps } from './tokens.ts'
 
 /** Told what happens to keys, for the platform_* metrics. */
 export interface KeyObserver {
@@ -20,15 +20,13 @@ export interface KeyObserver {
 }
 
 /** What the reconciler works with. `caps` are read anew each time: they are those in force now. */
-export interface KeyDeps {
-  readonly client: KubeClient
+export interface KeyDeps extends TokensDeps {
   readonly keys: Store<AccessKey>
   readonly caps: () => Caps
   readonly configName: string
   readonly retentionMs: number
   readonly newKey: () => string
   readonly events: EventRecorder
-  readonly clock: Clock
   readonly log: Log
   readonly observer: KeyObserver
 }
@@ -56,8 +54,7 @@ export async function reconcile(name: string, deps: KeyDeps): Promise<Outcome> {
       await remove(key, deps)
       return done
     case 'release':
-      await release(key, deps)
-      return done
+      return release(key, deps)
     default:
       return step satisfies never
   }
@@ -72,13 +69,13 @@ const LOOK_AGAIN_AFTER_MS = 1000
 const soonest = (wakeMs: number | null, nowMs: number): Outcome =>
   later(wakeMs === null ? null : Math.max(wakeMs, nowMs + LOOK_AGAIN_AFTER_MS))
 
-function circumstancesOf(
-  key: AccessKey,
-  { keys, caps, configName, retentionMs, clock }: KeyDeps,
-): Circumstances {
+function circumstancesOf(key: AccessKey, deps: KeyDeps): Circumstances {
+  const { keys, caps, configName, retentionMs, clock, revocations } = deps
   const eldest = key.digest === null ? undefined : eldestOf(keys.by(BY_DIGEST, key.digest))
   const elder = eldest && eldest.uid !== key.uid ? eldest.name : null
-  return { caps: caps(), configName, retentionMs, elder, nowMs: clock.nowMs() }
+  const waits = key.isDeleting && countUnrecorded(key, deps) > 0
+  const tokensFault = waits ? revocations.fault() : null
+  return { caps: caps(), configName, retentionMs, elder, tokensFault, nowMs: clock.nowMs() }
 }
 
 /** Finalizer, first-seen annotation and, where there is none, the key: one write (contract 3.1). */
@@ -168,11 +165,15 @@ async function remove(key: AccessKey, { client, keys, log }: KeyDeps): Promise<v
   log.info({ object: ref(key) }, 'expired access key deleted')
 }
 
-async function release(key: AccessKey, { client, keys, log }: KeyDeps): Promise<void> {
+/** Tokens first: once the key is gone nothing would lead to those that it was issued under. */
+async function release(key: AccessKey, deps: KeyDeps): Promise<Outcome> {
+  const { client, keys, clock, log } = deps
+  if ((await endTokens(key, deps)) > 0) return later(clock.nowMs() + LOOK_AGAIN_AFTER_MS)
   const released = await removeFinalizer(client, ACCESS_KEYS, key, REVOKE_FINALIZER)
-  if (!released) return
+  if (!released) return done
   keys.observe(released)
   log.info({ object: ref(key) }, 'access key released')
+  return done
 }
 
 const ref = ({ name, uid, resourceVersion }: AccessKey): Readonly<Record<string, string>> => ({

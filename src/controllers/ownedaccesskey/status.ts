@@ -18,6 +18,8 @@ export interface Found {
   readonly removalMs: number | null
   /** Name of the Config whose cap binds, for messages. */
   readonly configName: string
+  /** Why a deleted key's tokens could not be recorded as revoked; null = nothing failed. */
+  readonly tokensFault: string | null
   readonly nowMs: number
 }
 
@@ -92,7 +94,10 @@ const SENTENCES: Readonly<Record<KeyState, (found: Found) => string>> = {
     found.lifetime.expiresMs === null
       ? 'The key works and never expires.'
       : `The key works until ${timestamp(found.lifetime.expiresMs)}, ${sinceWhat(found)}.`,
-  Terminating: () => 'The key is being deleted and no longer works.',
+  Terminating: ({ tokensFault }) =>
+    tokensFault === null
+      ? 'The key is being deleted and no longer works.'
+      : `The key is being deleted and no longer works. It stays until its tokens are recorded as revoked, which failed: ${tokensFault}.`,
   NoIdentity: () =>
     'The key stands for nobody and does not work: set one of spec.user, spec.team and spec.subject.',
   KeyConflict: ({ elder }) =>

@@ -1,10 +1,11 @@
 import type { ConfigSettings } from '../../api/config.gen.ts'
-import { capsIn, isSettled } from './caps.ts'
+import { capsIn } from './caps.ts'
 import { withDefaults } from './defaults.ts'
 import { type Shares, settingsIn } from './foreign.ts'
 import { hide } from './hide.ts'
 import { asJson, asSettings, isEmpty, type JsonMap, sameJson } from './json.ts'
 import { without } from './merge.ts'
+import { isSettled } from './observed.ts'
 import { type ConfigMapData, type Origin, readRecord, recordData } from './record.ts'
 import { type Reading, readSource, type ShapeCheck } from './source.ts'
 

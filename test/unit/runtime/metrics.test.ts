@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createMetrics, type Metrics } from '../../../src/runtime/metrics.ts'
+import { createMetrics, type MetricSources, type Metrics } from '../../../src/runtime/metrics.ts'
 
 const started = (perObject = false): Metrics =>
   createMetrics({
@@ -9,9 +9,19 @@ const started = (perObject = false): Metrics =>
     watches: ['ownedaccesskeys', 'configs'],
     watchRestartReasons: ['closed', 'expired'],
     keyStates: ['active', 'expired'],
+    tokenStates: ['issued', 'revoked'],
     perObject,
     cappedKinds: ['OwnedAccessKey'],
   })
+
+/** A cluster without objects. */
+const none: MetricSources = {
+  keysByState: () => ({}),
+  tokensByState: () => ({}),
+  cappedByKind: () => ({}),
+  keyEnds: () => [],
+  signingKeyEnds: () => [],
+}
 
 /** Values by series, such as `workqueue_depth{name="config"}`. */
 async function scraped(metrics: Metrics): Promise<Readonly<Record<string, number>>> {
@@ -218,34 +228,49 @@ describe('what happens is counted', () => {
     },
     {
       name: 'keys by state',
-      happens: (m) =>
-        m.follow({
-          keysByState: () => ({ active: 5 }),
-          cappedByKind: () => ({}),
-          keyEnds: () => [],
-        }),
+      happens: (m) => m.follow({ ...none, keysByState: () => ({ active: 5 }) }),
       series: 'platform_access_keys{state="active"}',
       is: 5,
     },
     {
       name: 'a state without keys',
-      happens: (m) =>
-        m.follow({
-          keysByState: () => ({ active: 5 }),
-          cappedByKind: () => ({}),
-          keyEnds: () => [],
-        }),
+      happens: (m) => m.follow({ ...none, keysByState: () => ({ active: 5 }) }),
       series: 'platform_access_keys{state="expired"}',
       is: 0,
     },
     {
+      name: 'tokens by state',
+      happens: (m) => m.follow({ ...none, tokensByState: () => ({ issued: 3 }) }),
+      series: 'platform_tokens{state="issued"}',
+      is: 3,
+    },
+    {
+      name: 'the end of a signing key',
+      happens: (m) => m.follow({ ...none, signingKeyEnds: () => [['abc', 1_795_255_200_000]] }),
+      series: 'platform_signing_key_not_after_timestamp_seconds{kid="abc"}',
+      is: 1_795_255_200,
+    },
+    {
+      name: 'an issued token',
+      happens: (m) => m.tokenIssued(),
+      series: 'platform_tokens_issued_total',
+      is: 1,
+    },
+    {
+      name: 'a signature',
+      happens: (m) => m.tokenSigned(0.0003),
+      series: 'platform_token_signing_seconds_bucket{le="0.0005"}',
+      is: 1,
+    },
+    {
+      name: 'revoked tokens',
+      happens: (m) => m.tokensRevoked(7),
+      series: 'platform_revocations_total',
+      is: 7,
+    },
+    {
       name: 'capped lifetimes',
-      happens: (m) =>
-        m.follow({
-          keysByState: () => ({}),
-          cappedByKind: () => ({ OwnedAccessKey: 2 }),
-          keyEnds: () => [],
-        }),
+      happens: (m) => m.follow({ ...none, cappedByKind: () => ({ OwnedAccessKey: 2 }) }),
       series: 'platform_lifetimes_capped{kind="OwnedAccessKey"}',
       is: 2,
     },
@@ -258,7 +283,6 @@ describe('what happens is counted', () => {
 
 describe('a series for each key (contract 8.4)', () => {
   const SERIES = 'platform_access_key_expiration_timestamp_seconds'
-  const none = { keysByState: () => ({}), cappedByKind: () => ({}) }
 
   test('follows the keys, and forgets those that are gone', async () => {
     const metrics = started(true)

@@ -4,8 +4,8 @@ import {
   type ManagerSettings,
   managerFlagsTable,
   readManagerSettings,
-  type Surroundings,
 } from '../../../src/runtime/settings.ts'
+import type { Surroundings } from '../../../src/runtime/shared-flags.ts'
 import { PROGRAM_VERSION } from '../../../src/runtime/version.ts'
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
@@ -29,6 +29,9 @@ const defaults: ManagerSettings = {
   namespace: 'platform-system',
   configName: 'platform-manager-config',
   expiredRetentionMs: 86_400_000,
+  issuerUrl: null,
+  signingAlgorithm: 'ES256',
+  tokenMaxTtlMs: 86_400_000,
   metricsAddress: { host: null, port: 8080 },
   healthAddress: { host: null, port: 8081 },
   leaderElection: null,
@@ -52,6 +55,21 @@ describe('flags of manager (contract 8.1)', () => {
     { name: 'a value with = in it', line: '--kubeconfig=/a=b', differs: { kubeconfig: '/a=b' } },
     { name: 'an empty kubeconfig is none', line: '--kubeconfig=', differs: {} },
     { name: 'a config name', line: '--config-name a.b-c', differs: { configName: 'a.b-c' } },
+    {
+      name: 'an issuer',
+      line: '--issuer-url=https://a.example/oidc',
+      differs: { issuerUrl: 'https://a.example/oidc' },
+    },
+    {
+      name: 'an algorithm',
+      line: '--token-signing-algorithm RS256',
+      differs: { signingAlgorithm: 'RS256' },
+    },
+    {
+      name: 'the longest life of a token',
+      line: '--token-max-ttl=120h',
+      differs: { tokenMaxTtlMs: 432_000_000 },
+    },
     { name: 'no retention', line: '--expired-retention=0', differs: { expiredRetentionMs: 0 } },
     {
       name: 'a retention',
@@ -184,6 +202,9 @@ describe('what is printed', () => {
       'namespace',
       'config-name',
       'expired-retention',
+      'issuer-url',
+      'token-signing-algorithm',
+      'token-max-ttl',
       'metrics-bind-address',
       'health-probe-bind-address',
       'leader-elect',

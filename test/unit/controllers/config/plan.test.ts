@@ -17,6 +17,8 @@ const found = (differing: Partial<InForce> = {}): InForce => ({
   record: null,
   environment: () => undefined,
   shapeCheck: () => [],
+  issuerToCome: null,
+  signingKeyFaults: [],
   nowMs: NOW_MS,
   ...differing,
 })

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { capsInForce } from '../../../../src/domain/config/caps.ts'
+import { type CapsReading, capsOf } from '../../../../src/domain/config/caps.ts'
+import { observedSettings } from '../../../../src/domain/config/observed.ts'
+import type { ConfigMapData } from '../../../../src/domain/config/record.ts'
 
 const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
 const status = (auth: unknown, conditions: unknown = [ready]) => ({
@@ -12,6 +14,8 @@ const auth = (max?: unknown, login?: unknown) => ({
   accessKeyMaxTTLSeconds: max,
   loginAccessKeyTTLSeconds: login,
 })
+const capsInForce = (published: unknown, recorded: ConfigMapData | null): CapsReading =>
+  capsOf(observedSettings({ uid: 'uid-1', status: published }, recorded))
 const sixty = record({ auth: auth(60, 30) })
 const earlier = {
   ...sixty,
@@ -34,7 +38,7 @@ test.each([
   { name: 'a record of an earlier Config, nothing settled: the record', status: undefined, record: earlier, from: 'record', caps: fallback },
   { name: 'an unreadable record: the settled status', status: status(auth(90, 7)), record: {}, from: 'status', caps: { maxTtlSeconds: 90, loginTtlSeconds: 7 } },
 ])('$name (2.2, 6.5)', ({ status: published, record: recorded, from, caps }) => {
-  expect(capsInForce({ uid: 'uid-1', status: published }, recorded)).toEqual({ known: true, caps, from })
+  expect(capsInForce(published, recorded)).toEqual({ known: true, caps, from })
 })
 
 // biome-ignore format: a table
@@ -57,5 +61,5 @@ test.each([
   { name: 'a record that is no JSON', status: undefined, record: { config: '{"auth":{"accessKey' } },
   { name: 'a record that is a list', status: undefined, record: { config: '[]' } },
 ])('fails closed: $name (6.5)', ({ status: published, record: recorded }) => {
-  expect(capsInForce({ uid: 'uid-1', status: published }, recorded)).toMatchObject({ known: false })
+  expect(capsInForce(published, recorded)).toMatchObject({ known: false })
 })

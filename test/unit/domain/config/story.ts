@@ -1,8 +1,9 @@
 // What happens to a Config and its sources over time, told in worlds.
 import { expect } from 'vitest'
-import { capsInForce } from '../../../../src/domain/config/caps.ts'
+import { capsOf } from '../../../../src/domain/config/caps.ts'
 import { withDefaults } from '../../../../src/domain/config/defaults.ts'
 import { asJson } from '../../../../src/domain/config/json.ts'
+import { observedSettings } from '../../../../src/domain/config/observed.ts'
 import { reconciled, shown, type World } from './world.ts'
 
 /** Settings with a cap of that many seconds. */
@@ -28,7 +29,7 @@ export function readCap(world: World): number | null {
   const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
   const status = world.settled && { ...shown(world), observedGeneration: 1, conditions: [ready] }
   const config = { uid: world.uid ?? 'uid-1', status: status || undefined }
-  const reading = capsInForce(config, world.record ?? null)
+  const reading = capsOf(observedSettings(config, world.record ?? null))
   return reading.known ? reading.caps.maxTtlSeconds : Number.NaN
 }
 

@@ -1,16 +1,22 @@
-// The operator of `make run`: a process as its own ServiceAccount, started again whenever it ends.
+// The processes of `make run`: each as its own ServiceAccount, started again whenever it ends.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ControlPlane } from '../control-plane/control-plane.ts'
 import { tether } from '../tether.ts'
 
-/** How to run the operator. */
-export interface OperatorOptions {
+/** How to run a command of the program. */
+export interface ProgramOptions {
   readonly controlPlane: ControlPlane
+  /** The command, which is the name of its ServiceAccount too. */
+  readonly command: 'manager' | 'gateway'
+  /** What it is called in messages. */
+  readonly title: string
+  /** Its own flags. */
+  readonly flags: readonly string[]
   /** The program's main.ts. */
   readonly main: string
-  /** Where the platform's ServiceAccount `manager` is. */
+  /** Where its ServiceAccount is. */
   readonly namespace: string
   /** The file that its output is added to. */
   readonly logFile: string
@@ -19,8 +25,8 @@ export interface OperatorOptions {
   readonly log: (line: string) => void
 }
 
-/** An operator that is kept running. */
-export interface KeptOperator {
+/** A process that is kept running. */
+export interface KeptProgram {
   /** Resolves when it answers that it is ready. @throws Error when it does not within a minute */
   ready(): Promise<void>
   /** Ends it in its own order, for good. */
@@ -40,13 +46,13 @@ const LOOK_MS = 100
 const RENEW_TOKEN_EVERY_MS = 12 * 60 * 60 * 1000
 
 /**
- * Starts the operator, and again whenever it ends: whoever kills it sees what a Deployment does.
+ * Starts a command, and again whenever it ends: whoever kills it sees what a Deployment does.
  *
  * @throws Error when there is no ServiceAccount for it
  */
-export async function keepOperator(options: OperatorOptions): Promise<KeptOperator> {
-  const { controlPlane, namespace, logFile, log } = options
-  const renew = (): Promise<string> => controlPlane.serviceAccountKubeconfig(namespace, 'manager')
+export async function keepProgram(options: ProgramOptions): Promise<KeptProgram> {
+  const { controlPlane, namespace, command, title, logFile, log } = options
+  const renew = (): Promise<string> => controlPlane.serviceAccountKubeconfig(namespace, command)
   const kubeconfig = await renew()
   const renewal = setInterval(
     () => void renew().catch((error: Error) => log(error.message)),
@@ -55,10 +61,10 @@ export async function keepOperator(options: OperatorOptions): Promise<KeptOperat
   const output = createWriteStream(logFile, { flags: 'a' })
   let isStopping = false
   const start = (): Running => {
-    const running = spawnOperator(options, kubeconfig, output)
+    const running = spawnProgram(options, kubeconfig, output)
     running.child.once('exit', (code, signal) => {
       if (isStopping) return
-      log(`the operator ended (${signal ?? code}), starting it again`)
+      log(`${title} ended (${signal ?? code}), starting it again`)
       setTimeout(() => {
         if (!isStopping) current = start()
       }, RESTART_AFTER_MS)
@@ -66,9 +72,9 @@ export async function keepOperator(options: OperatorOptions): Promise<KeptOperat
     return running
   }
   let current = start()
-  log(`the operator runs as service account ${namespace}/manager, its log is ${logFile}`)
+  log(`${title} runs as service account ${namespace}/${command}, its log is ${logFile}`)
   return {
-    ready: () => ready(() => current.healthPort(), logFile),
+    ready: () => ready(title, () => current.healthPort(), logFile),
     stop: () => {
       isStopping = true
       clearInterval(renewal)
@@ -77,8 +83,8 @@ export async function keepOperator(options: OperatorOptions): Promise<KeptOperat
   }
 }
 
-function spawnOperator(
-  { main, pidFile }: OperatorOptions,
+function spawnProgram(
+  { main, command, pidFile, flags: own }: ProgramOptions,
   kubeconfig: string,
   output: NodeJS.WritableStream,
 ): Running {
@@ -86,9 +92,10 @@ function spawnOperator(
     `--kubeconfig=${kubeconfig}`,
     '--metrics-bind-address=127.0.0.1:0',
     '--health-probe-bind-address=127.0.0.1:0',
+    ...own,
   ]
   // In a group of its own: Ctrl-C is for this process, which ends the operator in its turn.
-  const child = spawn(process.execPath, [main, 'manager', ...flags], {
+  const child = spawn(process.execPath, [main, command, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
@@ -112,13 +119,15 @@ function healthPortIn(stdout: NodeJS.ReadableStream): () => string | undefined {
   return () => SERVING_HEALTH.exec(said)?.[1]
 }
 
-async function ready(healthPort: () => string | undefined, logFile: string): Promise<void> {
+async function ready(
+  title: string,
+  healthPort: () => string | undefined,
+  logFile: string,
+): Promise<void> {
   const deadlineMs = performance.now() + READY_WITHIN_MS
   while (!(await isReady(healthPort()))) {
     if (performance.now() > deadlineMs) {
-      throw new Error(
-        `the operator was not ready within ${READY_WITHIN_MS / 1000} s: see ${logFile}`,
-      )
+      throw new Error(`${title} was not ready within ${READY_WITHIN_MS / 1000} s: see ${logFile}`)
     }
     await delay(LOOK_MS)
   }

@@ -1,0 +1,63 @@
+// How the commands reach the API server, and what they find around them.
+import { readFileSync } from 'node:fs'
+import { CONTROLLER_NAME } from '../api/group.ts'
+import type { Connection } from '../kube/connection.ts'
+import type { ClientDeps, ClientObserver } from '../kube/transport.ts'
+import type { ClientMetrics } from '../runtime/client-metrics.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import type { Surroundings } from '../runtime/shared-flags.ts'
+import { PROGRAM_VERSION } from '../runtime/version.ts'
+
+/** What a client of this process stands on. */
+export interface ClientParts {
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: ClientMetrics
+}
+
+/** The client's dependencies; `mayWrite` throws where this process may not write (any more). */
+export function clientDeps(
+  { clock, log, metrics }: ClientParts,
+  connection: Connection,
+  mayWrite: () => void,
+): ClientDeps {
+  const userAgent = `${CONTROLLER_NAME}/${PROGRAM_VERSION}`
+  return { connection, clock, observer: observeClient(metrics, clock, log), userAgent, mayWrite }
+}
+
+/** The Date header has whole seconds: half of one is its mean error. */
+const DATE_ERROR_MS = 500
+const TOLERATED_SKEW_MS = 2000
+
+/** Passes on what the client tells, and warns when our clock and the API server's part (2.9). */
+function observeClient(metrics: ClientMetrics, clock: Clock, log: Log): ClientObserver {
+  let isSkewed = false
+  const compare = (dateMs: number): void => {
+    const skewMs = clock.nowMs() - (dateMs + DATE_ERROR_MS)
+    metrics.clockSkewed(skewMs / 1000)
+    const wasSkewed = isSkewed
+    isSkewed = Math.abs(skewMs) > TOLERATED_SKEW_MS
+    if (isSkewed && !wasSkewed)
+      log.warn({ skewMs }, "local clock and the API server's differ, keys may end early or late")
+  }
+  return {
+    responded: (method, code, dateMs) => {
+      metrics.responded(method, code)
+      if (dateMs !== null) compare(dateMs)
+    },
+    wrote: (kind, reason) => metrics.wrote(kind, reason),
+  }
+}
+
+/** The environment and files of this process. */
+export const surroundings: Surroundings = {
+  env: (name) => process.env[name] ?? null,
+  file: (path) => {
+    try {
+      return readFileSync(path, 'utf8')
+    } catch {
+      return null
+    }
+  },
+}

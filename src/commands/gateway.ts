@@ -1,0 +1,74 @@
+// The gateway: settings -> client -> stores -> certificate -> servers -> ordered stop. Composition only;
+// what each part does stands in its own file. It holds no state: replicas work by themselves.
+import { randomUUID } from 'node:crypto'
+import { createGatewayServer } from '../gateway/http/server.ts'
+import { createPipeline } from '../gateway/pipeline.ts'
+import { createClient } from '../kube/client.ts'
+import { connect } from '../kube/connection.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { readGatewaySettings } from '../runtime/gateway-settings.ts'
+import { startLifecycle } from '../runtime/lifecycle.ts'
+import { createLogger } from '../runtime/log.ts'
+import { PROGRAM_VERSION } from '../runtime/version.ts'
+import { answer } from './answer.ts'
+import { clientDeps, surroundings } from './client.ts'
+import { startCertificate } from './gateway/certificate.ts'
+import { startFollowing } from './gateway/following.ts'
+import { publicPages, readinessOf } from './gateway/pages.ts'
+import { createMetrics, type GatewayProcess } from './gateway/process.ts'
+import { serveProbes } from './probes.ts'
+
+/**
+ * `management-operator gateway` (contract 9.1, 9.7).
+ *
+ * @returns the exit code, once everything is stopped
+ */
+export async function run(argv: readonly string[]): Promise<number> {
+  const invocation = readGatewaySettings(argv, surroundings)
+  if (invocation.kind !== 'run') return answer(invocation)
+  const { settings } = invocation
+  const clock = systemClock()
+  const log = createLogger(settings.logLevel)
+  const lifecycle = startLifecycle(process, clock, log)
+  // Not waited for: without a certificate it serves nothing yet, and may be told to end first.
+  start({ settings, clock, log, lifecycle, metrics: createMetrics() }).catch((err: unknown) => {
+    log.error({ err }, 'could not start')
+    lifecycle.stop('start failed', 1)
+  })
+  return lifecycle.finished
+}
+
+const STOP_WITHIN_MS = { gateway: 20_000, connection: 2000 }
+
+/** What is started last stops first; see lifecycle.onStop. */
+async function start(self: GatewayProcess): Promise<void> {
+  const { settings, clock, log, lifecycle, metrics } = self
+  log.info({ version: PROGRAM_VERSION }, 'starting')
+  const connection = await connect(settings.kubeconfig, clock)
+  lifecycle.onStop('connection', STOP_WITHIN_MS.connection, () => connection.close())
+  // Replicas work at the same time: every write of theirs is conditional in itself.
+  const deps = clientDeps(self, connection, () => undefined)
+  const client = createClient(deps)
+  const following = startFollowing(self, client)
+
+  const server = createGatewayServer()
+  const certificate = startCertificate({
+    ...self,
+    client,
+    deps,
+    following,
+    manager: `gateway-${randomUUID()}`,
+    show: server.show,
+  })
+  const readiness = readinessOf(lifecycle.stopping, following, certificate)
+  const respond = createPipeline({
+    pages: publicPages(following, readiness),
+    answered: metrics.answered,
+    log,
+  })
+  await serveProbes({ ...self, ...settings, readiness, scrape: metrics.scrape })
+  await certificate.first
+  const port = await server.listen(settings.bindAddress, respond)
+  lifecycle.onStop('gateway server', STOP_WITHIN_MS.gateway, () => server.close())
+  log.info({ port }, 'serving the gateway')
+}

@@ -1,0 +1,79 @@
+import { SECRETS } from '../../api/group.ts'
+import { issuerOfHost } from '../../domain/issuer.ts'
+import { hostsOf } from '../../gateway/tls/hosts.ts'
+import { type CertificateKeeper, keepCertificate } from '../../gateway/tls/keep.ts'
+import { claim } from '../../kube/claim.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import type { ClientDeps } from '../../kube/transport.ts'
+import type { CheckedPair } from '../../runtime/certificate.ts'
+import { followCertificateFiles } from '../../runtime/certificate-files.ts'
+import type { GatewayProcess } from './process.ts'
+import type { Following } from './following.ts'
+
+/** What the certificate is taken from and told to. */
+export interface CertificateOptions extends GatewayProcess {
+  readonly client: KubeClient
+  readonly deps: ClientDeps
+  readonly following: Following
+  /** Field manager of this process, unlike that of every other replica. */
+  readonly manager: string
+  readonly show: (pair: CheckedPair) => void
+}
+
+/** The certificate in use. */
+export interface Certificate {
+  /** Resolves when there is one. */
+  readonly first: Promise<void>
+  /** What keeps it from being as it should; null when all is well. */
+  readonly fault: () => string | null
+}
+
+/**
+ * Shows the certificate of the files, or one of our own that all replicas share, and each that comes
+ * after it (contract 9.7).
+ *
+ * @throws Error when the files are given and can't be served
+ */
+export function startCertificate(options: CertificateOptions): Certificate {
+  const { settings, clock, log, lifecycle, show } = options
+  const { promise: first, resolve } = Promise.withResolvers<void>()
+  const take = (pair: CheckedPair): void => {
+    const { commonName, hosts, notAfterMs } = pair
+    const notAfter = new Date(notAfterMs).toISOString()
+    log.info({ commonName, hosts, notAfter }, 'certificate in use')
+    show(pair)
+    resolve()
+  }
+  const shared = { clock, log, signal: lifecycle.stopping, take }
+  if (settings.certificateFiles !== null) {
+    followCertificateFiles({ ...shared, files: settings.certificateFiles })
+    return { first, fault: () => null }
+  }
+  const fault = keepOurOwn(options, shared)
+  return { first, fault }
+}
+
+type Shared = Pick<Parameters<typeof keepCertificate>[0], 'clock' | 'log' | 'signal' | 'take'>
+
+/** Begins once the hosts may be known, so that the first certificate is mostly the right one. */
+function keepOurOwn(options: CertificateOptions, shared: Shared): Certificate['fault'] {
+  const { settings, client, deps, following, manager } = options
+  const { namespace } = settings
+  const hosts = (): readonly string[] => {
+    const host = following.platformHost()
+    return hostsOf([following.issuer.current(), host && issuerOfHost(host)], namespace)
+  }
+  const create = { manager, reason: 'create' }
+  let keeper: CertificateKeeper | null = null
+  following.subscribe(() => {
+    keeper?.look()
+    keeper ??= keepCertificate({
+      ...shared,
+      client,
+      create: (secret) => claim(deps, SECRETS, secret, create),
+      namespace,
+      hosts,
+    })
+  })
+  return () => (keeper ? keeper.fault() : 'waiting for the settings to be listed')
+}

@@ -1,0 +1,72 @@
+import type { Config } from '../../api/config.gen.ts'
+import type { ConfigMap } from '../../api/core.ts'
+import { CONFIG_MAPS, CONFIGS } from '../../api/group.ts'
+import { ourConfigMap } from '../../credentials/config-maps.ts'
+import { type FollowedIssuer, followIssuer } from '../../credentials/issuer.ts'
+import { type FollowedJwks, followJwks } from '../../credentials/jwks.ts'
+import { followSettings } from '../../credentials/observed-settings.ts'
+import { platformHostOf } from '../../domain/config/platform-host.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { createFollower } from '../../kube/follow.ts'
+import { Store, type Whole, whole } from '../../kube/store.ts'
+import type { GatewayProcess } from './process.ts'
+
+/** What the gateway knows of the cluster, as it changes. */
+export interface Following {
+  readonly stores: {
+    readonly configs: Store<Whole<Config>>
+    /** All of the platform's namespace; those that are not ours without their data. */
+    readonly configMaps: Store<Whole<ConfigMap>>
+  }
+  readonly issuer: FollowedIssuer
+  readonly jwks: FollowedJwks
+  /** Where the settings in force say that the platform is hosted; null = they do not, or not yet. */
+  readonly platformHost: () => string | null
+  /** Whether settings in force have been seen. */
+  readonly settingsSeen: () => boolean
+  /** When the ConfigMaps were last known to be complete, in epoch milliseconds; null = never. */
+  readonly heardMs: () => number | null
+  /** Plurals of our kinds that the API server does not serve. */
+  readonly absent: () => readonly string[]
+  /** Calls back once both stores are listed, and whenever settings or issuer may have changed. */
+  readonly subscribe: (listener: () => void) => void
+}
+
+/** Watches what the gateway serves from, from now on. */
+export function startFollowing(self: GatewayProcess, client: KubeClient): Following {
+  const { settings, clock, log, metrics, lifecycle } = self
+  const { configName, namespace, issuerUrl: flag } = settings
+  const stores = { configs: new Store(whole<Config>), configMaps: new Store(ourConfigMap) }
+  const issuer = followIssuer({ ...stores, flag, configName, log })
+  const jwks = followJwks(stores.configMaps, log)
+  const listeners: (() => void)[] = []
+  let platformHost: string | null = null
+  let settingsSeen = false
+  let heardMs: number | null = null
+  followSettings({ ...stores, configName }, (observed) => {
+    settingsSeen ||= observed.known
+    if (observed.known) platformHost = platformHostOf(observed)
+    for (const listener of listeners) listener()
+  })
+  const { follow, absent } = createFollower({
+    client,
+    clock,
+    log,
+    restarted: metrics.watchRestarted,
+    signal: lifecycle.stopping,
+  })
+  follow(CONFIGS, stores.configs, {})
+  follow(CONFIG_MAPS, stores.configMaps, { namespace }, () => {
+    heardMs = clock.nowMs()
+  })
+  return {
+    stores,
+    issuer,
+    jwks,
+    platformHost: () => platformHost,
+    settingsSeen: () => settingsSeen,
+    heardMs: () => heardMs,
+    absent,
+    subscribe: (listener) => void listeners.push(listener),
+  }
+}

@@ -1,0 +1,49 @@
+import { discoveryAnswer } from '../../gateway/oidc/discovery.ts'
+import { createKeysPage } from '../../gateway/oidc/keys.ts'
+import { createRevokedPage } from '../../gateway/oidc/revoked.ts'
+import type { PublicPage } from '../../gateway/pipeline.ts'
+import type { PublicRoute } from '../../gateway/public-routes.ts'
+import { type HealthCheck, healthPage } from '../../runtime/health.ts'
+import type { Page } from '../../runtime/http.ts'
+import { alivePage, commonChecks } from '../probes.ts'
+import type { Certificate } from './certificate.ts'
+import type { Following } from './following.ts'
+
+/** When the gateway is ready (contract 8.2). */
+export function readinessOf(
+  stopping: AbortSignal,
+  following: Following,
+  certificate: Certificate,
+): Readonly<Record<string, HealthCheck>> {
+  return {
+    ...commonChecks(stopping, following.absent, following.stores),
+    'settings-seen': () =>
+      following.settingsSeen() ? null : 'no settings in force have been seen',
+    'keys-known': () =>
+      following.jwks.current() === null ? 'no public signing keys have been seen' : null,
+    certificate: certificate.fault,
+  }
+}
+
+/** The page of each route without a credential. */
+export function publicPages(
+  following: Following,
+  readiness: Readonly<Record<string, HealthCheck>>,
+): Readonly<Record<PublicRoute, PublicPage>> {
+  const { issuer, jwks, stores, heardMs } = following
+  return {
+    '/healthz': textual(alivePage),
+    '/readyz': textual(healthPage('readyz', readiness)),
+    '/oidc/.well-known/openid-configuration': () => discoveryAnswer(issuer.current()),
+    '/oidc/keys': createKeysPage(jwks),
+    '/oidc/revoked': createRevokedPage({ ...stores, heardMs }),
+  }
+}
+
+const textual =
+  (page: Page): PublicPage =>
+  async (_, query) => {
+    const { status, contentType, body } = await page(query)
+    const headers = { 'content-type': contentType, 'cache-control': 'no-store' }
+    return { status, headers, body: Buffer.from(body) }
+  }

@@ -1,0 +1,80 @@
+import type { FollowedCaps } from '../../credentials/caps.ts'
+import type { FollowedIssuer } from '../../credentials/issuer.ts'
+import type { RevokedTokens } from '../../credentials/revoked-tokens.ts'
+import type { Caps } from '../../domain/lifetime.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { type Outcome, type StopController, startController } from '../../kube/controller.ts'
+import type { EventRecorder } from '../../kube/events.ts'
+import { WorkQueue } from '../../kube/queue.ts'
+import type { Cached, Store } from '../../kube/store.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { Metrics } from '../../runtime/metrics.ts'
+import type { ManagerSettings } from '../../runtime/settings.ts'
+import type { Keyring } from '../../signing/keyring.ts'
+import type { Stores } from './stores.ts'
+
+/** What every controller works with. */
+export interface ControllersOptions {
+  readonly settings: ManagerSettings
+  readonly client: KubeClient
+  readonly stores: Stores
+  readonly caps: FollowedCaps
+  readonly issuer: FollowedIssuer
+  readonly keyring: Keyring
+  readonly revocations: RevokedTokens
+  readonly events: EventRecorder
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+/** A running controller. */
+export interface Loop {
+  readonly queue: WorkQueue
+  readonly stop: StopController
+}
+
+/** First and longest pause before a key is tried again. */
+const BACK_OFF = { baseDelayMs: 100, maxDelayMs: 15_000 }
+
+/** Starts a controller with a queue of its own. */
+export function startLoop(
+  { clock, log, metrics }: Pick<ControllersOptions, 'clock' | 'log' | 'metrics'>,
+  name: string,
+  workers: number,
+  reconcile: (key: string) => Promise<Outcome>,
+): Loop {
+  const reported = metrics.controller(name)
+  const queue = new WorkQueue({ clock, ...BACK_OFF, observer: reported.queue })
+  reported.follow(queue)
+  return {
+    queue,
+    stop: startController({ name, queue, workers, reconcile, clock, log, observer: reported.loop }),
+  }
+}
+
+/** Calls back once every store has been listed in full. */
+export function whenAllSynced(
+  stores: readonly Pick<Store<Cached>, 'whenSynced'>[],
+  callback: () => void,
+): void {
+  let left = stores.length
+  for (const store of stores) {
+    store.whenSynced(() => {
+      left -= 1
+      if (left === 0) callback()
+    })
+  }
+}
+
+/**
+ * The caps in force.
+ *
+ * @throws Error before any have been seen: nothing is decided then
+ */
+export function known(caps: FollowedCaps): Caps {
+  const current = caps.current()
+  if (!current) throw new Error('settings in force have not been seen yet')
+  return current
+}

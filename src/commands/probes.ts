@@ -1,0 +1,72 @@
+import type { BindAddress } from '../runtime/address.ts'
+import type { Scrape } from '../runtime/client-metrics.ts'
+import { type HealthCheck, healthPage } from '../runtime/health.ts'
+import { type Page, servePages } from '../runtime/http.ts'
+import type { Lifecycle } from '../runtime/lifecycle.ts'
+import type { Log } from '../runtime/log.ts'
+
+/** The probe and metrics servers of a process: where they are and what they look at. */
+export interface ProbesOptions {
+  readonly healthAddress: BindAddress | null
+  readonly metricsAddress: BindAddress | null
+  readonly readiness: Readonly<Record<string, HealthCheck>>
+  readonly scrape: Scrape
+  readonly log: Log
+  readonly lifecycle: Lifecycle
+}
+
+const STOP_WITHIN_MS = 2000
+
+/**
+ * Health: the process answers. It does not depend on the API server: restarting us would mend
+ * nothing there (contract 8.2).
+ */
+export const alivePage: Page = healthPage('healthz', { ping: () => null })
+
+/**
+ * Serves /metrics, /healthz and /readyz where the flags say so (contract 8.2).
+ *
+ * @throws Error when an address can't be bound
+ */
+export async function serveProbes(options: ProbesOptions): Promise<void> {
+  const { healthAddress, metricsAddress, readiness, scrape } = options
+  await serve(options, 'health probes', healthAddress, {
+    '/healthz': alivePage,
+    '/readyz': healthPage('readyz', readiness),
+  })
+  await serve(options, 'metrics', metricsAddress, {
+    '/metrics': async () => ({ status: 200, ...(await scrape()) }),
+  })
+}
+
+/** What is missing, and what about it; null when nothing is. */
+export const missing = (names: readonly string[], what: string): string | null =>
+  names.length === 0 ? null : `${names.join(', ')} ${what}`
+
+/** Readiness that every process shares (contract 8.2). */
+export function commonChecks(
+  stopping: AbortSignal,
+  absent: () => readonly string[],
+  stores: Readonly<Record<string, { readonly synced: boolean }>>,
+): Readonly<Record<string, HealthCheck>> {
+  const unsynced = (): readonly string[] =>
+    Object.entries(stores).flatMap(([name, { synced }]) => (synced ? [] : [name]))
+  return {
+    'not-stopping': () => (stopping.aborted ? 'the program is stopping' : null),
+    'crds-served': () =>
+      missing(absent(), 'not served, install the CRDs with kubectl apply -k crds'),
+    'stores-synced': () => missing(unsynced(), 'not listed yet'),
+  }
+}
+
+async function serve(
+  { log, lifecycle }: ProbesOptions,
+  what: string,
+  address: BindAddress | null,
+  pages: Readonly<Record<string, Page>>,
+): Promise<void> {
+  if (address === null) return
+  const server = await servePages(address, pages, log)
+  lifecycle.onStop(`${what} server`, STOP_WITHIN_MS, () => server.close())
+  log.info({ port: server.port }, `serving ${what}`)
+}

@@ -1,0 +1,240 @@
+// What a token is, of all that it may be: the reasons of its Ready condition (contract 4.2, 5.4).
+import type { Scope } from '../../api/scope.gen.ts'
+import type { AccessKey } from '../../domain/access-key.ts'
+import type { KeyState } from '../../domain/access-key-state.ts'
+import { conditionOf } from '../../domain/conditions.ts'
+import { groupSet, type IssuedToken, scopeOf } from '../../domain/issued-token.ts'
+import { type Caps, isLive } from '../../domain/lifetime.ts'
+import { within } from '../../domain/scope/within.ts'
+import { timestamp } from '../../domain/time.ts'
+import { outUntilMs, type Token } from '../../domain/token.ts'
+import {
+  type Bearer,
+  claimsOf,
+  groupsOf,
+  LONGEST_TOKEN,
+  scopeText,
+  type SigningAlgorithm,
+  type TokenClaims,
+  tokenLength,
+} from '../../domain/token-claims.ts'
+import { capEndMs, type TokenLifetime, tokenLifetimeOf } from './lifetime.ts'
+
+/** The access key that a token's reference names, by name and uid. */
+export interface Owner {
+  readonly key: AccessKey
+  readonly state: KeyState
+  /** null = never. */
+  readonly expiresMs: number | null
+}
+
+/** What decides on a token besides itself. */
+export interface TokenCircumstances {
+  /** null = the reference names no object that is known, or there is no reference. */
+  readonly owner: Owner | null
+  readonly caps: Caps
+  readonly configName: string
+  /** null = unknown (contract 7.2). */
+  readonly issuer: string | null
+  /** The key that would sign now; null = none may. */
+  readonly signing: { readonly algorithm: SigningAlgorithm } | null
+  /** Whether the key that signed the token was taken out because it leaked (contract 7.3). */
+  readonly isKeyWithdrawn: boolean
+  /** `--token-max-ttl` in milliseconds. */
+  readonly maxTtlMs: number
+  /** Whether the token's jti is stored among the revoked (contract 7.4). */
+  readonly isRecorded: boolean
+  readonly nowMs: number
+}
+
+/** What a token is now. `message` is a sentence for the condition. */
+export type Fate =
+  | { readonly reason: 'Issued'; readonly issue: Signable | null; readonly endMs: number }
+  | { readonly reason: 'Expired' | 'Revoked'; readonly message: string }
+  | { readonly reason: Waiting; readonly message: string; readonly endMs: number | null }
+
+/** Not issued, for a reason that may pass. */
+export type Waiting =
+  | 'Pending'
+  | 'OwnerNotReady'
+  | 'ScopeExceedsOwner'
+  | 'ScopeTooLarge'
+  | 'SigningKeyUnavailable'
+  | 'IssuerUnknown'
+
+/** A token to be signed: what it says, and what limits its life. */
+export interface Signable {
+  readonly claims: TokenClaims
+  readonly lifetime: TokenLifetime
+}
+
+/**
+ * What a token is now. One that is out is only ever ended: its claims stand in it. One that is
+ * ended stays so, whatever comes back (contract 2.5, 5.4).
+ */
+export function fateOf(token: Token, circumstances: TokenCircumstances): Fate {
+  const { nowMs, isRecorded } = circumstances
+  const outMs = outUntilMs(token)
+  const old = conditionOf(token.published.conditions, 'Ready')
+  if (old?.reason === 'Expired' || old?.reason === 'Revoked')
+    return { reason: old.reason, message: old.message }
+  if (outMs !== null && outMs <= nowMs) return expired(outMs)
+  if (outMs === null)
+    return isRecorded ? revoked(RECORDED) : waitingOrIssuable(token, circumstances)
+  const { issued } = token.published
+  if (issued === null || issued === 'damaged')
+    return revoked('status no longer holds the token that was issued')
+  const because = causeOf(token, issued, circumstances)
+  if (because !== null) return revoked(because)
+  return { reason: 'Issued', issue: null, endMs: endOf(token, issued, circumstances) }
+}
+
+const expired = (endMs: number): Fate => ({
+  reason: 'Expired',
+  message: `The token expired ${timestamp(endMs)}.`,
+})
+
+const revoked = (because: string): Fate => ({
+  reason: 'Revoked',
+  message: `The token was revoked for good, because ${because}; make a new object for another token.`,
+})
+
+const RECORDED = 'its id is among the revoked'
+
+/** When the token ends if nothing changes: by its exp, by a cap lowered since, or with its owner. */
+function endOf(
+  { creationMs }: Token,
+  { expiresMs }: IssuedToken,
+  { caps, owner }: TokenCircumstances,
+): number {
+  return Math.min(
+    expiresMs,
+    capEndMs(creationMs, caps) ?? Number.POSITIVE_INFINITY,
+    owner?.expiresMs ?? Number.POSITIVE_INFINITY,
+  )
+}
+
+/**
+ * Why a token that is out must end before its time; null = it need not (contract 5.4, 7.3). That it
+ * is recorded comes last: status says what it was recorded for, where that still holds.
+ */
+function causeOf(
+  token: Token,
+  issued: IssuedToken,
+  circumstances: TokenCircumstances,
+): string | null {
+  const { caps, configName, nowMs, isKeyWithdrawn, isRecorded } = circumstances
+  if (isKeyWithdrawn) return `signing key ${token.published.keyID} was withdrawn`
+  const ownerCause = ownerCauseOf(token, issued, circumstances)
+  if (ownerCause !== null) return ownerCause
+  if (!isLive(capEndMs(token.creationMs, caps), nowMs))
+    return `accessKeyMaxTTLSeconds of Config ${configName} ended it ${caps.maxTtlSeconds} s after its creation`
+  return isRecorded ? RECORDED : null
+}
+
+function ownerCauseOf(
+  { published, ownerRef }: Token,
+  issued: IssuedToken,
+  { owner }: TokenCircumstances,
+): string | null {
+  if (published.owner === null)
+    return ownerRef === null ? null : 'an owner was added, and it was issued without one'
+  const { name, uid } = published.owner
+  if (ownerRef?.uid !== uid) return `its owner reference no longer names access key ${name}`
+  if (owner === null) return `access key ${name} is gone`
+  if (owner.state !== 'Active') return `access key ${name} ${OWNER_STATES[owner.state]}`
+  const { identity, groups, scope } = owner.key
+  const isOther =
+    identity !== issued.identity || groupSet(groupsOf(identity, groups)) !== issued.groups
+  if (isOther) return `access key ${name} stands for another identity or other groups now`
+  return isWithin(issued, scope)
+    ? null
+    : `the scope of access key ${name} is narrower than its own now`
+}
+
+/** A scope that has not changed is not narrower, though it held what this version can't read. */
+function isWithin(issued: IssuedToken, scope: Scope | null): boolean {
+  if (issued.scope === scopeText(scope)) return true
+  const granted = scopeOf(issued)
+  return scope === null || (granted !== null && within(granted, scope) === null)
+}
+
+const OWNER_STATES: Readonly<Record<Exclude<KeyState, 'Active'>, string>> = {
+  Terminating: 'is being deleted',
+  NoIdentity: 'stands for nobody',
+  KeyConflict: 'has the same key as an older one',
+  Expired: 'has expired',
+  Disabled: 'is disabled',
+}
+
+/** How long an owner that is not known yet may be on its way to us, before status says so. */
+const OWNER_GRACE_MS = 5000
+
+function waitingOrIssuable(token: Token, circumstances: TokenCircumstances): Fate {
+  const { owner, issuer, signing, nowMs } = circumstances
+  const waits = (reason: Waiting, message: string, endMs: number | null = null): Fate => ({
+    reason,
+    message,
+    endMs,
+  })
+  const { ownerRef } = token
+  if (ownerRef && owner === null) {
+    const untilMs = token.creationMs + OWNER_GRACE_MS
+    return nowMs < untilMs
+      ? waits('Pending', 'The token is about to be issued.', untilMs)
+      : waits(
+          'OwnerNotReady',
+          `The owner reference names access key ${ownerRef.name} with a uid that no access key has.`,
+        )
+  }
+  if (owner && owner.state !== 'Active')
+    return waits('OwnerNotReady', `Access key ${owner.key.name} ${OWNER_STATES[owner.state]}.`)
+  const uncovered = within(token.scope, owner?.key.scope ?? null)
+  if (uncovered)
+    return waits(
+      'ScopeExceedsOwner',
+      `The scope grants more than that of access key ${owner?.key.name}: ${uncovered.path}: ${uncovered.because}.`,
+      owner?.expiresMs,
+    )
+  const lifetime = tokenLifetimeOf(token, {
+    ...circumstances,
+    ownerExpiresMs: owner?.expiresMs ?? null,
+  })
+  if (lifetime.expiresMs <= nowMs) return expired(lifetime.expiresMs)
+  if (issuer === null) return waits('IssuerUnknown', ISSUER_UNKNOWN, lifetime.expiresMs)
+  if (signing === null)
+    return waits(
+      'SigningKeyUnavailable',
+      'No signing key may be used now; see the events of ConfigMap platform-jwks.',
+      lifetime.expiresMs,
+    )
+  const claims = claimsOf(bearerOf(token, owner), {
+    issuer,
+    jti: token.uid,
+    creationMs: token.creationMs,
+    expiresMs: lifetime.expiresMs,
+  })
+  const length = tokenLength(claims, signing.algorithm)
+  if (length > LONGEST_TOKEN)
+    return waits(
+      'ScopeTooLarge',
+      `The token would have ${length} bytes, more than ${LONGEST_TOKEN}: shorten spec.scope or the groups of its owner.`,
+      lifetime.expiresMs,
+    )
+  return { reason: 'Issued', issue: { claims, lifetime }, endMs: lifetime.expiresMs }
+}
+
+const ISSUER_UNKNOWN =
+  "The issuer is not known: set platformHost in Config, or the operator's flag --issuer-url."
+
+function bearerOf({ name, uid, scope }: Token, owner: Owner | null): Bearer {
+  if (!owner) return { identity: `token:${name}`, groups: [], name, uid, scope }
+  const { key } = owner
+  return {
+    identity: key.identity ?? '',
+    groups: key.groups,
+    name: key.name,
+    uid: key.uid,
+    scope: scope ?? key.scope,
+  }
+}

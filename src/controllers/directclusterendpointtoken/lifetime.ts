@@ -1,0 +1,49 @@
+import { type Caps, least } from '../../domain/lifetime.ts'
+
+/** What limits a token's life besides its own ttl. */
+export interface TokenLimits {
+  readonly caps: Caps
+  /** `--token-max-ttl` in milliseconds. */
+  readonly maxTtlMs: number
+  /** End of the owning key in epoch milliseconds; null = never, or there is none. */
+  readonly ownerExpiresMs: number | null
+}
+
+/** Which limit cuts a token's life: a reason of condition LifetimeCapped. */
+export type Cut = 'CappedByConfig' | 'CappedByOwner' | 'CappedByLimit'
+
+/** The life of a token that is issued now. Times are epoch milliseconds in whole seconds. */
+export interface TokenLifetime {
+  /** Its own ttl in seconds, or the default. */
+  readonly ownSeconds: number
+  readonly expiresMs: number
+  /** The nearest end, where it is nearer than the token's own; null = nothing cuts it. */
+  readonly cut: Cut | null
+}
+
+const DEFAULT_TTL_SECONDS = 86_400
+
+/** The life of a token (contract 2.4). On a tie Config comes before the owner, the owner before the limit. */
+export function tokenLifetimeOf(
+  { creationMs, ttl }: { readonly creationMs: number; readonly ttl: number },
+  { caps, maxTtlMs, ownerExpiresMs }: TokenLimits,
+): TokenLifetime {
+  const ownSeconds = ttl || DEFAULT_TTL_SECONDS
+  const ownMs = creationMs + ownSeconds * 1000
+  const ends: readonly (readonly [Cut, number | null])[] = [
+    ['CappedByConfig', capEndMs(creationMs, caps)],
+    ['CappedByOwner', ownerExpiresMs],
+    ['CappedByLimit', creationMs + maxTtlMs],
+  ]
+  const nearestMs = ends.reduce<number | null>((nearest, [, endMs]) => least(nearest, endMs), null)
+  const expiresMs = wholeSecond(Math.min(ownMs, nearestMs ?? ownMs))
+  const cut = ends.find(([, endMs]) => endMs !== null && endMs === nearestMs)?.[0] ?? null
+  return { ownSeconds, expiresMs, cut: expiresMs < ownMs ? cut : null }
+}
+
+/** When the cap ends whatever was created then; null = there is no cap. */
+export const capEndMs = (creationMs: number, { maxTtlSeconds }: Caps): number | null =>
+  maxTtlSeconds === null ? null : creationMs + maxTtlSeconds * 1000
+
+/** exp has whole seconds: down, so that it is never later than what limits it. */
+const wholeSecond = (atMs: number): number => Math.floor(atMs / 1000) * 1000

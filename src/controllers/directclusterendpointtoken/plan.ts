@@ -1,0 +1,113 @@
+import { REVOKE_FINALIZER } from '../../api/group.ts'
+import { conditionOf } from '../../domain/conditions.ts'
+import { outUntilMs, type Token } from '../../domain/token.ts'
+import type { TokenClaims } from '../../domain/token-claims.ts'
+import { type Fate, fateOf, type TokenCircumstances } from './fate.ts'
+import { removalMsOf } from './removal.ts'
+import { isPublished, statusOf, terminatingStatus, type WantedStatus } from './status.ts'
+
+/** What the plan stands on besides the token. */
+export interface Circumstances extends TokenCircumstances {
+  /** How long an ended object stays, in milliseconds (`--expired-retention`). */
+  readonly retentionMs: number
+  /** Why revocations could not be recorded the last time; null = they could. */
+  readonly recordFault: string | null
+}
+
+/** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
+export interface Announcement {
+  readonly reason: 'TokenIssued' | 'Expired' | 'Revoked' | 'ScopeExceedsOwner'
+  readonly note: string
+  readonly of: string
+}
+
+/** The next step for a token. `wakeMs` is when to look again; null = when something changes. */
+export type Step =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'wait'; readonly wakeMs: number }
+  | { readonly kind: 'adopt' }
+  | {
+      readonly kind: 'issue'
+      readonly claims: TokenClaims
+      readonly status: WantedStatus
+      readonly announce: readonly Announcement[]
+    }
+  | { readonly kind: 'record'; readonly expiresMs: number }
+  | {
+      readonly kind: 'publish'
+      readonly status: WantedStatus
+      /** Whether the token stays in status; else it is taken out. */
+      readonly keepsToken: boolean
+      readonly announce: readonly Announcement[]
+      readonly wakeMs: number | null
+    }
+  | { readonly kind: 'delete' }
+  | { readonly kind: 'release' }
+
+/**
+ * What a token needs next (contract 2.4, 4.2, 5.1, 5.4, 7.4). One that ends before its time is
+ * recorded as revoked before status says so, and before our finalizer goes.
+ */
+export function plan(token: Token, circumstances: Circumstances): Step {
+  const isHeld = token.finalizers.includes(REVOKE_FINALIZER)
+  if (token.isDeleting) return planDeletion(token, isHeld, circumstances)
+  if (!isHeld) return { kind: 'adopt' }
+  const fate = fateOf(token, circumstances)
+  if (fate.reason === 'Revoked') {
+    const expiresMs = unrecordedUntilMs(token, circumstances)
+    if (expiresMs !== null) return { kind: 'record', expiresMs }
+  }
+  return planPublication(token, fate, circumstances)
+}
+
+function planDeletion(token: Token, isHeld: boolean, circumstances: Circumstances): Step {
+  const { recordFault, nowMs } = circumstances
+  const expiresMs = unrecordedUntilMs(token, circumstances)
+  const fault = expiresMs === null ? null : recordFault
+  if (expiresMs !== null && fault === null) return { kind: 'record', expiresMs }
+  const isAlone = token.finalizers.length === (isHeld ? 1 : 0)
+  if (fault !== null || !isAlone) {
+    const status = terminatingStatus(token, fault, nowMs)
+    if (!isPublished(status, false, token.published))
+      return { kind: 'publish', status, keepsToken: false, announce: [], wakeMs: null }
+  }
+  if (expiresMs !== null) return { kind: 'record', expiresMs }
+  return isHeld ? { kind: 'release' } : { kind: 'nothing' }
+}
+
+/** Until when its record is needed that is not stored yet; null = it needs none. */
+function unrecordedUntilMs(token: Token, { isRecorded, nowMs }: Circumstances): number | null {
+  const outMs = outUntilMs(token)
+  return outMs === null || outMs <= nowMs || isRecorded ? null : outMs
+}
+
+function planPublication(token: Token, fate: Fate, circumstances: Circumstances): Step {
+  if (fate.reason === 'Pending' && fate.endMs !== null) return { kind: 'wait', wakeMs: fate.endMs }
+  const { nowMs } = circumstances
+  const status = statusOf(token, fate, circumstances)
+  const announce = announcementOf(token, fate, status)
+  if (fate.reason === 'Issued' && fate.issue !== null)
+    return { kind: 'issue', claims: fate.issue.claims, status, announce }
+  const keepsToken = fate.reason === 'Issued'
+  const hasEnded = !('endMs' in fate)
+  const removalMs = hasEnded ? removalMsOf(token, status.conditions, circumstances) : null
+  const wakeMs = hasEnded ? removalMs : fate.endMs
+  if (!isPublished(status, keepsToken, token.published))
+    return { kind: 'publish', status, keepsToken, announce, wakeMs }
+  if (removalMs !== null && nowMs >= removalMs) return { kind: 'delete' }
+  return wakeMs === null ? { kind: 'nothing' } : { kind: 'wait', wakeMs }
+}
+
+const TOLD = new Set<Fate['reason']>(['Issued', 'Expired', 'Revoked', 'ScopeExceedsOwner'])
+
+function announcementOf(
+  token: Token,
+  { reason }: Fate,
+  { conditions, expirationTimestamp = '' }: WantedStatus,
+): readonly Announcement[] {
+  const isNew = conditionOf(token.published.conditions, 'Ready')?.reason !== reason
+  if (!isNew || !TOLD.has(reason)) return []
+  const note = conditionOf(conditions, 'Ready')?.message ?? ''
+  const told = reason === 'Issued' ? 'TokenIssued' : (reason as Announcement['reason'])
+  return [{ reason: told, note, of: reason === 'ScopeExceedsOwner' ? note : expirationTimestamp }]
+}

@@ -1,0 +1,207 @@
+import type { DirectClusterEndpointToken } from '../../api/directclusterendpointtoken.gen.ts'
+import { API_VERSION, REVOKE_FINALIZER, TOKENS } from '../../api/group.ts'
+import type { AccessKey } from '../../domain/access-key.ts'
+import type { Caps } from '../../domain/lifetime.ts'
+import type { Token } from '../../domain/token.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { done, type Outcome } from '../../kube/controller.ts'
+import type { EventRecorder } from '../../kube/events.ts'
+import { removeFinalizer } from '../../kube/finalizer.ts'
+import type { Store } from '../../kube/store.ts'
+import type { RevokedTokens } from '../../credentials/revoked-tokens.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { TokenSigner } from '../../signing/keyring.ts'
+import { ownerOf } from './owner.ts'
+import { type Announcement, type Circumstances, plan, type Step } from './plan.ts'
+
+/** Told what happens to tokens, for the platform_* metrics. */
+export interface TokenObserver {
+  issued(): void
+  signed(seconds: number): void
+}
+
+/** What the reconciler works with. Functions are asked anew each time. */
+export interface TokenDeps {
+  readonly client: KubeClient
+  readonly tokens: Store<Token>
+  readonly keys: Store<AccessKey>
+  readonly signer: TokenSigner
+  readonly revocations: RevokedTokens
+  readonly caps: () => Caps
+  readonly issuer: () => string | null
+  readonly configName: string
+  readonly maxTtlMs: number
+  readonly retentionMs: number
+  readonly events: EventRecorder
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: TokenObserver
+}
+
+/** Why tokens are written, for metrics. */
+export const TOKEN_WRITE_REASONS = ['adopt', 'status', 'expired', 'finalizer', 'owner'] as const
+
+/** How soon a record that was asked for is looked after, if its being stored brings nothing back. */
+const LOOK_AGAIN_AFTER_MS = 1000
+
+/** Brings one token a step further; its own write brings it back for the next. */
+export async function reconcile(name: string, deps: TokenDeps): Promise<Outcome> {
+  const token = deps.tokens.get(name)
+  if (!token) return done
+  const { clock, revocations } = deps
+  const step = plan(token, circumstancesOf(token, deps))
+  switch (step.kind) {
+    case 'nothing':
+      return done
+    case 'wait':
+      return later(step.wakeMs)
+    case 'adopt':
+      await adopt(token, deps)
+      return done
+    case 'issue':
+      await issue(token, step, deps)
+      return done
+    case 'record':
+      revocations.record(token.uid, step.expiresMs)
+      return later(clock.nowMs() + LOOK_AGAIN_AFTER_MS)
+    case 'publish':
+      await publish(token, step, deps)
+      return step.wakeMs === null
+        ? done
+        : later(Math.max(step.wakeMs, clock.nowMs() + LOOK_AGAIN_AFTER_MS))
+    case 'delete':
+      await remove(token, deps)
+      return done
+    case 'release':
+      await release(token, deps)
+      return done
+    default:
+      return step satisfies never
+  }
+}
+
+const later = (atMs: number): Outcome => ({ result: 'later', atMs })
+
+function circumstancesOf(token: Token, deps: TokenDeps): Circumstances {
+  const { keys, signer, revocations, clock, configName, maxTtlMs, retentionMs } = deps
+  const nowMs = clock.nowMs()
+  const caps = deps.caps()
+  const { keyID } = token.published
+  return {
+    owner: ownerOf(token, keys, caps, nowMs),
+    caps,
+    configName,
+    issuer: deps.issuer(),
+    signing: signer.current(),
+    isKeyWithdrawn: keyID !== undefined && signer.isWithdrawn(keyID),
+    maxTtlMs,
+    isRecorded: revocations.has(token.uid),
+    recordFault: revocations.fault(),
+    retentionMs,
+    nowMs,
+  }
+}
+
+/** The finalizer is on before a token is out: nobody can then delete it unrecorded. */
+async function adopt({ name, uid, resourceVersion }: Token, deps: TokenDeps): Promise<void> {
+  const metadata = { name, uid, resourceVersion, finalizers: [REVOKE_FINALIZER] }
+  const object = { apiVersion: API_VERSION, kind: TOKENS.kind, metadata }
+  deps.tokens.observe(await deps.client.apply(TOKENS, object, 'adopt'))
+}
+
+/** A token is out only when status has it: one that is signed and not stored is thrown away. */
+async function issue(
+  token: Token,
+  { claims, status, announce }: Extract<Step, { kind: 'issue' }>,
+  deps: TokenDeps,
+): Promise<void> {
+  const { signer, clock, log, observer } = deps
+  const startedMs = clock.monotonicMs()
+  const signed = await signer.sign(claims)
+  // The key has gone meanwhile: the signer brings the token back when another one may sign.
+  if (signed === null) return
+  observer.signed((clock.monotonicMs() - startedMs) / 1000)
+  const { kid } = signed
+  await writeStatus(token, { ...status, token: signed.token, keyID: kid }, deps)
+  observer.issued()
+  const { expirationTimestamp } = status
+  log.info({ object: ref(token), expirationTimestamp, keyID: kid }, 'token issued')
+  for (const announcement of announce) tell(token, announcement, deps)
+}
+
+async function publish(
+  token: Token,
+  { status, keepsToken, announce }: Extract<Step, { kind: 'publish' }>,
+  deps: TokenDeps,
+): Promise<void> {
+  const held = await tokenToWrite(token, keepsToken, deps.client)
+  if (held === null) return
+  await writeStatus(token, { ...status, ...held }, deps)
+  for (const announcement of announce) {
+    tell(token, announcement, deps)
+    const { reason } = announcement
+    if (reason !== 'ScopeExceedsOwner') deps.log.info({ object: ref(token), reason }, 'token ended')
+  }
+}
+
+/**
+ * What an apply says of status.token: nothing takes it out, unless somebody else owns the field; to
+ * keep it, it must be repeated, so it is read first. null = the object has changed under us.
+ */
+async function tokenToWrite(
+  { name, uid, resourceVersion, published }: Token,
+  keepsToken: boolean,
+  client: KubeClient,
+): Promise<{ readonly token?: string } | null> {
+  if (!keepsToken) return published.isTokenForeign ? { token: '' } : {}
+  const object = await client.get<DirectClusterEndpointToken>(TOKENS, { name })
+  const isSame = object?.metadata.uid === uid && object.metadata.resourceVersion === resourceVersion
+  return isSame ? { token: object.status?.token ?? '' } : null
+}
+
+async function writeStatus(
+  { name, uid, resourceVersion }: Token,
+  status: object,
+  { client, tokens }: TokenDeps,
+): Promise<void> {
+  const metadata = { name, uid, resourceVersion }
+  const object = { apiVersion: API_VERSION, kind: TOKENS.kind, metadata, status }
+  tokens.observe(await client.apply(TOKENS, object, 'status', 'status'))
+}
+
+async function remove(token: Token, { client, tokens, log }: TokenDeps): Promise<void> {
+  const { uid, resourceVersion } = token
+  const held = await client.delete(TOKENS, token, { uid, resourceVersion }, 'expired')
+  if (!held) return
+  tokens.observe(held)
+  log.info({ object: ref(token) }, 'ended token deleted')
+}
+
+async function release(token: Token, { client, tokens, log }: TokenDeps): Promise<void> {
+  const released = await removeFinalizer(client, TOKENS, token, REVOKE_FINALIZER)
+  if (!released) return
+  tokens.observe(released)
+  log.info({ object: ref(token) }, 'token released')
+}
+
+const ref = ({ name, uid, resourceVersion }: Token): Readonly<Record<string, string>> => ({
+  name,
+  uid,
+  resourceVersion,
+})
+
+function tell(
+  { name, uid }: Token,
+  { reason, note, of }: Announcement,
+  { events }: TokenDeps,
+): void {
+  events.record({
+    regarding: { apiVersion: API_VERSION, kind: TOKENS.kind, name, uid },
+    type: reason === 'TokenIssued' || reason === 'Revoked' ? 'Normal' : 'Warning',
+    reason,
+    action: 'Reconcile',
+    note,
+    discriminator: of,
+  })
+}

@@ -1,0 +1,191 @@
+import type { DirectClusterEndpointTokenStatus } from '../../api/directclusterendpointtoken.gen.ts'
+import type { Condition } from '../../api/meta.ts'
+import { conditionOf, sameConditions, type Verdict, withTimes } from '../../domain/conditions.ts'
+import { isLive } from '../../domain/lifetime.ts'
+import { timestamp } from '../../domain/time.ts'
+import { outUntilMs, type PublishedToken, type Token } from '../../domain/token.ts'
+import type { Fate, TokenCircumstances } from './fate.ts'
+import { capEndMs, type Cut, type TokenLifetime } from './lifetime.ts'
+
+/** The status to publish, but for the token itself: that is signed, or read, at the last moment. */
+export type WantedStatus = Omit<DirectClusterEndpointTokenStatus, 'token'> & {
+  readonly conditions: readonly Condition[]
+}
+
+/** What status says besides its conditions; absent where nothing was issued. */
+type Particulars = Pick<
+  DirectClusterEndpointTokenStatus,
+  'expirationTimestamp' | 'issuedTimestamp' | 'keyID' | 'owner'
+>
+
+/** What status says of a token, for good or for now. */
+export function statusOf(
+  token: Token,
+  fate: Fate,
+  circumstances: TokenCircumstances,
+): WantedStatus {
+  return {
+    ...particularsOf(token, fate, circumstances),
+    observedGeneration: token.generation,
+    conditions: conditionsOf(token, verdictsOf(token, fate, circumstances), circumstances.nowMs),
+  }
+}
+
+/**
+ * What status says of a token that is being deleted.
+ *
+ * @param fault why its revocation could not be recorded yet; null = it is, or need not be
+ */
+export function terminatingStatus(token: Token, fault: string | null, nowMs: number): WantedStatus {
+  const waits = ` It stays until its revocation is recorded, which failed: ${fault}.`
+  const message = `The token is being deleted and is revoked.${fault === null ? '' : waits}`
+  const verdict: Verdict = { type: 'Ready', status: 'False', reason: 'Terminating', message }
+  return {
+    ...publishedParticulars(token),
+    observedGeneration: token.generation,
+    conditions: conditionsOf(token, [verdict], nowMs),
+  }
+}
+
+/** Whether status says this already, and holds a token only if it may. */
+export function isPublished(
+  wanted: WantedStatus,
+  mayHoldToken: boolean,
+  published: PublishedToken,
+): boolean {
+  return (
+    (mayHoldToken || published.issued === null) &&
+    wanted.expirationTimestamp === published.expirationTimestamp &&
+    wanted.issuedTimestamp === published.issuedTimestamp &&
+    wanted.keyID === published.keyID &&
+    wanted.owner?.uid === published.owner?.uid &&
+    wanted.owner?.name === published.owner?.name &&
+    wanted.observedGeneration === published.observedGeneration &&
+    sameConditions(wanted.conditions, published.conditions)
+  )
+}
+
+/** Those of a token to be signed now lack the key's id: who signs is known when it is done. */
+function particularsOf(token: Token, fate: Fate, { owner }: TokenCircumstances): Particulars {
+  if (fate.reason !== 'Issued' || fate.issue === null) return publishedParticulars(token)
+  return {
+    expirationTimestamp: timestamp(fate.issue.lifetime.expiresMs),
+    issuedTimestamp: timestamp(token.creationMs),
+    ...(owner ? { owner: { name: owner.key.name, uid: owner.key.uid } } : {}),
+  }
+}
+
+/** Until when a token is out is said in any case: once it is taken out nothing else would tell. */
+function publishedParticulars(token: Token): Particulars {
+  const { issuedTimestamp, keyID, owner } = token.published
+  const untilMs = outUntilMs(token)
+  return {
+    ...(untilMs === null ? {} : { expirationTimestamp: timestamp(untilMs) }),
+    ...(issuedTimestamp === undefined ? {} : { issuedTimestamp }),
+    ...(keyID === undefined ? {} : { keyID }),
+    ...(owner === null ? {} : { owner }),
+  }
+}
+
+const conditionsOf = (
+  { published, generation }: Token,
+  verdicts: readonly Verdict[],
+  nowMs: number,
+): readonly Condition[] => withTimes(verdicts, published.conditions, generation, nowMs)
+
+const STALLED: ReadonlySet<Fate['reason']> = new Set([
+  'Revoked',
+  'ScopeExceedsOwner',
+  'ScopeTooLarge',
+])
+
+function verdictsOf(
+  token: Token,
+  fate: Fate,
+  circumstances: TokenCircumstances,
+): readonly Verdict[] {
+  const { reason } = fate
+  const message = reason === 'Issued' ? issuedMessage(token, fate, circumstances) : fate.message
+  const ready = {
+    type: 'Ready',
+    status: reason === 'Issued' ? 'True' : 'False',
+    reason,
+    message,
+  } as const
+  const capped =
+    reason === 'Issued'
+      ? cappedVerdict(token, fate, circumstances)
+      : cappedOnceEnded(token, circumstances)
+  return [
+    ready,
+    ...(STALLED.has(reason) ? [{ ...ready, type: 'Stalled', status: 'True' } as const] : []),
+    ...(capped === null ? [] : [capped]),
+  ]
+}
+
+type IssuedFate = Extract<Fate, { reason: 'Issued' }>
+
+/** Speaks of exp only: the end of an owner that is in use moves with every use. */
+function issuedMessage(
+  { published }: Token,
+  { issue }: IssuedFate,
+  { owner }: TokenCircumstances,
+): string {
+  const name = issue === null ? published.owner?.name : owner?.key.name
+  const expires = issue ? timestamp(issue.lifetime.expiresMs) : published.expirationTimestamp
+  const under = name === undefined ? 'without an owner' : `under access key ${name}`
+  return `The token is valid until ${expires}, issued ${under}.`
+}
+
+function cappedVerdict(
+  token: Token,
+  { issue }: IssuedFate,
+  circumstances: TokenCircumstances,
+): Verdict | null {
+  if (issue !== null) return cutVerdict(issue.lifetime, circumstances)
+  const kept = keptCap(token)
+  return cutSince(token, circumstances) ?? (kept?.message.startsWith(CUT_SINCE) ? null : kept)
+}
+
+/** What cuts a token that is issued now. */
+function cutVerdict(
+  { ownSeconds, cut }: TokenLifetime,
+  { caps, configName, maxTtlMs, owner }: TokenCircumstances,
+): Verdict | null {
+  if (cut === null) return null
+  const by: Readonly<Record<Cut, string>> = {
+    CappedByConfig: `accessKeyMaxTTLSeconds of Config ${configName} ends it ${caps.maxTtlSeconds} s after its creation`,
+    CappedByOwner: `access key ${owner?.key.name} ends ${timestamp(owner?.expiresMs ?? 0)}, and the token with it`,
+    CappedByLimit: `the operator's --token-max-ttl ends it ${maxTtlMs / 1000} s after its creation`,
+  }
+  const message = `The token has a lifetime of ${ownSeconds} s; ${by[cut]}.`
+  return { type: 'LifetimeCapped', status: 'True', reason: cut, message }
+}
+
+/** What the cap has ended says so for good: it is kept longer for that (contract 5.2). */
+const cappedOnceEnded = (token: Token, circumstances: TokenCircumstances): Verdict | null =>
+  isLive(capEndMs(token.creationMs, circumstances.caps), circumstances.nowMs)
+    ? keptCap(token)
+    : (cutSince(token, circumstances) ?? keptCap(token))
+
+const CUT_SINCE = 'The token was issued until '
+
+/** A cap lowered since the token was issued ends it too, which its claims can't show. */
+function cutSince(
+  { creationMs, published }: Token,
+  { caps, configName }: TokenCircumstances,
+): Verdict | null {
+  const { issued, expirationTimestamp } = published
+  const endMs = capEndMs(creationMs, caps)
+  if (endMs === null || issued === null || issued === 'damaged') return null
+  if (endMs >= issued.expiresMs) return null
+  const message = `${CUT_SINCE}${expirationTimestamp}; accessKeyMaxTTLSeconds of Config ${configName} ends it ${caps.maxTtlSeconds} s after its creation.`
+  return { type: 'LifetimeCapped', status: 'True', reason: 'CappedByConfig', message }
+}
+
+const keptCap = ({ published }: Token): Verdict | null => {
+  const kept = conditionOf(published.conditions, 'LifetimeCapped')
+  if (!kept) return null
+  const { type, status, reason, message } = kept
+  return { type, status, reason, message }
+}

@@ -1,0 +1,58 @@
+import { TOKENS } from '../../api/group.ts'
+import type { RevokedTokens } from '../../credentials/revoked-tokens.ts'
+import type { AccessKey } from '../../domain/access-key.ts'
+import { outUntilMs, type Token } from '../../domain/token.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import type { Store } from '../../kube/store.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { BY_ISSUED_UNDER } from '../directclusterendpointtoken/order.ts'
+
+/** What ending a key's tokens takes. */
+export interface TokensDeps {
+  readonly client: KubeClient
+  readonly tokens: Store<Token>
+  readonly revocations: RevokedTokens
+  readonly clock: Clock
+}
+
+/** So many deletes at a time: one key may have thousands of tokens. */
+const AT_A_TIME = 8
+
+/**
+ * The work of a key's finalizer: every token issued under its uid is recorded as revoked and
+ * deleted (contract 5.1), whatever its references say by now.
+ *
+ * @returns how many are neither recorded nor over yet; their records bring the key back
+ * @throws KubeFailure when a delete is refused
+ */
+export async function endTokens({ uid }: AccessKey, deps: TokensDeps): Promise<number> {
+  const { tokens, revocations, clock } = deps
+  const issued = tokens.by(BY_ISSUED_UNDER, uid)
+  const unrecorded = issued.filter((token) => isUnrecorded(token, deps))
+  for (const token of unrecorded) {
+    revocations.record(token.uid, outUntilMs(token) ?? clock.nowMs())
+  }
+  const left = issued.filter(({ isDeleting }) => !isDeleting)
+  for (let first = 0; first < left.length; first += AT_A_TIME) {
+    await Promise.all(left.slice(first, first + AT_A_TIME).map((token) => remove(token, deps)))
+  }
+  return unrecorded.length
+}
+
+/** How many of a key's tokens are not recorded yet. */
+export const countUnrecorded = ({ uid }: AccessKey, deps: Omit<TokensDeps, 'client'>): number =>
+  deps.tokens.by(BY_ISSUED_UNDER, uid).filter((token) => isUnrecorded(token, deps)).length
+
+function isUnrecorded(
+  token: Token,
+  { revocations, clock }: Pick<TokensDeps, 'revocations' | 'clock'>,
+): boolean {
+  const outMs = outUntilMs(token)
+  return outMs !== null && outMs > clock.nowMs() && !revocations.has(token.uid)
+}
+
+async function remove(token: Token, { client, tokens }: TokensDeps): Promise<void> {
+  const { uid, resourceVersion } = token
+  const held = await client.delete(TOKENS, token, { uid, resourceVersion }, 'owner')
+  if (held) tokens.observe(held)
+}

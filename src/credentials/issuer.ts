@@ -1,0 +1,62 @@
+import { platformHostOf } from '../domain/config/platform-host.ts'
+import { issuerOfHost } from '../domain/issuer.ts'
+import type { Log } from '../runtime/log.ts'
+import { followSettings, type SettingsSources } from './observed-settings.ts'
+
+/** What the issuer is taken from. */
+export interface IssuerSources extends SettingsSources {
+  /** `--issuer-url`; null = from the settings in force. */
+  readonly flag: string | null
+  readonly log: Log
+}
+
+/** The issuer of tokens in one process (contract 7.2). */
+export interface FollowedIssuer {
+  /** null while neither the flag nor settings in force with a platformHost were seen. */
+  current(): string | null
+  /**
+   * The issuer of a platformHost that has changed since: it is taken at the next start, as tokens in
+   * use name the present one. null = it has not.
+   */
+  next(): string | null
+  /** Calls back whenever one of the two has changed, and at once where an issuer is known. */
+  subscribe(listener: () => void): void
+}
+
+/**
+ * Follows who issues tokens: the flag, else `https://<platformHost>/oidc` of the first settings in force
+ * that name a host (contract 7.2). It stays for the life of the process; a platformHost that goes later
+ * changes nothing either.
+ */
+export function followIssuer({ flag, log, ...sources }: IssuerSources): FollowedIssuer {
+  const listeners: (() => void)[] = []
+  let current = flag
+  let next: string | null = null
+  const take = (issuer: string | null): void => {
+    if (issuer === null) return
+    const before = next
+    if (current === null) {
+      current = issuer
+      log.info({ issuer }, 'issuer of tokens, from platformHost')
+    } else {
+      next = issuer === current ? null : issuer
+      if (next === before) return
+      if (next) log.warn({ issuer: current, next }, 'platformHost has changed: next start takes it')
+    }
+    for (const listener of listeners) listener()
+  }
+  if (flag === null) {
+    followSettings(sources, (observed) => {
+      const host = platformHostOf(observed)
+      take(host === null ? null : issuerOfHost(host))
+    })
+  }
+  return {
+    current: () => current,
+    next: () => next,
+    subscribe: (listener) => {
+      listeners.push(listener)
+      if (current !== null) listener()
+    },
+  }
+}

@@ -1,0 +1,60 @@
+// What a signed token in status says of itself. It is the record of what was issued.
+import type { Scope } from '../api/scope.gen.ts'
+
+/** What of an issued token later decisions stand on. The token itself is not kept. */
+export interface IssuedToken {
+  readonly identity: string
+  /** The groups claim as groupSet gives it: compared as a whole. */
+  readonly groups: string
+  /** The scope claim: compact JSON, `*` when unrestricted. */
+  readonly scope: string
+  readonly expiresMs: number
+}
+
+/**
+ * Reads a token of ours without verifying it: only the operator may write status. null when it is
+ * none, or was issued for another object.
+ *
+ * @param jti uid of the object that it stands in
+ */
+export function readIssued(token: string, jti: string): IssuedToken | null {
+  const [, payload = ''] = token.split('.')
+  const claims = decoded(payload)
+  if (claims?.['jti'] !== jti) return null
+  const { sub, groups, exp } = claims
+  const scope = (claims['platform.sh'] as { readonly scope?: unknown } | null | undefined)?.scope
+  const isWhole = typeof sub === 'string' && isScopeText(scope) && Number.isSafeInteger(exp)
+  if (!isWhole || !Array.isArray(groups)) return null
+  return { identity: sub, groups: groupSet(groups), scope, expiresMs: Number(exp) * 1000 }
+}
+
+/** Groups as one text, the same for the same groups in whatever order. */
+export const groupSet = (groups: readonly string[]): string =>
+  [...new Set(groups)].toSorted().join('\n')
+
+/** The scope that a token was issued with; null = unrestricted. */
+export const scopeOf = ({ scope }: IssuedToken): Scope | null =>
+  scope === '*' ? null : (JSON.parse(scope) as Scope)
+
+const isScopeText = (text: unknown): text is string =>
+  text === '*' || (typeof text === 'string' && parsedObject(text) !== null)
+
+function decoded(payload: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const binary = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
+    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
+    return parsedObject(new TextDecoder().decode(bytes))
+  } catch {
+    return null
+  }
+}
+
+function parsedObject(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,32 @@
+import { SIGNING_ALGORITHMS } from '../../domain/token-claims.ts'
+import { type Answer, failure } from '../http/answer.ts'
+
+/** How long verifiers may keep what they fetched (contract 7.2). */
+export const CACHE_FOR = 'max-age=300'
+
+/**
+ * OpenID Connect discovery, as far as verifiers of tokens go, with the members that a Kubernetes API
+ * server publishes for its own: kube-apiserver reads issuer, jwks_uri and the algorithms.
+ *
+ * @param issuer null = not known yet
+ */
+export function discoveryAnswer(issuer: string | null): Answer {
+  if (issuer === null)
+    return failure(
+      'ServiceUnavailable',
+      'the issuer of tokens is unknown: set --issuer-url, or platformHost in the spec of Config',
+      { 'retry-after': '5' },
+    )
+  const document = {
+    issuer,
+    jwks_uri: `${issuer}/keys`,
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: SIGNING_ALGORITHMS,
+  }
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json', 'cache-control': CACHE_FOR },
+    body: Buffer.from(JSON.stringify(document)),
+  }
+}

@@ -1,0 +1,124 @@
+// Keeps the gateway's own certificate in a Secret, so that all replicas show the same one.
+import type { Secret } from '../../api/core.ts'
+import { GATEWAY_TLS_SECRET, SECRETS } from '../../api/group.ts'
+import type { NamedObject } from '../../kube/claim.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isConflict } from '../../kube/failure.ts'
+import type { CheckedPair } from '../../runtime/certificate.ts'
+import { type Clock, sleep } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import {
+  type CertificateStep,
+  certificateStep,
+  dataIn,
+  issuedSecret,
+  missingHosts,
+  OUR_COMMON_NAME,
+} from './secret.ts'
+
+/** Why the Secret is written, for metrics. */
+export const CERTIFICATE_WRITE_REASONS = ['create', 'renew'] as const
+
+/** What the keeper stands on; it ends when the signal aborts. */
+export interface KeepOptions {
+  readonly client: Pick<KubeClient, 'get' | 'apply'>
+  /** Creates the Secret unless somebody else has. */
+  readonly create: (secret: NamedObject, reason: 'create') => Promise<unknown>
+  readonly namespace: string
+  /** The hosts that the certificate should be good for, as known by now. */
+  readonly hosts: () => readonly string[]
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+  /** Gets the pair to serve from now on. */
+  readonly take: (pair: CheckedPair) => void
+}
+
+/** A keeper at work. */
+export interface CertificateKeeper {
+  /** Looks again at once: the hosts have changed. */
+  look(): void
+  /** What keeps the certificate from being as it should; null when all is well. */
+  fault(): string | null
+}
+
+/** Other replicas renew it too. */
+const LOOK_EVERY_MS = 60_000
+const FIRST_RETRY_MS = 200
+const LONGEST_RETRY_MS = 10_000
+/** Who lost that often against others has a fault of its own. */
+const MOST_TRIES = 5
+
+/** Starts keeping the certificate: the first comes to `take` as soon as the API server has it. */
+export function keepCertificate(options: KeepOptions): CertificateKeeper {
+  let held: CheckedPair | null = null
+  let waiting = new AbortController()
+  const keep = async (): Promise<void> => {
+    let retryMs = FIRST_RETRY_MS
+    while (!options.signal.aborted) {
+      waiting = new AbortController()
+      const pair = await settled(options)
+      if (pair && pair.certificatePem !== held?.certificatePem) options.take(pair)
+      held = pair ?? held
+      const waitMs = pair ? LOOK_EVERY_MS : retryMs
+      retryMs = pair ? FIRST_RETRY_MS : Math.min(retryMs * 2, LONGEST_RETRY_MS)
+      await sleep(options.clock, waitMs, AbortSignal.any([options.signal, waiting.signal]))
+    }
+  }
+  void keep()
+  return {
+    look: () => waiting.abort(),
+    fault: () => {
+      if (held === null) return `Secret ${GATEWAY_TLS_SECRET} has not been read or written yet`
+      const isOurs = held.commonName === OUR_COMMON_NAME
+      const missing = isOurs ? missingHosts(held, options.hosts()) : []
+      return missing.length === 0 ? null : `the certificate lacks ${missing.join(', ')}`
+    },
+  }
+}
+
+/** null when it could not be settled now; the log says why. */
+async function settled(options: KeepOptions): Promise<CheckedPair | null> {
+  try {
+    return await settle(options)
+  } catch (err) {
+    if (!options.signal.aborted)
+      options.log.warn({ err }, 'certificate can not be kept, trying again')
+    return null
+  }
+}
+
+async function settle(options: KeepOptions): Promise<CheckedPair> {
+  const { client, namespace, hosts, clock } = options
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const secret = await client.get<Secret>(SECRETS, { namespace, name: GATEWAY_TLS_SECRET })
+    const step = certificateStep(secret && dataIn(secret), hosts(), clock.nowMs())
+    if (step.kind === 'serve') return step.pair
+    if (step.kind === 'unusable')
+      throw new Error(
+        `Secret ${GATEWAY_TLS_SECRET}: ${step.because}; mend it, or delete it to get a new one`,
+      )
+    await write(options, secret, step)
+  }
+  throw new Error(`Secret ${GATEWAY_TLS_SECRET} was written by others ${MOST_TRIES} times in a row`)
+}
+
+/** A conflict is a win of somebody else's, whose certificate is as good. */
+async function write(
+  { client, create, namespace, clock, log }: KeepOptions,
+  before: Secret | null,
+  step: Extract<CertificateStep, { kind: 'issue' }>,
+): Promise<void> {
+  const secret = issuedSecret(namespace, step, clock.nowMs())
+  try {
+    if (before === null) await create(secret, 'create')
+    else {
+      const { uid, resourceVersion } = before.metadata
+      const metadata = { ...secret.metadata, uid, resourceVersion }
+      await client.apply(SECRETS, { ...secret, metadata }, 'renew')
+    }
+    log.info({ object: secret.metadata, newAuthority: !step.authority }, 'certificate stored')
+  } catch (error) {
+    if (!isConflict(error)) throw error
+  }
+}

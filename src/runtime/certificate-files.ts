@@ -1,0 +1,70 @@
+// A server's certificate from files that somebody else renews.
+import { readFileSync } from 'node:fs'
+import { type CheckedPair, checkPair } from './certificate.ts'
+import { type Clock, sleep } from './clock.ts'
+import type { Log } from './log.ts'
+
+/** Paths of `--tls-cert-file` and `--tls-private-key-file`. */
+export interface CertificateFiles {
+  readonly certificateFile: string
+  readonly keyFile: string
+}
+
+/** What following the files stands on; it ends when the signal aborts. */
+export interface FollowFilesOptions {
+  readonly files: CertificateFiles
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+  /** Gets the pair to serve from now on. */
+  readonly take: (pair: CheckedPair) => void
+}
+
+/**
+ * Between two looks. The content is read rather than watched: in a mounted Secret what changes is a
+ * symbolic link two levels up, and a network file system tells nobody anything.
+ */
+const LOOK_EVERY_MS = 2000
+
+/**
+ * Serves the pair in the files now, and each later one (contract 9.7). Files that can't be read or do not
+ * fit together, as between two renames, change nothing: the pair before stays, and the log says why.
+ *
+ * @throws Error that says what is wrong when the first pair can't be served
+ */
+export function followCertificateFiles(options: FollowFilesOptions): void {
+  const first = read(options.files)
+  if (typeof first.pair === 'string')
+    throw new Error(`--tls-cert-file and --tls-private-key-file: ${first.pair}`)
+  options.take(first.pair)
+  void follow(options, first.seen)
+}
+
+async function follow(options: FollowFilesOptions, first: string): Promise<void> {
+  const { files, clock, log, signal, take } = options
+  let before = first
+  for (;;) {
+    await sleep(clock, LOOK_EVERY_MS, signal)
+    if (signal.aborted) return
+    const { seen, pair } = read(files)
+    if (seen === before) continue
+    before = seen
+    if (typeof pair !== 'string') take(pair)
+    else log.warn({ because: pair }, 'certificate files can not be served, the pair before stays')
+  }
+}
+
+/** `seen` is the same as long as nothing has changed. */
+function read({ certificateFile, keyFile }: CertificateFiles): {
+  readonly seen: string
+  readonly pair: CheckedPair | string
+} {
+  try {
+    const certificatePem = readFileSync(certificateFile, 'utf8')
+    const keyPem = readFileSync(keyFile, 'utf8')
+    return { seen: certificatePem + keyPem, pair: checkPair({ certificatePem, keyPem }) }
+  } catch (error) {
+    const { code = 'unreadable', path = '' } = error as NodeJS.ErrnoException
+    return { seen: code, pair: `${path} can not be read (${code})` }
+  }
+}

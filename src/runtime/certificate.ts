@@ -1,0 +1,58 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+import { createSecureContext } from 'node:tls'
+
+/** What a TLS server shows and signs with, both PEM. The certificate may have a chain behind it. */
+export interface CertificatePair {
+  readonly certificatePem: string
+  readonly keyPem: string
+}
+
+/** A pair that fits together, with what its certificate says. Times in epoch milliseconds. */
+export interface CheckedPair extends CertificatePair {
+  /** Common name of the subject; empty without one. */
+  readonly commonName: string
+  /** Host names and IP addresses that it is good for, IPv6 as in URLs without the brackets. */
+  readonly hosts: readonly string[]
+  readonly notAfterMs: number
+}
+
+/**
+ * Looks at a pair: both are PEM, and the key is the certificate's.
+ *
+ * @returns what is wrong, in a clause that repeats nothing of either, when it can not be served
+ */
+export function checkPair(pair: CertificatePair): CheckedPair | string {
+  const certificate = parsed(() => new X509Certificate(pair.certificatePem))
+  if (!certificate) return 'the certificate is no PEM certificate'
+  const key = parsed(() => createPrivateKey(pair.keyPem))
+  if (!key) return 'the key is no PEM private key without a passphrase'
+  if (!certificate.checkPrivateKey(key)) return 'the key is not the one of the certificate'
+  // OpenSSL refuses more than the parsers do: weak keys, and a garbled chain behind the certificate.
+  const options = { cert: pair.certificatePem, key: pair.keyPem }
+  if (!parsed(() => createSecureContext(options))) return 'TLS can not be served with the pair'
+  return {
+    ...pair,
+    commonName: /^CN=(.*)$/m.exec(certificate.subject)?.[1] ?? '',
+    hosts: hostsOf(certificate),
+    notAfterMs: certificate.validToDate.getTime(),
+  }
+}
+
+function parsed<T>(parse: () => T): T | null {
+  try {
+    return parse()
+  } catch {
+    return null
+  }
+}
+
+const hostsOf = ({ subjectAltName = '' }: X509Certificate): readonly string[] =>
+  subjectAltName.split(', ').flatMap((name) => {
+    const host = /^(?:DNS|IP Address):(.*)$/.exec(name)?.[1]
+    return host === undefined ? [] : [isIPv6(host) ? shortIPv6(host) : host]
+  })
+
+/** The one short form that URLs have; OpenSSL prints all eight groups. */
+export const shortIPv6 = (address: string): string =>
+  new URL(`http://[${address}]`).hostname.slice(1, -1)

@@ -1,0 +1,84 @@
+// The metrics of every process that talks to the API server (contract 8.4).
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { Instruments } from './instruments.ts'
+
+/** The closed sets of label values. */
+export interface ClientLabels {
+  /** Kinds that are written, each with the reasons of the writes. */
+  readonly writes: Readonly<Record<string, readonly string[]>>
+  /** Resources that are watched, as plurals. */
+  readonly watches: readonly string[]
+  readonly watchRestartReasons: readonly string[]
+}
+
+/** What is told about calls to the API server. */
+export interface ClientMetrics {
+  /** @param code HTTP status, or `<error>` where there was no answer, as in client-go */
+  readonly responded: (method: string, code: string) => void
+  readonly wrote: (kind: string, reason: string) => void
+  readonly watchRestarted: (resource: string, reason: string) => void
+  /** Local time minus the API server's. */
+  readonly clockSkewed: (seconds: number) => void
+}
+
+/** The text of a scrape. */
+export type Scrape = () => Promise<{ readonly contentType: string; readonly body: string }>
+
+/** What this program asks of the API server, and what that answers in ordinary and bad times. */
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+const CODES = [
+  '200',
+  '201',
+  '401',
+  '403',
+  '404',
+  '409',
+  '422',
+  '429',
+  '500',
+  '503',
+  '504',
+  '<error>',
+]
+
+/** Gauges of prom-client that end in `_total`, which promtool rightly refuses. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
+
+/** A registry with the metrics of the process and of Node, and how to read it. */
+export function processRegistry(): { readonly registry: Registry; readonly scrape: Scrape } {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  for (const name of MISNAMED) registry.removeSingleMetric(name)
+  return {
+    registry,
+    scrape: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  }
+}
+
+/** Calls, writes, watches and the clock, all at zero. */
+export function clientMetrics(
+  { counter, gauge }: Instruments,
+  { writes, watches, watchRestartReasons }: ClientLabels,
+): ClientMetrics {
+  const calls = METHODS.flatMap((method) => CODES.map((code) => ({ code, method })))
+  const written = Object.entries(writes).flatMap(([kind, reasons]) =>
+    reasons.map((reason) => ({ kind, reason })),
+  )
+  const watched = watches.flatMap((resource) =>
+    watchRestartReasons.map((reason) => ({ resource, reason })),
+  )
+  const requests = counter('rest_client_requests_total', calls)
+  const apiWrites = counter('platform_api_writes_total', written)
+  const restarts = counter('platform_watch_restarts_total', watched)
+  const skew = gauge('platform_clock_skew_seconds', [{}])
+  return {
+    responded: (method, code) => requests.inc({ code, method }),
+    wrote: (kind, reason) => apiWrites.inc({ kind, reason }),
+    watchRestarted: (resource, reason) => restarts.inc({ resource, reason }),
+    clockSkewed: (seconds) => skew.set(seconds),
+  }
+}

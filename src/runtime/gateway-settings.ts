@@ -1,0 +1,117 @@
+import type { BindAddress } from './address.ts'
+import type { CertificateFiles } from './certificate-files.ts'
+import {
+  type Flag,
+  flagsMarkdown,
+  helpText,
+  type Invocation,
+  readFlags,
+  refusal,
+  type ValuesOf,
+} from './flags.ts'
+import type { LogLevel } from './log.ts'
+import {
+  CLOSING_FLAGS,
+  CLUSTER_FLAGS,
+  fileKind,
+  foundNamespace,
+  ISSUER_FLAG,
+  namespaceFaults,
+  on,
+  PROBE_FLAGS,
+  servingAddressKind,
+  type Surroundings,
+} from './shared-flags.ts'
+import { PROGRAM_VERSION } from './version.ts'
+
+/** What `gateway` runs with, checked once (contract 9.7). */
+export interface GatewaySettings {
+  /** Path; null = KUBECONFIG, else the pod's service account. */
+  readonly kubeconfig: string | null
+  /** The platform namespace. */
+  readonly namespace: string
+  /** Name of the Config object that is in force. */
+  readonly configName: string
+  /** null = from the settings in force. */
+  readonly issuerUrl: string | null
+  readonly bindAddress: BindAddress
+  /** null = a certificate of our own. */
+  readonly certificateFiles: CertificateFiles | null
+  /** null = no metrics server. */
+  readonly metricsAddress: BindAddress | null
+  /** null = no health server in plain HTTP. */
+  readonly healthAddress: BindAddress | null
+  readonly logLevel: LogLevel
+}
+
+const FLAGS = {
+  ...CLUSTER_FLAGS,
+  ...ISSUER_FLAG,
+  'bind-address': {
+    kind: servingAddressKind,
+    fallback: ':8443',
+    help: 'Where the gateway is served, in HTTPS.',
+  },
+  'tls-cert-file': {
+    kind: fileKind,
+    fallback: '',
+    shownDefault: 'one of its own, in Secret platform-gateway-tls',
+    help: 'Certificate of the gateway with its chain, PEM; read again when it changes.',
+  },
+  'tls-private-key-file': {
+    kind: fileKind,
+    fallback: '',
+    shownDefault: 'with the certificate',
+    help: 'Private key of that certificate, PEM; read again when it changes.',
+  },
+  ...PROBE_FLAGS,
+  ...CLOSING_FLAGS,
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+type Values = ValuesOf<typeof FLAGS>
+
+const SUMMARY =
+  'Serves what verifiers of tokens need. Any number of replicas work at the same time.'
+
+/**
+ * What a command line of `gateway` comes to; every fault is reported (contract 8.1, 9.7). Pure: the
+ * environment and files are asked through `around`.
+ */
+export function readGatewaySettings(
+  argv: readonly string[],
+  around: Surroundings,
+): Invocation<GatewaySettings> {
+  const { values, faults } = readFlags(FLAGS, argv)
+  if (values.help) return { kind: 'print', text: helpText('gateway', SUMMARY, FLAGS) }
+  if (values.version) return { kind: 'print', text: `${PROGRAM_VERSION}\n` }
+  const namespace = values.namespace ?? foundNamespace(around)
+  const all = [...faults, ...pairFaults(values), ...namespaceFaults(namespace)]
+  return all.length === 0
+    ? { kind: 'run', settings: settingsOf(values as Values, namespace) }
+    : refusal('gateway', all)
+}
+
+/** The flags of `gateway` as a Markdown table, for the docs. */
+export const gatewayFlagsTable = (): string => flagsMarkdown(FLAGS)
+
+function settingsOf(values: Values, namespace: string): GatewaySettings {
+  const certificateFile = values['tls-cert-file']
+  const keyFile = values['tls-private-key-file']
+  return {
+    kubeconfig: values.kubeconfig,
+    namespace,
+    configName: values['config-name'],
+    issuerUrl: values['issuer-url'],
+    bindAddress: values['bind-address'],
+    certificateFiles:
+      certificateFile === null || keyFile === null ? null : { certificateFile, keyFile },
+    metricsAddress: on(values['metrics-bind-address']),
+    healthAddress: on(values['health-probe-bind-address']),
+    logLevel: values['log-level'],
+  }
+}
+
+const pairFaults = (values: Partial<Values>): readonly string[] =>
+  Boolean(values['tls-cert-file']) === Boolean(values['tls-private-key-file'])
+    ? []
+    : ['--tls-cert-file and --tls-private-key-file go together: give both or neither']

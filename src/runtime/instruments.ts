@@ -1,0 +1,108 @@
+// How metrics are made: their help texts, and every series there from the start (contract 8.4).
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+const HELP = {
+  controller_runtime_reconcile_total: 'Total number of reconciliations per controller',
+  controller_runtime_reconcile_errors_total: 'Total number of reconciliation errors per controller',
+  controller_runtime_reconcile_time_seconds: 'Length of time per reconciliation per controller',
+  controller_runtime_active_workers: 'Number of currently used workers per controller',
+  controller_runtime_max_concurrent_reconciles:
+    'Maximum number of concurrent reconciles per controller',
+  workqueue_depth: 'Current depth of workqueue',
+  workqueue_adds_total: 'Total number of adds handled by workqueue',
+  workqueue_retries_total: 'Total number of retries handled by workqueue',
+  workqueue_queue_duration_seconds:
+    'How long in seconds an item stays in workqueue before being requested',
+  workqueue_work_duration_seconds: 'How long in seconds processing an item from workqueue takes.',
+  workqueue_longest_running_processor_seconds:
+    'How many seconds has the longest running processor for workqueue been running.',
+  rest_client_requests_total: 'Number of HTTP requests, partitioned by status code and method.',
+  leader_election_master_status:
+    'Whether this process holds the Lease in name: 1 = it leads, 0 = it stands by.',
+  platform_access_keys: 'Number of access keys by state.',
+  platform_access_key_expirations_total: 'Number of access keys whose expiry was published.',
+  platform_expiration_lag_seconds: 'How long after the expiry of an access key its status says so.',
+  platform_lifetimes_capped: 'Number of objects whose lifetime is shortened by the cap, by kind.',
+  platform_tokens: 'Number of direct cluster endpoint tokens by state.',
+  platform_tokens_issued_total: 'Number of tokens that were issued.',
+  platform_token_signing_seconds: 'How long signing a token took.',
+  platform_revocations_total: 'Number of tokens that were recorded as revoked.',
+  platform_config_valid:
+    '0 while Config has a fault and the last good settings stay in force, else 1.',
+  platform_config_last_applied_timestamp_seconds:
+    'When this process last put settings in force, in seconds since 1970; 0 = not yet.',
+  platform_api_writes_total: 'Number of successful writes to the API server by kind and reason.',
+  platform_watch_restarts_total: 'Number of times a watch had to be opened anew.',
+  platform_clock_skew_seconds: "Local time minus the API server's, at its last answer.",
+  platform_gateway_requests_total: 'Number of requests answered by target, verb and code.',
+} as const
+
+type Name = keyof typeof HELP
+
+/** Label values of each series of a metric; `[{}]` is the one series without labels. */
+export type Each<Label extends string> = readonly Readonly<Record<Label, string>>[]
+
+/** Makes metrics of one registry, with every series there from the start. */
+export interface Instruments {
+  readonly counter: <Label extends string>(name: Name, each: Each<Label>) => Counter<Label>
+  readonly histogram: <Label extends string>(
+    name: Name,
+    buckets: number[],
+    each: Each<Label>,
+  ) => Histogram<Label>
+  /** With `read` it is read at each scrape, 0 where nothing is known; without, it is set. */
+  readonly gauge: <Label extends string>(
+    name: Name,
+    each: Each<Label>,
+    read?: (labels: Readonly<Record<Label, string>>) => number | undefined,
+  ) => Gauge<Label>
+}
+
+/** The instruments of a registry. */
+export function instruments(registry: Registry): Instruments {
+  const base = <Label extends string>(name: Name, each: Each<Label>) => ({
+    name,
+    help: HELP[name],
+    labelNames: Object.keys(each[0] ?? {}) as Label[],
+    registers: [registry],
+  })
+  return {
+    counter: (name, each) => {
+      const metric = new Counter(base(name, each))
+      for (const labels of each) metric.inc(labels, 0)
+      return metric
+    },
+    histogram: (name, buckets, each) => {
+      const metric = new Histogram({ ...base(name, each), buckets })
+      for (const labels of each) metric.zero(labels)
+      return metric
+    },
+    gauge: (name, each, read) => {
+      const collect = (): void => {
+        for (const labels of each) metric.set(labels, read?.(labels) ?? 0)
+      }
+      const metric = new Gauge({ ...base(name, each), ...(read && { collect }) })
+      collect()
+      return metric
+    },
+  }
+}
+
+/** A gauge whose label values come and go: each scrape starts from none. */
+export function changingGauge(
+  registry: Registry,
+  { name, help, label }: { readonly name: string; readonly help: string; readonly label: string },
+  read: () => Iterable<readonly [value: string, number]>,
+): void {
+  const metric = new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [value, number] of read()) this.set({ [label]: value }, number)
+    },
+  })
+  registry.registerMetric(metric)
+}

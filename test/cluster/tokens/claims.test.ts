@@ -1,0 +1,122 @@
+// What a token says, and that the published keys verify it (contract 7.1).
+import { describe, expect, test } from 'vitest'
+import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
+import type { Scope } from '../../../src/api/scope.gen.ts'
+import { sharedControlPlane } from '../../support/control-plane.ts'
+import { conditionIn } from '../../support/stored.ts'
+import { ISSUER } from '../../support/operator.ts'
+import { keysOf } from '../keys/keys.ts'
+import { claimsIn, platformOf, verified } from './platform.ts'
+import { bornMs, bornPlus, tokensOf, under } from './tokens.ts'
+
+const plane = await sharedControlPlane()
+const keys = keysOf(plane)
+const tokens = tokensOf(plane)
+const platform = platformOf(plane)
+
+const HOUR = 3600
+
+interface Bearer {
+  readonly name: string
+  readonly key: OwnedAccessKeySpec
+  readonly sub: string
+  readonly groups: readonly string[]
+  readonly kind: 'User' | 'Team' | 'Subject'
+}
+
+// biome-ignore format: a table
+const BEARERS: readonly Bearer[] = [
+  { name: 'a user with groups', key: { user: 'ada', groups: ['dev', 'on:call'] }, sub: 'user:ada', groups: ['authenticated', 'user:ada', 'group:dev', 'group:on:call'], kind: 'User' },
+  { name: 'a team', key: { user: '', team: 'ops' }, sub: 'team:ops', groups: ['authenticated', 'team:ops'], kind: 'Team' },
+  { name: 'a subject', key: { user: '', subject: 'robot:1', groups: ['ci'] }, sub: 'subject:robot:1', groups: ['authenticated', 'group:ci'], kind: 'Subject' },
+]
+
+describe.concurrent('a token', () => {
+  test.each(BEARERS)(
+    'of $name says whom it speaks for, and nothing else (1.5, 7.1)',
+    async (row) => {
+      const owner = await keys.shown(await keys.create(row.key), 'Active')
+      const token = await tokens.issue({ ttl: HOUR }, under(owner))
+      const { header, claims } = await verified(token, await platform.jwks())
+      const { name, uid } = owner.metadata
+      const iat = bornMs(token) / 1000
+      expect(claims).toEqual({
+        iss: ISSUER,
+        sub: row.sub,
+        groups: row.groups,
+        aud: [ISSUER],
+        jti: token.metadata.uid,
+        iat,
+        nbf: iat,
+        exp: iat + HOUR,
+        token_use: 'direct-cluster-endpoint',
+        'platform.sh': { uid, name, kind: row.kind, scope: '*' },
+      })
+      const { keyID, owner: issuedUnder, ...status } = token.status
+      expect(header).toEqual({ alg: 'ES256', kid: keyID, typ: 'JWT' })
+      expect(issuedUnder).toEqual({ name, uid })
+      expect(status).toMatchObject({
+        issuedTimestamp: bornPlus(token, 0),
+        expirationTimestamp: bornPlus(token, HOUR),
+      })
+      expect(token.status.conditions).toHaveLength(1)
+      expect(conditionIn(token, 'Ready')).toMatchObject({
+        status: 'True',
+        message: `The token is valid until ${bornPlus(token, HOUR)}, issued under access key ${name}.`,
+      })
+    },
+  )
+
+  test('without an owner speaks for itself (5.4, 7.1)', async () => {
+    const token = await tokens.issue()
+    const { claims } = await verified(token, await platform.jwks())
+    const { name, uid } = token.metadata
+    expect(claims).toMatchObject({ sub: `token:${name}`, groups: ['authenticated'], aud: [ISSUER] })
+    expect(claims['platform.sh']).toEqual({ uid, name, kind: 'Token', scope: '*' })
+    expect(token.status).not.toHaveProperty('owner')
+    expect(conditionIn(token, 'Ready').message).toContain(', issued without an owner.')
+  })
+
+  // biome-ignore format: a table
+  test.each<{ readonly name: string; readonly scope: Scope; readonly aud: readonly string[] }>([
+    { name: 'clusters', scope: { clusters: [{ cluster: 'a' }, { cluster: 'b' }] }, aud: [`${ISSUER}/clusters/a`, `${ISSUER}/clusters/b`] },
+    { name: 'a cluster that is there twice', scope: { clusters: [{ cluster: 'a' }, { cluster: 'a' }] }, aud: [`${ISSUER}/clusters/a`] },
+    { name: 'all clusters', scope: { clusters: [{ cluster: 'a' }, { cluster: '*' }] }, aud: [ISSUER] },
+    { name: 'a role', scope: { roles: [{ role: 'agent' }] }, aud: [`${ISSUER}/scoped`] },
+    { name: 'a project of a cluster', scope: { projects: [{ project: 'p' }], clusters: [{ cluster: 'a' }] }, aud: [`${ISSUER}/scoped/clusters/a`] },
+    { name: 'rules', scope: { rules: [{ verbs: ['get'] }] }, aud: [`${ISSUER}/scoped`] },
+  ])('limited to $name is for those who enforce that (7.1)', async ({ scope, aud }) => {
+    const claims = claimsIn(await tokens.issue({ scope }))
+    expect(claims.aud).toEqual(aud)
+    const text = claims['platform.sh'].scope
+    expect(JSON.parse(text)).toEqual(scope)
+    expect(text).toBe(JSON.stringify(JSON.parse(text)))
+  })
+
+  test('that names no scope inherits that of its owner (5.4, 7.1)', async () => {
+    const scope = { clusters: [{ cluster: 'a' }], roles: [{ role: 'agent' }] }
+    const owner = await keys.shown(await keys.create({ scope }), 'Active')
+    const inherits = claimsIn(await tokens.issue({}, under(owner)))
+    expect(inherits.aud).toEqual([`${ISSUER}/scoped/clusters/a`])
+    expect(JSON.parse(inherits['platform.sh'].scope)).toEqual(scope)
+    const narrower = { clusters: [{ cluster: 'a' }] }
+    const narrowed = claimsIn(await tokens.issue({ scope: narrower }, under(owner)))
+    expect(narrowed.aud).toEqual([`${ISSUER}/clusters/a`])
+  })
+
+  test('that would be longer than 8 KiB is not signed (4.2, 7.1)', async () => {
+    const clusters = Array.from({ length: 60 }, (_, at) => ({
+      cluster: `${at}-${'c'.repeat(100)}`,
+    }))
+    const token = await tokens.shown(await tokens.create({ scope: { clusters } }), 'ScopeTooLarge')
+    const told = {
+      reason: 'ScopeTooLarge',
+      message: expect.stringMatching(
+        /^The token would have \d+ bytes, more than 8192: shorten spec\.scope/,
+      ),
+    }
+    expect(conditionIn(token, 'Ready')).toMatchObject({ status: 'False', ...told })
+    expect(conditionIn(token, 'Stalled')).toMatchObject({ status: 'True', ...told })
+    expect(token.status).not.toHaveProperty('token')
+  })
+})

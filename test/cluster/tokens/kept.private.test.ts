@@ -1,0 +1,291 @@
+// Which objects of ended tokens outlast a retention of two seconds (contract 5.2); and what each token
+// costs the API server, and what is told of it, where nobody else is at work.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { EXPIRED_ANNOTATION } from '../../../src/api/group.ts'
+import type { ObjectMeta } from '../../../src/api/meta.ts'
+import { auditOf } from '../../support/audit.ts'
+import { isReadyBy, settingsOf } from '../../support/config.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { OPERATOR_USER } from '../../support/installed.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
+import { conditionIn } from '../../support/stored.ts'
+import { keysOf, ONCE_TOLD } from '../keys/keys.ts'
+import { platformOf } from './platform.ts'
+import { type StoredToken, tokensOf, under, writesSince } from './tokens.ts'
+
+const RETENTION = 2
+
+const plane = await privateControlPlane()
+const keys = keysOf(plane)
+const tokens = tokensOf(plane)
+const platform = platformOf(plane)
+const audit = auditOf(plane)
+const settings = settingsOf(plane)
+let operator: OwnOperator
+
+beforeAll(async () => {
+  const flags = [`--issuer-url=${ISSUER}`, `--expired-retention=${RETENTION}s`]
+  operator = await startOperator({ kubeconfig: await plane.operatorKubeconfig(), flags })
+  await settings.settled('defaults are in force', isReadyBy('Applied'))
+})
+afterAll(() => operator?.stop())
+
+const KIND = 'directclusterendpointtokens'
+const ADOPTED = `patch ${KIND}`
+const TOLD = `patch ${KIND} status`
+const DELETED = `delete ${KIND}`
+const RELEASED = `patch ${KIND}`
+const RECORDED = expect.stringMatching(/^(create|update) configmaps$/)
+
+const keep = { [EXPIRED_ANNOTATION]: 'Keep' }
+const remove = { [EXPIRED_ANNOTATION]: 'Delete' }
+const HELM = { 'app.kubernetes.io/managed-by': 'Helm' }
+
+describe('the operator writes', () => {
+  /** A token whose first writes are over, and the moment when they were. */
+  async function settled(metadata: Partial<ObjectMeta> = {}) {
+    const token = await tokens.issue({}, metadata)
+    return { token, mark: await audit.mark() }
+  }
+
+  test('a new token twice (5.1, 8.6)', async () => {
+    const mark = await audit.mark()
+    await tokens.issue()
+    expect(await writesSince(audit, mark)).toEqual([ADOPTED, TOLD])
+  })
+
+  test('once when a token expires, and twice when its retention is over (2.7, 5.2)', async () => {
+    const mark = await audit.mark()
+    const token = await tokens.create({ ttl: 3 })
+    await tokens.gone(token)
+    const writes = [ADOPTED, TOLD, TOLD, DELETED, RELEASED]
+    expect(await writesSince(audit, mark)).toEqual(writes)
+  })
+
+  test('a record and a status when a token is revoked (5.4, 7.4)', async () => {
+    const owner = await keys.shown(await keys.create(), 'Active')
+    const { token, mark } = await settled({ ...under(owner), annotations: keep })
+    await keys.patch(owner, { metadata: { labels: { look: 'again' } }, spec: { user: 'bob' } })
+    await tokens.shown(token, 'Revoked')
+    const toKey = 'patch ownedaccesskeys status'
+    const writes = (await writesSince(audit, mark)).filter((write) => write !== toKey)
+    expect(writes).toEqual([RECORDED, TOLD])
+  })
+
+  test('a record, then the finalizer, when somebody deletes a token (5.1, 7.4)', async () => {
+    const { token, mark } = await settled()
+    await tokens.remove(token)
+    await tokens.gone(token)
+    expect(await writesSince(audit, mark)).toEqual([RECORDED, RELEASED])
+  })
+
+  test('once when somebody deletes a token that has ended (5.1)', async () => {
+    const token = await tokens.create({ ttl: 2 }, { annotations: keep })
+    await tokens.shown(token, 'Expired')
+    const mark = await audit.mark()
+    await tokens.remove(token)
+    await tokens.gone(token)
+    expect(await writesSince(audit, mark)).toEqual([RELEASED])
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'a label', change: { metadata: { labels: { team: 'a' } } } },
+    { name: 'an annotation of others', change: { metadata: { annotations: { note: 'x' } } } },
+    { name: 'a foreign finalizer', change: { metadata: { finalizers: ['management.platform.sh/revoke', 'example.com/x'] } } },
+  ])('nothing for $name (4.4)', async ({ change }) => {
+    const { token, mark } = await settled()
+    await tokens.patch(token, change)
+    // Whoever comes later is seen to later.
+    await tokens.issue()
+    expect(await writesSince(audit, mark)).toEqual([ADOPTED, TOLD])
+  })
+
+  test('nothing for an owner that changes in what no token says (5.4)', async () => {
+    const owner = await keys.shown(await keys.create(), 'Active')
+    const { token, mark } = await settled(under(owner))
+    await keys.patch(owner, { spec: { displayName: 'other' } })
+    await tokens.issue({}, under(owner))
+    const toKey = 'patch ownedaccesskeys status'
+    const writes = (await writesSince(audit, mark)).filter((write) => write !== toKey)
+    expect(writes).toEqual([ADOPTED, TOLD])
+    expect(await tokens.read(token)).toEqual(token)
+  })
+})
+
+interface Row {
+  readonly name: string
+  readonly metadata?: Partial<ObjectMeta>
+  /** Who applies it; absent, it is created. */
+  readonly manager?: string
+}
+
+// biome-ignore format: a table
+const KEPT: readonly Row[] = [
+  { name: 'as its annotation asks', metadata: { annotations: keep } },
+  { name: 'as its annotation asks, and Helm applies it', metadata: { annotations: keep, labels: HELM } },
+  { name: 'as Helm applies it', metadata: { labels: HELM } },
+  { name: 'as a Flux Kustomization applies it', metadata: { labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' } } },
+  { name: 'as a Flux HelmRelease applies it', metadata: { labels: { 'helm.toolkit.fluxcd.io/name': 'shop' } } },
+  { name: 'as Argo CD tracks it', metadata: { annotations: { 'argocd.argoproj.io/tracking-id': 'shop:x/y:z' } } },
+  { name: 'as Argo CD applies it', metadata: { labels: { 'app.kubernetes.io/instance': 'shop' } }, manager: 'argocd-controller' },
+]
+
+// biome-ignore format: a table
+const GOES: readonly Row[] = [
+  { name: 'which nobody asked to keep' },
+  { name: 'of an instance that no Argo CD applies', metadata: { labels: { 'app.kubernetes.io/instance': 'shop', 'app.kubernetes.io/managed-by': 'kubectl' } } },
+  { name: 'whose annotation is none', metadata: { annotations: { [EXPIRED_ANNOTATION]: 'keep' } } },
+]
+
+/** A token as a row wants it, created or applied. */
+async function madeAs(row: Row, ttl: number, owned: Partial<ObjectMeta> = {}) {
+  const metadata = { ...row.metadata, ...owned }
+  if (row.manager === undefined) return tokens.create({ ttl }, metadata)
+  const name = uniqueName('applied')
+  const path = `/apis/management.platform.sh/v1/${KIND}/${name}?fieldManager=${row.manager}`
+  const object = { apiVersion: 'management.platform.sh/v1', kind: 'DirectClusterEndpointToken' }
+  const contentType = 'application/apply-patch+yaml'
+  const body = { ...object, metadata: { ...metadata, name }, spec: { ttl } }
+  const { code, body: applied } = await plane.raw<StoredToken>('PATCH', path, body, { contentType })
+  expect(code).toBe(201)
+  return applied
+}
+
+/** When the API server received the one delete of a token. */
+async function deletedMs({ metadata: { name } }: StoredToken, mark: { readonly offset: number }) {
+  const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
+  const deletes = writes.filter((write) => write.verb === 'delete' && write.name === name)
+  expect(deletes.map(({ code }) => code)).toEqual([200])
+  return Date.parse(deletes[0]?.at ?? '')
+}
+
+describe('when the retention is over', () => {
+  test('an expired token is gone, no sooner, and one that is to be kept is there (5.2)', async () => {
+    const mark = await audit.mark()
+    const kept = await Promise.all(KEPT.map((row) => madeAs(row, 3)))
+    const goes = await Promise.all(GOES.map((row) => madeAs(row, 3)))
+    for (const token of goes) {
+      await tokens.gone(token)
+      const endMs = Date.parse(token.metadata.creationTimestamp) + 3000
+      expect(await deletedMs(token, mark)).toBeGreaterThanOrEqual(endMs + RETENTION * 1000)
+    }
+    for (const token of kept) {
+      const { status } = await tokens.shown(token, 'Expired')
+      expect(status).not.toHaveProperty('token')
+    }
+  })
+
+  test('so is a revoked one, by the time of its revocation (5.2)', async () => {
+    const owner = await keys.shown(await keys.create(), 'Active')
+    const make = async (row: Row) => tokens.shown(await madeAs(row, 600, under(owner)), 'Issued')
+    const kept = await Promise.all(KEPT.map(make))
+    const goes = await Promise.all(GOES.map(make))
+    const mark = await audit.mark()
+    const disabledMs = Date.now()
+    await keys.patch(owner, { spec: { disabled: true } })
+    for (const token of goes) {
+      await tokens.gone(token)
+      const heldMs = (await deletedMs(token, mark)) - Math.floor(disabledMs / 1000) * 1000
+      expect(heldMs).toBeGreaterThanOrEqual(RETENTION * 1000)
+    }
+    for (const token of kept) {
+      const { status } = await tokens.shown(token, 'Revoked')
+      expect(status).not.toHaveProperty('token')
+    }
+  })
+
+  test('so is one that the cap ended, whatever its annotation asks (5.2)', async () => {
+    const created = await tokens.issue({ ttl: 600 }, { annotations: remove })
+    const isOld = () => Date.now() >= Date.parse(created.metadata.creationTimestamp) + 1000
+    await eventually('the token is a second old', () => isOld() || undefined, ONCE_TOLD)
+    const mark = await audit.mark()
+    const loweredMs = Math.floor(Date.now() / 1000) * 1000
+    await settings.declare({ auth: { accessKeyMaxTTLSeconds: 1 } })
+    const token = await tokens.shown(created, 'Revoked')
+    expect(conditionIn(token, 'LifetimeCapped').reason).toBe('CappedByConfig')
+    await tokens.gone(token)
+    expect(await deletedMs(token, mark)).toBeGreaterThanOrEqual(loweredMs + RETENTION * 1000)
+    await settings.declare({})
+    await settings.settled('the cap is gone', ({ auth }) => !auth?.accessKeyMaxTTLSeconds)
+  })
+})
+
+describe('kubectl describe tells', () => {
+  /** What kubectl says below `Events:`, once it is as much as wanted. */
+  const told = ({ metadata }: StoredToken, ...reasons: readonly string[]): Promise<string> =>
+    eventually(
+      `${reasons.join(' and ')} are told`,
+      async () => {
+        const { stdout } = await plane.kubectl(['describe', 'dcet', metadata.name])
+        const events = stdout.slice(stdout.indexOf('\nEvents:'))
+        return reasons.every((reason) => events.includes(reason)) ? events : undefined
+      },
+      ONCE_TOLD,
+    )
+  const line = (type: string, reason: string, note: string): RegExp =>
+    new RegExp(`${type} +${reason} +\\S+ +management-operator +${note}`)
+
+  test('when a token was issued, and that it expired (4.5)', async () => {
+    const token = await tokens.create({ ttl: 3 }, { annotations: keep })
+    const events = await told(token, 'TokenIssued', 'Expired')
+    const end = new Date(Date.parse(token.metadata.creationTimestamp) + 3000)
+      .toISOString()
+      .replace('.000Z', 'Z')
+    expect(events).toMatch(
+      line('Normal', 'TokenIssued', `The token is valid until ${end}, issued without an owner\\.`),
+    )
+    expect(events).toMatch(line('Warning', 'Expired', `The token expired ${end}\\.`))
+  })
+
+  test('why it was revoked (4.5)', async () => {
+    const owner = await keys.shown(await keys.create(), 'Active')
+    const token = await tokens.issue({}, { ...under(owner), annotations: keep })
+    await keys.patch(owner, { spec: { disabled: true } })
+    const events = await told(token, 'TokenIssued', 'Revoked')
+    const name = owner.metadata.name
+    expect(events).toMatch(
+      line(
+        'Normal',
+        'TokenIssued',
+        `The token is valid until \\S+, issued under access key ${name}\\.`,
+      ),
+    )
+    expect(events).toMatch(
+      line(
+        'Normal',
+        'Revoked',
+        `The token was revoked for good, because access key ${name} is disabled;`,
+      ),
+    )
+  })
+
+  test('what its scope has and that of its owner has not (4.5)', async () => {
+    const owner = await keys.create({ scope: { clusters: [{ cluster: 'a' }] } })
+    const token = await tokens.create({ scope: { clusters: [{ cluster: 'b' }] } }, under(owner))
+    const events = await told(token, 'ScopeExceedsOwner')
+    const note = `The scope grants more than that of access key ${owner.metadata.name}: scope\\.clusters\\[0\\]: cluster "b"\\.`
+    expect(events).toMatch(line('Warning', 'ScopeExceedsOwner', note))
+  })
+
+  test('nothing twice after a restart (4.5)', async () => {
+    const owner = await keys.shown(await keys.create(), 'Active')
+    const token = await tokens.issue({}, { ...under(owner), annotations: keep })
+    await told(token, 'TokenIssued')
+    const mark = await audit.mark()
+    await operator.stop()
+    const flags = [`--issuer-url=${ISSUER}`]
+    operator = await startOperator({ kubeconfig: await plane.operatorKubeconfig(), flags })
+    const later = await tokens.issue({}, under(owner))
+    await told(later, 'TokenIssued')
+    const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
+    const events = writes.filter(
+      ({ resource, name }) => resource === 'events' && name.startsWith(token.metadata.name),
+    )
+    expect(events).toEqual([])
+    expect((await tokens.events(token)).map(({ reason }) => reason)).toEqual(['TokenIssued'])
+    expect(await platform.revoked()).not.toHaveProperty(token.metadata.uid)
+  })
+})

@@ -1,0 +1,169 @@
+// When tokens end: by their ttl, by the key that owns them, by the operator's limit of a day (contract
+// 2.4). With a cap and other limits: caps.private.test.ts; all cases with an injected clock:
+// test/unit/controllers/directclusterendpointtoken.
+import { describe, expect, test } from 'vitest'
+import type { DirectClusterEndpointTokenSpec } from '../../../src/api/directclusterendpointtoken.gen.ts'
+import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
+import { sharedControlPlane, sharedOperator } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { conditionIn } from '../../support/stored.ts'
+import { createdMs, keysOf, seenAgo, SOON, textAfter } from '../keys/keys.ts'
+import { conditionOf } from '../../../src/domain/conditions.ts'
+import { timestamp } from '../../../src/domain/time.ts'
+import { claimsIn, platformOf } from './platform.ts'
+import { bornPlus, type StoredToken, tokensOf, under } from './tokens.ts'
+
+const plane = await sharedControlPlane()
+const keys = keysOf(plane)
+const tokens = tokensOf(plane)
+const platform = platformOf(plane)
+
+const HOUR = 3600
+const DAY = 24 * HOUR
+
+interface Row {
+  readonly name: string
+  readonly spec: DirectClusterEndpointTokenSpec
+  /** Seconds from the creation of the token. */
+  readonly ends: number
+  /** Reason and message of LifetimeCapped; absent, there is none. */
+  readonly capped?: readonly [reason: string, message: string]
+}
+
+const BY_LIMIT = (ttl: number) =>
+  [
+    'CappedByLimit',
+    `The token has a lifetime of ${ttl} s; the operator's --token-max-ttl ends it 86400 s after its creation.`,
+  ] as const
+
+// biome-ignore format: a table
+const ALONE: readonly Row[] = [
+  { name: 'a day without ttl', spec: {}, ends: DAY },
+  { name: 'a day with ttl 0', spec: { ttl: 0 }, ends: DAY },
+  { name: 'its ttl', spec: { ttl: HOUR }, ends: HOUR },
+  { name: 'the limit of a day, if it is the same', spec: { ttl: DAY }, ends: DAY },
+  { name: 'the limit of a day, of a second more', spec: { ttl: DAY + 1 }, ends: DAY, capped: BY_LIMIT(DAY + 1) },
+  { name: 'the limit of a day, of 30 days', spec: { ttl: 30 * DAY }, ends: DAY, capped: BY_LIMIT(30 * DAY) },
+  { name: 'the limit of a day, of 2^31-1 s', spec: { ttl: 2_147_483_647 }, ends: DAY, capped: BY_LIMIT(2_147_483_647) },
+]
+
+/** When the token ends, by its claims and by its status, and why no later. */
+function lifeOf(token: StoredToken) {
+  const { iat, nbf, exp } = claimsIn(token)
+  const capped = conditionOf(token.status.conditions ?? [], 'LifetimeCapped')
+  return {
+    from: [timestamp(iat * 1000), timestamp(nbf * 1000), token.status.issuedTimestamp],
+    until: [timestamp(exp * 1000), token.status.expirationTimestamp],
+    capped: capped && { status: capped.status, reason: capped.reason, message: capped.message },
+  }
+}
+
+const life = (token: StoredToken, until: string, capped?: Row['capped']) => ({
+  from: [bornPlus(token, 0), bornPlus(token, 0), bornPlus(token, 0)],
+  until: [until, until],
+  capped: capped && { status: 'True', reason: capped[0], message: capped[1] },
+})
+
+const SLIDING = { ttl: HOUR, ttlAfterLastActivity: true }
+
+describe.concurrent('a token lives', () => {
+  test.each(ALONE)('$name (2.4, 4.2)', async ({ spec, ends, capped }) => {
+    const token = await tokens.issue(spec)
+    expect(lifeOf(token)).toEqual(life(token, bornPlus(token, ends), capped))
+  })
+
+  // biome-ignore format: a table
+  test.each<{ readonly name: string; readonly key: OwnedAccessKeySpec; readonly ttl: number }>([
+    { name: 'under a key without an end', key: {}, ttl: 60 },
+    { name: 'under a key that lives longer', key: { ttl: 2 * HOUR }, ttl: HOUR },
+    { name: 'under a key without an end, without ttl', key: {}, ttl: 0 },
+  ])('its own time $name (2.4)', async ({ key, ttl }) => {
+    const owner = await keys.shown(await keys.create(key), 'Active')
+    const token = await tokens.issue({ ttl }, under(owner))
+    expect(lifeOf(token)).toEqual(life(token, bornPlus(token, ttl || DAY)))
+  })
+
+  // biome-ignore format: a table
+  test.each<{ readonly name: string; readonly key: OwnedAccessKeySpec; readonly ttl: number }>([
+    { name: 'of an hour', key: { ttl: HOUR }, ttl: 2 * HOUR },
+    { name: 'of an hour, without ttl', key: { ttl: HOUR }, ttl: 0 },
+    { name: 'of an hour since its last use, of which there is none', key: SLIDING, ttl: 0 },
+  ])('no longer than its key $name (2.4, 4.2)', async ({ key, ttl }) => {
+    const owner = await keys.shown(await keys.create(key), 'Active')
+    const token = await tokens.issue({ ttl }, under(owner))
+    const end = textAfter(createdMs(owner), HOUR)
+    const message = `The token has a lifetime of ${ttl || DAY} s; access key ${owner.metadata.name} ends ${end}, and the token with it.`
+    expect(lifeOf(token)).toEqual(life(token, end, ['CappedByOwner', message]))
+  })
+
+  test('on to its own end when the key that slides is used (2.3, 2.4)', async () => {
+    const owner = await keys.shown(await keys.create(SLIDING), 'Active')
+    const token = await tokens.issue({}, under(owner))
+    await keys.use(owner, Date.now() + 5000)
+    const end = owner.status.expirationTimestamp
+    await keys.until(owner, 'lives longer', ({ status }) => status.expirationTimestamp !== end)
+    expect(await tokens.read(token)).toEqual(token)
+    expect(token.status.expirationTimestamp).toBe(end)
+  })
+})
+
+describe.concurrent('a token of seconds', () => {
+  test('expires, and status says so within a second (2.4, 2.7, 4.2, 5.2)', async () => {
+    const created = await Promise.all([3, 3, 4, 4].map((ttl) => tokens.create({ ttl })))
+    const expired = await Promise.all(created.map((token) => tokens.shown(token, 'Expired')))
+    for (const token of expired) {
+      const end = bornPlus(token, token.spec.ttl ?? 0)
+      const message = `The token expired ${end}.`
+      expect(token.status).toEqual({
+        issuedTimestamp: bornPlus(token, 0),
+        expirationTimestamp: end,
+        // It was out: without a signature there is none.
+        keyID: expect.any(String),
+        observedGeneration: 1,
+        conditions: [expect.objectContaining({ type: 'Ready', status: 'False', message })],
+      })
+    }
+    for (const lagMs of await eventually('every end is logged', () => lagsOf(expired), SOON)) {
+      expect(lagMs).toBeGreaterThanOrEqual(0)
+      expect(lagMs).toBeLessThanOrEqual(1000)
+    }
+  })
+
+  test('that ended by itself is not recorded as revoked (5.4, 7.4)', async () => {
+    const token = await tokens.shown(await tokens.create({ ttl: 3 }), 'Expired')
+    expect(token.status).toHaveProperty('keyID')
+    await tokens.remove(token)
+    await tokens.gone(token)
+    expect(await platform.revoked()).not.toHaveProperty(token.metadata.uid)
+  })
+
+  test('under a key of seconds expires with it (2.4, 4.2)', async () => {
+    const owner = await keys.shown(await keys.create({ ttl: 3 }), 'Active')
+    const token = await tokens.issue({}, under(owner))
+    const ended = await tokens.shown(token, 'Expired')
+    expect(ended.status.expirationTimestamp).toBe(textAfter(createdMs(owner), 3))
+    expect(conditionIn(ended, 'LifetimeCapped').reason).toBe('CappedByOwner')
+    await keys.shown(owner, 'Expired')
+  })
+
+  test('under a key that has ended is not issued (5.4)', async () => {
+    const owner = await keys.shown(await keys.create({ ttl: HOUR }, seenAgo(HOUR)), 'Expired')
+    const token = await tokens.shown(await tokens.create({}, under(owner)), 'OwnerNotReady')
+    expect(conditionIn(token, 'Ready').message).toBe(
+      `Access key ${owner.metadata.name} has expired.`,
+    )
+    expect(token.status).not.toHaveProperty('token')
+  })
+})
+
+/** Milliseconds from each token's end to the moment at which the operator told it; none until all are. */
+function lagsOf(ended: readonly StoredToken[]): readonly number[] | undefined {
+  const lines = sharedOperator()
+    .logs()
+    .filter(({ msg, reason }) => msg === 'token ended' && reason === 'Expired')
+  const lags = ended.flatMap(({ metadata, status }) => {
+    const line = lines.find(({ object }) => (object as { uid?: string }).uid === metadata.uid)
+    return line ? [Date.parse(line.time) - Date.parse(status.expirationTimestamp ?? '')] : []
+  })
+  return lags.length === ended.length ? lags : undefined
+}

@@ -1,0 +1,130 @@
+// Two thousand tokens of one access key: what they cost, that a restart costs nothing, and how all of
+// them end at once (contract 5.1, 5.4, 7.4, 8.6).
+import { describe, expect, test } from 'vitest'
+import type { ConfigMap } from '../../../src/api/core.ts'
+import { CONFIG_MAPS, REVOKED_TOKENS_PREFIX, TOKENS } from '../../../src/api/group.ts'
+import { pathOf } from '../../../src/kube/client.ts'
+import { auditOf, type AuditedWrite } from '../../support/audit.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed.ts'
+import { createMany, isIdle, metric, reconciled, tally } from '../../support/many.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
+import { keysOf } from '../keys/keys.ts'
+import { newToken, type StoredToken, under } from './tokens.ts'
+
+const plane = await privateControlPlane()
+const audit = auditOf(plane)
+const keys = keysOf(plane)
+const kubeconfig = await plane.operatorKubeconfig()
+
+/** More than one ConfigMap holds, with the same hour of exp and with another (contract 7.4). */
+const MANY = 2200
+const OTHERS = 100
+const MOST_ENTRIES = 2000
+const CONTROLLER = 'directclusterendpointtoken'
+const HOUR = 3600
+const IN_TIME = { withinMs: 120_000 }
+const A_MINUTE = { withinMs: 60_000 }
+
+const start = (): Promise<OwnOperator> =>
+  startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`] })
+
+const until = (what: string, isSo: () => Promise<boolean>, bound = IN_TIME) =>
+  eventually(what, async () => (await isSo()) || undefined, bound)
+
+async function list<Item>(path: string): Promise<readonly Item[]> {
+  const { code, body } = await plane.raw<{ readonly items: readonly Item[] }>('GET', path)
+  expect(code).toBe(200)
+  return body.items
+}
+
+async function records(): Promise<readonly ConfigMap[]> {
+  const all = await list<ConfigMap>(pathOf(CONFIG_MAPS, { namespace: OPERATOR_ACCOUNT.namespace }))
+  return all.filter(({ metadata }) => metadata.name.startsWith(REVOKED_TOKENS_PREFIX))
+}
+
+const recorded = async (): Promise<Readonly<Record<string, string>>> =>
+  Object.assign({}, ...(await records()).map(({ data }) => data))
+
+const inState = async (operator: OwnOperator, state: string): Promise<boolean> =>
+  (await metric(operator, 'platform_tokens', `state="${state}"`)) === MANY &&
+  (await isIdle(operator, CONTROLLER))
+
+/** The most of these writes that came in within one second. */
+function mostInASecond(writes: readonly AuditedWrite[]): number {
+  const times = writes.map(({ at }) => Date.parse(at)).toSorted((a, b) => a - b)
+  return Math.max(
+    ...times.map((from) => times.filter((at) => at >= from && at < from + 1000).length),
+  )
+}
+
+describe('two thousand tokens of one key', () => {
+  let tokens: readonly StoredToken[]
+  let ends: Readonly<Record<string, string>>
+
+  test('cost an apply and a status each (5.1, 8.6)', { timeout: 4 * 60_000 }, async () => {
+    const key = await keys.create({ user: 'ada' }, { name: 'fleet' })
+    const mark = await audit.mark()
+    await using operator = await start()
+    const ttlOf = (index: number) => ({ ttl: index < OTHERS ? 12 * HOUR : 20 * HOUR })
+    const wanted = Array.from({ length: MANY }, (_, index) => newToken(ttlOf(index), under(key)))
+    await createMany(plane, TOKENS, wanted)
+    await until('every token is issued', () => inState(operator, 'issued'))
+    tokens = await list<StoredToken>(pathOf(TOKENS, {}))
+    ends = Object.fromEntries(
+      tokens.map(({ metadata, status }) => [metadata.uid, status.expirationTimestamp ?? '']),
+    )
+    const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
+    const toTokens = writes.filter(({ resource }) => resource === TOKENS.plural)
+    expect(tally(toTokens)).toEqual({ 'patch  200': MANY, 'patch status 200': MANY })
+    expect(new Set(tokens.map(({ status }) => status.token)).size).toBe(MANY)
+  })
+
+  test('cost no write at a restart (8.6)', async () => {
+    const mark = await audit.mark()
+    await using operator = await start()
+    const isLookedAt = async () =>
+      (await reconciled(operator, CONTROLLER)) >= MANY && inState(operator, 'issued')
+    await until('every token is looked at', isLookedAt)
+    const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
+    expect(writes).toEqual([])
+  })
+
+  test('are recorded in batches, and revoked, within a minute of one patch (5.4, 7.4)', {
+    timeout: 4 * 60_000,
+  }, async () => {
+    await using operator = await start()
+    await until('every token is seen', () => inState(operator, 'issued'))
+    const mark = await audit.mark()
+    await keys.patch('fleet', { spec: { disabled: true } })
+    await until('every token is revoked', () => inState(operator, 'revoked'), A_MINUTE)
+
+    expect(await recorded()).toEqual(ends)
+    const sizes = (await records()).map(({ data = {} }) => Object.keys(data).length)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(MOST_ENTRIES)
+    expect((await list<StoredToken>(pathOf(TOKENS, {}))).filter(holdsToken)).toEqual([])
+
+    const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
+    const toTokens = writes.filter(({ resource }) => resource === TOKENS.plural)
+    expect(tally(toTokens)).toEqual({ 'patch status 200': MANY })
+    const toRecords = writes.filter(({ resource }) => resource === CONFIG_MAPS.plural)
+    // One by one they would be as many as tokens.
+    expect(toRecords.length).toBeLessThan(MANY / 10)
+    expect(mostInASecond(toRecords)).toBeLessThanOrEqual(4)
+  })
+
+  test('are gone with their key, and nothing more is recorded (5.1)', {
+    timeout: 4 * 60_000,
+  }, async () => {
+    await using operator = await start()
+    await until('every token is seen', () => inState(operator, 'revoked'))
+    await keys.remove('fleet')
+    const isEmpty = async () => (await list(pathOf(TOKENS, {}))).length === 0
+    await until('every token is gone', isEmpty)
+    await keys.gone('fleet')
+    expect(await recorded()).toEqual(ends)
+  })
+})
+
+const holdsToken = ({ status }: StoredToken): boolean => Boolean(status.token)

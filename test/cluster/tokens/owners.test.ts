@@ -1,0 +1,205 @@
+// A token lives only as long as the access key that it was issued under, as that was then (contract 5.4).
+import { describe, expect, test } from 'vitest'
+import type { DirectClusterEndpointTokenSpec } from '../../../src/api/directclusterendpointtoken.gen.ts'
+import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
+import type { Scope } from '../../../src/api/scope.gen.ts'
+import { sharedControlPlane } from '../../support/control-plane.ts'
+import { conditionIn } from '../../support/stored.ts'
+import { keysOf, type StoredKey } from '../keys/keys.ts'
+import { platformOf } from './platform.ts'
+import { collectorReady, controllerOf, type StoredToken, tokensOf, under } from './tokens.ts'
+
+const plane = await sharedControlPlane()
+const keys = keysOf(plane)
+const tokens = tokensOf(plane)
+const platform = platformOf(plane)
+
+const collector = collectorReady(tokens)
+
+const CLUSTERS: Scope = { clusters: [{ cluster: 'a' }, { cluster: 'b' }] }
+const ONE_CLUSTER: Scope = { clusters: [{ cluster: 'a' }] }
+const AGENT: Scope = { ...CLUSTERS, roles: [{ role: 'agent' }] }
+
+/** An owner that works, and a token that is issued under it. */
+async function pair(key: OwnedAccessKeySpec = {}, spec: DirectClusterEndpointTokenSpec = {}) {
+  const owner = await keys.shown(await keys.create(key), 'Active')
+  return { owner, token: await tokens.issue(spec, under(owner)) }
+}
+
+const patched = (owner: StoredKey, spec: object) => keys.patch(owner, { spec })
+
+const owned = (token: StoredToken, ownerReferences: unknown) =>
+  tokens.patch(token, { metadata: { ownerReferences } })
+
+interface Row {
+  readonly name: string
+  readonly key?: OwnedAccessKeySpec
+  readonly token?: DirectClusterEndpointTokenSpec
+  readonly change: (owner: StoredKey, token: StoredToken) => Promise<unknown>
+  /** Why, as the condition says it, of a key of that name. */
+  readonly because: (owner: string) => string
+}
+
+const OTHER = (owner: string) =>
+  `access key ${owner} stands for another identity or other groups now`
+const NARROWER = (owner: string) => `the scope of access key ${owner} is narrower than its own now`
+const ELSEWHERE = (owner: string) => `its owner reference no longer names access key ${owner}`
+
+// biome-ignore format: a table
+const REVOKED: readonly Row[] = [
+  { name: 'disabled', change: (owner) => patched(owner, { disabled: true }), because: (owner) => `access key ${owner} is disabled` },
+  { name: 'ended before the token', key: { ttl: 3600 }, change: (owner) => patched(owner, { ttl: 1 }), because: (owner) => `access key ${owner} has expired` },
+  { name: 'nobody’s', change: (owner) => patched(owner, { user: '' }), because: (owner) => `access key ${owner} stands for nobody` },
+  { name: 'of another user', change: (owner) => patched(owner, { user: 'bob' }), because: OTHER },
+  { name: 'of a team', change: (owner) => patched(owner, { user: '', team: 'ada' }), because: OTHER },
+  { name: 'in one group more', change: (owner) => patched(owner, { groups: ['dev'] }), because: OTHER },
+  { name: 'in one group less', key: { groups: ['dev', 'ops'] }, change: (owner) => patched(owner, { groups: ['dev'] }), because: OTHER },
+  { name: 'narrower than the token', key: { scope: CLUSTERS }, token: { scope: CLUSTERS }, change: (owner) => patched(owner, { scope: ONE_CLUSTER }), because: NARROWER },
+  { name: 'narrower than when the token inherited its scope', key: { scope: AGENT }, change: (owner) => patched(owner, { scope: { roles: null } }), because: NARROWER },
+  { name: 'scoped, and was not', change: (owner) => patched(owner, { scope: AGENT }), because: NARROWER },
+  { name: 'no more named by the token', change: (_, token) => owned(token, null), because: ELSEWHERE },
+  { name: 'another one now', change: async (_, token) => owned(token, [controllerOf(await keys.create())]), because: ELSEWHERE },
+  { name: 'named, but not as the controller', change: (owner, token) => owned(token, [controllerOf(owner, { controller: false })]), because: ELSEWHERE },
+]
+
+describe.concurrent('a token is revoked for good when its owner is', () => {
+  test.each(REVOKED)('$name (4.2, 5.4, 7.4)', async (row) => {
+    const { owner, token } = await pair(row.key, row.token)
+    await row.change(owner, token)
+    const revoked = await tokens.shown(token, 'Revoked')
+    const because = row.because(owner.metadata.name)
+    const told = {
+      reason: 'Revoked',
+      message: `The token was revoked for good, because ${because}; make a new object for another token.`,
+    }
+    expect(conditionIn(revoked, 'Ready')).toMatchObject({ status: 'False', ...told })
+    expect(conditionIn(revoked, 'Stalled')).toMatchObject({ status: 'True', ...told })
+    const { token: _, conditions: __, ...kept } = token.status
+    expect(revoked.status).toEqual({ ...kept, conditions: revoked.status.conditions })
+    // As of the very moment at which status came to say so.
+    const records = await platform.revokedAt(revoked.metadata.resourceVersion)
+    expect(records[token.metadata.uid]).toBe(token.status.expirationTimestamp)
+  })
+
+  test('given an owner after it was issued without one (5.4)', async () => {
+    const token = await tokens.issue()
+    await owned(token, [controllerOf(await keys.shown(await keys.create(), 'Active'))])
+    const revoked = await tokens.shown(token, 'Revoked')
+    expect(conditionIn(revoked, 'Ready').message).toContain(
+      'an owner was added, and it was issued without one',
+    )
+    const records = await platform.revokedAt(revoked.metadata.resourceVersion)
+    expect(records).toHaveProperty(token.metadata.uid)
+  })
+})
+
+describe.concurrent('what does not end a token', () => {
+  // biome-ignore format: a table
+  test.each<Omit<Row, 'because'>>([
+    { name: 'is given a wider scope', key: { scope: ONE_CLUSTER }, change: (owner) => patched(owner, { scope: CLUSTERS }) },
+    { name: 'is given no scope', key: { scope: ONE_CLUSTER }, change: (owner) => patched(owner, { scope: null }) },
+    { name: 'is narrowed to what the token has', key: { scope: AGENT }, token: { scope: CLUSTERS }, change: (owner) => patched(owner, { scope: { roles: null } }) },
+    { name: 'is to live as long as before', key: { ttl: 3600 }, change: (owner) => patched(owner, { ttl: 7200 }) },
+    { name: 'is called by another name for people', change: (owner) => patched(owner, { displayName: 'other' }) },
+    { name: 'is named by a second reference as well', change: (owner, token) => owned(token, [controllerOf(owner), controllerOf(owner, { controller: false, apiVersion: 'management.platform.sh/v9' })]) },
+  ])('its owner $name (5.4)', async ({ key, token: spec, change }) => {
+    const { owner, token } = await pair(key, spec)
+    await change(owner, token)
+    // Whoever comes later is seen to later.
+    await tokens.shown(await tokens.create({}, under(owner)), 'Issued')
+    const now = await tokens.read(token)
+    expect(now?.status).toEqual(token.status)
+    expect(await platform.revoked()).not.toHaveProperty(token.metadata.uid)
+  })
+})
+
+describe.concurrent('once its owner is good again', () => {
+  // biome-ignore format: a table
+  test.each([
+    { name: 'enabled', worse: { disabled: true }, better: { disabled: false } },
+    { name: 'alive', worse: { ttl: 1 }, better: { ttl: 7200 } },
+    { name: 'of the same user', worse: { user: 'bob' }, better: { user: 'ada' } },
+    { name: 'as wide as before', worse: { scope: ONE_CLUSTER }, better: { scope: null } },
+  ])('$name, a revoked token stays so, and a new one is issued (5.4)', async ({ worse, better }) => {
+    const { owner, token } = await pair({ ttl: 3600 })
+    await patched(owner, worse)
+    const revoked = await tokens.shown(token, 'Revoked')
+    await keys.shown(await patched(owner, better), 'Active')
+    await tokens.issue({}, under(owner))
+    expect(await tokens.read(token)).toEqual(revoked)
+  })
+
+  test('named again, a revoked token stays so (5.4)', async () => {
+    const { owner, token } = await pair()
+    await owned(token, null)
+    const { status } = await tokens.shown(token, 'Revoked')
+    await owned(token, [controllerOf(owner)])
+    await tokens.issue({}, under(owner))
+    expect((await tokens.read(token))?.status).toEqual(status)
+  })
+})
+
+describe.concurrent('a token that was never issued', () => {
+  test('waits for an owner that is disabled (4.2, 5.4)', async () => {
+    const owner = await keys.shown(await keys.create({ disabled: true }), 'Disabled')
+    const token = await tokens.shown(await tokens.create({}, under(owner)), 'OwnerNotReady')
+    expect(token.status).toEqual({
+      observedGeneration: 1,
+      conditions: [
+        expect.objectContaining({
+          type: 'Ready',
+          status: 'False',
+          message: `Access key ${owner.metadata.name} is disabled.`,
+        }),
+      ],
+    })
+    await patched(owner, { disabled: false })
+    const issued = await tokens.shown(token, 'Issued')
+    expect(issued.status.owner).toEqual({ name: owner.metadata.name, uid: owner.metadata.uid })
+    expect(conditionIn(issued, 'Ready').status).toBe('True')
+  })
+
+  test('waits for an owner that is not there (4.2, 5.4)', async () => {
+    // Of a version that the garbage collector does not know: it leaves such alone.
+    const missing = { metadata: { ...(await keys.create()).metadata, uid: 'no-such-uid' } }
+    const created = await tokens.create(
+      {},
+      under(missing, { apiVersion: 'management.platform.sh/v9' }),
+    )
+    const token = await tokens.shown(created, 'OwnerNotReady')
+    expect(conditionIn(token, 'Ready').message).toBe(
+      `The owner reference names access key ${missing.metadata.name} with a uid that no access key has.`,
+    )
+    expect(token.status.conditions).toHaveLength(1)
+    expect(await platform.revoked()).not.toHaveProperty(token.metadata.uid)
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'a uid that nobody has', differing: { uid: 'no-such-uid' } },
+    { name: 'another name than its uid has', differing: { name: 'no-such-key' } },
+  ])('is collected if its owner has $name (5.4)', async ({ differing }) => {
+    await collector
+    const owner = await keys.shown(await keys.create(), 'Active')
+    const token = await tokens.create({}, under(owner, differing))
+    await tokens.gone(token)
+    expect(await platform.revoked()).not.toHaveProperty(token.metadata.uid)
+  })
+
+  test('and grants more than its owner says which entry does (4.2, 5.4, 11.8)', async () => {
+    const owner = await keys.shown(await keys.create({ scope: ONE_CLUSTER }), 'Active')
+    const token = await tokens.shown(
+      await tokens.create({ scope: CLUSTERS }, under(owner)),
+      'ScopeExceedsOwner',
+    )
+    const told = {
+      reason: 'ScopeExceedsOwner',
+      message: `The scope grants more than that of access key ${owner.metadata.name}: scope.clusters[1]: cluster "b".`,
+    }
+    expect(conditionIn(token, 'Ready')).toMatchObject({ status: 'False', ...told })
+    expect(conditionIn(token, 'Stalled')).toMatchObject({ status: 'True', ...told })
+    await patched(owner, { scope: CLUSTERS })
+    const issued = await tokens.shown(token, 'Issued')
+    expect(issued.status.conditions).toHaveLength(1)
+  })
+})

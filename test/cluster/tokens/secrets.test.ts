@@ -1,0 +1,145 @@
+// Who may read the Secrets of the platform's namespace, where the private signing keys are: the
+// operator's ServiceAccount, and nobody else to whom the product gives rights (contract 7.3).
+import { describe, expect, test } from 'vitest'
+import { sharedControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { SOON } from '../keys/keys.ts'
+import { platformOf } from './platform.ts'
+
+const { raw } = await sharedControlPlane()
+const { namespace } = OPERATOR_ACCOUNT
+const platform = platformOf({ raw })
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+const OURS = 'labelSelector=app.kubernetes.io%2Fpart-of%3Dmanagement-operator'
+
+interface Rule {
+  readonly apiGroups?: readonly string[]
+  readonly resources?: readonly string[]
+  readonly resourceNames?: readonly string[]
+}
+
+interface Item {
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly rules?: readonly Rule[]
+  readonly subjects?: readonly { readonly kind: string; readonly name: string }[]
+  readonly roleRef?: { readonly name: string }
+}
+
+async function shipped(path: string): Promise<readonly Item[]> {
+  const { code, body } = await raw<{ readonly items: readonly Item[] }>('GET', `${path}?${OURS}`)
+  expect(code).toBe(200)
+  return body.items
+}
+
+interface Wish {
+  readonly verb: string
+  readonly resource: string
+  readonly name?: string
+  readonly group?: string
+}
+
+/** Whether somebody may, as the API server decides. */
+async function may(who: { user: string; groups: readonly string[] }, wish: Wish): Promise<boolean> {
+  const resourceAttributes = wish.resource === 'secrets' ? { ...wish, namespace } : wish
+  const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
+  const { code, body } = await raw<{ readonly status: { readonly allowed: boolean } }>(
+    'POST',
+    path,
+    {
+      spec: { ...who, resourceAttributes },
+    },
+  )
+  expect(code).toBe(201)
+  return body.status.allowed
+}
+
+const account = (name: string) => ({
+  user: `system:serviceaccount:${namespace}:${name}`,
+  groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+})
+
+/** Every way to come by a private key. */
+async function waysOf(who: {
+  user: string
+  groups: readonly string[]
+}): Promise<readonly string[]> {
+  const [secret] = await platform.secrets()
+  const name = secret?.metadata.name ?? ''
+  expect(name).toMatch(/^platform-signing-key-\d+$/)
+  const wishes: readonly Wish[] = [
+    { verb: 'get', resource: 'secrets', name },
+    { verb: 'list', resource: 'secrets' },
+    { verb: 'watch', resource: 'secrets' },
+  ]
+  const answers = await Promise.all(wishes.map((wish) => may(who, wish)))
+  return wishes.flatMap(({ verb }, at) => (answers[at] ? [verb] : []))
+}
+
+describe('the private signing keys', () => {
+  test('are read by the ServiceAccount of the operator, and by no other that is shipped (7.3)', async () => {
+    const accounts = await shipped(`/api/v1/namespaces/${namespace}/serviceaccounts`)
+    const names = accounts.map(({ metadata }) => metadata.name)
+    expect(names).toEqual(expect.arrayContaining(['gateway', 'manager']))
+    const ways = await Promise.all(names.map(async (name) => [name, await waysOf(account(name))]))
+    expect(Object.fromEntries(ways)).toEqual({
+      ...Object.fromEntries(names.map((name) => [name, []])),
+      manager: ['get', 'list', 'watch'],
+    })
+    expect(account('manager').user).toBe(OPERATOR_USER)
+  })
+
+  test('are read by nobody who is given a role that is shipped for people (7.3)', async () => {
+    const roles = (await shipped(`${RBAC}/clusterroles`)).map(({ metadata }) => metadata.name)
+    const bound = (await shipped(`${RBAC}/clusterrolebindings`)).map(({ roleRef }) => roleRef?.name)
+    const forPeople = roles.filter((name) => !bound.includes(name))
+    expect(forPeople).toEqual(
+      expect.arrayContaining(['platform-config-viewer', 'platform-key-admin']),
+    )
+    const name = uniqueName('person')
+    const person = { user: name, groups: ['system:authenticated'] }
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }]
+    for (const role of [...forPeople, 'view']) {
+      const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role }
+      const binding = { metadata: { name: `${name}-${role}` }, roleRef, subjects }
+      expect((await raw('POST', `${RBAC}/clusterrolebindings`, binding)).code).toBe(201)
+    }
+    const isBound = async () => {
+      const ours = { group: 'management.platform.sh' }
+      const wishes = [
+        { verb: 'list', resource: 'configs', ...ours },
+        { verb: 'list', resource: 'ownedaccesskeys', ...ours },
+        { verb: 'list', resource: 'configmaps' },
+      ]
+      const answers = await Promise.all(wishes.map((wish) => may(person, wish)))
+      return answers.every(Boolean) || undefined
+    }
+    await eventually('the roles are bound', isBound, SOON)
+    expect(await waysOf(person)).toEqual([])
+  })
+
+  test('are in no role that is shipped but that of the operator (7.3)', async () => {
+    const roles = [...(await shipped(`${RBAC}/roles`)), ...(await shipped(`${RBAC}/clusterroles`))]
+    const readsSecrets = ({ rules = [] }: Item): boolean =>
+      rules.some(
+        ({ apiGroups = [], resources = [], resourceNames = [] }) =>
+          (apiGroups.includes('') || apiGroups.includes('*')) &&
+          (resources.includes('secrets') || resources.includes('*')) &&
+          resourceNames.length === 0,
+      )
+    const found = roles.filter(readsSecrets).map(({ metadata }) => metadata)
+    expect(found).toEqual([
+      expect.objectContaining({ name: 'management-operator-manager', namespace }),
+    ])
+    const bindings = await shipped(`${RBAC}/rolebindings`)
+    const binding = bindings.filter(
+      ({ metadata, roleRef }) =>
+        roleRef?.name === 'management-operator-manager' && metadata.namespace === namespace,
+    )
+    expect(binding.flatMap(({ subjects = [] }) => subjects)).toEqual([
+      expect.objectContaining({ kind: 'ServiceAccount', name: 'manager' }),
+    ])
+  })
+})

@@ -1,0 +1,256 @@
+// Signing keys on a real control plane: made, rotated, withdrawn, lost and damaged (contract 7.3). What
+// takes minutes or weeks is shown by operators whose clock is ahead; every state of the keys in time is
+// in test/unit/controllers/signingkey. A test begins with the keys that the one before has left.
+import { describe, expect, test } from 'vitest'
+import type { ConfigMap } from '../../../src/api/core.ts'
+import { ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../../../src/api/group.ts'
+import { type SeenStatus, settingsOf } from '../../support/config.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { conditionIn } from '../../support/stored.ts'
+import { jwksIn, notesIn, platformOf } from './platform.ts'
+import { kidInUse, kidsIn, managersOf, secretName, signingKeysOf } from './signing-keys.ts'
+import { tokensOf } from './tokens.ts'
+
+const plane = await privateControlPlane()
+const tokens = tokensOf(plane)
+const platform = platformOf(plane)
+const settings = settingsOf(plane)
+const signingKeys = signingKeysOf(plane)
+const managers = managersOf(await plane.operatorKubeconfig())
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+
+const text = (base64 = ''): string => Buffer.from(base64, 'base64').toString('utf8')
+
+describe('on an empty cluster', () => {
+  test('two managers at once make one key (7.3)', async () => {
+    const two = await Promise.all([managers.start(), managers.start()])
+    const record = await signingKeys.published(1)
+    const [secret] = await platform.secretsUntil([1])
+    const [jwk] = jwksIn(record)
+    expect(text(secret?.data?.['kid'])).toBe(jwk?.kid)
+    expect(secret).toMatchObject({ type: 'management.platform.sh/signing-key', immutable: true })
+    // The public members of P-256 and no others.
+    const members = ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']
+    expect(Object.keys(jwk ?? {}).toSorted()).toEqual(members)
+    expect(await signingKeys.signed()).toMatchObject({ kid: jwk?.kid, alg: 'ES256' })
+    for (const operator of two) expect(kidInUse(operator)).toBe(jwk?.kid)
+    expect((await platform.record())?.data).toEqual(record.data)
+  })
+
+  test('two managers with leader election make one key, of the wanted algorithm (7.1, 7.3, 8.2)', async () => {
+    await managers.stopAll()
+    await signingKeys.empty()
+    const flags = ['--leader-elect', '--token-signing-algorithm=RS256']
+    const two = await Promise.all([managers.start({ flags }), managers.start({ flags })])
+    const [jwk] = jwksIn(await signingKeys.published(1))
+    await platform.secretsUntil([1])
+    expect(Object.keys(jwk ?? {}).toSorted()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use'])
+    expect(Buffer.from(jwk?.n ?? '', 'base64url')).toHaveLength(3072 / 8)
+    expect(await signingKeys.signed()).toMatchObject({ kid: jwk?.kid, alg: 'RS256' })
+    // The one that stands by is ready as well: it has seen the key.
+    for (const operator of two)
+      expect((await operator.health('/readyz?verbose')).body).toContain('signing-key-loaded ok')
+    const created = two.flatMap((operator) =>
+      operator.logs().filter(({ msg }) => msg === 'signing key created'),
+    )
+    expect(created).toHaveLength(1)
+  })
+})
+
+describe('the next key', () => {
+  /** Of the moment when it was published: ten minutes before it signs. */
+  function expectSettling(record: ConfigMap): string {
+    const kid = kidsIn(record).at(-1) ?? ''
+    const { published: at = '', useFrom = '' } = notesIn(record)[kid] ?? {}
+    expect(Date.parse(useFrom) - Date.parse(at)).toBe(10 * MINUTE_MS)
+    return useFrom
+  }
+
+  test('of another algorithm is published at once, and signs ten minutes later (7.1, 7.3)', async () => {
+    await managers.restart()
+    const record = await signingKeys.published(2)
+    expect(jwksIn(record).map(({ alg }) => alg)).toEqual(['RS256', 'ES256'])
+    expectSettling(record)
+    const old = await signingKeys.signed()
+    expect(old.alg).toBe('RS256')
+    await managers.restart({ aheadMs: 11 * MINUTE_MS })
+    expect((await signingKeys.signed()).alg).toBe('ES256')
+    expect(await signingKeys.verifiedBy(old.token)).toBe(old.kid)
+  })
+
+  test('is published when somebody asks for it, and signs ten minutes later (7.3)', async () => {
+    const old = await signingKeys.signed()
+    await platform.annotate(ROTATE_ANNOTATION, 'now')
+    const record = await signingKeys.met(ROTATE_ANNOTATION)
+    const useFrom = expectSettling(record)
+    const [, , next] = kidsIn(record)
+    const event = `Signing key ${next} (generation 3) is published and signs from ${useFrom}.`
+    expect(await signingKeys.told('SigningKeyRotated', event)).toMatchObject({
+      type: 'Normal',
+      message: event,
+    })
+    expect((await signingKeys.signed()).kid).toBe(old.kid)
+    await managers.restart({ aheadMs: 22 * MINUTE_MS })
+    expect((await signingKeys.signed()).kid).toBe(next)
+    // The old ones verify what they signed, and their tokens go on.
+    expect(kidsIn(await platform.record())).toEqual(kidsIn(record))
+    expect(await signingKeys.verifiedBy(old.token)).toBe(old.kid)
+    expect(await tokens.read(old.token)).toEqual(old.token)
+    await platform.secretsUntil([1, 2, 3])
+  })
+
+  test('comes at half life, signs from five sixths, and outlives the one before (7.3)', async () => {
+    const first = (await signingKeys.signed()).kid
+    const { created = '' } = notesIn(await platform.record())[first] ?? {}
+    const handOver = new Date(Date.parse(created) + 25 * DAY_MS).toISOString().replace('.000Z', 'Z')
+    await managers.restart({ aheadMs: 16 * DAY_MS })
+    await platform.secretsUntil([3, 4])
+    const [, second] = kidsIn(await signingKeys.published(2))
+    expect(notesIn(await platform.record())[second ?? '']?.useFrom).toBe(handOver)
+    await managers.uses(first)
+    await managers.restart({ aheadMs: 25.5 * DAY_MS })
+    await managers.uses(second)
+    // A day for its last token, and one for whoever comes late.
+    expect(kidsIn(await platform.record())).toEqual([first, second])
+    await managers.restart({ aheadMs: 27.5 * DAY_MS })
+    await platform.secretsUntil([4])
+    expect(kidsIn(await platform.record())).toEqual([second])
+    await managers.uses(second)
+  })
+})
+
+describe('a key that leaked', () => {
+  test('is withdrawn by an annotation: its tokens are revoked, the next one signs (7.3, 7.4)', async () => {
+    await managers.stopAll()
+    await signingKeys.empty()
+    await managers.start()
+    const leaked = await signingKeys.signed()
+    const ownerless = await tokens.issue()
+    const [backup] = await platform.secrets()
+    await platform.annotate(WITHDRAW_ANNOTATION, leaked.kid)
+    const revoked = await tokens.shown(leaked.token, 'Revoked')
+    expect(conditionIn(revoked, 'Ready').message).toContain(
+      `signing key ${leaked.kid} was withdrawn`,
+    )
+    await tokens.shown(ownerless, 'Revoked')
+    const records = await platform.revokedAt(revoked.metadata.resourceVersion)
+    expect(records[revoked.metadata.uid]).toBe(leaked.token.status.expirationTimestamp)
+    await platform.secretsUntil([2])
+    const record = await signingKeys.met(WITHDRAW_ANNOTATION)
+    const next = await signingKeys.signed()
+    expect(kidsIn(record)).toEqual([next.kid])
+    expect(notesIn(record)[leaked.kid]).toHaveProperty('withdrawn')
+    await expect(signingKeys.verifiedBy(leaked.token)).rejects.toThrow(/no applicable key/)
+    const event = `Signing key ${leaked.kid} was withdrawn; `
+    expect(await signingKeys.told('SigningKeyRotated', event)).toMatchObject({
+      type: 'Normal',
+      message: expect.stringMatching(/ Its tokens are revoked\.$/),
+    })
+
+    // Nor does it come back with somebody's backup.
+    await signingKeys.restoreSecret(1, backup)
+    await platform.secretsUntil([2])
+    expect(kidsIn(await platform.record())).toEqual([next.kid])
+  })
+
+  test('while the next one is published already is followed by that at once (7.3)', async () => {
+    const { kid } = await signingKeys.signed()
+    await platform.annotate(ROTATE_ANNOTATION, '')
+    const [, next] = kidsIn(await signingKeys.published(2))
+    await platform.annotate(WITHDRAW_ANNOTATION, kid)
+    await signingKeys.published(1)
+    expect((await signingKeys.signed()).kid).toBe(next)
+    await platform.secretsUntil([3])
+  })
+
+  test('is none of those that an annotation names: nothing is withdrawn, and it says so (7.3)', async () => {
+    const { kid, token } = await signingKeys.signed()
+    await platform.annotate(WITHDRAW_ANNOTATION, 'no-such-kid')
+    await signingKeys.met(WITHDRAW_ANNOTATION)
+    const event = 'There is no signing key of the kid that the annotation wants withdrawn.'
+    expect(await signingKeys.told('UnknownSigningKey', event)).toMatchObject({
+      type: 'Warning',
+      message: expect.stringContaining(`There are: ${kid}.`),
+    })
+    expect(await tokens.read(token)).toEqual(token)
+    await platform.secretsUntil([3])
+  })
+})
+
+describe('when somebody', () => {
+  test('deletes or garbles the published keys, they come back as they were (7.3)', async () => {
+    const old = await signingKeys.signed()
+    await platform.annotate(ROTATE_ANNOTATION, '')
+    const { data = {} } = await signingKeys.published(2)
+    const restored = () =>
+      platform.recordUntil('the keys are back', (record) =>
+        ['jwks.json', 'keys.json'].every((key) => record.data?.[key] === data[key]),
+      )
+    await signingKeys.removeRecord()
+    await restored()
+    const foreign = { kty: 'oct', k: 'c2VjcmV0', kid: 'theirs' }
+    const set = JSON.parse(data['jwks.json'] ?? '')
+    for (const damage of [
+      { 'jwks.json': '{' },
+      { 'jwks.json': null },
+      { 'jwks.json': '{"keys":[]}' },
+      { 'jwks.json': JSON.stringify({ keys: [...set.keys, foreign] }) },
+      { 'keys.json': 'nonsense' },
+      { 'keys.json': null },
+      { 'jwks.json': null, 'keys.json': null },
+    ]) {
+      await signingKeys.damage(damage)
+      await restored()
+    }
+    expect((await signingKeys.signed()).kid).toBe(old.kid)
+    expect(await tokens.read(old.token)).toEqual(old.token)
+    await platform.secretsUntil([3, 4])
+  })
+
+  test('deletes the Secret of the key in use, the next one signs and the old one verifies (7.3)', async () => {
+    const old = await signingKeys.signed()
+    await signingKeys.removeSecret(3)
+    await platform.secretsUntil([4])
+    const [, next] = kidsIn(await platform.record())
+    expect((await signingKeys.signed()).kid).toBe(next)
+    expect(await signingKeys.verifiedBy(old.token)).toBe(old.kid)
+    expect(await tokens.read(old.token)).toEqual(old.token)
+  })
+
+  test('deletes all Secrets while no operator runs, the next number is used (7.3)', async () => {
+    const old = await signingKeys.signed()
+    await managers.stopAll()
+    await signingKeys.removeSecret(4)
+    await managers.start()
+    await platform.secretsUntil([5])
+    const record = await signingKeys.published(3)
+    expect((await signingKeys.signed()).kid).toBe(kidsIn(record).at(-1))
+    expect(await signingKeys.verifiedBy(old.token)).toBe(old.kid)
+    expect(await tokens.read(old.token)).toEqual(old.token)
+  })
+
+  test('damages a Secret, nothing is signed with it, and Config and an event say so (7.3)', async () => {
+    const old = await signingKeys.signed()
+    const [secret] = await platform.secretsUntil([5])
+    const pem = Buffer.from('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n')
+    await signingKeys.removeSecret(5)
+    await signingKeys.restoreSecret(5, secret, { 'private-key.pem': pem.toString('base64') })
+    const because = `Secret ${secretName(5)} holds no private key in PKCS #8 PEM under private-key.pem`
+    const corrupt = ({ conditions = [] }: SeenStatus) =>
+      conditions.some((condition) => condition.type === 'SigningKeyCorrupt')
+    const status = await settings.settled('the condition is there', corrupt)
+    expect(conditionIn({ status }, 'SigningKeyCorrupt')).toMatchObject({
+      status: 'True',
+      message: `${because}; nothing is signed with it.`,
+    })
+    expect(await signingKeys.told('SigningKeyCorrupt', because)).toMatchObject({ type: 'Warning' })
+    await platform.secretsUntil([5, 6])
+    expect((await signingKeys.signed()).kid).toBe(kidsIn(await platform.record()).at(-1))
+    expect(await signingKeys.verifiedBy(old.token)).toBe(old.kid)
+    await signingKeys.removeSecret(5)
+    await settings.settled('the condition is gone', (now) => !corrupt(now))
+    await platform.secretsUntil([6])
+  })
+})

@@ -1,0 +1,117 @@
+// Tokens for direct endpoints on a control plane, as a test makes, reads and watches them.
+import type {
+  DirectClusterEndpointTokenSpec,
+  DirectClusterEndpointTokenStatus,
+} from '../../../src/api/directclusterendpointtoken.gen.ts'
+import { ACCESS_KEYS, API_VERSION, TOKENS } from '../../../src/api/group.ts'
+import type { KubeObject, ObjectMeta, OwnerReference } from '../../../src/api/meta.ts'
+import type { NewObject } from '../../../src/kube/client.ts'
+import { timestamp } from '../../../src/domain/time.ts'
+import type { Audit, AuditedWrite, Mark } from '../../support/audit.ts'
+import type { TestControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { OPERATOR_USER } from '../../support/installed.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { type Stored, storedOf } from '../../support/stored.ts'
+import type { StoredKey } from '../keys/keys.ts'
+
+/** A token as the API server has it; status is empty before the operator has seen it. */
+export interface StoredToken extends KubeObject {
+  readonly spec: DirectClusterEndpointTokenSpec
+  readonly status: DirectClusterEndpointTokenStatus
+}
+
+/** The tokens of a control plane. */
+export interface Tokens extends Omit<Stored<StoredToken>, 'create'> {
+  /** Under a name of its own, without an owner unless metadata names one. */
+  create(
+    spec?: DirectClusterEndpointTokenSpec,
+    metadata?: Partial<ObjectMeta>,
+  ): Promise<StoredToken>
+  /** The same, and waits until it is issued. */
+  issue(spec?: DirectClusterEndpointTokenSpec, metadata?: Partial<ObjectMeta>): Promise<StoredToken>
+}
+
+/** The tokens of a control plane. */
+export function tokensOf(plane: Pick<TestControlPlane, 'raw'>): Tokens {
+  const stored = storedOf<StoredToken>(plane, TOKENS)
+  const create: Tokens['create'] = (spec, metadata) => stored.create(newToken(spec, metadata))
+  return {
+    ...stored,
+    create,
+    issue: async (spec, metadata) => stored.shown(await create(spec, metadata), 'Issued'),
+  }
+}
+
+/** A token to create, under a name of its own. */
+export const newToken = (
+  spec: DirectClusterEndpointTokenSpec = {},
+  metadata: Partial<ObjectMeta> = {},
+): NewObject => ({
+  apiVersion: API_VERSION,
+  kind: TOKENS.kind,
+  metadata: { name: uniqueName('token'), ...metadata },
+  spec,
+})
+
+/** A reference to the access key that is to own a token. */
+export const controllerOf = (
+  { metadata: { name, uid } }: Pick<StoredKey, 'metadata'>,
+  differing: Partial<OwnerReference> = {},
+): OwnerReference => ({
+  apiVersion: API_VERSION,
+  kind: ACCESS_KEYS.kind,
+  name,
+  uid,
+  controller: true,
+  ...differing,
+})
+
+/** Metadata of a token that this access key owns. */
+export const under = (
+  key: Pick<StoredKey, 'metadata'>,
+  differing: Partial<OwnerReference> = {},
+): Pick<ObjectMeta, 'ownerReferences'> => ({ ownerReferences: [controllerOf(key, differing)] })
+
+/** When the object was created, in epoch milliseconds: in whole seconds, as iat has it. */
+export const bornMs = ({ metadata }: Pick<KubeObject, 'metadata'>): number =>
+  Date.parse(metadata.creationTimestamp)
+
+/** The time that many seconds after the creation, as status writes it. */
+export const bornPlus = (object: Pick<KubeObject, 'metadata'>, seconds: number): string =>
+  timestamp(bornMs(object) + seconds * 1000)
+
+/** A foreign finalizer: with it an object is to be seen after the operator's has gone. */
+export const FOREIGN = 'example.com/backup'
+
+/** The garbage collector looks every 30 s for kinds that are new. */
+const LEARNED = { withinMs: 50_000 }
+
+/** Waits until the garbage collector of a new control plane knows our kinds. */
+export async function collectorReady(tokens: Tokens): Promise<void> {
+  const nobody = { metadata: { name: 'nobody', uid: 'nobody' } } as StoredKey
+  const orphan = await tokens.create({}, under(nobody))
+  const isGone = async () => (await tokens.read(orphan)) === null || undefined
+  await eventually('the garbage collector knows tokens', isGone, LEARNED)
+}
+
+/** What the operator wrote since a mark, events aside: verb, resource and subresource. */
+export async function writesSince(audit: Audit, mark: Mark): Promise<readonly string[]> {
+  const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
+  return writes.filter(({ resource }) => resource !== 'events').map(textOf)
+}
+
+/** What it wrote to one object alone. */
+export async function writesTo(
+  { metadata: { name } }: StoredToken,
+  audit: Audit,
+  mark: Mark,
+): Promise<readonly string[]> {
+  const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
+  return writes
+    .filter((write) => write.resource === TOKENS.plural && write.name === name)
+    .map(textOf)
+}
+
+const textOf = ({ verb, resource, subresource, code }: AuditedWrite): string =>
+  [verb, resource, subresource, code < 300 ? '' : code].filter(Boolean).join(' ')

@@ -1,0 +1,97 @@
+import { afterAll } from 'vitest'
+import type { ConfigMap } from '../../src/api/core.ts'
+import { CONFIG_MAPS, JWKS_CONFIG_MAP, type Resource, TOKENS } from '../../src/api/group.ts'
+import type { KubeObject } from '../../src/api/meta.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { jsonLines } from '../../src/kube/lines.ts'
+import { jwksIn } from '../cluster/tokens/platform.ts'
+import type { StoredToken } from '../cluster/tokens/tokens.ts'
+import { eventually } from '../support/eventually.ts'
+import { OPERATOR_ACCOUNT } from '../support/installed.ts'
+
+/** Every version of every token and of the published keys that was ever stored. */
+export interface TokenHistory {
+  /** What should never have been, in a sentence each; none when all was well. */
+  faults(): Promise<readonly string[]>
+}
+
+const SOON = { withinMs: 10_000 }
+const MORE_THAN_THERE_ARE = 10_000
+
+/**
+ * Records by watches of the admin's, which get each revision that etcd has, until the last test of the
+ * file. The API server must not be stopped meanwhile.
+ */
+export async function recordTokens(admin: KubeClient): Promise<TokenHistory> {
+  const tokens = await record<StoredToken>(admin, TOKENS)
+  const configMaps = await record<ConfigMap>(admin, CONFIG_MAPS, OPERATOR_ACCOUNT.namespace)
+  return {
+    faults: async () => {
+      const [versions, others] = [await tokens(), await configMaps()]
+      const records = others.filter(({ metadata }) => metadata.name === JWKS_CONFIG_MAP)
+      const objects = Map.groupBy(versions, ({ metadata }) => metadata.uid).values()
+      return [...objects].flatMap((object) => [...twice(object), ...unpublished(object, records)])
+    },
+  }
+}
+
+/** Two tokens were out for one object. */
+function twice(object: readonly StoredToken[]): readonly string[] {
+  const tokens = new Set(object.map(({ status }) => status?.token).filter(Boolean))
+  return tokens.size > 1 ? [`${nameOf(object)} had ${tokens.size} tokens`] : []
+}
+
+/** A token was out before the key that signed it was published. */
+function unpublished(
+  object: readonly StoredToken[],
+  records: readonly ConfigMap[],
+): readonly string[] {
+  const issued = object.find(({ status }) => status?.token)
+  if (!issued) return []
+  const [header = ''] = issued.status.token?.split('.') ?? []
+  const { kid } = JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }
+  const wasPublished = records.some(
+    (one) => revisionOf(one) < revisionOf(issued) && jwksIn(one).some((jwk) => jwk.kid === kid),
+  )
+  return wasPublished ? [] : [`${nameOf(object)} was signed by ${kid}, which was not published`]
+}
+
+const nameOf = ([version]: readonly KubeObject[]): string => version?.metadata.name ?? ''
+const revisionOf = ({ metadata }: KubeObject): number => Number(metadata.resourceVersion)
+
+async function record<T extends KubeObject>(
+  admin: KubeClient,
+  resource: Resource,
+  namespace?: string,
+): Promise<() => Promise<readonly T[]>> {
+  const ending = new AbortController()
+  afterAll(() => ending.abort())
+  const allDay = { watch: 'true', timeoutSeconds: '86400' }
+  // The storage of a kind that is new is not there at once.
+  const stream = await eventually(
+    `the watch of ${resource.plural} is open`,
+    () => admin.watch(resource, allDay, namespace, ending.signal),
+    SOON,
+  )
+  const versions: T[] = []
+  const reading = { hasEnded: false }
+  const read = async (): Promise<void> => {
+    for await (const event of jsonLines(stream, () => undefined)) {
+      versions.push((event as { readonly object: T }).object)
+    }
+  }
+  void read()
+    .catch(() => undefined)
+    .then(() => (reading.hasEnded = true))
+  const isComplete = async (): Promise<true | undefined> => {
+    const query = namespace === undefined ? {} : { namespace }
+    const { items } = await admin.list(resource, query, MORE_THAN_THERE_ARE)
+    const recorded = new Set(versions.map(({ metadata }) => metadata.resourceVersion))
+    return items.every(({ metadata }) => recorded.has(metadata.resourceVersion)) || undefined
+  }
+  return async () => {
+    await eventually(`the record of ${resource.plural} is complete`, isComplete, SOON)
+    if (reading.hasEnded) throw new Error(`the watch of ${resource.plural} has ended`)
+    return versions
+  }
+}

@@ -1,0 +1,188 @@
+// The places where the operator writes for tokens and signing keys; see write-points.ts.
+import { expect } from 'vitest'
+import {
+  JWKS_CONFIG_MAP,
+  REVOKED_TOKENS_PREFIX,
+  ROTATE_ANNOTATION,
+  SECRETS,
+  TOKENS,
+  WITHDRAW_ANNOTATION,
+} from '../../src/api/group.ts'
+import { pathOf } from '../../src/kube/client.ts'
+import type { Keys } from '../cluster/keys/keys.ts'
+import { jwksIn, type Platform } from '../cluster/tokens/platform.ts'
+import { type Tokens, under } from '../cluster/tokens/tokens.ts'
+import { eventuallyPasses } from '../support/eventually.ts'
+import { OPERATOR_ACCOUNT } from '../support/installed.ts'
+import { uniqueName } from '../support/objects.ts'
+import type { Match } from '../support/proxy-rules.ts'
+import type { WritePoint } from './write-points.ts'
+
+const { namespace } = OPERATOR_ACCOUNT
+const SOON = { withinMs: 20_000 }
+const SECRETS_PATH = pathOf(SECRETS, { namespace })
+
+/** What the points stand on. */
+export interface World {
+  readonly keys: Keys
+  readonly tokens: Tokens
+  readonly platform: Platform
+}
+
+/** The writes of issue and revocation, each to objects of its own. */
+export function tokenPoints({ keys, tokens, platform }: World): readonly WritePoint[] {
+  const issued = async (name: string, spec = {}): Promise<string> => {
+    const key = await keys.shown(await keys.create(), 'Active')
+    await tokens.shown(await tokens.create(spec, { name, ...under(key) }), 'Issued')
+    return key.metadata.name
+  }
+  const isRevoked = async (name: string): Promise<void> => {
+    const token = await tokens.shown(name, 'Revoked')
+    expect(token.status).not.toHaveProperty('token')
+    expect(await platform.revoked()).toHaveProperty([token.metadata.uid])
+  }
+  const point = (
+    title: string,
+    make: (name: string, path: string) => Omit<WritePoint, 'name'>,
+  ): WritePoint => {
+    const name = uniqueName('fault')
+    return { name: title, ...make(name, pathOf(TOKENS, { name })) }
+  }
+  const disable = async (name: string): Promise<void> => {
+    await keys.patch(await issued(name), { spec: { disabled: true } })
+  }
+  let uid = ''
+  const isEnded = async (name: string): Promise<void> => {
+    await tokens.gone(name)
+    expect(await platform.revoked()).toHaveProperty([uid])
+  }
+  const removed = async (name: string): Promise<void> => {
+    await issued(name)
+    uid = (await tokens.read(name))?.metadata.uid ?? ''
+    await tokens.remove(name)
+  }
+  return [
+    point('adoption of a token', (name, path) => ({
+      isIt: is('PATCH', path),
+      lead: () => tokens.create({}, { name }),
+      ends: () => tokens.shown(name, 'Issued'),
+    })),
+    point('issue of a token', (name, path) => ({
+      isIt: is('PATCH', `${path}/status`, '"token":"ey'),
+      lead: () => tokens.create({}, { name }),
+      ends: () => tokens.shown(name, 'Issued'),
+    })),
+    point('record of a revocation', (name) => ({
+      isIt: ({ method, body }) =>
+        (method === 'POST' || method === 'PUT') && body.includes(REVOKED_TOKENS_PREFIX),
+      lead: () => disable(name),
+      ends: () => isRevoked(name),
+    })),
+    point('status of a revocation', (name, path) => ({
+      isIt: is('PATCH', `${path}/status`, 'Revoked'),
+      lead: () => disable(name),
+      ends: () => isRevoked(name),
+    })),
+    point('status of the expiry of a token', (name, path) => ({
+      isIt: is('PATCH', `${path}/status`, 'Expired'),
+      lead: () => tokens.create({ ttl: 3 }, { name }),
+      ends: () => tokens.shown(name, 'Expired'),
+    })),
+    point('removal of the finalizer of a token', (name, path) => ({
+      isIt: is('PATCH', path, '"remove"'),
+      lead: () => removed(name),
+      ends: () => isEnded(name),
+      heir: {
+        lead: () => tokens.create({}, { name }),
+        ends: () => tokens.shown(name, 'Issued'),
+      },
+    })),
+    point('deletion of a token with its key', (name, path) => ({
+      isIt: is('DELETE', path),
+      lead: async () => {
+        const owner = await issued(name)
+        uid = (await tokens.read(name))?.metadata.uid ?? ''
+        // The garbage collector comes later: the key stays until its tokens are gone.
+        await keys.remove(owner)
+      },
+      ends: () => isEnded(name),
+    })),
+  ]
+}
+
+/** The writes of rotation and withdrawal; each changes the one set of keys. */
+export function rotationPoints({ platform }: World): readonly WritePoint[] {
+  const kids = async (): Promise<readonly string[]> =>
+    jwksIn(await platform.record()).map(({ kid = '' }) => kid)
+  const newest = async (): Promise<string> => (await kids()).at(-1) ?? ''
+  let kid = ''
+  const rotate = async (): Promise<void> => {
+    // A key that waits would be taken for the next one: it goes first.
+    for (const waiting of (await kids()).slice(1)) await withdrawn(waiting)
+    kid = await newest()
+    await platform.annotate(ROTATE_ANNOTATION, 'now')
+  }
+  const withdrawn = async (which: string): Promise<void> => {
+    await platform.annotate(WITHDRAW_ANNOTATION, which)
+    await isWithdrawn(which)
+  }
+  const isWithdrawn = (which: string): Promise<void> =>
+    eventuallyPasses(
+      `${which} is withdrawn`,
+      async () => {
+        expect(await kids()).not.toContain(which)
+        expect((await platform.secrets()).map(kidOf)).not.toContain(which)
+      },
+      SOON,
+    )
+  const isRotated = (): Promise<void> =>
+    eventuallyPasses(
+      'there is another key, and one Secret for each',
+      async () => {
+        const now = await kids()
+        expect(now).toContain(kid)
+        expect(now.length).toBe(2)
+        expect((await platform.secrets()).map(kidOf)).toEqual(now)
+      },
+      SOON,
+    )
+  const withdraw = async (): Promise<void> => {
+    kid = await newest()
+    await platform.annotate(WITHDRAW_ANNOTATION, kid)
+  }
+  const publishes: Match = ({ method, body }) =>
+    (method === 'POST' || method === 'PUT') && body.includes(JWKS_CONFIG_MAP)
+  // Inside the body the set is a text in a text.
+  const publishesTwo: Match = (request) =>
+    publishes(request) && request.body.split('\\"use\\"').length > 2
+  return [
+    {
+      name: 'creation of a signing key',
+      isIt: is('POST', SECRETS_PATH),
+      lead: rotate,
+      ends: isRotated,
+    },
+    { name: 'publication of a signing key', isIt: publishesTwo, lead: rotate, ends: isRotated },
+    {
+      name: 'withdrawal of a signing key',
+      isIt: publishes,
+      lead: withdraw,
+      ends: () => isWithdrawn(kid),
+    },
+    {
+      name: 'deletion of its Secret',
+      isIt: ({ method, path }) => method === 'DELETE' && path.startsWith(`${SECRETS_PATH}/`),
+      lead: withdraw,
+      ends: () => isWithdrawn(kid),
+    },
+  ]
+}
+
+const kidOf = ({ data = {} }: { readonly data?: Readonly<Record<string, string>> }): string =>
+  Buffer.from(data['kid'] ?? '', 'base64').toString()
+
+/** Requests with this method to this very path, and with this text in their body. */
+const is =
+  (method: string, path: string, says = ''): Match =>
+  (request) =>
+    request.method === method && request.path === path && request.body.includes(says)

@@ -1,0 +1,45 @@
+// Faults while tokens are issued and revoked and keys rotate: the operator is killed at each write.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { keysOf } from '../cluster/keys/keys.ts'
+import { platformOf } from '../cluster/tokens/platform.ts'
+import { tokensOf } from '../cluster/tokens/tokens.ts'
+import { privateControlPlane } from '../support/control-plane.ts'
+import { type OwnOperator, startOperator } from '../support/operator.ts'
+import { startProxy } from '../support/proxy.ts'
+import { rounds } from '../support/rounds.ts'
+import { crashOf, POSITIONS } from './crash.ts'
+import { writesInAMinute } from './quiet.ts'
+import { expectGoodEnd, expectSound, isAlive } from './sound.ts'
+import { recordTokens } from './token-history.ts'
+import { rotationPoints, tokenPoints } from './token-points.ts'
+
+const plane = await privateControlPlane()
+const proxy = await startProxy(plane)
+afterAll(() => proxy[Symbol.asyncDispose]())
+const kubeconfig = await proxy.kubeconfig(await plane.operatorKubeconfig())
+const world = { keys: keysOf(plane), tokens: tokensOf(plane), platform: platformOf(plane) }
+const history = await recordTokens(plane.admin)
+
+let operator: OwnOperator
+const start = async (): Promise<void> => {
+  operator = await startOperator({ kubeconfig, flags: ['--issuer-url=https://a.example/oidc'] })
+}
+const crash = crashOf({ proxy, operator: () => operator, start })
+beforeAll(start)
+afterAll(() => operator.stop())
+
+describe.each(rounds)('round %i: an operator is killed (5.1, 5.4, 7.3, 7.4, 8.6)', () => {
+  describe.each(POSITIONS)('while a write is $name', (position) => {
+    test.each([...tokenPoints(world), ...rotationPoints(world)])('$name', async (point) => {
+      await crash(point, position)
+      expect(await history.faults()).toEqual([])
+      expectSound(operator)
+    })
+  })
+})
+
+test('in the end nobody writes but to Leases', async () => {
+  expect(await writesInAMinute(plane, () => isAlive(operator))).toEqual([])
+  expect(await history.faults()).toEqual([])
+  await expectGoodEnd(operator)
+})

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
+import {
+  countTokens,
+  lastExpMs,
+  TOKEN_STATE_LABELS,
+} from '../../../../src/controllers/directclusterendpointtoken/counts.ts'
+import {
+  type Circumstances,
+  plan,
+} from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import { tokenOf } from '../../../../src/domain/token.ts'
+import { after, capped, textAfter } from '../../../support/access-key.ts'
+import {
+  issuedObject,
+  owner,
+  tampered,
+  tokenAfter,
+  tokenCircumstances,
+  tokenObject,
+  tokenStore,
+  UNDER_CI,
+  withMetadata,
+} from '../../../support/token.ts'
+
+const named = (name: string, object: DirectClusterEndpointToken) =>
+  withMetadata(object, { name, uid: name })
+
+function written(object: DirectClusterEndpointToken, around: Partial<Circumstances>) {
+  const step = plan(tokenOf(object), tokenCircumstances({ isRecorded: true, ...around }))
+  return tokenAfter(object, step) ?? object
+}
+
+const waiting = { isRecorded: false }
+const under = tokenObject({ metadata: UNDER_CI, spec: { scope: { clusters: [{ cluster: 'b' }] } } })
+
+// biome-ignore format: a table
+const STATES: readonly { readonly name: string; readonly object: DirectClusterEndpointToken; readonly state: string }[] = [
+  { name: 'new', object: tokenObject(), state: 'pending' },
+  { name: 'no issuer', object: written(tokenObject(), { ...waiting, issuer: null }), state: 'pending' },
+  { name: 'no signing key', object: written(tokenObject(), { ...waiting, signing: null }), state: 'pending' },
+  { name: 'no owner', object: written(under, { ...waiting, nowMs: after(9) }), state: 'pending' },
+  { name: 'issued', object: issuedObject(), state: 'issued' },
+  { name: 'issued, capped', object: issuedObject({}, capped(60)), state: 'issued' },
+  { name: 'expired', object: written(issuedObject(), { nowMs: after(86_400) }), state: 'expired' },
+  { name: 'revoked', object: written(issuedObject(), { isKeyWithdrawn: true }), state: 'revoked' },
+  { name: 'too wide', object: written(under, { ...waiting, owner: owner({ scope: { clusters: [{ cluster: 'a' }] } }) }), state: 'refused' },
+  { name: 'too large', object: written(tokenObject({ spec: { scope: { clusters: [{ cluster: 'x'.repeat(8000) }] } } }), waiting), state: 'refused' },
+  { name: 'being deleted', object: withMetadata(issuedObject(), { deletionTimestamp: textAfter(1) }), state: 'terminating' },
+]
+
+describe('platform_tokens{state} (8.4)', () => {
+  test.each(STATES)('$name: $state', ({ object, state }) => {
+    expect(countTokens(tokenStore(object)).byState).toEqual({ [state]: 1 })
+  })
+
+  test('all of them, and how many are capped', () => {
+    const store = tokenStore(...STATES.map(({ name, object }) => named(name, object)))
+    expect(countTokens(store)).toEqual({
+      byState: { pending: 4, issued: 2, expired: 1, revoked: 1, refused: 2, terminating: 1 },
+      capped: 1,
+    })
+    expect(Object.keys(countTokens(store).byState).toSorted()).toEqual(
+      TOKEN_STATE_LABELS.toSorted(),
+    )
+  })
+})
+
+describe('the latest end that a signing key signed (7.3)', () => {
+  const signed = (name: string, ttl: number, kid: string) => {
+    const object = tokenObject({ metadata: { name, uid: name }, spec: { ttl } })
+    return tokenAfter(object, plan(tokenOf(object), tokenCircumstances()), kid) ?? object
+  }
+  const store = tokenStore(
+    signed('a', 60, 'kid-1'),
+    signed('b', 600, 'kid-1'),
+    signed('c', 90, 'kid-1'),
+    signed('d', 3600, 'kid-2'),
+    written(signed('e', 30, 'kid-3'), { nowMs: after(30) }),
+    tampered(signed('f', 30, 'kid-4'), { token: 'x.y.z' }),
+    tokenObject({ metadata: { name: 'g', uid: 'g' } }),
+  )
+  test.each([
+    { name: 'of three', kid: 'kid-1', lastMs: after(600) },
+    { name: 'of one', kid: 'kid-2', lastMs: after(3600) },
+    { name: 'of one that is over', kid: 'kid-3', lastMs: null },
+    { name: 'of one that is damaged', kid: 'kid-4', lastMs: null },
+    { name: 'of none', kid: 'kid-5', lastMs: null },
+  ])('$name', ({ kid, lastMs }) => {
+    expect(lastExpMs(store, kid)).toBe(lastMs)
+  })
+})

@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest'
+import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
+import { EXPIRED_ANNOTATION } from '../../../../src/api/group.ts'
+import type { ObjectMeta } from '../../../../src/api/meta.ts'
+import {
+  type Circumstances,
+  plan,
+} from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import { removalMsOf } from '../../../../src/controllers/directclusterendpointtoken/removal.ts'
+import { tokenOf } from '../../../../src/domain/token.ts'
+import { after, capped, textAfter } from '../../../support/access-key.ts'
+import {
+  issuedObject,
+  owner,
+  tokenAfter,
+  tokenCircumstances,
+  tokenObject,
+  UNDER_CI,
+} from '../../../support/token.ts'
+
+const DAY = 86_400
+const HOUR = 3600
+
+type Around = Partial<Circumstances>
+type Marks = Pick<ObjectMeta, 'annotations' | 'labels' | 'managedFields'>
+
+/** What is published first of an object in these circumstances, the record stored. */
+function published(object: DirectClusterEndpointToken, seconds: number, around: Around) {
+  const when = tokenCircumstances({ isRecorded: true, ...around, nowMs: after(seconds) })
+  const step = plan(tokenOf(object), when)
+  if (step.kind !== 'publish') throw new Error(`the step is to ${step.kind}`)
+  return tokenAfter(object, step) ?? object
+}
+
+/** How a token comes to its end; its own lifetime is ten minutes. */
+const ENDS = {
+  'by its exp': (metadata: Marks) =>
+    published(issuedObject({ metadata, spec: { ttl: 600 } }), 600, {}),
+  'by its exp, seen late': (metadata: Marks) =>
+    published(issuedObject({ metadata, spec: { ttl: 600 } }), 9 * HOUR, {}),
+  revoked: (metadata: Marks) =>
+    published(
+      issuedObject(
+        { metadata: { ...UNDER_CI, ...metadata }, spec: { ttl: 600 } },
+        { owner: owner() },
+      ),
+      60,
+      { owner: owner({}, { state: 'Disabled' }) },
+    ),
+  'by the cap at issue': (metadata: Marks) =>
+    published(issuedObject({ metadata, spec: { ttl: 600 } }, capped(60)), 60, capped(60)),
+  'by a cap lowered later': (metadata: Marks) => {
+    const object = issuedObject({ metadata, spec: { ttl: 600 } })
+    return published(published(object, 30, { isRecorded: false, ...capped(60) }), 60, capped(60))
+  },
+  'by a cap lowered below its age': (metadata: Marks) =>
+    published(issuedObject({ metadata, spec: { ttl: 600 } }), 300, capped(60)),
+  'with its owner, which a lowered cap ended': (metadata: Marks) =>
+    published(
+      issuedObject(
+        { metadata: { ...UNDER_CI, ...metadata }, spec: { ttl: 600 } },
+        { owner: owner() },
+      ),
+      300,
+      { owner: owner({}, { state: 'Expired' }), ...capped(60) },
+    ),
+} as const
+
+const DELETE = { annotations: { [EXPIRED_ANNOTATION]: 'Delete' } }
+const KEEP = { annotations: { [EXPIRED_ANNOTATION]: 'Keep' } }
+const TRACKED = { labels: { 'app.kubernetes.io/managed-by': 'Helm' } }
+
+interface Row {
+  readonly name: string
+  readonly marks: Marks
+  /** Seconds after the token's creation; null = it is kept. */
+  readonly removed: Readonly<Record<keyof typeof ENDS, number | null>>
+}
+
+const always = (removed: null): Row['removed'] => ({
+  'by its exp': removed,
+  'by its exp, seen late': removed,
+  revoked: removed,
+  'by the cap at issue': removed,
+  'by a cap lowered later': removed,
+  'by a cap lowered below its age': removed,
+  'with its owner, which a lowered cap ended': removed,
+})
+
+const AFTER_RETENTION: Row['removed'] = {
+  'by its exp': 600 + DAY,
+  'by its exp, seen late': 600 + DAY,
+  revoked: 60 + DAY,
+  'by the cap at issue': 60 + DAY,
+  'by a cap lowered later': 60 + DAY,
+  'by a cap lowered below its age': 300 + DAY,
+  'with its owner, which a lowered cap ended': 300 + DAY,
+}
+
+const AT_ONCE: Row['removed'] = {
+  ...AFTER_RETENTION,
+  'by its exp': 600,
+  'by its exp, seen late': 9 * HOUR,
+  revoked: 60,
+}
+
+const ROWS: readonly Row[] = [
+  { name: 'no mark', marks: {}, removed: AFTER_RETENTION },
+  {
+    name: 'a mark that we do not know',
+    marks: { annotations: { [EXPIRED_ANNOTATION]: 'delete' } },
+    removed: AFTER_RETENTION,
+  },
+  { name: 'Keep', marks: KEEP, removed: always(null) },
+  { name: 'Keep, tracked', marks: { ...KEEP, ...TRACKED }, removed: always(null) },
+  { name: 'tracked', marks: TRACKED, removed: always(null) },
+  { name: 'Delete, but what the cap ended waits', marks: DELETE, removed: AT_ONCE },
+  { name: 'Delete, tracked', marks: { ...DELETE, ...TRACKED }, removed: AT_ONCE },
+]
+
+describe.each(Object.entries(ENDS))('it has ended %s (5.2)', (how, end) => {
+  test.each(ROWS)('$name', ({ marks, removed }) => {
+    const endsAt = removed[how as keyof typeof ENDS]
+    const token = tokenOf(end(marks))
+    const { conditions } = token.published
+    const limits = { retentionMs: DAY * 1000, maxTtlMs: DAY * 1000 }
+    expect(removalMsOf(token, conditions, limits)).toBe(endsAt === null ? null : after(endsAt))
+  })
+
+  test('a retention of 0: at once', () => {
+    const token = tokenOf(end({}))
+    const limits = { retentionMs: 0, maxTtlMs: DAY * 1000 }
+    const removedMs = removalMsOf(token, token.published.conditions, limits)
+    expect(removedMs).toBe(after((AFTER_RETENTION[how as keyof typeof ENDS] ?? 0) - DAY))
+  })
+})
+
+describe('it waited until it was too late (5.2)', () => {
+  /** Said to wait at its creation, and hours later to be over; Ready was False all the time. */
+  const late = (spec: DirectClusterEndpointToken['spec'], seconds: number, around: Around = {}) => {
+    const waiting = published(tokenObject({ spec: { ...spec } }), 0, {
+      isRecorded: false,
+      issuer: null,
+    })
+    return published(waiting, seconds, { isRecorded: false, issuer: null, ...around })
+  }
+  // biome-ignore format: a table
+  test.each([
+    { name: 'the retention counts from its end', object: late({ ttl: 2 * HOUR }, 2 * HOUR), limit: DAY, removed: 2 * HOUR + DAY },
+    { name: 'not from when that was seen', object: late({ ttl: 2 * HOUR }, 9 * HOUR), limit: DAY, removed: 2 * HOUR + DAY },
+    { name: 'by the default', object: late({}, DAY), limit: DAY, removed: 2 * DAY },
+    { name: 'by the limit', object: late({ ttl: 90 * DAY }, HOUR, { maxTtlMs: HOUR * 1000 }), limit: HOUR, removed: HOUR + DAY },
+    { name: 'by a cap: at the latest, as if there were none', object: late({ ttl: 2 * HOUR }, HOUR, capped(60)), limit: DAY, removed: 2 * HOUR + DAY },
+  ])('$name', ({ object, limit, removed }) => {
+    const token = tokenOf(object)
+    expect(token.published.conditions[0]?.lastTransitionTime).toBe(textAfter(0))
+    const limits = { retentionMs: DAY * 1000, maxTtlMs: limit * 1000 }
+    expect(removalMsOf(token, token.published.conditions, limits)).toBe(after(removed))
+  })
+})

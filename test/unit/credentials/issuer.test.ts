@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import type { Config } from '../../../src/api/config.gen.ts'
+import type { ConfigMap } from '../../../src/api/core.ts'
+import { CONFIG_MAPS, IN_FORCE_CONFIG_MAP } from '../../../src/api/group.ts'
+import type { KubeObject } from '../../../src/api/meta.ts'
+import { type FollowedIssuer, followIssuer } from '../../../src/credentials/issuer.ts'
+import { Store, whole } from '../../../src/kube/store.ts'
+import { rememberingLog } from '../../support/log.ts'
+import { configObject } from '../../support/objects.ts'
+
+const HOST = 'platform.example.com'
+const ISSUER = `https://${HOST}/oidc`
+
+/** Follows the issuer over stores of this world. */
+function followed(flag: string | null = null) {
+  const configs = new Store(whole<Config>)
+  const configMaps = new Store(whole<ConfigMap>)
+  const { log, lines } = rememberingLog()
+  const issuer = followIssuer({
+    flag,
+    configs,
+    configMaps,
+    configName: 'platform-manager-config',
+    log,
+  })
+  let version = 1
+  const put = (settings: object): void => {
+    version += 1
+    configMaps.put(record(JSON.stringify(settings), version))
+  }
+  const sync = (): void => {
+    for (const store of [configs, configMaps]) {
+      store.begin()
+      store.end()
+    }
+  }
+  return { configs, configMaps, issuer, lines, put, sync }
+}
+
+const record = (config: string, version: number): KubeObject & { data: object } => ({
+  apiVersion: 'v1',
+  kind: CONFIG_MAPS.kind,
+  metadata: {
+    name: IN_FORCE_CONFIG_MAP,
+    uid: 'r',
+    resourceVersion: String(version),
+    creationTimestamp: '2026-11-21T10:00:00Z',
+  },
+  data: { config },
+})
+
+const both = (issuer: FollowedIssuer) => [issuer.current(), issuer.next()]
+
+describe('the issuer of tokens (contract 7.2)', () => {
+  test('is the flag, whatever the settings say, and before they are seen', () => {
+    const { issuer, sync, put } = followed('https://tokens.example.com')
+    expect(both(issuer)).toEqual(['https://tokens.example.com', null])
+    sync()
+    put({ platformHost: HOST })
+    put({ platformHost: 'other.example.com' })
+    expect(both(issuer)).toEqual(['https://tokens.example.com', null])
+  })
+
+  test('is unknown until settings name a host', () => {
+    const { issuer, sync, put } = followed()
+    expect(both(issuer)).toEqual([null, null])
+    sync()
+    put({})
+    put({ platformHost: '' })
+    expect(both(issuer)).toEqual([null, null])
+    put({ platformHost: HOST })
+    expect(both(issuer)).toEqual([ISSUER, null])
+  })
+
+  test('comes from a settled status where there is no record', () => {
+    const { issuer, configs, sync } = followed()
+    sync()
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'Applied' }]
+    const status = { observedGeneration: 1, conditions, platformHost: HOST }
+    configs.put(configObject({ status: status as unknown as NonNullable<Config['status']> }))
+    expect(both(issuer)).toEqual([ISSUER, null])
+  })
+
+  test('stays for the life of the process; a changed host is what comes next', () => {
+    const { issuer, sync, put, lines } = followed()
+    sync()
+    put({ platformHost: HOST })
+    put({ platformHost: 'other.example.com' })
+    expect(both(issuer)).toEqual([ISSUER, 'https://other.example.com/oidc'])
+    put({ platformHost: HOST })
+    expect(both(issuer)).toEqual([ISSUER, null])
+    expect(lines.map(({ level, sentence }) => `${level}: ${sentence}`)).toEqual([
+      'info: issuer of tokens, from platformHost',
+      'warn: platformHost has changed: next start takes it',
+    ])
+  })
+
+  test.each([
+    { name: 'a host that goes', settings: {} },
+    { name: 'a host that is malformed', settings: { platformHost: 'a b' } },
+    { name: 'a host that is no text', settings: { platformHost: 3 } },
+  ])('$name changes nothing', ({ settings }) => {
+    const { issuer, sync, put } = followed()
+    sync()
+    put({ platformHost: HOST })
+    put(settings)
+    expect(both(issuer)).toEqual([ISSUER, null])
+  })
+
+  test('a record that can not be read changes nothing', () => {
+    const { issuer, sync, put, configMaps } = followed()
+    sync()
+    put({ platformHost: HOST })
+    configMaps.put(record('{', 99))
+    expect(both(issuer)).toEqual([ISSUER, null])
+  })
+
+  test('who asks to be told is told of each change, and at once of what is known', () => {
+    const { issuer, sync, put } = followed()
+    const early: unknown[] = []
+    const late: unknown[] = []
+    issuer.subscribe(() => early.push(both(issuer)))
+    expect(early).toEqual([])
+    sync()
+    put({ platformHost: HOST })
+    issuer.subscribe(() => late.push(both(issuer)))
+    put({ platformHost: HOST, projectNamespacePrefix: 'q-' })
+    put({ platformHost: 'other.example.com' })
+    const changed = [ISSUER, 'https://other.example.com/oidc']
+    expect(early).toEqual([[ISSUER, null], changed])
+    expect(late).toEqual([[ISSUER, null], changed])
+  })
+})

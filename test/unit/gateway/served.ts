@@ -1,0 +1,74 @@
+// A gateway's server on a free port, and clients that say what they like to it.
+import { once } from 'node:events'
+import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { onTestFinished } from 'vitest'
+import {
+  createGatewayServer,
+  type GatewayServer,
+  type Respond,
+} from '../../../src/gateway/http/server.ts'
+import { serverPair } from '../../support/server-pair.ts'
+
+const PAIR = serverPair('localhost')
+
+/** A server that listens until the test is finished. */
+export interface Served {
+  readonly server: GatewayServer
+  readonly port: number
+  /** A connection that has shaken hands. Its errors are the test's if it looks at them. */
+  readonly connect: (options?: ConnectionOptions) => Promise<TLSSocket>
+  /** Sends these bytes on a connection of their own; everything that comes until it ends. */
+  readonly say: (text: string) => Promise<string>
+}
+
+/** Starts a server that answers by this function. */
+export async function served(respond: Respond): Promise<Served> {
+  const server = createGatewayServer()
+  server.show(PAIR)
+  const port = await server.listen({ host: '127.0.0.1', port: 0 }, respond)
+  const sockets: TLSSocket[] = []
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy()
+    await server.close()
+  })
+  const connect: Served['connect'] = async (options = {}) => {
+    const socket = connectTls({ host: '127.0.0.1', port, ca: PAIR.caPem, ...options })
+    sockets.push(socket)
+    await once(socket, 'secureConnect')
+    return socket
+  }
+  const say = async (text: string): Promise<string> => {
+    const socket = await connect()
+    const parts: Buffer[] = []
+    socket.on('data', (part: Buffer) => parts.push(part))
+    // A server that cuts the connection has said what it had to say.
+    socket.on('error', () => undefined)
+    socket.write(text)
+    await once(socket, 'close')
+    return Buffer.concat(parts).toString()
+  }
+  return { server, port, connect, say }
+}
+
+/** What came back, as far as it is one answer. */
+export interface RawAnswer {
+  readonly code: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Reads answers that came one after the other on a connection. */
+export function answersIn(text: string): readonly RawAnswer[] {
+  const end = text.indexOf('\r\n\r\n')
+  if (end === -1) return []
+  const [status = '', ...lines] = text.slice(0, end).split('\r\n')
+  const headers = Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf(':')
+      return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()]
+    }),
+  )
+  const bodyEnd = end + 4 + Number(headers['content-length'] ?? 0)
+  const body = text.slice(end + 4, bodyEnd)
+  return [{ code: Number(status.split(' ')[1]), headers, body }, ...answersIn(text.slice(bodyEnd))]
+}

@@ -1,0 +1,191 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Secret } from '../../../../src/api/core.ts'
+import { GATEWAY_TLS_SECRET, SECRETS } from '../../../../src/api/group.ts'
+import { keepCertificate } from '../../../../src/gateway/tls/keep.ts'
+import { dataIn, issuedSecret, type TlsData } from '../../../../src/gateway/tls/secret.ts'
+import type { CheckedPair } from '../../../../src/runtime/certificate.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { rememberingLog } from '../../../support/log.ts'
+import { type Line, memoryApi } from '../../../support/memory-api.ts'
+import { serverPair } from '../../../support/server-pair.ts'
+
+const DAY_MS = 86_400_000
+const NOW_MS = Date.parse('2026-11-21T10:00:00Z')
+
+/** A cluster with its clock, and replicas that keep the certificate there. */
+function cluster() {
+  const api = memoryApi()
+  const clock = manualClock(NOW_MS)
+  const abort = new AbortController()
+  onTestFinished(() => abort.abort())
+  const replica = (hosts: string[] = ['localhost'], line: Line = {}) => {
+    const client = api.client(line)
+    const { log, lines } = rememberingLog()
+    const taken: CheckedPair[] = []
+    const writes: string[] = []
+    const keeper = keepCertificate({
+      client: {
+        get: (resource, ref) => client.get(resource, ref),
+        // As a server-side apply with a resourceVersion: it overwrites nothing that it has not seen.
+        apply: async (resource, object, reason) => {
+          writes.push(reason)
+          const { creationTimestamp = '', resourceVersion = '', ...metadata } = object.metadata
+          const whole = { ...metadata, creationTimestamp, resourceVersion }
+          return client.replace(resource, { ...object, metadata: whole }, reason)
+        },
+      },
+      create: async (secret, reason) => {
+        writes.push(reason)
+        return client.create(SECRETS, secret, reason)
+      },
+      namespace: 'n',
+      hosts: () => hosts,
+      clock,
+      log,
+      signal: abort.signal,
+      take: (pair) => taken.push(pair),
+    })
+    return { keeper, taken, writes, lines, hosts }
+  }
+  const held = (): TlsData => {
+    const secret: Secret | undefined = api.objects.get(GATEWAY_TLS_SECRET)
+    const data = secret ? dataIn(secret) : 'there is no Secret'
+    if (typeof data === 'string') throw new Error(data)
+    return data
+  }
+  /** Puts a Secret there, of ours as it was issued then, or with other data. */
+  const put = (issuedMs: number, data: Readonly<Record<string, string>> = {}) => {
+    const step = { kind: 'issue', hosts: ['localhost'], authority: null } as const
+    const secret = issuedSecret('n', step, issuedMs)
+    return api.client().create(SECRETS, { ...secret, data: { ...secret.data, ...data } }, 'test')
+  }
+  return { api, clock, abort, replica, held, put }
+}
+
+describe('the certificate of our own (contract 9.7)', () => {
+  test('is created where there is none, and then only looked at', async () => {
+    const { clock, replica, held } = cluster()
+    const { keeper, taken, writes, lines } = replica()
+    expect(keeper.fault()).toBe('Secret platform-gateway-tls has not been read or written yet')
+    await clock.advance(10 * 60_000)
+    expect(writes).toEqual(['create'])
+    expect(taken).toEqual([held().pair])
+    expect(keeper.fault()).toBeNull()
+    expect(lines.map(({ sentence }) => sentence)).toEqual(['certificate stored'])
+  })
+
+  test('is one for two replicas that start on an empty cluster at the same time', async () => {
+    const { clock, replica, held } = cluster()
+    const [a, b] = [replica(), replica()]
+    await clock.advance(60_000)
+    expect([...a.writes, ...b.writes]).toEqual(['create', 'create'])
+    expect(a.taken).toEqual([held().pair])
+    expect(b.taken).toEqual(a.taken)
+    expect([...a.lines, ...b.lines].map(({ sentence }) => sentence)).toEqual(['certificate stored'])
+  })
+
+  test('is renewed a month before its end, once, and every replica takes it', async () => {
+    const { clock, replica, put, held } = cluster()
+    await put(NOW_MS - 335 * DAY_MS + 90_000)
+    const { authority } = held()
+    const [a, b] = [replica(), replica()]
+    await clock.advance(60_000)
+    const first = held().pair
+    expect([a.taken, b.taken]).toEqual([[first], [first]])
+    await clock.advance(180_000)
+    const second = held().pair
+    expect(second).not.toEqual(first)
+    expect(held().authority).toEqual(authority)
+    expect([a.taken, b.taken]).toEqual([
+      [first, second],
+      [first, second],
+    ])
+    expect(new Set([...a.writes, ...b.writes])).toEqual(new Set(['renew']))
+    expect([...a.lines, ...b.lines].map(({ sentence }) => sentence)).toEqual(['certificate stored'])
+  })
+
+  test('gets a host at once when somebody says so, and keeps those of other replicas', async () => {
+    const { clock, replica, held } = cluster()
+    const [a, b] = [
+      replica(['localhost', 'a.example.com']),
+      replica(['localhost', 'b.example.com']),
+    ]
+    await clock.advance(120_000)
+    expect(held().pair).toMatchObject({
+      hosts: ['localhost', 'a.example.com', 'b.example.com'],
+    })
+    a.hosts.push('c.example.com')
+    expect(a.keeper.fault()).toBe('the certificate lacks c.example.com')
+    a.keeper.look()
+    await clock.advance(0)
+    expect(a.keeper.fault()).toBeNull()
+    await clock.advance(60_000)
+    expect(b.taken.at(-1)).toEqual(a.taken.at(-1))
+    const writes = a.writes.length + b.writes.length
+    await clock.advance(10 * 60_000)
+    expect(a.writes.length + b.writes.length).toBe(writes)
+  })
+
+  test('is not put in the place of somebody’s own', async () => {
+    const { clock, replica, put } = cluster()
+    const { certificatePem, keyPem } = serverPair('www', { nowMs: NOW_MS, validMs: 600_000 })
+    await put(NOW_MS, { 'tls.crt': btoa(certificatePem), 'tls.key': btoa(keyPem) })
+    const { taken, writes, keeper } = replica()
+    await clock.advance(1_200_000)
+    expect(writes).toEqual([])
+    expect(taken.map(({ commonName }) => commonName)).toEqual(['www'])
+    expect(keeper.fault()).toBeNull()
+  })
+
+  test('is not put in the place of what can not be served: the log says what to do', async () => {
+    const { api, clock, replica, put } = cluster()
+    await put(NOW_MS, { 'tls.crt': btoa('HUNTER2') })
+    const { taken, writes, lines } = replica()
+    await clock.advance(1000)
+    expect({ taken, writes }).toEqual({ taken: [], writes: [] })
+    expect(lines[0]?.fields['err']).toMatchObject({
+      message:
+        'Secret platform-gateway-tls: the certificate is no PEM certificate; mend it, or delete it to get a new one',
+    })
+    api.objects.delete(GATEWAY_TLS_SECRET)
+    await clock.advance(10_000)
+    expect(taken).toHaveLength(1)
+  })
+
+  test('stays as it is while the Secret is gone or garbled later, and is then new', async () => {
+    const { api, clock, replica, put } = cluster()
+    const { taken, keeper } = replica()
+    await clock.advance(1000)
+    api.objects.delete(GATEWAY_TLS_SECRET)
+    await put(NOW_MS, { 'tls.crt': '' })
+    await clock.advance(60_000)
+    expect(taken).toHaveLength(1)
+    expect(keeper.fault()).toBeNull()
+    api.objects.delete(GATEWAY_TLS_SECRET)
+    await clock.advance(60_000)
+    expect(taken).toHaveLength(2)
+  })
+
+  test('comes when the API server does, with growing pauses', async () => {
+    const { clock, replica } = cluster()
+    let tries = 0
+    const there = async (): Promise<void> => {
+      tries += 1
+      if (tries <= 5) throw new Error('connection refused')
+    }
+    const { taken } = replica(['localhost'], { there })
+    await clock.advance(200 + 400 + 800 + 1600)
+    expect({ tries, taken }).toEqual({ tries: 5, taken: [] })
+    await clock.advance(3200)
+    expect(taken).toHaveLength(1)
+  })
+
+  test('is looked for no more once the process stops', async () => {
+    const { clock, abort, replica } = cluster()
+    replica()
+    await clock.advance(1000)
+    abort.abort()
+    await clock.advance(0)
+    expect(clock.pending()).toBe(0)
+  })
+})

@@ -1,0 +1,171 @@
+import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { CertificatePair, CheckedPair } from '../../../src/runtime/certificate.ts'
+import { checkPair } from '../../../src/runtime/certificate.ts'
+import { followCertificateFiles } from '../../../src/runtime/certificate-files.ts'
+import { manualClock } from '../../support/clock.ts'
+import { rememberingLog } from '../../support/log.ts'
+import { serverPair } from '../../support/server-pair.ts'
+import { scratchFolder } from '../kube/scripted-server.ts'
+
+const NOW_MS = Date.parse('2026-11-21T10:00:00Z')
+const LOOK_EVERY_MS = 2000
+
+const [one, two] = [serverPair('one'), serverPair('two')]
+
+/** Follows files in a folder; `names` are those taken so far. */
+async function followed(first: CertificatePair) {
+  const folder = await scratchFolder()
+  const files = { certificateFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
+  /** As whoever renews files does: each is there whole, but not both at once. */
+  const put = ({ certificatePem, keyPem }: Partial<CertificatePair>): void => {
+    for (const [file, text] of [
+      [files.certificateFile, certificatePem],
+      [files.keyFile, keyPem],
+    ] as const) {
+      if (text === undefined) continue
+      writeFileSync(`${file}.new`, text)
+      renameSync(`${file}.new`, file)
+    }
+  }
+  put(first)
+  return { ...follow(files), put, files }
+}
+
+function follow(files: { readonly certificateFile: string; readonly keyFile: string }) {
+  const clock = manualClock(NOW_MS)
+  const { log, lines } = rememberingLog()
+  const abort = new AbortController()
+  onTestFinished(() => abort.abort())
+  const names: string[] = []
+  const take = ({ commonName }: CheckedPair): void => void names.push(commonName)
+  followCertificateFiles({ files, clock, log, signal: abort.signal, take })
+  const looked = () => clock.advance(LOOK_EVERY_MS)
+  const faults = () => lines.map(({ fields }) => fields['because'])
+  return { clock, abort, names, looked, faults }
+}
+
+describe('certificate files (contract 9.7)', () => {
+  test('are served at once, and again only when they change', async () => {
+    const it = await followed(one)
+    expect(it.names).toEqual(['one'])
+    await it.looked()
+    it.put(one)
+    await it.looked()
+    expect(it.names).toEqual(['one'])
+    it.put(two)
+    await it.looked()
+    expect(it.names).toEqual(['one', 'two'])
+    expect(it.faults()).toEqual([])
+  })
+
+  test('keep the pair before while only one of them is new', async () => {
+    const it = await followed(one)
+    it.put({ certificatePem: two.certificatePem })
+    await it.looked()
+    await it.looked()
+    expect(it.names).toEqual(['one'])
+    expect(it.faults()).toEqual(['the key is not the one of the certificate'])
+    it.put({ keyPem: two.keyPem })
+    await it.looked()
+    expect(it.names).toEqual(['one', 'two'])
+  })
+
+  test.each<{ name: string; bad: Partial<CertificatePair>; because: RegExp }>([
+    {
+      name: 'half a certificate',
+      bad: { certificatePem: two.certificatePem.slice(0, 300) },
+      because: /no PEM certificate/,
+    },
+    { name: 'an empty certificate', bad: { certificatePem: '' }, because: /no PEM certificate/ },
+    {
+      name: 'half a key',
+      bad: { keyPem: one.keyPem.slice(0, 100) },
+      because: /no PEM private key/,
+    },
+    { name: 'an empty key', bad: { keyPem: '' }, because: /no PEM private key/ },
+    {
+      name: 'a certificate for a key',
+      bad: { keyPem: one.certificatePem },
+      because: /no PEM private key/,
+    },
+    {
+      name: 'a chain whose rest is garbled',
+      bad: {
+        certificatePem: `${one.certificatePem}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+      },
+      because: /TLS can not be served/,
+    },
+  ])(
+    'keep the pair before over $name, say so once, and repeat nothing of it',
+    async ({ bad, because }) => {
+      const it = await followed(one)
+      it.put(bad)
+      await it.looked()
+      await it.looked()
+      expect(it.names).toEqual(['one'])
+      expect(it.faults()).toEqual([expect.stringMatching(because)])
+      expect(JSON.stringify(it.faults())).not.toMatch(/MII|BEGIN/)
+      it.put(two)
+      await it.looked()
+      expect(it.names).toEqual(['one', 'two'])
+    },
+  )
+
+  test('keep the pair before while a file is gone', async () => {
+    const it = await followed(one)
+    rmSync(it.files.keyFile)
+    await it.looked()
+    expect(it.faults()).toEqual([`${it.files.keyFile} can not be read (ENOENT)`])
+    it.put(two)
+    await it.looked()
+    expect(it.names).toEqual(['one', 'two'])
+  })
+
+  test('are followed in a mounted Secret, where a link two levels up changes', async () => {
+    const folder = await scratchFolder()
+    const mount = (version: string, { certificatePem, keyPem }: CertificatePair): void => {
+      mkdirSync(join(folder, version))
+      writeFileSync(join(folder, version, 'tls.crt'), certificatePem)
+      writeFileSync(join(folder, version, 'tls.key'), keyPem)
+      symlinkSync(version, join(folder, '..data_tmp'))
+      renameSync(join(folder, '..data_tmp'), join(folder, '..data'))
+    }
+    mount('..2026_1', one)
+    for (const name of ['tls.crt', 'tls.key']) symlinkSync(join('..data', name), join(folder, name))
+    const it = follow({
+      certificateFile: join(folder, 'tls.crt'),
+      keyFile: join(folder, 'tls.key'),
+    })
+    mount('..2026_2', two)
+    await it.looked()
+    expect(it.names).toEqual(['one', 'two'])
+    unlinkSync(join(folder, '..data'))
+    await it.looked()
+    expect(it.faults()).toEqual([expect.stringContaining('tls.crt can not be read (ENOENT)')])
+  })
+
+  test('are looked at no more once the process stops', async () => {
+    const it = await followed(one)
+    it.abort.abort()
+    it.put(two)
+    await it.looked()
+    expect(it.names).toEqual(['one'])
+    expect(it.clock.pending()).toBe(0)
+  })
+
+  test('are needed at the start, whole', async () => {
+    await expect(followed({ ...one, keyPem: two.keyPem })).rejects.toThrow(
+      '--tls-cert-file and --tls-private-key-file: the key is not the one of the certificate',
+    )
+  })
+})
+
+test('a chain is served with the certificate that comes first', () => {
+  const chain = { ...one, certificatePem: one.certificatePem + two.certificatePem }
+  expect(checkPair(chain)).toMatchObject({
+    commonName: 'one',
+    certificatePem: chain.certificatePem,
+  })
+})

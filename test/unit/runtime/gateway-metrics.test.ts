@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest'
+import { createGatewayMetrics, type GatewayMetrics } from '../../../src/runtime/gateway-metrics.ts'
+
+const started = (): GatewayMetrics =>
+  createGatewayMetrics({
+    writes: { Secret: ['create', 'renew'] },
+    watches: ['configs', 'configmaps'],
+    watchRestartReasons: ['closed'],
+  })
+
+/** Our series with their values. */
+async function scraped({ scrape }: GatewayMetrics): Promise<Readonly<Record<string, number>>> {
+  const { body } = await scrape()
+  const lines = body.split('\n').filter((line) => /^(rest_client|platform)_/.test(line))
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]),
+  )
+}
+
+describe('the metrics of the gateway (contract 8.4, 15)', () => {
+  test.each([
+    'platform_gateway_requests_total{target="Public",verb="get",code="200"}',
+    'platform_gateway_requests_total{target="Public",verb="head",code="304"}',
+    'platform_gateway_requests_total{target="Public",verb="other",code="405"}',
+    'platform_gateway_requests_total{target="Other",verb="other",code="401"}',
+    'rest_client_requests_total{code="409",method="PATCH"}',
+    'platform_api_writes_total{kind="Secret",reason="renew"}',
+    'platform_watch_restarts_total{resource="configmaps",reason="closed"}',
+    'platform_clock_skew_seconds',
+  ])('%s is 0 from the start', async (series) => {
+    expect(await scraped(started())).toHaveProperty([series], 0)
+  })
+
+  test('no request adds a series, whatever its method', async () => {
+    const metrics = started()
+    const before = Object.keys(await scraped(metrics))
+    for (const method of ['GET', 'HEAD', 'POST', 'QUERY', 'constructor', ''])
+      metrics.answered('Other', method, 401)
+    metrics.answered('Public', 'GET', 200)
+    metrics.answered('Public', 'PATCH', 405)
+    const after = await scraped(metrics)
+    expect(Object.keys(after)).toEqual(before)
+    expect(after).toMatchObject({
+      'platform_gateway_requests_total{target="Other",verb="other",code="401"}': 4,
+      'platform_gateway_requests_total{target="Public",verb="get",code="200"}': 1,
+    })
+  })
+
+  test('the process and Node are described, and nothing of the manager is', async () => {
+    const { body } = await started().scrape()
+    expect(body).toContain('process_cpu_seconds_total')
+    expect(body).not.toMatch(/workqueue_|controller_runtime_|leader_election_|platform_tokens/)
+  })
+})

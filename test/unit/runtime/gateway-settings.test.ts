@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest'
+import type { Invocation } from '../../../src/runtime/flags.ts'
+import {
+  type GatewaySettings,
+  gatewayFlagsTable,
+  readGatewaySettings,
+} from '../../../src/runtime/gateway-settings.ts'
+import { PROGRAM_VERSION } from '../../../src/runtime/version.ts'
+
+const nothing = { env: () => null, file: () => null }
+
+const read = (line: string): Invocation<GatewaySettings> =>
+  readGatewaySettings(line === '' ? [] : line.split(' '), nothing)
+
+const settings = (line: string): GatewaySettings => {
+  const invocation = read(line)
+  if (invocation.kind !== 'run') throw new Error(invocation.text)
+  return invocation.settings
+}
+
+const defaults: GatewaySettings = {
+  kubeconfig: null,
+  namespace: 'platform-system',
+  configName: 'platform-manager-config',
+  issuerUrl: null,
+  bindAddress: { host: null, port: 8443 },
+  certificateFiles: null,
+  metricsAddress: { host: null, port: 8080 },
+  healthAddress: { host: null, port: 8081 },
+  logLevel: 'info',
+}
+
+describe('flags of gateway (contract 9.7)', () => {
+  test.each<{ name: string; line: string; differs: Partial<GatewaySettings> }>([
+    { name: 'nothing given', line: '', differs: {} },
+    { name: 'a kubeconfig', line: '--kubeconfig /k', differs: { kubeconfig: '/k' } },
+    { name: 'a namespace', line: '--namespace n', differs: { namespace: 'n' } },
+    { name: 'a config name', line: '--config-name c', differs: { configName: 'c' } },
+    {
+      name: 'an issuer',
+      line: '--issuer-url=https://p.example.com/oidc',
+      differs: { issuerUrl: 'https://p.example.com/oidc' },
+    },
+    { name: 'an empty issuer is none', line: '--issuer-url=', differs: {} },
+    {
+      name: 'an address',
+      line: '--bind-address=[::1]:0',
+      differs: { bindAddress: { host: '::1', port: 0 } },
+    },
+    {
+      name: 'certificate files',
+      line: '--tls-cert-file=/c --tls-private-key-file=/k',
+      differs: { certificateFiles: { certificateFile: '/c', keyFile: '/k' } },
+    },
+    {
+      name: 'empty certificate files are none',
+      line: '--tls-cert-file= --tls-private-key-file=',
+      differs: {},
+    },
+    { name: 'no metrics', line: '--metrics-bind-address=0', differs: { metricsAddress: null } },
+    { name: 'no probes', line: '--health-probe-bind-address=0', differs: { healthAddress: null } },
+    { name: 'a log level', line: '--log-level=debug', differs: { logLevel: 'debug' } },
+  ])('$name', ({ line, differs }) => {
+    expect(settings(line)).toEqual({ ...defaults, ...differs })
+  })
+
+  test.each([
+    { line: '--leader-elect', says: ['"--leader-elect" is no flag', '--bind-address'] },
+    { line: '--bind-address=0', says: ['--bind-address is "0"', ':8443'] },
+    { line: '--bind-address=8443', says: ['--bind-address is "8443"', ':8443'] },
+    { line: '--issuer-url=http://p', says: ['--issuer-url is "http://p"', 'https'] },
+    { line: '--issuer-url=https://p/', says: ['trailing slash'] },
+    { line: '--tls-cert-file=/c', says: ['go together: give both or neither'] },
+    { line: '--tls-private-key-file=/k', says: ['go together: give both or neither'] },
+  ])('$line is refused', ({ line, says }) => {
+    const refusal = read(line)
+    expect(refusal.kind).toBe('refuse')
+    const text = refusal.kind === 'refuse' ? refusal.text : ''
+    expect(text).toMatch(/^management-operator gateway: [^\n]+\n$/)
+    for (const part of says) expect(text).toContain(part)
+  })
+})
+
+describe('the texts', () => {
+  const flags = Array.from(gatewayFlagsTable().matchAll(/^\| `--([a-z-]+)/gm), ([, name]) => name)
+
+  test('--version', () => {
+    expect(read('--version')).toEqual({ kind: 'print', text: `${PROGRAM_VERSION}\n` })
+  })
+
+  test('the table has the flags of this part of the contract, and --help names them', () => {
+    expect(flags).toEqual([
+      'kubeconfig',
+      'namespace',
+      'config-name',
+      'issuer-url',
+      'bind-address',
+      'tls-cert-file',
+      'tls-private-key-file',
+      'metrics-bind-address',
+      'health-probe-bind-address',
+      'log-level',
+      'version',
+      'help',
+    ])
+    const help = read('--bogus --help')
+    expect(help.kind).toBe('print')
+    for (const flag of flags) expect(help.kind === 'print' && help.text).toContain(`  --${flag}`)
+  })
+
+  test('the defaults in the table are those in force', () => {
+    const rows = gatewayFlagsTable().matchAll(/^\| `--([a-z-]+) <[a-z]+>` \| `([^`]+)` \|/gm)
+    const line = Array.from(rows, ([, name, value]) => `--${name}=${value}`).join(' ')
+    expect(line).toContain('--bind-address=:8443')
+    expect(settings(line)).toEqual(defaults)
+  })
+})

@@ -1,0 +1,170 @@
+// The connected cluster of `make run`: a stock kube-apiserver with an etcd, which verifies tokens by the
+// file that we ship. Nothing of ours runs there but the script that a timer would run.
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts'
+import { replaceFile } from '../control-plane/exclusive-file.ts'
+import { kubeconfig } from '../control-plane/kubeconfig.ts'
+
+/** Which cluster, and whose tokens it accepts. */
+export interface ConnectedOptions {
+  /** The folder of `make run`. */
+  readonly home: string
+  /** Where the shipped files are. */
+  readonly shipped: string
+  readonly issuer: string
+  /** Who signed the issuer's certificate; PEM. */
+  readonly caPem: string
+  readonly log: (line: string) => void
+}
+
+/** A cluster that accepts tokens. */
+export interface ConnectedCluster {
+  /** A kubeconfig without a credential of its own: it shows the token in `tokenFile`. */
+  readonly kubeconfig: string
+  readonly tokenFile: string
+  stop(): Promise<void>
+}
+
+const NAME = 'my-cluster'
+const DENY_EVERY_MS = 2000
+
+/** Starts it, and denies revoked tokens there every two seconds. */
+export async function startConnectedCluster(options: ConnectedOptions): Promise<ConnectedCluster> {
+  const { home, log } = options
+  const folder = join(home, 'connected-cluster')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const authentication = await writeAuthentication(folder, options)
+  const plane = await startControlPlane({
+    dataDir: join(folder, 'control-plane'),
+    controllers: 'none',
+    apiServerFlags: [`--authentication-config=${authentication.file}`],
+    log,
+  })
+  await letLook(plane)
+  const denying = denyRevoked(options, authentication)
+  const tokenFile = join(home, 'token')
+  const config = join(home, 'direct.kubeconfig')
+  const caPem = readFileSync(plane.caFile, 'utf8')
+  await replaceFile(config, kubeconfig(NAME, { url: plane.url, caPem }, { tokenFile }))
+  return {
+    kubeconfig: config,
+    tokenFile,
+    stop: async () => {
+      await denying.stop()
+      await plane.stop()
+    },
+  }
+}
+
+interface Authentication {
+  readonly file: string
+  readonly caFile: string
+}
+
+/** A file that is there for this issuer stays: it holds the tokens that are denied. */
+async function writeAuthentication(
+  folder: string,
+  { shipped, issuer, caPem }: ConnectedOptions,
+): Promise<Authentication> {
+  const file = join(folder, 'authentication.yaml')
+  const caFile = join(folder, 'issuer-ca.pem')
+  const isSame =
+    existsSync(file) &&
+    readFileSync(file, 'utf8').includes(`url: ${issuer}\n`) &&
+    readFileSync(caFile, 'utf8') === caPem
+  if (!isSame) {
+    const text = readFileSync(join(shipped, 'authentication.yaml'), 'utf8')
+    writeFileSync(caFile, caPem)
+    await replaceFile(file, adaptedAuthentication(text, { issuer, cluster: NAME, caPem }))
+  }
+  return { file, caFile }
+}
+
+/** What a user puts into a shipped authentication file. */
+export interface Particulars {
+  readonly issuer: string
+  readonly cluster: string
+  /** Who signed the issuer's certificate; PEM. */
+  readonly caPem: string
+}
+
+/**
+ * A shipped file as its comments tell to adapt it.
+ *
+ * @throws Error when it has no commented certificateAuthority
+ */
+export function adaptedAuthentication(
+  text: string,
+  { issuer, cluster, caPem }: Particulars,
+): string {
+  const certificate = caPem.trimEnd().replaceAll(/^/gm, '      ')
+  const lines = /^ {4}# certificateAuthority: \|\n(?: {4}# {3}.*\n)+/m
+  if (!lines.test(text)) throw new Error('the file has no commented certificateAuthority')
+  return text
+    .replaceAll('https://platform.example.com/oidc', issuer)
+    .replaceAll('my-cluster', cluster)
+    .replace(lines, () => `    certificateAuthority: |\n${certificate}\n`)
+}
+
+/** What its administrators grant, by the group that each token of user ada has there. */
+async function letLook(plane: ControlPlane): Promise<void> {
+  const apiGroup = 'rbac.authorization.k8s.io'
+  const rbac = (kind: string): object => ({
+    apiVersion: `${apiGroup}/v1`,
+    kind,
+    metadata: { name: 'look-around' },
+  })
+  const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'list'] }]
+  const roleRef = { apiGroup, kind: 'ClusterRole', name: 'look-around' }
+  const subjects = [{ apiGroup, kind: 'Group', name: 'platform:user:ada' }]
+  const items = [
+    { ...rbac('ClusterRole'), rules },
+    { ...rbac('ClusterRoleBinding'), roleRef, subjects },
+  ]
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
+  const { code, stderr } = await plane.kubectl(['apply', '--server-side', '-f', '-'], { input })
+  if (code !== 0) throw new Error(`the connected cluster grants nothing:\n${stderr.trim()}`)
+}
+
+/** Runs the shipped script as a timer on the cluster's control plane would. */
+function denyRevoked(
+  { shipped, issuer, log }: ConnectedOptions,
+  { file, caFile }: Authentication,
+): { stop(): Promise<void> } {
+  const args = ['--issuer', issuer, '--file', file, '--ca-file', caFile]
+  const stopping = new AbortController()
+  let said = ''
+  const run = async (): Promise<void> => {
+    const output = await outputOf('sh', [join(shipped, 'deny-revoked.sh'), ...args])
+    const isNews = output !== said && !output.includes('nothing new')
+    if (isNews) log(`connected cluster: ${output}`)
+    said = output
+  }
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      await run()
+      await sleep(DENY_EVERY_MS, null, { signal: stopping.signal }).catch(() => null)
+    }
+  })()
+  return {
+    stop: () => {
+      stopping.abort()
+      return running
+    },
+  }
+}
+
+function outputOf(command: string, args: readonly string[]): Promise<string> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+    }
+    child.once('close', () => resolve(output.trim()))
+    child.once('error', (error) => resolve(error.message))
+  })
+}
