@@ -20,7 +20,7 @@ test-unit: $(INSTALLED) ## Run the tests that need no control plane.
 	@node tools/test.ts unit
 
 test-cluster: $(INSTALLED) ## Run the tests against a real control plane.
-	@node tools/test.ts cluster private
+	@node tools/test.ts cluster private direct
 
 test-faults: $(INSTALLED) ## Run ten rounds of the tests that break things.
 	@FAULT_ROUNDS=10 node tools/test.ts faults

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 // What each project may do to a control plane is said in test/support/control-plane.ts. Groups run one
-// after the other, and no group runs more than two files with control planes at a time.
+// after the other, and no group runs more than two control planes at a time.
 
 const MINUTE_MS = 60_000
 
@@ -59,6 +59,16 @@ export default defineConfig({
           include: ['test/faults/**/*.test.ts'],
           ...apart,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: 'direct',
+          include: ['test/direct/**/*.test.ts'],
+          ...apart,
+          // Its files run two control planes each: the product's, and the one that takes its tokens.
+          maxWorkers: 1,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

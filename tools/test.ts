@@ -8,7 +8,12 @@ import { heartbeat } from './test/heartbeat.ts'
 import { isGood, nothing, sum, summary, type Tally, tallyOf } from './test/tally.ts'
 
 /** Projects that run together share two workers; the shared control plane is gone when they start. */
-const GROUPS: readonly (readonly string[])[] = [['unit'], ['cluster'], ['private', 'faults']]
+const GROUPS: readonly (readonly string[])[] = [
+  ['unit'],
+  ['cluster'],
+  ['private', 'faults'],
+  ['direct'],
+]
 const PROJECTS = GROUPS.flat()
 
 const chosen = process.argv.slice(2)

@@ -1,0 +1,50 @@
+// The gateway as an issuer that can be away for a while and comes back under the same address. Its
+// certificate is the one that it makes for itself.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { choosePort } from '../../tools/control-plane/ports.ts'
+import { startGateway } from '../support/gateway.ts'
+import type { OwnProcess } from '../support/started.ts'
+
+/** Such a gateway; it does not run at first. */
+export interface Gateway {
+  /** Starts it; resolves when it is ready. */
+  start(kubeconfig: string, issuer: string): Promise<void>
+  /** Ends it, if it runs. */
+  stop(): Promise<void>
+  /** GETs that its public routes have answered since it was started. */
+  publicGets(): Promise<number>
+}
+
+const PUBLIC_GETS =
+  /^platform_gateway_requests_total\{(?=.*target="Public")(?=.*verb="get")[^}]*\} (\d+)/gm
+
+/** A gateway for an address, such as `127.0.0.1:20123`. */
+export function createGateway(address: string): Gateway {
+  let running: OwnProcess | null = null
+  return {
+    start: async (kubeconfig, issuer) => {
+      const flags = [`--bind-address=${address}`, `--issuer-url=${issuer}`]
+      running = await startGateway({ kubeconfig, flags })
+    },
+    stop: async () => {
+      await running?.stop()
+      running = null
+    },
+    publicGets: async () => {
+      const page = (await running?.metrics()) ?? ''
+      return [...page.matchAll(PUBLIC_GETS)].reduce((sum, [, count]) => sum + Number(count), 0)
+    },
+  }
+}
+
+/** An address that is free now and that nobody takes by chance while the gateway is away. */
+export async function freeAddress(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'port-'))
+  try {
+    return `127.0.0.1:${await choosePort(join(folder, 'port'))}`
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}

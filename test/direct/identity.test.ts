@@ -1,0 +1,199 @@
+// Whom a stock server takes the bearer of a token for, and which tokens it refuses.
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { adaptedAuthentication } from '../../tools/run/connected-cluster.ts'
+import { eventually, eventuallyPasses } from '../support/eventually.ts'
+import { startStockServer } from '../support/stock-server.ts'
+import { claimsIn, es256, forge, type Members } from './forge.ts'
+import { badClaims, badSignatures, HOSTILE_NAMES } from './forgeries.ts'
+import { startPlatform } from './platform.ts'
+import { shipped } from './shipped.ts'
+
+const WITHIN_A_MINUTE = { withinMs: 60_000 }
+const DAY = 86_400
+
+const platform = await startPlatform()
+const { issuer } = platform
+const cluster = 'berlin'
+const particulars = { issuer, cluster, caPem: platform.caPem }
+const server = await startStockServer(adaptedAuthentication(shipped('authentication'), particulars))
+const key = await platform.signingKey(1)
+const issued = claimsIn(await platform.token())
+const own = issued['platform.sh'] as Members
+const ownGroups = (issued['groups'] as readonly string[]).map((group) => `platform:${group}`)
+const now = Math.floor(Date.now() / 1000)
+
+await eventually(
+  'the server has found the issuer',
+  async () => (await server.whoIs(forge(key, issued))) ?? undefined,
+  WITHIN_A_MINUTE,
+)
+
+/** The claims of a token of its own, a minute old, some of them different. */
+function claims(different: Members = {}): Members {
+  const times = { iat: now - 60, nbf: now - 60, exp: now + 3600 }
+  return { ...issued, ...times, jti: randomUUID(), ...different }
+}
+
+describe('an issued token', () => {
+  test('names user, groups, uid and extra (7.1)', async () => {
+    const token = await platform.token()
+    const { jti, 'platform.sh': platformClaim } = claimsIn(token)
+    expect(await server.whoIs(token)).toEqual({
+      username: 'platform:user:ada',
+      uid: (platformClaim as Members)['uid'],
+      groups: [
+        'platform:authenticated',
+        'platform:user:ada',
+        'platform:group:dev',
+        'system:authenticated',
+      ],
+      extra: {
+        'authentication.kubernetes.io/credential-id': [`JTI=${String(jti)}`],
+        'platform.sh/name': ['ci'],
+        'platform.sh/scope': ['*'],
+        'platform.sh/token-id': [jti],
+      },
+    })
+  })
+
+  test('is all that kubectl needs (7.2)', async () => {
+    const kubeconfig = await server.tokenKubeconfig('ada', await platform.token())
+    const { stdout } = await server.kubectl(['auth', 'whoami', '-o', 'json'], { kubeconfig })
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: { userInfo: { username: 'platform:user:ada' } },
+    })
+  })
+
+  test.each(['group:dev', 'user:ada', 'authenticated'])(
+    'has the rights of a RoleBinding to platform:%s, and no others (7.1, 7.2)',
+    async (group) => {
+      const namespace = `for-${group.replace(':', '-')}`
+      const inside = `--namespace=${namespace}`
+      const token = await platform.token()
+      const path = `/api/v1/namespaces/${namespace}/configmaps`
+      await created('namespace', namespace)
+      await created('role', 'reader', inside, '--verb=list', '--resource=configmaps')
+      expect(await server.get(path, token)).toBe(403)
+      await created('rolebinding', 'reader', inside, '--role=reader', `--group=platform:${group}`)
+      await eventuallyPasses(
+        'the binding counts',
+        async () => expect(await server.get(path, token)).toBe(200),
+        WITHIN_A_MINUTE,
+      )
+      const elsewhere = await server.get('/api/v1/namespaces/default/configmaps', token)
+      expect(elsewhere).toBe(403)
+    },
+  )
+
+  async function created(...args: readonly string[]): Promise<void> {
+    const { code, stderr } = await server.kubectl(['create', ...args])
+    if (code !== 0) throw new Error(`kubectl create ${args.join(' ')}: ${stderr}`)
+  }
+})
+
+describe('accepted', () => {
+  const [berlin, paris] = [cluster, 'paris'].map((name) => `${issuer}/clusters/${name}`)
+  test.each<{ name: string; different?: Members; header?: Members }>([
+    { name: 'for every cluster', different: { aud: [issuer] } },
+    { name: 'for this cluster', different: { aud: [berlin] } },
+    { name: 'for this cluster among others', different: { aud: [paris, berlin] } },
+    { name: 'as long as may be', different: { iat: now, nbf: now, exp: now + DAY } },
+    { name: 'without groups', different: { groups: undefined } },
+    // Every published key is tried then.
+    { name: 'without kid', header: { kid: undefined } },
+  ])('$name (7.1, 7.2)', async ({ different, header = {} }) => {
+    const token = forge(key, claims(different), { header })
+    expect(await server.whoIs(token)).toMatchObject({ username: 'platform:user:ada' })
+  })
+})
+
+test.each([
+  { name: 'fifty seconds ahead: accepted', aheadSeconds: 50, isAccepted: true },
+  { name: 'seventy seconds ahead: refused', aheadSeconds: 70, isAccepted: false },
+])('issued by a clock $name (7.2)', async ({ aheadSeconds, isAccepted }) => {
+  const start = Math.floor(Date.now() / 1000) + aheadSeconds
+  const token = forge(key, claims({ iat: start, nbf: start }))
+  expect((await server.whoIs(token)) !== null).toBe(isAccepted)
+})
+
+describe('refused', () => {
+  test.each(badClaims(issuer, cluster, now, own))('$name (7.1, 7.2)', async (bad) => {
+    expect(await server.whoIs(forge(key, claims(bad.claims)))).toBeNull()
+  })
+
+  test.each(badSignatures(key, claims()))('$name (7.1, 7.2)', async ({ token }) => {
+    expect(await server.whoIs(token)).toBeNull()
+  })
+
+  test('unknown kids, at no cost to the issuer while its keys may be kept (7.2)', async () => {
+    const before = await platform.fetches()
+    for (let count = 0; count < 50; count += 1) {
+      const unknown = { ...key, kid: randomUUID() }
+      expect(await server.whoIs(forge(unknown, claims()))).toBeNull()
+    }
+    expect(await platform.fetches()).toBe(before)
+  })
+
+  test('a ServiceAccount token of another cluster (7.2)', async () => {
+    expect(await server.whoIs(await platform.serviceAccountToken())).toBeNull()
+  })
+})
+
+describe('a name gives exactly the prefixed identity, or nothing', () => {
+  const ada = { username: 'platform:user:ada', groups: [...ownGroups, 'system:authenticated'] }
+
+  test.each([...HOSTILE_NAMES, `user:${'x'.repeat(2000)}`])('sub %j (7.1)', async (name) => {
+    const exact = { ...ada, username: `platform:${written(name)}` }
+    expect([null, exact]).toContainEqual(await namesOf(forge(key, claims({ sub: name }))))
+  })
+
+  test.each(HOSTILE_NAMES)('group %j (7.1)', async (name) => {
+    const exact = { ...ada, groups: [`platform:${written(name)}`, 'system:authenticated'] }
+    expect([null, exact]).toContainEqual(await namesOf(forge(key, claims({ groups: [name] }))))
+  })
+
+  test.each([
+    { name: '__proto__', member: { sub: 'user:eve', groups: ['system:masters'] } },
+    { name: 'constructor', member: { prototype: { sub: 'user:eve' } } },
+  ])('a claim $name changes nothing (7.1)', async ({ name, member }) => {
+    const text = `{${JSON.stringify(name)}:${JSON.stringify(member)},${JSON.stringify(claims()).slice(1)}`
+    expect(await namesOf(signed(text))).toEqual(ada)
+  })
+
+  test.each(['sub', 'groups', 'aud', 'exp', 'token_use'])(
+    'a second %s is refused, or the one that counts everywhere (7.1)',
+    async (member) => {
+      const first = `{${JSON.stringify(member)}:["user:eve"],`
+      const token = signed(`${first}${JSON.stringify(claims()).slice(1)}`)
+      expect([null, ada]).toContainEqual(await namesOf(token))
+    },
+  )
+
+  /** JSON knows no half of a surrogate pair: it arrives as U+FFFD. */
+  function written(name: string): string {
+    return name.toWellFormed()
+  }
+
+  async function namesOf(token: string): Promise<object | null> {
+    const who = await server.whoIs(token)
+    return who && { username: who.username, groups: who.groups }
+  }
+
+  function signed(payload: string): string {
+    const [header = ''] = forge(key, {}).split('.')
+    const text = `${header}.${Buffer.from(payload).toString('base64url')}`
+    return `${text}.${es256(key)(text)}`
+  }
+})
+
+test('the file for servers with a webhook accepts scoped tokens too (7.1, 7.2)', async () => {
+  const who = (aud: string) => server.whoIs(forge(key, claims({ aud: [`${issuer}${aud}`] })))
+  expect(await who('/scoped')).toBeNull()
+  await server.configure(adaptedAuthentication(shipped('authentication-with-webhook'), particulars))
+  await eventually('it counts', async () => (await who('/scoped')) ?? undefined, WITHIN_A_MINUTE)
+  const scoped = await Promise.all(['', '/clusters/berlin', '/scoped/clusters/berlin'].map(who))
+  expect(scoped).not.toContain(null)
+  const others = await Promise.all(['/clusters/paris', '/scoped/clusters/paris'].map(who))
+  expect(others).toEqual([null, null])
+})

@@ -1,0 +1,115 @@
+// A second cluster's API server, as upstream builds it, with nothing of the product but the file that it
+// is given by --authentication-config. It takes about three seconds to start.
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Agent, type Dispatcher, request } from 'undici'
+import { afterAll } from 'vitest'
+import type { Access } from '../../tools/control-plane/access.ts'
+import { startControlPlane } from '../../tools/control-plane/control-plane.ts'
+import { kubeconfig } from '../../tools/control-plane/kubeconfig.ts'
+
+/** Who a server takes a caller for: what `kubectl auth whoami` shows. */
+export interface Identity {
+  readonly username: string
+  readonly uid: string
+  readonly groups: readonly string[]
+  readonly extra: Readonly<Record<string, readonly string[]>>
+}
+
+/** A watch that is held open until the test file ends. */
+export interface OpenWatch {
+  /** Everything that has come, as text. */
+  readonly received: string
+  /** Whether the server has ended it. */
+  readonly hasEnded: boolean
+}
+
+/** A server that verifies tokens. Nothing else runs in its cluster, no controllers either. */
+export interface StockServer extends Pick<Access, 'kubectl'> {
+  /** What --authentication-config names. */
+  readonly authenticationFile: string
+  /** Puts another authentication file in the place of the one there is, by renaming it. */
+  configure(authentication: string): Promise<void>
+  /** Who the bearer is; null for 401. @throws Error for any other refusal */
+  whoIs(token: string): Promise<Identity | null>
+  /** The code of the answer to a GET with a bearer token. */
+  get(path: string, token: string): Promise<number>
+  /** Opens a watch with a bearer token. @throws Error when it is refused */
+  watch(path: string, token: string): Promise<OpenWatch>
+  /** Writes a kubeconfig with a bearer token and returns its path; `name` names the file. */
+  tokenKubeconfig(name: string, token: string): Promise<string>
+}
+
+const SELF_REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
+
+/**
+ * Starts a server with that text as its authentication file; it is stopped after the last test of the
+ * file. To be called while the test file loads.
+ */
+export async function startStockServer(authentication: string): Promise<StockServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'authentication-'))
+  afterAll(() => rm(folder, { recursive: true }))
+  const authenticationFile = join(folder, 'authentication.yaml')
+  await writeFile(authenticationFile, authentication)
+  const plane = await startControlPlane({
+    controllers: 'none',
+    apiServerFlags: [`--authentication-config=${authenticationFile}`],
+    log: console.log,
+  })
+  afterAll(() => plane.stop())
+  const caPem = await readFile(plane.caFile, 'utf8')
+  return {
+    ...callsOf(plane.url, caPem),
+    authenticationFile,
+    kubectl: (args, options) => plane.kubectl(args, options),
+    configure: async (text) => {
+      const next = `${authenticationFile}.next`
+      await writeFile(next, text)
+      await rename(next, authenticationFile)
+    },
+    tokenKubeconfig: async (name, token) => {
+      const tokenFile = join(folder, `${name}.token`)
+      const file = join(folder, `${name}.kubeconfig`)
+      await writeFile(tokenFile, token)
+      await writeFile(file, kubeconfig(name, { url: plane.url, caPem }, { tokenFile }))
+      return file
+    },
+  }
+}
+
+function callsOf(origin: string, caPem: string): Pick<StockServer, 'whoIs' | 'get' | 'watch'> {
+  const dispatcher = new Agent({ connect: { ca: caPem } })
+  afterAll(() => dispatcher.destroy())
+  const call = (path: string, token: string, body?: object): Promise<Dispatcher.ResponseData> =>
+    request(`${origin}${path}`, {
+      dispatcher,
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    })
+  return {
+    whoIs: async (token) => {
+      const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+      const { statusCode, body } = await call(SELF_REVIEW, token, review)
+      const text = await body.text()
+      if (statusCode === 401) return null
+      if (statusCode !== 201) throw new Error(`a self review answers ${statusCode}: ${text}`)
+      return (JSON.parse(text) as { readonly status: { readonly userInfo: Identity } }).status
+        .userInfo
+    },
+    get: async (path, token) => {
+      const { statusCode, body } = await call(path, token)
+      await body.dump()
+      return statusCode
+    },
+    watch: async (path, token) => {
+      const { statusCode, body } = await call(`${path}?watch=1`, token)
+      if (statusCode !== 200) throw new Error(`a watch answers ${statusCode}`)
+      const state = { received: '', hasEnded: false }
+      body.setEncoding('utf8').on('data', (text: string) => (state.received += text))
+      body.once('close', () => (state.hasEnded = true)).on('error', () => undefined)
+      return state
+    },
+  }
+}
