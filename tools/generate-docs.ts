@@ -2,6 +2,7 @@
 // `<!-- /name -->`. With --check it changes nothing and fails where a part is stale.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gatewayFlagsTable } from '../src/runtime/gateway-settings.ts'
 import { managerFlagsTable } from '../src/runtime/settings.ts'
 import { rulesMarkdown } from './rules.ts'
 
@@ -9,6 +10,7 @@ const DOCS = join(import.meta.dirname, '../docs')
 
 const PARTS = [
   { file: 'operating.md', part: 'flags', text: managerFlagsTable() },
+  { file: 'operating.md', part: 'gateway-flags', text: gatewayFlagsTable() },
   { file: 'contributing.md', part: 'rules', text: rulesMarkdown() },
 ]
 
