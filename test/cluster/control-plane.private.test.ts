@@ -38,15 +38,16 @@ describe('one control plane', () => {
     expect(command).toContain('--event-ttl=10m')
   })
 
-  test('the audit log has both bodies of a write, once', async () => {
+  test('the audit log has a write when it comes in, and both its bodies when it is answered', async () => {
     await applied(configMap('audited', {}))
     const events = await auditOf('audited', 'create')
     expect(events).toHaveLength(0)
     const writes = await auditOf('audited', 'patch')
     expect(writes.map(({ stage, level }) => ({ stage, level }))).toEqual([
+      { stage: 'RequestReceived', level: 'RequestResponse' },
       { stage: 'ResponseComplete', level: 'RequestResponse' },
     ])
-    expect(writes[0]).toMatchObject({ responseObject: { metadata: { name: 'audited' } } })
+    expect(writes[1]).toMatchObject({ responseObject: { metadata: { name: 'audited' } } })
   })
 
   test('an object goes when its owner has gone', async () => {

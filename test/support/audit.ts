@@ -36,13 +36,18 @@ export interface WriteFilter {
 export interface Audit {
   /** Now: requests that have been answered by now are before it. */
   mark(): Promise<Mark>
-  /** The writes between a mark and now, in the order of their answers. */
+  /**
+   * The writes between a mark and now, in the order of their answers. One that is under way is waited
+   * for: an object may be gone before the request that let it go is answered.
+   */
   writesSince(mark: Mark, filter?: WriteFilter): Promise<readonly AuditedWrite[]>
   /** The lines of one user between a mark and now, as they are. */
   linesSince(mark: Mark, user: string): Promise<readonly string[]>
 }
 
 interface AuditEvent {
+  readonly auditID: string
+  readonly stage: 'RequestReceived' | 'ResponseStarted' | 'ResponseComplete' | 'Panic'
   readonly verb: string
   readonly user: { readonly username: string }
   readonly objectRef?: {
@@ -85,18 +90,33 @@ export function auditOf({ auditLog, raw }: Pick<TestControlPlane, 'auditLog' | '
     (await read(auditLog, offset, await fence())).toString('utf8').split('\n').filter(Boolean)
   return {
     mark: async () => ({ offset: await fence() }),
-    writesSince: async (mark, filter = {}) =>
-      (await since(mark))
-        .map((line) => JSON.parse(line) as AuditEvent)
-        .filter(({ verb }) => WRITES.has(verb))
-        .map(writeOf)
-        .filter(({ user, resource }) => {
-          if (filter.notLeases && resource === 'leases') return false
-          return filter.user === undefined || filter.user === user
-        }),
+    writesSince: async (mark, filter = {}) => {
+      const isWanted = ({ verb, user, objectRef }: AuditEvent): boolean =>
+        WRITES.has(verb) &&
+        (filter.user === undefined || filter.user === user.username) &&
+        !(filter.notLeases && objectRef?.resource === 'leases')
+      const events = await eventually(
+        'each write is answered',
+        async () => {
+          const lines = (await since(mark)).map((line) => JSON.parse(line) as AuditEvent)
+          const wanted = lines.filter(isWanted)
+          return areAnswered(wanted) ? wanted : undefined
+        },
+        { withinMs: FLUSH_LIMIT_MS },
+      )
+      return events.filter(isAnswer).map(writeOf)
+    },
     linesSince: async (mark, user) =>
       (await since(mark)).filter((line) => (JSON.parse(line) as AuditEvent).user.username === user),
   }
+}
+
+const isAnswer = ({ stage }: AuditEvent): boolean =>
+  stage === 'ResponseComplete' || stage === 'Panic'
+
+function areAnswered(events: readonly AuditEvent[]): boolean {
+  const answered = new Set(events.filter(isAnswer).map(({ auditID }) => auditID))
+  return events.every(({ auditID }) => answered.has(auditID))
 }
 
 function writeOf(event: AuditEvent): AuditedWrite {
