@@ -61,9 +61,9 @@ function showsWhatHappens(markdown: string): void {
   test.each(stepsOf(markdown))('$command', async ({ command, output }) => {
     const shows = async (): Promise<void> =>
       expect(masked(await typed(command))).toBe(masked(output))
-    // Events are written after what they tell of.
-    if (command.startsWith('kubectl describe'))
-      await eventuallyPasses(command, shows, { withinMs: 10_000 })
+    // Events are written after what they tell of, and warnings come once the API server knows the Config.
+    if (/^kubectl describe|--dry-run=server/.test(command))
+      await eventuallyPasses(command, shows, { withinMs: 60_000 })
     else await shows()
   })
 }
