@@ -55,6 +55,12 @@ export const RULES: Readonly<Record<string, string>> = {
   '8.6': 'no unconditional write; an ex-leader wins none',
   '9.1': 'routes of the gateway',
   '9.7': 'flags and certificate of the gateway',
+  '11.1': 'one decision on every plane',
+  '11.2': 'each field of a scope alone',
+  '11.3': 'targets by name, and discovery there',
+  '11.4': 'roles',
+  '11.5': 'rules of a scope',
+  '11.7': 'what outlives the key',
   '11.8': 'a scope within another',
 }
 

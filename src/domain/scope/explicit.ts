@@ -1,6 +1,8 @@
 // What no wildcard, no empty list and no list of targets grants (contract 11.7).
 // Resources count in every group: a copy of one in another group is as strong as its original.
 
+import { type ResourceRequest, resourceOf, type ScopedRequest } from './request.ts'
+
 const LASTING_VERBS: ReadonlySet<string> = new Set(['escalate', 'bind', 'impersonate', 'approve'])
 
 const LASTING_RESOURCES: ReadonlySet<string> = new Set([
@@ -38,3 +40,11 @@ export const resourceOutlivesKey = (resource: string): boolean => LASTING_RESOUR
  */
 export const mustBeNamed = (resource: string): boolean =>
   resourceOutlivesKey(resource) || SESSIONS.has(resource) || resource.endsWith('/proxy')
+
+/** Whether the request is of objects; else it is of a path. */
+export const isResourceRequest = (request: ScopedRequest): request is ResourceRequest =>
+  !('path' in request)
+
+/** Whether what the request gives outlives the key, or must be named for another reason. */
+export const isOutliving = (request: ScopedRequest): boolean =>
+  verbOutlivesKey(request.verb) || (isResourceRequest(request) && mustBeNamed(resourceOf(request)))

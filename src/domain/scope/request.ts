@@ -39,6 +39,10 @@ export interface ResourceRequest {
   readonly name: string
 }
 
+/** `x`, or `x/sub` of a subresource. */
+export const resourceOf = ({ resource, subresource }: ResourceRequest): string =>
+  subresource === '' ? resource : `${resource}/${subresource}`
+
 /** Of a path that is no object's, such as `/healthz`. */
 export interface NonResourceRequest {
   readonly target: Target

@@ -17,7 +17,8 @@ import type {
   Target,
 } from '../../../../src/domain/scope/request.ts'
 
-const PREFIX = 'p-'
+/** What the namespaces of projects begin with. */
+export const PREFIX = 'p-'
 
 /** Whether the scope lets the request pass (11.1, 11.2): the union of what its entries grant. */
 export function grants(scope: Scope | null, request: ScopedRequest): boolean {
@@ -108,14 +109,15 @@ const isInProject = (projects: readonly string[], request: ScopedRequest): boole
       : request.namespace === `${PREFIX}${project}`,
   )
 
-interface ClusterRoleRule {
+/** A rule of a ClusterRole, of any API group. */
+export interface ClusterRoleRule {
   readonly verbs: readonly string[]
   readonly resources?: readonly string[]
   readonly paths?: readonly string[]
 }
 
 /** Stands for the ClusterRoles `platform:scope:<role>`; made so that no role is within another. */
-const CLUSTER_ROLES: ReadonlyMap<string, readonly ClusterRoleRule[]> = new Map([
+export const CLUSTER_ROLES: ReadonlyMap<string, readonly ClusterRoleRule[]> = new Map([
   [
     'platformCLI',
     [

@@ -1,0 +1,102 @@
+import type { Scope } from '../../api/scope.gen.ts'
+import { isDiscovery } from './discovery.ts'
+import { entriesOf, type Grant } from './entries.ts'
+import { isOutliving, isResourceRequest } from './explicit.ts'
+import { type Decision, resourceOf, type ScopedRequest, type Target } from './request.ts'
+import { type RoleRules, roleGrants, roleReaches } from './role-grant.ts'
+import { ruleGrants, ruleReaches } from './rule-grant.ts'
+import { targetGrants, targetReaches } from './target-grant.ts'
+import { quoted } from './text.ts'
+
+/** What a scope's meaning depends on besides its text. */
+export interface ScopeSurroundings {
+  /** Namespaces of projects in the management cluster begin with it (`projectNamespacePrefix`). */
+  readonly projectNamespacePrefix: string
+  readonly roleRules: RoleRules
+}
+
+/** A scope as read once for many decisions; null = unrestricted, the owner's rights. */
+export type ReadScope = readonly Grant[] | null
+
+/** Reads a scope. An entry that can't be read grants nothing (contract 11.2). */
+export const readScope = (scope: Scope | null): ReadScope =>
+  scope && entriesOf(scope).flatMap(({ grant }) => (grant.kind === 'malformed' ? [] : [grant]))
+
+/**
+ * Whether a scope lets a request pass (contract 11.1). RBAC behind it still decides: a scope narrows
+ * and never widens. It grants the union of what its entries grant; where it grants anything on a
+ * target, clients may find out there what there is (11.3).
+ */
+export function decide(
+  grants: ReadScope,
+  request: ScopedRequest,
+  surroundings: ScopeSurroundings,
+): Decision {
+  if (grants === null) return ALLOWED
+  const isGranted = isDiscovery(request)
+    ? grants.some((grant) => reaches(grant, request.target, surroundings))
+    : grants.some((grant) => covers(grant, request, surroundings))
+  return isGranted ? ALLOWED : { allowed: false, because: refusal(request) }
+}
+
+const ALLOWED: Decision = { allowed: true }
+
+function covers(grant: Grant, request: ScopedRequest, surroundings: ScopeSurroundings): boolean {
+  const { projectNamespacePrefix: prefix, roleRules } = surroundings
+  switch (grant.kind) {
+    case 'rule':
+      return ruleGrants(grant, request, prefix)
+    case 'role':
+      return roleGrants(grant, request, prefix, roleRules)
+    case 'target':
+      return targetGrants(grant, request, prefix)
+    default:
+      return grant satisfies never
+  }
+}
+
+/** Whether the grant is about the target at all. */
+function reaches(grant: Grant, target: Target, surroundings: ScopeSurroundings): boolean {
+  const { projectNamespacePrefix: prefix, roleRules } = surroundings
+  switch (grant.kind) {
+    case 'rule':
+      return ruleReaches(grant, target, prefix)
+    case 'role':
+      return roleReaches(grant, target, roleRules)
+    case 'target':
+      return targetReaches(grant, target)
+    default:
+      return grant satisfies never
+  }
+}
+
+/** Names what was asked for and nothing of the scope: whoever has the key may not know it. */
+function refusal(request: ScopedRequest): string {
+  const only = isOutliving(request) ? ', which only a rule that names it grants' : ''
+  return `the scope of the access key does not grant ${asked(request)} ${placeOf(request.target)}${only}`
+}
+
+function asked(request: ScopedRequest): string {
+  const { verb } = request
+  if (!isResourceRequest(request)) return `${quoted(verb)} on path ${quoted(request.path)}`
+  const { group, namespace, name } = request
+  const resource = quoted(group === '' ? resourceOf(request) : `${resourceOf(request)}.${group}`)
+  const instance = name === '' ? '' : ` ${quoted(name)}`
+  const where = namespace === '' ? '' : ` in namespace ${quoted(namespace)}`
+  return `${quoted(verb)} on ${resource}${instance}${where}`
+}
+
+function placeOf(target: Target): string {
+  switch (target.kind) {
+    case 'Management':
+      return 'of the management cluster'
+    case 'Cluster':
+      return `of cluster ${quoted(target.cluster)}`
+    case 'ProjectVirtualCluster':
+      return `of virtual cluster ${quoted(`${target.project}/${target.virtualCluster}`)}`
+    case 'ProjectSpace':
+      return `of space ${quoted(`${target.project}/${target.space}`)}`
+    default:
+      return target satisfies never
+  }
+}
