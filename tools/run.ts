@@ -117,20 +117,20 @@ async function kubectl(controlPlane: ControlPlane, ...args: readonly string[]): 
 }
 
 async function install(controlPlane: ControlPlane): Promise<void> {
-  say('installing CRDs, policies and RBAC: kubectl apply --server-side -k config/default')
-  await kubectl(controlPlane, 'apply', '--server-side', '-k', join(ROOT, 'config/default'))
+  say('installing CRDs, policies and RBAC: kubectl apply --server-side -k config/base')
+  await kubectl(controlPlane, 'apply', '--server-side', '-k', join(ROOT, 'config/base'))
   const ours = ['crd', '-l', 'app.kubernetes.io/part-of=management-operator']
   await kubectl(controlPlane, 'wait', '--for=condition=Established', '--timeout=30s', ...ours)
 }
 
 /** Once per data folder: what somebody has changed or deleted since stays changed or deleted. */
 async function applySamples(controlPlane: ControlPlane): Promise<void> {
-  say('applying the samples: kubectl apply --server-side -f config/samples')
-  await kubectl(controlPlane, 'apply', '--server-side', '-f', SAMPLES)
+  say('applying the samples: kubectl apply --server-side -k config/samples')
+  await kubectl(controlPlane, 'apply', '--server-side', '-k', SAMPLES)
   writeFileSync(SAMPLES_APPLIED, '')
   await applyToken(controlPlane)
   const seen = '--for=jsonpath={.status.observedGeneration}'
-  await kubectl(controlPlane, 'wait', seen, '--timeout=30s', '-f', SAMPLES)
+  await kubectl(controlPlane, 'wait', seen, '--timeout=30s', 'oak,dcet,config', '--all')
 }
 
 /** A token under key ci-deploy, which is named by its uid: a manifest can't know that. */

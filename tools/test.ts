@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Reporter, startVitest } from 'vitest/node'
 import { heartbeat } from './test/heartbeat.ts'
+import { rightsFailures } from './test/rights.ts'
 import { isGood, nothing, sum, summary, type Tally, tallyOf } from './test/tally.ts'
 
 /** Projects that run together share two workers; the shared control plane is gone when they start. */
@@ -13,6 +14,7 @@ const GROUPS: readonly (readonly string[])[] = [
   ['cluster'],
   ['private', 'faults'],
   ['direct'],
+  ['container'],
 ]
 const PROJECTS = GROUPS.flat()
 
@@ -29,6 +31,8 @@ for (const group of GROUPS) {
   const projects = group.filter((name) => chosen.length === 0 || chosen.includes(name))
   if (projects.length > 0) total = sum(total, await run(projects))
 }
+const ranAll = PROJECTS.every((name) => chosen.length === 0 || chosen.includes(name))
+total = sum(total, { ...nothing, failures: rightsFailures(output, ranAll) })
 const isAllGood = isGood(total)
 if (isAllGood || readdirSync(output).length === 0) rmSync(output, { recursive: true })
 else console.log(`what the operators wrote is in ${output}`)

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { cacheDirectory } from '../../tools/control-plane/binaries.ts'
+import { cacheDirectory } from '../../tools/control-plane/cache.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 import { startMakeRun } from '../support/make-run.ts'
 
@@ -53,7 +53,7 @@ function emptyCache(folder: string): {
 } {
   const env = { XDG_CACHE_HOME: folder, KUBEBUILDER_ASSETS: '' }
   const pins = ['go.mod', 'go.sum'].map((file) => readFileSync(join(CONTROL_PLANE, file)))
-  return { env, into: cacheDirectory(env, '', pins) }
+  return { env, into: cacheDirectory('control-plane', env, '', pins) }
 }
 
 test('SIGINT while it waits for the build of another process ends it', async () => {

@@ -1,4 +1,5 @@
 // A control plane as a user has it after the installation, seen from the process that starts it.
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { ACCESS_KEYS, API_VERSION } from '../../src/api/group.ts'
 import type { Access } from '../../tools/control-plane/access.ts'
@@ -7,6 +8,7 @@ import {
   type ControlPlaneOptions,
   startControlPlane,
 } from '../../tools/control-plane/control-plane.ts'
+import { noteRights } from '../../tools/test/rights.ts'
 import { eventually } from './eventually.ts'
 
 /** Where a running control plane is: enough to reach it from another process. */
@@ -50,16 +52,30 @@ const KEY_IN_ANNOTATION = {
 
 const DRY_RUN = ['create', '--dry-run=server', '-f', '-'] as const
 
-const MANIFESTS = join(import.meta.dirname, '../../config/default')
+const MANIFESTS = join(import.meta.dirname, '../../config/base')
 
-/** Starts a control plane with an audit log and applies the product's manifests. */
+/** Where a run of the tests keeps what it finds; none when a file is run by itself. */
+const OUTPUT = process.env['TEST_OUTPUT']
+
+/**
+ * Starts a control plane with an audit log and applies the product's manifests. When it is stopped, the
+ * rights that the program used on it are noted for tools/test.ts.
+ */
 export async function startInstalled(
   options: Pick<ControlPlaneOptions, 'apiServerFlags'>,
 ): Promise<ControlPlane> {
   const plane = await startControlPlane({ ...options, audit: true, log: console.log })
   try {
     await installProduct(plane)
-    return plane
+    const { auditLog } = coordinatesOf(plane)
+    const stop = async (): Promise<void> => {
+      try {
+        if (OUTPUT !== undefined) await noteRights(auditLog, OUTPUT, randomUUID())
+      } finally {
+        await plane.stop()
+      }
+    }
+    return { ...plane, stop }
   } catch (error) {
     await plane.stop()
     throw error

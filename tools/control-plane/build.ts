@@ -5,33 +5,38 @@ import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { tether } from '../tether.ts'
 import { withLock } from './build-lock.ts'
-import { PROGRAMS, type ProgramName } from './programs.ts'
+import { missingIn } from './cache.ts'
 
 const PROGRESS_MS = 15_000
 const UNFINISHED = '.unfinished'
 
-/** Where each program's main package is, and how long its build took on two cores, nothing cached. */
-const SOURCES: Readonly<Record<ProgramName, { readonly pkg: string; readonly about: string }>> = {
-  etcd: { pkg: 'go.etcd.io/etcd/server/v3', about: '1 minute' },
-  'kube-apiserver': { pkg: 'k8s.io/kubernetes/cmd/kube-apiserver', about: '3 minutes' },
-  'kube-controller-manager': {
-    pkg: 'k8s.io/kubernetes/cmd/kube-controller-manager',
-    about: '1 minute',
-  },
-  kubectl: { pkg: 'k8s.io/kubernetes/cmd/kubectl', about: '20 seconds' },
-}
-
 const GOOS: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'darwin' }
 const GOARCH: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-/** A request to build. */
-export interface Build {
+/** A program that Go builds. */
+export interface Source {
+  /** The path of its main package. */
+  readonly pkg: string
+  /** How long its build takes on two cores, nothing cached. */
+  readonly about: string
+}
+
+/** A request to build what one go.mod pins. */
+export interface Build<Name extends string> {
+  /** What messages call it, such as `the control plane`. */
+  readonly title: string
+  /** How long all of it takes on two cores, nothing cached. */
+  readonly about: string
   /** The folder of the go.mod that pins the programs. */
   readonly moduleDir: string
   /** The folder that gets the programs; created when absent. */
   readonly into: string
-  /** Which programs a folder lacks; asked again once the lock is held. */
-  readonly missing: (directory: string) => readonly ProgramName[]
+  /** Every program, in build order. */
+  readonly sources: Readonly<Record<Name, Source>>
+  /** What the linker is told, for a go.mod of this text. */
+  readonly linkerFlags: (goMod: string) => string
+  /** What helps where there is no Go, such as `set VARIABLE to a folder`. */
+  readonly otherwise: string
   readonly log: (line: string) => void
 }
 
@@ -41,28 +46,39 @@ export interface Build {
  *
  * @throws Error when Go is missing, too old or fails; it names the ways out
  */
-export async function buildMissing({ moduleDir, into, missing, log }: Build): Promise<void> {
+export async function buildMissing<Name extends string>(build: Build<Name>): Promise<void> {
+  const { title, into, sources, log } = build
+  const programs = Object.keys(sources) as Name[]
+  if (missingIn(into, programs).length === 0) return
   await mkdir(dirname(into), { recursive: true })
   const waiting = ({ pid }: { readonly pid: number }) =>
-    log(`process ${pid} is building the control plane already: waiting for it`)
+    log(`process ${pid} is building ${title} already: waiting for it`)
   await withLock(`${into}.lock`, waiting, async () => {
-    const names = missing(into)
-    if (names.length === 0) return
-    await mkdir(into, { recursive: true })
-    await removeUnfinished(into)
-    const goMod = readFileSync(join(moduleDir, 'go.mod'), 'utf8')
-    const env = goEnvironment()
-    await requireGo(requiredGo(goMod), moduleDir, env)
-    log(`building the control plane once, about 5 minutes on two cores, into ${into}`)
-    for (const name of names) {
-      const step = `${name} (${PROGRAMS.indexOf(name) + 1} of ${PROGRAMS.length})`
-      const ldflags = linkerFlags(kubernetesVersion(goMod))
-      const draft = join(into, `${name}.${process.pid}${UNFINISHED}`)
-      const args = ['build', '-trimpath', '-ldflags', ldflags, '-o', draft, SOURCES[name].pkg]
-      await withProgress(log, step, SOURCES[name].about, () => go(args, moduleDir, env))
-      await rename(draft, join(into, name))
-    }
+    const names = missingIn(into, programs)
+    if (names.length > 0) await buildAll(build, names)
   })
+}
+
+async function buildAll<Name extends string>(
+  build: Build<Name>,
+  names: readonly Name[],
+): Promise<void> {
+  const { title, about, moduleDir, into, sources, log } = build
+  await mkdir(into, { recursive: true })
+  await removeUnfinished(into)
+  const goMod = readFileSync(join(moduleDir, 'go.mod'), 'utf8')
+  const env = goEnvironment(title)
+  await requireGo(requiredGo(goMod), build, env)
+  log(`building ${title} once, about ${about} on two cores, into ${into}`)
+  const order = Object.keys(sources)
+  for (const name of names) {
+    const step = `${name} (${order.indexOf(name) + 1} of ${order.length})`
+    const draft = join(into, `${name}.${process.pid}${UNFINISHED}`)
+    const flags = ['-trimpath', '-ldflags', build.linkerFlags(goMod), '-o', draft]
+    const args = ['build', ...flags, sources[name].pkg]
+    await withProgress(log, step, sources[name].about, () => go(args, moduleDir, env))
+    await rename(draft, join(into, name))
+  }
 }
 
 /** What a killed build left; a Go command that outlived it writes to a name of its own. */
@@ -72,13 +88,6 @@ async function removeUnfinished(directory: string): Promise<void> {
   }
 }
 
-/** The version of Kubernetes that a go.mod pins, such as "v1.36.3". @throws Error when it pins none */
-export function kubernetesVersion(goMod: string): string {
-  const version = /^\s*k8s\.io\/kubernetes (v\d+\.\d+\.\d+)/m.exec(goMod)?.[1]
-  if (version === undefined) throw new Error('go.mod does not require k8s.io/kubernetes')
-  return version
-}
-
 /** The lowest version of Go that a go.mod asks for, such as "1.26.0". @throws Error without one */
 export function requiredGo(goMod: string): string {
   const version = /^go (\d+\.\d+(?:\.\d+)?)/m.exec(goMod)?.[1]
@@ -86,23 +95,13 @@ export function requiredGo(goMod: string): string {
   return version
 }
 
-/** Without these the server calls itself v0.0.0 and kubectl warns about the skew. */
-function linkerFlags(version: string): string {
-  const [major, minor] = version.slice(1).split('.')
-  const values = { gitVersion: version, gitMajor: major, gitMinor: minor }
-  const set = Object.entries(values).map(
-    ([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`,
-  )
-  return ['-s -w', ...set].join(' ')
-}
-
 /** What a developer has set for other projects must not decide what is built here. */
-function goEnvironment(): NodeJS.ProcessEnv {
+function goEnvironment(title: string): NodeJS.ProcessEnv {
   const os = GOOS[process.platform]
   const arch = GOARCH[process.arch]
   if (os === undefined || arch === undefined) {
     throw new Error(
-      `no control plane for ${process.platform} on ${process.arch}: use Linux or macOS`,
+      `${process.platform} on ${process.arch} can't build ${title}: use Linux or macOS`,
     )
   }
   return { ...process.env, CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off', GOOS: os, GOARCH: arch }
@@ -122,20 +121,23 @@ export function isNewEnough(found: string, required: string): boolean {
   return true
 }
 
-async function requireGo(required: string, cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const waysOut = `Either install Go ${required} or newer (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a folder that holds ${PROGRAMS.join(', ')}.`
+async function requireGo(
+  required: string,
+  { title, moduleDir: cwd, otherwise }: Omit<Build<string>, 'sources'>,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const waysOut = `Either install Go ${required} or newer (https://go.dev/dl), or ${otherwise}.`
+  const must = `${title.charAt(0).toUpperCase()}${title.slice(1)} has to be built once`
   let version: string
   try {
     version = (await promisify(execFile)('go', ['env', 'GOVERSION'], { cwd, env })).stdout.trim()
   } catch (cause) {
     const absent = (cause as NodeJS.ErrnoException).code === 'ENOENT'
     const why = absent ? 'Go is not on PATH' : 'Go does not run here'
-    throw new Error(`The control plane has to be built once, and ${why}. ${waysOut}`, { cause })
+    throw new Error(`${must}, and ${why}. ${waysOut}`, { cause })
   }
   if (!isNewEnough(version, required)) {
-    throw new Error(
-      `The control plane has to be built once, and ${version} is too old for it. ${waysOut}`,
-    )
+    throw new Error(`${must}, and ${version} is too old for it. ${waysOut}`)
   }
 }
 

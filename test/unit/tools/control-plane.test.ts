@@ -10,8 +10,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { cacheDirectory, missingPrograms } from '../../../tools/control-plane/binaries.ts'
-import { isNewEnough, kubernetesVersion, requiredGo } from '../../../tools/control-plane/build.ts'
+import { isNewEnough, requiredGo } from '../../../tools/control-plane/build.ts'
+import { cacheDirectory, missingIn } from '../../../tools/control-plane/cache.ts'
+import { kubernetesVersion, PROGRAMS } from '../../../tools/control-plane/programs.ts'
 import { isAbandoned, withLock } from '../../../tools/control-plane/build-lock.ts'
 import { obstacleIn } from '../../../tools/control-plane/claim.ts'
 
@@ -28,14 +29,14 @@ describe('where built programs are kept', () => {
     { name: 'relative', env: { XDG_CACHE_HOME: 'cache' }, root: '/home/ada/.cache' },
     { name: 'absolute', env: { XDG_CACHE_HOME: '/var/cache' }, root: '/var/cache' },
   ])('XDG_CACHE_HOME $name', ({ env, root }) => {
-    expect(cacheDirectory(env, '/home/ada', [])).toMatch(
+    expect(cacheDirectory('control-plane', env, '/home/ada', [])).toMatch(
       `${root}/management-operator/control-plane/`,
     )
   })
 
   test('other pins, other folder', () => {
     const folders = [['a', 'b'], ['ab'], ['a', 'b']].map((pins) =>
-      cacheDirectory({}, '/home/ada', pins),
+      cacheDirectory('control-plane', {}, '/home/ada', pins),
     )
     expect(folders[1]).not.toBe(folders[0])
     expect(folders[2]).toBe(folders[0])
@@ -47,8 +48,12 @@ test('a program is missing unless it is an executable file', () => {
   chmodSync(join(folder, 'etcd'), 0o755)
   writeFileSync(join(folder, 'kubectl'), '')
   chmodSync(join(folder, 'kubectl'), 0o644)
-  expect(missingPrograms(folder)).toEqual(['kube-apiserver', 'kube-controller-manager', 'kubectl'])
-  expect(missingPrograms(join(folder, 'absent'))).toHaveLength(4)
+  expect(missingIn(folder, PROGRAMS)).toEqual([
+    'kube-apiserver',
+    'kube-controller-manager',
+    'kubectl',
+  ])
+  expect(missingIn(join(folder, 'absent'), PROGRAMS)).toHaveLength(4)
 })
 
 describe('what go.mod says', () => {

@@ -1,0 +1,217 @@
+// `make install`, `make deploy` and `make undeploy` on an empty cluster, with kubectl from PATH. No kubelet
+// runs pods here: the test says for them that they run, and starts the operator as a process.
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { ensureBinaries } from '../../../tools/control-plane/binaries.ts'
+import { startControlPlane } from '../../../tools/control-plane/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
+import { ISSUER, startOperator } from '../../support/operator.ts'
+import { CONFIG } from './manifests.ts'
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+const TOOL = join(import.meta.dirname, '../../../tools/install.ts')
+const IMAGE = 'registry.example.com:5000/platform/management-operator:1.2.3'
+const DEPLOYMENTS = ['manager', 'gateway']
+const { namespace, name: account } = OPERATOR_ACCOUNT
+/** Events stay for an hour, whatever becomes of what they tell of. */
+const FLEETING = / Event /
+
+const plane = await startControlPlane({ log: console.log })
+afterAll(() => plane.stop())
+const { kubectl: kubectlPath } = await ensureBinaries(console.log)
+const WITH_KUBECTL = `${dirname(kubectlPath)}:${process.env['PATH']}`
+const empty = await everything()
+
+describe('make install', () => {
+  test('puts the kinds, roles and policies there, and no pods', async () => {
+    expect(await tool(['install'])).toMatchObject({ code: 0, err: '' })
+    const made = (await everything()).filter((name) => !empty.includes(name))
+    const kinds = new Set(made.map((name) => name.split(' ')[1]))
+    const wanted = ['CustomResourceDefinition', 'ClusterRole', 'ValidatingAdmissionPolicy']
+    expect([...kinds]).toEqual(expect.arrayContaining(wanted))
+    expect([...kinds]).not.toContain('Deployment')
+  })
+
+  test('may be repeated', async () => {
+    expect(await tool(['install'])).toMatchObject({ code: 0, err: '' })
+  })
+})
+
+describe('make deploy', () => {
+  const shipped = filesOf(CONFIG)
+
+  test('puts the image into both Deployments and waits until they run', async () => {
+    const deploying = tool(['deploy', '--image', IMAGE])
+    for (const name of DEPLOYMENTS) await sayItRuns(name)
+    expect(await deploying).toMatchObject({ code: 0, err: '' })
+    const path = 'jsonpath={.items[*].spec.template.spec.containers[*].image}'
+    expect(await kubectl('get', 'deployments', '-n', namespace, '-o', path)).toBe(
+      [IMAGE, IMAGE].join(' '),
+    )
+  })
+
+  test('fails when a Deployment does not get there, and says which', async () => {
+    const { code, err } = await tool(['deploy', '--image', `${IMAGE}-broken`, '--timeout', '2s'])
+    expect(code).toBe(1)
+    expect(err).toContain('Deployment manager does not run: ')
+  })
+
+  test('refuses what is no image, and changes nothing then', async () => {
+    const { code, err } = await tool(['deploy', '--image', 'no image'])
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: 'no image "no image": give name, name:tag or name@sha256:...\n',
+    })
+  })
+
+  test('leaves the manifests as they are', () => {
+    expect(filesOf(CONFIG)).toEqual(shipped)
+  })
+})
+
+describe('make undeploy (5.1)', () => {
+  test('with the operator at work ends every key and token by it, and leaves nothing', async () => {
+    await using operator = await startManager()
+    await settledSamples()
+    const { code, out, err } = await tool(['undeploy'])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toContain('deleting access keys: 5, tokens: 1, and waiting for the operator')
+    expect(out).toContain('tokens are recorded as revoked')
+    expect(out).not.toContain('DOES NOT ANSWER')
+    expect(await operator.stop()).toEqual({ code: 0, signal: null })
+    expect(await leftOvers()).toEqual([])
+  })
+
+  test('may be repeated', async () => {
+    const { code, out, err } = await tool(['undeploy'])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toMatch(/^taking the operator out of .*\ndone: nothing of the operator is left\n$/)
+  })
+
+  test('without an operator says what that means, and stops at what others hold', async () => {
+    await tool(['install'])
+    const operator = await startManager()
+    await settledSamples()
+    operator.kill('SIGKILL')
+    await operator.exited
+    const held = '{"metadata":{"finalizers":["management.platform.sh/revoke","example.com/hold"]}}'
+    await kubectl('patch', 'oak', 'laptop-cli', '--type=merge', '-p', held)
+    const end = await kubectl(
+      'get',
+      'dcet',
+      '-o',
+      'jsonpath={.items[0].status.expirationTimestamp}',
+    )
+    const { code, out, err } = await tool(['undeploy'])
+    expect(code).toBe(1)
+    expect(out).toContain('THE OPERATOR DOES NOT ANSWER')
+    expect(out).toContain('there is no Deployment manager')
+    expect(out).toContain('Taking its finalizer off access keys: 5, tokens: 1 without it')
+    expect(out).toContain(`here ${end} at the latest`)
+    expect(err).toBe(
+      'others hold these; run it again when their finalizers are gone:\n' +
+        '  ownedaccesskeys.management.platform.sh/laptop-cli: example.com/hold\n',
+    )
+    expect(await kubectl('get', 'oak,dcet', '-o', 'name')).toBe(
+      'ownedaccesskey.management.platform.sh/laptop-cli\n',
+    )
+  })
+
+  test('goes on from there, and leaves nothing', async () => {
+    await kubectl(
+      'patch',
+      'oak',
+      'laptop-cli',
+      '--type=json',
+      '-p',
+      '[{"op":"remove","path":"/metadata/finalizers"}]',
+    )
+    expect(await tool(['undeploy'])).toMatchObject({ code: 0, err: '' })
+    expect(await leftOvers()).toEqual([])
+  })
+})
+
+test('without kubectl it says where to get it', async () => {
+  const { code, err } = await tool(['install'], '')
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: expect.stringMatching(/^kubectl is not on PATH: /),
+  })
+})
+
+/** As the Makefile calls it. */
+function tool(args: readonly string[], PATH = WITH_KUBECTL): Promise<Ended> {
+  const env = { ...process.env, PATH, KUBECONFIG: plane.adminKubeconfig }
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [TOOL, ...args], { env }, (_, out, err) =>
+      resolve({ code: child.exitCode ?? 128, out, err }),
+    )
+  })
+}
+
+async function kubectl(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await plane.kubectl(args)
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
+  return stdout
+}
+
+/** The name of every object that can be listed, with its namespace. */
+async function everything(): Promise<readonly string[]> {
+  const kinds = await kubectl('api-resources', '--verbs=list', '-o', 'name')
+  const path =
+    '{range .items[*]}{.apiVersion} {.kind} {.metadata.namespace}/{.metadata.name}{"\\n"}{end}'
+  const names = await kubectl(
+    'get',
+    kinds.trim().split('\n').join(','),
+    '-A',
+    '-o',
+    `jsonpath=${path}`,
+  )
+  return names.split('\n').filter((name) => name !== '' && !FLEETING.test(name))
+}
+
+const leftOvers = async (): Promise<readonly string[]> =>
+  (await everything()).filter((name) => !empty.includes(name))
+
+/** What the controller and a kubelet would say, once the Deployment is there as it is wanted. */
+async function sayItRuns(name: string): Promise<void> {
+  await eventually(
+    `Deployment ${name} is there`,
+    async () => {
+      const { code } = await plane.kubectl(['get', 'deployment', name, '-n', namespace])
+      return code === 0 || undefined
+    },
+    { withinMs: 30_000 },
+  )
+  const replicas = { replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 }
+  const patch = JSON.stringify({ status: { observedGeneration: 1, ...replicas } })
+  const scope = ['-n', namespace, '--subresource=status', '--type=merge']
+  await kubectl('patch', 'deployment', name, ...scope, '-p', patch)
+}
+
+async function startManager() {
+  const kubeconfig = await plane.serviceAccountKubeconfig(namespace, account)
+  return startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`] })
+}
+
+/** The samples, once the operator has done its part on each. */
+async function settledSamples(): Promise<void> {
+  await kubectl('apply', '--server-side', '-k', join(CONFIG, 'samples'))
+  await kubectl('wait', 'oak,dcet', '--all', '--for=condition=Ready', '--timeout=30s')
+}
+
+const filesOf = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(
+      ({ parentPath, name }) =>
+        `${join(parentPath, name)}\n${readFileSync(join(parentPath, name), 'utf8')}`,
+    )

@@ -1,0 +1,136 @@
+// What config/ holds, against a real API server: each kustomization builds, is known to the server to the
+// last field, and is applied; samples settle with an operator.
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, test } from 'vitest'
+import { ensureKubeconform } from '../../../tools/kubeconform/kubeconform.ts'
+import { type OpenApi, schemaLocation, writeSchemas } from '../../../tools/kubeconform/schemas.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { ISSUER, startOperator } from '../../support/operator.ts'
+import { built, CONFIG, objectsIn, titleOf } from './manifests.ts'
+
+const RELEASE_LABELS = ['name', 'part-of', 'version'].map((label) => `app.kubernetes.io/${label}`)
+const DRY_RUN = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-']
+
+const plane = await privateControlPlane()
+const kubeconform = await ensureKubeconform(console.log)
+const folder = mkdtempSync(join(tmpdir(), 'manifests-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+writeSchemas(folder, (await plane.raw<OpenApi>('GET', '/openapi/v2')).body)
+
+/** Everything that one can apply on its own; whoever adds an overlay has it checked. */
+const kustomizations = [
+  'base',
+  'default',
+  'samples',
+  ...readdirSync(join(CONFIG, 'overlays')).map((name) => `overlays/${name}`),
+]
+const manifests = await Promise.all(
+  kustomizations.map(async (name) => ({ name, yaml: await built(plane, name) })),
+)
+const [base] = manifests
+
+describe.each(manifests)('config/$name', ({ yaml }) => {
+  test('passes a dry run on the server under strict validation', async () => {
+    expect(await dryRun(yaml)).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('conforms to the schemas of the server', async () => {
+    expect(await conforms(yaml)).toEqual({ valid: objectsIn(yaml).length, faults: [] })
+  })
+})
+
+test.each([
+  {
+    name: 'a field that there is not',
+    change: ['replicas: 2', 'replicaz: 2'],
+    says: /replicaz/,
+  },
+  { name: 'a value of another type', change: ['replicas: 2', 'replicas: two'], says: /replicas/ },
+  { name: 'a field of ours that there is not', change: ['ttl: 28800', 'tll: 28800'], says: /tll/ },
+])('$name is found both ways', async ({ change: [from = '', to = ''], says }) => {
+  const yaml = manifests.find((one) => one.yaml.includes(from))?.yaml.replace(from, to) ?? ''
+  const { code, stderr } = await dryRun(yaml)
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(says) })
+  expect((await conforms(yaml)).faults).toEqual([expect.stringMatching(says)])
+})
+
+test('every object carries the recommended labels, and the version is that of the package', () => {
+  const { version } = JSON.parse(readFileSync(join(CONFIG, '../package.json'), 'utf8')) as {
+    readonly version: string
+  }
+  const yaml = manifests.find(({ name }) => name === 'default')?.yaml ?? ''
+  const labels = objectsIn(yaml).map((object) => ({
+    title: titleOf(object),
+    values: RELEASE_LABELS.map((label) => object.metadata.labels?.[label]),
+  }))
+  const values = ['management-operator', 'management-operator', version]
+  expect(labels).toEqual(labels.map(({ title }) => ({ title, values })))
+  expect(yaml.match(/image: .*/g)).toEqual(Array(2).fill(`image: management-operator:${version}`))
+})
+
+test('config/default adds workloads to config/base, and no more than those', () => {
+  const inBase = objectsIn(base?.yaml ?? '').map(titleOf)
+  const inDefault = objectsIn(manifests[1]?.yaml ?? '')
+  expect(inDefault.map(titleOf)).toEqual(expect.arrayContaining(inBase))
+  const added = inDefault.filter((object) => !inBase.includes(titleOf(object)))
+  expect([...new Set(added.map(({ kind }) => kind))].toSorted()).toEqual([
+    'Deployment',
+    'NetworkPolicy',
+    'PodDisruptionBudget',
+    'Service',
+  ])
+  expect(added.every(({ metadata }) => metadata.namespace === 'platform-system')).toBe(true)
+})
+
+test('every file of a kustomization says what it is for', () => {
+  const files = readdirSync(CONFIG, { recursive: true, encoding: 'utf8' })
+  const silent = files
+    .filter((file) => file.endsWith('.yaml'))
+    .filter((file) => !readFileSync(join(CONFIG, file), 'utf8').startsWith('# '))
+  expect(silent).toEqual([])
+})
+
+test('the samples apply as one, and each is taken up', async () => {
+  const kubeconfig = await plane.operatorKubeconfig()
+  await using operator = await startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`] })
+  expect(operator.pid).toBeGreaterThan(0)
+  const samples = join(CONFIG, 'samples')
+  const applied = await plane.kubectl(['apply', '--server-side', '-k', samples])
+  expect(applied).toMatchObject({ code: 0 })
+  const names = objectsIn(await built(plane, 'samples')).map(({ kind, metadata }) => ({
+    kind,
+    name: metadata.name,
+  }))
+  expect(new Set(names.map(({ kind }) => kind)).size, 'a sample of each kind').toBe(3)
+  const yamls = readdirSync(samples).filter((file) => file !== 'kustomization.yaml')
+  const documents = yamls.flatMap((file) => objectsIn(readFileSync(join(samples, file), 'utf8')))
+  expect(names, 'every sample is listed').toHaveLength(documents.length)
+  for (const { kind, name } of names) {
+    const ready = ['--for=condition=Ready', '--timeout=30s']
+    expect(await plane.kubectl(['wait', `${kind}/${name}`, ...ready])).toMatchObject({ code: 0 })
+  }
+})
+
+const dryRun = (input: string) => plane.kubectl(DRY_RUN, { input })
+
+/** How many objects pass, and what the others are refused for. */
+async function conforms(yaml: string): Promise<{
+  readonly valid: number
+  readonly faults: readonly string[]
+}> {
+  const file = join(mkdtempSync(join(folder, 'one-')), 'all.yaml')
+  writeFileSync(file, yaml)
+  const args = ['-strict', '-output=json', '-verbose', '-schema-location', schemaLocation(folder)]
+  const ran = promisify(execFile)(kubeconform, [...args, file]).catch(
+    (error: { readonly stdout: string }) => error,
+  )
+  const { resources } = JSON.parse((await ran).stdout) as {
+    readonly resources: readonly { readonly status: string; readonly msg: string }[]
+  }
+  const bad = resources.filter(({ status }) => status !== 'statusValid')
+  return { valid: resources.length - bad.length, faults: bad.map(({ msg }) => msg) }
+}

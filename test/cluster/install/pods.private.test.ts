@@ -1,0 +1,129 @@
+// The pods of both Deployments, made for real where the restricted Pod Security Standard is enforced. No
+// kubelet runs them: what is shown is that the API server takes them, and what they ask for.
+import { describe, expect, test } from 'vitest'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { built, objectsIn } from './manifests.ts'
+
+interface Container {
+  readonly name: string
+  readonly securityContext: object
+  readonly resources: object
+  readonly volumeMounts?: readonly { readonly mountPath: string }[]
+}
+
+interface PodSpec {
+  readonly containers: readonly [Container]
+  readonly [field: string]: unknown
+}
+
+interface Template {
+  readonly metadata: object
+  readonly spec: PodSpec
+}
+
+type Made = { readonly message?: string } & Partial<Template>
+
+const NAMESPACE = OPERATOR_ACCOUNT.namespace
+const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`
+const TOKEN_MOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+const plane = await privateControlPlane()
+const [standard, example] = await Promise.all(
+  ['default', 'overlays/example'].map(async (name) => templatesIn(await built(plane, name))),
+)
+
+test('the namespace enforces the restricted standard', async () => {
+  const { stdout } = await plane.kubectl(['get', 'namespace', NAMESPACE, '-o', 'json'])
+  const { metadata } = JSON.parse(stdout) as { readonly metadata: { readonly labels: object } }
+  const { stdout: version } = await plane.kubectl(['version', '-o', 'json'])
+  const { serverVersion } = JSON.parse(version) as {
+    readonly serverVersion: { readonly major: string; readonly minor: string }
+  }
+  expect(metadata.labels).toMatchObject({
+    'pod-security.kubernetes.io/enforce': 'restricted',
+    'pod-security.kubernetes.io/enforce-version': `v${serverVersion.major}.${serverVersion.minor}`,
+  })
+})
+
+describe.each(['manager', 'gateway'])('a pod of the %s', (name) => {
+  const template = of(standard, name)
+
+  test('is admitted, with the token of its account and nothing else mounted', async () => {
+    const { code, body } = await make(template)
+    expect({ code, message: body.message }).toEqual({ code: 201, message: undefined })
+    const mounts = body.spec?.containers[0].volumeMounts?.map(({ mountPath }) => mountPath)
+    expect(mounts).toEqual([TOKEN_MOUNT])
+  })
+
+  test('is admitted as the example overlay has it, in a class of its own', async () => {
+    const { code, body } = await make(of(example, name))
+    expect({ code, priority: body.spec?.['priority'] }).toEqual({ code: 201, priority: 2e9 })
+  })
+
+  test('can write nothing, is no user that a node knows, and is given time to end', () => {
+    const [container] = template.spec.containers
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    })
+    expect(template.spec).toMatchObject({
+      securityContext: { runAsNonRoot: true, runAsUser: 65532, runAsGroup: 65532 },
+      terminationGracePeriodSeconds: 40,
+    })
+    expect(container.resources).toMatchObject({ requests: { cpu: '100m' }, limits: {} })
+    expect(container).toHaveProperty('startupProbe')
+    expect(container).toHaveProperty('livenessProbe')
+    expect(container).toHaveProperty('readinessProbe')
+  })
+
+  test.each([
+    { name: 'may run as root', spec: { securityContext: { seccompProfile: seccomp() } } },
+    { name: 'is root', spec: { securityContext: { ...nonRoot(), runAsUser: 0 } } },
+    { name: 'has no seccomp profile', spec: { securityContext: { runAsNonRoot: true } } },
+    { name: 'is in the network of the node', spec: { hostNetwork: true } },
+    {
+      name: 'sees files of the node',
+      spec: { volumes: [{ name: 'host', hostPath: { path: '/' } }] },
+    },
+    { name: 'may gain privileges', container: { allowPrivilegeEscalation: true } },
+    { name: 'keeps capabilities', container: { capabilities: {} } },
+  ])('that $name is refused', async ({ spec, container }) => {
+    const { code, body } = await make(changed(template, spec, container))
+    expect(code).toBe(403)
+    expect(body.message).toContain('violates PodSecurity "restricted:v1.36"')
+  })
+})
+
+function seccomp() {
+  return { type: 'RuntimeDefault' }
+}
+function nonRoot() {
+  return { runAsNonRoot: true, seccompProfile: seccomp() }
+}
+
+function changed(template: Template, spec: object = {}, security: object = {}): Template {
+  const [container] = template.spec.containers
+  const securityContext = { ...container.securityContext, ...security }
+  const containers: PodSpec['containers'] = [{ ...container, securityContext }]
+  return { ...template, spec: { ...template.spec, containers, ...spec } }
+}
+
+function make({ metadata, spec }: Template) {
+  const named = { ...metadata, name: uniqueName('pod') }
+  return plane.raw<Made>('POST', PODS, { apiVersion: 'v1', kind: 'Pod', metadata: named, spec })
+}
+
+function templatesIn(yaml: string): readonly Template[] {
+  return objectsIn(yaml)
+    .filter(({ kind }) => kind === 'Deployment')
+    .map(({ spec }) => (spec as { readonly template: Template }).template)
+}
+
+function of(templates: readonly Template[] | undefined, name: string): Template {
+  const found = templates?.find(({ spec }) => spec.containers[0].name === name)
+  if (found === undefined) throw new Error(`there is no Deployment of the ${name}`)
+  return found
+}

@@ -1,0 +1,44 @@
+// An API server that streams no lists, as older ones and some managed ones: the program falls back to
+// lists in pages, for which it holds the verb list.
+import { expect, test } from 'vitest'
+import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
+import { auditOf } from '../../support/audit.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventuallyPasses } from '../../support/eventually.ts'
+import { startGateway } from '../../support/gateway.ts'
+import { GATEWAY_ACCOUNT, GATEWAY_USER, OPERATOR_USER } from '../../support/installed.ts'
+import { newKey } from '../../support/objects.ts'
+import { ISSUER, startOperator } from '../../support/operator.ts'
+
+const plane = await privateControlPlane({ apiServerFlags: ['--feature-gates=WatchList=false'] })
+const audit = auditOf(plane)
+const flags = [`--issuer-url=${ISSUER}`]
+
+test('manager and gateway work where lists are not streamed (8.1, 8.2)', async () => {
+  const beginning = await audit.mark()
+  await using operator = await startOperator({
+    kubeconfig: await plane.operatorKubeconfig(),
+    flags,
+  })
+  const { namespace, name } = GATEWAY_ACCOUNT
+  const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
+  await using gateway = await startGateway({ kubeconfig, flags })
+  const { metadata } = await plane.admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey(), 'test')
+  await eventuallyPasses(
+    'a key is taken up',
+    async () => {
+      const key = await plane.admin.get<OwnedAccessKey>(ACCESS_KEYS, metadata)
+      expect(key?.status?.conditions).toEqual([
+        expect.objectContaining({ type: 'Ready', reason: 'Active' }),
+      ])
+    },
+    { withinMs: 10_000 },
+  )
+  for (const program of [operator, gateway])
+    expect((await program.health('/readyz')).code).toBe(200)
+  for (const user of [OPERATOR_USER, GATEWAY_USER]) {
+    const lines = await audit.linesSince(beginning, user)
+    expect(lines.filter((line) => line.includes('"verb":"list"')).length).toBeGreaterThan(1)
+  }
+})

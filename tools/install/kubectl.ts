@@ -1,0 +1,26 @@
+// kubectl as the user has it: from PATH, with the user's kubeconfig and context.
+import { type KubectlResult, runKubectl } from '../control-plane/kubectl.ts'
+
+/** Runs kubectl; a failed command is a result like any other. @throws Error when there is none */
+export async function kubectl(args: readonly string[], input = ''): Promise<KubectlResult> {
+  try {
+    return await runKubectl('kubectl', args, process.env, input)
+  } catch (cause) {
+    throw new Error('kubectl is not on PATH: install it (https://kubernetes.io/docs/tasks/tools)', {
+      cause,
+    })
+  }
+}
+
+/** What kubectl prints. @throws Error with what it complains of, when it fails */
+export async function must(args: readonly string[], input = ''): Promise<string> {
+  const { code, stdout, stderr } = await kubectl(args, input)
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed:\n${stderr.trim()}`)
+  return stdout
+}
+
+/** Where it all goes, such as `https://10.0.0.1:6443 (context kind)`. @throws Error without a cluster */
+export async function clusterText(): Promise<string> {
+  const path = '{.clusters[0].cluster.server} (context {.current-context})'
+  return must(['config', 'view', '--minify', '-o', `jsonpath=${path}`])
+}

@@ -1,0 +1,88 @@
+// Access keys and tokens of a cluster that the operator is taken out of.
+import { ACCESS_KEYS, GROUP, REVOKE_FINALIZER, TOKENS } from '../../src/api/group.ts'
+import { kubectl, must } from './kubectl.ts'
+
+/** An access key or a token that is there. */
+export interface Held {
+  /** As kubectl names its kind, such as `ownedaccesskeys.management.platform.sh`. */
+  readonly kind: string
+  readonly name: string
+  readonly finalizers: readonly string[]
+  /** When it ends, RFC 3339; empty = never, or not known. */
+  readonly expires: string
+}
+
+const KINDS = [ACCESS_KEYS, TOKENS].map(({ plural }) => `${plural}.${GROUP}`)
+const [, TOKEN_KIND] = KINDS
+const ROW =
+  '{.metadata.name}{"\\t"}{.metadata.finalizers}{"\\t"}{.status.expirationTimestamp}{"\\n"}'
+/** kubectl patches as many in one call. */
+const BATCH = 100
+
+/** Whether it is a token. */
+export const isToken = ({ kind }: Held): boolean => kind === TOKEN_KIND
+
+/** Whether the operator still has work to do on it, or did not do it. */
+export const isOurs = ({ finalizers }: Held): boolean => finalizers.includes(REVOKE_FINALIZER)
+
+/** Those that are there; none where their kinds are not. @throws Error when kubectl fails */
+export async function heldObjects(): Promise<readonly Held[]> {
+  const found = await Promise.all(KINDS.map((kind) => heldOf(kind)))
+  return found.flat()
+}
+
+async function heldOf(kind: string): Promise<readonly Held[]> {
+  if (!(await isServed(kind))) return []
+  const args = ['get', kind, '-o', `jsonpath={range .items[*]}${ROW}{end}`]
+  const { code, stdout, stderr } = await kubectl(args)
+  // The kind may go while its last objects do.
+  if (code !== 0 && !(await isServed(kind))) return []
+  if (code !== 0) throw new Error(`kubectl get ${kind} failed:\n${stderr.trim()}`)
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const [name = '', finalizers = '', expires = ''] = line.split('\t')
+      return { kind, name, finalizers: listIn(finalizers), expires }
+    })
+}
+
+const isServed = async (kind: string): Promise<boolean> =>
+  (await must(['get', 'crd', kind, '--ignore-not-found', '-o', 'name'])) !== ''
+
+/** kubectl prints a list as JSON. */
+const listIn = (text: string): readonly string[] =>
+  text === '' ? [] : (JSON.parse(text) as readonly string[])
+
+/** Asks for the deletion of all; it may take time. @throws Error when kubectl fails */
+export async function deleteAll(held: readonly Held[]): Promise<void> {
+  for (const kind of new Set(held.map((one) => one.kind)))
+    await must(['delete', kind, '--all', '--wait=false'])
+}
+
+/**
+ * Takes the operator's finalizer off, in its place. One that changes at the same moment is left for the
+ * next look, as whoever changes it may do the same.
+ */
+export async function letGo(held: readonly Held[]): Promise<void> {
+  const alike = Map.groupBy(held.filter(isOurs), ({ kind, finalizers }) =>
+    [kind, finalizers.indexOf(REVOKE_FINALIZER)].join(' '),
+  )
+  for (const [key, group] of alike) {
+    const [kind = '', index] = key.split(' ')
+    const path = `/metadata/finalizers/${index}`
+    const patch = JSON.stringify([
+      { op: 'test', path, value: REVOKE_FINALIZER },
+      { op: 'remove', path },
+    ])
+    const names = group.map(({ name }) => name)
+    for (let at = 0; at < names.length; at += BATCH)
+      await patched(['patch', kind, ...names.slice(at, at + BATCH), '--type=json', '-p', patch])
+  }
+}
+
+async function patched(args: readonly string[]): Promise<void> {
+  const { stderr } = await kubectl(args)
+  if (stderr.includes('Forbidden') || stderr.includes('forbidden'))
+    throw new Error(`the finalizer can't be taken off:\n${stderr.trim()}`)
+}

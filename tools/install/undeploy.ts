@@ -1,0 +1,120 @@
+// `make undeploy`: objects before operator, so that nothing hangs.
+//
+//   keys and tokens   deleted, and waited for while the operator takes its finalizer off. When it does
+//                     not, this says so, says what that means, and takes the finalizer off itself
+//   Deployments       deleted, and waited for until their pods are gone
+//   the rest          what config/default lists, CRDs and namespace included, and waited for
+//
+// What is not there is no error: it may be run again, and on what is left of an installation.
+import { join } from 'node:path'
+import { CONFIG, DEPLOYMENTS, NAMESPACE } from './deploy.ts'
+import { clusterText, must } from './kubectl.ts'
+import { deleteAll, type Held, heldObjects, isOurs, isToken, letGo } from './objects.ts'
+import { PATIENCE_MS, whileItMoves } from './patience.ts'
+
+type Say = (line: string) => void
+
+const IN_NAMESPACE = ['--namespace', NAMESPACE, '--ignore-not-found']
+
+/** Takes everything of ours out of the cluster. @throws Error when something stays, with what and why */
+export async function undeploy(say: Say): Promise<void> {
+  say(`taking the operator out of ${await clusterText()}`)
+  await removeObjects(say)
+  await removeWorkloads(say)
+  await removeRest(say)
+  say('done: nothing of the operator is left')
+}
+
+async function removeObjects(say: Say): Promise<void> {
+  const held = await heldObjects()
+  if (held.length === 0) return
+  say(`deleting ${countText(held)}, and waiting for the operator to end them`)
+  await deleteAll(held)
+  const left = await whileItMoves(heldObjects)
+  const orphans = left.filter(isOurs)
+  if (orphans.length > 0) {
+    say(await deadText(orphans))
+    await letGo(orphans)
+  } else if (held.some(isToken)) {
+    say(`tokens are recorded as revoked, in a list that ends with the gateway. ${meaningOf(held)}`)
+  }
+  const stuck = orphans.length > 0 ? await whileItMoves(heldObjects) : left
+  if (stuck.length === 0) return
+  const advice = 'others hold these; run it again when their finalizers are gone:'
+  throw new Error([advice, ...stuck.map(holdersOf)].join('\n'))
+}
+
+async function deadText(orphans: readonly Held[]): Promise<string> {
+  const still = `nothing has moved for ${PATIENCE_MS / 1000} s`
+  return [
+    `THE OPERATOR DOES NOT ANSWER: ${still}, and ${await readyText()}.`,
+    `Taking its finalizer off ${countText(orphans)} without it.`,
+    `Nobody records tokens under these as revoked. ${meaningOf(orphans)}`,
+  ].join('\n')
+}
+
+async function readyText(): Promise<string> {
+  const path = '{.status.readyReplicas}/{.spec.replicas}'
+  const args = ['get', 'deployment', 'manager', ...IN_NAMESPACE, '-o', `jsonpath=${path}`]
+  const found = await must(args)
+  if (found === '') return 'there is no Deployment manager'
+  const [ready, wanted] = found.split('/')
+  return `${ready === '' ? 0 : ready} of ${wanted} replicas of Deployment manager are ready`
+}
+
+/** What becomes of the tokens that are out there. */
+function meaningOf(held: readonly Held[]): string {
+  const ends = held.filter(isToken).map(({ expires }) => expires)
+  const last = ends.toSorted().at(-1) ?? ''
+  const until = last === '' ? 'until its exp' : `until its exp, here ${last} at the latest`
+  return (
+    `API servers that verify on their own accept a token that they do not know as revoked ${until}; ` +
+    'to end all at once, take the issuer out of their authentication files ' +
+    '(docs/direct-endpoint.md, break-glass).'
+  )
+}
+
+function countText(held: readonly Held[]): string {
+  const tokens = held.filter(isToken).length
+  return `access keys: ${held.length - tokens}, tokens: ${tokens}`
+}
+
+const holdersOf = ({ kind, name, finalizers }: Held): string =>
+  `  ${kind}/${name}: ${finalizers.join(', ')}`
+
+async function removeWorkloads(say: Say): Promise<void> {
+  const wait = ['--cascade=foreground', '--timeout=2m']
+  sayIfAny(say, await must(['delete', 'deployment', ...DEPLOYMENTS, ...IN_NAMESPACE, ...wait]))
+}
+
+async function removeRest(say: Say): Promise<void> {
+  const manifests = await must(['kustomize', join(CONFIG, 'default')])
+  const each = ['-f', '-', '--ignore-not-found']
+  sayIfAny(say, await must(['delete', ...each, '--wait=false'], manifests))
+  const left = await whileItMoves(async () => {
+    // Made meanwhile, by a tool for instance: nobody else is there any more to take the finalizer off.
+    const late = (await heldObjects()).filter(isOurs)
+    if (late.length > 0) say(`taking the finalizer off late ones too: ${countText(late)}`)
+    await letGo(late)
+    return (await must(['get', ...each, '-o', 'name'], manifests)).split('\n').filter(Boolean)
+  })
+  if (left.length > 0) throw new Error(await stuckText(left))
+}
+
+async function stuckText(left: readonly string[]): Promise<string> {
+  const path = '{range .status.conditions[*]}{.message}{"\\n"}{end}'
+  const why = await must([
+    'get',
+    'namespace',
+    NAMESPACE,
+    '--ignore-not-found',
+    '-o',
+    `jsonpath=${path}`,
+  ])
+  const held = (await heldObjects()).map(holdersOf)
+  return ['these do not go:', ...left, ...held, why.trim()].join('\n').trimEnd()
+}
+
+function sayIfAny(say: Say, text: string): void {
+  if (text !== '') say(text.trimEnd())
+}
