@@ -43,4 +43,11 @@ function faultOf(name: string): string {
   return `${fault}, accepted are ${Object.keys(COMMANDS).join(', ')}, --version and --help`
 }
 
+// Process 1 of a container gets no signal that it does not listen to: until the command does, we do.
+for (const signal of ['SIGTERM', 'SIGINT']) {
+  process.once(signal, () => {
+    if (process.listenerCount(signal) === 0) process.exit(0)
+  })
+}
+
 process.exit(await main(process.argv.slice(2)))

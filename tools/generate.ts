@@ -1,12 +1,16 @@
-// crds/*.yaml -> src/api/*.gen.ts. With --check nothing is written: stale files are named, exit 1.
+// crds/*.yaml -> src/api/*.gen.ts, and rules.yml -> prometheus-rule.yaml. With --check nothing is
+// written: stale files are named, exit 1.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Kind, readKind } from './generate/crd.ts'
 import { renderKind, renderScope, renderSettingsSchema } from './generate/modules.ts'
+import { prometheusRule } from './generate/prometheus-rule.ts'
 
 const ROOT = join(import.meta.dirname, '..')
+const RULES = 'config/components/prometheus/rules.yml'
+const PROMETHEUS_RULE = 'config/components/prometheus/prometheus-rule.yaml'
 
 /**
  * The generated files, formatted: path from the repository's root -> content.
@@ -24,7 +28,9 @@ export function generate(): ReadonlyMap<string, string> {
     config: renderKind(config),
     'config.schema': renderSettingsSchema(config),
   }
-  return new Map(Object.entries(modules).map(([name, text]) => asFile(name, text)))
+  const rule = prometheusRule(readFileSync(join(ROOT, RULES), 'utf8'))
+  const files = Object.entries(modules).map(([name, text]) => asFile(name, text))
+  return new Map([...files, [PROMETHEUS_RULE, rule]])
 }
 
 /** Those of the generated files that are not in the tree as they should be. */

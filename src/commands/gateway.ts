@@ -66,7 +66,7 @@ async function start(self: GatewayProcess): Promise<void> {
     answered: metrics.answered,
     log,
   })
-  await serveProbes({ ...self, ...settings, readiness, scrape: metrics.scrape })
+  await serveProbes({ ...self, ...settings, readiness })
   await certificate.first
   const port = await server.listen(settings.bindAddress, respond)
   lifecycle.onStop('gateway server', STOP_WITHIN_MS.gateway, () => server.close())

@@ -1,5 +1,5 @@
 import type { BindAddress } from '../runtime/address.ts'
-import type { Scrape } from '../runtime/client-metrics.ts'
+import type { ClientMetrics, Scrape } from '../runtime/client-metrics.ts'
 import { type HealthCheck, healthPage } from '../runtime/health.ts'
 import { type Page, servePages } from '../runtime/http.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
@@ -10,7 +10,7 @@ export interface ProbesOptions {
   readonly healthAddress: BindAddress | null
   readonly metricsAddress: BindAddress | null
   readonly readiness: Readonly<Record<string, HealthCheck>>
-  readonly scrape: Scrape
+  readonly metrics: Pick<ClientMetrics, 'followReadiness'> & { readonly scrape: Scrape }
   readonly log: Log
   readonly lifecycle: Lifecycle
 }
@@ -29,13 +29,14 @@ export const alivePage: Page = healthPage('healthz', { ping: () => null })
  * @throws Error when an address can't be bound
  */
 export async function serveProbes(options: ProbesOptions): Promise<void> {
-  const { healthAddress, metricsAddress, readiness, scrape } = options
+  const { healthAddress, metricsAddress, readiness, metrics } = options
+  metrics.followReadiness(readiness)
   await serve(options, 'health probes', healthAddress, {
     '/healthz': alivePage,
     '/readyz': healthPage('readyz', readiness),
   })
   await serve(options, 'metrics', metricsAddress, {
-    '/metrics': async () => ({ status: 200, ...(await scrape()) }),
+    '/metrics': async () => ({ status: 200, ...(await metrics.scrape()) }),
   })
 }
 

@@ -2,6 +2,7 @@
 // it: a failure, a conflict or an answer that was lost needs no rule of its own.
 import type { ConfigMap } from '../api/core.ts'
 import { CONFIG_MAPS } from '../api/group.ts'
+import type { Late } from '../domain/late.ts'
 import {
   type Addition,
   dataWith,
@@ -38,6 +39,8 @@ export class RevocationWriter {
   readonly #options: WriterOptions
   /** Asked for and not in the store yet, with its exp. */
   readonly #asked = new Map<string, number>()
+  /** When each of those was first asked for, on the clock that no step moves; oldest first. */
+  readonly #since = new Map<string, number>()
   /** Read or written by us and not in the store yet. */
   readonly #unseen = new Map<string, ConfigMap>()
   #writing: Promise<void> | null = null
@@ -53,6 +56,13 @@ export class RevocationWriter {
     return this.#fault
   }
 
+  /** What is asked for and not in the store yet. */
+  get backlog(): Late {
+    const nowMs = this.#options.clock.monotonicMs()
+    const oldestMs = this.#since.values().next().value ?? nowMs
+    return { count: this.#since.size, longestMs: nowMs - oldestMs }
+  }
+
   /** Resolves when nothing is left to write, or this process does not lead. Never rejects. */
   async settled(): Promise<void> {
     await this.#writing
@@ -63,15 +73,18 @@ export class RevocationWriter {
    * server takes such a token any more.
    */
   ask(tokens: Iterable<readonly [jti: string, expiresMs: number]>): void {
+    const nowMs = this.#options.clock.monotonicMs()
     for (const [jti, expiresMs] of tokens) {
-      if (!this.#asked.has(jti)) this.#asked.set(jti, expiresMs)
+      if (this.#asked.has(jti)) continue
+      this.#asked.set(jti, expiresMs)
+      this.#since.set(jti, nowMs)
     }
     this.#wake()
   }
 
   /** The store shows these; returns how many of them were asked for. */
   stored(jtis: readonly string[]): number {
-    return jtis.filter((jti) => this.#asked.delete(jti)).length
+    return jtis.filter((jti) => this.#drop(jti)).length
   }
 
   /** The store has changed what it shows, or does not show, under that name. */
@@ -80,6 +93,12 @@ export class RevocationWriter {
     this.#unseen.delete(name)
     // Where it is still behind our last answer. Not at once: it is telling of the change before.
     if (ours) queueMicrotask(() => this.#options.configMaps.observe(ours))
+  }
+
+  /** Returns whether it was asked for. */
+  #drop(jti: string): boolean {
+    this.#since.delete(jti)
+    return this.#asked.delete(jti)
   }
 
   #wake(): void {
@@ -116,7 +135,7 @@ export class RevocationWriter {
     const { clock, configMaps } = this.#options
     const nowMs = clock.nowMs()
     for (const [jti, expiresMs] of this.#asked) {
-      if (isPastRecording(expiresMs, nowMs)) this.#asked.delete(jti)
+      if (isPastRecording(expiresMs, nowMs)) this.#drop(jti)
     }
     const seen = [...configMaps.values()].map(({ object }) => object)
     return nextAddition(this.#asked, [...seen, ...this.#unseen.values()])

@@ -1,6 +1,7 @@
 // Which tokens are revoked, as the ConfigMaps of contract 7.4 tell, and their upkeep.
 import { once } from 'node:events'
 import type { ConfigMap } from '../api/core.ts'
+import type { Late } from '../domain/late.ts'
 import { isRecordable } from '../domain/revocation.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Store, Whole } from '../kube/store.ts'
@@ -43,6 +44,8 @@ export interface RevokedTokens {
   record(jti: string, expiresMs: number): void
   /** Why the last write failed, in the same words each time; null = it did not. */
   fault(): string | null
+  /** What was asked for and is not stored yet, and how long the oldest of it waits. */
+  backlog(): Late
   /** Calls back, from now on, with the tokens whose records the store has come to show. */
   subscribe(listener: (jtis: readonly string[]) => void): void
   /** Deletes what is over; what can't be deleted now waits for the next sweep. Never rejects. */
@@ -90,6 +93,7 @@ export function followRevokedTokens(options: RevokedTokensOptions): RevokedToken
       if (!stored.has(jti)) ask([[jti, expiresMs]])
     },
     fault: () => writer.fault,
+    backlog: () => writer.backlog,
     subscribe: (listener) => {
       listeners.push(listener)
     },

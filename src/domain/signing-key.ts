@@ -87,6 +87,20 @@ export const activeFromMs = ({ useFromMs, publishedMs }: KeyNote): number =>
 export const keyEndMs = ({ createdMs }: Pick<KeyNote, 'createdMs'>): number =>
   createdMs + KEY_LIFE_MS
 
+/** From when to when a key lives. */
+export interface KeyLife {
+  readonly kid: string
+  readonly createdMs: number
+  readonly endMs: number
+}
+
+/** The life of a key: what is left of it tells whether the next one is late. */
+export const lifeOf = (note: KeyNote): KeyLife => ({
+  kid: note.kid,
+  createdMs: note.createdMs,
+  endMs: keyEndMs(note),
+})
+
 /**
  * The keys that may sign at all, oldest first: published, noted, not withdrawn, private half at hand
  * and sound.

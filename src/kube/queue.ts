@@ -56,6 +56,16 @@ export class WorkQueue {
     return first ? (this.#options.clock.monotonicMs() - first.sinceMs) / 1000 : 0
   }
 
+  /** How long the key that waits longest has waited, in seconds. Looks at all that wait. */
+  get longestWaitSeconds(): number {
+    const nowMs = this.#options.clock.monotonicMs()
+    // Not the first of each lane: one that changed lanes keeps its place in time, not in the order.
+    let oldestMs = nowMs
+    for (const lane of Object.values(this.#lanes))
+      for (const sinceMs of lane.values()) oldestMs = Math.min(oldestMs, sinceMs)
+    return (nowMs - oldestMs) / 1000
+  }
+
   /** Adds the key, or moves it to the fresh lane where it waits in the other. */
   add(key: string, lane: Lane): void {
     if (this.#closed) return

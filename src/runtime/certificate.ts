@@ -14,6 +14,7 @@ export interface CheckedPair extends CertificatePair {
   readonly commonName: string
   /** Host names and IP addresses that it is good for, IPv6 as in URLs without the brackets. */
   readonly hosts: readonly string[]
+  readonly notBeforeMs: number
   readonly notAfterMs: number
 }
 
@@ -35,6 +36,7 @@ export function checkPair(pair: CertificatePair): CheckedPair | string {
     ...pair,
     commonName: /^CN=(.*)$/m.exec(certificate.subject)?.[1] ?? '',
     hosts: hostsOf(certificate),
+    notBeforeMs: certificate.validFromDate.getTime(),
     notAfterMs: certificate.validToDate.getTime(),
   }
 }

@@ -1,5 +1,6 @@
 // The metrics of every process that talks to the API server (contract 8.4).
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { HealthCheck } from './health.ts'
 import type { Instruments } from './instruments.ts'
 
 /** The closed sets of label values. */
@@ -19,6 +20,8 @@ export interface ClientMetrics {
   readonly watchRestarted: (resource: string, reason: string) => void
   /** Local time minus the API server's. */
   readonly clockSkewed: (seconds: number) => void
+  /** Takes platform_ready from these checks of /readyz; called once, before the first scrape. */
+  readonly followReadiness: (checks: Readonly<Record<string, HealthCheck>>) => void
 }
 
 /** The text of a scrape. */
@@ -80,5 +83,9 @@ export function clientMetrics(
     wrote: (kind, reason) => apiWrites.inc({ kind, reason }),
     watchRestarted: (resource, reason) => restarts.inc({ resource, reason }),
     clockSkewed: (seconds) => skew.set(seconds),
+    followReadiness: (checks) => {
+      const each = Object.keys(checks).map((check) => ({ check }))
+      gauge('platform_ready', each, ({ check }) => (checks[check]?.() === null ? 1 : 0))
+    },
   }
 }

@@ -16,6 +16,10 @@ export interface GatewayMetrics extends ClientMetrics {
    * @param target `Public` for the routes without a credential, `Other` for what needs one
    */
   readonly answered: (target: 'Public' | 'Other', method: string, code: number) => void
+  /** From when to when the certificate in use is good, in epoch milliseconds. */
+  readonly certificateShown: (notBeforeMs: number, notAfterMs: number) => void
+  /** Takes the age of what is served from there, in milliseconds, from now on. */
+  readonly followWatchAge: (ageMs: () => number) => void
   readonly scrape: Scrape
 }
 
@@ -34,10 +38,21 @@ export function createGatewayMetrics(labels: ClientLabels): GatewayMetrics {
   const { registry, scrape } = processRegistry()
   const make = instruments(registry)
   const requests = make.counter('platform_gateway_requests_total', REQUESTS)
+  let watchAgeMs = (): number => 0
+  make.gauge('platform_gateway_watch_age_seconds', [{}], () => watchAgeMs() / 1000)
+  const from = make.gauge('platform_gateway_certificate_not_before_timestamp_seconds', [{}])
+  const until = make.gauge('platform_gateway_certificate_not_after_timestamp_seconds', [{}])
   return {
     ...clientMetrics(make, labels),
     answered: (target, method, code) =>
       requests.inc({ target, verb: verbOf(method), code: String(code) }),
+    certificateShown: (notBeforeMs, notAfterMs) => {
+      from.set(notBeforeMs / 1000)
+      until.set(notAfterMs / 1000)
+    },
+    followWatchAge: (ageMs) => {
+      watchAgeMs = ageMs
+    },
     scrape,
   }
 }

@@ -14,6 +14,8 @@ const HELP = {
   workqueue_queue_duration_seconds:
     'How long in seconds an item stays in workqueue before being requested',
   workqueue_work_duration_seconds: 'How long in seconds processing an item from workqueue takes.',
+  platform_queue_age_seconds:
+    'How many seconds the item that waits longest in workqueue has waited; 0 = none waits.',
   workqueue_longest_running_processor_seconds:
     'How many seconds has the longest running processor for workqueue been running.',
   rest_client_requests_total: 'Number of HTTP requests, partitioned by status code and method.',
@@ -22,11 +24,20 @@ const HELP = {
   platform_access_keys: 'Number of access keys by state.',
   platform_access_key_expirations_total: 'Number of access keys whose expiry was published.',
   platform_expiration_lag_seconds: 'How long after the expiry of an access key its status says so.',
+  platform_expirations_overdue:
+    'Number of objects past their end whose status does not say so yet, by kind.',
+  platform_expirations_overdue_seconds:
+    'How long ago the one of them that is late the longest ended, by kind; 0 = none is late.',
   platform_lifetimes_capped: 'Number of objects whose lifetime is shortened by the cap, by kind.',
   platform_tokens: 'Number of direct cluster endpoint tokens by state.',
   platform_tokens_issued_total: 'Number of tokens that were issued.',
   platform_token_signing_seconds: 'How long signing a token took.',
   platform_revocations_total: 'Number of tokens that were recorded as revoked.',
+  platform_revocation_backlog: 'Number of revoked tokens whose record is not stored yet.',
+  platform_revocation_backlog_seconds:
+    'How long ago the oldest record that is not stored yet was asked for; 0 = all are stored.',
+  platform_signing_key_faults:
+    'Number of Secrets with a signing key that nothing is signed with, because they are corrupt.',
   platform_config_valid:
     '0 while Config has a fault and the last good settings stay in force, else 1.',
   platform_config_last_applied_timestamp_seconds:
@@ -34,6 +45,13 @@ const HELP = {
   platform_api_writes_total: 'Number of successful writes to the API server by kind and reason.',
   platform_watch_restarts_total: 'Number of times a watch had to be opened anew.',
   platform_clock_skew_seconds: "Local time minus the API server's, at its last answer.",
+  platform_ready: 'Whether each check of /readyz passes: 1 = it does, 0 = it does not.',
+  platform_gateway_watch_age_seconds:
+    'How long ago what the gateway serves was last known to be complete.',
+  platform_gateway_certificate_not_before_timestamp_seconds:
+    'When the life of the certificate in use began, in seconds since 1970; 0 = there is none yet.',
+  platform_gateway_certificate_not_after_timestamp_seconds:
+    'When the certificate in use ends, in seconds since 1970; 0 = there is none yet.',
   platform_gateway_requests_total: 'Number of requests answered by target, verb and code.',
 } as const
 
@@ -87,6 +105,12 @@ export function instruments(registry: Registry): Instruments {
     },
   }
 }
+
+/** Moments by label value, from epoch milliseconds to seconds since 1970. */
+export const inSeconds = (
+  moments: Iterable<readonly [value: string, atMs: number]>,
+): readonly (readonly [string, number])[] =>
+  [...moments].map(([value, atMs]) => [value, atMs / 1000] as const)
 
 /** A gauge whose label values come and go: each scrape starts from none. */
 export function changingGauge(

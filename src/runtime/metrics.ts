@@ -1,6 +1,7 @@
 // Every metric of the program (contract 8.4): controller-runtime's names, help texts and buckets
 // where the meaning is the same. Each series is there from the start.
 import type { Registry } from 'prom-client'
+import { type Late, NONE_LATE } from '../domain/late.ts'
 import {
   type ClientLabels,
   type ClientMetrics,
@@ -8,7 +9,7 @@ import {
   processRegistry,
   type Scrape,
 } from './client-metrics.ts'
-import { changingGauge, type Instruments, instruments } from './instruments.ts'
+import { changingGauge, inSeconds, type Instruments, instruments } from './instruments.ts'
 import { type TokenMetrics, type TokenSources, tokenMetrics } from './token-metrics.ts'
 
 /** The closed sets of label values. */
@@ -21,8 +22,8 @@ export interface MetricLabels extends ClientLabels {
   readonly tokenStates: readonly string[]
   /** Whether there is a series for each key (`--per-object-metrics`). */
   readonly perObject: boolean
-  /** Kinds whose lifetime may be capped. */
-  readonly cappedKinds: readonly string[]
+  /** Kinds whose objects have a lifetime. */
+  readonly endingKinds: readonly string[]
 }
 
 /** How a reconcile ended, in controller-runtime's words. */
@@ -34,6 +35,8 @@ export interface MetricSources extends TokenSources {
   readonly keysByState: () => Readonly<Record<string, number>>
   /** How many objects of each kind have condition LifetimeCapped. */
   readonly cappedByKind: () => Readonly<Record<string, number>>
+  /** Objects of each kind past their end whose status does not say so yet. */
+  readonly overdueByKind: () => Readonly<Record<string, Late>>
   /** Names of the keys that end, and when, in epoch milliseconds. Asked for with perObject only. */
   readonly keyEnds: () => Iterable<readonly [string, number]>
 }
@@ -42,6 +45,7 @@ export interface MetricSources extends TokenSources {
 export interface QueueGauges {
   readonly depth: number
   readonly longestWorkSeconds: number
+  readonly longestWaitSeconds: number
 }
 
 /** What one controller and its queue report. Durations are in seconds. */
@@ -111,8 +115,11 @@ const NO_SOURCES: MetricSources = {
   keysByState: () => ({}),
   tokensByState: () => ({}),
   cappedByKind: () => ({}),
+  overdueByKind: () => ({}),
   keyEnds: () => [],
-  signingKeyEnds: () => [],
+  signingKeys: () => [],
+  signingKeyFaults: () => 0,
+  revocationBacklog: () => NONE_LATE,
 }
 
 function queueMetrics(
@@ -127,6 +134,7 @@ function queueMetrics(
     each,
     ({ name }) => followed.get(name)?.longestWorkSeconds,
   )
+  gauge('platform_queue_age_seconds', each, ({ name }) => followed.get(name)?.longestWaitSeconds)
   const adds = counter('workqueue_adds_total', each)
   const retries = counter('workqueue_retries_total', each)
   const waits = histogram('workqueue_queue_duration_seconds', QUEUE_BUCKETS, each)
@@ -178,14 +186,17 @@ function leaderMetrics(
 
 function keyMetrics(
   { counter, gauge, histogram }: Instruments,
-  { keyStates, cappedKinds, perObject }: MetricLabels,
+  { keyStates, endingKinds, perObject }: MetricLabels,
   registry: Registry,
   sources: () => MetricSources,
 ): Pick<Metrics, 'keyExpired'> {
   const states = keyStates.map((state) => ({ state }))
-  const kinds = cappedKinds.map((kind) => ({ kind }))
+  const kinds = endingKinds.map((kind) => ({ kind }))
   gauge('platform_access_keys', states, ({ state }) => sources().keysByState()[state])
   gauge('platform_lifetimes_capped', kinds, ({ kind }) => sources().cappedByKind()[kind])
+  const overdue = (kind: string): Late => sources().overdueByKind()[kind] ?? NONE_LATE
+  gauge('platform_expirations_overdue', kinds, ({ kind }) => overdue(kind).count)
+  gauge('platform_expirations_overdue_seconds', kinds, ({ kind }) => overdue(kind).longestMs / 1000)
   if (perObject) changingGauge(registry, KEY_ENDS, () => inSeconds(sources().keyEnds()))
   const expirations = counter('platform_access_key_expirations_total', [{}])
   const lag = histogram('platform_expiration_lag_seconds', LAG_BUCKETS, [{}])
@@ -202,11 +213,6 @@ const KEY_ENDS = {
   help: 'When each access key ends, in seconds since 1970; those that never end are left out.',
   label: 'name',
 }
-
-const inSeconds = (
-  ends: Iterable<readonly [string, number]>,
-): readonly (readonly [string, number])[] =>
-  [...ends].map(([name, endMs]) => [name, endMs / 1000] as const)
 
 function configMetrics({ gauge }: Instruments): Pick<Metrics, 'configChecked' | 'configApplied'> {
   const valid = gauge('platform_config_valid', [{}])

@@ -1,12 +1,18 @@
 import type { Registry } from 'prom-client'
-import { changingGauge, type Instruments } from './instruments.ts'
+import type { Late } from '../domain/late.ts'
+import type { KeyLife } from '../domain/signing-key.ts'
+import { changingGauge, inSeconds, type Instruments } from './instruments.ts'
 
 /** What of tokens and signing keys is read at each scrape. Called often: must be cheap. */
 export interface TokenSources {
   /** How many tokens are in each state; a state that is missing counts none. */
   readonly tokensByState: () => Readonly<Record<string, number>>
-  /** `kid` and end of each published signing key, in epoch milliseconds. */
-  readonly signingKeyEnds: () => Iterable<readonly [kid: string, endMs: number]>
+  /** Each published signing key. */
+  readonly signingKeys: () => Iterable<KeyLife>
+  /** How many Secrets with a signing key are corrupt. */
+  readonly signingKeyFaults: () => number
+  /** Revoked tokens whose record is not stored yet: how many, and since when the oldest waits. */
+  readonly revocationBacklog: () => Late
 }
 
 /** What happens to tokens. */
@@ -26,6 +32,12 @@ const SIGNING_KEY_ENDS = {
   label: 'kid',
 }
 
+const SIGNING_KEY_BEGINNINGS = {
+  name: 'platform_signing_key_not_before_timestamp_seconds',
+  help: 'When the life of each published signing key began, in seconds since 1970.',
+  label: 'kid',
+}
+
 /** The metrics of tokens (contract 8.4). */
 export function tokenMetrics(
   { counter, gauge, histogram }: Instruments,
@@ -35,9 +47,14 @@ export function tokenMetrics(
 ): TokenMetrics {
   const states = tokenStates.map((state) => ({ state }))
   gauge('platform_tokens', states, ({ state }) => sources().tokensByState()[state])
-  changingGauge(registry, SIGNING_KEY_ENDS, () =>
-    [...sources().signingKeyEnds()].map(([kid, endMs]) => [kid, endMs / 1000] as const),
-  )
+  const keys = (moment: 'createdMs' | 'endMs') => () =>
+    inSeconds([...sources().signingKeys()].map((key) => [key.kid, key[moment]] as const))
+  changingGauge(registry, SIGNING_KEY_BEGINNINGS, keys('createdMs'))
+  changingGauge(registry, SIGNING_KEY_ENDS, keys('endMs'))
+  gauge('platform_signing_key_faults', [{}], () => sources().signingKeyFaults())
+  const backlog = (): Late => sources().revocationBacklog()
+  gauge('platform_revocation_backlog', [{}], () => backlog().count)
+  gauge('platform_revocation_backlog_seconds', [{}], () => backlog().longestMs / 1000)
   const issued = counter('platform_tokens_issued_total', [{}])
   const signing = histogram('platform_token_signing_seconds', SIGNING_BUCKETS, [{}])
   const revocations = counter('platform_revocations_total', [{}])

@@ -4,9 +4,10 @@ import { CompactSign } from 'jose'
 import type { ConfigMap, Secret } from '../api/core.ts'
 import { JWKS_CONFIG_MAP } from '../api/group.ts'
 import {
+  type KeyLife,
   type KeyNote,
   type KeySecret,
-  keyEndMs,
+  lifeOf,
   signersOf,
   signingKeyAt,
 } from '../domain/signing-key.ts'
@@ -55,8 +56,8 @@ export interface Keyring extends TokenSigner {
   published(): PublishedKeys | null
   /** A sentence for each Secret that nothing is signed with, for a condition. */
   faults(): readonly string[]
-  /** `kid` and end of each published key, for platform_signing_key_not_after_timestamp_seconds. */
-  ends(): readonly (readonly [kid: string, endMs: number])[]
+  /** The life of each published key, for metrics. */
+  lives(): readonly KeyLife[]
   /** Calls listeners back if time alone has changed which key signs. */
   review(): void
 }
@@ -126,7 +127,7 @@ export function createKeyring(sources: KeyringSources): Keyring {
     secrets: () => view.secrets,
     published: () => view.published,
     faults: () => view.secrets.flatMap(faultOf),
-    ends: () => view.ends,
+    lives: () => view.lives,
     review,
   }
 }
@@ -146,7 +147,7 @@ interface View {
   readonly keys: ReadonlyMap<string, PrivateKey>
   readonly signers: readonly KeyNote[]
   readonly withdrawn: ReadonlySet<string>
-  readonly ends: readonly (readonly [string, number])[]
+  readonly lives: readonly KeyLife[]
 }
 
 function viewOf(examined: ReadonlyMap<string, Examination>, published: PublishedKeys | null): View {
@@ -174,7 +175,7 @@ function viewOf(examined: ReadonlyMap<string, Examination>, published: Published
     keys,
     signers: signersOf(notes, publishedKids, new Set(keys.keys())),
     withdrawn: new Set(notes.filter((note) => note.withdrawnMs !== null).map(({ kid }) => kid)),
-    ends: alive.map((note) => [note.kid, keyEndMs(note)] as const),
+    lives: alive.map(lifeOf),
   }
 }
 

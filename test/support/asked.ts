@@ -1,6 +1,7 @@
 // Who would write to an API server, and records of revoked tokens, remembered instead.
 import type { Resource } from '../../src/api/group.ts'
 import type { RevokedTokens } from '../../src/credentials/revoked-tokens.ts'
+import { NONE_LATE } from '../../src/domain/late.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { KubeFailure } from '../../src/kube/failure.ts'
 
@@ -87,6 +88,7 @@ export function askedRecords(): AskedRecords {
     revocations: {
       has: (jti) => stored.has(jti),
       record: (jti, expiresMs) => void asked.set(jti, expiresMs),
+      backlog: () => NONE_LATE,
       fault: () => records.fault,
       subscribe: () => undefined,
       sweep: () => Promise.resolve(),

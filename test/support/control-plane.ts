@@ -8,6 +8,7 @@
 //   faults    test/faults/**/*.test.ts           own, two files at a time
 //   direct    test/direct/**/*.test.ts           as private, and startStockServer(): a second API server
 //                                                that takes the tokens; one file at a time
+//   container test/container/**/*.test.ts        in containers, as is the product; one file at a time
 //
 // Two operators on one API server would undo each other's work, and the settings in force bind every
 // key. So a file of `cluster` makes objects under names of its own and looks at them; it starts no

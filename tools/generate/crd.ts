@@ -3,17 +3,31 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
-/** The part of a structural schema that types are made from. */
+/** The part of a structural schema that types and the reference are made from. */
 export interface Schema {
   readonly title?: string
   readonly description?: string
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'boolean'
+  readonly format?: string
   readonly enum?: readonly string[]
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly maxItems?: number
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: Schema
   readonly items?: Schema
   readonly 'x-kubernetes-int-or-string'?: boolean
+  readonly 'x-kubernetes-validations'?: readonly Validation[]
+}
+
+/** A rule in CEL, as far as people meet it. */
+export interface Validation {
+  readonly message: string
+  /** Where the API server says that the fault is, such as `.key`; absent: at the field itself. */
+  readonly fieldPath?: string
 }
 
 /** One kind with the schemas of its two halves. */

@@ -35,13 +35,14 @@ export interface Certificate {
  * @throws Error when the files are given and can't be served
  */
 export function startCertificate(options: CertificateOptions): Certificate {
-  const { settings, clock, log, lifecycle, show } = options
+  const { settings, clock, log, lifecycle, metrics, show } = options
   const { promise: first, resolve } = Promise.withResolvers<void>()
   const take = (pair: CheckedPair): void => {
-    const { commonName, hosts, notAfterMs } = pair
+    const { commonName, hosts, notBeforeMs, notAfterMs } = pair
     const notAfter = new Date(notAfterMs).toISOString()
     log.info({ commonName, hosts, notAfter }, 'certificate in use')
     show(pair)
+    metrics.certificateShown(notBeforeMs, notAfterMs)
     resolve()
   }
   const shared = { clock, log, signal: lifecycle.stopping, take }

@@ -43,6 +43,9 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
   let platformHost: string | null = null
   let settingsSeen = false
   let heardMs: number | null = null
+  // Until the first word: since we began to listen.
+  let freshMs = clock.monotonicMs()
+  metrics.followWatchAge(() => clock.monotonicMs() - freshMs)
   followSettings({ ...stores, configName }, (observed) => {
     settingsSeen ||= observed.known
     if (observed.known) platformHost = platformHostOf(observed)
@@ -58,6 +61,7 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
   follow(CONFIGS, stores.configs, {})
   follow(CONFIG_MAPS, stores.configMaps, { namespace }, () => {
     heardMs = clock.nowMs()
+    freshMs = clock.monotonicMs()
   })
   return {
     stores,

@@ -1,6 +1,7 @@
 import { ACCESS_KEYS, TOKENS } from '../../api/group.ts'
 import { countTokens } from '../../controllers/directclusterendpointtoken/counts.ts'
 import { countKeys, keyEnds } from '../../controllers/ownedaccesskey/counts.ts'
+import { NONE_LATE } from '../../domain/late.ts'
 import type { MetricSources } from '../../runtime/metrics.ts'
 import type { ControllersOptions } from './loop.ts'
 
@@ -13,14 +14,16 @@ export function countObjects({
   caps,
   clock,
   keyring,
+  revocations,
 }: ControllersOptions): MetricSources {
-  const none = { byState: {}, capped: 0 }
+  const none = { byState: {}, capped: 0, overdue: NONE_LATE }
   let counts = { keys: none, tokens: none }
   let countedMs = Number.NEGATIVE_INFINITY
   const counted = (): typeof counts => {
     const current = caps.current()
     if (current && clock.monotonicMs() - countedMs > COUNT_AGAIN_AFTER_MS) {
-      counts = { keys: countKeys(keys, current, clock.nowMs()), tokens: countTokens(tokens) }
+      const nowMs = clock.nowMs()
+      counts = { keys: countKeys(keys, current, nowMs), tokens: countTokens(tokens, nowMs) }
       countedMs = clock.monotonicMs()
     }
     return counts
@@ -32,10 +35,16 @@ export function countObjects({
       [ACCESS_KEYS.kind]: counted().keys.capped,
       [TOKENS.kind]: counted().tokens.capped,
     }),
+    overdueByKind: () => ({
+      [ACCESS_KEYS.kind]: counted().keys.overdue,
+      [TOKENS.kind]: counted().tokens.overdue,
+    }),
     keyEnds: () => {
       const current = caps.current()
       return current ? keyEnds(keys, current, clock.nowMs()) : []
     },
-    signingKeyEnds: () => keyring.ends(),
+    signingKeys: () => keyring.lives(),
+    signingKeyFaults: () => keyring.faults().length,
+    revocationBacklog: () => revocations.backlog(),
   }
 }

@@ -54,6 +54,6 @@ export function createManagerMetrics({ workers, perObjectMetrics }: ManagerSetti
     watchRestartReasons: RESTART_REASONS,
     keyStates: Object.values(KEY_STATE_LABELS),
     perObject: perObjectMetrics,
-    cappedKinds: [ACCESS_KEYS.kind, TOKENS.kind],
+    endingKinds: [ACCESS_KEYS.kind, TOKENS.kind],
   })
 }

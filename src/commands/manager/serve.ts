@@ -23,7 +23,7 @@ export interface ServeOptions {
  * @throws Error when an address can't be bound
  */
 export function serveManager(options: ServeOptions): Promise<void> {
-  const { settings, metrics, stores, following, lifecycle, keyring } = options
+  const { settings, stores, following, lifecycle, keyring } = options
   const readiness = {
     ...commonChecks(lifecycle.stopping, () => following.absent(), { ...stores }),
     'settings-seen': () =>
@@ -31,5 +31,5 @@ export function serveManager(options: ServeOptions): Promise<void> {
     'signing-key-loaded': () =>
       keyring.current() ? null : 'no signing key that is published and sound',
   }
-  return serveProbes({ ...options, ...settings, readiness, scrape: metrics.scrape })
+  return serveProbes({ ...options, ...settings, readiness })
 }

@@ -1,4 +1,5 @@
 import { conditionOf } from '../../domain/conditions.ts'
+import { type Late, NONE_LATE, withLate } from '../../domain/late.ts'
 import type { Token } from '../../domain/token.ts'
 import type { Store } from '../../kube/store.ts'
 
@@ -23,32 +24,39 @@ const LABELS: Readonly<Record<string, StateLabel>> = {
   ScopeTooLarge: 'refused',
 }
 
-/** How many tokens are in each state, and how many are capped. */
+/** How many tokens are in each state, how many are capped, and which are out beyond their end. */
 export interface TokenCounts {
   readonly byState: Readonly<Record<string, number>>
   readonly capped: number
+  readonly overdue: Late
 }
 
 /** Counts the tokens as their status says. */
-export function countTokens(tokens: Store<Token>): TokenCounts {
+export function countTokens(tokens: Store<Token>, nowMs: number): TokenCounts {
   const byState: Record<string, number> = {}
   let capped = 0
+  let overdue = NONE_LATE
   for (const { isDeleting, published } of tokens.values()) {
     const reason = conditionOf(published.conditions, 'Ready')?.reason ?? ''
     const label = isDeleting ? 'terminating' : (LABELS[reason] ?? 'pending')
     byState[label] = (byState[label] ?? 0) + 1
     if (conditionOf(published.conditions, 'LifetimeCapped')) capped += 1
+    const endMs = label === 'issued' ? outMs(published) : null
+    if (endMs !== null && endMs <= nowMs) overdue = withLate(overdue, nowMs - endMs)
   }
-  return { byState, capped }
+  return { byState, capped, overdue }
 }
+
+/** When the token in status ends; null = there is none. */
+const outMs = ({ issued }: Token['published']): number | null =>
+  issued === null || issued === 'damaged' ? null : issued.expiresMs
 
 /** The latest end among the tokens in status that a key signed; null = there is none. */
 export function lastExpMs(tokens: Store<Token>, kid: string): number | null {
   let lastMs: number | null = null
   for (const { published } of tokens.values()) {
-    const { issued, keyID } = published
-    if (keyID !== kid || issued === null || issued === 'damaged') continue
-    lastMs = Math.max(lastMs ?? issued.expiresMs, issued.expiresMs)
+    const endMs = published.keyID === kid ? outMs(published) : null
+    if (endMs !== null) lastMs = Math.max(lastMs ?? endMs, endMs)
   }
   return lastMs
 }

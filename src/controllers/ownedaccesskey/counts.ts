@@ -1,5 +1,7 @@
 import type { AccessKey } from '../../domain/access-key.ts'
 import { eldestOf, type KeyState, keyStateOf } from '../../domain/access-key-state.ts'
+import { conditionOf } from '../../domain/conditions.ts'
+import { type Late, NONE_LATE, withLate } from '../../domain/late.ts'
 import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
 import type { Store } from '../../kube/store.ts'
 import { BY_DIGEST } from './order.ts'
@@ -14,24 +16,30 @@ export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {
   Terminating: 'terminating',
 }
 
-/** How many keys are in each state, and how many the cap shortens. */
+/** How many keys are in each state, how many the cap shortens, and whose end status does not tell. */
 export interface KeyCounts {
   readonly byState: Readonly<Record<string, number>>
   readonly capped: number
+  readonly overdue: Late
 }
 
 /** Counts the keys as they are now, by the same functions that decide on each. */
 export function countKeys(keys: Store<AccessKey>, caps: Caps, nowMs: number): KeyCounts {
   const byState: Record<string, number> = {}
   let capped = 0
+  let overdue = NONE_LATE
   for (const key of keys.values()) {
     const lifetime = lifetimeOf(key, caps, nowMs)
     const eldest = key.digest === null ? key : eldestOf(keys.by(BY_DIGEST, key.digest))
-    const label = KEY_STATE_LABELS[keyStateOf(key, lifetime, eldest?.uid !== key.uid, nowMs)]
+    const state = keyStateOf(key, lifetime, eldest?.uid !== key.uid, nowMs)
+    const label = KEY_STATE_LABELS[state]
     byState[label] = (byState[label] ?? 0) + 1
     if (lifetime.capped) capped += 1
+    const isTold = conditionOf(key.published.conditions, 'Ready')?.reason === state
+    if (state === 'Expired' && !isTold)
+      overdue = withLate(overdue, nowMs - (lifetime.expiresMs ?? nowMs))
   }
-  return { byState, capped }
+  return { byState, capped, overdue }
 }
 
 /** The keys that end, and when, in epoch milliseconds. */

@@ -272,3 +272,28 @@ describe('nothing is lost (7.4)', () => {
     expect(two.revoked).toBe(missing.length)
   })
 })
+
+describe('the backlog of records (8.4)', () => {
+  test('is what is asked for and not stored, and grows older while it fails', async () => {
+    const { clock, one } = stage()
+    one.mishap = () => ({ refused: failure(500, 'InternalError') })
+    expect(one.records.backlog()).toEqual({ count: 0, longestMs: 0 })
+    one.records.record('jti-0', EXPIRES_MS)
+    await clock.advance(20_000)
+    one.records.record('jti-0', EXPIRES_MS)
+    one.records.record('jti-1', EXPIRES_MS)
+    await clock.advance(10_000)
+    expect(one.records.backlog()).toEqual({ count: 2, longestMs: 30_000 })
+    one.mishap = () => null
+    await clock.advance(10_000)
+    expect(one.records.backlog()).toEqual({ count: 0, longestMs: 0 })
+  })
+
+  test('what no server takes any more is no part of it', async () => {
+    const { clock, one } = stage()
+    one.mishap = () => ({ refused: failure(500, 'InternalError') })
+    one.records.record('jti-0', EXPIRES_MS)
+    await clock.advance(2 * HOUR_MS)
+    expect(one.records.backlog()).toEqual({ count: 0, longestMs: 0 })
+  })
+})

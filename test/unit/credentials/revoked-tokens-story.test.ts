@@ -1,6 +1,7 @@
 // Managers come and go, answers are lost, watches break, hands delete; then it is calm again.
 import { expect, test } from 'vitest'
 import type { ConfigMap } from '../../../src/api/core.ts'
+import { NONE_LATE } from '../../../src/domain/late.ts'
 import { revokedInAll } from '../../../src/domain/revocation.ts'
 import { NotLeader } from '../../../src/kube/leader.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
@@ -49,6 +50,7 @@ test.each(Array.from({ length: STORIES }, (_, seed) => seed))(
       await clock.advance(1000)
     }
     expect([...wanted.keys()].filter((jti) => !current.records.has(jti))).toEqual([])
+    expect(current.records.backlog()).toEqual(NONE_LATE)
     const stored = [...server.objects.values()] as readonly ConfigMap[]
     expect(revokedInAll(stored)).toEqual(wanted)
     expect(stored.flatMap(({ data = {} }) => Object.keys(data))).toHaveLength(wanted.size)

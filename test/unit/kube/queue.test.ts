@@ -94,6 +94,35 @@ describe('a key is there once', () => {
   })
 })
 
+describe('how long the key that waits longest has waited (8.4)', () => {
+  test('from its arrival until it is taken, whatever lane it is in', async () => {
+    const { clock, queue } = stage()
+    const waited: number[] = []
+    const look = (): void => void waited.push(queue.longestWaitSeconds)
+    look()
+    queue.add('old', 'refresh')
+    await clock.advance(2000)
+    queue.add('new', 'fresh')
+    look()
+    queue.add('old', 'fresh')
+    await clock.advance(1000)
+    look()
+    await queue.take()
+    look()
+    await queue.take()
+    look()
+    expect(waited).toEqual([0, 2, 3, 3, 0])
+  })
+
+  test('a moment to come is no wait, nor is a back-off', async () => {
+    const { clock, queue } = stage()
+    queue.addAt('a', T0 + 60_000)
+    queue.retry('b', 30_000)
+    await clock.advance(20_000)
+    expect(queue.longestWaitSeconds).toBe(0)
+  })
+})
+
 describe('a key is in one hand', () => {
   test('added while in hand it comes again when it is put down, once', async () => {
     const { queue } = stage()

@@ -27,6 +27,9 @@ describe('the metrics of the gateway (contract 8.4, 15)', () => {
     'platform_api_writes_total{kind="Secret",reason="renew"}',
     'platform_watch_restarts_total{resource="configmaps",reason="closed"}',
     'platform_clock_skew_seconds',
+    'platform_gateway_watch_age_seconds',
+    'platform_gateway_certificate_not_before_timestamp_seconds',
+    'platform_gateway_certificate_not_after_timestamp_seconds',
   ])('%s is 0 from the start', async (series) => {
     expect(await scraped(started())).toHaveProperty([series], 0)
   })
@@ -44,6 +47,21 @@ describe('the metrics of the gateway (contract 8.4, 15)', () => {
       'platform_gateway_requests_total{target="Other",verb="other",code="401"}': 4,
       'platform_gateway_requests_total{target="Public",verb="get",code="200"}': 1,
     })
+  })
+
+  test('the life of the certificate in use', async () => {
+    const metrics = started()
+    metrics.certificateShown(1_792_663_200_000, 1_795_255_200_000)
+    expect(await scraped(metrics)).toMatchObject({
+      platform_gateway_certificate_not_before_timestamp_seconds: 1_792_663_200,
+      platform_gateway_certificate_not_after_timestamp_seconds: 1_795_255_200,
+    })
+  })
+
+  test('the age of what is served is read when asked', async () => {
+    const metrics = started()
+    metrics.followWatchAge(() => 61_500)
+    expect(await scraped(metrics)).toHaveProperty(['platform_gateway_watch_age_seconds'], 61.5)
   })
 
   test('the process and Node are described, and nothing of the manager is', async () => {

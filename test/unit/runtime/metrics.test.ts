@@ -1,39 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { createMetrics, type MetricSources, type Metrics } from '../../../src/runtime/metrics.ts'
+import type { Metrics } from '../../../src/runtime/metrics.ts'
+import { none, scraped, started } from './metrics-stage.ts'
 
-const started = (perObject = false): Metrics =>
-  createMetrics({
-    controllers: { ownedaccesskey: 16, config: 1 },
-    lease: 'management-operator',
-    writes: { OwnedAccessKey: ['adopt', 'status'], Config: ['status'] },
-    watches: ['ownedaccesskeys', 'configs'],
-    watchRestartReasons: ['closed', 'expired'],
-    keyStates: ['active', 'expired'],
-    tokenStates: ['issued', 'revoked'],
-    perObject,
-    cappedKinds: ['OwnedAccessKey'],
-  })
-
-/** A cluster without objects. */
-const none: MetricSources = {
-  keysByState: () => ({}),
-  tokensByState: () => ({}),
-  cappedByKind: () => ({}),
-  keyEnds: () => [],
-  signingKeyEnds: () => [],
-}
-
-/** Values by series, such as `workqueue_depth{name="config"}`. */
-async function scraped(metrics: Metrics): Promise<Readonly<Record<string, number>>> {
-  const { body } = await metrics.scrape()
-  const lines = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  return Object.fromEntries(
-    lines.map((line) => {
-      const at = line.lastIndexOf(' ')
-      return [line.slice(0, at), Number(line.slice(at + 1))]
-    }),
-  )
-}
+const IDLE = { depth: 0, longestWorkSeconds: 0, longestWaitSeconds: 0 }
 
 const ours = /^(controller_runtime|workqueue|rest_client|leader_election|platform)_/
 
@@ -60,6 +29,12 @@ describe('every series is there from the start (contract 8.4)', () => {
     'platform_expiration_lag_seconds_count',
     'platform_expiration_lag_seconds_bucket{le="1"}',
     'platform_lifetimes_capped{kind="OwnedAccessKey"}',
+    'platform_expirations_overdue{kind="OwnedAccessKey"}',
+    'platform_expirations_overdue_seconds{kind="OwnedAccessKey"}',
+    'platform_revocation_backlog',
+    'platform_revocation_backlog_seconds',
+    'platform_signing_key_faults',
+    'platform_queue_age_seconds{name="config"}',
     'platform_config_last_applied_timestamp_seconds',
     'platform_api_writes_total{kind="OwnedAccessKey",reason="adopt"}',
     'platform_watch_restarts_total{resource="configs",reason="expired"}',
@@ -150,15 +125,21 @@ describe('what happens is counted', () => {
     },
     {
       name: 'depth, read when asked',
-      happens: (m) => m.controller('config').follow({ depth: 7, longestWorkSeconds: 0 }),
+      happens: (m) => m.controller('config').follow({ ...IDLE, depth: 7 }),
       series: 'workqueue_depth{name="config"}',
       is: 7,
     },
     {
       name: 'longest work, read when asked',
-      happens: (m) => m.controller('config').follow({ depth: 0, longestWorkSeconds: 2.5 }),
+      happens: (m) => m.controller('config').follow({ ...IDLE, longestWorkSeconds: 2.5 }),
       series: 'workqueue_longest_running_processor_seconds{name="config"}',
       is: 2.5,
+    },
+    {
+      name: 'longest wait, read when asked',
+      happens: (m) => m.controller('config').follow({ ...IDLE, longestWaitSeconds: 90 }),
+      series: 'platform_queue_age_seconds{name="config"}',
+      is: 90,
     },
     {
       name: 'an answer',
@@ -245,12 +226,6 @@ describe('what happens is counted', () => {
       is: 3,
     },
     {
-      name: 'the end of a signing key',
-      happens: (m) => m.follow({ ...none, signingKeyEnds: () => [['abc', 1_795_255_200_000]] }),
-      series: 'platform_signing_key_not_after_timestamp_seconds{kid="abc"}',
-      is: 1_795_255_200,
-    },
-    {
       name: 'an issued token',
       happens: (m) => m.tokenIssued(),
       series: 'platform_tokens_issued_total',
@@ -296,49 +271,3 @@ describe('a series for each key (contract 8.4)', () => {
     expect((await started().scrape()).body).not.toContain(SERIES)
   })
 })
-
-describe('the rules of promtool check metrics', () => {
-  test.each([
-    { name: 'a help text each', faulty: ({ help }: Described) => help === '' },
-    {
-      name: 'counters end in _total',
-      faulty: ({ name, type }: Described) => type === 'counter' && !name.endsWith('_total'),
-    },
-    {
-      name: 'nothing else does',
-      faulty: ({ name, type }: Described) => type !== 'counter' && name.endsWith('_total'),
-    },
-    { name: 'small letters', faulty: ({ name }: Described) => /[A-Z:]/.test(name) },
-    {
-      name: 'no type in the name',
-      faulty: ({ name }: Described) => /_(counter|gauge|histogram|summary)$/.test(name),
-    },
-    {
-      name: 'base units',
-      faulty: ({ name }: Described) =>
-        /_(milliseconds|minutes|hours|days|ms|kb|kilobytes|megabytes|percent)(_|$)/.test(name),
-    },
-  ])('$name', async ({ faulty }) => {
-    const all = await described(started())
-    expect(all.length).toBeGreaterThan(30)
-    expect(all.filter(faulty)).toEqual([])
-  })
-
-  test('the process and Node are described as well', async () => {
-    const names = (await described(started())).map(({ name }) => name)
-    expect(names).toContain('process_cpu_seconds_total')
-    expect(names).toContain('nodejs_eventloop_lag_seconds')
-  })
-})
-
-interface Described {
-  readonly name: string
-  readonly help: string
-  readonly type: string
-}
-
-async function described(metrics: Metrics): Promise<readonly Described[]> {
-  const { body } = await metrics.scrape()
-  const found = body.matchAll(/^# HELP (\S+) (.*)\n# TYPE \1 (\w+)$/gm)
-  return Array.from(found, ([, name = '', help = '', type = '']) => ({ name, help, type }))
-}

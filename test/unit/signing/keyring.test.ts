@@ -175,9 +175,9 @@ describe('tells', () => {
     secrets.put(secretOf(B, 2))
     publish([A, B], [noteOf(A, 1), noteOf(B, 2), noteOf(R, 3, { withdrawnMs: CREATED_MS })])
     const endMs = CREATED_MS + 30 * DAY_MS
-    expect(keyring.ends()).toEqual([
-      [kidOf(A), endMs],
-      [kidOf(B), endMs],
+    expect(keyring.lives()).toEqual([
+      { kid: kidOf(A), createdMs: CREATED_MS, endMs },
+      { kid: kidOf(B), createdMs: CREATED_MS, endMs },
     ])
   })
 })
@@ -199,7 +199,7 @@ test('canary: nothing that the keyring shows or logs holds private parts (3.5)',
     keyring.secrets(),
     keyring.published(),
     keyring.faults(),
-    keyring.ends(),
+    keyring.lives(),
     lines,
   ])
   for (const pem of [A, B, R]) {

@@ -51,26 +51,46 @@ const STATES: readonly { readonly name: string; readonly object: DirectClusterEn
 
 describe('platform_tokens{state} (8.4)', () => {
   test.each(STATES)('$name: $state', ({ object, state }) => {
-    expect(countTokens(tokenStore(object)).byState).toEqual({ [state]: 1 })
+    expect(countTokens(tokenStore(object), after(0)).byState).toEqual({ [state]: 1 })
   })
 
   test('all of them, and how many are capped', () => {
     const store = tokenStore(...STATES.map(({ name, object }) => named(name, object)))
-    expect(countTokens(store)).toEqual({
+    const counts = countTokens(store, after(0))
+    expect(counts).toEqual({
       byState: { pending: 4, issued: 2, expired: 1, revoked: 1, refused: 2, terminating: 1 },
       capped: 1,
+      overdue: { count: 0, longestMs: 0 },
     })
-    expect(Object.keys(countTokens(store).byState).toSorted()).toEqual(
-      TOKEN_STATE_LABELS.toSorted(),
-    )
+    expect(Object.keys(counts.byState).toSorted()).toEqual(TOKEN_STATE_LABELS.toSorted())
+  })
+})
+
+/** A token that is out, signed by that key. */
+function signed(name: string, ttl: number, kid: string): DirectClusterEndpointToken {
+  const object = tokenObject({ metadata: { name, uid: name }, spec: { ttl } })
+  return tokenAfter(object, plan(tokenOf(object), tokenCircumstances()), kid) ?? object
+}
+
+describe('tokens that are out beyond their end (8.4)', () => {
+  const store = tokenStore(
+    signed('day', 86_400, 'kid-1'),
+    signed('hour', 3600, 'kid-1'),
+    written(signed('told', 3600, 'kid-1'), { nowMs: after(3600) }),
+    withMetadata(signed('terminating', 3600, 'kid-1'), { deletionTimestamp: textAfter(1) }),
+    named('new', tokenObject()),
+  )
+  test.each([
+    { name: 'none', nowMs: after(3600) - 1, overdue: { count: 0, longestMs: 0 } },
+    { name: 'one, since now', nowMs: after(3600), overdue: { count: 1, longestMs: 0 } },
+    { name: 'one for a minute', nowMs: after(3660), overdue: { count: 1, longestMs: 60_000 } },
+    { name: 'two', nowMs: after(86_401), overdue: { count: 2, longestMs: 82_801_000 } },
+  ])('$name', ({ nowMs, overdue }) => {
+    expect(countTokens(store, nowMs).overdue).toEqual(overdue)
   })
 })
 
 describe('the latest end that a signing key signed (7.3)', () => {
-  const signed = (name: string, ttl: number, kid: string) => {
-    const object = tokenObject({ metadata: { name, uid: name }, spec: { ttl } })
-    return tokenAfter(object, plan(tokenOf(object), tokenCircumstances()), kid) ?? object
-  }
   const store = tokenStore(
     signed('a', 60, 'kid-1'),
     signed('b', 600, 'kid-1'),

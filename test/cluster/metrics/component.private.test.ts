@@ -1,0 +1,107 @@
+// config/components/prometheus on a control plane that serves the kinds of the Prometheus Operator.
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { prometheusOperatorCrds } from '../../../tools/prometheus/operator-crds.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { dashboard, text } from '../../support/monitoring.ts'
+
+const CONFIG = join(import.meta.dirname, '../../../config')
+const plane = await privateControlPlane()
+const overlay = realpathSync(mkdtempSync(join(tmpdir(), 'overlay-')))
+afterAll(() => rmSync(overlay, { recursive: true }))
+
+const NAMESPACED = ['-n', 'platform-system'] as const
+
+async function kubectl(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await plane.kubectl(args)
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr.trim()}`)
+  return stdout
+}
+
+async function read<Kind>(...what: readonly string[]): Promise<Kind> {
+  return JSON.parse(await kubectl('get', ...what, ...NAMESPACED, '-o', 'json')) as Kind
+}
+
+beforeAll(async () => {
+  for (const file of await prometheusOperatorCrds())
+    await kubectl('apply', '--server-side', '-f', file)
+  await kubectl('wait', 'crd', '--all', '--for=condition=Established', '--timeout=30s')
+  const toConfig = relative(overlay, CONFIG)
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: [join(toConfig, 'default')],
+    components: [join(toConfig, 'components/prometheus')],
+  }
+  writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization))
+})
+
+const APPLY = ['apply', '--server-side', '--validate=strict', '-k', overlay] as const
+
+test('it is applied with the product, under strict validation, and again without a change (8.4)', async () => {
+  await kubectl(...APPLY)
+  const objects = [
+    'servicemonitor/management-operator',
+    'prometheusrule/management-operator',
+    'configmap/management-operator-dashboard',
+  ]
+  const output = ['-o', 'jsonpath={.items[*].metadata.resourceVersion}']
+  const versions = () => kubectl('get', ...objects, ...NAMESPACED, ...output)
+  const first = await versions()
+  expect(first.split(' ')).toHaveLength(3)
+  await kubectl(...APPLY)
+  expect(await versions()).toBe(first)
+})
+
+interface Monitor {
+  readonly spec: {
+    readonly selector: {
+      readonly matchLabels: Readonly<Record<string, string>>
+      readonly matchExpressions: readonly {
+        key: string
+        operator: 'In'
+        values: readonly string[]
+      }[]
+    }
+    readonly endpoints: readonly { readonly port: string }[]
+  }
+}
+
+test('the ServiceMonitor finds the port of the metrics of manager and gateway, and no other', async () => {
+  const { spec } = await read<Monitor>('servicemonitor', 'management-operator')
+  const { matchLabels, matchExpressions } = spec.selector
+  const selector = [
+    ...Object.entries(matchLabels).map(([label, value]) => `${label}=${value}`),
+    ...matchExpressions.map(({ key, values }) => `${key} in (${values.join(', ')})`),
+  ].join(',')
+  const ports = spec.endpoints.map(({ port }) => port)
+  const { items } = await read<{
+    readonly items: readonly {
+      metadata: { name: string }
+      spec: { ports: readonly { name: string }[] }
+    }[]
+  }>('services', '-l', selector)
+  const scraped = items.flatMap((service) =>
+    service.spec.ports.filter(({ name }) => ports.includes(name)).map(() => service.metadata.name),
+  )
+  expect(scraped.toSorted()).toEqual(['gateway-metrics', 'manager-metrics'])
+})
+
+test('the PrometheusRule is stored as the rules stand in their file', async () => {
+  const { spec } = await read<{ spec: unknown }>('prometheusrule', 'management-operator')
+  expect(spec).toEqual(parse(text('rules.yml')))
+})
+
+test('the dashboard is where the sidecar of Grafana looks for it', async () => {
+  const { items } = await read<{ items: readonly { data: Readonly<Record<string, string>> }[] }>(
+    'configmaps',
+    '-l',
+    'grafana_dashboard',
+  )
+  const [data] = items.map((configMap) => configMap.data)
+  expect(items).toHaveLength(1)
+  expect(JSON.parse(data?.['management-operator.json'] ?? '')).toEqual(dashboard())
+})

@@ -1,0 +1,140 @@
+// What alerts stand on, while a real manager is kept from its work: it shows, and ends when the work is done.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SIGNING_KEY_TYPE } from '../../../src/api/group.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventually, eventuallyPasses } from '../../support/eventually.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
+import { type FaultProxy, startProxy } from '../../support/proxy.ts'
+import { isWrite, type Match } from '../../support/proxy-rules.ts'
+import { keysOf } from '../keys/keys.ts'
+import { tokensOf } from '../tokens/tokens.ts'
+
+const BOUND = { withinMs: 30_000 }
+const FAILS = { kind: 'answer', status: 500 } as const
+
+const plane = await privateControlPlane()
+const keys = keysOf(plane)
+const tokens = tokensOf(plane)
+let proxy: FaultProxy
+let manager: OwnOperator
+
+beforeAll(async () => {
+  proxy = await startProxy(plane)
+  const kubeconfig = await proxy.kubeconfig(await plane.operatorKubeconfig())
+  manager = await startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`, '--workers=1'] })
+})
+afterAll(async () => {
+  await manager?.stop()
+  await proxy?.[Symbol.asyncDispose]()
+})
+
+async function valueOf(series: string): Promise<number> {
+  const line = (await manager.metrics()).split('\n').find((one) => one.startsWith(`${series} `))
+  if (line === undefined) throw new Error(`there is no series ${series}`)
+  return Number(line.slice(series.length))
+}
+
+/** That a series has this value now. */
+const shows = (series: string, value: number) => async (): Promise<void> =>
+  expect(await valueOf(series)).toBe(value)
+
+/** The age passes a second: it grows, and is no leftover. */
+const grows = (series: string): Promise<number> =>
+  eventually(
+    `${series} grows`,
+    async () => {
+      const seconds = await valueOf(series)
+      return seconds > 1 ? seconds : undefined
+    },
+    BOUND,
+  )
+
+const writesTo =
+  (path: string): Match =>
+  (request) =>
+    isWrite(request) && request.path.includes(path)
+
+test('a record that can not be stored (8.4, 7.4)', async () => {
+  const token = await tokens.issue()
+  const rule = proxy.on(writesTo('/configmaps'), FAILS)
+  await tokens.remove(token)
+  await eventuallyPasses('a record waits', shows('platform_revocation_backlog', 1), BOUND)
+  await grows('platform_revocation_backlog_seconds')
+  rule.remove()
+  await eventuallyPasses('none waits', shows('platform_revocation_backlog', 0), BOUND)
+  await eventuallyPasses('none is old', shows('platform_revocation_backlog_seconds', 0), BOUND)
+})
+
+test('a key whose status does not say that it expired (8.4, 2.7)', async () => {
+  const key = await keys.shown(await keys.create({ ttl: 3 }), 'Active')
+  const rule = proxy.on(writesTo('/ownedaccesskeys/'), FAILS)
+  await eventuallyPasses(
+    'a key is late',
+    shows('platform_expirations_overdue{kind="OwnedAccessKey"}', 1),
+    BOUND,
+  )
+  await grows('platform_expirations_overdue_seconds{kind="OwnedAccessKey"}')
+  await eventuallyPasses(
+    'no token is late',
+    shows('platform_expirations_overdue{kind="DirectClusterEndpointToken"}', 0),
+    BOUND,
+  )
+  rule.remove()
+  await keys.shown(key, 'Expired')
+  await eventuallyPasses(
+    'no key is late',
+    shows('platform_expirations_overdue{kind="OwnedAccessKey"}', 0),
+    BOUND,
+  )
+  await eventuallyPasses(
+    'none was',
+    shows('platform_expirations_overdue_seconds{kind="OwnedAccessKey"}', 0),
+    BOUND,
+  )
+})
+
+test('a token whose status does not say that it expired (8.4)', async () => {
+  const token = await tokens.issue({ ttl: 3 })
+  const rule = proxy.on(writesTo('/directclusterendpointtokens/'), FAILS)
+  await eventuallyPasses(
+    'a token is late',
+    shows('platform_expirations_overdue{kind="DirectClusterEndpointToken"}', 1),
+    BOUND,
+  )
+  await grows('platform_expirations_overdue_seconds{kind="DirectClusterEndpointToken"}')
+  rule.remove()
+  await tokens.shown(token, 'Expired')
+  await eventuallyPasses(
+    'no token is late',
+    shows('platform_expirations_overdue{kind="DirectClusterEndpointToken"}', 0),
+    BOUND,
+  )
+})
+
+test('an object that waits while another is in hand (8.4)', async () => {
+  const [held, waiting] = [await keys.create(), await keys.create()]
+  await keys.shown(held, 'Active')
+  await keys.shown(waiting, 'Active')
+  const rule = proxy.on(writesTo(`/ownedaccesskeys/${held.metadata.name}`), { kind: 'hold' })
+  await keys.patch(held, { spec: { disabled: true } })
+  await rule.reached(BOUND)
+  await keys.patch(waiting, { spec: { disabled: true } })
+  await grows('platform_queue_age_seconds{name="ownedaccesskey"}')
+  await grows('workqueue_longest_running_processor_seconds{name="ownedaccesskey"}')
+  rule.release()
+  await keys.shown(waiting, 'Disabled')
+  await eventuallyPasses(
+    'nothing waits',
+    shows('platform_queue_age_seconds{name="ownedaccesskey"}', 0),
+    BOUND,
+  )
+})
+
+test('a signing key that is corrupt (8.4, 7.3)', async () => {
+  const secrets = '/api/v1/namespaces/platform-system/secrets'
+  const metadata = { name: 'platform-signing-key-99' }
+  await plane.raw('POST', secrets, { metadata, type: SIGNING_KEY_TYPE, stringData: { kid: 'x' } })
+  await eventuallyPasses('a Secret is corrupt', shows('platform_signing_key_faults', 1), BOUND)
+  await plane.raw('DELETE', `${secrets}/${metadata.name}`)
+  await eventuallyPasses('none is', shows('platform_signing_key_faults', 0), BOUND)
+})

@@ -1,0 +1,257 @@
+// A real Prometheus scrapes a manager and a gateway that have something to do; the rules and the dashboard are
+// put to it.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { findPrometheus } from '../../../tools/prometheus/programs.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventually, eventuallyPasses } from '../../support/eventually.ts'
+import { familiesOf, titleOf } from '../../support/exposition.ts'
+import { ask, gatewayCa, type OwnGateway, startGateway } from '../../support/gateway.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
+import { alerts, dashboard, RULES_FILE } from '../../support/monitoring.ts'
+import type { Operator } from '../../support/observe.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
+import {
+  type Prometheus,
+  programsOrSkip,
+  promtool,
+  startPrometheus,
+} from '../../support/prometheus.ts'
+import { namedIn } from '../../support/promql.ts'
+import { keysOf } from '../keys/keys.ts'
+import { tokensOf, under } from '../tokens/tokens.ts'
+
+const NAMESPACE = 'platform-system'
+const BOUND = { withinMs: 30_000 }
+const OPERATING = readFileSync(join(import.meta.dirname, '../../../docs/operating.md'), 'utf8')
+
+const found = await findPrometheus(console.log)
+const plane = await privateControlPlane()
+let manager: OwnOperator
+let gateway: OwnGateway
+let prometheus: Prometheus
+
+beforeAll(async () => {
+  if (found.programs === null) return
+  const flags = [`--issuer-url=${ISSUER}`]
+  manager = await startOperator({
+    kubeconfig: await plane.operatorKubeconfig(),
+    flags: [...flags, '--leader-elect', '--per-object-metrics'],
+  })
+  const { namespace, name } = GATEWAY_ACCOUNT
+  const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
+  gateway = await startGateway({ kubeconfig, flags })
+  const targets = [target('manager', manager), target('gateway', gateway)]
+  prometheus = await startPrometheus(found.programs, targets, RULES_FILE)
+  await eventually(
+    'both are scraped',
+    async () => (await prometheus.query('up == 1')).length === 2 || undefined,
+    BOUND,
+  )
+  await liveALittle()
+})
+afterAll(async () => {
+  await prometheus?.[Symbol.asyncDispose]()
+  await gateway?.stop()
+  await manager?.stop()
+})
+beforeEach(({ skip }) => {
+  programsOrSkip(found, skip)
+})
+
+/** Where Prometheus finds a process, with the labels that it would have by the shipped ServiceMonitor. */
+function target(component: string, process: Operator) {
+  const port = process.logs().find(({ msg }) => msg === 'serving metrics')?.['port']
+  return {
+    address: `127.0.0.1:${Number(port)}`,
+    labels: { job: `${component}-metrics`, namespace: NAMESPACE, pod: `${component}-0` },
+  }
+}
+
+/** Keys that are used up, a token that is issued and revoked with its key, requests to the gateway. */
+async function liveALittle(): Promise<void> {
+  const keys = keysOf(plane)
+  const tokens = tokensOf(plane)
+  const short = await keys.create({ ttl: 2 })
+  const owner = await keys.shown(await keys.create({ ttl: 600 }), 'Active')
+  await tokens.issue({}, under(owner))
+  await tokens.issue()
+  await keys.remove(owner)
+  await keys.shown(short, 'Expired')
+  const ca = await gatewayCa(plane.admin)
+  for (const path of ['/oidc/keys', '/oidc/revoked', '/kubernetes/management/api'])
+    await ask(`${gateway.url()}${path}`, { ca })
+  await eventuallyPasses(
+    'all of it is scraped',
+    async () => {
+      expect(await values('platform_access_key_expirations_total')).toEqual([1])
+      expect(await values('platform_revocations_total')).toEqual([1])
+      expect(await values('sum(platform_gateway_requests_total)')).toEqual([3])
+    },
+    BOUND,
+  )
+}
+
+const values = async (expression: string): Promise<readonly number[]> =>
+  (await prometheus.query(expression)).map(({ value }) => value)
+
+describe('what is scraped (8.4)', () => {
+  test('promtool check metrics has no complaint about manager and gateway', async ({ skip }) => {
+    const programs = programsOrSkip(found, skip)
+    for (const process of [manager, gateway]) {
+      const verdict = await promtool(programs, ['check', 'metrics'], await process.metrics())
+      expect(verdict).toEqual({ code: 0, printed: '' })
+    }
+  })
+
+  test('docs/operating.md lists them all, with their labels, and no others', async () => {
+    const pages = [await manager.metrics(), await gateway.metrics()]
+    const titles = pages
+      .flatMap(familiesOf)
+      .filter(({ name }) => !isNodes(name))
+      .map(titleOf)
+    const listed = [...OPERATING.matchAll(/^\| `([a-z_]+(?:\{[a-z,]+\})?)` \|/gm)].map(
+      ([, title = '']) => sorted(title),
+    )
+    expect(listed.toSorted()).toEqual([...new Set(titles)].toSorted())
+  })
+
+  test('buckets have a bound where the contract sets one: a second for an expiry (2.7)', async () => {
+    expect(await values('platform_expiration_lag_seconds_bucket{le="1"}')).toEqual([1])
+    expect(await values('platform_expiration_lag_seconds_count')).toEqual([1])
+  })
+
+  test('the life of a signing key is there as a whole: 30 days (7.3)', async () => {
+    const ends = 'platform_signing_key_not_after_timestamp_seconds'
+    const begins = 'platform_signing_key_not_before_timestamp_seconds'
+    expect(await values(`${ends} - ${begins}`)).toEqual([30 * 86_400])
+  })
+
+  test('a running system has nothing overdue and passes every check', async () => {
+    expect(await values('platform_ready == 0')).toEqual([])
+    expect((await values('platform_ready')).length).toBe(11)
+    expect(await values('max(platform_expirations_overdue)')).toEqual([0])
+    expect(await values('platform_revocation_backlog')).toEqual([0])
+    expect(await values('platform_revocations_total')).toEqual([1])
+    expect(await values('platform_signing_key_faults')).toEqual([0])
+  })
+})
+
+const sorted = (title: string): string =>
+  title.replace(/\{(.*)\}/, (_, labels: string) => `{${labels.split(',').toSorted().join(',')}}`)
+
+/** Metrics of the process and of Node, which the page names as a whole. */
+const isNodes = (name: string): boolean => /^(process|nodejs)_/.test(name)
+
+/** Expressions of rules and dashboard, as Prometheus is asked them. */
+const expressions = [
+  ...alerts().map(({ alert, expr }) => ({ of: alert, expr })),
+  ...dashboard().panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({ of: title, expr: filledIn(expr) })),
+  ),
+  ...dashboard().annotations.list.map(({ expr }) => ({ of: 'annotation', expr })),
+]
+
+/** What Grafana puts in place of its variables. */
+function filledIn(expr: string): string {
+  return expr.replaceAll('$namespace', NAMESPACE).replaceAll('$__rate_interval', '5m')
+}
+
+/** Prometheus makes it up itself, and only while an alert waits or fires. */
+const MADE_UP = 'ALERTS'
+/** Prometheus of several clusters have this label, others do not. */
+const NOT_HERE = 'cluster'
+
+describe('what rules and dashboard name exists (8.4)', () => {
+  test.each(expressions)('$of: $expr', async ({ expr }) => {
+    const { selectors, metrics, by, on } = namedIn(expr)
+    const named = selectors.filter((selector) => !selector.startsWith(MADE_UP))
+    for (const selector of named) {
+      const [count = 0] = await values(`count(${selector})`)
+      expect({ selector, isThere: count > 0 }).toEqual({ selector, isThere: true })
+    }
+    const labels = await Promise.all(
+      metrics.filter((metric) => metric !== MADE_UP).map((metric) => labelsOf(metric)),
+    )
+    const unknown = by.filter((label) => !labels.some((its) => its.has(label)))
+    expect(unknown.filter((label) => label !== NOT_HERE)).toEqual([])
+    expect(on.filter((label) => !labels.every((its) => its.has(label)))).toEqual([])
+  })
+})
+
+async function labelsOf(metric: string): Promise<ReadonlySet<string>> {
+  const samples = await prometheus.query(metric)
+  return new Set(samples.flatMap((sample) => Object.keys(sample.metric)))
+}
+
+describe('the rules on a running system (8.4)', () => {
+  test('each is evaluated without an error, and none has anything to say', async () => {
+    await eventuallyPasses(
+      'every rule is evaluated and inactive',
+      async () => {
+        const rules = await prometheus.rules()
+        const seen = rules.map(({ name, health, lastError = '', state }) => [
+          name,
+          health,
+          lastError,
+          state,
+        ])
+        expect(seen).toEqual(alerts().map(({ alert }) => [alert, 'ok', '', 'inactive']))
+      },
+      BOUND,
+    )
+  })
+})
+
+/** Panels that show nothing while nothing is wrong. */
+const SILENT: Readonly<Record<string, string>> = {
+  'Failing checks': 'it lists the checks that fail, and none does',
+  'Watches opened anew': 'it lists the watches that broke, and none did',
+  annotation: 'it marks alerts that fire, and none does',
+}
+
+describe('the dashboard on a running system (8.4)', () => {
+  const shown = expressions.filter(({ of }) => !alerts().some(({ alert }) => alert === of))
+
+  test.each(shown.filter(({ of }) => !(of in SILENT)))('$of has data: $expr', async ({ expr }) => {
+    await eventually(
+      'there is a value',
+      async () => (await values(expr)).some((value) => !Number.isNaN(value)) || undefined,
+      BOUND,
+    )
+  })
+
+  test.each(shown.filter(({ of }) => of in SILENT))('$of: $expr runs', async ({ expr }) => {
+    await expect(prometheus.query(expr)).resolves.toBeInstanceOf(Array)
+  })
+
+  test('every series has what its legend names', async () => {
+    for (const { title, targets = [] } of dashboard().panels) {
+      for (const { expr, legendFormat } of targets) {
+        const labels = Array.from(
+          legendFormat.matchAll(/\{\{(\w+)\}\}/g),
+          ([, label = '']) => label,
+        )
+        for (const { metric } of await prometheus.query(filledIn(expr)))
+          expect({ title, labels }).toEqual({ title, labels: labels.filter((l) => l in metric) })
+      }
+    }
+  })
+})
+
+test('when the processes are gone, the alerts that say so begin to wait (8.4)', async () => {
+  await gateway.stop()
+  await manager.stop()
+  await eventuallyPasses(
+    'both alerts are pending',
+    async () => {
+      const rules = await prometheus.rules()
+      const waiting = rules.filter(({ state }) => state !== 'inactive').map(({ name }) => name)
+      expect(waiting).toEqual(
+        expect.arrayContaining(['ManagementOperatorDown', 'ManagementOperatorGatewayDown']),
+      )
+    },
+    BOUND,
+  )
+})

@@ -1,0 +1,43 @@
+// What an expression of PromQL names, without its meaning: enough to find what does not exist.
+
+/** Words of the language, and functions, that our expressions use; every other word names something. */
+const WORDS = new Set(
+  'and or on by sum max min count absent abs rate increase changes time vector avg_over_time last_over_time histogram_quantile'.split(
+    ' ',
+  ),
+)
+
+/** What an expression names. */
+export interface Named {
+  /** Each selector as it stands there, such as `up{job="x"}`, without its range. */
+  readonly selectors: readonly string[]
+  readonly metrics: readonly string[]
+  /** Labels that results have: those of `by`. */
+  readonly by: readonly string[]
+  /** Labels that sides are matched on. */
+  readonly on: readonly string[]
+}
+
+/** What the expression names. */
+export function namedIn(expression: string): Named {
+  const flat = expression.replaceAll(/\s+/g, ' ')
+  const bare = flat.replaceAll(/\b(?:by|on) \([^)]*\)/g, ' ')
+  const found = [...bare.matchAll(/([a-zA-Z_:][\w:]*)(\{(?:[^"}]|"[^"]*")*\})?/g)].filter(
+    ([, word = ''], at, all) => !WORDS.has(word) && !isInside(bare, all[at]?.index ?? 0),
+  )
+  return {
+    selectors: found.map(([selector]) => selector),
+    metrics: found.map(([, metric = '']) => metric),
+    by: listed(flat, 'by'),
+    on: listed(flat, 'on'),
+  }
+}
+
+/** Whether the place is within the brackets of a range, such as `[5m]`. */
+const isInside = (text: string, at: number): boolean =>
+  text.lastIndexOf('[', at) > text.lastIndexOf(']', at)
+
+const listed = (text: string, word: string): readonly string[] =>
+  [...text.matchAll(new RegExp(`\\b${word} \\(([^)]*)\\)`, 'g'))].flatMap(([, labels = '']) =>
+    labels.split(',').map((label) => label.trim()),
+  )

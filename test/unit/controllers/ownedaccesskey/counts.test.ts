@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { countKeys } from '../../../../src/controllers/ownedaccesskey/counts.ts'
+import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
+import { KEY_INDEXERS } from '../../../../src/controllers/ownedaccesskey/order.ts'
+import type { AccessKey } from '../../../../src/domain/access-key.ts'
+import { Store } from '../../../../src/kube/store.ts'
+import { keyObject } from '../../../support/objects.ts'
+import { accessKey, after, circumstances, stepped } from '../../../support/access-key.ts'
+
+const CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
+
+/** A store with these keys, by name. */
+function storeOf(keys: Readonly<Record<string, AccessKey>>): Store<AccessKey> {
+  const store = new Store(
+    ({ metadata }) => ({ ...(keys[metadata.name] as AccessKey), name: metadata.name }),
+    KEY_INDEXERS,
+  )
+  store.begin()
+  for (const name of Object.keys(keys)) store.put(keyObject({ metadata: { name, uid: name } }))
+  store.end()
+  return store
+}
+
+const of = (digest: string, differing: Partial<AccessKey>): AccessKey =>
+  accessKey({ uid: digest, digest, ...differing })
+
+/** The key once the operator has written what it is at that moment. */
+function told(key: AccessKey, nowMs: number): AccessKey {
+  const now = stepped(key, plan(key, circumstances({ nowMs })))
+  if (!now) throw new Error('the key is gone')
+  return now
+}
+
+describe('keys by state (8.4)', () => {
+  test('as they are now, whatever status says', () => {
+    const keys = storeOf({
+      active: of('a', {}),
+      expired: of('b', { ttl: 60 }),
+      disabled: of('c', { isDisabled: true }),
+      nobody: of('d', { identity: null }),
+      elder: of('e', {}),
+      younger: of('e', { uid: 'f', creationMs: after(1) }),
+      going: of('g', { isDeleting: true }),
+    })
+    const { byState } = countKeys(keys, CAPS, after(60))
+    expect(byState).toEqual({
+      active: 2,
+      expired: 1,
+      disabled: 1,
+      no_identity: 1,
+      key_conflict: 1,
+      terminating: 1,
+    })
+  })
+
+  test('those that the cap shortens', () => {
+    const keys = storeOf({ a: of('a', { ttl: 60 }), b: of('b', { ttl: 90 }), c: of('c', {}) })
+    expect(countKeys(keys, { ...CAPS, maxTtlSeconds: 60 }, after(0)).capped).toBe(2)
+  })
+})
+
+describe('keys whose end status does not tell (8.4)', () => {
+  const minute = of('a', { ttl: 60 })
+  const keys = storeOf({
+    minute,
+    told: told(of('b', { ttl: 60 }), after(60)),
+    active: told(of('c', { ttl: 90 }), after(0)),
+    going: of('d', { ttl: 60, isDeleting: true }),
+    nobody: of('e', { ttl: 60, identity: null }),
+    never: of('f', {}),
+  })
+  test.each([
+    { name: 'none', nowMs: after(60) - 1, overdue: { count: 0, longestMs: 0 } },
+    { name: 'one, since now', nowMs: after(60), overdue: { count: 1, longestMs: 0 } },
+    { name: 'one for 10 s', nowMs: after(70), overdue: { count: 1, longestMs: 10_000 } },
+    {
+      name: 'two, the first for 40 s',
+      nowMs: after(100),
+      overdue: { count: 2, longestMs: 40_000 },
+    },
+  ])('$name', ({ nowMs, overdue }) => {
+    expect(countKeys(keys, CAPS, nowMs).overdue).toEqual(overdue)
+  })
+})

@@ -1,0 +1,41 @@
+// The metrics of a small manager, and how tests read them.
+import { NONE_LATE } from '../../../src/domain/late.ts'
+import { createMetrics, type MetricSources, type Metrics } from '../../../src/runtime/metrics.ts'
+
+/** A registry of a small manager. */
+export const started = (perObject = false): Metrics =>
+  createMetrics({
+    controllers: { ownedaccesskey: 16, config: 1 },
+    lease: 'management-operator',
+    writes: { OwnedAccessKey: ['adopt', 'status'], Config: ['status'] },
+    watches: ['ownedaccesskeys', 'configs'],
+    watchRestartReasons: ['closed', 'expired'],
+    keyStates: ['active', 'expired'],
+    tokenStates: ['issued', 'revoked'],
+    perObject,
+    endingKinds: ['OwnedAccessKey'],
+  })
+
+/** A cluster without objects. */
+export const none: MetricSources = {
+  keysByState: () => ({}),
+  tokensByState: () => ({}),
+  cappedByKind: () => ({}),
+  keyEnds: () => [],
+  overdueByKind: () => ({}),
+  signingKeys: () => [],
+  signingKeyFaults: () => 0,
+  revocationBacklog: () => NONE_LATE,
+}
+
+/** Values by series, such as `workqueue_depth{name="config"}`. */
+export async function scraped(metrics: Metrics): Promise<Readonly<Record<string, number>>> {
+  const { body } = await metrics.scrape()
+  const lines = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.lastIndexOf(' ')
+      return [line.slice(0, at), Number(line.slice(at + 1))]
+    }),
+  )
+}

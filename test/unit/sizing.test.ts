@@ -1,0 +1,39 @@
+// The figures of docs/sizing.md, measured anew in a process of their own.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { KeyMemory } from '../support/store-memory.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const PAGE = readFileSync(join(ROOT, 'docs/sizing.md'), 'utf8')
+
+/** The number that the page gives behind some words of a row. */
+function figure(words: string): number {
+  const row = PAGE.split('\n').find((line) => line.startsWith('|') && line.includes(words))
+  return Number(row?.split('|').at(-2))
+}
+
+function measured(count: number): KeyMemory {
+  const program = join(ROOT, 'test/support/store-memory.ts')
+  const args = ['--expose-gc', program, String(count)]
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+}
+
+describe('docs/sizing.md: memory for each key', () => {
+  const few = measured(10_000)
+  const many = measured(40_000)
+
+  test.each([
+    { of: 'as JSON', words: 'as JSON', is: many.json },
+    { of: 'in the operator', words: "in the operator's memory", is: many.view },
+    { of: 'as whole objects', words: 'kept whole', is: many.whole },
+  ])('$of is as the page says, give or take a fifth', ({ words, is }) => {
+    expect(is / figure(words)).toBeGreaterThan(0.8)
+    expect(is / figure(words)).toBeLessThan(1.2)
+  })
+
+  test('it grows in proportion to their number', () => {
+    expect(many.view / few.view).toBeLessThan(1.2)
+  })
+})

@@ -1,0 +1,48 @@
+// What docs/security.md says of packages and of what the program reaches for.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '../..')
+const jsonOf = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'))
+
+interface Locked {
+  readonly integrity?: string
+  readonly dev?: boolean
+  readonly optional?: boolean
+  readonly hasInstallScript?: boolean
+}
+
+describe('packages', () => {
+  const { dependencies, devDependencies } = jsonOf('package.json')
+  const { packages } = jsonOf('package-lock.json')
+  const production = Object.entries<Locked>(packages).filter(
+    ([path, { dev, optional }]) => path !== '' && !dev && !optional,
+  )
+
+  test('each is named with one version, and no range', () => {
+    const versions: readonly string[] = Object.values({ ...dependencies, ...devDependencies })
+    expect(versions.filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
+  })
+
+  test('each that runs in production is known by its hash', () => {
+    expect(production.length).toBeGreaterThan(Object.keys(dependencies).length)
+    expect(production.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))).toEqual([])
+  })
+
+  test('none of these runs a script when it is installed', () => {
+    expect(production.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([])
+  })
+})
+
+test('the program starts no other and writes no file', () => {
+  const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  const sources = files.filter((name) => name.endsWith('.ts'))
+  const reaching = sources.filter((name) =>
+    /node:child_process|node:worker_threads|\b(writeFile|appendFile|createWriteStream|mkdir|rename|unlink|rm)(Sync)?\(/.test(
+      readFileSync(join(ROOT, 'src', name), 'utf8'),
+    ),
+  )
+  expect(sources.length).toBeGreaterThan(50)
+  expect(reaching).toEqual([])
+})

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { namedIn } from '../../support/promql.ts'
+
+test.each([
+  { name: 'a metric', expression: 'up == 0', selectors: ['up'], metrics: ['up'], by: [], on: [] },
+  {
+    name: 'a selector with a range',
+    expression: 'max by (job) (rate(x_total{code=~"5..|<error>", job="}"}[5m])) > 0.1',
+    selectors: ['x_total{code=~"5..|<error>", job="}"}'],
+    metrics: ['x_total'],
+    by: ['job'],
+    on: [],
+  },
+  {
+    name: 'sides that are matched',
+    expression: 'sum by (a, b) (rate(x[1h]) and on (job, instance) y) / sum by (a, b) (z)',
+    selectors: ['x', 'y', 'z'],
+    metrics: ['x', 'y', 'z'],
+    by: ['a', 'b', 'a', 'b'],
+    on: ['job', 'instance'],
+  },
+  {
+    name: 'a function that is misspelt',
+    expression: 'ratee(x[1h])',
+    selectors: ['ratee', 'x'],
+    metrics: ['ratee', 'x'],
+    by: [],
+    on: [],
+  },
+])('what an expression names: $name', ({ expression, selectors, metrics, by, on }) => {
+  expect(namedIn(expression)).toEqual({ selectors, metrics, by, on })
+})

@@ -1,0 +1,170 @@
+// docs/reference/*.md from crds/*.yaml: every field of every kind, with its type, its bounds, what it
+// means, and what the API server answers where a rule is broken.
+import { join } from 'node:path'
+import { type Kind, readKind, type Schema } from './crd.ts'
+
+/** What is about to be described: a schema and where it stands, such as `spec.scope`. */
+interface Place {
+  readonly path: string
+  readonly schema: Schema
+}
+
+const CRDS = join(import.meta.dirname, '../../crds')
+
+/** The scope is the same in two kinds and has a page of its own. */
+const SCOPE = 'Scope'
+
+/** The pages: file name in docs/reference -> text. */
+export function referencePages(): ReadonlyMap<string, string> {
+  const [accessKey, token, config] = [
+    'ownedaccesskeys',
+    'directclusterendpointtokens',
+    'configs',
+  ].map((plural) => readKind(join(CRDS, `${plural}.yaml`))) as [Kind, Kind, Kind]
+  const scope = accessKey.spec.properties?.['scope'] ?? {}
+  return new Map([
+    ['ownedaccesskey.md', kindPage(accessKey)],
+    ['directclusterendpointtoken.md', kindPage(token)],
+    ['config.md', kindPage(config)],
+    ['scope.md', scopePage(scope)],
+  ])
+}
+
+function kindPage({ kind, description, spec, status }: Kind): string {
+  const guide = `[the page of the kind](../${kind.toLowerCase()}.md)`
+  const places = [
+    { path: 'spec', schema: spec },
+    { path: 'status', schema: status },
+  ]
+  return page(`Fields of ${kind}`, description, guide, places)
+}
+
+const scopePage = (scope: Schema): string =>
+  page(
+    'Fields of scope',
+    'What OwnedAccessKey and DirectClusterEndpointToken have under spec.scope.',
+    '[OwnedAccessKey](../ownedaccesskey.md) and [DirectClusterEndpointToken](../directclusterendpointtoken.md)',
+    [{ path: 'spec.scope', schema: scope }],
+  )
+
+function page(title: string, about: string, guide: string, roots: readonly Place[]): string {
+  const homes = new Map<Schema, string>()
+  const isScopePage = roots.some(({ schema }) => schema.title === SCOPE)
+  const places = roots.flatMap((root) => collected(root, homes, isScopePage))
+  const link = linkTo(homes)
+  return `<!-- Written by \`make generate\` from crds/: do not edit. -->
+# ${title}
+
+${prose(about)} How it works is said in ${guide}.
+
+${places.map((place) => section(place, link)).join('\n')}`
+}
+
+/** The objects in order, each once: what stands at two places is described at the first. */
+function collected(
+  { path, schema }: Place,
+  homes: Map<Schema, string>,
+  entersScope: boolean,
+): readonly Place[] {
+  if (homes.has(schema) || (schema.title === SCOPE && !entersScope)) return []
+  homes.set(schema, path)
+  const children = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    const child = objectIn({ path: `${path}.${name}`, schema: field })
+    return child ? collected(child, homes, entersScope) : []
+  })
+  return [{ path, schema }, ...children]
+}
+
+/** The object that a field or the entries of its list are; null where it is none with fields. */
+function objectIn({ path, schema }: Place): Place | null {
+  if (schema.items) return objectIn({ path: `${path}[]`, schema: schema.items })
+  return schema.properties ? { path, schema } : null
+}
+
+type LinkTo = (place: Place) => string
+
+/** A link to where the object behind a field is described; empty where there is none. */
+const linkTo =
+  (homes: ReadonlyMap<Schema, string>): LinkTo =>
+  (place) => {
+    const object = objectIn(place)
+    if (!object) return ''
+    const home = homes.get(object.schema)
+    if (home !== undefined) return ` [Its fields](#${slug(home)}).`
+    return ' [Its fields](scope.md#specscope).'
+  }
+
+/** The anchor that GitHub gives to a heading that is a path. */
+const slug = (path: string): string => path.toLowerCase().replaceAll(/[^a-z0-9_-]/g, '')
+
+function section({ path, schema }: Place, link: LinkTo): string {
+  const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => ({
+    path: `${path}.${name}`,
+    schema: field,
+  }))
+  const rows = fields.map((field) => row(field, new Set(schema.required), link))
+  const rules = [...rulesOf({ path, schema }), ...fields.flatMap(fieldRules)]
+  return `## \`${path}\`
+
+${prose(schema.description ?? '')}
+
+| field | type | bounds | meaning |
+|---|---|---|---|
+${rows.join('\n')}
+${rules.length === 0 ? '' : `\nRefused with 422, and told at the field:\n\n${rules.join('\n')}\n`}`
+}
+
+function row(place: Place, required: ReadonlySet<string>, link: LinkTo): string {
+  const { path, schema } = place
+  const name = path.slice(path.lastIndexOf('.') + 1)
+  const bounds = [required.has(name) ? 'required' : '', ...boundsOf(schema)].filter(Boolean)
+  const meaning = `${prose(schema.description ?? '')}${link(place)}`
+  return `| \`${path}\` | ${typeOf(schema)} | ${bounds.join(', ')} | ${meaning} |`
+}
+
+function typeOf(schema: Schema): string {
+  if (schema['x-kubernetes-int-or-string']) return 'integer or string'
+  if (schema.items) return `list of ${plural(typeOf(schema.items))}`
+  if (schema.additionalProperties) return `map of ${plural(typeOf(schema.additionalProperties))}`
+  if (schema.format === 'date-time') return 'time'
+  return schema.type ?? 'any'
+}
+
+const plural = (type: string): string => type.replace(/^\w+/, '$&s')
+
+function boundsOf(schema: Schema): readonly string[] {
+  const { minimum, maximum, minLength, maxLength, maxItems, enum: words, items } = schema
+  const own = [
+    range(minimum, maximum),
+    range(minLength, maxLength, ' characters'),
+    maxItems === undefined ? '' : `at most ${maxItems} entries`,
+    words ? `one of ${words.map((word) => `\`"${word}"\``).join(', ')}` : '',
+  ]
+  const ofEntries = items ? boundsOf(items).map((bound) => `each ${bound}`) : []
+  return [...own, ...ofEntries].filter(Boolean)
+}
+
+function range(least: number | undefined, most: number | undefined, unit = ''): string {
+  if (least === undefined) return most === undefined ? '' : `at most ${most}${unit}`
+  return most === undefined ? `at least ${least}${unit}` : `${least} to ${most}${unit}`
+}
+
+/** Rules of a field and of the entries of its list; objects with fields list their own. */
+function fieldRules(place: Place): readonly string[] {
+  if (objectIn(place)?.schema === place.schema) return []
+  const { path, schema } = place
+  const entries = schema.items ? fieldRules({ path: `${path}[]`, schema: schema.items }) : []
+  return [...rulesOf(place), ...entries]
+}
+
+const rulesOf = ({ path, schema }: Place): readonly string[] =>
+  (schema['x-kubernetes-validations'] ?? []).map(
+    ({ message, fieldPath = '' }) => `- \`${path}${fieldPath}\`: ${prose(message)}`,
+  )
+
+/** Plain text that stays plain in Markdown, also in a cell of a table. */
+const prose = (text: string): string =>
+  text
+    .replaceAll(/[\\*|[\]]/g, '\\$&')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')

@@ -1,0 +1,93 @@
+// A Debian package, unpacked into a folder without installing it: no root is needed. apt-get gets lists of
+// its own, as those of the machine may be missing, or as old as the image that it was made from.
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { withLock } from '../control-plane/build-lock.ts'
+
+/** A package to unpack. */
+export interface DebianPackage {
+  readonly name: string
+  /** The folder that gets its files; it appears when it is complete. */
+  readonly into: string
+  /** Whether the folder holds what is needed; asked again once the lock is held. */
+  readonly isThere: () => boolean
+  readonly log: (line: string) => void
+}
+
+const run = promisify(execFile)
+const LIMIT_MS = 300_000
+
+/**
+ * Fetches and unpacks the package unless it is there; one process at a time per folder.
+ *
+ * @throws Error with what apt-get or dpkg-deb printed
+ */
+export async function unpackFromDebian({ name, into, isThere, log }: DebianPackage): Promise<void> {
+  if (isThere()) return
+  await mkdir(dirname(into), { recursive: true })
+  const waiting = ({ pid }: { readonly pid: number }): void =>
+    log(`process ${pid} is fetching ${name} already: waiting for it`)
+  await withLock(`${into}.lock`, waiting, async () => {
+    if (isThere()) return
+    await removeUnfinished(into)
+    const draft = await mkdtemp(`${into}.unfinished-`)
+    try {
+      await fetchInto(draft, name, log)
+      await rm(into, { recursive: true, force: true })
+      await rename(join(draft, 'files'), into)
+    } finally {
+      await rm(draft, { recursive: true, force: true })
+    }
+    if (!isThere()) throw new Error(`the Debian package ${name} does not hold what it should`)
+  })
+}
+
+async function fetchInto(draft: string, name: string, log: (line: string) => void): Promise<void> {
+  const startMs = performance.now()
+  const apt = join(draft, 'apt')
+  for (const folder of ['lists/partial', 'archives/partial'])
+    await mkdir(join(apt, folder), { recursive: true })
+  const options = [
+    `Dir::State=${apt}`,
+    'Dir::State::status=/var/lib/dpkg/status',
+    `Dir::Cache=${apt}`,
+    // As root it would become another user, who may not write here.
+    'APT::Sandbox::User=',
+  ].flatMap((option) => ['-o', option])
+  log(`fetching ${name} with apt-get once, about half a minute, into the user's cache`)
+  // A source of packages that does not answer is no reason to stop: ours may be in another.
+  const update = await attempt('apt-get', [...options, 'update'], draft)
+  const download = await attempt('apt-get', [...options, 'download', name], draft)
+  if (download !== null)
+    throw new Error(`apt-get can't fetch ${name}:\n${[update, download].join('\n').trim()}`)
+  const archive = (await readdir(draft)).find((file) => file.endsWith('.deb')) ?? ''
+  const unpacked = await attempt('dpkg-deb', ['-x', archive, 'files'], draft)
+  if (unpacked !== null) throw new Error(`dpkg-deb can't unpack ${archive}:\n${unpacked}`)
+  log(`fetched ${archive} in ${Math.round((performance.now() - startMs) / 1000)} s`)
+}
+
+/** What the program printed when it failed; null when it did not. */
+async function attempt(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+): Promise<string | null> {
+  try {
+    await run(program, [...args], { cwd, timeout: LIMIT_MS })
+    return null
+  } catch (error) {
+    const { stderr = '', message } = error as Error & { readonly stderr?: string }
+    return stderr.trim() || message
+  }
+}
+
+/** What killed processes left. */
+async function removeUnfinished(into: string): Promise<void> {
+  const folder = dirname(into)
+  const left = (await readdir(folder)).filter((one) =>
+    one.startsWith(`${basename(into)}.unfinished-`),
+  )
+  for (const one of left) await rm(join(folder, one), { recursive: true, force: true })
+}
