@@ -1,0 +1,202 @@
+// What Argo CD and Flux show of objects in every state that the operator gives them, by the shipped files
+// and the interpreters that the two tools have (contract 4.1, 4.2, 4.3).
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../../src/api/group.ts'
+import type { KubeObject } from '../../../src/api/meta.ts'
+import { KEY_STATES, type KeyState } from '../../../src/domain/access-key-state.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
+import { type OwnOperator, startOperator } from '../../support/operator.ts'
+import { runBlock, shellBlocksOf } from '../../support/shell-blocks.ts'
+import type { StoredObject } from '../../support/stored.ts'
+import { argoKey, type Health, healthTools } from './health.ts'
+import {
+  type ConfigReason,
+  configStates,
+  keyStates,
+  type States,
+  type TokenReason,
+  tokenStates,
+} from './states.ts'
+
+type Shown = readonly [argocd: string, flux: string]
+
+// biome-ignore format: a table
+const KEYS: Readonly<Record<KeyState, Shown>> = {
+  Active:      ['Healthy',     'Current'],
+  NoIdentity:  ['Degraded',    'Failed'],
+  KeyConflict: ['Degraded',    'Failed'],
+  Expired:     ['Suspended',   'Current'],
+  Disabled:    ['Suspended',   'Current'],
+  Terminating: ['Progressing', 'InProgress'],
+}
+// biome-ignore format: a table
+const TOKEN_ROWS: Readonly<Record<TokenReason, Shown>> = {
+  Issued:                ['Healthy',     'Current'],
+  Expired:               ['Suspended',   'Current'],
+  Revoked:               ['Degraded',    'Failed'],
+  ScopeExceedsOwner:     ['Degraded',    'Failed'],
+  ScopeTooLarge:         ['Degraded',    'Failed'],
+  OwnerNotReady:         ['Progressing', 'InProgress'],
+  SigningKeyUnavailable: ['Progressing', 'InProgress'],
+  IssuerUnknown:         ['Progressing', 'InProgress'],
+  Terminating:           ['Progressing', 'InProgress'],
+}
+// biome-ignore format: a table
+const CONFIG_ROWS: Readonly<Record<ConfigReason, Shown>> = {
+  Applied:    ['Healthy',  'Current'],
+  Invalid:    ['Degraded', 'Failed'],
+  NotInForce: ['Degraded', 'Failed'],
+}
+
+const ROOT = join(import.meta.dirname, '../../..')
+const PAGE = readFileSync(join(ROOT, 'docs/gitops.md'), 'utf8')
+
+const plane = await privateControlPlane()
+let operator: OwnOperator
+let tools: Health
+let states: States
+
+const ROLE = `/apis/rbac.authorization.k8s.io/v1/namespaces/${OPERATOR_ACCOUNT.namespace}/roles/management-operator-manager`
+
+interface Role {
+  readonly rules: readonly {
+    readonly resources: readonly string[]
+    readonly verbs: readonly string[]
+  }[]
+}
+
+/** Takes from the operator what it makes signing keys with; the result gives it back. */
+async function forbidSigningKeys(): Promise<() => Promise<void>> {
+  const { rules } = (await plane.raw<Role>('GET', ROLE)).body
+  const write = async (now: Role['rules']): Promise<void> =>
+    expect((await plane.raw('PATCH', ROLE, { rules: now })).code).toBe(200)
+  const isSecrets = ({ resources }: Role['rules'][number]): boolean => resources.includes('secrets')
+  const fewer = rules.map((rule) =>
+    isSecrets(rule) ? { ...rule, verbs: rule.verbs.filter((verb) => verb !== 'create') } : rule,
+  )
+  await write(fewer)
+  return () => write(rules)
+}
+
+beforeAll(async () => {
+  tools = await healthTools(plane)
+  const allowSigning = await forbidSigningKeys()
+  operator = await startOperator({ kubeconfig: await plane.operatorKubeconfig(), until: 'serving' })
+  states = {
+    keys: await keyStates(plane),
+    tokens: await tokenStates(plane, allowSigning),
+    configs: await configStates(plane),
+  }
+}, 300_000)
+afterAll(() => operator?.stop())
+
+/** Both tools' answers for an object; a message must be that of its conditions. */
+async function shown(object: KubeObject): Promise<Shown> {
+  const [argocd, flux] = await Promise.all([tools.argocd(object), tools.flux(object)])
+  expect(flux.error).toBeUndefined()
+  const { conditions = [] } = (object as StoredObject).status
+  const messages = [...conditions.map(({ message }) => message), 'It is being deleted.']
+  expect(messages).toContain(argocd.message)
+  return [argocd.status, flux.status]
+}
+
+const KINDS = [
+  { kind: ACCESS_KEYS.kind, rows: KEYS, of: () => states.keys, rule: '4.1' },
+  { kind: TOKENS.kind, rows: TOKEN_ROWS, of: () => states.tokens, rule: '4.2' },
+  { kind: CONFIGS.kind, rows: CONFIG_ROWS, of: () => states.configs, rule: '4.3' },
+]
+
+describe.each(KINDS)('$kind', ({ kind, rows, of, rule }) => {
+  test.each(Object.entries(rows))(`%s is shown as %j (${rule})`, async (reason, expected) => {
+    const object = stateOf(reason)
+    expect(object.kind).toBe(kind)
+    expect(await shown(object)).toEqual(expected)
+  })
+
+  const stateOf = (reason: string): KubeObject =>
+    (of() as Readonly<Record<string, KubeObject>>)[reason] as KubeObject
+
+  /** The object that is well, of the first row, with another status or other metadata. */
+  const altered = (differing: { readonly metadata?: object; readonly status?: object | null }) => {
+    const { status: before, ...object } = stateOf(Object.keys(rows)[0] ?? '')
+    const metadata = { ...object.metadata, ...differing.metadata }
+    const { status = before } = differing
+    return { ...object, metadata, ...(status === null ? {} : { status }) } as KubeObject
+  }
+  const wellWith = (ready: object): object => ({
+    observedGeneration: altered({}).metadata.generation,
+    conditions: [
+      { type: 'Ready', status: 'False', reason: 'New', message: 'A later one.', ...ready },
+    ],
+  })
+
+  test.each([
+    { name: 'no status', changed: () => ({ status: null }), flux: 'Unknown' },
+    { name: 'an empty status', changed: () => ({ status: {} }), flux: 'Unknown' },
+    {
+      name: 'no conditions',
+      changed: () => ({ status: { ...wellWith({}), conditions: [] } }),
+      flux: 'InProgress',
+    },
+    {
+      name: 'a status of an earlier generation',
+      changed: () => ({ metadata: { generation: 1000 } }),
+      flux: 'InProgress',
+    },
+    {
+      name: 'a reason that is not known',
+      changed: () => ({ status: wellWith({}) }),
+      flux: 'InProgress',
+    },
+    {
+      name: 'Ready Unknown',
+      changed: () => ({ status: wellWith({ status: 'Unknown', reason: 'Pending' }) }),
+      flux: 'InProgress',
+    },
+    {
+      name: 'a deletionTimestamp that the operator has not seen',
+      changed: () => ({ metadata: { deletionTimestamp: '2026-11-21T10:00:00Z' } }),
+      flux: 'InProgress',
+    },
+  ])('with $name it is still to come', async ({ changed, flux: expected }) => {
+    const object = altered(changed())
+    expect((await tools.argocd(object)).status).toBe('Progressing')
+    const { status, error } = await tools.flux(object)
+    expect(status).toBe(expected)
+    // Flux waits for Unknown as it does for InProgress.
+    expect(error !== undefined).toBe(expected === 'Unknown')
+  })
+})
+
+test('the table has every state of a key (4.1)', () =>
+  expect(Object.keys(KEYS).toSorted()).toEqual(KEY_STATES.toSorted()))
+
+test('the health scripts are added to the ConfigMap of Argo CD, and its other settings stay', async () => {
+  const metadata = { name: 'argocd-cm', namespace: 'argocd' }
+  const theirs = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata,
+    data: { url: 'https://cd.example.com' },
+  }
+  await plane.kubectl(['create', 'namespace', 'argocd'])
+  await plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(theirs) })
+  const [patch = ''] = shellBlocksOf(PAGE)
+  await runBlock(plane, patch, { cwd: ROOT })
+  const path = '/api/v1/namespaces/argocd/configmaps/argocd-cm'
+  const { data } = (await plane.raw<typeof theirs>('GET', path)).body
+  const keys = [ACCESS_KEYS, TOKENS, CONFIGS].map(({ kind }) => argoKey(kind))
+  expect(Object.keys(data).toSorted()).toEqual(['url', ...keys].toSorted())
+})
+
+test('the page shows the same', () => {
+  const rows = [...PAGE.matchAll(/^\| (\w+) \| `(\w+)` \| (\w+) \| (\w+) \|$/gm)]
+  const written = rows.map(([, kind, reason, argocd, flux]) => [kind, reason, argocd, flux])
+  const seen = KINDS.flatMap(({ kind, rows: table }) =>
+    Object.entries(table).map(([reason, [argocd, flux]]) => [kind, reason, argocd, flux]),
+  )
+  expect(written).toEqual(seen)
+})

@@ -1,0 +1,228 @@
+// A restore, from a snapshot of etcd and from manifests: what comes back, what nobody can know, and that
+// the procedure of docs/backup.md ends what was ended (contract 2.8). The blocks of that page are run as
+// they stand there.
+import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { JWK } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WITHDRAW_ANNOTATION } from '../../src/api/group.ts'
+import { paths, urls } from '../../tools/control-plane/commands.ts'
+import type { Ports } from '../../tools/control-plane/ports.ts'
+import { ensureEtcdTools } from '../../tools/etcd-tools/programs.ts'
+import { isReadyBy, settingsOf } from '../support/config.ts'
+import { privateControlPlane } from '../support/control-plane.ts'
+import { eventually } from '../support/eventually.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../support/operator.ts'
+import { runBlock, shellBlocksOf } from '../support/shell-blocks.ts'
+import { createdMs, keysOf, seenAgo, type StoredKey } from './keys/keys.ts'
+import { bearerOf, jwksIn, platformOf, verified } from './tokens/platform.ts'
+import { type StoredToken, tokensOf, under } from './tokens/tokens.ts'
+
+const HOUR = 3600
+const [SAVE = '', RESTORE = '', LOOK = '', WITHDRAW = '', SAVE_YAML = '', RESTORE_YAML = ''] =
+  shellBlocksOf(readFileSync(join(import.meta.dirname, '../../docs/backup.md'), 'utf8'))
+
+const plane = await privateControlPlane()
+const keys = keysOf(plane)
+const tokens = tokensOf(plane)
+const platform = platformOf(plane)
+const settings = settingsOf(plane)
+const kubeconfig = await plane.operatorKubeconfig()
+const folder = mkdtempSync(join(tmpdir(), 'restore-'))
+let operator: OwnOperator
+let env: Readonly<Record<string, string>>
+
+const start = async (): Promise<void> => {
+  operator = await startOperator({ kubeconfig, flags: [`--issuer-url=${ISSUER}`] })
+}
+
+beforeAll(async () => {
+  env = await environment()
+  symlinkSync(plane.auditLog, join(folder, 'audit.log'))
+  await start()
+  await settings.settled('defaults are in force', isReadyBy('Applied'))
+}, 300_000)
+afterAll(async () => {
+  await operator?.stop()
+  rmSync(folder, { recursive: true })
+})
+
+/** What the page asks to be set, and where the programs are that it names. */
+async function environment(): Promise<Readonly<Record<string, string>>> {
+  const { etcdctl } = await ensureEtcdTools(console.log)
+  const { etcdClient, etcdPeer } = urls(
+    JSON.parse(readFileSync(paths.ports(plane.dataDir), 'utf8')) as Ports,
+  )
+  return {
+    PATH: dirname(etcdctl),
+    ETCDCTL_ENDPOINTS: etcdClient,
+    ETCDCTL_CACERT: paths.pki(plane.dataDir, 'etcd-ca.crt'),
+    ETCDCTL_CERT: paths.pki(plane.dataDir, 'etcd-client.crt'),
+    ETCDCTL_KEY: paths.pki(plane.dataDir, 'etcd-client.key'),
+    NAME: 'default',
+    PEER_URL: etcdPeer,
+  }
+}
+
+/** Runs a block of the page in a folder of its own. */
+const run = (block: string): Promise<string> => runBlock(plane, block, { cwd: folder, env })
+
+/** As an administrator does: all stop, in order, the folder is replaced, all start. */
+async function restoreEtcd(): Promise<void> {
+  await operator.stop()
+  await plane.controllerManager.stop()
+  await plane.apiServer.stop()
+  await plane.etcd.stop()
+  await run(RESTORE)
+  const data = join(plane.dataDir, 'etcd')
+  renameSync(data, join(folder, 'old'))
+  renameSync(join(folder, 'restored'), data)
+  await plane.etcd.start()
+  await plane.apiServer.start()
+  await plane.controllerManager.start()
+}
+
+/** The time beside a snapshot has whole seconds: what was done before it is then not counted as since. */
+async function nextSecond(): Promise<void> {
+  const startMs = Date.now()
+  const hasCome = () => Math.floor(Date.now() / 1000) > Math.floor(startMs / 1000) || undefined
+  await eventually('the next second', hasCome, { withinMs: 5000 })
+}
+
+const issuedUnder = async (key: StoredKey): Promise<StoredToken> => tokens.issue({}, under(key))
+
+describe('a snapshot of etcd', () => {
+  let lived: StoredKey
+  let short: StoredKey
+  let disabled: StoredKey
+  let deleted: StoredKey
+  let createdSince: StoredKey
+  let itsToken: StoredToken
+  let alone: StoredToken
+  let issuedSince: StoredToken
+  let signedBefore: readonly JWK[]
+  let settingsBefore: unknown
+
+  test('is taken, and then things happen', async () => {
+    lived = await keys.shown(await keys.create({ ttl: HOUR }), 'Active')
+    disabled = await keys.shown(await keys.create({ ttl: HOUR }), 'Active')
+    deleted = await keys.shown(await keys.create({ ttl: HOUR }), 'Active')
+    itsToken = await issuedUnder(disabled)
+    alone = await tokens.issue()
+    short = await keys.shown(await keys.create({ ttl: 5 }), 'Active')
+    signedBefore = await platform.jwks()
+    settingsBefore = (await settings.read()).spec
+    await nextSecond()
+    await run(SAVE)
+    await settings.declare({ auth: { accessKeyMaxTTLSeconds: 30 * 24 * HOUR } })
+    issuedSince = await tokens.issue()
+    await keys.patch(disabled, { spec: { disabled: true } })
+    await keys.remove(deleted)
+    await tokens.remove(alone)
+    createdSince = await keys.shown(await keys.create(), 'Active')
+    await tokens.shown(itsToken, 'Revoked')
+    await Promise.all([tokens.gone(alone), keys.gone(deleted), keys.shown(short, 'Expired')])
+    const revoked = await platform.revoked()
+    for (const { metadata } of [itsToken, alone]) expect(revoked).toHaveProperty(metadata.uid)
+    await platform.annotate(WITHDRAW_ANNOTATION, issuedSince.status.keyID ?? '')
+    await tokens.shown(issuedSince, 'Revoked')
+  })
+
+  test('brings all back as it was, what was revoked too', async () => {
+    await restoreEtcd()
+    await start()
+    for (const token of [itsToken, alone])
+      expect(bearerOf(await tokens.shown(token, 'Issued'))).toBe(bearerOf(token))
+    expect(await platform.revoked()).toEqual({})
+    expect(await platform.jwks()).toEqual(signedBefore)
+    expect((await settings.read()).spec).toEqual(settingsBefore)
+  })
+
+  test('knows nothing of what was created since, and a token of then still verifies', async () => {
+    expect(await keys.read(createdSince)).toBeNull()
+    expect(await tokens.read(issuedSince)).toBeNull()
+    await verified(issuedSince, await platform.jwks())
+  })
+
+  test('renews nothing (2.8)', async () => {
+    for (const before of [lived, disabled, deleted]) {
+      const now = await keys.shown(before, 'Active')
+      expect(now.metadata.uid).toBe(before.metadata.uid)
+      expect(now.status.expirationTimestamp).toBe(before.status.expirationTimestamp)
+    }
+    const ended = await keys.shown(short, 'Expired')
+    expect(ended.status.expirationTimestamp).toBe(short.status.expirationTimestamp)
+  })
+
+  test('leaves the audit log, which says what was done since', async () => {
+    const lines = (await run(LOOK)).trimEnd().split('\n')
+    const deeds = lines.map((line) => line.replace(/^\S+Z /, '').replace(/ by .*$/, ''))
+    expect(deeds).toEqual([
+      'patch configs platform-manager-config',
+      `create directclusterendpointtokens ${issuedSince.metadata.name}`,
+      `patch ownedaccesskeys ${disabled.metadata.name}`,
+      `delete ownedaccesskeys ${deleted.metadata.name}`,
+      `delete directclusterendpointtokens ${alone.metadata.name}`,
+      `create ownedaccesskeys ${createdSince.metadata.name}`,
+    ])
+  })
+
+  test('and the signing keys that came back are withdrawn: every token is revoked, another key signs (7.3)', async () => {
+    expect((await tokens.issue()).status.keyID).toBe(alone.status.keyID)
+    await run(WITHDRAW)
+    for (const token of [itsToken, alone]) await tokens.shown(token, 'Revoked')
+    const revoked = await platform.revoked()
+    for (const { metadata } of [itsToken, alone]) expect(revoked).toHaveProperty(metadata.uid)
+    const kids = jwksIn(await platform.record()).map(({ kid }) => kid)
+    expect(kids).toHaveLength(1)
+    expect(kids).not.toContain(alone.status.keyID)
+    expect((await tokens.issue()).status.keyID).toBe(kids[0])
+  })
+})
+
+describe('a backup of manifests', () => {
+  test('brings keys back under other uids with the end that they had (2.8)', async () => {
+    const spec = { ttl: HOUR, type: 'User' } as const
+    const before = await keys.shown(await keys.create(spec), 'Active')
+    const digest = await keys.shown(
+      await keys.create({ key: `sha256:${'a'.repeat(64)}` }),
+      'Active',
+    )
+    await run(SAVE_YAML)
+    await keys.remove(before)
+    await keys.remove(digest)
+    await Promise.all([keys.gone(before), keys.gone(digest)])
+    await run(RESTORE_YAML)
+    const after = await keys.shown(before.metadata.name, 'Active')
+    expect(after.metadata.uid).not.toBe(before.metadata.uid)
+    expect(createdMs(after)).toBeGreaterThan(createdMs(before))
+    expect(after.status.expirationTimestamp).toBe(before.status.expirationTimestamp)
+    expect(after.spec).toEqual(before.spec)
+    expect(after.status.keyID).toBe(before.status.keyID)
+    await keys.shown(digest.metadata.name, 'Active')
+  })
+
+  test('loses the last use: a key that slid ends as if it had never been used (2.3)', async () => {
+    const slides = { ttl: 60, ttlAfterLastActivity: true }
+    const created = await keys.shown(await keys.create(slides, seenAgo(HOUR)), 'Expired')
+    const before = await keys.shown(await keys.use(created, Date.now()), 'Active')
+    await run(SAVE_YAML)
+    await keys.remove(before)
+    await keys.gone(before)
+    await run(RESTORE_YAML)
+    const after = await keys.shown(before.metadata.name, 'Expired')
+    expect(after.status).not.toHaveProperty('lastActivity')
+  })
+
+  test('renews the lifetime where annotations are dropped (2.8)', async () => {
+    const before = await keys.shown(await keys.create({ ttl: HOUR }), 'Active')
+    const { name } = before.metadata
+    await run(SAVE_YAML)
+    await keys.remove(before)
+    await keys.gone(before)
+    await run(`sed -i '/management.platform.sh\\/created/d' platform.yaml\n${RESTORE_YAML}`)
+    const after = await keys.shown(name, 'Active')
+    expect(Date.parse(after.status.expirationTimestamp ?? '')).toBe(createdMs(after) + HOUR * 1000)
+  })
+})
