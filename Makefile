@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit test-cluster test-faults verify generate fmt clean
+.PHONY: help run test test-unit test-cluster test-faults test-container image install deploy undeploy verify generate fmt clean
 
 INSTALLED := node_modules/.package-lock.json
 SOURCES := src test tools
@@ -24,6 +24,27 @@ test-cluster: $(INSTALLED) ## Run the tests against a real control plane.
 
 test-faults: $(INSTALLED) ## Run ten rounds of the tests that break things.
 	@FAULT_ROUNDS=10 node tools/test.ts faults
+
+test-container: $(INSTALLED) ## Run the tests of the container image; Docker, or root and apt.
+	@node tools/test.ts container
+
+# DOCKER_BUILD_FLAGS are added as they are, such as --network host or --build-arg NODE_IMAGE=... .
+IMG ?= management-operator:dev
+DOCKER ?= docker
+image: ## Build the container image IMG.
+	@DOCKER_BUILDKIT=1 $(DOCKER) build $(DOCKER_BUILD_FLAGS) --tag $(IMG) \
+	  --build-arg VERSION="$$(awk -F '"' '$$2 == "version" { print $$4; exit }' package.json)" \
+	  --build-arg REVISION="$$(git rev-parse HEAD 2>/dev/null || echo unknown)" .
+
+install: $(INSTALLED) ## Put CRDs, RBAC and policies into the cluster of your kubeconfig.
+	@node tools/install.ts install
+
+# TIMEOUT bounds the wait for each Deployment, such as 10m.
+deploy: $(INSTALLED) ## Put everything there with image IMG, and wait until it runs.
+	@node tools/install.ts deploy --image '$(IMG)' $(if $(TIMEOUT),--timeout '$(TIMEOUT)')
+
+undeploy: $(INSTALLED) ## Take everything out again: keys and tokens first, then the operator.
+	@node tools/install.ts undeploy
 
 verify: $(INSTALLED) ## Check generated files, lock file, format, lint and types.
 	@node tools/generate.ts --check

@@ -10,7 +10,13 @@ const MINUTE_MS = 60_000
 const apart = { maxWorkers: 2, testTimeout: 5 * MINUTE_MS, hookTimeout: 2 * MINUTE_MS }
 
 /** Files that take more than a minute or so: started last they would keep one core waiting. */
-const LONG = ['test/faults/', 'docs.private', 'control-plane-lifetime', 'many.private']
+const LONG = [
+  'test/faults/',
+  'docs.private',
+  'control-plane-lifetime',
+  'install/lifecycle',
+  'many.private',
+]
 
 class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -69,6 +75,16 @@ export default defineConfig({
           // Its files run two control planes each: the product's, and the one that takes its tokens.
           maxWorkers: 1,
           sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        test: {
+          name: 'container',
+          include: ['test/container/**/*.test.ts'],
+          globalSetup: 'test/container/global-setup.ts',
+          ...apart,
+          maxWorkers: 1,
+          sequence: { groupOrder: 4 },
         },
       },
     ],

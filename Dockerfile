@@ -1,0 +1,34 @@
+# The program as a container image: `make image IMG=<name>`. Node runs src/ as it is, so nothing is built.
+#
+# NODE_IMAGE has Node and npm; pin it by digest from outside: --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:...
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM ${NODE_IMAGE} AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+# With --engine-strict, a Node that is too old for package.json ends the build and says so. The secret is
+# for networks where npm needs a CA of their own. What Node never reads is half of the packages.
+RUN --mount=type=cache,target=/var/cache/npm \
+    --mount=type=secret,id=ca,target=/run/ca.crt,required=false \
+    if [ -s /run/ca.crt ]; then export NODE_EXTRA_CA_CERTS=/run/ca.crt; fi; \
+    npm ci --cache /var/cache/npm --omit=dev --engine-strict --ignore-scripts --no-audit --no-fund --no-update-notifier && \
+    find node_modules -type f \( -name '*.map' -o -name '*.md' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
+
+FROM ${NODE_IMAGE}
+WORKDIR /app
+COPY --from=packages /app/node_modules ./node_modules
+# Readable to the user below, whatever the umask of who checked them out.
+COPY --chmod=0555 package.json ./
+COPY --chmod=0555 src ./src
+USER 65532:65532
+# Node is process 1, so a signal reaches it. Its heap follows the container's memory limit: by itself it
+# takes 259 MiB under any small limit and is killed there, and half of a large one.
+ENTRYPOINT ["node", "--max-old-space-size-percentage=75", "/app/src/main.ts"]
+CMD ["--help"]
+# Last: what changes with every version keeps no layer above from the cache.
+ARG VERSION=unknown
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="management-operator" \
+      org.opencontainers.image.description="Access keys, direct cluster endpoint tokens and platform settings as a Kubernetes operator" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"

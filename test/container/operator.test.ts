@@ -1,0 +1,201 @@
+// The program in containers that are held back further than any manifest of ours does, with the rights of its
+// ServiceAccounts, against a control plane in a container.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { GATEWAY_TLS_SECRET } from '../../src/api/group.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Cluster, startCluster } from './cluster.ts'
+import { containersOrSkip } from './docker.ts'
+import { confined, HELD_BACK, launch, type RunningContainer } from './pod-container.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const NAMESPACE = 'platform-system'
+const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
+const STOPS_WITHIN_MS = 30_000
+const PORTS = { manager: [8080, 8081], gateway: [8080, 8081, 8443] } as const
+type Command = keyof typeof PORTS
+
+const containers = containersOrSkip()
+let cluster: Cluster
+let folder: string
+const running = new Map<Command, RunningContainer>()
+
+beforeAll(async () => {
+  if (containers === null) return
+  folder = await mkdtemp(join(tmpdir(), 'management-operator-accounts-'))
+  cluster = await startCluster(containers)
+  await cluster.must(['apply', '--server-side', '-k', join(ROOT, 'config/base')])
+  await cluster.must(['wait', 'crd', '--all', '--for=condition=Established', '--timeout=30s'])
+  running.set('manager', await start('manager', ['--leader-elect']))
+  running.set('gateway', await start('gateway', ['--issuer-url=https://platform.example.com/oidc']))
+})
+
+afterAll(async () => {
+  for (const one of running.values()) await one.end(0)
+  await cluster?.stop()
+  if (folder) await rm(folder, { recursive: true })
+})
+
+/** As kubelet would mount them: token, CA and namespace of the ServiceAccount of that name. */
+async function accountOf(name: Command): Promise<string> {
+  const mount = join(folder, name)
+  await mkdir(mount, { mode: 0o755 })
+  const ca = ['get', 'configmap', 'kube-root-ca.crt', '-n', NAMESPACE, '-o', 'json']
+  const { data } = JSON.parse(await cluster.must(ca)) as { data: { 'ca.crt': string } }
+  const token = await cluster.must(['create', 'token', name, '-n', NAMESPACE])
+  const files = { token: token.trim(), namespace: NAMESPACE, 'ca.crt': data['ca.crt'] }
+  for (const [file, content] of Object.entries(files)) await writeFile(join(mount, file), content)
+  return mount
+}
+
+async function start(command: Command, flags: readonly string[]): Promise<RunningContainer> {
+  const { host, ip, port } = cluster.address
+  const container = confined(containers?.image ?? '', HELD_BACK)
+    .withCommand([command, ...flags])
+    .withEnvironment({ KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: String(port) })
+    .withExtraHosts([{ host, ipAddress: ip }])
+    .withExposedPorts(...PORTS[command])
+    .withBindMounts([{ source: await accountOf(command), target: ACCOUNT_FOLDER, mode: 'ro' }])
+  return launch(container)
+}
+
+function of(command: Command): RunningContainer {
+  const found = running.get(command)
+  if (!found) throw new Error(`there is no ${command}`)
+  return found
+}
+
+const addressOf = ({ container }: RunningContainer, port: number): string =>
+  `${container.getHost()}:${container.getMappedPort(port)}`
+
+const page = async (command: Command, port: number, path: string): Promise<string> => {
+  const answer = await fetch(`http://${addressOf(of(command), port)}${path}`)
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${path}: ${answer.status}: ${text}`)
+  return text
+}
+
+test.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway' }])(
+  '$command becomes ready (8.2)',
+  async ({ command }) => {
+    const isReady = async () => (await page(command, 8081, '/readyz')).includes('ok') || undefined
+    await eventually(`${command} is ready`, isReady, { withinMs: 60_000 })
+    expect(of(command).log()).not.toContain('"level":"error"')
+  },
+)
+
+test('the samples settle, and kubectl can wait for it (4.4)', async () => {
+  const samples = ['-k', join(ROOT, 'config/samples')]
+  await cluster.must(['apply', '--server-side', ...samples])
+  const seen = '--for=jsonpath={.status.observedGeneration}'
+  await cluster.must(['wait', seen, '--timeout=30s', 'config,oak,dcet', '--all'])
+  const named = ['oak/ci-deploy', 'oak/laptop-cli', 'oak/year-long']
+  const waited = await cluster.must(['wait', '--for=condition=Ready', '--timeout=30s', ...named])
+  expect(waited.match(/condition met/g)).toHaveLength(named.length)
+  const capped = ['get', 'oak/year-long', '-o=jsonpath={.status.effectiveTTLSeconds}']
+  expect(await cluster.must(capped)).toBe('7776000')
+})
+
+test('both serve metrics (8.4)', async () => {
+  expect(await page('manager', 8080, '/metrics')).toMatch(
+    /^platform_access_keys\{state="active"\} [1-9]/m,
+  )
+  expect(await page('gateway', 8080, '/metrics')).toMatch(
+    /^rest_client_requests_total\{.*\} [1-9]/m,
+  )
+})
+
+test('the gateway serves the public keys over TLS that its CA vouches for (7.3, 9.7)', async () => {
+  const jsonpath = '-o=jsonpath={.data.ca\\.crt}'
+  const secret = await cluster.must([
+    'get',
+    'secret',
+    GATEWAY_TLS_SECRET,
+    '-n',
+    NAMESPACE,
+    jsonpath,
+  ])
+  const ca = Buffer.from(secret, 'base64')
+  const url = `https://${addressOf(of('gateway'), 8443)}/oidc/keys`
+  const { status, body } = await new Promise<{ status: number; body: string }>(
+    (resolve, reject) => {
+      request(url, { ca, servername: 'gateway.platform-system.svc', agent: false }, (answer) => {
+        let text = ''
+        answer.setEncoding('utf8').on('data', (part: string) => (text += part))
+        answer.once('end', () => resolve({ status: answer.statusCode ?? 0, body: text }))
+      })
+        .once('error', reject)
+        .end()
+    },
+  )
+  expect(status).toBe(200)
+  expect((JSON.parse(body) as { keys: readonly object[] }).keys).toHaveLength(1)
+})
+
+describe.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway' }])(
+  'what the process of $command is and may',
+  ({ command }) => {
+    const inside = (script: string) => of(command).container.exec(['sh', '-c', script])
+
+    test('it is process 1, without root, capabilities or a way to get them, and listens to signals', async () => {
+      const { output } = await inside('cat /proc/1/status; tr "\\0" " " </proc/1/cmdline')
+      const field = (name: string): string =>
+        new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(output)?.[1] ?? ''
+      expect(output).toContain('/app/src/main.ts')
+      expect(field('Uid')).toBe('65532\t65532\t65532\t65532')
+      expect(field('Gid')).toBe('65532\t65532\t65532\t65532')
+      for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
+        expect([set, Number.parseInt(field(set), 16)]).toEqual([set, 0])
+      expect(field('NoNewPrivs')).toBe('1')
+      const has = (set: string, signal: number): boolean =>
+        (BigInt(`0x${field(set)}`) & (1n << BigInt(signal - 1))) !== 0n
+      for (const signal of [2, 15]) {
+        expect(has('SigCgt', signal)).toBe(true)
+        expect(has('SigIgn', signal)).toBe(false)
+      }
+    })
+
+    test.each(['/app/x', '/tmp/x', '/x', '/var/tmp/x', `${ACCOUNT_FOLDER}/token`])(
+      'it can write nothing to %s',
+      async (path) => {
+        const { exitCode, output } = await inside(`echo x >>${path}`)
+        expect(exitCode).not.toBe(0)
+        expect(output).toMatch(/Read-only file system|Permission denied/)
+      },
+    )
+  },
+)
+
+describe('SIGTERM ends it in order (8.3)', () => {
+  test.each<{ command: Command }>([{ command: 'gateway' }, { command: 'manager' }])(
+    '$command',
+    async ({ command }) => {
+      const one = of(command)
+      const code = await one.end(STOPS_WITHIN_MS)
+      running.delete(command)
+      expect(code).toBe(0)
+      const lines = one
+        .log()
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Line)
+      expect(lines.find(({ msg }) => msg === 'stopping')).toMatchObject({ because: 'SIGTERM' })
+      expect(lines.at(-1)).toMatchObject({ msg: 'stopped', exitCode: 0 })
+      expect(lines.filter(({ level }) => level === 'error')).toEqual([])
+    },
+  )
+
+  test('the manager gives its Lease back', async () => {
+    const holder = '-o=jsonpath={.spec.holderIdentity}'
+    const lease = ['get', 'lease', 'management-operator', '-n', NAMESPACE, holder]
+    expect(await cluster.must(lease)).toBe('')
+  })
+})
+
+interface Line {
+  readonly level: string
+  readonly msg: string
+}

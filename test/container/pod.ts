@@ -1,0 +1,165 @@
+// Pods as node.ts reads them from the API server. A field that it does not act on is refused, so that no
+// manifest passes with a setting that nothing tried.
+
+/** An HTTP probe with its defaults left out, as the API server fills them in. */
+export interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: number | string }
+  readonly periodSeconds: number
+  readonly timeoutSeconds: number
+  readonly failureThreshold: number
+  readonly initialDelaySeconds?: number
+}
+
+/** A part of a projected volume. */
+export interface Projection {
+  readonly serviceAccountToken?: {
+    readonly path: string
+    readonly expirationSeconds: number
+    readonly audience?: string
+  }
+  readonly configMap?: {
+    readonly name: string
+    readonly items: readonly { readonly key: string; readonly path: string }[]
+  }
+  readonly downwardAPI?: { readonly items: readonly (FieldRef & { readonly path: string })[] }
+}
+
+/** Reads a value from the pod itself. */
+export interface FieldRef {
+  readonly fieldRef: { readonly fieldPath: string }
+}
+
+/** A volume: a folder of its own, or files that are made from other objects. */
+export interface Volume {
+  readonly name: string
+  readonly emptyDir?: object
+  readonly projected?: { readonly sources: readonly Projection[] }
+}
+
+/** What a container may do. */
+export interface SecurityContext {
+  readonly runAsNonRoot?: boolean
+  readonly runAsUser?: number
+  readonly runAsGroup?: number
+  readonly seccompProfile?: { readonly type: string }
+  readonly allowPrivilegeEscalation?: boolean
+  readonly readOnlyRootFilesystem?: boolean
+  readonly capabilities?: { readonly drop?: readonly string[] }
+}
+
+/** A container of a pod. */
+export interface Container {
+  readonly name: string
+  readonly image: string
+  readonly command?: readonly string[]
+  readonly args?: readonly string[]
+  readonly env?: readonly {
+    readonly name: string
+    readonly value?: string
+    readonly valueFrom?: FieldRef
+  }[]
+  readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[]
+  readonly resources?: {
+    readonly limits?: Readonly<Record<string, string>>
+    readonly requests?: Readonly<Record<string, string>>
+  }
+  readonly volumeMounts?: readonly {
+    readonly name: string
+    readonly mountPath: string
+    readonly readOnly?: boolean
+  }[]
+  readonly startupProbe?: Probe
+  readonly livenessProbe?: Probe
+  readonly readinessProbe?: Probe
+  readonly lifecycle?: { readonly preStop?: { readonly sleep?: { readonly seconds: number } } }
+  readonly securityContext?: SecurityContext
+}
+
+/** A pod of one container. */
+export interface Pod {
+  readonly metadata: {
+    readonly name: string
+    readonly namespace: string
+    readonly uid: string
+    readonly deletionTimestamp?: string
+    readonly deletionGracePeriodSeconds?: number
+  }
+  readonly spec: {
+    readonly containers: readonly [Container]
+    readonly volumes?: readonly Volume[]
+    readonly serviceAccountName: string
+    readonly nodeName?: string
+    readonly securityContext?: SecurityContext
+  }
+}
+
+/** What node.ts, pod-files.ts or pod-container.ts acts on, and what means nothing to one node without DNS. */
+const KNOWN = {
+  spec: `containers volumes serviceAccountName serviceAccount nodeName securityContext restartPolicy
+    terminationGracePeriodSeconds enableServiceLinks dnsPolicy schedulerName tolerations priority
+    preemptionPolicy topologySpreadConstraints automountServiceAccountToken`,
+  container: `name image command args env ports resources volumeMounts startupProbe livenessProbe
+    readinessProbe lifecycle securityContext imagePullPolicy terminationMessagePath
+    terminationMessagePolicy`,
+  probe: `httpGet periodSeconds timeoutSeconds failureThreshold initialDelaySeconds successThreshold`,
+  httpGet: 'path port scheme',
+  security: `runAsNonRoot runAsUser runAsGroup seccompProfile allowPrivilegeEscalation
+    readOnlyRootFilesystem capabilities`,
+  capabilities: 'drop',
+  lifecycle: 'preStop',
+  preStop: 'sleep',
+  volume: 'name emptyDir projected',
+  projection: 'serviceAccountToken configMap downwardAPI',
+  limits: 'memory cpu',
+} as const
+
+/** What of a pod this node would leave out. */
+export function unknownFields({ spec }: Pod): readonly string[] {
+  const [container] = spec.containers
+  const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe]
+  const contexts = [spec.securityContext, container.securityContext]
+  return [
+    ...(spec.containers.length === 1 ? [] : ['a second container']),
+    ...besides('spec', spec),
+    ...besides('container', container),
+    ...probes.flatMap((probe) => besides('probe', probe)),
+    ...probes.flatMap((probe) => besides('httpGet', probe?.httpGet)),
+    ...contexts.flatMap((context) => besides('security', context)),
+    ...contexts.flatMap((context) => besides('capabilities', context?.capabilities)),
+    ...besides('lifecycle', container.lifecycle),
+    ...besides('preStop', container.lifecycle?.preStop),
+    ...(spec.volumes ?? []).flatMap((volume) => besides('volume', volume)),
+    ...(spec.volumes ?? [])
+      .flatMap(({ projected }) => projected?.sources ?? [])
+      .flatMap((source) => besides('projection', source)),
+    ...besides('limits', container.resources?.limits),
+  ]
+}
+
+function besides(what: keyof typeof KNOWN, value: object | undefined): readonly string[] {
+  const known = new Set(KNOWN[what].split(/\s+/))
+  return Object.keys(value ?? {})
+    .filter((name) => !known.has(name))
+    .map((name) => `${what}.${name}`)
+}
+
+/** What a field path of the downward API stands for. @throws Error for one that is not known */
+export function fieldOf({ metadata, spec }: Pod, { fieldRef }: FieldRef): string {
+  const values: Readonly<Record<string, string | undefined>> = {
+    'metadata.name': metadata.name,
+    'metadata.namespace': metadata.namespace,
+    'metadata.uid': metadata.uid,
+    'spec.nodeName': spec.nodeName,
+    'spec.serviceAccountName': spec.serviceAccountName,
+  }
+  const value = values[fieldRef.fieldPath]
+  if (value === undefined) throw new Error(`this node does not know ${fieldRef.fieldPath}`)
+  return value
+}
+
+/** The number of a container's port that is given by name or number. */
+export function portOf({ name, ports = [] }: Container, port: number | string): number {
+  const found = ports.find((one) => one.name === port || one.containerPort === port)
+  if (found === undefined) throw new Error(`container ${name} has no port ${port}`)
+  return found.containerPort
+}
