@@ -7,10 +7,21 @@ const ROOT = join(import.meta.dirname, '..')
 const PAGES = [
   'README.md',
   'CHANGELOG.md',
-  ...readdirSync(join(ROOT, 'docs'))
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ]
+
+/** Anchors of a page as GitHub gives them to headings; one that comes twice is there twice. */
+function anchorsOf(page: string): readonly string[] {
+  const prose = readFileSync(page, 'utf8').replaceAll(/^```[^]*?^```$/gm, '')
+  return Array.from(prose.matchAll(/^#+ (.*)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
 
 describe('docs', () => {
   test.each([...testsByRule()])('rule %s is shown by a test that names it', (_rule, files) => {
@@ -19,8 +30,26 @@ describe('docs', () => {
 
   test.each(PAGES)('every relative link of %s leads somewhere', (page) => {
     const text = readFileSync(join(ROOT, page), 'utf8')
-    const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => link ?? '')
-    const broken = links.filter((link) => !existsSync(join(ROOT, dirname(page), link)))
+    const links = [...text.matchAll(/\]\((?!https?:)([^)]+)/g)].map(([, link]) => link ?? '')
+    const broken = links.filter((link) => {
+      const [file, anchor] = link.split('#')
+      const target = file ? join(ROOT, dirname(page), file) : join(ROOT, page)
+      return !existsSync(target) || (anchor && !anchorsOf(target).includes(anchor))
+    })
     expect(broken).toEqual([])
   })
+
+  test('README lists every page', () => {
+    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+    const guides = PAGES.filter((page) => dirname(page) === 'docs')
+    expect(guides.filter((page) => !readme.includes(`](${page})`))).toEqual([])
+  })
+
+  test.each(PAGES.filter((page) => page !== 'CHANGELOG.md'))(
+    'no two headings of %s have the same anchor',
+    (page) => {
+      const anchors = anchorsOf(join(ROOT, page))
+      expect(anchors).toEqual([...new Set(anchors)])
+    },
+  )
 })

@@ -1,35 +1,50 @@
 // Fills the parts of docs/ that come from the program: what stands between `<!-- name -->` and
-// `<!-- /name -->`. With --check it changes nothing and fails where a part is stale.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// `<!-- /name -->`, and the pages of docs/reference. With --check it changes nothing and fails where
+// something is stale.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { gatewayFlagsTable } from '../src/runtime/gateway-settings.ts'
 import { managerFlagsTable } from '../src/runtime/settings.ts'
+import { referencePages } from './generate/reference.ts'
 import { rulesMarkdown } from './rules.ts'
 
 const DOCS = join(import.meta.dirname, '../docs')
 
-const PARTS = [
-  { file: 'operating.md', part: 'flags', text: managerFlagsTable() },
-  { file: 'operating.md', part: 'gateway-flags', text: gatewayFlagsTable() },
-  { file: 'contributing.md', part: 'rules', text: rulesMarkdown() },
-]
+const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'operating.md': { flags: managerFlagsTable(), 'gateway-flags': gatewayFlagsTable() },
+  'contributing.md': { rules: rulesMarkdown() },
+}
 
 const isCheck = process.argv.includes('--check')
-for (const { file, part, text } of PARTS) {
-  const path = join(DOCS, file)
-  const before = readFileSync(path, 'utf8')
-  const between = new RegExp(`(<!-- ${part} -->\n)[^]*?(<!-- /${part} -->)`)
-  if (!between.test(before)) throw new Error(`${file} has no place for ${part}`)
-  const after = before.replace(
-    between,
-    (_, open: string, close: string) => `${open}${text.trim()}\n${close}`,
-  )
-  if (after === before) continue
+const pages = [
+  ...Object.entries(PARTS).map(([file, parts]) => [file, filled(file, parts)] as const),
+  ...[...referencePages()].map(([file, text]) => [join('reference', file), text] as const),
+]
+for (const [file, text] of pages) {
+  if (text === current(file)) continue
   if (isCheck) {
-    console.error(`docs/${file}: ${part} is stale, run make generate`)
+    console.error(`docs/${file} is stale, run make generate`)
     process.exitCode = 1
   } else {
-    writeFileSync(path, after)
+    mkdirSync(dirname(join(DOCS, file)), { recursive: true })
+    writeFileSync(join(DOCS, file), text)
     console.log(`docs/${file} written`)
   }
+}
+
+function filled(file: string, parts: Readonly<Record<string, string>>): string {
+  return Object.entries(parts).reduce((page, [part, text]) => {
+    const between = new RegExp(`(<!-- ${part} -->\n)[^]*?(<!-- /${part} -->)`)
+    if (!between.test(page)) throw new Error(`docs/${file} has no place for ${part}`)
+    return page.replace(
+      between,
+      (_, open: string, close: string) => `${open}${text.trim()}\n${close}`,
+    )
+  }, current(file))
+}
+
+/** Empty where there is no such page yet. */
+function current(file: string): string {
+  const path = join(DOCS, file)
+  return existsSync(path) ? readFileSync(path, 'utf8') : ''
 }

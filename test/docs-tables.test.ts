@@ -1,0 +1,134 @@
+// Pages that list what the program has: complete, and nothing else.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createMetrics as createProcessMetrics } from '../src/commands/gateway/process.ts'
+import { createManagerMetrics } from '../src/commands/manager/metrics.ts'
+import { HAND_OVER_AFTER_MS, KEPT_AFTER_LAST_EXP_MS } from '../src/domain/signing-key.ts'
+import { LONGEST_TOKEN } from '../src/domain/token-claims.ts'
+import { readManagerSettings } from '../src/runtime/settings.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+const AROUND = { env: () => null, file: () => null }
+
+describe('docs/operating.md: metrics (8.4)', () => {
+  const invocation = readManagerSettings(['--per-object-metrics'], AROUND)
+  if (invocation.kind !== 'run') throw new Error(invocation.text)
+  const programs = [createManagerMetrics(invocation.settings), createProcessMetrics()]
+  for (const { followReadiness } of programs) followReadiness({})
+  /** Such as `platform_tokens{state}`. */
+  const inTable = new Set(
+    [...textOf('docs/operating.md').matchAll(/^\| `([a-z_]+(?:\{[a-z,]+\})?)` \|/gm)].map(
+      ([, metric = '']) => metric,
+    ),
+  )
+
+  test('each metric of the program is in the table with its labels, and no other', async () => {
+    const bodies = await Promise.all(programs.map(async ({ scrape }) => (await scrape()).body))
+    const metrics = bodies.flatMap((body) => metricsIn(body))
+    expect(inTable).toEqual(new Set(metrics))
+  })
+})
+
+/** Metrics of a scrape but those of the process and of Node, with their labels. */
+function metricsIn(body: string): readonly string[] {
+  const names = [...body.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
+  return names
+    .filter((name) => !/^(process|nodejs)_/.test(name))
+    .map((name) => {
+      const series = new RegExp(`^${name}(?:_bucket|_count)?\\{(.*)\\}`, 'm').exec(body)?.[1] ?? ''
+      const labels = [...series.matchAll(/(\w+)="/g)].map(([, label = '']) => label)
+      const own = CHANGING[name] ?? labels.filter((label) => label !== 'le')
+      return own.length === 0 ? name : `${name}{${own.join(',')}}`
+    })
+}
+
+/** Labels of metrics without a series as long as nothing is there. */
+const CHANGING: Readonly<Record<string, readonly string[]>> = {
+  platform_access_key_expiration_timestamp_seconds: ['name'],
+  platform_signing_key_not_before_timestamp_seconds: ['kid'],
+  platform_signing_key_not_after_timestamp_seconds: ['kid'],
+  platform_ready: ['check'],
+}
+
+test('docs/high-availability.md: times until another one leads, as the flags give them (8.1)', () => {
+  const invocation = readManagerSettings(['--leader-elect'], AROUND)
+  const { leaseDurationMs = 0, retryPeriodMs = 0 } =
+    (invocation.kind === 'run' && invocation.settings.leaderElection) || {}
+  // As client-go: from one period to 1.2 more of them (src/kube/leader.ts).
+  const lookMs = retryPeriodMs * 2.2
+  const rows = [...textOf('docs/high-availability.md').matchAll(/^\|.*\| ([\d.]+) s \|$/gm)]
+  expect(rows.map(([, seconds]) => Number(seconds))).toEqual([
+    lookMs / 1000,
+    ...Array.from({ length: 3 }, () => (leaseDurationMs + lookMs) / 1000),
+  ])
+})
+
+describe('figures are those of the program', () => {
+  const invocation = readManagerSettings([], AROUND)
+  if (invocation.kind !== 'run') throw new Error(invocation.text)
+  const { expiredRetentionMs, tokenMaxTtlMs, workers } = invocation.settings
+  const hours = (ms: number): string => `${ms / 3_600_000} h`
+  const days = (ms: number): string => `${ms / 86_400_000} days`
+
+  test.each([
+    { page: 'concepts', says: `${hours(expiredRetentionMs)} (\`--expired-retention\`)` },
+    { page: 'concepts', says: `\`--token-max-ttl\` (${hours(tokenMaxTtlMs)})` },
+    { page: 'concepts', says: `signs until it is ${days(HAND_OVER_AFTER_MS)} old` },
+    {
+      page: 'concepts',
+      says: `published until ${hours(KEPT_AFTER_LAST_EXP_MS)} after the last token it signed ends`,
+    },
+    { page: 'troubleshooting', says: `\`--token-max-ttl\` (${hours(tokenMaxTtlMs)})` },
+    { page: 'troubleshooting', says: `larger than ${LONGEST_TOKEN / 1024} KiB` },
+    { page: 'sizing', says: `${LONGEST_TOKEN / 1024} KiB` },
+    { page: 'sizing', says: `\`--workers\` (${workers})` },
+  ])('docs/$page.md: $says', ({ page, says }) => {
+    expect(textOf(`docs/${page}.md`)).toContain(says)
+  })
+})
+
+describe('docs/troubleshooting.md', () => {
+  const [conditions = '', alerts = ''] = textOf('docs/troubleshooting.md').split('\n## Alerts\n')
+  const entriesOf = (text: string): ReadonlySet<string> =>
+    new Set([...text.matchAll(/^### (\w+)$/gm)].map(([, name = '']) => name))
+
+  /** Words in CamelCase that stand where conditions and events are decided and are no reasons. */
+  const OTHERS = new Set(
+    [
+      'True False Normal Warning Reconcile Keep Delete Ready Stalled LifetimeCapped Login',
+      'AuditNotWritten SignInNotServed SecretStoreNotSynced Secret ConfigMap Lease Event',
+    ].flatMap((line) => line.split(' ')),
+  )
+  const sources = [
+    'src/domain/access-key-state.ts',
+    'src/domain/config/parts.ts',
+    ...readdirSync(join(ROOT, 'src/controllers'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => `src/controllers/${name}`),
+  ]
+  const words = sources.flatMap((path) =>
+    [...textOf(path).matchAll(/'([A-Z][a-z]+[A-Za-z]*)'|^ +([A-Z][A-Za-z]+): [`']/gm)].map(
+      ([, quoted, key]) => quoted ?? key ?? '',
+    ),
+  )
+
+  test('each reason of a condition or an event has an entry, and each entry a reason (4.1, 4.2, 4.3, 4.5)', () => {
+    const reasons = new Set(words.filter((word) => !OTHERS.has(word)))
+    expect(entriesOf(conditions)).toEqual(reasons)
+  })
+
+  test('entries are in the order of the alphabet', () => {
+    const entries = [...entriesOf(conditions)]
+    expect(entries).toEqual(entries.toSorted())
+  })
+
+  test('each alert has an entry, and each entry an alert', () => {
+    const rules = textOf('config/components/prometheus/rules.yml')
+    const names = [...rules.matchAll(/^ *- alert: (\w+)$/gm)].map(([, name = '']) => name)
+    expect(names).not.toEqual([])
+    expect(entriesOf(alerts)).toEqual(new Set(names))
+  })
+})
