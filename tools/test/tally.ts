@@ -54,15 +54,21 @@ export function isGood({ passed, failures, skips }: Tally): boolean {
 }
 
 /**
- * The lines to end with: each failure and each skip with its reason, then the counts. Failures are
+ * The lines to end with: each failure and the skips with their reasons, then the counts. Failures are
  * said again here because whoever keeps only the end of a long log needs them too.
  */
 export function summary({ passed, failures, skips }: Tally): readonly string[] {
   return [
     ...failures.map(({ test, error }) => `failed: ${test}\n${error.replace(/^/gm, '  ')}`),
-    ...skips.map(({ test, reason }) => `skipped: ${test}: ${reason ?? NO_REASON}`),
+    ...[...Map.groupBy(skips, ({ reason }) => reason ?? NO_REASON)].map(skipLine),
     `${passed} passed, ${failures.length} failed, ${skips.length} skipped`,
   ]
+}
+
+/** Many skip for one reason, such as a daemon that is not there. */
+function skipLine([reason, [first, ...others]]: readonly [string, readonly Skip[]]): string {
+  const more = others.length === 0 ? '' : `, and ${others.length} more`
+  return `skipped: ${first?.test}${more}: ${reason}`
 }
 
 const NO_REASON = 'no reason given (use context.skip(reason)): this fails the run'

@@ -104,18 +104,19 @@ test.each<{
   expect(isGood(counted)).toBe(good)
 })
 
-test('adds up, names each failure and skip, and ends with the counts', () => {
+test('adds up, names each failure and the reasons of skips, and ends with the counts', () => {
   const one: Tally = {
     passed: 2,
     failures: [{ test: 'c', error: 'no\nat c.ts:1' }],
     skips: [{ test: 'a', reason: 'no Docker here' }],
   }
-  const other: Tally = { passed: 3, failures: [], skips: [{ test: 'b', reason: null }] }
+  const alike = { test: 'd', reason: 'no Docker here' }
+  const other: Tally = { passed: 3, failures: [], skips: [{ test: 'b', reason: null }, alike] }
   expect(summary(sum(one, other))).toEqual([
     'failed: c\n  no\n  at c.ts:1',
-    'skipped: a: no Docker here',
+    'skipped: a, and 1 more: no Docker here',
     'skipped: b: no reason given (use context.skip(reason)): this fails the run',
-    '5 passed, 1 failed, 2 skipped',
+    '5 passed, 1 failed, 3 skipped',
   ])
   expect(isGood(nothing)).toBe(false)
 })
