@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { onTestFinished, expect, test } from 'vitest'
 import { eventuallyPasses } from '../support/eventually.ts'
+import { wholeCluster } from '../support/whole-cluster.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { containersOrSkip } from './docker.ts'
 import { askTheGateway } from './gateway-client.ts'
@@ -27,6 +28,7 @@ test('install, use, upgrade, uninstall: nothing is left, and nothing is lost in 
   const node = await startNode(cluster)
   onTestFinished(() => node.stop())
   const [first, second] = [await currentVersion(), '99.0.0']
+  await wholeCluster((...args) => cluster.must(args))
   const before = await everythingIn(cluster)
   expect(before.length).toBeGreaterThan(50)
 
@@ -107,7 +109,7 @@ async function use(cluster: Cluster): Promise<void> {
 
 /** What holders of credentials and verifiers of tokens have, and must still have afterwards. */
 async function credentials(cluster: Cluster): Promise<readonly string[]> {
-  const key = ['get', 'oak/ci-deploy', '-o=jsonpath={.spec.key} {.status.expiresAt}']
+  const key = ['get', 'oak/ci-deploy', '-o=jsonpath={.spec.key} {.status.expirationTimestamp}']
   const token = ['get', 'dcet/edge-reader', '-o=jsonpath={.status.token}']
   const keys = ['get', 'secret', ...IN_IT, '-o=jsonpath={.items[*].metadata.uid}']
   return [await cluster.must(key), await cluster.must(token), await cluster.must(keys)]

@@ -9,6 +9,7 @@ import { startControlPlane } from '../../../tools/control-plane/control-plane.ts
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
 import { ISSUER, startOperator } from '../../support/operator.ts'
+import { wholeCluster } from '../../support/whole-cluster.ts'
 import { CONFIG } from './manifests.ts'
 
 interface Ended {
@@ -28,6 +29,7 @@ const plane = await startControlPlane({ log: console.log })
 afterAll(() => plane.stop())
 const { kubectl: kubectlPath } = await ensureBinaries(console.log)
 const WITH_KUBECTL = `${dirname(kubectlPath)}:${process.env['PATH']}`
+await wholeCluster(kubectl)
 const empty = await everything()
 
 describe('make install', () => {
