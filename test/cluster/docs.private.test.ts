@@ -16,11 +16,13 @@ for (const name of ['config', 'docs']) symlinkSync(join(ROOT, name), join(home, 
 
 const textOf = (page: string): string => readFileSync(join(ROOT, page), 'utf8')
 const README = textOf('README.md')
+/** Where the table of pages has it; the text may name it sooner. */
+const place = (page: string): number => README.indexOf(`(${page}) |`)
 const pages = readdirSync(join(ROOT, 'docs'))
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`)
   .filter((page) => stepsOf(textOf(page)).length > 0)
-  .toSorted((one, other) => README.indexOf(`(${one})`) - README.indexOf(`(${other})`))
+  .toSorted((one, other) => place(one) - place(other))
 
 let run = startMakeRun(join(home, '.run'))
 

@@ -15,7 +15,7 @@ import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../support/operator.ts'
 import { runBlock, shellBlocksOf } from '../support/shell-blocks.ts'
-import { createdMs, keysOf, seenAgo, type StoredKey } from './keys/keys.ts'
+import { createdMs, keysOf, outlived, seenAgo, type StoredKey } from './keys/keys.ts'
 import { bearerOf, jwksIn, platformOf, verified } from './tokens/platform.ts'
 import { type StoredToken, tokensOf, under } from './tokens/tokens.ts'
 
@@ -192,7 +192,7 @@ describe('a backup of manifests', () => {
     await run(SAVE_YAML)
     await keys.remove(before)
     await keys.remove(digest)
-    await Promise.all([keys.gone(before), keys.gone(digest)])
+    await Promise.all([keys.gone(before), keys.gone(digest), outlived(before)])
     await run(RESTORE_YAML)
     const after = await keys.shown(before.metadata.name, 'Active')
     expect(after.metadata.uid).not.toBe(before.metadata.uid)

@@ -4,10 +4,9 @@ import type { KeyState } from '../../../src/domain/access-key-state.ts'
 import type { Fate } from '../../../src/controllers/directclusterendpointtoken/fate.ts'
 import { CONFIGS } from '../../../src/api/group.ts'
 import type { PrivateControlPlane } from '../../support/control-plane.ts'
-import { eventually } from '../../support/eventually.ts'
 import { IN_FORCE_PATH, isReadyBy, settingsOf } from '../../support/config.ts'
 import { type StoredObject, storedOf } from '../../support/stored.ts'
-import { createdMs, type Keys, keysOf, seenAgo, SOON } from '../keys/keys.ts'
+import { type Keys, keysOf, outlived, seenAgo } from '../keys/keys.ts'
 import { FOREIGN, type Tokens, tokensOf, under } from '../tokens/tokens.ts'
 
 /** Reasons of a Ready condition. `Pending` is not among them: it waits without saying so in status. */
@@ -30,8 +29,7 @@ export async function keyStates(plane: PrivateControlPlane): Promise<States['key
   const key = `sha256:${'0'.repeat(64)}`
   const elder = await keys.shown(await keys.create({ key }), 'Active')
   // Of two of one second the uid decides.
-  const isLater = () => Date.now() >= createdMs(elder) + 1000 || undefined
-  await eventually('the next second begins', isLater, SOON)
+  await outlived(elder)
   const conflicting = await keys.create({ key })
   const [active, nobody, conflict, expired, disabled] = await Promise.all([
     keys.shown(await keys.create(), 'Active'),

@@ -6,7 +6,16 @@ import { digestOf } from '../../../src/credentials/digest.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
-import { condition, createdMs, keysOf, ONCE_TOLD, SOON, seenAgo, type StoredKey } from './keys.ts'
+import {
+  condition,
+  createdMs,
+  keysOf,
+  ONCE_TOLD,
+  outlived,
+  SOON,
+  seenAgo,
+  type StoredKey,
+} from './keys.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)
@@ -22,8 +31,7 @@ async function pair(
   metadata: Partial<ObjectMeta> = {},
 ): Promise<{ readonly elder: StoredKey; readonly younger: StoredKey }> {
   const elder = await keys.create(elderSpec, metadata)
-  const isLater = () => Date.now() >= createdMs(elder) + 1000 || undefined
-  await eventually('the next second begins', isLater, SOON)
+  await outlived(elder)
   return { elder, younger: await keys.create(youngerSpec) }
 }
 

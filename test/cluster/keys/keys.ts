@@ -138,6 +138,12 @@ export function keysOf({ raw }: Pick<TestControlPlane, 'raw'>): Keys {
 /** When the object was created, in epoch milliseconds. */
 export const createdMs = ({ metadata }: StoredKey): number => Date.parse(metadata.creationTimestamp)
 
+/** Waits until whatever is made now is younger than that key: creation has whole seconds. */
+export async function outlived(key: StoredKey): Promise<void> {
+  const isLater = () => Date.now() >= createdMs(key) + 1000 || undefined
+  await eventually('the next second begins', isLater, SOON)
+}
+
 /** The time that many seconds after another, as status writes it. */
 export const textAfter = (fromMs: number, seconds: number): string =>
   timestamp(fromMs + seconds * 1000)
