@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { addressText, type BindAddress } from './address.ts'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { BindAddress } from './address.ts'
+import { closed, listening } from './listen.ts'
 import type { Log } from './log.ts'
 
 /** An answer. The body ends with a line break where people read it. */
@@ -51,9 +51,8 @@ export async function servePages(
       .then((answer) => send(response, answer, server.listening))
   })
   server.maxConnections = MOST_CONNECTIONS
-  await listening(server, address)
-  const { port } = server.address() as AddressInfo
-  return { port, close: () => closed(server) }
+  const port = await listening(server, address)
+  return { port, close: () => closed(server, CLOSE_WITHIN_MS) }
 }
 
 /** Once the server closes, an answer ends its connection. */
@@ -78,23 +77,4 @@ async function answerTo(
   if (!page) return plainText(404, `not found, try ${Object.keys(pages).join(', ')}`)
   if (method !== 'GET' && method !== 'HEAD') return plainText(405, 'only GET and HEAD')
   return page(new URLSearchParams(query))
-}
-
-async function listening(server: Server, address: BindAddress): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', (cause: NodeJS.ErrnoException) =>
-    reject(new Error(`cannot listen on ${addressText(address)}: ${cause.code}`, { cause })),
-  )
-  server.listen({ port: address.port, ...(address.host === null ? {} : { host: address.host }) })
-  server.once('listening', resolve)
-  await promise
-}
-
-async function closed(server: Server): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  server.close(() => resolve())
-  server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS)
-  await promise
-  clearTimeout(timer)
 }

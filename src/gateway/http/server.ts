@@ -1,11 +1,11 @@
 // The sockets of the gateway: TLS, limits, and the one function that answers whatever comes in.
 import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { addressText, type BindAddress } from '../../runtime/address.ts'
+import type { BindAddress } from '../../runtime/address.ts'
 import type { CertificatePair } from '../../runtime/certificate.ts'
+import { closed, listening } from '../../runtime/listen.ts'
 import type { Answer } from './answer.ts'
 
 /** A request as far as it decides the answer. */
@@ -64,7 +64,7 @@ export function createGatewayServer(): GatewayServer {
       answerAll(server, respond)
       return listening(server, address)
     },
-    close: () => closed(server),
+    close: () => closed(server, CLOSE_WITHIN_MS),
   }
 }
 
@@ -106,24 +106,4 @@ function lastResponse(request: IncomingMessage, socket: TLSSocket): ServerRespon
   response.assignSocket(socket)
   response.once('finish', () => socket.destroySoon())
   return response
-}
-
-async function listening(server: Server, address: BindAddress): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', (cause: NodeJS.ErrnoException) =>
-    reject(new Error(`cannot listen on ${addressText(address)}: ${cause.code}`, { cause })),
-  )
-  server.listen({ port: address.port, ...(address.host === null ? {} : { host: address.host }) })
-  server.once('listening', resolve)
-  await promise
-  return (server.address() as AddressInfo).port
-}
-
-async function closed(server: Server): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  server.close(() => resolve())
-  server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS)
-  await promise
-  clearTimeout(timer)
 }
