@@ -1,6 +1,6 @@
 // Objects of one kind on a control plane, as a test makes, changes and watches them.
 import { expect } from 'vitest'
-import type { Resource } from '../../src/api/group.ts'
+import { API_VERSION, type Resource } from '../../src/api/group.ts'
 import type { Condition, KubeObject } from '../../src/api/meta.ts'
 import { conditionOf } from '../../src/domain/conditions.ts'
 import { type NewObject, pathOf } from '../../src/kube/client.ts'
@@ -35,7 +35,9 @@ export interface Stored<Kept extends StoredObject> {
   /** null when there is none. */
   read(object: Named): Promise<Kept | null>
   /** A merge patch, or a JSON patch where it is a list. */
-  patch(object: Named, patch: object): Promise<Kept>
+  patch(object: Named, patch: object, subresource?: 'status'): Promise<Kept>
+  /** Server-side apply with force by a field manager; absent, the object is created. */
+  apply(object: Named, manager: string, parts: object, subresource?: 'status'): Promise<Kept>
   remove(object: Named, propagationPolicy?: Propagation): Promise<void>
   /** Waits until the object is as wanted. */
   until(object: Named, what: string, isSo: (object: Kept) => boolean): Promise<Kept>
@@ -50,12 +52,13 @@ export interface Stored<Kept extends StoredObject> {
 /** How long the operator may take for anything, on a busy machine. */
 const SOON = { withinMs: 20_000 }
 
-/** The objects of a cluster-scoped kind. */
+/** The objects of one of our kinds. */
 export function storedOf<Kept extends StoredObject>(
   { raw }: Pick<TestControlPlane, 'raw'>,
   resource: Resource,
 ): Stored<Kept> {
-  const pathTo = (object: Named): string => pathOf(resource, { name: nameOf(object) })
+  const pathTo = (object: Named, subresource?: 'status'): string =>
+    pathOf(resource, { name: nameOf(object) }, subresource)
   const ask = async <T>(
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,
@@ -85,9 +88,21 @@ export function storedOf<Kept extends StoredObject>(
   return {
     create: async (object) => withStatus(await ask('POST', pathOf(resource, {}), object)),
     read,
-    patch: async (object, body) => {
+    patch: async (object, body, subresource) => {
       const contentType = `application/${Array.isArray(body) ? 'json' : 'merge'}-patch+json`
-      return withStatus(await ask('PATCH', pathTo(object), body, { contentType }))
+      return withStatus(await ask('PATCH', pathTo(object, subresource), body, { contentType }))
+    },
+    apply: async (
+      object,
+      manager,
+      { metadata = {}, ...parts }: { metadata?: object },
+      subresource,
+    ) => {
+      const envelope = { apiVersion: API_VERSION, kind: resource.kind }
+      const body = { ...envelope, metadata: { ...metadata, name: nameOf(object) }, ...parts }
+      const path = `${pathTo(object, subresource)}?fieldManager=${manager}&force=true`
+      const contentType = 'application/apply-patch+yaml'
+      return withStatus(await ask('PATCH', path, body, { contentType }))
     },
     remove: async (object, propagationPolicy = 'Background') =>
       void (await ask('DELETE', pathTo(object), { propagationPolicy })),

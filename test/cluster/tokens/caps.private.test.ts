@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { type OwnOperator, startOperator } from '../../support/operator.ts'
 import { conditionIn } from '../../support/stored.ts'
-import { createdMs, keysOf, SOON, type StoredKey, textAfter } from '../keys/keys.ts'
+import { createdMs, keysOf, outlived, SOON, type StoredKey, textAfter } from '../keys/keys.ts'
 import { claimsIn, platformOf } from './platform.ts'
 import { bornMs, bornPlus, FOREIGN, type StoredToken, tokensOf, under } from './tokens.ts'
 
@@ -137,11 +137,7 @@ describe('of several limits', () => {
     await cap(600)
     const owner = await keys.shown(await keys.create(), 'Active')
     const end = textAfter(createdMs(owner), 600)
-    await eventually(
-      'the next second begins',
-      () => Date.now() >= createdMs(owner) + 1000 || undefined,
-      SOON,
-    )
+    await outlived(owner)
     const token = await tokens.issue({ ttl: HOUR }, under(owner))
     expect(token.status.expirationTimestamp).toBe(end)
     expect(cappedBy(token)).toEqual([
