@@ -4,7 +4,7 @@ import type { Condition, KubeObject, ObjectMeta } from '../api/meta.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../api/ownedaccesskey.gen.ts'
 import type { Scope } from '../api/scope.gen.ts'
 import type { Lived } from './lifetime.ts'
-import { ownedBy } from './ownership.ts'
+import { oursIn, ownedBy } from './ownership.ts'
 import { parseTimestamp } from './time.ts'
 import { isTracked, onExpiryOf } from './tracking.ts'
 
@@ -96,10 +96,7 @@ function publishedOf(
   status: OwnedAccessKeyStatus,
 ): PublishedStatus {
   const owned = ownedBy(managedFields, 'status')
-  const ours = <Name extends keyof OwnedAccessKeyStatus>(
-    name: Name,
-  ): OwnedAccessKeyStatus[Name] | undefined =>
-    owned.has('status', name) ? status[name] : undefined
+  const ours = oursIn(owned, status)
   return {
     expirationTimestamp: ours('expirationTimestamp'),
     removalTimestamp: ours('removalTimestamp'),

@@ -37,6 +37,12 @@ export function ownedBy(
   }
 }
 
+/** Reads fields of a status of which only ours count; undefined for one that somebody else owns. */
+export const oursIn =
+  <Status extends object>(owned: Owned, status: Status) =>
+  <Name extends keyof Status & string>(name: Name): Status[Name] | undefined =>
+    owned.has('status', name) ? status[name] : undefined
+
 function ownsWhole(fields: Fields, condition: Condition): boolean {
   const key = `k:${JSON.stringify({ type: condition.type })}`
   const entry = at(fields, ['f:status', 'f:conditions', key])

@@ -7,7 +7,7 @@ import type {
 import type { Condition, ObjectMeta } from '../api/meta.ts'
 import type { Scope } from '../api/scope.gen.ts'
 import { type IssuedToken, readIssued } from './issued-token.ts'
-import { ownedBy } from './ownership.ts'
+import { oursIn, ownedBy } from './ownership.ts'
 import { LONGEST_TOKEN_TTL_MS } from './signing-key.ts'
 import { parseTimestamp } from './time.ts'
 import { isTracked, onExpiryOf } from './tracking.ts'
@@ -98,10 +98,7 @@ function publishedOf(
   status: DirectClusterEndpointTokenStatus,
 ): PublishedToken {
   const owned = ownedBy(managedFields, 'status')
-  const ours = <Name extends keyof DirectClusterEndpointTokenStatus>(
-    name: Name,
-  ): DirectClusterEndpointTokenStatus[Name] | undefined =>
-    owned.has('status', name) ? status[name] : undefined
+  const ours = oursIn(owned, status)
   const { name: ownerName, uid: ownerUid } = ours('owner') ?? {}
   const beside = {
     expirationTimestamp: ours('expirationTimestamp'),
