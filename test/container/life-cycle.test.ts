@@ -36,6 +36,8 @@ test('install, use, upgrade, uninstall: nothing is left, and nothing is lost in 
   expect(versionsOf(node)).toEqual(Array(2 * REPLICAS).fill(first))
   await use(cluster)
   const used = await credentials(cluster)
+  // kubectl prints nothing for a field that is not there.
+  expect(used.join(' ').split(' ')).not.toContain('')
 
   const next = await nextImage(second)
   const asking = askTheGateway(cluster, node)
