@@ -37,8 +37,9 @@ export interface Audit {
   /** Now: requests that have been answered by now are before it. */
   mark(): Promise<Mark>
   /**
-   * The writes between a mark and now, in the order of their answers. One that is under way is waited
-   * for: an object may be gone before the request that let it go is answered.
+   * The writes that came in between a mark and now, in the order of their answers. One that is under
+   * way is waited for: an object may be gone before the request that let it go is answered. One that
+   * was under way at the mark is none of them: its effect may be seen before its answer is logged.
    */
   writesSince(mark: Mark, filter?: WriteFilter): Promise<readonly AuditedWrite[]>
   /** The lines of one user between a mark and now, as they are. */
@@ -104,7 +105,8 @@ export function auditOf({ auditLog, raw }: Pick<TestControlPlane, 'auditLog' | '
         },
         { withinMs: FLUSH_LIMIT_MS },
       )
-      return events.filter(isAnswer).map(writeOf)
+      const received = new Set(events.filter(isArrival).map(({ auditID }) => auditID))
+      return events.filter((event) => isAnswer(event) && received.has(event.auditID)).map(writeOf)
     },
     linesSince: async (mark, user) =>
       (await since(mark)).filter((line) => (JSON.parse(line) as AuditEvent).user.username === user),
@@ -113,6 +115,8 @@ export function auditOf({ auditLog, raw }: Pick<TestControlPlane, 'auditLog' | '
 
 const isAnswer = ({ stage }: AuditEvent): boolean =>
   stage === 'ResponseComplete' || stage === 'Panic'
+
+const isArrival = ({ stage }: AuditEvent): boolean => stage === 'RequestReceived'
 
 function areAnswered(events: readonly AuditEvent[]): boolean {
   const answered = new Set(events.filter(isAnswer).map(({ auditID }) => auditID))
