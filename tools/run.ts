@@ -8,6 +8,12 @@ import { ensureBinaries } from './control-plane/binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts'
 import { choosePort } from './control-plane/ports.ts'
 import { type ConnectedCluster, startConnectedCluster } from './run/connected-cluster.ts'
+import {
+  type GatewayAddress,
+  TOUR_KEYS,
+  tourKubeconfig,
+  writeTourKubeconfig,
+} from './run/gateway.ts'
 import { type KeptProgram, keepProgram, type ProgramOptions } from './run/program.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -64,8 +70,9 @@ async function serve(controlPlane: ControlPlane): Promise<void> {
     await Promise.all([operator.ready(), gateway.ready()])
     const isFirst = !existsSync(SAMPLES_APPLIED)
     if (isFirst) await applySamples(controlPlane)
-    say('starting a connected cluster: a stock kube-apiserver that verifies tokens')
     const caPem = await gatewayCa(controlPlane)
+    if (isFirst) await openGateway(controlPlane, { home: HOME, port, caPem })
+    say('starting a connected cluster: a stock kube-apiserver that verifies tokens')
     const connected = await startConnectedCluster({
       home: HOME,
       shipped: join(ROOT, 'config/direct-endpoint'),
@@ -131,6 +138,14 @@ async function applySamples(controlPlane: ControlPlane): Promise<void> {
   await applyToken(controlPlane)
   const seen = '--for=jsonpath={.status.observedGeneration}'
   await kubectl(controlPlane, 'wait', seen, '--timeout=30s', 'oak,dcet,config', '--all')
+}
+
+/** What a newcomer calls the gateway with. */
+async function openGateway(controlPlane: ControlPlane, address: GatewayAddress): Promise<void> {
+  for (const name of TOUR_KEYS) {
+    const secret = ['get', 'oak', name, '-o', 'jsonpath={.spec.key}']
+    await writeTourKubeconfig(address, name, await kubectl(controlPlane, ...secret))
+  }
 }
 
 /** A token under key ci-deploy, which is named by its uid: a manifest can't know that. */
@@ -201,7 +216,14 @@ function sayTour(isFirst: boolean, { kubeconfig, tokenFile }: ConnectedCluster):
     : 'the control plane as the last run left it, with the operator'
   const look = isFirst ? '\n  kubectl describe oak one-minute' : ''
   const direct = `kubectl --kubeconfig ${kubeconfig} auth whoami`
+  const [good, scoped] = TOUR_KEYS.map((key) => tourKubeconfig(HOME, key))
   const tokens = `
+Through the gateway: with a key, with one whose scope says no, and a watch that ends when its key is disabled:
+
+  kubectl --kubeconfig ${good} auth whoami
+  kubectl --kubeconfig ${scoped} get secrets
+  (sleep 3; kubectl patch oak laptop-cli --type=merge -p '{"spec":{"disabled":true}}') & kubectl --kubeconfig ${good} get config --watch
+
 Straight to a second API server, stock, with a token from status.token:
 
   kubectl get dcet ci-direct -o jsonpath='{.status.token}' > ${tokenFile}

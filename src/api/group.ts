@@ -33,6 +33,14 @@ export const TOKENS = ours('DirectClusterEndpointToken', 'directclusterendpointt
 /** The platform's settings. Cluster-scoped. */
 export const CONFIGS = ours('Config', 'configs')
 
+/** Roles of the management cluster: those named `platform:scope:<role>` say what a scope's role grants. */
+export const CLUSTER_ROLES: Resource = {
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural: 'clusterroles',
+  kind: 'ClusterRole',
+}
+
 /** Core ConfigMaps. */
 export const CONFIG_MAPS: Resource = {
   group: '',
@@ -65,6 +73,15 @@ export const REVOKE_FINALIZER = `${GROUP}/revoke`
 
 /** When a key was first seen, RFC 3339: a restore from backup renews no lifetime (contract 2.8). */
 export const CREATED_ANNOTATION = `${GROUP}/created`
+
+/** The access key that opens nothing: gateways write to it, so that their watches have news (10.4). */
+export const HEARTBEAT_KEY = 'platform-heartbeat'
+
+/** On HEARTBEAT_KEY: when it was last written to, RFC 3339, on the clock of the gateway that did. */
+export const HEARTBEAT_ANNOTATION = `${GROUP}/heartbeat`
+
+/** Beside it: what it said before. Who heard another word last has not heard all, or of another past. */
+export const HEARTBEAT_BEFORE_ANNOTATION = `${GROUP}/heartbeat-before`
 
 /** What happens to an expired object: `Keep` or `Delete` (contract 5.2). */
 export const EXPIRED_ANNOTATION = `${GROUP}/expired`

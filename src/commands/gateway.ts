@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { createGatewayServer } from '../gateway/http/server.ts'
 import { createPipeline } from '../gateway/pipeline.ts'
+import { versionPage } from '../gateway/targets/version.ts'
 import { createClient } from '../kube/client.ts'
 import { connect } from '../kube/connection.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -12,6 +13,7 @@ import { createLogger } from '../runtime/log.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
 import { answer } from './answer.ts'
 import { clientDeps, surroundings } from './client.ts'
+import { startApi } from './gateway/api.ts'
 import { startCertificate } from './gateway/certificate.ts'
 import { startFollowing } from './gateway/following.ts'
 import { publicPages, readinessOf } from './gateway/pages.ts'
@@ -60,15 +62,23 @@ async function start(self: GatewayProcess): Promise<void> {
     manager: `gateway-${randomUUID()}`,
     show: server.show,
   })
-  const readiness = readinessOf(lifecycle.stopping, following, certificate)
+  const api = startApi(self, deps, following)
+  metrics.followWatchAge(() => Math.max(following.ageMs(), api.ageMs()))
+  const readiness = readinessOf(lifecycle.stopping, following, api, certificate)
   const respond = createPipeline({
     pages: publicPages(following, readiness),
+    version: versionPage(PROGRAM_VERSION),
+    ...api,
     answered: metrics.answered,
+    clock,
     log,
   })
   await serveProbes({ ...self, ...settings, readiness })
   await certificate.first
   const port = await server.listen(settings.bindAddress, respond)
-  lifecycle.onStop('gateway server', STOP_WITHIN_MS.gateway, () => server.close())
+  lifecycle.onStop('gateway server', STOP_WITHIN_MS.gateway, () => {
+    api.endStreams()
+    return server.close()
+  })
   log.info({ port }, 'serving the gateway')
 }

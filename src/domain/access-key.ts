@@ -4,6 +4,7 @@ import type { Condition, KubeObject, ObjectMeta } from '../api/meta.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../api/ownedaccesskey.gen.ts'
 import type { Scope } from '../api/scope.gen.ts'
 import type { Lived } from './lifetime.ts'
+import { type KeyRef, ownerKeyOf } from './key-ref.ts'
 import { oursIn, ownedBy } from './ownership.ts'
 import { parseTimestamp } from './time.ts'
 import { isTracked, onExpiryOf } from './tracking.ts'
@@ -35,6 +36,8 @@ export interface AccessKey extends Lived {
   readonly isDisabled: boolean
   /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set. */
   readonly identity: string | null
+  /** The key that this one was made with, which must be good too; null = none (contract 10.3). */
+  readonly ownerRef: KeyRef | null
   /** spec.groups: the groups that it adds to its identity. */
   readonly groups: readonly string[]
   /** null = the owner's full rights. */
@@ -73,6 +76,7 @@ export function accessKeyOf(
     isTracked: isTracked(metadata),
     isDisabled: spec.disabled === true,
     identity: identityOf(spec),
+    ownerRef: ownerKeyOf(metadata),
     groups: spec.groups ?? NONE,
     scope: spec.scope ?? null,
     digest: spec.key ? digestOf(spec.key) : null,

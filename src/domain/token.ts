@@ -1,5 +1,4 @@
 // The slim view of a DirectClusterEndpointToken on which every decision stands. It holds no secret.
-import { ACCESS_KEYS, GROUP } from '../api/group.ts'
 import type {
   DirectClusterEndpointToken,
   DirectClusterEndpointTokenStatus,
@@ -7,16 +6,11 @@ import type {
 import type { Condition, ObjectMeta } from '../api/meta.ts'
 import type { Scope } from '../api/scope.gen.ts'
 import { type IssuedToken, readIssued } from './issued-token.ts'
+import { type KeyRef, ownerKeyOf } from './key-ref.ts'
 import { oursIn, ownedBy } from './ownership.ts'
 import { LONGEST_TOKEN_TTL_MS } from './signing-key.ts'
 import { parseTimestamp } from './time.ts'
 import { isTracked, onExpiryOf } from './tracking.ts'
-
-/** Names an access key. */
-export interface KeyRef {
-  readonly name: string
-  readonly uid: string
-}
 
 /** What a token's status says as ours; what others wrote into it is left out. */
 export interface PublishedToken {
@@ -68,7 +62,7 @@ export function tokenOf(object: DirectClusterEndpointToken): Token {
     creationMs: parseTimestamp(metadata.creationTimestamp) ?? 0,
     ttl: spec.ttl ?? 0,
     scope: spec.scope ?? null,
-    ownerRef: ownerRefOf(metadata),
+    ownerRef: ownerKeyOf(metadata),
     published: publishedOf(metadata, status),
   }
 }
@@ -83,14 +77,6 @@ export function outUntilMs({ published, creationMs }: Token): number | null {
   const publishedMs = parseTimestamp(expirationTimestamp)
   if (publishedMs !== null) return publishedMs
   return issued === 'damaged' ? creationMs + LONGEST_TOKEN_TTL_MS : null
-}
-
-function ownerRefOf({ ownerReferences = [] }: ObjectMeta): KeyRef | null {
-  const owner = ownerReferences.find(
-    ({ apiVersion, kind, controller }) =>
-      controller === true && kind === ACCESS_KEYS.kind && apiVersion.startsWith(`${GROUP}/`),
-  )
-  return owner ? { name: owner.name, uid: owner.uid } : null
 }
 
 function publishedOf(

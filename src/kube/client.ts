@@ -56,7 +56,11 @@ export interface ListQuery {
 /** The door to one API server. Every method throws KubeFailure unless it says otherwise. */
 export interface KubeClient {
   /** null when there is no such object. */
-  get<T extends KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | null>
+  get<T extends KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    signal?: AbortSignal,
+  ): Promise<T | null>
   /** The next page of at most `limit` objects; they lack apiVersion and kind. */
   list(
     resource: Resource,
@@ -88,6 +92,8 @@ export interface KubeClient {
     ref: ObjectRef,
     operations: readonly PatchOperation[],
     reason: string,
+    subresource?: 'status',
+    signal?: AbortSignal,
   ): Promise<T>
   /** The object as it is now that finalizers hold it; null when it is gone. */
   delete(
@@ -107,9 +113,10 @@ export function createClient(deps: ClientDeps): KubeClient {
   }
   const json = { contentType: 'application/json' }
   return {
-    get: async <T>(resource: Resource, ref: ObjectRef) => {
+    get: async <T>(resource: Resource, ref: ObjectRef, signal?: AbortSignal) => {
       try {
-        return (await send(deps, { method: 'GET', path: pathOf(resource, ref) })) as T
+        const call = { method: 'GET', path: pathOf(resource, ref), ...(signal ? { signal } : {}) }
+        return (await send(deps, call as Call)) as T
       } catch (error) {
         if (isNotFound(error)) return null
         throw error
@@ -166,10 +173,18 @@ export function createClient(deps: ClientDeps): KubeClient {
       ref: ObjectRef,
       body: readonly PatchOperation[],
       reason: string,
+      subresource?: 'status',
+      signal?: AbortSignal,
     ) => {
-      const path = pathOf(resource, ref)
+      const path = pathOf(resource, ref, subresource)
       const contentType = 'application/json-patch+json'
-      return (await write(resource, reason, { method: 'PATCH', path, body, contentType })) as T
+      return (await write(resource, reason, {
+        method: 'PATCH',
+        path,
+        body,
+        contentType,
+        ...(signal ? { signal } : {}),
+      })) as T
     },
     delete: async (resource, ref, preconditions, reason) => {
       const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions }

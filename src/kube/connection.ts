@@ -23,10 +23,18 @@ export interface Connection {
   close(): Promise<void>
 }
 
-/** What one request needs. Watches have a pool of their own: they would fill the calls' one. */
+/**
+ * What one request needs. Watches have a pool of their own: they would fill the calls' one; so have
+ * requests of others that are passed on by HTTP/1.1.
+ */
 export interface OpenConnection {
   readonly calls: Dispatcher
   readonly watches: Dispatcher
+  readonly forwards: Dispatcher
+  /** Scheme, host and port, for connections that are opened beside the pools. */
+  readonly origin: string
+  /** For the same; another object when, and only when, anything in it is another. */
+  readonly tls: Tls
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -78,7 +86,7 @@ export async function connect(kubeconfig: string | null, clock: Clock): Promise<
       return reading
     },
     close: async () => {
-      if (held) await Promise.all([held.calls.destroy(), held.watches.destroy()])
+      if (held) await Promise.all(poolsOf(held).map((pool) => pool.destroy()))
       held = null
     },
   }
@@ -88,7 +96,8 @@ interface Pools extends OpenConnection {
   readonly key: string
 }
 
-interface Tls {
+/** How to trust the server, and the certificate by which it knows us, in the words of node:tls. */
+export interface Tls {
   readonly ca?: RequestOptions['ca']
   readonly cert?: RequestOptions['cert']
   readonly key?: RequestOptions['key']
@@ -113,6 +122,9 @@ function newPools(origin: string, tls: Tls, key: string): Pools {
     }),
     // The watcher's own watchdog bounds a silent stream.
     watches: new Pool(origin, { ...shared, bodyTimeout: 0 }),
+    forwards: new Pool(origin, { ...shared, bodyTimeout: 0, keepAliveTimeout: 60_000 }),
+    origin,
+    tls,
     headers: {},
     key,
   }
@@ -121,8 +133,14 @@ function newPools(origin: string, tls: Tls, key: string): Pools {
 /** Calls under way on replaced pools end by themselves; their watches are cut and start anew. */
 async function retire(pools: Pools): Promise<void> {
   await pools.watches.destroy()
-  await pools.calls.close()
+  await Promise.all([pools.calls.close(), pools.forwards.close()])
 }
+
+const poolsOf = ({ calls, watches, forwards }: OpenConnection): readonly Dispatcher[] => [
+  calls,
+  watches,
+  forwards,
+]
 
 function tlsOf({ ca, cert, key, rejectUnauthorized, servername }: RequestOptions): Tls {
   return {

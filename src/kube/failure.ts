@@ -8,7 +8,7 @@ export interface FailureDetails {
   readonly message: string
   /** How long the server asked us to wait, a minute at most; null = it did not say. */
   readonly retryAfterMs: number | null
-  /** How many causes the answer names; a JSON patch whose `test` failed has a 422 with none. */
+  /** How many causes the answer names. */
   readonly causes: number
 }
 
@@ -93,6 +93,13 @@ export const isNotFound = (error: unknown): boolean =>
 /** Whether somebody wrote the object since we read it, or it is another one by now. */
 export const isConflict = (error: unknown): error is KubeFailure =>
   error instanceof KubeFailure && error.code === 409
+
+/**
+ * Whether a `test` of a JSON patch did not hold: a 422 without a cause, while a rule or policy that
+ * refuses names one.
+ */
+export const isTestFailed = (error: unknown): error is KubeFailure =>
+  error instanceof KubeFailure && error.code === 422 && error.causes === 0
 
 /** Whether a resourceVersion is too old to go on from. */
 export const isGone = (error: unknown): boolean =>

@@ -1,7 +1,7 @@
 import type { Resource } from '../api/group.ts'
 import type { KubeObject } from '../api/meta.ts'
 import type { KubeClient, PatchOperation } from './client.ts'
-import { isNotFound, KubeFailure } from './failure.ts'
+import { isNotFound, isTestFailed, KubeFailure } from './failure.ts'
 
 /** An object with its finalizers, as far as a cached view knows it. */
 export interface Finalized {
@@ -29,8 +29,7 @@ export function withoutFinalizer(
 /**
  * Takes our finalizer off. null when the object is gone already.
  *
- * @throws KubeFailure 409 when the view was old (the server calls a failed `test` 422, without a cause;
- * a rule or policy that refuses names one)
+ * @throws KubeFailure 409 when the view was old
  */
 export async function removeFinalizer(
   client: KubeClient,
@@ -42,8 +41,7 @@ export async function removeFinalizer(
     return await client.patch(resource, object, withoutFinalizer(object, finalizer), 'finalizer')
   } catch (error) {
     if (isNotFound(error)) return null
-    const isTestFailed = error instanceof KubeFailure && error.code === 422 && error.causes === 0
-    if (!isTestFailed) throw error
+    if (!isTestFailed(error)) throw error
     const { message, retryAfterMs, causes } = error
     throw new KubeFailure({ code: 409, reason: 'Conflict', message, retryAfterMs, causes })
   }

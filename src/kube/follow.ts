@@ -17,8 +17,18 @@ export interface FollowerOptions {
 
 /** Follows collections of the API server. */
 export interface Follower {
-  /** Keeps the sink equal to a collection from now on. @param heard as in WatcherOptions */
-  readonly follow: (resource: Resource, sink: Sink, query: ListQuery, heard?: () => void) => void
+  /**
+   * Keeps the sink equal to a collection from now on.
+   *
+   * @param heard as in WatcherOptions
+   * @returns to be called by who knows that something was stored which the watch has not told
+   */
+  readonly follow: (
+    resource: Resource,
+    sink: Sink,
+    query: ListQuery,
+    heard?: () => void,
+  ) => () => void
   /** Plurals of resources that the API server does not serve. */
   readonly absent: () => readonly string[]
 }
@@ -39,6 +49,7 @@ export function createFollower(options: FollowerOptions): Follower {
   return {
     follow: (resource, sink, query, heard) => {
       const { plural } = resource
+      let doubt = (): void => undefined
       const watcher = {
         client,
         resource,
@@ -48,9 +59,13 @@ export function createFollower(options: FollowerOptions): Follower {
         log,
         served: (isServed: boolean) => tell(plural, isServed),
         restarted: (reason: string) => options.restarted(plural, reason),
+        doubtable: (ofThis: () => void) => {
+          doubt = ofThis
+        },
         ...(heard ? { heard } : {}),
       }
       void watchForever(watcher, signal)
+      return () => doubt()
     },
     absent: () => [...absent],
   }

@@ -61,6 +61,8 @@ export class Store<T extends Cached> implements Sink {
   readonly #indexes = new Map<string, Index>()
   readonly #listeners: ((change: Change<T>) => void)[] = []
   readonly #onSynced: (() => void)[] = []
+  /** The latest version of what was removed since the last listing. */
+  #removedAt = 0n
   #round = 0
   #listing = false
   #synced = false
@@ -122,12 +124,17 @@ export class Store<T extends Cached> implements Sink {
     // win over a write of ours that it began too early to hold.
     const listingWins = this.#listing && slot?.observed !== this.#round
     if (slot && !listingWins && !isNewer(after, slot.item)) slot.round = this.#round
-    else this.#set(after, slot)
+    else if (slot || this.#listing || versionOf(after) > this.#removedAt) this.#set(after, slot)
   }
 
   remove(object: KubeObject): void {
     const slot = this.#slots.get(object.metadata.name)
-    if (slot?.item.uid === object.metadata.uid) this.#drop(slot.item, false)
+    if (slot?.item.uid !== object.metadata.uid) return
+    // A watch tells in the order of versions: what comes later with an earlier one is an old tale, and
+    // raises no dead (threat C4).
+    const removedAt = versionOf(object.metadata)
+    if (removedAt > this.#removedAt) this.#removedAt = removedAt
+    this.#drop(slot.item, false)
   }
 
   end(): void {
@@ -135,6 +142,7 @@ export class Store<T extends Cached> implements Sink {
     for (const { item, round } of this.#slots.values()) {
       if (round !== this.#round) this.#drop(item, true)
     }
+    this.#removedAt = 0n
     this.#synced = true
     for (const callback of this.#onSynced.splice(0)) callback()
   }
@@ -208,11 +216,11 @@ function leave(index: Index, value: string, name: string): void {
   else if (typeof there === 'object' && there.delete(name) && there.size === 0) index.delete(value)
 }
 
-/** Another uid is always newer; else etcd's revision decides, which grows with each write. */
-function isNewer(after: Cached, before: Cached): boolean {
-  if (after.uid !== before.uid) return true
-  return BigInt(after.resourceVersion) > BigInt(before.resourceVersion)
-}
+/** etcd's revision decides, which grows with each write, also from one object to its successor. */
+const isNewer = (after: Cached, before: Cached): boolean => versionOf(after) > versionOf(before)
+
+const versionOf = ({ resourceVersion }: Pick<Cached, 'resourceVersion'>): bigint =>
+  BigInt(resourceVersion)
 
 const isSame = (after: Cached, before: Cached): boolean =>
   after.uid === before.uid && after.resourceVersion === before.resourceVersion

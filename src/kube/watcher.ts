@@ -26,6 +26,8 @@ export interface WatcherOptions {
    * follows it, events and bookmarks, comes in. Not called while that takes time or a watch is cut.
    */
   readonly heard?: () => void
+  /** Given, whenever a watch is opened, what to call where what it tells can't be all: it lists anew. */
+  readonly doubtable?: (doubt: () => void) => void
 }
 
 const PAGE_SIZE = 500
@@ -41,6 +43,7 @@ export async function watchForever(options: WatcherOptions, signal: AbortSignal)
   let waitMs = FIRST_WAIT_MS
   while (!signal.aborted) {
     const watch = new Round(options, state, signal)
+    options.doubtable?.(() => watch.doubt())
     const ending = await watch.run()
     if (signal.aborted) return
     const next = afterEnding(watch.state, ending)
@@ -83,6 +86,7 @@ class Round {
   readonly #signal: AbortSignal
   #aliveMs: number
   #silent = false
+  #doubted = false
   #read = false
 
   constructor(options: WatcherOptions, state: WatchState, signal: AbortSignal) {
@@ -101,6 +105,13 @@ class Round {
     } finally {
       stopWatchdog()
     }
+  }
+
+  /** As if its version were too old to go on from. What is listing anew already is left alone. */
+  doubt(): void {
+    if (this.state.at !== 'follow') return
+    this.#doubted = true
+    this.#abort.abort()
   }
 
   async #list(): Promise<Ending> {
@@ -170,6 +181,7 @@ class Round {
 
   #endingOf(error: unknown): Ending {
     if (error instanceof KubeFailure) this.retryAfterMs = error.retryAfterMs ?? 0
+    if (this.#doubted) return { how: 'expired' }
     if (this.#silent) return { how: 'silent', served: this.#read }
     if (isGone(error)) return { how: 'expired' }
     if (isNotFound(error)) return { how: 'absent' }

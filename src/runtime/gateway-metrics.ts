@@ -6,16 +6,37 @@ import {
   processRegistry,
   type Scrape,
 } from './client-metrics.ts'
-import { instruments } from './instruments.ts'
+import { type Instruments, instruments } from './instruments.ts'
+
+/** The closed sets of label values of the gateway. */
+export interface GatewayLabels extends ClientLabels {
+  /** APIs that requests lead to. */
+  readonly targets: readonly string[]
+  /** Why credentials are refused. */
+  readonly refusals: readonly string[]
+  readonly streamKinds: readonly string[]
+  readonly cutReasons: readonly string[]
+}
 
 /** One method for each thing that happens. */
 export interface GatewayMetrics extends ClientMetrics {
   /**
    * A request was answered.
    *
-   * @param target `Public` for the routes without a credential, `Other` for what needs one
+   * @param target `Public` for the routes without a credential, an API, or `Other` for no API
+   * @param verb as the API server names it, or the method
+   * @param seconds until the head of the answer was known
    */
-  readonly answered: (target: 'Public' | 'Other', method: string, code: number) => void
+  readonly answered: (target: string, verb: string, code: number, seconds: number) => void
+  /** A credential was presented. @param refusal null = it was good */
+  readonly authenticated: (refusal: string | null) => void
+  readonly scopeDenied: (target: string) => void
+  readonly streamOpened: (kind: string) => void
+  readonly streamClosed: (kind: string) => void
+  readonly streamCut: (reason: string) => void
+  readonly activityWritten: () => void
+  /** A change of ours came back on the watch. @param seconds since its commit */
+  readonly changeArrived: (seconds: number) => void
   /** From when to when the certificate in use is good, in epoch milliseconds. */
   readonly certificateShown: (notBeforeMs: number, notAfterMs: number) => void
   /** Takes the age of what is served from there, in milliseconds, from now on. */
@@ -23,29 +44,41 @@ export interface GatewayMetrics extends ClientMetrics {
   readonly scrape: Scrape
 }
 
+/** A method is the caller's word, and no label takes it as it is: what is not listed is `other`. */
 const READS = ['get', 'head']
+const METHODS = [...READS, 'other']
+const CHANGES = ['create', 'update', 'patch', 'delete', 'deletecollection']
+const VERBS = [...READS, 'list', 'watch', ...CHANGES, 'other']
+
+const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const REVOCATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
+
 /** What is answered in ordinary and bad times. */
-const REQUESTS = [
+const requestsTo = (targets: readonly string[]) => [
   ...READS.flatMap((verb) =>
     ['200', '304', '500', '503'].map((code) => ({ target: 'Public', verb, code })),
   ),
   { target: 'Public', verb: 'other', code: '405' },
-  ...[...READS, 'other'].map((verb) => ({ target: 'Other', verb, code: '401' })),
+  ...METHODS.flatMap((verb) => ['401', '404'].map((code) => ({ target: 'Other', verb, code }))),
+  ...targets.flatMap((target) =>
+    VERBS.flatMap((verb) =>
+      ['200', '403', '404', '429', '500', '503'].map((code) => ({ target, verb, code })),
+    ),
+  ),
 ]
 
 /** The metrics, all at zero, in a registry of their own. */
-export function createGatewayMetrics(labels: ClientLabels): GatewayMetrics {
+export function createGatewayMetrics(labels: GatewayLabels): GatewayMetrics {
   const { registry, scrape } = processRegistry()
   const make = instruments(registry)
-  const requests = make.counter('platform_gateway_requests_total', REQUESTS)
   let watchAgeMs = (): number => 0
   make.gauge('platform_gateway_watch_age_seconds', [{}], () => watchAgeMs() / 1000)
   const from = make.gauge('platform_gateway_certificate_not_before_timestamp_seconds', [{}])
   const until = make.gauge('platform_gateway_certificate_not_after_timestamp_seconds', [{}])
   return {
     ...clientMetrics(make, labels),
-    answered: (target, method, code) =>
-      requests.inc({ target, verb: verbOf(method), code: String(code) }),
+    ...requestMetrics(make, labels),
+    ...streamMetrics(make, labels),
     certificateShown: (notBeforeMs, notAfterMs) => {
       from.set(notBeforeMs / 1000)
       until.set(notAfterMs / 1000)
@@ -57,8 +90,67 @@ export function createGatewayMetrics(labels: ClientLabels): GatewayMetrics {
   }
 }
 
-/** A method is the caller's word: no label takes it as it is. */
-const verbOf = (method: string): string => {
-  const verb = method.toLowerCase()
-  return READS.includes(verb) ? verb : 'other'
+type RequestMetrics = Pick<GatewayMetrics, 'answered' | 'authenticated' | 'scopeDenied'>
+
+function requestMetrics(make: Instruments, { targets, refusals }: GatewayLabels): RequestMetrics {
+  const requests = make.counter('platform_gateway_requests_total', requestsTo(targets))
+  const times = make.histogram(
+    'platform_gateway_request_duration_seconds',
+    LATENCY_BUCKETS,
+    targets.flatMap((target) => VERBS.map((verb) => ({ target, verb }))),
+  )
+  const credentials = make.counter('platform_gateway_authentication_total', [
+    { result: 'good', reason: '' },
+    ...refusals.map((reason) => ({ result: 'refused', reason })),
+  ])
+  const denials = make.counter(
+    'platform_gateway_scope_denials_total',
+    targets.map((target) => ({ target })),
+  )
+  return {
+    answered: (target, method, code, seconds) => {
+      const isApi = targets.includes(target)
+      const verb = listed(method, isApi ? VERBS : METHODS)
+      requests.inc({ target, verb, code: String(code) })
+      if (isApi) times.observe({ target, verb }, seconds)
+    },
+    authenticated: (refusal) =>
+      credentials.inc(
+        refusal === null ? { result: 'good', reason: '' } : { result: 'refused', reason: refusal },
+      ),
+    scopeDenied: (target) => denials.inc({ target }),
+  }
+}
+
+type StreamMetrics = Pick<
+  GatewayMetrics,
+  'streamOpened' | 'streamClosed' | 'streamCut' | 'activityWritten' | 'changeArrived'
+>
+
+function streamMetrics(
+  make: Instruments,
+  { streamKinds, cutReasons }: GatewayLabels,
+): StreamMetrics {
+  const open = make.gauge(
+    'platform_gateway_streams',
+    streamKinds.map((kind) => ({ kind })),
+  )
+  const cut = make.counter(
+    'platform_gateway_streams_cut_total',
+    cutReasons.map((reason) => ({ reason })),
+  )
+  const writes = make.counter('platform_gateway_activity_writes_total', [{}])
+  const arrivals = make.histogram('platform_gateway_revocation_seconds', REVOCATION_BUCKETS, [{}])
+  return {
+    streamOpened: (kind) => open.inc({ kind }),
+    streamClosed: (kind) => open.dec({ kind }),
+    streamCut: (reason) => cut.inc({ reason }),
+    activityWritten: () => writes.inc(),
+    changeArrived: (seconds) => arrivals.observe(seconds),
+  }
+}
+
+function listed(asked: string, verbs: readonly string[]): string {
+  const verb = asked.toLowerCase()
+  return verbs.includes(verb) ? verb : 'other'
 }

@@ -7,6 +7,7 @@ import {
   type Invocation,
   readFlags,
   refusal,
+  type ValueKind,
   type ValuesOf,
 } from './flags.ts'
 import type { LogLevel } from './log.ts'
@@ -37,11 +38,23 @@ export interface GatewaySettings {
   readonly bindAddress: BindAddress
   /** null = a certificate of our own. */
   readonly certificateFiles: CertificateFiles | null
+  /** How often the use of keys whose end does not hang on it is recorded. */
+  readonly activityWritesPerSecond: number
   /** null = no metrics server. */
   readonly metricsAddress: BindAddress | null
   /** null = no health server in plain HTTP. */
   readonly healthAddress: BindAddress | null
   readonly logLevel: LogLevel
+}
+
+const MOST_ACTIVITY_WRITES = 100
+
+/** Never none: the last use of a key is what people look at before they delete it. */
+const activityWritesKind: ValueKind<number> = {
+  placeholder: '<number>',
+  accepts: `a whole number from 1 to ${MOST_ACTIVITY_WRITES}`,
+  read: (text) =>
+    /^[1-9]\d{0,2}$/.test(text) && Number(text) <= MOST_ACTIVITY_WRITES ? Number(text) : undefined,
 }
 
 const FLAGS = {
@@ -63,6 +76,11 @@ const FLAGS = {
     fallback: '',
     shownDefault: 'with the certificate',
     help: 'Private key of that certificate, PEM; read again when it changes.',
+  },
+  'activity-writes-per-second': {
+    kind: activityWritesKind,
+    fallback: '10',
+    help: 'Most last uses recorded in a second, of keys whose end does not follow from their use.',
   },
   ...PROBE_FLAGS,
   ...CLOSING_FLAGS,
@@ -105,6 +123,7 @@ function settingsOf(values: Values, namespace: string): GatewaySettings {
     bindAddress: values['bind-address'],
     certificateFiles:
       certificateFile === null || keyFile === null ? null : { certificateFile, keyFile },
+    activityWritesPerSecond: values['activity-writes-per-second'],
     metricsAddress: on(values['metrics-bind-address']),
     healthAddress: on(values['health-probe-bind-address']),
     logLevel: values['log-level'],

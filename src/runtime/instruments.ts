@@ -53,6 +53,16 @@ const HELP = {
   platform_gateway_certificate_not_after_timestamp_seconds:
     'When the certificate in use ends, in seconds since 1970; 0 = there is none yet.',
   platform_gateway_requests_total: 'Number of requests answered by target, verb and code.',
+  platform_gateway_request_duration_seconds:
+    'How long it took until the head of an answer was known, by target and verb.',
+  platform_gateway_authentication_total:
+    'Number of credentials presented by result, and by the reason where they were refused.',
+  platform_gateway_scope_denials_total: 'Number of requests refused by the scope of a key.',
+  platform_gateway_streams: 'Number of answers that are streaming by kind.',
+  platform_gateway_streams_cut_total: 'Number of streams that were cut by the reason.',
+  platform_gateway_activity_writes_total: 'Number of times that the use of a key was recorded.',
+  platform_gateway_revocation_seconds:
+    'How long after its commit a change reached this gateway, from the heartbeat.',
 } as const
 
 type Name = keyof typeof HELP

@@ -1,5 +1,9 @@
-import { pathToFileURL } from 'node:url'
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { eventually } from './eventually.ts'
+import type { OwnProcess } from './started.ts'
 
 const PRELOAD = pathToFileURL(join(import.meta.dirname, 'shifted-clock.ts')).href
 
@@ -8,3 +12,26 @@ export const ahead = (ms: number): Readonly<Record<string, string>> => ({
   NODE_OPTIONS: `--import ${PRELOAD}`,
   CLOCK_AHEAD_MS: String(ms),
 })
+
+/** A wall clock that is right until it is stepped. */
+export interface SteppedClock {
+  /** Variables for the process that has it. */
+  readonly env: Readonly<Record<string, string>>
+  /** Steps it to so many milliseconds ahead of everybody else's, or behind; resolves once it is. */
+  readonly step: (process: Pick<OwnProcess, 'kill'>, aheadMs: number) => Promise<void>
+}
+
+/** A clock for one process. */
+export function steppedClock(): SteppedClock {
+  const file = join(mkdtempSync(join(tmpdir(), 'clock-')), 'ahead')
+  return {
+    env: { ...ahead(0), CLOCK_STEP_FILE: file },
+    step: async (process, aheadMs) => {
+      writeFileSync(file, String(aheadMs))
+      process.kill('SIGUSR2')
+      // Read and removed at once.
+      const isTaken = (): true | undefined => !existsSync(file) || undefined
+      await eventually('the clock is stepped', isTaken, { withinMs: 10_000 })
+    },
+  }
+}

@@ -51,21 +51,28 @@ export interface AskOptions {
   readonly ca: string
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Sent as it is; none when absent. */
+  readonly body?: string
   readonly agent?: Agent
 }
 
 /** One request to a gateway. An answer of any code is a result. @throws Error when none comes */
-export function ask(url: string, { ca, agent, ...options }: AskOptions): Promise<GatewayAnswer> {
+export function ask(
+  url: string,
+  { ca, agent, body, ...options }: AskOptions,
+): Promise<GatewayAnswer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { ...options, ca, agent: agent ?? false }, (incoming) => {
-      let body = ''
-      incoming.setEncoding('utf8').on('data', (part: string) => (body += part))
+      let text = ''
+      incoming.setEncoding('utf8').on('data', (part: string) => (text += part))
       incoming.once('error', reject)
       incoming.once('end', () =>
-        resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, body }),
+        resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, body: text }),
       )
     })
     outgoing.once('error', reject)
-    outgoing.end()
+    // Of some methods Node frames no body by itself.
+    if (body !== undefined) outgoing.setHeader('content-length', Buffer.byteLength(body))
+    outgoing.end(body)
   })
 }

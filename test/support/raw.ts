@@ -14,7 +14,8 @@ export interface RawAnswer<Body> {
 export interface RawOptions {
   /** Absent: merge patch for PATCH, JSON otherwise. */
   readonly contentType?: string
-  readonly headers?: Readonly<Record<string, string>>
+  /** A header that is an array is sent as often as it has values. */
+  readonly headers?: Readonly<Record<string, string | string[]>>
   /** Whose credentials to use; the admin's when absent. */
   readonly kubeconfig?: string
 }
@@ -24,7 +25,7 @@ export interface RawOptions {
  * JSON. An answer of any code is a result. @throws Error when none comes
  */
 export type Raw = <Body = unknown>(
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   body?: unknown,
   options?: RawOptions,

@@ -4,20 +4,14 @@ import { createReadStream, existsSync, readdirSync, readFileSync, writeFileSync 
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseAllDocuments } from 'yaml'
+import {
+  ACCOUNTS,
+  type AuditedRequest,
+  type Right,
+  rightsMissed,
+  rightsUsed,
+} from './asked-rights.ts'
 import type { Failure } from './tally.ts'
-
-/** One verb on one resource, of one account of the program. */
-export interface Right {
-  readonly account: string
-  readonly verb: string
-  readonly group: string
-  /** With its subresource, such as `configs/status`. */
-  readonly resource: string
-  /** The namespace that it is limited to; empty = for objects that are in none. */
-  readonly namespace: string
-  /** The object that it is limited to; empty = any. */
-  readonly name: string
-}
 
 /** What the accounts of the program did on a control plane. */
 export interface Usage {
@@ -27,30 +21,14 @@ export interface Usage {
   readonly refused: readonly string[]
 }
 
-/** A request, as an audit log has it. */
-export interface AuditedRequest {
-  readonly verb: string
-  readonly user: { readonly username: string }
-  readonly userAgent?: string
-  readonly requestURI: string
-  readonly objectRef?: {
-    readonly apiGroup?: string
-    readonly resource?: string
-    readonly subresource?: string
-    readonly namespace?: string
-    readonly name?: string
-  }
-  readonly responseStatus?: { readonly code?: number }
-  readonly annotations?: Readonly<Record<string, string>>
-}
-
 interface Rbac {
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace?: string }
   readonly rules?: readonly {
-    readonly apiGroups: readonly string[]
-    readonly resources: readonly string[]
+    readonly apiGroups?: readonly string[]
+    readonly resources?: readonly string[]
     readonly resourceNames?: readonly string[]
+    readonly nonResourceURLs?: readonly string[]
     readonly verbs: readonly string[]
   }[]
   readonly roleRef?: { readonly kind: string; readonly name: string }
@@ -58,17 +36,20 @@ interface Rbac {
 }
 
 const RBAC = join(import.meta.dirname, '../../config/rbac')
-const ACCOUNTS = 'system:serviceaccount:platform-system:'
 /** A test may borrow an account; what counts is what the program does. */
 const PROGRAM = 'management-operator/'
+/** The gateway sends on what its clients say of themselves, so who borrows its account says so. */
+const BORROWED = 'borrowed/'
 const FILE = /^rights-.*\.json$/
 
 /**
- * A right that no request shows: the policy on finalizers asks for it when the manager takes its own off.
- * test/cluster/policies/finalizers.ts shows that without it the finalizer stays.
+ * Rights that no request shows, because policies ask for them: on finalizers, when the manager takes its own
+ * off (test/cluster/policies/finalizers.ts: without it the finalizer stays), and to delegate and to use, when
+ * the gateway makes a key or a token for a caller (test/cluster/gateway/impersonation.test.ts).
  */
 const isAskedByPolicy = ({ resource, verb }: Right): boolean =>
-  resource.endsWith('/finalizers') && verb === 'update'
+  (resource.endsWith('/finalizers') && verb === 'update') ||
+  (resource === 'ownedaccesskeys' && (verb === 'delegate' || verb === 'use'))
 
 /** What the files of config/rbac grant to ServiceAccounts, one entry for each combination of a rule. */
 export function grantedRights(): readonly Right[] {
@@ -90,78 +71,100 @@ export function grantedRights(): readonly Right[] {
 
 function rightsOf({ rules = [], metadata }: Rbac, account: string): readonly Right[] {
   const { namespace = '' } = metadata
-  return rules.flatMap(({ apiGroups, resources, resourceNames = [''], verbs }) =>
-    apiGroups.flatMap((group) =>
-      resources.flatMap((resource) =>
-        resourceNames.flatMap((name) =>
-          verbs.map((verb) => ({ account, verb, group, resource, namespace, name })),
+  const ANY = ['']
+  return rules.flatMap(({ verbs, ...rule }) => {
+    const { apiGroups = ANY, resources = ANY, resourceNames = ANY, nonResourceURLs = ANY } = rule
+    return verbs.flatMap((verb) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) =>
+          resourceNames.flatMap((name) =>
+            nonResourceURLs.map((path) => ({
+              account,
+              verb,
+              group,
+              resource,
+              path,
+              namespace,
+              name,
+            })),
+          ),
         ),
       ),
-    ),
-  )
+    )
+  })
 }
 
 /** A right in words. */
-export function rightText({ account, verb, group, resource, namespace, name }: Right): string {
-  const what = [resource, ...(group === '' ? [] : [group])].join('.')
+export function rightText({ account, verb, namespace, name, ...right }: Right): string {
+  const { group, resource, path } = right
+  const object = [resource, ...(group === '' ? [] : [group])].join('.')
+  const what = path === '' ? object : `path ${path}`
   const which = name === '' ? '' : ` ${name}`
   return `${account}: ${verb} ${what}${which}${namespace === '' ? '' : ` in ${namespace}`}`
 }
 
-/** What the accounts did, from the requests of an audit log. A right counts when the answer was good. */
-export function usageOf(requests: readonly AuditedRequest[], granted: readonly Right[]): Usage {
+/** What the accounts did, from the requests of an audit log. */
+export async function usageOf(
+  requests: AsyncIterable<AuditedRequest> | Iterable<AuditedRequest>,
+  granted: readonly Right[],
+): Promise<Usage> {
   const used = new Set<string>()
   const refused = new Set<string>()
-  for (const request of requests) {
-    const asked = askedFor(request)
-    // An API server that starts refuses everything until it has read its roles.
-    const lacking = asked.filter((one) => !granted.some((right) => covers(right, one)))
-    if (request.annotations?.['authorization.k8s.io/decision'] === 'forbid')
-      for (const right of lacking) refused.add(`${rightText(right)} (${request.requestURI})`)
-    const { code = 0 } = request.responseStatus ?? {}
-    if (code < 200 || code > 299) continue
-    for (const right of granted)
-      if (asked.some((one) => covers(right, one))) used.add(rightText(right))
+  const coverOf = covering(granted)
+  for await (const request of requests) {
+    for (const right of rightsUsed(request)) for (const text of coverOf(right)) used.add(text)
+    for (const right of rightsMissed(request)) {
+      // An API server that starts refuses everything until it has read its roles.
+      if (coverOf(right).length === 0) refused.add(`${rightText(right)} (${request.requestURI})`)
+    }
   }
   return { used: [...used], refused: [...refused] }
 }
 
-/** Somebody else may act as an account by kubectl --as, and is named beside it then. */
-const isOfProgram = ({ user, userAgent }: AuditedRequest): boolean =>
-  user.username.startsWith(ACCOUNTS) && (userAgent ?? '').startsWith(PROGRAM)
-
-/** What a request needs. An apply that makes the object needs create as well; its answer is 201. */
-function askedFor({ verb, user, objectRef, responseStatus }: AuditedRequest): readonly Right[] {
-  const { apiGroup = '', resource = '', subresource, namespace = '', name = '' } = objectRef ?? {}
-  const verbs = verb === 'patch' && responseStatus?.code === 201 ? ['patch', 'create'] : [verb]
-  return verbs.map((each) => ({
-    account: user.username.slice(ACCOUNTS.length),
-    verb: each,
-    group: apiGroup,
-    resource: subresource === undefined ? resource : `${resource}/${subresource}`,
-    namespace,
-    name,
-  }))
+/** Which of the rights that are granted cover one, in words; the same is asked many times. */
+function covering(granted: readonly Right[]): (asked: Right) => readonly string[] {
+  const known = new Map<string, readonly string[]>()
+  return (asked) => {
+    const key = rightText(asked)
+    const found = known.get(key) ?? granted.filter((right) => covers(right, asked)).map(rightText)
+    known.set(key, found)
+    return found
+  }
 }
 
-function covers(right: Right, asked: Right): boolean {
-  const { name, ...rest } = right
-  const isSame = Object.entries(rest).every(([key, value]) => asked[key as keyof Right] === value)
-  return isSame && (name === '' || name === asked.name)
+function covers({ name, group, resource, path, ...rest }: Right, asked: Right): boolean {
+  const stands = (own: string, other: string): boolean => own === other || own === '*'
+  return (
+    rest.account === asked.account &&
+    rest.verb === asked.verb &&
+    rest.namespace === asked.namespace &&
+    (path === '' ? asked.path === '' : stands(path, asked.path)) &&
+    stands(group, asked.group) &&
+    stands(resource, asked.resource) &&
+    (name === '' || name === asked.name)
+  )
 }
 
 /** Notes in the output folder of a run what the accounts did on a control plane, by its audit log. */
 export async function noteRights(auditLog: string, output: string, id: string): Promise<void> {
   // A control plane that is stopped twice has been read, and its log is gone.
   if (!existsSync(auditLog)) return
-  const requests: AuditedRequest[] = []
+  const usage = await usageOf(requestsIn(auditLog), grantedRights())
+  writeFileSync(join(output, `rights-${id}.json`), JSON.stringify(usage))
+}
+
+async function* requestsIn(auditLog: string): AsyncGenerator<AuditedRequest> {
   for await (const line of createInterface({ input: createReadStream(auditLog) })) {
     if (!line.includes(`"username":"${ACCOUNTS}`)) continue
     const request = JSON.parse(line) as AuditedRequest
-    if (isOfProgram(request)) requests.push(request)
+    if (isOfProgram(request)) yield request
   }
-  const usage = usageOf(requests, grantedRights())
-  writeFileSync(join(output, `rights-${id}.json`), JSON.stringify(usage))
+}
+
+/** Somebody else may act as an account by kubectl --as, and is named beside it then. */
+function isOfProgram({ user, userAgent = '' }: AuditedRequest): boolean {
+  if (user.username === `${ACCOUNTS}gateway`) return !userAgent.startsWith(BORROWED)
+  return user.username.startsWith(ACCOUNTS) && userAgent.startsWith(PROGRAM)
 }
 
 /**

@@ -7,7 +7,7 @@ import { type FollowedJwks, followJwks } from '../../credentials/jwks.ts'
 import { followSettings } from '../../credentials/observed-settings.ts'
 import { platformHostOf } from '../../domain/config/platform-host.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { createFollower } from '../../kube/follow.ts'
+import { createFollower, type Follower } from '../../kube/follow.ts'
 import { Store, type Whole, whole } from '../../kube/store.ts'
 import type { GatewayProcess } from './process.ts'
 
@@ -26,6 +26,12 @@ export interface Following {
   readonly settingsSeen: () => boolean
   /** When the ConfigMaps were last known to be complete, in epoch milliseconds; null = never. */
   readonly heardMs: () => number | null
+  /** Milliseconds since the ConfigMaps were last known to be complete, or since we began to listen. */
+  readonly ageMs: () => number
+  /** Follows more. */
+  readonly follow: Follower['follow']
+  /** Opens the watches that settings come by anew: they must be deaf. */
+  readonly doubtSettings: () => void
   /** Plurals of our kinds that the API server does not serve. */
   readonly absent: () => readonly string[]
   /** Calls back once both stores are listed, and whenever settings or issuer may have changed. */
@@ -45,7 +51,6 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
   let heardMs: number | null = null
   // Until the first word: since we began to listen.
   let freshMs = clock.monotonicMs()
-  metrics.followWatchAge(() => clock.monotonicMs() - freshMs)
   followSettings({ ...stores, configName }, (observed) => {
     settingsSeen ||= observed.known
     if (observed.known) platformHost = platformHostOf(observed)
@@ -58,11 +63,13 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
     restarted: metrics.watchRestarted,
     signal: lifecycle.stopping,
   })
-  follow(CONFIGS, stores.configs, {})
-  follow(CONFIG_MAPS, stores.configMaps, { namespace }, () => {
-    heardMs = clock.nowMs()
-    freshMs = clock.monotonicMs()
-  })
+  const doubts = [
+    follow(CONFIGS, stores.configs, {}),
+    follow(CONFIG_MAPS, stores.configMaps, { namespace }, () => {
+      heardMs = clock.nowMs()
+      freshMs = clock.monotonicMs()
+    }),
+  ]
   return {
     stores,
     issuer,
@@ -70,6 +77,11 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
     platformHost: () => platformHost,
     settingsSeen: () => settingsSeen,
     heardMs: () => heardMs,
+    ageMs: () => clock.monotonicMs() - freshMs,
+    follow,
+    doubtSettings: () => {
+      for (const doubt of doubts) doubt()
+    },
     absent,
     subscribe: (listener) => void listeners.push(listener),
   }

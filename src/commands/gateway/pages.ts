@@ -1,3 +1,4 @@
+import type { FollowedCallers } from '../../credentials/follow-callers.ts'
 import { discoveryAnswer } from '../../gateway/oidc/discovery.ts'
 import { createKeysPage } from '../../gateway/oidc/keys.ts'
 import { createRevokedPage } from '../../gateway/oidc/revoked.ts'
@@ -13,6 +14,7 @@ import type { Following } from './following.ts'
 export function readinessOf(
   stopping: AbortSignal,
   following: Following,
+  callers: Pick<FollowedCallers, 'readiness'>,
   certificate: Certificate,
 ): Readonly<Record<string, HealthCheck>> {
   return {
@@ -21,6 +23,7 @@ export function readinessOf(
       following.settingsSeen() ? null : 'no settings in force have been seen',
     'keys-known': () =>
       following.jwks.current() === null ? 'no public signing keys have been seen' : null,
+    ...callers.readiness,
     certificate: certificate.fault,
   }
 }

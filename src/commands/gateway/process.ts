@@ -1,4 +1,8 @@
-import { CONFIG_MAPS, CONFIGS, SECRETS } from '../../api/group.ts'
+import { ACCESS_KEYS, CONFIG_MAPS, CONFIGS, SECRETS } from '../../api/group.ts'
+import { HEARTBEAT_REASON } from '../../credentials/heartbeat.ts'
+import { ACTIVITY_WRITE_REASONS } from '../../gateway/activity/record.ts'
+import { AUTHENTICATION_REFUSALS } from '../../gateway/stages/authenticate.ts'
+import { CUT_REASONS, STREAM_KINDS } from '../../gateway/streams/registry.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../gateway/tls/keep.ts'
 import { RESTART_REASONS } from '../../kube/watch-state.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -19,7 +23,14 @@ export interface GatewayProcess {
 /** The gateway's metrics, with their closed label sets. */
 export const createMetrics = (): GatewayMetrics =>
   createGatewayMetrics({
-    writes: { [SECRETS.kind]: CERTIFICATE_WRITE_REASONS },
-    watches: [CONFIGS, CONFIG_MAPS].map(({ plural }) => plural),
+    writes: {
+      [SECRETS.kind]: CERTIFICATE_WRITE_REASONS,
+      [ACCESS_KEYS.kind]: [HEARTBEAT_REASON, ...ACTIVITY_WRITE_REASONS],
+    },
+    watches: [ACCESS_KEYS, CONFIGS, CONFIG_MAPS].map(({ plural }) => plural),
     watchRestartReasons: RESTART_REASONS,
+    targets: ['Management'],
+    refusals: AUTHENTICATION_REFUSALS,
+    streamKinds: STREAM_KINDS,
+    cutReasons: CUT_REASONS,
   })

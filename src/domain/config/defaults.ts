@@ -3,6 +3,9 @@ import type * as Api from '../../api/config.gen.ts'
 /** Life of a Login key without a ttl where nothing is set: 20 days, in seconds (contract 2.1). */
 export const DEFAULT_LOGIN_TTL_SECONDS = 1_728_000
 
+/** What namespaces of projects begin with where nothing is set. */
+export const DEFAULT_NAMESPACE_PREFIX = 'p-'
+
 /**
  * The settings with every default that status shows (contract 6.4). Lifetimes, sizes, prefix,
  * interval and retention always appear; what belongs to a provider or a button appears where that
@@ -20,7 +23,7 @@ export function withDefaults(settings: Api.ConfigSettings): Api.ConfigSettings {
         connectors: auth.connectors.map((one) => ({ ...one, ...providersOf(one) })),
       }),
     },
-    projectNamespacePrefix: settings.projectNamespacePrefix ?? 'p-',
+    projectNamespacePrefix: settings.projectNamespacePrefix ?? DEFAULT_NAMESPACE_PREFIX,
     audit: { maxSize: 100, ...audit },
     ...(uiSettings && { uiSettings: withPositions(uiSettings) }),
     secretStore: { syncInterval: '1m', ...secretStore },

@@ -3,7 +3,7 @@ import type { Secrecy } from './fields.ts'
 import type { JsonMap } from './json.ts'
 import { type Layer, sourceAt } from './merge.ts'
 import { REDACTED, treatments } from './secrecy.ts'
-import { mapLeaves } from './walk.ts'
+import { type Leaf, mapLeaves } from './walk.ts'
 
 /** The operator's environment: the value of a variable, undefined when it is not set. */
 export type Environment = (name: string) => string | undefined
@@ -16,6 +16,10 @@ export interface Resolved {
 
 const REFERENCE = /^\$(PLATFORM_CONFIG_[A-Z0-9_]+)$/
 const ALMOST_REFERENCE = /^\$\{?PLATFORM_CONFIG/
+
+/** Whether a value names a variable of the operator, in a field where that is read so. */
+export const isReference = ({ value, rule }: Leaf): boolean =>
+  typeof value === 'string' && rule.secrecy !== 'text' && REFERENCE.test(value)
 
 const ADVICE =
   'write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put it into the Secret'

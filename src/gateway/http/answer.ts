@@ -1,27 +1,51 @@
 // What the gateway says itself. Every failure is a Kubernetes Status object, as clients expect it.
 import type { OutgoingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
 
-/** An answer, whole. Content-Length and the headers of every answer are added when it is sent. */
+/**
+ * An answer. The headers of every answer are added when it is sent, and Content-Length where the body is
+ * whole; a body that streams is destroyed when the client goes.
+ */
 export interface Answer {
   readonly status: number
   readonly headers: OutgoingHttpHeaders
+  readonly body: Buffer | Readable
+}
+
+/** An answer that is known to its end. */
+export interface WholeAnswer extends Answer {
   readonly body: Buffer
 }
 
 /** The machine-readable word of a failure (metav1.StatusReason) with its code. */
 const FAILURES = {
+  BadRequest: 400,
   Unauthorized: 401,
+  Forbidden: 403,
+  NotFound: 404,
   MethodNotAllowed: 405,
+  NotAcceptable: 406,
+  Conflict: 409,
+  Expired: 410,
+  RequestEntityTooLarge: 413,
+  UnsupportedMediaType: 415,
+  Invalid: 422,
+  TooManyRequests: 429,
   InternalError: 500,
+  NotImplemented: 501,
   ServiceUnavailable: 503,
+  Timeout: 504,
 } as const
+
+/** One of the words. */
+export type FailureReason = keyof typeof FAILURES
 
 /** The failure as a metav1.Status with this message; `headers` add to its own. */
 export function failure(
-  reason: keyof typeof FAILURES,
+  reason: FailureReason,
   message: string,
   headers: OutgoingHttpHeaders = {},
-): Answer {
+): WholeAnswer {
   const code = FAILURES[reason]
   const status = {
     kind: 'Status',

@@ -1,19 +1,29 @@
 // The sockets of the gateway: TLS, limits, and the one function that answers whatever comes in.
 import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
-import type { Duplex } from 'node:stream'
+import { type Duplex, pipeline, Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { BindAddress } from '../../runtime/address.ts'
 import type { CertificatePair } from '../../runtime/certificate.ts'
 import { closed, listening } from '../../runtime/listen.ts'
 import type { Answer } from './answer.ts'
 
-/** A request as far as it decides the answer. */
+/** A request as it came in. */
 export interface Call {
   readonly method: string
   /** The request-target as it was sent: nothing is decoded or cleaned. */
   readonly target: string
   readonly headers: IncomingMessage['headers']
+  /** Names and values by turns, as they were sent: what `headers` merged or dropped is here. */
+  readonly rawHeaders: readonly string[]
+  /** Which of Node's events it came by: an `upgrade` or `connect` leaves a bare socket. */
+  readonly by: 'request' | 'upgrade' | 'connect'
+  /** The body as it comes in; empty at once where there is none. */
+  readonly body: Readable
+  /** Address of the other end of the connection; empty when it is gone already. */
+  readonly remoteAddress: string
+  /** Aborts when the client is gone before the answer is complete. */
+  readonly gone: AbortSignal
 }
 
 /** Answers any request: of any method, to any target, upgrades and CONNECT included. Never rejects. */
@@ -39,7 +49,7 @@ const CLOSE_WITHIN_MS = 2000
 const LIMITS = {
   handshakeTimeout: 10_000,
   headersTimeout: 10_000,
-  requestTimeout: 30_000,
+  requestTimeout: 60_000,
   connectionsCheckingInterval: 5000,
   keepAliveTimeout: 75_000,
   maxHeaderSize: 16_384,
@@ -58,6 +68,7 @@ export function createGatewayServer(): GatewayServer {
   server.maxConnections = MOST_CONNECTIONS
   server.maxRequestsPerSocket = MOST_REQUESTS_EACH
   server.timeout = STALLED_AFTER_MS
+  server.on('timeout', cutStalled)
   return {
     show: ({ certificatePem: cert, keyPem: key }) => server.setSecureContext({ cert, key }),
     listen: (address, respond) => {
@@ -70,31 +81,67 @@ export function createGatewayServer(): GatewayServer {
 
 /** One function answers, whichever of its events Node chooses for a request. */
 function answerAll(server: Server, respond: Respond): void {
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    const { method = '', url: target = '', headers } = request
-    void respond({ method, target, headers }).then((given) =>
+  const answer = (request: IncomingMessage, response: ServerResponse, by: Call['by']): void => {
+    void respond(callOf(request, response, by)).then((given) =>
       send(response, given, server.listening),
     )
   }
   // Node takes each of these away from `request`, and a listener that is missing is a way past it (A8).
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, answer)
-  for (const event of ['upgrade', 'connect']) {
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+    server.on(event, (request, response) => answer(request, response, 'request'))
+  }
+  for (const event of ['upgrade', 'connect'] as const) {
     server.on(event, (request: IncomingMessage, socket: Duplex) =>
-      answer(request, lastResponse(request, socket as TLSSocket)),
+      answer(request, lastResponse(request, socket as TLSSocket), event),
     )
+  }
+}
+
+function callOf(request: IncomingMessage, response: ServerResponse, by: Call['by']): Call {
+  const { method = '', url: target = '', headers, rawHeaders, socket } = request
+  const gone = new AbortController()
+  response.once('close', () => response.writableFinished || gone.abort())
+  return {
+    method,
+    target,
+    headers,
+    rawHeaders,
+    by,
+    // Of a socket that Node has given up to us nothing more is read: it may hold anything.
+    body: by === 'request' ? request : Readable.from([]),
+    remoteAddress: socket.remoteAddress ?? '',
+    gone: gone.signal,
   }
 }
 
 /** Once the server closes, an answer ends its connection. */
 function send(response: ServerResponse, answer: Answer, keepAlive: boolean): void {
-  response.writeHead(answer.status, {
+  const { status, headers, body } = answer
+  const isWhole = Buffer.isBuffer(body)
+  response.writeHead(status, {
     ...ALWAYS,
-    ...answer.headers,
+    ...headers,
     // That of a 304 would be the length of what the client has.
-    ...(answer.status === 304 ? {} : { 'content-length': answer.body.length }),
+    ...(isWhole && status !== 304 ? { 'content-length': body.length } : {}),
     ...(keepAlive ? {} : { connection: 'close' }),
   })
-  response.end(answer.body)
+  if (isWhole) {
+    response.end(body)
+    return
+  }
+  // A watch may have nothing to say for a while, and its client waits for the head.
+  response.flushHeaders()
+  // What breaks off is cut off: an end that looks whole would be a lie about the body.
+  pipeline(body, response, () => undefined)
+}
+
+/**
+ * A client that takes nothing of what is due to it is cut off; one that waits with us is not, however
+ * long a watch is silent.
+ */
+function cutStalled(socket: Duplex): void {
+  if (socket.writableLength > 0) socket.destroy()
+  else (socket as TLSSocket).setTimeout(STALLED_AFTER_MS)
 }
 
 /** A response on a socket that Node has given up to us: the last thing said there. */

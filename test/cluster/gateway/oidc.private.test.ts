@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkJwk } from '../../../src/credentials/jwks.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { eventually, staysTrue } from '../../support/eventually.ts'
+import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import { ask, gatewayCa, type OwnGateway, startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { handWritten, newJwk } from './world.ts'
@@ -57,21 +57,31 @@ async function publish(...keys: readonly Readonly<Record<string, string>>[]): Pr
 
 describe('before there is anything to serve (7.2, 8.2)', () => {
   test('it is not ready, and says why', async () => {
-    const { code, body } = await get('/readyz')
-    expect(code).toBe(500)
-    expect(body).toBe(
-      [
-        '[+]not-stopping ok',
-        '[+]crds-served ok',
-        '[+]stores-synced ok',
-        '[-]settings-seen failed: no settings in force have been seen',
-        '[-]keys-known failed: no public signing keys have been seen',
-        '[+]certificate ok',
-        'readyz check failed',
-        '',
-      ].join('\n'),
+    await eventuallyPasses(
+      'only what nobody wrote is missing',
+      async () => {
+        const { code, body } = await get('/readyz')
+        expect(code).toBe(500)
+        expect(body).toBe(
+          [
+            '[+]not-stopping ok',
+            '[+]crds-served ok',
+            '[+]stores-synced ok',
+            '[-]settings-seen failed: no settings in force have been seen',
+            '[-]keys-known failed: no public signing keys have been seen',
+            '[+]keys-listed ok',
+            '[+]heartbeat-heard ok',
+            '[+]settings-read ok',
+            '[+]roles-read ok',
+            '[+]certificate ok',
+            'readyz check failed',
+            '',
+          ].join('\n'),
+        )
+        expect(await gateway.health('/readyz')).toEqual({ code, body })
+      },
+      BOUND,
     )
-    expect(await gateway.health('/readyz')).toEqual({ code, body })
     expect((await get('/healthz')).code).toBe(200)
   })
 

@@ -137,6 +137,23 @@ describe('each verb', () => {
       told: ['PATCH 200', 'Thing because'],
     },
     {
+      name: 'patch of status',
+      act: (client) =>
+        client.patch(
+          THINGS,
+          a.metadata,
+          [{ op: 'test', path: '/x', value: null }],
+          'because',
+          'status',
+          signal,
+        ),
+      asks: 'PATCH /apis/g.io/v1/things/a/status',
+      type: 'application/json-patch+json',
+      body: [{ op: 'test', path: '/x', value: null }],
+      result: a,
+      told: ['PATCH 200', 'Thing because'],
+    },
+    {
       name: 'delete',
       act: (client) => client.delete(THINGS, { name: 'a' }, conditions, 'because'),
       asks: 'DELETE /apis/g.io/v1/things/a',

@@ -26,8 +26,8 @@ test.each<{
     act: ({ store }) => {
       store.remove(thing('a', 9))
       store.remove(thing('b', 9))
-      store.put(thing('c', 9, x))
-      store.put(thing('d', 9, x))
+      store.put(thing('c', 10, x))
+      store.put(thing('d', 11, x))
     },
     x: ['c', 'd'],
     y: [],
@@ -53,7 +53,7 @@ test.each<{
   },
   {
     name: 'follow another of the same name',
-    act: ({ store }) => store.put(thing('a', 1, { uid: 'new', ...y })),
+    act: ({ store }) => store.put(thing('a', 4, { uid: 'new', ...y })),
     x: ['b'],
     y: ['a'],
   },

@@ -147,11 +147,44 @@ describe('while live', () => {
       told: ['a 9>10', 'a 10>9007199254740993'],
     },
     {
-      name: 'the same name with a new uid is another object, whatever its version',
+      name: 'the same name with a new uid is another object',
       present,
-      act: ({ store }) => store.put(thing('a', 2, { uid: 'new' })),
-      world: ['a@2'],
-      told: ['a 5>2'],
+      act: ({ store }) => store.put(thing('a', 6, { uid: 'new' })),
+      world: ['a@6'],
+      told: ['a 5>6'],
+    },
+    {
+      name: 'an old tale of its predecessor changes nothing (C4)',
+      present,
+      act: ({ store }) => {
+        store.put(thing('a', 2, { uid: 'old' }))
+        store.remove(thing('a', 3, { uid: 'old' }))
+      },
+      world: ['a@5'],
+      told: [],
+    },
+    {
+      name: 'an old tale raises nobody from the dead (C4)',
+      present,
+      act: ({ store }) => {
+        store.remove(thing('a', 7))
+        store.put(thing('a', 6))
+        store.put(thing('a', 4))
+        store.put(thing('a', 8, { uid: 'new' }))
+      },
+      world: ['a@8'],
+      told: ['a 5>', 'a >8'],
+    },
+    {
+      name: 'after a listing versions may be lower than before: the server was restored',
+      present: [thing('a', 50), thing('b', 51)],
+      act: ({ store, list }) => {
+        store.remove(thing('a', 52))
+        list(thing('b', 20))
+        store.put(thing('a', 21))
+      },
+      world: ['b@20', 'a@21'],
+      told: ['a 50>', 'b 51>20 listed', 'a >21'],
     },
     {
       name: 'the end of the elder does not remove the younger',

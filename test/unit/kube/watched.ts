@@ -93,6 +93,7 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
   const served: boolean[] = []
   /** The world each time that the store was said to hold all of it. */
   const heard: (readonly string[])[] = []
+  let doubtNow = (): void => undefined
   /** Back-offs: every wait but those of the watchdog, and when the last is over. */
   const waits: number[] = []
   let overMs = 0
@@ -119,6 +120,9 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
       restarted: (how) => void restarts.push(how),
       served: (is) => void served.push(is),
       heard: () => void heard.push(world()),
+      doubtable: (doubt) => {
+        doubtNow = doubt
+      },
     },
     abort.signal,
   )
@@ -152,6 +156,8 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
     heard,
     waits,
     abort,
+    /** Says that the watch of now does not tell everything. */
+    doubt: () => doubtNow(),
     ended,
     requests,
     until,

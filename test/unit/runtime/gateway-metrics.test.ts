@@ -6,6 +6,10 @@ const started = (): GatewayMetrics =>
     writes: { Secret: ['create', 'renew'] },
     watches: ['configs', 'configmaps'],
     watchRestartReasons: ['closed'],
+    targets: ['Management'],
+    refusals: ['unknown', 'expired'],
+    streamKinds: ['watch'],
+    cutReasons: ['revoked'],
   })
 
 /** Our series with their values. */
@@ -23,6 +27,14 @@ describe('the metrics of the gateway (contract 8.4, 15)', () => {
     'platform_gateway_requests_total{target="Public",verb="head",code="304"}',
     'platform_gateway_requests_total{target="Public",verb="other",code="405"}',
     'platform_gateway_requests_total{target="Other",verb="other",code="401"}',
+    'platform_gateway_requests_total{target="Management",verb="watch",code="403"}',
+    'platform_gateway_request_duration_seconds_count{target="Management",verb="list"}',
+    'platform_gateway_authentication_total{result="refused",reason="unknown"}',
+    'platform_gateway_scope_denials_total{target="Management"}',
+    'platform_gateway_streams{kind="watch"}',
+    'platform_gateway_streams_cut_total{reason="revoked"}',
+    'platform_gateway_activity_writes_total',
+    'platform_gateway_revocation_seconds_count',
     'rest_client_requests_total{code="409",method="PATCH"}',
     'platform_api_writes_total{kind="Secret",reason="renew"}',
     'platform_watch_restarts_total{resource="configmaps",reason="closed"}',
@@ -38,13 +50,19 @@ describe('the metrics of the gateway (contract 8.4, 15)', () => {
     const metrics = started()
     const before = Object.keys(await scraped(metrics))
     for (const method of ['GET', 'HEAD', 'POST', 'QUERY', 'constructor', ''])
-      metrics.answered('Other', method, 401)
-    metrics.answered('Public', 'GET', 200)
-    metrics.answered('Public', 'PATCH', 405)
+      metrics.answered('Other', method, 401, 0)
+    metrics.answered('Public', 'GET', 200, 0)
+    metrics.answered('Public', 'PATCH', 405, 0)
+    metrics.answered('Management', 'deletecollection', 403, 0.2)
+    metrics.authenticated('expired')
+    metrics.authenticated(null)
     const after = await scraped(metrics)
     expect(Object.keys(after)).toEqual(before)
     expect(after).toMatchObject({
       'platform_gateway_requests_total{target="Other",verb="other",code="401"}': 4,
+      'platform_gateway_request_duration_seconds_sum{target="Management",verb="deletecollection"}': 0.2,
+      'platform_gateway_authentication_total{result="refused",reason="expired"}': 1,
+      'platform_gateway_authentication_total{result="good",reason=""}': 1,
       'platform_gateway_requests_total{target="Public",verb="get",code="200"}': 1,
     })
   })

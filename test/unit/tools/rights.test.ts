@@ -1,18 +1,13 @@
-import { expect, test } from 'vitest'
-import {
-  type AuditedRequest,
-  differences,
-  grantedRights,
-  type Right,
-  rightText,
-  usageOf,
-} from '../../../tools/test/rights.ts'
+import { describe, expect, test } from 'vitest'
+import type { AuditedRequest, Right } from '../../../tools/test/asked-rights.ts'
+import { differences, grantedRights, rightText, usageOf } from '../../../tools/test/rights.ts'
 
 const right = (parts: Partial<Right>): Right => ({
   account: 'gateway',
   verb: 'get',
   group: '',
   resource: 'secrets',
+  path: '',
   namespace: 'platform-system',
   name: '',
   ...parts,
@@ -29,6 +24,8 @@ const request = (
   responseStatus: { code: 200 },
   ...parts,
 })
+
+const ALLOWED = { 'authorization.k8s.io/decision': 'allow' }
 
 const FORBIDDEN = {
   responseStatus: { code: 403 },
@@ -93,20 +90,99 @@ test.each([
     request: request(FORBIDDEN),
     isUsed: false,
   },
-])('$name: in use is $isUsed', ({ right: granted, request: seen, isUsed }) => {
-  expect(usageOf([seen], [granted]).used).toEqual(isUsed ? [rightText(granted)] : [])
+])('$name: in use is $isUsed', async ({ right: granted, request: seen, isUsed }) => {
+  const { used } = await usageOf([seen], [granted])
+  expect(used).toEqual(isUsed ? [rightText(granted)] : [])
 })
 
-test('a right that the authorizer missed is told; what a policy refused is not', () => {
-  const { refused } = usageOf(
-    [request(FORBIDDEN), request({ ...FORBIDDEN, annotations: {} }), request()],
+const AS_ADA: Partial<AuditedRequest> = {
+  impersonatedUser: {
+    username: 'ada',
+    groups: ['dev', 'system:authenticated'],
+    extra: { 'platform.sh/access-key': ['ci'] },
+  },
+  authenticationMetadata: { impersonationConstraint: 'impersonate:user-info' },
+}
+
+const anywhere = (parts: Partial<Right>): Right => right({ namespace: '', ...parts })
+const toAct = (parts: Partial<Right>): Right =>
+  anywhere({ verb: 'impersonate:user-info', group: 'authentication.k8s.io', ...parts })
+const onAll = (verb: string): Right =>
+  anywhere({ verb: `impersonate-on:user-info:${verb}`, group: '*', resource: '*' })
+const onPaths = (verb: string): Right =>
+  anywhere({ verb: `impersonate-on:user-info:${verb}`, resource: '', path: '*' })
+
+describe('a request that the gateway sent as somebody', () => {
+  const IMPERSONATION = [
+    toAct({ resource: 'users' }),
+    toAct({ resource: 'groups' }),
+    toAct({ resource: 'userextras/platform.sh/access-key' }),
+  ]
+  const { objectRef: _, ...onPath } = request({ ...AS_ADA, requestURI: '/version?timeout=32s' })
+  const ofHis = [FORBIDDEN, { responseStatus: { code: 404 } }, {}].map((parts) =>
+    request({ ...AS_ADA, ...parts }),
+  )
+
+  test.each(ofHis)('shows that it may act as him, whatever came of it: %j', async (seen) => {
+    const granted = [...IMPERSONATION, onAll('get'), onAll('list'), onPaths('get'), right({})]
+    const { used, refused } = await usageOf([seen], granted)
+    expect({ used: used.toSorted(), refused }).toEqual({
+      used: [...IMPERSONATION, onAll('get')].map(rightText).toSorted(),
+      refused: [],
+    })
+  })
+
+  test('shows nothing of an extra that it did not have', async () => {
+    const other = toAct({ resource: 'userextras/platform.sh/scope' })
+    expect((await usageOf([request(AS_ADA)], [other])).used).toEqual([])
+  })
+
+  test('on a path shows the right on paths', async () => {
+    const { used } = await usageOf([onPath], [onAll('get'), onPaths('get'), onPaths('head')])
+    expect(used).toEqual([rightText(onPaths('get'))])
+  })
+
+  test('by the older right shows nothing of the constrained one', async () => {
+    const { authenticationMetadata: __, ...legacy } = request(AS_ADA)
+    const older = anywhere({ verb: 'impersonate', resource: 'users' })
+    const granted = [...IMPERSONATION, onAll('get'), older]
+    expect((await usageOf([legacy], granted)).used).toEqual([rightText(older)])
+  })
+
+  const refusedBy = (message: string): AuditedRequest =>
+    request({ responseStatus: { code: 403, message } })
+  const CANNOT = 'x is forbidden: User "system:serviceaccount:platform-system:gateway" cannot'
+
+  // biome-ignore format: a table
+  test.each([
+    { what: 'a verb that is not granted', message: `${CANNOT} impersonate-on:user-info:patch resource "pods/x" in API group "apps" at the cluster scope`, told: 'impersonate-on:user-info:patch pods/x.apps' },
+    { what: 'a verb on a path', message: `${CANNOT} impersonate-on:user-info:options path "/y"`, told: 'impersonate-on:user-info:options path /y' },
+    { what: 'a service account', message: `${CANNOT} impersonate resource "serviceaccounts" in API group "" at the cluster scope`, told: 'impersonate serviceaccounts' },
+    { what: 'what nobody may', message: `${CANNOT} impersonate:user-info resource "groups" in API group "authentication.k8s.io" at the cluster scope: impersonating the system:masters group is not allowed`,
+      told: 'impersonating the system:masters group is not allowed groups.authentication.k8s.io' },
+    { what: 'nothing by a message that it can not read', message: 'no', told: ' ' },
+  ])('that is not sent because it lacks $what is told', async ({ message, told }) => {
+    const granted = [...IMPERSONATION, onAll('get'), onPaths('get')]
+    const { refused } = await usageOf([refusedBy(message)], granted)
+    expect(refused).toEqual([`gateway: ${told} (/x)`])
+  })
+
+  test('what is granted and refused by a server that has just started is not told', async () => {
+    const message = `${CANNOT} impersonate-on:user-info:get resource "pods" in API group "" in the namespace "x"`
+    expect((await usageOf([refusedBy(message)], [onAll('get')])).refused).toEqual([])
+  })
+})
+
+test('a right that the authorizer missed is told; what a policy refused is not', async () => {
+  const { refused } = await usageOf(
+    [request(FORBIDDEN), request({ ...FORBIDDEN, annotations: ALLOWED }), request()],
     [],
   )
   expect(refused).toEqual(['gateway: get secrets tls in platform-system (/x)'])
 })
 
-test('what is granted was refused by a server that has just started: it is not told', () => {
-  expect(usageOf([request(FORBIDDEN)], [right({})]).refused).toEqual([])
+test('what is granted was refused by a server that has just started: it is not told', async () => {
+  expect((await usageOf([request(FORBIDDEN)], [right({})])).refused).toEqual([])
 })
 
 test('a run fails for each right that nobody used and each that was missing', () => {
@@ -125,14 +201,21 @@ test('a run fails for each right that nobody used and each that was missing', ()
   expect(differences([{ ...seen, refused: [] }], [used])).toEqual([])
 })
 
-test('the rights of both accounts are read from config/rbac, and all are narrow', () => {
+test('the rights of both accounts are read from config/rbac, and all but those to act for others are narrow', () => {
   const granted = grantedRights()
   expect(granted.map(rightText)).toEqual(
     expect.arrayContaining([
       'gateway: patch secrets platform-gateway-tls in platform-system',
       'manager: list configs.management.platform.sh',
       'manager: create events.events.k8s.io in default',
+      'gateway: impersonate:user-info users.authentication.k8s.io',
+      'gateway: impersonate-on:user-info:get *.*',
+      'gateway: impersonate-on:user-info:post path *',
     ]),
   )
-  expect(granted.filter((one) => [one.verb, one.group, one.resource].includes('*'))).toEqual([])
+  const wide = granted.filter(({ verb, group, resource, path }) =>
+    [verb, group, resource, path].includes('*'),
+  )
+  expect(wide.filter(({ verb }) => !verb.startsWith('impersonate-on:user-info:'))).toEqual([])
+  expect(granted.filter(({ verb }) => verb === 'impersonate')).toEqual([])
 })

@@ -10,6 +10,7 @@ import { createKeysPage } from '../../../../src/gateway/oidc/keys.ts'
 import { createRevokedPage } from '../../../../src/gateway/oidc/revoked.ts'
 import { Store } from '../../../../src/kube/store.ts'
 import { rememberingLog } from '../../../support/log.ts'
+import { callTo } from '../calls.ts'
 
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z')
 
@@ -140,11 +141,9 @@ describe('revoked tokens (contract 7.4)', () => {
     let heardMs: number | null = null
     const page = createRevokedPage({ configMaps: store, heardMs: () => heardMs })
     const get = (held?: string): Answer =>
-      page({
-        method: 'GET',
-        target: '/oidc/revoked',
-        headers: held === undefined ? {} : { 'if-none-match': held },
-      })
+      page(
+        callTo('/oidc/revoked', { headers: held === undefined ? {} : { 'if-none-match': held } }),
+      )
     const hear = (ms: number): void => {
       heardMs = ms
     }

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import { type FollowedCallers, followCallers } from '../../credentials/follow-callers.ts'
+import { followGatewaySwitches } from '../../credentials/gateway-switches.ts'
+import { formatKey } from '../../domain/key.ts'
+import type { Caps } from '../../domain/lifetime.ts'
+import type { ScopeSurroundings } from '../../domain/scope/decide.ts'
+import { createActivity } from '../../gateway/activity/activity.ts'
+import { type HeldBackClock, heldBackClock } from '../../gateway/activity/held-back-clock.ts'
+import { withExpiry } from '../../gateway/http/expiry-headers.ts'
+import { createOwnKinds, isOwnKind } from '../../gateway/keys/own-kinds.ts'
+import type { PipelineOptions } from '../../gateway/pipeline.ts'
+import { createServeApi } from '../../gateway/serve-api.ts'
+import { createAuthenticate } from '../../gateway/stages/authenticate.ts'
+import { createLimits } from '../../gateway/stages/limits.ts'
+import { Streams } from '../../gateway/streams/registry.ts'
+import { forward } from '../../gateway/targets/forward.ts'
+import { createClient } from '../../kube/client.ts'
+import type { ClientDeps } from '../../kube/transport.ts'
+import { createUpstream } from '../../kube/upstream.ts'
+import type { Following } from './following.ts'
+import type { GatewayProcess } from './process.ts'
+
+/** What the pipeline needs for who has a credential, and what readiness and metrics look at. */
+export interface Api
+  extends Pick<PipelineOptions, 'isVersionGuarded' | 'authenticate' | 'serve'>,
+    Pick<FollowedCallers, 'readiness' | 'ageMs'> {
+  /** Ends the streams that are open. */
+  readonly endStreams: () => void
+}
+
+const STOP_WITHIN_MS = { upstream: 2000, activity: 8000 }
+
+/** Follows who may call, and serves them, from now on. */
+export function startApi(self: GatewayProcess, deps: ClientDeps, following: Following): Api {
+  const { settings, clock, lifecycle, metrics } = self
+  const { namespace, configName } = settings
+  const sources = { ...following.stores, configName }
+  const timed = timedDeps(self, deps)
+  const client = createClient(timed.deps)
+  const callers = followCallers({
+    ...self,
+    client,
+    follow: following.follow,
+    sources,
+    doubtSettings: following.doubtSettings,
+    namespace,
+    secret: randomBytes(32),
+    random: Math.random,
+    returned: (tookMs) => metrics.changeArrived(tookMs / 1000),
+    signal: lifecycle.stopping,
+  })
+  const capsNow = (): Caps => {
+    const caps = callers.caps.current()
+    // Nobody is recognised as a caller before.
+    if (caps === null) throw new Error('the caps are asked for before they are known')
+    return caps
+  }
+  const switches = followGatewaySwitches(sources)
+  const streams = new Streams({
+    clock,
+    reconsider: callers.reconsider,
+    observer: {
+      opened: metrics.streamOpened,
+      closed: metrics.streamClosed,
+      cut: metrics.streamCut,
+    },
+  })
+  callers.subscribe((uid) => streams.look(uid))
+  const upstream = createUpstream(timed.deps)
+  lifecycle.onStop('upstream', STOP_WITHIN_MS.upstream, () => upstream.close())
+  const activity = createActivity({
+    ...self,
+    client,
+    keys: callers.index.store,
+    caps: capsNow,
+    clock: timed.clock,
+    budgetPerSecond: settings.activityWritesPerSecond,
+    random: Math.random,
+    observer: { written: metrics.activityWritten },
+  })
+  lifecycle.onStop('activity', STOP_WITHIN_MS.activity, () => activity.flush())
+  const ownKinds = createOwnKinds({
+    upstream,
+    keyNamed: callers.index.named,
+    isConfigClosed: () => switches()?.disableConfigEndpoint ?? true,
+    caps: capsNow,
+    newKey: () => formatKey(randomBytes(32)),
+    clock,
+  })
+  const surroundings = (): ScopeSurroundings | null => {
+    const now = switches()
+    return (
+      now && { projectNamespacePrefix: now.projectNamespacePrefix, roleRules: callers.roleRules }
+    )
+  }
+  return {
+    readiness: callers.readiness,
+    ageMs: callers.ageMs,
+    endStreams: () => streams.close(),
+    isVersionGuarded: () => switches()?.authenticateVersionEndpoint ?? true,
+    authenticate: createAuthenticate(callers, metrics.authenticated),
+    serve: createServeApi({
+      surroundings,
+      limits: createLimits(),
+      activity,
+      streams,
+      isOwnKind,
+      ownKinds: ownKinds.answer,
+      forward: (request, call, caller, signal) =>
+        forward(upstream, request, call, { caller }, signal),
+      withExpiry: (headers, caller) => withExpiry(headers, caller, capsNow(), clock.nowMs()),
+      denied: metrics.scopeDenied,
+    }),
+  }
+}
+
+interface Timed {
+  /** Held back by the dates of the answers to `deps`. */
+  readonly clock: HeldBackClock
+  readonly deps: ClientDeps
+}
+
+/** The same dependencies, with a clock that hears what time the API server has. */
+function timedDeps({ clock: local }: GatewayProcess, deps: ClientDeps): Timed {
+  const clock = heldBackClock(local)
+  const { observer } = deps
+  const responded: typeof observer.responded = (method, code, dateMs) => {
+    observer.responded(method, code, dateMs)
+    if (dateMs !== null) clock.heard(dateMs)
+  }
+  return { clock, deps: { ...deps, observer: { ...observer, responded } } }
+}

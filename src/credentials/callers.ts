@@ -1,0 +1,113 @@
+// Who is calling, and whether they still are (contract 10.3, 10.4). While what we know is fresh the index
+// answers and nobody is asked; else the API server is, for each request, and where it does not answer nobody
+// passes.
+import type { AccessKey } from '../domain/access-key.ts'
+import { eldestOf } from '../domain/access-key-state.ts'
+import type { Caps } from '../domain/lifetime.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Caller } from './caller.ts'
+import { isFresh, type Moment, momentOf } from './freshness.ts'
+import type { KeyIndex } from './key-index.ts'
+import { meaningOf } from './key-meaning.ts'
+import type { KeyReader } from './key-reader.ts'
+import { type KeyRefusal, type KnownKeys, NOBODY, verdictOn } from './key-verdict.ts'
+import type { Polled } from './polled.ts'
+import { isSameCaller } from './same-caller.ts'
+
+/** The caller, or why there is none. `unavailable`: nobody can tell now. */
+export type Recognition =
+  | { readonly ok: true; readonly caller: Caller }
+  | { readonly ok: false; readonly because: KeyRefusal | 'unavailable' }
+
+/**
+ * What became of a caller. `changed`: of another identity or scope by now; `stale`: nobody can tell now.
+ */
+export type Reconsidered =
+  | { readonly ok: true; readonly caller: Caller }
+  | { readonly ok: false; readonly because: 'expired' | 'revoked' | 'changed' | 'stale' }
+
+/** What callers are recognised by. */
+export interface CallersOptions {
+  readonly clock: Clock
+  readonly index: KeyIndex
+  readonly reader: KeyReader
+  /** Up to when the index is known to be complete; null = not at all. */
+  readonly provenAt: () => Moment | null
+  /** null until settings in force have been seen. */
+  readonly caps: () => Caps | null
+  readonly settings: Polled
+  /** Asked for keys whose scope has roles only. */
+  readonly roles: Polled
+  /** Another value whenever scopes come to mean something else than before. */
+  readonly meaning: () => object
+}
+
+/** Recognises callers. */
+export interface Callers {
+  /** Whose key this is. Never rejects. */
+  readonly recognise: (token: string) => Promise<Recognition>
+  /** Whether a caller of before still is one, and the same. Never rejects. */
+  readonly reconsider: (caller: Caller) => Promise<Reconsidered>
+}
+
+const UNAVAILABLE = { ok: false, because: 'unavailable' } as const
+
+/** Recognises callers by what is known, or can be read. */
+export function createCallers(options: CallersOptions): Callers {
+  const { clock, index, reader, provenAt, settings, roles, meaning } = options
+  /** What scopes meant when a caller was recognised. */
+  const meant = new WeakMap<Caller, object>()
+
+  /** The keys that a verdict may stand on; null where there are none. */
+  const knownAround = async (
+    keys: readonly { readonly name: string }[],
+  ): Promise<KnownKeys | null> => {
+    if (isFresh(provenAt(), momentOf(clock))) return index
+    if (keys.length === 0) return null
+    return reader.around(keys.map(({ name }) => name)).catch(() => null)
+  }
+
+  const callerFrom = async (key: AccessKey, known: KnownKeys): Promise<Recognition> => {
+    const { identity, scope } = meaningOf(key)
+    const hasRoles = scope?.some(({ kind }) => kind === 'role') ?? false
+    if (hasRoles && !(await roles.refreshed())) return UNAVAILABLE
+    const caps = options.caps()
+    if (caps === null) return UNAVAILABLE
+    const verdict = verdictOn(key, known, caps, clock.nowMs())
+    if (!verdict.ok) return verdict
+    if (identity === null) return { ok: false, because: 'noIdentity' }
+    const caller = { key, identity, scope, expiresMs: verdict.expiresMs }
+    meant.set(caller, meaning())
+    return { ok: true, caller }
+  }
+
+  const isAsBefore = (before: Caller, now: Caller): boolean =>
+    isSameCaller(before, now) && (now.scope === null || meant.get(before) === meant.get(now))
+
+  return {
+    recognise: async (token) => {
+      if (!(await settings.refreshed())) return UNAVAILABLE
+      const found = index.find(token)
+      const known = await knownAround(found)
+      if (known === null) return UNAVAILABLE
+      // The eldest is the one that counts, and what is found first may be gone by now. Where nothing is
+      // found the same is done all the same: how long a refusal takes must not tell why (threat C1).
+      const eldest = eldestOf(known.sharing((found[0] ?? NOBODY).digest ?? ''))
+      return callerFrom((found.length > 0 ? eldest : null) ?? NOBODY, known)
+    },
+    reconsider: async (caller) => {
+      if (!(await settings.refreshed())) return { ok: false, because: 'stale' }
+      const known = await knownAround([caller.key])
+      if (known === null) return { ok: false, because: 'stale' }
+      const key = known.named(caller.key.name)
+      const now = await callerFrom(key?.uid === caller.key.uid ? key : NOBODY, known)
+      if (now.ok) return isAsBefore(caller, now.caller) ? now : { ok: false, because: 'changed' }
+      return { ok: false, because: WHY_CUT[now.because] ?? 'revoked' }
+    },
+  }
+}
+
+const WHY_CUT: Readonly<Partial<Record<KeyRefusal | 'unavailable', 'expired' | 'stale'>>> = {
+  expired: 'expired',
+  unavailable: 'stale',
+}

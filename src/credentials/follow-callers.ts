@@ -1,0 +1,161 @@
+// Everything that says who is calling, followed from the API server: put together here, and nowhere else.
+import { ACCESS_KEYS } from '../api/group.ts'
+import { gatewaySwitchesOf } from '../domain/config/gateway-switches.ts'
+import type { RoleRules } from '../domain/scope/role-grant.ts'
+import type { KubeClient } from '../kube/client.ts'
+import type { Follower } from '../kube/follow.ts'
+import { type Clock, sleep } from '../runtime/clock.ts'
+import type { HealthCheck } from '../runtime/health.ts'
+import type { Log } from '../runtime/log.ts'
+import { type Callers, createCallers } from './callers.ts'
+import { type FollowedCaps, followCaps } from './caps.ts'
+import { isFresh, type Moment, momentOf, msBetween, RENEW_AFTER_MS } from './freshness.ts'
+import { Heartbeat } from './heartbeat.ts'
+import { createKeyIndex, type KeyIndex } from './key-index.ts'
+import { uidsTouchedBy } from './key-news.ts'
+import { createKeyReader } from './key-reader.ts'
+import { followSettings, type SettingsSources } from './observed-settings.ts'
+import { poll } from './polled.ts'
+import { readSettings } from './read-settings.ts'
+import { createRoleRules } from './role-rules.ts'
+
+/** What callers are followed with; everything ends when the signal aborts. */
+export interface FollowCallersOptions {
+  readonly client: KubeClient
+  readonly follow: Follower['follow']
+  /** Kept by watches of somebody else's. */
+  readonly sources: SettingsSources
+  /** Called when those watches must be deaf. */
+  readonly doubtSettings: () => void
+  /** The platform namespace. */
+  readonly namespace: string
+  /** 32 random bytes of this process. */
+  readonly secret: Uint8Array
+  /** From 0 to 1. */
+  readonly random: () => number
+  /** Told how long a write of ours took to have its effect here, in milliseconds. */
+  readonly returned: (tookMs: number) => void
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/** Told of the uid of a key that may have become another one to look at; null = of all. */
+export type NewsListener = (uid: string | null) => void
+
+/** Callers, and what they depend on. */
+export interface FollowedCallers extends Callers {
+  readonly index: KeyIndex
+  readonly caps: FollowedCaps
+  /** As last read; those of another moment grant something else. */
+  readonly roleRules: RoleRules
+  /** Calls back whenever callers of before are to be reconsidered, from now on. */
+  readonly subscribe: (listener: NewsListener) => void
+  /** Age of the oldest thing that decisions stand on, in milliseconds. */
+  readonly ageMs: () => number
+  /** When a gateway is ready for callers (contract 10.4). */
+  readonly readiness: Readonly<Record<string, HealthCheck>>
+}
+
+/** How soon it is noticed that something is no longer fresh; milliseconds. */
+const LOOK_MS = 1000
+
+/** Follows from now on. */
+export function followCallers(options: FollowCallersOptions): FollowedCallers {
+  const { client, clock, log, signal, sources } = options
+  const listeners: NewsListener[] = []
+  const news: NewsListener = (uid) => {
+    for (const listener of listeners) listener(uid)
+  }
+  const index = createKeyIndex(options.secret)
+  const caps = followCaps({ ...sources, log })
+  const meaning = followMeaning(sources, () => news(null))
+  const { roleRules, read } = createRoleRules(client, meaning.changed)
+  const provenAt = followKeys(options, index)
+  const settings = poll({ what: 'settings', clock, log, signal, read: settingsReader(options) })
+  const roles = poll({ what: 'roles', clock, log, signal, read })
+  index.store.subscribe((change) => {
+    // Nobody has called before the keys are listed.
+    if (!index.store.synced || listeners.length === 0) return
+    for (const uid of uidsTouchedBy(change, index)) news(uid)
+  })
+  const proofs = { keys: provenAt, settings: settings.provenAt, roles: roles.provenAt }
+  void tellWhileStale({ clock, signal, proofs, tell: () => news(null) })
+  return {
+    ...createCallers({
+      clock,
+      index,
+      reader: createKeyReader(client, clock, index),
+      provenAt,
+      caps: () => caps.current(),
+      settings,
+      roles,
+      meaning: meaning.current,
+    }),
+    index,
+    caps,
+    roleRules,
+    subscribe: (listener) => void listeners.push(listener),
+    ageMs: () =>
+      Math.max(...Object.values(proofs).map((proof) => msBetween(proof(), momentOf(clock)))),
+    readiness: {
+      'keys-listed': () => (index.store.synced ? null : 'the access keys are not listed yet'),
+      'heartbeat-heard': seen(proofs.keys, 'no heartbeat has been heard'),
+      'settings-read': seen(proofs.settings, 'the settings have not been read'),
+      'roles-read': seen(proofs.roles, 'the roles of scopes have not been read'),
+    },
+  }
+}
+
+/** @returns up to when everything is known of the keys; null = nothing is */
+function followKeys(options: FollowCallersOptions, index: KeyIndex): () => Moment | null {
+  const heartbeat = new Heartbeat({ ...options, doubt: () => doubt() })
+  const doubt = options.follow(ACCESS_KEYS, heartbeat.through(index.store), {})
+  void heartbeat.keepBeating(options.signal)
+  return () => heartbeat.provenAt()
+}
+
+const settingsReader = (options: FollowCallersOptions) => (abort: AbortSignal) =>
+  readSettings({ ...options.sources, ...options, doubt: options.doubtSettings }, abort)
+
+/** What scopes mean: another value when what roles grant, or the prefix of projects, is another. */
+function followMeaning(sources: SettingsSources, news: () => void) {
+  let current = {}
+  let prefix: string | null = null
+  const changed = (): void => {
+    current = {}
+    news()
+  }
+  // Behind those who follow the caps, so that these are known when the news spread.
+  followSettings(sources, (observed) => {
+    const before = prefix
+    prefix = gatewaySwitchesOf(observed)?.projectNamespacePrefix ?? prefix
+    if (prefix === before) news()
+    else changed()
+  })
+  return { changed, current: () => current }
+}
+
+type Proof = () => Moment | null
+
+const seen =
+  (proof: Proof, otherwise: string): HealthCheck =>
+  () =>
+    proof() === null ? otherwise : null
+
+interface Staleness {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly proofs: Readonly<Record<string, Proof>>
+  readonly tell: () => void
+}
+
+/** What is open is asked about as often as the API server may be asked for it. */
+async function tellWhileStale({ clock, signal, proofs, tell }: Staleness): Promise<void> {
+  const isStale = (): boolean =>
+    Object.values(proofs).some((proof) => !isFresh(proof(), momentOf(clock)))
+  while (!signal.aborted) {
+    await sleep(clock, isStale() ? RENEW_AFTER_MS : LOOK_MS, signal)
+    if (isStale()) tell()
+  }
+}

@@ -1,0 +1,264 @@
+// How a gateway knows that its watch of the keys tells everything (contract 10.4). All gateways share one key
+// that opens nothing. Whichever first finds that it has heard of no write to it for 5 seconds writes to it;
+// each hears of that by its own watch, behind all that was committed before.
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  EXPIRED_ANNOTATION,
+  HEARTBEAT_ANNOTATION,
+  HEARTBEAT_BEFORE_ANNOTATION,
+  HEARTBEAT_KEY,
+} from '../api/group.ts'
+import type { KubeObject } from '../api/meta.ts'
+import { timestamp } from '../domain/time.ts'
+import type { KubeClient, NewObject, PatchOperation } from '../kube/client.ts'
+import { isConflict, KubeFailure } from '../kube/failure.ts'
+import type { Sink } from '../kube/store.ts'
+import { type Clock, sleep } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import { within } from './coalesced.ts'
+import {
+  type Beat,
+  later,
+  type Moment,
+  momentOf,
+  msBetween,
+  provenBy,
+  RENEW_AFTER_MS,
+} from './freshness.ts'
+
+/** Label of the writes to the heartbeat key, for rest_client metrics. */
+export const HEARTBEAT_REASON = 'heartbeat'
+
+/** What the heartbeat stands on. */
+export interface HeartbeatOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly log: Log
+  /** From 0 to 1, so that replicas do not write at the same moment. */
+  readonly random: () => number
+  /** Told after how many milliseconds a write of ours came back by the watch, from before it left. */
+  readonly returned: (tookMs: number) => void
+  /** Called when the watch has not told everything: it must list anew. */
+  readonly doubt: () => void
+}
+
+/** Replicas that find it old together wait for up to so long, and one of them is first. */
+const JITTER_MS = 1000
+/** After a write that failed, and between two looks at what nobody tells. */
+const RETRY_AFTER_MS = 1000
+/** What is stored is told in milliseconds, or not at all. */
+const TOLD_WITHIN_MS = 10_000
+/** Writes of ours that may still come back. */
+const REMEMBERED = 8
+
+/** The heartbeat, as this process hears and makes it. */
+export class Heartbeat {
+  readonly #options: HeartbeatOptions
+  #proven: Moment | null = null
+  /** What a listing under way will prove once it is complete. */
+  #inListing: Moment | null = null
+  #listing = false
+  #listed = false
+  #ours: readonly Beat[] = []
+  /** What was told last; null = that there is none, or nothing yet. */
+  #told: Told | null = null
+  /** What was told does not follow from what was told before: nothing is known until all is listed anew. */
+  #isTorn = false
+  /** The annotation that was told, read or written last. */
+  #seen: string | undefined
+  /** Since when something is stored of which the watch has told nothing; null = it told all. */
+  #awaited: Moment | null = null
+  /** Of our next write at the earliest, on the counter. */
+  #notBeforeMs = 0
+  #jitterMs = 0
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options
+    this.#jitterMs = options.random() * JITTER_MS
+  }
+
+  /** Up to when the watch is known to have told everything; null = nothing is known. */
+  provenAt(): Moment | null {
+    return this.#proven
+  }
+
+  /** Passes on what the watch of the keys tells, and listens. */
+  through(to: Sink): Sink {
+    return {
+      begin: () => {
+        to.begin()
+        this.#listing = true
+        this.#inListing = null
+        this.#told = null
+      },
+      put: (object) => {
+        to.put(object)
+        if (object.metadata.name === HEARTBEAT_KEY) this.#hear(object)
+      },
+      remove: (object) => {
+        to.remove(object)
+        if (object.metadata.uid === this.#told?.uid) this.#told = null
+      },
+      end: () => {
+        to.end()
+        this.#listing = false
+        this.#listed = true
+        this.#isTorn = false
+        this.#awaited = null
+        this.#prove(this.#inListing)
+      },
+    }
+  }
+
+  /** Writes whenever it is time, until the signal aborts. Never rejects. */
+  async keepBeating(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    while (!signal.aborted) {
+      const dueInMs = this.#dueInMs()
+      if (dueInMs > 0) await sleep(clock, dueInMs, signal)
+      else await this.#beat(signal)
+    }
+  }
+
+  /** Before the keys are listed nobody knows whether one is missing. */
+  #dueInMs(): number {
+    if (!this.#listed) return RETRY_AFTER_MS / 4
+    const now = momentOf(this.#options.clock)
+    const agedInMs = RENEW_AFTER_MS + this.#jitterMs - msBetween(this.#proven, now)
+    return Math.max(agedInMs, this.#notBeforeMs - now.monotonicMs)
+  }
+
+  #hear({ metadata }: KubeObject): void {
+    const arrived = momentOf(this.#options.clock)
+    const annotation = metadata.annotations?.[HEARTBEAT_ANNOTATION]
+    this.#seen = annotation
+    const before = metadata.annotations?.[HEARTBEAT_BEFORE_ANNOTATION] ?? ''
+    const told = { uid: metadata.uid, at: annotation ?? '', before }
+    if (!this.#listing && this.#told && !follows(told, this.#told)) this.#tear()
+    this.#told = told
+    if (this.#isTorn && !this.#listing) return
+    const proof = provenBy(annotation, arrived, this.#ours)
+    const own = this.#ours.find(({ written }) => written === annotation)
+    if (own && !this.#listing && later(this.#proven, proof) !== this.#proven)
+      this.#options.returned(arrived.monotonicMs - own.sent.monotonicMs)
+    // Of a listing, what comes behind this object is not known yet.
+    if (this.#listing) this.#inListing = later(this.#inListing, proof)
+    else this.#prove(proof)
+  }
+
+  /**
+   * As when etcd was restored to an earlier state, and has come to versions again that the watch waited for:
+   * what was told of the time between never happened.
+   */
+  #tear(): void {
+    if (this.#isTorn) return
+    this.#isTorn = true
+    this.#proven = null
+    const { log, doubt } = this.#options
+    log.warn({}, 'the watch of the access keys tells of another past, listing them anew')
+    doubt()
+  }
+
+  #prove(moment: Moment | null): void {
+    this.#proven = later(this.#proven, moment)
+    if (this.#awaited && this.#proves(this.#awaited)) this.#awaited = null
+  }
+
+  #proves(moment: Moment): boolean {
+    return this.#proven !== null && this.#proven.monotonicMs >= moment.monotonicMs
+  }
+
+  async #beat(signal: AbortSignal): Promise<void> {
+    const { clock, log, random } = this.#options
+    const sent = momentOf(clock)
+    const beat = { written: timestamp(sent.wallMs), sent }
+    // Before it leaves: it may come back before its answer does.
+    this.#ours = [...this.#ours, beat].slice(-REMEMBERED)
+    this.#jitterMs = random() * JITTER_MS
+    this.#notBeforeMs = sent.monotonicMs + RETRY_AFTER_MS
+    try {
+      const isOurs = await within(clock, (abort) => this.#write(beat.written, abort))
+      if (isOurs) this.#notBeforeMs = sent.monotonicMs + RENEW_AFTER_MS
+      this.#await(sent)
+    } catch (err) {
+      // Another replica was first, or the operator wrote to it: the watch will tell.
+      if (signal.aborted || isConflict(err) || isOutrun(err)) return
+      log.warn({ err }, 'could not write to the heartbeat key, trying again')
+    }
+  }
+
+  /** @returns false where another replica was first, and the watch has yet to tell */
+  async #write(at: string, signal: AbortSignal): Promise<boolean> {
+    const { client } = this.#options
+    const ref = { name: HEARTBEAT_KEY }
+    const there = await client.get(ACCESS_KEYS, ref, signal)
+    const stored = there?.metadata.annotations?.[HEARTBEAT_ANNOTATION]
+    const isNew = stored !== undefined && stored !== this.#seen
+    this.#seen = isNew ? stored : at
+    if (isNew) return false
+    if (!there) await client.create(ACCESS_KEYS, heartbeatKey(at), HEARTBEAT_REASON)
+    else await client.patch(ACCESS_KEYS, ref, patchOf(there, at), HEARTBEAT_REASON)
+    return true
+  }
+
+  /** The watch is deaf where something was stored long ago, and nothing as young has been told. */
+  #await(stored: Moment): void {
+    const { clock, log, doubt } = this.#options
+    if (this.#proves(stored)) return
+    this.#awaited ??= stored
+    if (msBetween(this.#awaited, momentOf(clock)) < TOLD_WITHIN_MS) return
+    this.#awaited = null
+    log.warn({}, 'the watch of the access keys does not tell what is stored, listing them anew')
+    doubt()
+  }
+}
+
+/** A heartbeat as the watch told it. */
+interface Told {
+  readonly uid: string
+  /** Empty where it says nothing. */
+  readonly at: string
+  readonly before: string
+}
+
+const follows = (now: Told, last: Told): boolean =>
+  now.uid === last.uid && (now.at === last.at || now.before === last.at)
+
+/** The `test` of the patch failed. */
+const isOutrun = (error: unknown): boolean =>
+  error instanceof KubeFailure && error.code === 422 && error.causes === 0
+
+/** No cap may take it away once it has "expired" (contract 5.2). */
+const heartbeatKey = (at: string): NewObject => ({
+  apiVersion: API_VERSION,
+  kind: ACCESS_KEYS.kind,
+  metadata: {
+    name: HEARTBEAT_KEY,
+    annotations: { [HEARTBEAT_ANNOTATION]: at, [EXPIRED_ANNOTATION]: 'Keep' },
+  },
+  spec: {
+    subject: 'heartbeat',
+    disabled: true,
+    description:
+      'Opens nothing: gateways write to it to know that they hear of every change to a key.',
+  },
+})
+
+/** Conditional on what was read, so that of several who write at once one does. */
+function patchOf({ metadata }: KubeObject, at: string): readonly PatchOperation[] {
+  const { resourceVersion, annotations } = metadata
+  const annotated = {
+    [HEARTBEAT_ANNOTATION]: at,
+    [HEARTBEAT_BEFORE_ANNOTATION]: annotations?.[HEARTBEAT_ANNOTATION] ?? '',
+    [EXPIRED_ANNOTATION]: 'Keep',
+  }
+  return [
+    { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+    ...(annotations ? [] : [{ op: 'add', path: '/metadata/annotations', value: {} } as const]),
+    ...Object.entries(annotated).map(
+      ([name, value]) =>
+        ({ op: 'add', path: `/metadata/annotations/${name.replace('/', '~1')}`, value }) as const,
+    ),
+  ]
+}

@@ -1,0 +1,52 @@
+import { ACCESS_KEYS } from '../api/group.ts'
+import type { AccessKey } from '../domain/access-key.ts'
+import type { KubeClient } from '../kube/client.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { coalesced } from './coalesced.ts'
+import { viewOf } from './key-index.ts'
+import { type KnownKeys, LONGEST_LINE } from './key-verdict.ts'
+
+/** Reads keys from the API server, where the watch can't be trusted (contract 10.4). */
+export interface KeyReader {
+  /**
+   * The keys of these names as they are now, with those that own them and those that the index takes for
+   * holders of the same secret.
+   *
+   * @throws Error when one of them can't be read
+   */
+  readonly around: (names: readonly string[]) => Promise<KnownKeys>
+}
+
+/** A few lines of owners: more is no request that can be answered in time. */
+const MOST_READS = 4 * LONGEST_LINE
+
+/** Each key is read once a second at most, whoever asks. */
+export function createKeyReader(client: KubeClient, clock: Clock, index: KnownKeys): KeyReader {
+  const read = coalesced(clock, async (name, signal) => {
+    const object = await client.get(ACCESS_KEYS, { name }, signal)
+    return object && viewOf(object)
+  })
+  return {
+    around: async (names) => {
+      const found = new Map<string, AccessKey | null>()
+      for (let next = names; next.length > 0; ) {
+        if (found.size + next.length > MOST_READS) throw new Error('too many keys to read')
+        const keys = await Promise.all(next.map(read))
+        next.forEach((name, at) => found.set(name, keys[at] ?? null))
+        const nearby = keys.flatMap((key) => (key ? namesAround(key, index) : []))
+        next = [...new Set(nearby)].filter((name) => !found.has(name))
+      }
+      return known([...found.values()].filter((key) => key !== null))
+    },
+  }
+}
+
+const namesAround = ({ ownerRef, digest }: AccessKey, index: KnownKeys): readonly string[] => [
+  ...(ownerRef ? [ownerRef.name] : []),
+  ...(digest === null ? [] : index.sharing(digest).map(({ name }) => name)),
+]
+
+const known = (keys: readonly AccessKey[]): KnownKeys => ({
+  named: (name) => keys.find((key) => key.name === name),
+  sharing: (digest) => keys.filter((key) => key.digest === digest),
+})

@@ -1,0 +1,59 @@
+import { type Clock, sleep } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import { coalesced } from './coalesced.ts'
+import { isFresh, later, type Moment, momentOf, RENEW_AFTER_MS } from './freshness.ts'
+
+/** What is read anew, and how. */
+export interface PollOptions {
+  /** For the log and readiness, such as `settings`. */
+  readonly what: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Reads everything, or throws. */
+  readonly read: (signal: AbortSignal) => Promise<void>
+  readonly signal: AbortSignal
+}
+
+/** Something that is read anew every 5 seconds (contract 10.4). */
+export interface Polled {
+  /** When the last reading that succeeded left; null = none did yet. */
+  readonly provenAt: () => Moment | null
+  /** Whether what is known is fresh; where it is not, once it was read now. Never rejects. */
+  readonly refreshed: () => Promise<boolean>
+}
+
+/** Reads at once, and again every 5 seconds until the signal aborts. */
+export function poll({ what, clock, log, read, signal }: PollOptions): Polled {
+  let proven: Moment | null = null
+  let isFailing = false
+  const readNow = coalesced(clock, async (_, abort) => {
+    const left = momentOf(clock)
+    await read(abort)
+    proven = later(proven, left)
+  })
+  const attempt = async (): Promise<void> => {
+    try {
+      await readNow(what)
+      if (isFailing) log.info({ what }, 'reads again what requests are decided on')
+      isFailing = false
+    } catch (err) {
+      if (!isFailing && !signal.aborted)
+        log.warn({ what, err }, 'can not read what requests are decided on, trying again')
+      isFailing = true
+    }
+  }
+  const readForever = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await attempt()
+      await sleep(clock, RENEW_AFTER_MS, signal)
+    }
+  }
+  void readForever()
+  return {
+    provenAt: () => proven,
+    refreshed: async () => {
+      if (!isFresh(proven, momentOf(clock))) await attempt()
+      return isFresh(proven, momentOf(clock))
+    },
+  }
+}

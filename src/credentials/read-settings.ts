@@ -1,0 +1,56 @@
+import { CONFIG_MAPS, CONFIGS, IN_FORCE_CONFIG_MAP, type Resource } from '../api/group.ts'
+import type { KubeObject } from '../api/meta.ts'
+import type { KubeClient, ObjectRef } from '../kube/client.ts'
+import type { Store, Whole } from '../kube/store.ts'
+import type { SettingsSources } from './observed-settings.ts'
+
+/** Where the settings are read from. */
+export interface ReadSettingsOptions extends SettingsSources {
+  readonly client: KubeClient
+  readonly namespace: string
+  /** Called when the API server knows less than a watch has told: it was restored, and the watch is deaf. */
+  readonly doubt: () => void
+}
+
+/**
+ * Reads the objects that tell the settings in force into their stores, beside the watches that tell of
+ * changes at once: a watch that has fallen silent tells nothing (contract 10.4).
+ *
+ * @throws Error when one can't be read, or when the API server knows less than the watch has told
+ */
+export async function readSettings(
+  { configs, configMaps, configName, client, namespace, doubt }: ReadSettingsOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const get = { signal, client }
+  const config = { resource: CONFIGS, ref: { name: configName } }
+  const record = { resource: CONFIG_MAPS, ref: { name: IN_FORCE_CONFIG_MAP, namespace } }
+  const taken = await Promise.all([
+    readInto(configs, { ...get, ...config }),
+    readInto(configMaps, { ...get, ...record }),
+  ])
+  if (taken.every(Boolean)) return
+  doubt()
+  throw new Error('the settings were restored to an earlier state, waiting for their watches')
+}
+
+interface Get {
+  readonly client: KubeClient
+  readonly resource: Resource
+  readonly ref: ObjectRef
+  readonly signal: AbortSignal
+}
+
+/** @returns whether the store now knows what was read, or something newer */
+async function readInto<T extends KubeObject>(
+  store: Store<Whole<T>>,
+  { client, resource, ref, signal }: Get,
+): Promise<boolean> {
+  const before = store.get(ref.name)
+  const object = await client.get(resource, ref, signal)
+  // What the watch has told meanwhile is newer than the answer, or this is asked again soon.
+  if (store.get(ref.name) !== before) return true
+  if (object) store.put(object)
+  else if (before) store.remove(before.object)
+  return store.get(ref.name)?.resourceVersion === object?.metadata.resourceVersion
+}

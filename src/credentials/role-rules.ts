@@ -1,0 +1,40 @@
+import { CLUSTER_ROLES } from '../api/group.ts'
+import type { KubeObject } from '../api/meta.ts'
+import { clusterRoleOf, SCOPE_ROLES } from '../domain/scope/roles.ts'
+import type { RoleRule, RoleRules } from '../domain/scope/role-grant.ts'
+import type { KubeClient } from '../kube/client.ts'
+
+/** A ClusterRole (rbac.authorization.k8s.io/v1), as far as it is read here. */
+type ClusterRole = KubeObject & { readonly rules?: readonly RoleRule[] | null }
+
+/** What the roles of scopes grant, as last read (contract 11.4). */
+export interface ReadRoles {
+  /** None for a role that is unknown, missing or was not read yet. */
+  readonly roleRules: RoleRules
+  /** Reads the ClusterRoles anew. @throws Error when one can't be read: all are kept as they were */
+  readonly read: (signal: AbortSignal) => Promise<void>
+}
+
+const NONE: readonly RoleRule[] = []
+
+/** Nothing was read yet. @param changed called when one of them grants something else than before */
+export function createRoleRules(client: KubeClient, changed: () => void): ReadRoles {
+  let roles: ReadonlyMap<string, ClusterRole> = new Map()
+  return {
+    roleRules: (role) => roles.get(role)?.rules ?? NONE,
+    read: async (signal) => {
+      const found = await Promise.all(
+        SCOPE_ROLES.map(async (role) => {
+          const ref = { name: clusterRoleOf(role) }
+          return [role, await client.get<ClusterRole>(CLUSTER_ROLES, ref, signal)] as const
+        }),
+      )
+      const before = roles
+      roles = new Map(found.flatMap(([role, object]) => (object ? [[role, object]] : [])))
+      if (SCOPE_ROLES.some((role) => versionOf(before, role) !== versionOf(roles, role))) changed()
+    },
+  }
+}
+
+const versionOf = (roles: ReadonlyMap<string, ClusterRole>, role: string): string | undefined =>
+  roles.get(role)?.metadata.resourceVersion

@@ -1,0 +1,16 @@
+/** The roles that a scope may name, but for another spelling of one (contract 1.3); others grant nothing. */
+export const SCOPE_ROLES = [
+  'agent',
+  'metrics-reader',
+  'metrics-writer',
+  'network-peer',
+  'platformCLI',
+  'vcluster',
+  'workspace',
+] as const
+
+/** One of SCOPE_ROLES. */
+export type ScopeRoleName = (typeof SCOPE_ROLES)[number]
+
+/** Name of the ClusterRole that says what a role grants (contract 11.4). */
+export const clusterRoleOf = (role: ScopeRoleName): string => `platform:scope:${role}`

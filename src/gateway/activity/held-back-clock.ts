@@ -1,0 +1,28 @@
+import type { Clock } from '../../runtime/clock.ts'
+
+/** A clock that is told the API server's time. */
+export interface HeldBackClock extends Clock {
+  /** @param dateMs the Date header of an answer that has just come, in epoch milliseconds */
+  readonly heard: (dateMs: number) => void
+}
+
+/** The Date header has whole seconds, and answers take their time: less than this is no difference. */
+const TOLERATED_MS = 2000
+
+/**
+ * The clock, never more than two seconds ahead of the API server's. Of what is recorded for a moment to
+ * come nobody takes note (contract 2.9), and it can't be moved back: one gateway whose clock is wrong
+ * would end every sliding key that it sees. Carried on by the monotonic counter, so that a wall clock
+ * which is set ahead is noticed before the next answer.
+ */
+export function heldBackClock(clock: Clock): HeldBackClock {
+  let aheadOfCounterMs = Number.POSITIVE_INFINITY
+  return {
+    nowMs: () => Math.floor(Math.min(clock.nowMs(), clock.monotonicMs() + aheadOfCounterMs)),
+    monotonicMs: () => clock.monotonicMs(),
+    schedule: (delayMs, callback) => clock.schedule(delayMs, callback),
+    heard: (dateMs) => {
+      aheadOfCounterMs = dateMs + TOLERATED_MS - clock.monotonicMs()
+    },
+  }
+}

@@ -1,0 +1,124 @@
+// Changing objects of our kinds (contract 12.1, 12.3, 12.5). One's own: tried first, judged as it would be
+// stored, then stored, provided that nothing has changed since; anything else as the caller.
+import { CONFIGS } from '../../api/group.ts'
+import type { Answer } from '../http/answer.ts'
+import { textAt } from './at.ts'
+import { makeOne } from './create.ts'
+import { answerOf, ask, type Exchange, type Question, type Reply } from './exchange.ts'
+import { secretsIn } from './hidden.ts'
+import { type Fault, mayStore } from './may-store.ts'
+import { notFound, showsTo } from './read.ts'
+import type { Sent } from './sent.ts'
+import {
+  APPLY,
+  type Body,
+  bodyOf,
+  type Change,
+  secretsInChange,
+  sentPatch,
+  sentPut,
+  versionIn,
+} from './sent-change.ts'
+import { isOwn, isVisible } from './standing.ts'
+import { DRY_RUN, refusal, type WriteDeps, writing } from './writing.ts'
+
+/** How often a write is tried that only lost a race which its client knows nothing of. */
+const TRIES = 5
+
+/** The answer to a PUT or a patch. */
+export async function change(exchange: Exchange, deps: WriteDeps): Promise<Answer> {
+  const { asked, call } = exchange
+  const sent: Sent<Change> = asked.verb === 'update' ? await sentPut(call) : await sentPatch(call)
+  return sent.ok ? changed(exchange, deps, sent.value) : sent.answer
+}
+
+async function changed(exchange: Exchange, deps: WriteDeps, sent: Change): Promise<Answer> {
+  const isOfVersion = versionIn(sent) !== ''
+  for (let left = TRIES - 1; ; left -= 1) {
+    const current = await ask(exchange, theObject(exchange))
+    const answer = await changedOnce(exchange, deps, sent, current)
+    const mayBeRace = left > 0 && !isOfVersion && RACES.has(answer.status)
+    if (!mayBeRace || !(await hasMoved(exchange, current))) return answer
+  }
+}
+
+/** A conflict, and a JSON patch whose test of the version failed. */
+const RACES: ReadonlySet<number> = new Set([409, 422])
+
+const theObject = ({ asked: { resource, name } }: Exchange): Question => ({
+  as: 'gateway',
+  method: 'GET',
+  resource,
+  name,
+  query: [],
+})
+
+/** Whether it was another object that the change failed on. */
+async function hasMoved(exchange: Exchange, before: Reply): Promise<boolean> {
+  const now = await ask(exchange, theObject(exchange))
+  const [was, is] = [before, now].map(({ json }) => textAt(json, ['metadata', 'resourceVersion']))
+  return was !== is
+}
+
+async function changedOnce(
+  exchange: Exchange,
+  deps: WriteDeps,
+  sent: Change,
+  current: Reply,
+): Promise<Answer> {
+  const { asked, standing, find } = exchange
+  const { resource, name } = asked
+  const before = current.json
+  const secrets = [...secretsIn(resource, before), ...secretsInChange(resource, sent)]
+  const answered = (reply: Reply): Answer =>
+    answerOf(exchange, reply, { shows: showsTo(exchange), secrets })
+  // Only an apply makes what is not there.
+  if (current.status === 404 && sent.by === 'apply' && !asked.isStatus)
+    return makeOne(exchange, deps, sent.sent, { method: 'PATCH', type: APPLY, name })
+  if (current.status !== 200) return answered(current)
+  if (!isVisible(asked, before, standing, find)) return notFound(exchange)
+  const isMine = !asked.isStatus && isOwn(asked, before, standing, find)
+  if (!isMine && standing.scope !== null && resource !== CONFIGS) return refusal(NOT_YOURS)
+  const body = bodyOf(resource, sent, before)
+  if (!body.ok) return body.answer
+  const question = storing(exchange, sent, body.value, isMine)
+  if (isMine) {
+    const tried = await ask(exchange, { ...question, query: writing(exchange.query, DRY_RUN) })
+    if (tried.status !== 200) return answered(tried)
+    const { caps, clock } = deps
+    const judged = {
+      resource,
+      standing,
+      before,
+      after: tried.json,
+      caps: caps(),
+      nowMs: clock.nowMs(),
+    }
+    const fault = mayStore(judged)
+    if (fault !== null) return refusal(fault)
+  }
+  return answered(await ask(exchange, { ...question, form: exchange.form }))
+}
+
+const NOT_YOURS: Fault = {
+  field: 'spec.user',
+  because: "an access key that has a scope changes its own user's keys and tokens only",
+}
+
+function storing(
+  { asked, caller, query }: Exchange,
+  { by }: Change,
+  body: Body,
+  isMine: boolean,
+): Question {
+  const { resource, name, isStatus } = asked
+  return {
+    as: isMine ? 'gateway' : { caller },
+    method: by === 'put' ? 'PUT' : 'PATCH',
+    resource,
+    name,
+    ...(isStatus ? { subresource: 'status' as const } : {}),
+    query: writing(query, []),
+    body,
+  }
+}

@@ -1,0 +1,149 @@
+// Making keys and tokens (contract 12.2, 12.3): tried first, judged as it would be stored, then stored in
+// one write. Configs are made as the caller.
+import { API_VERSION, CONFIGS, HEARTBEAT_KEY, TOKENS } from '../../api/group.ts'
+import type { JsonMap } from '../../domain/config/json.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Answer } from '../http/answer.ts'
+import type { Query } from '../request/query.ts'
+import type { RunsAs } from '../targets/forward.ts'
+import { at, textAt, withAt } from './at.ts'
+import { answerOf, ask, type Exchange, type Question, type Reply } from './exchange.ts'
+import { KEY, secretsIn, TOKEN } from './hidden.ts'
+import { isHidden } from './kinds.ts'
+import { finished, isForSelf, made } from './made.ts'
+import { GATEWAY_MANAGER } from './managers.ts'
+import { type Fault, mayStore } from './may-store.ts'
+import { objectIn } from './objects.ts'
+import { showsTo } from './read.ts'
+import { sentObject } from './sent.ts'
+import { awaitToken } from './token-wait.ts'
+import { DRY_RUN, isDryRun, refusal, type WriteDeps, writing } from './writing.ts'
+
+/** How an object is made: by a POST, or by an apply that finds none. */
+export interface Way {
+  readonly method: 'POST' | 'PATCH'
+  readonly type: string
+  /** Empty for a POST. */
+  readonly name: string
+}
+
+const POSTED: Way = { method: 'POST', type: 'application/json', name: '' }
+
+/** The answer to a POST. */
+export async function create(exchange: Exchange, deps: WriteDeps): Promise<Answer> {
+  const sent = await sentObject(exchange.call, false)
+  return sent.ok ? makeOne(exchange, deps, sent.value, POSTED) : sent.answer
+}
+
+/** The answer to an object that is sent to be made. */
+export async function makeOne(
+  exchange: Exchange,
+  deps: WriteDeps,
+  sent: JsonMap,
+  way: Way,
+): Promise<Answer> {
+  const { asked, standing, caller } = exchange
+  const { resource } = asked
+  if (resource === CONFIGS) {
+    const shown = { shows: showsTo(exchange), secrets: [] }
+    return answerOf(
+      exchange,
+      await ask(exchange, storing(exchange, { caller }, way, sent, [])),
+      shown,
+    )
+  }
+  if (isHidden(resource, textAt(sent, ['metadata', 'name']))) return refusal(NOT_YOUR_NAME)
+  const isSelf = isForSelf(resource, sent, standing)
+  if (!isSelf && standing.scope !== null) return refusal(OUTGROWS)
+  const as: RunsAs = isSelf ? 'gateway' : { caller }
+  const first = made(resource, sent, standing, deps.newKey)
+  const shown = { shows: showsTo(exchange), secrets: secretsIn(resource, first.object) }
+  const tried = await ask(exchange, storing(exchange, as, way, first.object, DRY_RUN))
+  if (tried.status !== 201) return answerOf(exchange, tried, shown)
+  const last = finished(resource, first, tried.json, standing)
+  const after = withAt(tried.json, ['spec', 'ttl'], at(last.object, ['spec', 'ttl']))
+  const { caps, clock } = deps
+  const fault = isSelf
+    ? mayStore({ resource, standing, before: null, after, caps: caps(), nowMs: clock.nowMs() })
+    : null
+  if (fault !== null) return refusal(fault)
+  const stored = await ask(exchange, storing(exchange, as, way, last.object, []))
+  if (stored.status !== 201 || isDryRun(exchange.query)) return answerOf(exchange, stored, shown)
+  const kept = await claimed(exchange, stored, last.added)
+  if (resource === TOKENS) return answerWithToken(exchange, clock, kept)
+  return answerOf(exchange, kept, { ...shown, shows: () => [KEY] })
+}
+
+const NOT_YOUR_NAME: Fault = {
+  field: 'metadata.name',
+  because: `${HEARTBEAT_KEY} is the platform's: choose another name`,
+}
+
+const OUTGROWS: Fault = {
+  field: 'spec',
+  because: 'with an access key that has a scope, keys are made for its own user only, of type User',
+}
+
+/** A write that fails rather than change an object that is there. */
+function storing(
+  { asked, query, form }: Exchange,
+  as: RunsAs,
+  { method, type, name }: Way,
+  object: JsonMap,
+  tried: Query,
+): Question {
+  const named = withAt(
+    withAt(object, ['metadata', 'resourceVersion'], NEVER),
+    ['metadata', 'name'],
+    name,
+  )
+  return {
+    as,
+    method,
+    resource: asked.resource,
+    name,
+    query: writing(query, tried),
+    body: { type, json: method === 'PATCH' ? named : object },
+    ...(tried.length === 0 ? { form } : {}),
+  }
+}
+
+/** No object has it, so an apply with it conflicts with any, and makes one where there is none. */
+const NEVER = '1'
+
+/**
+ * The object, with the fields that the gateway added owned by a manager of its own: else the next apply
+ * of the client, which does not name them, would take them away. Not done, they are as if the client
+ * had sent them.
+ */
+async function claimed(exchange: Exchange, stored: Reply, added: JsonMap): Promise<Reply> {
+  const { asked, form } = exchange
+  const { metadata } = objectIn(stored.json)
+  const [name, uid] = ['name', 'uid'].map((field) => textAt(metadata, [field]))
+  const named = withAt(withAt(added, ['metadata', 'name'], name), ['metadata', 'uid'], uid)
+  const reply = await ask(exchange, {
+    as: 'gateway',
+    method: 'PATCH',
+    resource: asked.resource,
+    name: name ?? '',
+    query: [
+      ['fieldManager', GATEWAY_MANAGER],
+      ['force', 'true'],
+    ],
+    form,
+    body: {
+      type: 'application/apply-patch+yaml',
+      json: { apiVersion: API_VERSION, kind: asked.resource.kind, ...named },
+    },
+  })
+  return reply.status === 200 ? { ...stored, json: reply.json } : stored
+}
+
+/** The token that the operator issued, or why there is none: nothing is left behind then. */
+async function answerWithToken(exchange: Exchange, clock: Clock, stored: Reply): Promise<Answer> {
+  const object = objectIn(stored.json)
+  const issued = await awaitToken(exchange, object, clock)
+  if (!issued.ok) return issued.answer
+  const reply = { ...issued.reply, status: stored.status, headers: stored.headers }
+  return answerOf(exchange, reply, { shows: () => [TOKEN], secrets: [] })
+}

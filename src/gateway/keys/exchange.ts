@@ -1,0 +1,155 @@
+// One request to our kinds on its way: what is asked, by whom, and the API server to ask (contract 12.1).
+import type { OutgoingHttpHeaders } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { Resource } from '../../api/group.ts'
+import type { Caller } from '../../credentials/caller.ts'
+import { isMap, type Json, type JsonMap } from '../../domain/config/json.ts'
+import { pathOf } from '../../kube/client.ts'
+import type { Upstream, UpstreamAnswer } from '../../kube/upstream.ts'
+import type { Answer } from '../http/answer.ts'
+import { upstreamHeaders } from '../http/request-headers.ts'
+import { clientHeaders } from '../http/response-headers.ts'
+import type { Call } from '../http/server.ts'
+import { impersonationOf } from '../impersonation.ts'
+import { type Query, valueOf, writtenQuery } from '../request/query.ts'
+import type { RunsAs } from '../targets/forward.ts'
+import { acceptOf, type Form, type IncludeObject, shaped, written } from './form.ts'
+import type { Asked } from './kinds.ts'
+import { redactedAnswer, type Shows } from './redact.ts'
+import type { FindKey, Standing } from './standing.ts'
+
+/** A request to our kinds, with everything that decides about it. */
+export interface Exchange {
+  readonly asked: Asked
+  /** As the client sent it. */
+  readonly query: Query
+  readonly call: Call
+  readonly caller: Caller
+  readonly standing: Standing
+  readonly find: FindKey
+  readonly form: Form
+  readonly include: IncludeObject
+  readonly upstream: Upstream
+  readonly signal: AbortSignal
+}
+
+/** A question to the API server. Absent parts are those of the exchange: its object, and whole JSON. */
+export interface Question {
+  readonly as: RunsAs
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly resource: Resource
+  /** Absent: the whole collection. */
+  readonly name?: string
+  readonly subresource?: 'status'
+  readonly query: Query
+  readonly form?: Form
+  readonly body?: { readonly type: string; readonly json: Json }
+  readonly isWatch?: boolean
+}
+
+/** What the API server said, read whole. */
+export interface Reply {
+  readonly status: number
+  readonly headers: OutgoingHttpHeaders
+  readonly json: JsonMap
+}
+
+/** Sends a question; resolves with the head of the answer. @throws UpstreamUnavailable as Upstream does */
+export function open(
+  { upstream, call, signal }: Exchange,
+  question: Question,
+): Promise<UpstreamAnswer> {
+  const { as, method, resource, name, subresource, body, form = WHOLE } = question
+  const isTable = form.shape.as === 'Table'
+  const query = isTable ? [...question.query, ['includeObject', 'Object'] as const] : question.query
+  const path = pathOf(resource, { name: name === '' ? undefined : name }, subresource)
+  const { 'content-type': _, 'accept-encoding': __, ...headers } = upstreamHeaders(call)
+  return upstream.send({
+    method,
+    path: query.length === 0 ? path : `${path}?${writtenQuery(query)}`,
+    headers: {
+      ...headers,
+      accept: acceptOf(form),
+      'accept-encoding': 'identity',
+      ...(body ? { 'content-type': body.type } : {}),
+    },
+    impersonation:
+      as === 'gateway' ? null : impersonationOf(as.caller.identity, as.caller.key.name),
+    body: body ? Buffer.from(JSON.stringify(body.json)) : null,
+    isLongRunning: question.isWatch === true,
+    signal,
+  })
+}
+
+const WHOLE: Form = { encoding: 'json', shape: { as: 'object' } }
+
+/** Sends a question and reads the answer. @throws UpstreamUnavailable, and Error for one that is no JSON */
+export async function ask(exchange: Exchange, question: Question): Promise<Reply> {
+  return readReply(await open(exchange, question))
+}
+
+/** The answer, read whole. */
+export async function readReply({ status, headers, body }: UpstreamAnswer): Promise<Reply> {
+  const json = parsed(await text(body))
+  if (isMap(json)) return { status, headers: clientHeaders(headers), json }
+  if (status < 400) throw new Error('the API server answered something else than JSON')
+  return { status, headers: clientHeaders(headers), json: plainFailure(status) }
+}
+
+/** The API server says some failures in plain text. */
+const plainFailure = (code: number): JsonMap => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: `the API server answered ${code}`,
+  code,
+})
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return null
+  }
+}
+
+/** Those parameters of a query. */
+export const pick = (query: Query, names: readonly string[]): Query =>
+  query.filter(([name]) => names.includes(name))
+
+/** The value of a parameter; empty where there is none. */
+export const parameter = (query: Query, name: string): string => valueOf(query, name) ?? ''
+
+/** Of the answer's own headers these belong to bytes that we write anew. */
+const OF_BYTES = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'etag',
+  'last-modified',
+  'location',
+]
+
+/** The headers that pass with a body of ours. */
+export const headersBeside = (headers: OutgoingHttpHeaders): OutgoingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_BYTES.includes(name)))
+
+/** What may be shown of an answer, in the form that the client asked for. */
+export interface Shown {
+  readonly shows: Shows
+  /** What must stand nowhere in it, besides the secrets of the objects in it. */
+  readonly secrets: readonly string[]
+}
+
+/** The answer for the client: redacted, whatever it is and whoever asks (contract 12.4). */
+export function answerOf({ asked, form, include }: Exchange, reply: Reply, shown: Shown): Answer {
+  const clean = redactedAnswer(asked.resource, reply.json, shown.shows, shown.secrets)
+  const { type, body } = written(shaped(clean, form.shape, include), form.encoding)
+  const headers = {
+    'cache-control': 'no-store',
+    ...headersBeside(reply.headers),
+    'content-type': type,
+  }
+  return { status: reply.status, headers, body }
+}

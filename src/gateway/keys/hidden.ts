@@ -1,0 +1,101 @@
+// What nobody is shown of our kinds (contract 12.4), and how it is kept by who writes without seeing it.
+import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../api/group.ts'
+import { hide, hideLiterals } from '../../domain/config/hide.ts'
+import { isList, isMap, type Json, type JsonMap, mapOf, own } from '../../domain/config/json.ts'
+import { at, type FieldPath, mapAt, withAt } from './at.ts'
+
+/** The key itself. */
+export const KEY: FieldPath = ['spec', 'key']
+
+/** A signed token. */
+export const TOKEN: FieldPath = ['status', 'token']
+
+/** Fields that are taken out, by plural. Settings keep their place, with REDACTED for what is secret. */
+const HIDDEN: Readonly<Record<string, readonly FieldPath[]>> = {
+  [ACCESS_KEYS.plural]: [KEY, ['spec', 'identity', 'connectorData'], ['spec', 'oidcLogin']],
+  [TOKENS.plural]: [TOKEN],
+  [CONFIGS.plural]: [],
+}
+
+/** The fields that are taken out of objects of a kind. */
+export const hiddenFields = ({ plural }: Resource): readonly FieldPath[] => HIDDEN[plural] ?? []
+
+/** The object without what is hidden of it, but for fields that this caller is shown. */
+export function withoutHidden(
+  resource: Resource,
+  object: JsonMap,
+  shown: readonly FieldPath[],
+): JsonMap {
+  if (resource === CONFIGS) return withoutSecretSettings(object)
+  return hiddenFields(resource).reduce(
+    (rest, path) => (shown.includes(path) ? rest : withAt(rest, path, undefined)),
+    object,
+  )
+}
+
+const withoutSecretSettings = (object: JsonMap): JsonMap =>
+  mapOf(
+    Object.entries(object).map(([name, value]) => {
+      if (!isMap(value)) return [name, value]
+      if (name === 'spec') return [name, hideLiterals(value)]
+      return [name, name === 'status' ? hide(value) : value]
+    }),
+  )
+
+/**
+ * What a client sent in place of an object that it saw without what is hidden, with that filled in again
+ * (contract 12.4). A whole part that it saw and left out stays out: that was on purpose.
+ */
+export function withHidden(resource: Resource, sent: JsonMap, current: JsonMap): JsonMap {
+  if (resource === CONFIGS) return withSecretSettings(sent, current)
+  return hiddenFields(resource).reduce((whole, path) => {
+    const value = at(current, path)
+    const isKept = value !== undefined && at(whole, path) === undefined
+    return isKept && isMap(at(whole, path.slice(0, -1))) ? withAt(whole, path, value) : whole
+  }, sent)
+}
+
+/** The secrets of an object in clear: what must not stand anywhere else in what is shown of it. */
+export const secretsIn = (resource: Resource, object: JsonMap): readonly string[] =>
+  hiddenFields(resource).flatMap((path) => textsIn(at(object, path)))
+
+/** A digest tells nobody the key, and short texts stand in others by chance. */
+const isSecret = (text: string): boolean => text.length >= SHORTEST && !text.startsWith('sha256:')
+const SHORTEST = 12
+
+function textsIn(value: Json | undefined): readonly string[] {
+  if (typeof value === 'string') return isSecret(value) ? [value] : []
+  return isMap(value) ? Object.values(value).flatMap(textsIn) : []
+}
+
+function withSecretSettings(sent: JsonMap, current: JsonMap): JsonMap {
+  const shown = withoutSecretSettings(current)
+  return ['spec', 'status'].reduce((whole, name) => {
+    const value = own(whole, name)
+    if (value === undefined) return whole
+    const kept = keptIn(value, own(shown, name), mapAt(current, [name]))
+    return withAt(whole, [name], kept)
+  }, sent)
+}
+
+/** What was sent back as it had been shown is what it stood for. */
+function keptIn(sent: Json, shown: Json | undefined, current: Json | undefined): Json {
+  if (isMap(sent)) {
+    return mapOf(
+      Object.entries(sent).map(([name, value]) => [
+        name,
+        keptIn(value, at(shown, [name]), at(current, [name])),
+      ]),
+    )
+  }
+  if (isList(sent)) {
+    const [seen, there] = [isList(shown) ? shown : [], isList(current) ? current : []]
+    // In a list of another length nobody can tell which entry is which.
+    return seen.length === sent.length && there.length === sent.length
+      ? sent.map((value, place) => keptIn(value, seen[place], there[place]))
+      : sent
+  }
+  return sent === shown && current !== undefined && !isMap(current) && !isList(current)
+    ? current
+    : sent
+}

@@ -1,0 +1,139 @@
+// What the gateway adds to an object that a client makes (contract 12.2, 12.3).
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  CREATED_ANNOTATION,
+  type Resource,
+  REVOKE_FINALIZER,
+  TOKENS,
+} from '../../api/group.ts'
+import type { Json, JsonMap } from '../../domain/config/json.ts'
+import { at, type FieldPath, textAt, textsAt, withAt } from './at.ts'
+import { KEY } from './hidden.ts'
+import { longestTtl } from './less.ts'
+import { ownersOf } from './may-store.ts'
+import { type Standing } from './standing.ts'
+
+/** An object to be made. */
+export interface Made {
+  readonly object: JsonMap
+  /** What of it is not the client's: the gateway owns those fields. */
+  readonly added: JsonMap
+}
+
+const EXPECTED_TYPES: ReadonlySet<string> = new Set(['', 'User', 'Other'])
+
+/**
+ * Whether somebody makes something of his own; else it goes upstream as the caller, and RBAC and the
+ * policies decide (contract 12.1, 12.3).
+ */
+export function isForSelf(resource: Resource, sent: JsonMap, { user }: Standing): boolean {
+  if (resource !== ACCESS_KEYS) return resource === TOKENS
+  const named = ['team', 'subject'].some((name) => textAt(sent, ['spec', name]) !== '')
+  const other = textAt(sent, ['spec', 'user'])
+  const isTypeKnown = EXPECTED_TYPES.has(textAt(sent, ['spec', 'type']))
+  return user !== null && !named && (other === '' || other === user) && isTypeKnown
+}
+
+/** The object as it is tried out: without what only the API server knows (see `finished`). */
+export function made(
+  resource: Resource,
+  sent: JsonMap,
+  standing: Standing,
+  newKey: () => string,
+): Made {
+  const envelope = withAbsent(sent, [
+    [['apiVersion'], API_VERSION],
+    [['kind'], resource.kind],
+    [['spec'], {}],
+    ...(isNamed(sent)
+      ? []
+      : [[['metadata', 'generateName'], PREFIXES[resource.plural] ?? ''] as const]),
+  ])
+  const bare = withAt(envelope, ['status'], undefined)
+  const additions = [
+    ...(resource === ACCESS_KEYS ? ofKey(sent, standing, newKey) : []),
+    ...(isForSelf(resource, sent, standing) ? ofOwn(resource, standing) : []),
+  ].filter(([path]) => isAbsent(at(sent, path)))
+  const start: Made = { object: bare, added: {} }
+  return withFinalizer(resource, additions.reduce(withAdded, start))
+}
+
+type Addition = readonly [path: FieldPath, value: Json]
+
+/** Names that the API server makes begin so. */
+const PREFIXES: Readonly<Record<string, string>> = {
+  [ACCESS_KEYS.plural]: 'key-',
+  [TOKENS.plural]: 'token-',
+}
+
+const isNamed = (sent: JsonMap): boolean =>
+  ['name', 'generateName'].some((name) => textAt(sent, ['metadata', name]) !== '')
+
+/** An empty text equals absent (contract 1.2), and the API server drops nulls. */
+const isAbsent = (value: Json | undefined): boolean =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  (Array.isArray(value) && value.length === 0)
+
+/** A key stands for its maker where it names nobody, and is generated where it is not given. */
+function ofKey(sent: JsonMap, { user }: Standing, newKey: () => string): readonly Addition[] {
+  const isNobodys = ['team', 'subject'].every((name) => isAbsent(at(sent, ['spec', name])))
+  const named: readonly Addition[] = user !== null && isNobodys ? [[['spec', 'user'], user]] : []
+  return [...named, [KEY, newKey()]]
+}
+
+/** What of his own a caller makes with a key that does not stand for him in person goes with that key. */
+function ofOwn(resource: Resource, standing: Standing): readonly Addition[] {
+  const { scope, isPerson } = standing
+  const owners = ownersOf(resource, standing)
+  const owned: readonly Addition[] =
+    owners.length === 0 ? [] : [[['metadata', 'ownerReferences'], owners]]
+  if (resource !== ACCESS_KEYS || isPerson) return owned
+  const scoped: readonly Addition[] =
+    scope === null ? [] : [[['spec', 'scope'], scope as unknown as Json]]
+  return [[['spec', 'type'], 'User'], ...scoped, ...owned]
+}
+
+const withAdded = ({ object, added }: Made, [path, value]: Addition): Made => ({
+  object: withAt(object, path, value),
+  added: withAt(added, path, value),
+})
+
+function withFinalizer(resource: Resource, { object, added }: Made): Made {
+  if (resource !== ACCESS_KEYS) return { object, added }
+  const path = ['metadata', 'finalizers']
+  const all = new Set([...textsAt(object, path), REVOKE_FINALIZER])
+  return {
+    object: withAt(object, path, [...all]),
+    added: withAt(added, path, [REVOKE_FINALIZER]),
+  }
+}
+
+/**
+ * The object to be stored, after a try told when it is made: that is when a key's life begins (contract
+ * 2.8), and what is left of the calling key's where a key made with it has no ttl.
+ */
+export function finished(
+  resource: Resource,
+  { object, added }: Made,
+  tried: JsonMap,
+  standing: Standing,
+): Made {
+  if (resource !== ACCESS_KEYS) return { object, added }
+  const createdAt = textAt(tried, ['metadata', 'creationTimestamp'])
+  const created: Addition = [['metadata', 'annotations', CREATED_ANNOTATION], createdAt]
+  const { expiresMs, isPerson } = standing
+  const isBound = isForSelf(resource, object, standing) && !isPerson && expiresMs !== null
+  const ttl: Addition = [['spec', 'ttl'], longestTtl(tried, expiresMs ?? 0)]
+  const additions = [created, ...(isBound && !at(object, ['spec', 'ttl']) ? [ttl] : [])]
+  return additions.filter(([path]) => !at(object, path)).reduce(withAdded, { object, added })
+}
+
+/** The object with those of these values that it lacks. */
+const withAbsent = (object: JsonMap, values: readonly Addition[]): JsonMap =>
+  values.reduce(
+    (whole, [path, value]) => (at(whole, path) === undefined ? withAt(whole, path, value) : whole),
+    object,
+  )

@@ -1,0 +1,216 @@
+// Whether self-service may store an object as it would be stored (contract 12.1, 12.3). What is refused
+// here may still be had elsewhere: this is what needs no right on our kinds.
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  GROUP,
+  type Resource,
+  REVOKE_FINALIZER,
+} from '../../api/group.ts'
+import { isList, isMap, type Json, type JsonMap, sameJson } from '../../domain/config/json.ts'
+import type { KeyRef } from '../../domain/key-ref.ts'
+import type { Caps } from '../../domain/lifetime.ts'
+import { quoted } from '../../domain/scope/text.ts'
+import { within } from '../../domain/scope/within.ts'
+import { at, type FieldPath, mapAt, textAt, textsAt } from './at.ts'
+import { endsWithin, givesLess } from './less.ts'
+import { RESERVED_MANAGERS } from './managers.ts'
+import { scopeIn, type Standing } from './standing.ts'
+
+/** A write as it is judged. */
+export interface Storing {
+  readonly resource: Resource
+  readonly standing: Standing
+  /** The object as it is; null = it would be made. */
+  readonly before: JsonMap | null
+  readonly after: JsonMap
+  readonly caps: Caps
+  readonly nowMs: number
+}
+
+/** What must not be stored: the field, and what is wrong with it. */
+export interface Fault {
+  readonly field: string
+  readonly because: string
+}
+
+type Check = (storing: Storing) => Fault | null
+
+/** Why the object must not be stored; null = it may. The first fault counts. */
+export function mayStore(storing: Storing): Fault | null {
+  const checks =
+    storing.resource === ACCESS_KEYS ? [...FOR_KEYS, ...FOR_BOTH] : [...FOR_BOTH, ...FOR_TOKENS]
+  for (const check of checks) {
+    const fault = check(storing)
+    if (fault !== null) return fault
+  }
+  return null
+}
+
+const FOR_BOTH: readonly Check[] = [
+  ownersAreOurs,
+  finalizersAreOurs,
+  annotationsAreOurs,
+  managersAreOurs,
+]
+
+const FOR_KEYS: readonly Check[] = [
+  userIsCaller,
+  nothingOfSignOn,
+  groupsAreCallers,
+  typeIsForPeople,
+  scopeIsWithin,
+  endsWithCaller,
+  onlyLess,
+]
+
+const FOR_TOKENS: readonly Check[] = [scopeIsWithin]
+
+function userIsCaller({ standing, after }: Storing): Fault | null {
+  if (standing.user !== null && textAt(after, ['spec', 'user']) === standing.user) return null
+  return { field: 'spec.user', because: 'your own keys are of your own user: leave it as it is' }
+}
+
+/** Written by the platform, or by who has rights on access keys. */
+const NOT_FOR_PEOPLE = [
+  'team',
+  'subject',
+  'identity',
+  'identityRefresh',
+  'oidcProvider',
+  'oidcLogin',
+  'parent',
+]
+
+function nothingOfSignOn({ before, after }: Storing): Fault | null {
+  const changed = NOT_FOR_PEOPLE.find((name) => !isUnchanged(before, after, ['spec', name]))
+  if (changed === undefined) return null
+  return {
+    field: `spec.${changed}`,
+    because: 'it can not be set on your own keys: leave it as it is',
+  }
+}
+
+/** An empty text and false equal absent (contract 1.2). */
+function isUnchanged(before: JsonMap | null, after: JsonMap, path: FieldPath): boolean {
+  return sameJson(at(before ?? {}, path) || null, at(after, path) || null)
+}
+
+function groupsAreCallers({ standing, before, after }: Storing): Fault | null {
+  const allowed = new Set([...standing.groups, ...textsAt(before ?? {}, ['spec', 'groups'])])
+  const other = textsAt(after, ['spec', 'groups']).find((group) => !allowed.has(group))
+  if (other === undefined) return null
+  return {
+    field: 'spec.groups',
+    because: `the calling access key is not in group ${quoted(other)}`,
+  }
+}
+
+function typeIsForPeople({ standing, before, after }: Storing): Fault | null {
+  if (before !== null) return null
+  const allowed = standing.isPerson ? ['', 'User', 'Other'] : ['User']
+  if (allowed.includes(textAt(after, ['spec', 'type']))) return null
+  return { field: 'spec.type', because: 'a key made with this access key has type User' }
+}
+
+/** What a scoped key makes must not grant more than it; what it leaves, another check tells. */
+function scopeIsWithin({ standing, before, after, resource }: Storing): Fault | null {
+  if (before !== null || standing.scope === null) return null
+  const scope = scopeIn(after)
+  if (scope === null) {
+    // A token without a scope has that of its owner.
+    if (resource !== ACCESS_KEYS) return null
+    return { field: 'spec.scope', because: 'it must be within the scope of the calling access key' }
+  }
+  const uncovered = within(scope, standing.scope)
+  if (uncovered === null) return null
+  return {
+    field: `spec.${uncovered.path}`,
+    because: `it grants more than the scope of the calling access key: ${uncovered.because}`,
+  }
+}
+
+function endsWithCaller({ standing, before, after, caps, nowMs }: Storing): Fault | null {
+  return before === null && !standing.isPerson
+    ? endsWithin(after, standing.expiresMs, caps, nowMs)
+    : null
+}
+
+function onlyLess({ standing, before, after, caps, nowMs }: Storing): Fault | null {
+  return before === null || standing.isPerson ? null : givesLess(before, after, caps, nowMs)
+}
+
+/** The owner references of what a caller makes: what he does not make in person goes with his key. */
+export function ownersOf(resource: Resource, { isPerson, key }: Standing): readonly Json[] {
+  return resource === ACCESS_KEYS && isPerson ? [] : [referenceTo(key)]
+}
+
+const referenceTo = ({ name, uid }: KeyRef): JsonMap => ({
+  apiVersion: API_VERSION,
+  kind: ACCESS_KEYS.kind,
+  name,
+  uid,
+  controller: true,
+})
+
+function ownersAreOurs({ resource, standing, before, after }: Storing): Fault | null {
+  const path = ['metadata', 'ownerReferences']
+  const wanted = before === null ? ownersOf(resource, standing) : at(before, path)
+  const owners = at(after, path)
+  if (sameJson(listed(owners), listed(wanted))) return null
+  const because =
+    before === null && ownersOf(resource, standing).length > 0
+      ? 'it is owned by the calling access key: leave them out'
+      : 'they can not be changed on your own: leave them as they are'
+  return { field: 'metadata.ownerReferences', because }
+}
+
+const listed = (value: Json | undefined): readonly Json[] => (isList(value) ? value : [])
+
+function finalizersAreOurs({ resource, before, after }: Storing): Fault | null {
+  const path = ['metadata', 'finalizers']
+  const made = resource === ACCESS_KEYS ? [REVOKE_FINALIZER] : []
+  const wanted = before === null ? made : textsAt(before, path)
+  const isSame = sameJson(textsAt(after, path).toSorted(), wanted.toSorted())
+  if (isSame) return null
+  return {
+    field: 'metadata.finalizers',
+    because: 'they can not be changed on your own: leave them as they are',
+  }
+}
+
+function annotationsAreOurs({ before, after }: Storing): Fault | null {
+  const [was, is] = [before ?? {}, after].map((object) =>
+    mapAt(object, ['metadata', 'annotations']),
+  )
+  const names = new Set([...Object.keys(was ?? {}), ...Object.keys(is ?? {})])
+  const changed = [...names].find(
+    (name) =>
+      name.startsWith(`${GROUP}/`) && !sameJson(at(was, [name]) ?? null, at(is, [name]) ?? null),
+  )
+  if (changed === undefined) return null
+  return {
+    field: `metadata.annotations[${changed}]`,
+    because: `annotations under ${GROUP}/ can not be changed on your own: leave them as they are`,
+  }
+}
+
+/** Whoever wrote as one of the program's own managers could take away in its name what it never wrote. */
+function managersAreOurs({ before, after }: Storing): Fault | null {
+  if (sameJson(reserved(before ?? {}), reserved(after))) return null
+  return {
+    field: 'metadata.managedFields',
+    because: `${RESERVED_MANAGERS.join(' and ')} are managers of the platform`,
+  }
+}
+
+const reserved = (object: JsonMap): readonly Json[] =>
+  listed(at(object, ['metadata', 'managedFields']))
+    .filter(isMap)
+    .filter((entry) => RESERVED_MANAGERS.includes(textAt(entry, ['manager'])))
+    .map((entry) => [
+      textAt(entry, ['manager']),
+      textAt(entry, ['operation']),
+      textAt(entry, ['subresource']),
+      at(entry, ['fieldsV1']) ?? null,
+    ])

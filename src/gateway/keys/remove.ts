@@ -1,0 +1,156 @@
+// Deleting objects of our kinds (contract 12.1, 12.3): one's own needs no right, anything else is done as
+// the caller.
+import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY } from '../../api/group.ts'
+import type { Json, JsonMap } from '../../domain/config/json.ts'
+import type { Answer } from '../http/answer.ts'
+import type { Query } from '../request/query.ts'
+import type { RunsAs } from '../targets/forward.ts'
+import { at, textAt, withAt } from './at.ts'
+import {
+  answerOf,
+  ask,
+  type Exchange,
+  parameter,
+  pick,
+  type Question,
+  type Reply,
+} from './exchange.ts'
+import { secretsIn } from './hidden.ts'
+import { keeping, objectsIn } from './objects.ts'
+import { hasOwn, listed, notFound, showsTo } from './read.ts'
+import { type Sent, sentObject } from './sent.ts'
+import { isOwn, isVisible } from './standing.ts'
+import { refusal } from './writing.ts'
+
+/** The answer to the deletion of one object. */
+export async function remove(exchange: Exchange): Promise<Answer> {
+  const { asked, standing, find, caller, form } = exchange
+  const { resource, name } = asked
+  const options = await optionsOf(exchange)
+  if (!options.ok) return options.answer
+  const current = await ask(exchange, { as: 'gateway', method: 'GET', resource, name, query: [] })
+  const shown = { shows: showsTo(exchange), secrets: secretsIn(resource, current.json) }
+  if (current.status !== 200) return answerOf(exchange, current, shown)
+  if (!isVisible(asked, current.json, standing, find)) return notFound(exchange)
+  const isMine = isOwn(asked, current.json, standing, find)
+  if (!isMine && standing.scope !== null && resource !== CONFIGS) return refusal(NOT_YOURS)
+  if (isMine && leavesChildren(options.value)) return refusal(NO_ORPHANS)
+  const as: RunsAs = isMine ? 'gateway' : { caller }
+  const question = removal(exchange, as, name, ofThis(options.value, current.json))
+  return answerOf(exchange, await ask(exchange, { ...question, form }), shown)
+}
+
+const NOT_YOURS = {
+  field: 'spec.user',
+  because: "an access key that has a scope deletes its own user's keys and tokens only",
+}
+
+/** What was made with a key is revoked with it: left behind, it would live on (contract 12.3). */
+const leavesChildren = (options: JsonMap): boolean =>
+  textAt(options, ['propagationPolicy']) === 'Orphan' || at(options, ['orphanDependents']) === true
+
+const NO_ORPHANS = {
+  field: 'propagationPolicy',
+  because: 'what was made with an access key goes with it: use Background or Foreground',
+}
+
+const removal = (
+  { asked: { resource } }: Exchange,
+  as: RunsAs,
+  name: string,
+  json: JsonMap,
+): Question => ({
+  as,
+  method: 'DELETE',
+  resource,
+  name,
+  query: [],
+  body: { type: 'application/json', json },
+})
+
+/** Of this object and no other that may come to have its name; what the client demands stands. */
+function ofThis(options: JsonMap, object: JsonMap): JsonMap {
+  const path = ['preconditions', 'uid']
+  if (textAt(options, path) !== '') return options
+  return withAt(options, path, textAt(object, ['metadata', 'uid']))
+}
+
+/** The options in the body; without one those in the query, as the API server reads them. */
+async function optionsOf({ call, query }: Exchange): Promise<Sent<JsonMap>> {
+  const sent = await sentObject(call, true)
+  if (!sent.ok) return sent
+  const isEmpty = Object.keys(sent.value).length === 0
+  const given = isEmpty ? optionsIn(query) : sent.value
+  return { ok: true, value: { apiVersion: 'v1', kind: 'DeleteOptions', ...given } }
+}
+
+function optionsIn(query: Query): JsonMap {
+  const options: readonly (readonly [name: string, value: Json | undefined])[] = [
+    ['dryRun', query.filter(([name]) => name === 'dryRun').map(([, value]) => value)],
+    ['gracePeriodSeconds', numberIn(parameter(query, 'gracePeriodSeconds'))],
+    ['orphanDependents', flagIn(parameter(query, 'orphanDependents'))],
+    ['propagationPolicy', parameter(query, 'propagationPolicy') || undefined],
+  ]
+  return options.reduce<JsonMap>((map, [name, value]) => withAt(map, [name], value), {})
+}
+
+/** What is none is left to the API server to refuse. */
+const numberIn = (text: string): Json | undefined =>
+  text === '' ? undefined : /^-?\d{1,9}$/.test(text) ? Number(text) : text
+
+const flagIn = (text: string): Json | undefined =>
+  text === '' ? undefined : text !== '0' && text.toLowerCase() !== 'false'
+
+/** The answer to the deletion of a collection: of what RBAC lets the caller delete, else of his own. */
+export async function removeAll(exchange: Exchange): Promise<Answer> {
+  const options = await optionsOf(exchange)
+  if (!options.ok) return options.answer
+  const { asked, standing } = exchange
+  const shown = { shows: showsTo(exchange), secrets: [] }
+  // A scope that is narrower than the rights of its user: he deletes what he sees with it.
+  const asCaller = standing.scope === null || asked.resource === CONFIGS
+  const all = asCaller ? await removedAsCaller(exchange, options.value) : null
+  if (all !== null && !(all.status === 403 && hasOwn(exchange)))
+    return answerOf(exchange, all, shown)
+  if (leavesChildren(options.value)) return refusal(NO_ORPHANS)
+  return answerOf(exchange, await removedOwn(exchange, options.value), shown)
+}
+
+function removedAsCaller(exchange: Exchange, options: JsonMap): Promise<Reply> {
+  const { asked, query, caller, form } = exchange
+  const selected = asked.resource === ACCESS_KEYS ? withoutHeartbeat(query) : query
+  const question = removal(exchange, { caller }, '', options)
+  return ask(exchange, { ...question, query: pick(selected, SELECTS), form })
+}
+
+const SELECTS = [
+  'labelSelector',
+  'fieldSelector',
+  'resourceVersion',
+  'resourceVersionMatch',
+  'limit',
+]
+
+function withoutHeartbeat(query: Query): Query {
+  const theirs = parameter(query, 'fieldSelector')
+  const selector = `metadata.name!=${HEARTBEAT_KEY}${theirs === '' ? '' : `,${theirs}`}`
+  return [...query.filter(([name]) => name !== 'fieldSelector'), ['fieldSelector', selector]]
+}
+
+/** One by one; what somebody else has deleted meanwhile is not among the deleted. */
+async function removedOwn(exchange: Exchange, options: JsonMap): Promise<Reply> {
+  const query = pick(exchange.query, ['labelSelector', 'fieldSelector'])
+  const own = await listed({ ...exchange, query }, 'own')
+  if (own.status !== 200) return own
+  const removed = new Set<string>()
+  for (const object of objectsIn(own.json)) {
+    const [name = '', uid = ''] = ['name', 'uid'].map((field) =>
+      textAt(object, ['metadata', field]),
+    )
+    const reply = await ask(exchange, removal(exchange, 'gateway', name, ofThis(options, object)))
+    if (reply.status === 200) removed.add(uid)
+    else if (reply.status !== 404 && reply.status !== 409) return reply
+  }
+  const isRemoved = (object: JsonMap): boolean => removed.has(textAt(object, ['metadata', 'uid']))
+  return { ...own, json: keeping(own.json, isRemoved) }
+}

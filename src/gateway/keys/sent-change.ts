@@ -1,0 +1,129 @@
+// What a client sends to change an object, and what is sent on for it (contract 12.4, 12.5).
+import { API_VERSION, CONFIGS, GROUP, type Resource } from '../../api/group.ts'
+import { isMap, type Json, type JsonMap, mapOf } from '../../domain/config/json.ts'
+import { failure } from '../http/answer.ts'
+import type { Call } from '../http/server.ts'
+import { at, type FieldPath, mapAt, textAt, withAt } from './at.ts'
+import { secretsIn, withHidden } from './hidden.ts'
+import { jsonPatchOf, secretsOf } from './json-patch.ts'
+import { patchKindOf, type Sent, sentList, sentMap, sentObject } from './sent.ts'
+
+/** A change as the client sent it. */
+export type Change =
+  | { readonly by: 'put' | 'merge' | 'apply'; readonly sent: JsonMap }
+  | { readonly by: 'json'; readonly sent: readonly Json[] }
+
+/** A body to send. */
+export interface Body {
+  readonly type: string
+  readonly json: Json
+}
+
+/** The type of an apply. Its YAML is always JSON here. */
+export const APPLY = 'application/apply-patch+yaml'
+
+const TYPES: Readonly<Record<Change['by'], string>> = {
+  put: 'application/json',
+  merge: 'application/merge-patch+json',
+  apply: APPLY,
+  json: 'application/json-patch+json',
+}
+
+/** Reads the body of a PUT. */
+export async function sentPut(call: Call): Promise<Sent<Change>> {
+  const sent = await sentObject(call, false)
+  return sent.ok ? { ok: true, value: { by: 'put', sent: sent.value } } : sent
+}
+
+/** Reads the body of a patch. */
+export async function sentPatch(call: Call): Promise<Sent<Change>> {
+  const kind = patchKindOf(call)
+  if (!kind.ok) return kind
+  if (kind.value === 'json') {
+    const list = await sentList(call)
+    return list.ok ? { ok: true, value: { by: 'json', sent: list.value } } : list
+  }
+  const sent = await sentMap(call)
+  return sent.ok ? { ok: true, value: { by: kind.value, sent: sent.value } } : sent
+}
+
+const VERSION: FieldPath = ['metadata', 'resourceVersion']
+
+/** The version that the client says its change is of; empty where it says none. */
+export const versionIn = (change: Change): string =>
+  change.by === 'json' ? '' : textAt(change.sent, VERSION)
+
+/** Secrets that the client itself sends: no failure repeats them. */
+export const secretsInChange = (resource: Resource, change: Change): readonly string[] =>
+  change.by === 'json' ? secretsOf(resource, change.sent) : secretsIn(resource, change.sent)
+
+/**
+ * The body to send for a change: it holds what the client could not see, and fails when the object is
+ * no longer this one.
+ */
+export function bodyOf(resource: Resource, change: Change, current: JsonMap): Sent<Body> {
+  const type = TYPES[change.by]
+  if (change.by === 'json') {
+    const patched = jsonPatchOf(resource, change.sent, current)
+    return patched.ok
+      ? { ok: true, value: { type, json: patched.operations } }
+      : { ok: false, answer: failure('Invalid', patched.because) }
+  }
+  const metadata = at(change.sent, ['metadata']) ?? {}
+  if (!isMap(metadata))
+    return { ok: false, answer: failure('Invalid', 'metadata must be an object') }
+  return { ok: true, value: { type, json: WHOLE[change.by](resource, change.sent, current) } }
+}
+
+const WHOLE: Readonly<
+  Record<
+    'put' | 'merge' | 'apply',
+    (resource: Resource, sent: JsonMap, current: JsonMap) => JsonMap
+  >
+> = {
+  // That a PUT names a version is the client's part: without one the API server refuses it.
+  put: (resource, sent, current) =>
+    guarded(enveloped(resource, withMarks(withHidden(resource, sent, current), current)), current, [
+      'uid',
+    ]),
+  merge: (resource, sent, current) =>
+    guarded(withSettings(resource, sent, current), current, ['uid', 'resourceVersion']),
+  apply: (resource, sent, current) =>
+    guarded(enveloped(resource, withSettings(resource, sent, current)), current, [
+      'name',
+      'uid',
+      'resourceVersion',
+    ]),
+}
+
+/** A patch that says nothing of a field leaves it; of settings it may send back what it was shown. */
+const withSettings = (resource: Resource, sent: JsonMap, current: JsonMap): JsonMap =>
+  resource === CONFIGS ? withHidden(resource, sent, current) : sent
+
+const enveloped = ({ kind }: Resource, sent: JsonMap): JsonMap => ({
+  apiVersion: API_VERSION,
+  kind,
+  ...sent,
+})
+
+/** Where the client does not say which object it means, it is this one. */
+const guarded = (sent: JsonMap, current: JsonMap, names: readonly string[]): JsonMap =>
+  names.reduce((whole, name) => {
+    const path = ['metadata', name]
+    return textAt(whole, path) === '' ? withAt(whole, path, textAt(current, path)) : whole
+  }, sent)
+
+/** A manifest knows nothing of the operator's finalizer and annotations: a PUT without any keeps them. */
+function withMarks(sent: JsonMap, current: JsonMap): JsonMap {
+  const [finalizers, annotations] = [
+    ['metadata', 'finalizers'],
+    ['metadata', 'annotations'],
+  ] as const
+  const ours = Object.entries(mapAt(current, annotations)).filter(([name]) =>
+    name.startsWith(`${GROUP}/`),
+  )
+  const held = at(sent, finalizers) ?? at(current, finalizers)
+  const noted = mapOf([...ours, ...Object.entries(mapAt(sent, annotations))])
+  const marked = ours.length === 0 ? sent : withAt(sent, annotations, noted)
+  return held === undefined ? marked : withAt(marked, finalizers, held)
+}

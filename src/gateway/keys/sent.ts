@@ -1,0 +1,139 @@
+// Bodies that are read here, each once and strictly: what the API server gets is written anew from what
+// was read, so nobody can mean one thing here and another there (threats E7, E8).
+import type { IncomingHttpHeaders } from 'node:http'
+import { isList, isMap, type Json, type JsonMap } from '../../domain/config/json.ts'
+import { parsePlainYaml } from '../../runtime/yaml.ts'
+import { failure, type WholeAnswer } from '../http/answer.ts'
+import { LONGEST_PARSED_BODY, readBody } from '../http/body.ts'
+import type { Call } from '../http/server.ts'
+import { jsonFault } from './json-fault.ts'
+
+/** The ways to change an object by a patch (contract 12.5). */
+export type PatchKind = 'json' | 'merge' | 'apply'
+
+/** The patches that are taken; a strategic merge is none for custom resources. */
+const PATCH_KINDS: ReadonlyMap<string, PatchKind> = new Map([
+  ['application/json-patch+json', 'json'],
+  ['application/merge-patch+json', 'merge'],
+  ['application/apply-patch+yaml', 'apply'],
+])
+
+const PLAIN_TYPES: ReadonlySet<string> = new Set(['', 'application/json', 'application/yaml'])
+const YAML_TYPES: ReadonlySet<string> = new Set([
+  'application/yaml',
+  'application/apply-patch+yaml',
+])
+
+/** YAML takes long to read, and nobody else is answered meanwhile. In bytes. */
+const LONGEST_YAML = 64 * 1024
+
+/** What came of a body. */
+export type Sent<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly answer: WholeAnswer }
+
+const refused = (
+  ...[reason, message]: Parameters<typeof failure>
+): { ok: false; answer: WholeAnswer } => ({
+  ok: false,
+  answer: failure(reason, message),
+})
+
+/** The kind of patch that a request says it holds; the 415 where it is none that is taken. */
+export function patchKindOf({ headers }: Pick<Call, 'headers'>): Sent<PatchKind> {
+  const kind = PATCH_KINDS.get(typeOf(headers))
+  if (kind !== undefined) return { ok: true, value: kind }
+  return refused(
+    'UnsupportedMediaType',
+    `the patch must be one of ${[...PATCH_KINDS.keys()].join(', ')}`,
+  )
+}
+
+/** The object in a body of JSON or YAML; an empty one where `mayBeEmpty` and there is no body. */
+export async function sentObject(call: Call, mayBeEmpty: boolean): Promise<Sent<JsonMap>> {
+  if (!PLAIN_TYPES.has(typeOf(call.headers)))
+    return refused('UnsupportedMediaType', 'the body must be application/json or application/yaml')
+  return sentMap(call, mayBeEmpty)
+}
+
+/** The object in the body of a merge patch or an apply. */
+export async function sentMap(call: Call, mayBeEmpty = false): Promise<Sent<JsonMap>> {
+  const sent = await sentValue(call, mayBeEmpty)
+  if (!sent.ok) return sent
+  const { value } = sent
+  return isMap(value) ? { ok: true, value } : refused('BadRequest', 'the body must be an object')
+}
+
+/** The list in the body of a JSON patch. */
+export async function sentList(call: Call): Promise<Sent<readonly Json[]>> {
+  const sent = await sentValue(call, false)
+  if (!sent.ok) return sent
+  const { value } = sent
+  return isList(value)
+    ? { ok: true, value }
+    : refused('BadRequest', 'a JSON patch must be a list of operations')
+}
+
+async function sentValue(call: Call, mayBeEmpty: boolean): Promise<Sent<Json>> {
+  const encoding = call.headers['content-encoding'] ?? 'identity'
+  if (encoding !== 'identity')
+    return refused('UnsupportedMediaType', 'the body must come without a content-encoding')
+  const bytes = await readBody(call.body)
+  if (bytes === null)
+    return refused(
+      'RequestEntityTooLarge',
+      `the body must have at most ${LONGEST_PARSED_BODY} bytes`,
+    )
+  if (bytes.length === 0 && mayBeEmpty) return { ok: true, value: {} }
+  const text = textOf(bytes)
+  if (text === null) return refused('BadRequest', 'the body must be UTF-8')
+  return YAML_TYPES.has(typeOf(call.headers)) ? fromYaml(text) : fromJson(text)
+}
+
+function fromYaml(text: string): Sent<Json> {
+  // Most clients send JSON as the YAML that it is.
+  if (/^\s*\{/.test(text)) {
+    const json = fromJson(text)
+    if (json.ok) return json
+  }
+  if (text.length > LONGEST_YAML)
+    return refused(
+      'RequestEntityTooLarge',
+      `YAML must have at most ${LONGEST_YAML} bytes here: send it as JSON`,
+    )
+  try {
+    return fromJson(JSON.stringify(parsePlainYaml(text)))
+  } catch (error) {
+    const place =
+      error instanceof Error && error.message.startsWith('not valid')
+        ? error.message
+        : 'not valid YAML'
+    return refused(
+      'BadRequest',
+      `the body is ${place}: names stand once in a map, and aliases are not taken`,
+    )
+  }
+}
+
+function fromJson(text: string): Sent<Json> {
+  try {
+    const value = JSON.parse(text) as Json
+    const fault = jsonFault(text)
+    if (fault === null) return { ok: true, value }
+    return refused('BadRequest', `the body is not taken: ${fault}`)
+  } catch {
+    // V8's own message quotes the text.
+    return refused('BadRequest', 'the body must be valid JSON')
+  }
+}
+
+function textOf(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+const typeOf = (headers: IncomingHttpHeaders): string =>
+  (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''

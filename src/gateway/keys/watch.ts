@@ -1,0 +1,152 @@
+// Watches of keys, tokens and Configs: event by event, as lists are (contract 12.1, 12.3, 12.4).
+import { Readable } from 'node:stream'
+import { CONFIGS } from '../../api/group.ts'
+import { isMap, type JsonMap } from '../../domain/config/json.ts'
+import { jsonLines } from '../../kube/lines.ts'
+import type { UpstreamAnswer } from '../../kube/upstream.ts'
+import type { Answer } from '../http/answer.ts'
+import { clientHeaders } from '../http/response-headers.ts'
+import type { Query } from '../request/query.ts'
+import { at, mapAt, textAt, withAt } from './at.ts'
+import {
+  answerOf,
+  type Exchange,
+  headersBeside,
+  open,
+  parameter,
+  pick,
+  readReply,
+  type Reply,
+} from './exchange.ts'
+import { shaped } from './form.ts'
+import { objectIn, objectsIn } from './objects.ts'
+import { hasOwn, isFiltered, isListed, listed, selecting, showsTo, type Whose } from './read.ts'
+import { redactedAnswer } from './redact.ts'
+import { type Happening, outOfSight, seen } from './watch-filter.ts'
+
+const WATCHES = [
+  'resourceVersion',
+  'resourceVersionMatch',
+  'allowWatchBookmarks',
+  'sendInitialEvents',
+]
+
+/** The answer to a watch. Its events end when the API server ends them. */
+export async function watch(exchange: Exchange): Promise<Answer> {
+  const { asked } = exchange
+  const isSettings = asked.resource === CONFIGS
+  let whose: Whose = 'all'
+  let answer = await opened(exchange, whose, isSettings ? 'gateway' : { caller: exchange.caller })
+  if (answer.status === 403 && hasOwn(exchange)) {
+    answer.body.destroy()
+    whose = 'own'
+    answer = await opened(exchange, whose, 'gateway')
+  }
+  const known = await knownBefore(exchange, whose, answer)
+  if (known.refusal !== null) {
+    if (answer.status === 200) answer.body.destroy()
+    return answerOf(exchange, known.refusal, { shows: showsTo(exchange), secrets: [] })
+  }
+  const events = Readable.from(eventsOf(exchange, whose, answer, known.uids), { objectMode: false })
+  // A silent watch gives the generator no occasion to end it.
+  events.once('close', () => answer.body.destroy())
+  const headers = {
+    ...headersBeside(clientHeaders(answer.headers)),
+    'content-type': 'application/json',
+  }
+  return { status: 200, headers: { 'cache-control': 'no-store', ...headers }, body: events }
+}
+
+const opened = (
+  exchange: Exchange,
+  whose: Whose,
+  as: Parameters<typeof open>[1]['as'],
+): Promise<UpstreamAnswer> =>
+  open(exchange, {
+    as,
+    method: 'GET',
+    resource: exchange.asked.resource,
+    query: watching(exchange, whose),
+    form: exchange.form,
+    isWatch: true,
+  })
+
+const watching = (exchange: Exchange, whose: Whose): Query => [
+  ['watch', 'true'],
+  ...selecting(exchange, whose),
+  ...pick(exchange.query, WATCHES),
+]
+
+/**
+ * What a client that goes on from a list knows of, as far as it matters: where events are filtered here, an
+ * object that goes out of sight is told to whom it was in sight. The refusal where there is no such watch.
+ */
+async function knownBefore(
+  exchange: Exchange,
+  whose: Whose,
+  answer: UpstreamAnswer,
+): Promise<{ readonly refusal: Reply | null; readonly uids: Set<string> | null }> {
+  if (answer.status !== 200) return { refusal: await readReply(answer), uids: null }
+  if (!isFiltered(exchange, whose)) return { refusal: null, uids: null }
+  const version = parameter(exchange.query, 'resourceVersion')
+  const tellsAll = parameter(exchange.query, 'sendInitialEvents') === 'true'
+  if (tellsAll || version === '' || version === '0') return { refusal: null, uids: new Set() }
+  const then: Query = [
+    ['resourceVersion', version],
+    ['resourceVersionMatch', 'Exact'],
+  ]
+  const selectors = pick(exchange.query, ['labelSelector', 'fieldSelector'])
+  const reply = await listed({ ...exchange, query: [...selectors, ...then] }, whose)
+  if (reply.status !== 200) return { refusal: reply, uids: null }
+  return { refusal: null, uids: new Set(objectsIn(reply.json).map(uidOf)) }
+}
+
+const uidOf = (object: JsonMap): string => textAt(object, ['metadata', 'uid'])
+
+/** The events as lines. `known` is null where every object that is told of is in sight. */
+async function* eventsOf(
+  exchange: Exchange,
+  whose: Whose,
+  { body }: UpstreamAnswer,
+  known: Set<string> | null,
+): AsyncGenerator<Buffer> {
+  const { asked, form, include } = exchange
+  const isInSight = isListed(exchange, whose)
+  const shown = showsTo(exchange)
+  let columns: JsonMap | null = null
+  let isFirst = true
+  for await (const line of jsonLines(body, () => undefined)) {
+    if (!isMap(line) || !isMap(line['object'])) continue
+    columns ??= withAt({}, ['columnDefinitions'], at(line['object'], ['columnDefinitions']))
+    const event = toldOf(line, isInSight, known)
+    if (event === null) continue
+    const clean = redactedAnswer(asked.resource, event.object, shown, [])
+    const object = shaped(clean, form.shape, include)
+    // A Table says its columns in the first event, which this client may not have been told of.
+    const whole =
+      isFirst && textAt(object, ['kind']) === 'Table' ? { ...object, ...columns } : object
+    isFirst = false
+    yield Buffer.from(`${JSON.stringify({ type: event.type, object: whole })}\n`)
+  }
+}
+
+const HAPPENINGS: ReadonlySet<string> = new Set(['ADDED', 'MODIFIED', 'DELETED'])
+
+/** What a client is told of an event; null = nothing. */
+function toldOf(
+  line: JsonMap,
+  isInSight: (object: JsonMap) => boolean,
+  known: Set<string> | null,
+): { readonly type: string; readonly object: JsonMap } | null {
+  const type = textAt(line, ['type'])
+  const told = mapAt(line, ['object'])
+  if (type === 'ERROR' || type === 'BOOKMARK') return { type, object: told }
+  if (!HAPPENINGS.has(type)) return null
+  const object = objectIn(told)
+  const isVisible = isInSight(object)
+  if (known === null) return isVisible ? { type, object: told } : null
+  const happening = seen(known, type as Happening, uidOf(object), isVisible)
+  if (happening === null) return null
+  const isGoing = happening === 'DELETED' && !isVisible
+  return { type: happening, object: isGoing ? outOfSight(told) : told }
+}

@@ -1,0 +1,82 @@
+// What a caller may do, as the API server tells it, narrowed by the scope of the key (contract 11.3).
+import type { Caller } from '../../credentials/caller.ts'
+import { decide, type ScopeSurroundings } from '../../domain/scope/decide.ts'
+import type { ScopedRequest, Target } from '../../domain/scope/request.ts'
+import { type Answer, failure } from '../http/answer.ts'
+import { readBody } from '../http/body.ts'
+import type { Call } from '../http/server.ts'
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** Whether the request asks what its own caller may do. */
+export function isSelfAccessReview(attributes: ScopedRequest): boolean {
+  return (
+    'resource' in attributes &&
+    attributes.group === 'authorization.k8s.io' &&
+    attributes.resource === 'selfsubjectaccessreviews' &&
+    attributes.verb === 'create'
+  )
+}
+
+/**
+ * The call that asks for the answer in the one form that is read here. The API server repeats in it what
+ * was asked, whatever form that came in: kubectl sends protobuf.
+ */
+export const asReadable = (call: Call): Call => ({
+  ...call,
+  headers: { ...call.headers, accept: 'application/json', 'accept-encoding': 'identity' },
+})
+
+/** The API server's answer, or a no where the scope does not grant what was asked. */
+export async function narrowedReview(
+  answer: Answer,
+  { scope }: Caller,
+  target: Target,
+  surroundings: ScopeSurroundings,
+): Promise<Answer> {
+  if (Buffer.isBuffer(answer.body) || answer.status !== 201) return answer
+  const body = await readBody(answer.body)
+  const review = body && parsed(body)
+  if (!isObject(review) || !isObject(review['spec'])) return UNREADABLE
+  const decision = decide(scope, askedIn(review['spec'], target), surroundings)
+  const status = decision.allowed
+    ? review['status']
+    : { allowed: false, denied: true, reason: decision.because }
+  return { ...answer, body: Buffer.from(JSON.stringify({ ...review, status })) }
+}
+
+const UNREADABLE = failure(
+  'ServiceUnavailable',
+  'the API server answered a self review in a form that the gateway can not read',
+)
+
+function askedIn(
+  { resourceAttributes, nonResourceAttributes: path }: JsonObject,
+  target: Target,
+): ScopedRequest {
+  if (isObject(path)) return { target, verb: text(path['verb']), path: text(path['path']) }
+  const of = isObject(resourceAttributes) ? resourceAttributes : {}
+  return {
+    target,
+    verb: text(of['verb']),
+    group: text(of['group']),
+    version: text(of['version']),
+    resource: text(of['resource']),
+    subresource: text(of['subresource']),
+    namespace: text(of['namespace']),
+    name: text(of['name']),
+  }
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,95 @@
+// An answer that streams, bound to the key that it was opened with.
+import type { Readable } from 'node:stream'
+import type { Caller } from '../../credentials/caller.ts'
+import { type Answer, failure } from '../http/answer.ts'
+import type { CutReason, StreamKind, Streams } from './registry.ts'
+import { WatchLines } from './watch-lines.ts'
+
+/** How the streams of one request are bound. */
+export interface GuardOptions {
+  readonly streams: Streams
+  readonly caller: Caller
+  /** Whether the request watches: it then ends with a word on why. */
+  readonly isWatch: boolean
+  /** Told of each piece of a watch that passes (contract 14.1). */
+  readonly flowed: () => void
+  /** Called when nothing more of the answer is wanted, and when it is complete. */
+  readonly done: () => void
+}
+
+/** A client that takes nothing of the last word is not waited for; milliseconds. */
+const LAST_WORD_WITHIN_MS = 500
+
+/** The answer, ended when its key ends (contract 13.4). One that is whole passes as it is. */
+export function guarded(answer: Answer, options: GuardOptions): Answer {
+  if (Buffer.isBuffer(answer.body)) {
+    options.done()
+    return answer
+  }
+  const kind: StreamKind = options.isWatch && answer.status === 200 ? 'watch' : 'body'
+  const body =
+    kind === 'watch' && isLines(answer)
+      ? guardedWatch(answer.body, options)
+      : guardedBody(answer.body, kind, options)
+  return { ...answer, body }
+}
+
+const isLines = ({ headers }: Answer): boolean =>
+  String(headers['content-type'] ?? '').startsWith('application/json')
+
+/** The watch with an ERROR event at its end, as the API server ends one that is out of date. */
+function guardedWatch(source: Readable, { streams, caller, flowed, done }: GuardOptions): Readable {
+  const lines = new WatchLines(flowed)
+  const close = streams.open(caller, 'watch', (reason) => {
+    source.unpipe(lines)
+    lines.cut(lastWord(reason))
+    lines.end()
+    source.destroy()
+    setTimeout(() => lines.destroy(), LAST_WORD_WITHIN_MS).unref()
+  })
+  // Not by `pipeline`: that would take the last word away together with the source.
+  source.pipe(lines)
+  source.once('error', (error) => lines.destroy(error))
+  source.once('close', () => {
+    if (!source.readableEnded && !lines.writableEnded && !lines.isCut) lines.destroy()
+  })
+  lines.once('close', () => {
+    source.destroy()
+    close()
+    done()
+  })
+  return lines
+}
+
+function guardedBody(
+  source: Readable,
+  kind: StreamKind,
+  { streams, caller, done }: GuardOptions,
+): Readable {
+  const close = streams.open(caller, kind, (reason) =>
+    source.destroy(new Error(`the stream was cut: ${reason}`)),
+  )
+  source.once('close', () => {
+    close()
+    done()
+  })
+  return source
+}
+
+const MESSAGES: Readonly<Record<Exclude<CutReason, 'shutdown'>, string>> = {
+  expired: 'platform access key expired. Please login again',
+  revoked: 'platform access key not found. Please login again',
+  changed: 'the platform access key changed. Please watch again',
+  stale:
+    'the gateway can not tell whether the platform access key is still good. Please watch again',
+}
+
+/** The watch event that says why; at a shutdown none, as clients then come again by themselves. */
+function lastWord(reason: CutReason): Buffer {
+  if (reason === 'shutdown') return Buffer.alloc(0)
+  const { body } = failure(
+    reason === 'stale' ? 'ServiceUnavailable' : 'Unauthorized',
+    MESSAGES[reason],
+  )
+  return Buffer.from(`{"type":"ERROR","object":${body.toString()}}\n`)
+}

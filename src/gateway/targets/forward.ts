@@ -1,0 +1,71 @@
+// A request that the gateway passes on: as the caller, streaming both ways.
+import type { Readable } from 'node:stream'
+import type { Caller } from '../../credentials/caller.ts'
+import { isResourceRequest } from '../../domain/scope/explicit.ts'
+import type { ScopedRequest } from '../../domain/scope/request.ts'
+import { type Upstream, type UpstreamHeaders, UpstreamUnavailable } from '../../kube/upstream.ts'
+import { type Answer, failure } from '../http/answer.ts'
+import { upstreamHeaders } from '../http/request-headers.ts'
+import { clientHeaders } from '../http/response-headers.ts'
+import type { Call } from '../http/server.ts'
+import { impersonationOf } from '../impersonation.ts'
+import type { ApiRequest } from '../request/api-request.ts'
+
+/** As whom a request runs: there is no third way, and no default. */
+export type RunsAs = { readonly caller: Caller } | 'gateway'
+
+const UNAVAILABLE = failure('ServiceUnavailable', 'the API server can not be reached, try again', {
+  'retry-after': '1',
+})
+
+/**
+ * The API server's answer to the request, its body still streaming; a 503 where there is none.
+ *
+ * @param signal ends the exchange, whatever is under way
+ */
+export async function forward(
+  upstream: Upstream,
+  request: ApiRequest,
+  call: Call,
+  as: RunsAs,
+  signal: AbortSignal,
+): Promise<Answer> {
+  try {
+    const { status, headers, body } = await upstream.send({
+      method: request.method,
+      path: request.search === '' ? request.path : `${request.path}?${request.search}`,
+      headers: headersFor(request, call),
+      impersonation:
+        as === 'gateway' ? null : impersonationOf(as.caller.identity, as.caller.key.name),
+      body: bodyOf(call),
+      isLongRunning: isLongRunning(request.attributes),
+      signal,
+    })
+    const { 'content-length': length } = headers
+    const framing = typeof length === 'string' ? { 'content-length': length } : {}
+    return { status, headers: { ...clientHeaders(headers), ...framing }, body }
+  } catch (error) {
+    if (error instanceof UpstreamUnavailable) return UNAVAILABLE
+    throw error
+  }
+}
+
+/** A watch comes as it is: where it is cut, a last line of ours follows (contract 13.4). */
+function headersFor({ attributes }: ApiRequest, call: Call): UpstreamHeaders {
+  const { 'accept-encoding': encodings, ...headers } = upstreamHeaders(call)
+  if (encodings === undefined || attributes.verb === 'watch') return headers
+  return { ...headers, 'accept-encoding': encodings }
+}
+
+const LONG_RUNNING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
+
+/** Whether the API server itself sets no bound to how long it may take. */
+export const isLongRunning = (request: ScopedRequest): boolean =>
+  request.verb === 'watch' || (isResourceRequest(request) && LONG_RUNNING.has(request.subresource))
+
+/** A request without a length and without chunks has no body. */
+function bodyOf({ headers, body }: Call): Readable | null {
+  const isFramed = headers['transfer-encoding'] !== undefined
+  const length = Number(headers['content-length'] ?? 0)
+  return isFramed || length > 0 ? body : null
+}

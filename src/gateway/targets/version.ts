@@ -1,0 +1,14 @@
+import type { Answer } from '../http/answer.ts'
+import type { PublicPage } from '../pipeline.ts'
+
+/** The path of the gateway's own version (contract 9.1). */
+export const VERSION_ROUTE = '/version'
+
+/** What clients read as a server's version (k8s.io/apimachinery version.Info), of this program. */
+export function versionPage(version: string): PublicPage {
+  const [major = '0', minor = '0'] = version.split('.')
+  const info = { major, minor, gitVersion: `v${version}`, platform: 'management-operator' }
+  const body = Buffer.from(`${JSON.stringify(info, null, 2)}\n`)
+  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  return (): Answer => ({ status: 200, headers, body })
+}

@@ -1,0 +1,63 @@
+// The headers of a request that is passed on: what it may not carry, and ours, which come last.
+import type { UpstreamCall, UpstreamHeaders } from './upstream.ts'
+
+/** They belong to one connection, or frame a body (RFC 9110, 7.6.1); HTTP/2 has none of them. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
+
+/** Whether a server, or a proxy before it that takes underscores for dashes, might read it as such. */
+const isImpersonation = (name: string): boolean =>
+  name.replaceAll('_', '-').startsWith('impersonate-')
+
+const isForbidden = (name: string): boolean =>
+  !TOKEN.test(name) || HOP_BY_HOP.has(name) || name === 'authorization' || isImpersonation(name)
+
+/**
+ * What to send: the call's headers, then who the request runs as, then the credential of this process.
+ *
+ * The last door before the API server: whoever calls has made sure of all this, and a mistake there must
+ * not let a request run as this process.
+ *
+ * @param credential headers of the connection, in any case of letters
+ * @throws Error that names the header
+ */
+export function headersToSend(
+  { headers, impersonation }: Pick<UpstreamCall, 'headers' | 'impersonation'>,
+  credential: Readonly<Record<string, string>>,
+): UpstreamHeaders {
+  const forbidden = Object.keys(headers).find(isForbidden)
+  if (forbidden !== undefined) throw new Error(`header ${forbidden} must not be passed on`)
+  const own = Object.fromEntries(
+    Object.entries(credential).map(([name, value]) => [name.toLowerCase(), value]),
+  )
+  if (impersonation === null) return { ...headers, ...own }
+  checkImpersonation(impersonation)
+  if (Object.keys(own).some(isImpersonation))
+    throw new Error('the kubeconfig impersonates a user: requests of others can not run by it')
+  return { ...headers, ...impersonation, ...own }
+}
+
+/** A user alone, lost on the way or blank, would leave a request of this process: hence the extra. */
+function checkImpersonation(impersonation: UpstreamHeaders): void {
+  const names = Object.keys(impersonation)
+  const user = impersonation['impersonate-user']
+  const isNamed = typeof user === 'string' && /^[!-~]+$/.test(user)
+  const hasExtra = names.some((name) => name.startsWith('impersonate-extra-'))
+  if (!isNamed || !hasExtra || !names.every(isImpersonation))
+    throw new Error('an impersonation names a user and an extra, and nothing else')
+}

@@ -1,0 +1,46 @@
+// An exchange by HTTP/1.1, for servers that do not speak HTTP/2.
+import { PassThrough, Readable } from 'node:stream'
+import type { Dispatcher } from 'undici'
+import { type Fate, HEAD_WITHIN_MS, Unanswered } from './unanswered.ts'
+import type { UpstreamAnswer, UpstreamCall, UpstreamHeaders } from './upstream.ts'
+
+/**
+ * Sends the request on a connection of the pool, and waits for the head of the answer. undici frames a
+ * body of unknown length in chunks, whatever the method.
+ *
+ * @throws Unanswered
+ */
+export async function overHttp1(pool: Dispatcher, call: UpstreamCall): Promise<UpstreamAnswer> {
+  const { method, path, headers, body, signal, isLongRunning } = call
+  try {
+    const answer = await pool.request({
+      method,
+      path,
+      headers: headers as Record<string, string | string[]>,
+      body: body instanceof Readable ? shielded(body) : body,
+      signal,
+      headersTimeout: isLongRunning ? 0 : HEAD_WITHIN_MS,
+    })
+    const { statusCode: status } = answer
+    answer.body.on('error', () => undefined)
+    return { status, headers: answer.headers as UpstreamHeaders, body: answer.body }
+  } catch (cause) {
+    throw new Unanswered(fateOf(cause), cause)
+  }
+}
+
+/** undici destroys the body of what fails, and with a client's body goes the client's connection. */
+function shielded(body: Readable): Readable {
+  const shield = new PassThrough()
+  const breakOff = (): void => void shield.destroy(new Error('the body of the request broke off'))
+  body.once('error', breakOff)
+  body.once('close', () => body.readableEnded || breakOff())
+  return body.pipe(shield)
+}
+
+function fateOf(cause: unknown): Fate {
+  if (!(cause instanceof Error)) return 'lost'
+  if (cause.name === 'HeadersTimeoutError') return 'late'
+  const isConnecting = 'syscall' in cause && cause.syscall === 'connect'
+  return isConnecting || cause.name === 'ConnectTimeoutError' ? 'untouched' : 'lost'
+}

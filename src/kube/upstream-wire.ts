@@ -1,0 +1,49 @@
+// Which protocol carries a request: HTTP/2 where the server chooses it, so that there is no framing to
+// disagree about, and many watches share a connection; else HTTP/1.1.
+import type { Clock } from '../runtime/clock.ts'
+import type { OpenConnection, Tls } from './connection.ts'
+import { Http2Sessions } from './http2-sessions.ts'
+import { overHttp1 } from './upstream-http1.ts'
+import type { UpstreamAnswer, UpstreamCall } from './upstream.ts'
+
+/** Carries requests to one server. */
+export interface Wire {
+  /** @throws Unanswered */
+  readonly send: (open: OpenConnection, call: UpstreamCall) => Promise<UpstreamAnswer>
+  /** Ends what is under way by HTTP/2; the pools of HTTP/1.1 are the connection's. */
+  readonly close: () => void
+}
+
+interface Held {
+  readonly tls: Tls
+  readonly sessions: Http2Sessions
+  speaksHttp2: boolean
+}
+
+/** Carries requests with the certificate in force; those under way with a former one are finished. */
+export function createWire(clock: Clock): Wire {
+  let held: Held | null = null
+  let former: readonly Http2Sessions[] = []
+
+  const heldFor = ({ origin, tls }: OpenConnection): Held => {
+    if (held?.tls === tls) return held
+    held?.sessions.retire()
+    former = [...former, ...(held ? [held.sessions] : [])].filter(({ isEmpty }) => !isEmpty)
+    const speaksHttp2 = origin.startsWith('https:')
+    held = { tls, sessions: new Http2Sessions({ origin, tls, clock }), speaksHttp2 }
+    return held
+  }
+
+  return {
+    send: async (open, call) => {
+      const now = heldFor(open)
+      const answer = now.speaksHttp2 ? await now.sessions.send(call) : null
+      if (answer) return answer
+      now.speaksHttp2 = false
+      return overHttp1(open.forwards, call)
+    },
+    close: () => {
+      for (const sessions of [...former, ...(held ? [held.sessions] : [])]) sessions.close()
+    },
+  }
+}

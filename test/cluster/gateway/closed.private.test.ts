@@ -1,0 +1,220 @@
+// Nobody passes on stale knowledge: a gateway that hears nothing any more, and an API server that is gone or
+// stands still (contract 10.4, 13.4; threats F3, F5; invariants I2, I13).
+import { afterAll, expect, test } from 'vitest'
+import { isWatchOf } from '../../faults/watches.ts'
+import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { startProxy } from '../../support/proxy.ts'
+import {
+  codesOf,
+  isAccepted,
+  keepAsking,
+  letWatch,
+  openWatch,
+  type OpenWatch,
+  type Said,
+  said,
+  startBeside,
+  UPSTREAM,
+} from './asking.ts'
+import { SOON, startFront, type UsableKey } from './front.ts'
+
+const front = await startFront()
+const { keys, plane } = front
+await letWatch(front)
+const [hearing] = front.gateways
+if (!hearing) throw new Error('there is no gateway')
+const line = await startProxy(plane)
+afterAll(() => line[Symbol.asyncDispose]())
+const deaf = await startBeside(front, { line })
+afterAll(() => deaf.stop())
+
+/** Proof of what is known is this old at most, and what is read is used again for a second (10.4). */
+const KNOWN_FOR_MS = 15_000 + 1000
+/** Open streams end within a second (13.4). */
+const CUT_WITHIN_MS = 1000
+
+const newToken = (): string => uniqueName('k'.repeat(32))
+const say = (what: string, ms: number): void => console.log(`measured: ${what}: ${ms} ms`)
+
+/** A key that both gateways take. */
+async function given(): Promise<UsableKey> {
+  const key = await front.key()
+  const isTaken = async () => isAccepted(await said(front, deaf, key.token)) || undefined
+  await eventually('the other gateway takes the key', isTaken, SOON)
+  return key
+}
+
+/** It is said that nobody can tell now, and to try again. */
+function expectUnavailable(answers: readonly Said[]): void {
+  expect(codesOf(answers)).toEqual(new Set([503]))
+  for (const { headers } of answers) expect(Number(headers['retry-after'])).toBeGreaterThan(0)
+}
+
+const endOf = (watch: OpenWatch): Promise<number> =>
+  eventually('the watch ends', () => watch.endedMs() ?? undefined, { withinMs: 40_000 })
+
+const hasEventError = (watch: OpenWatch, code: number): void =>
+  expect(watch.last()).toMatchObject({ type: 'ERROR', object: { code } })
+
+/** Reads of single keys that the deaf gateway makes. */
+const readsOf = ({ object }: Pick<UsableKey, 'object'>): number =>
+  line.requests.filter(({ path }) => path.endsWith(`/ownedaccesskeys/${object.metadata.name}`))
+    .length
+
+test('the watch of the keys is cut without a word (10.4, 13.4; F5, I2)', async () => {
+  const [good, ended, endedLate] = [await given(), await given(), await given()]
+  const watchOf = (key: UsableKey): Promise<OpenWatch> => openWatch(front, deaf, key.token)
+  const watches = [await watchOf(good), await watchOf(ended), await watchOf(endedLate)] as const
+  await using asGood = keepAsking(front, deaf, good.token)
+  await using asGoodUpstream = keepAsking(front, deaf, good.token, UPSTREAM)
+  await using asEnded = keepAsking(front, deaf, ended.token)
+  await using asNobody = keepAsking(front, hearing, newToken())
+
+  line.freeze(isWatchOf('ownedaccesskeys'))
+  // Opened anew, it would tell everything.
+  const kept = line.on(isWatchOf('ownedaccesskeys'), { kind: 'hold' })
+  await keys.patch(ended.object, { spec: { disabled: true } })
+  const disabledMs = Date.now()
+  const late = await front.key()
+  await eventuallyPasses(
+    'the key that was disabled is refused',
+    () => expect(asEnded.all.at(-1)?.code).toBe(401),
+    { withinMs: 30_000 },
+  )
+  const endMs = await endOf(watches[1])
+  hasEventError(watches[1], 401)
+  say('deaf, from the change to the last request accepted', asEnded.lastAcceptedMs() - disabledMs)
+  say('deaf, from the change to the end of a watch', endMs - disabledMs)
+  expect(asEnded.lastAcceptedMs()).toBeLessThanOrEqual(disabledMs + KNOWN_FOR_MS)
+  expect(endMs).toBeLessThanOrEqual(disabledMs + KNOWN_FOR_MS + CUT_WITHIN_MS)
+
+  // Of a key that it has never heard of it can not say that there is none.
+  expectUnavailable([
+    await said(front, deaf, newToken()),
+    await said(front, deaf, late.token),
+    await said(front, deaf, late.token, UPSTREAM),
+  ])
+  expect((await said(front, hearing, late.token)).code).toBe(404)
+
+  const readBefore = readsOf(endedLate)
+  const many = Array.from({ length: 50 }, () => said(front, deaf, endedLate.token))
+  const startMs = Date.now()
+  expect(codesOf(await Promise.all(many))).toEqual(new Set([404]))
+  const seconds = Math.ceil((Date.now() - startMs) / 1000)
+  expect(readsOf(endedLate) - readBefore, 'reads for 50 requests').toBeLessThanOrEqual(seconds + 1)
+
+  await using asEndedLate = keepAsking(front, deaf, endedLate.token)
+  await keys.patch(endedLate.object, { spec: { disabled: true } })
+  const disabledLateMs = Date.now()
+  const endLateMs = await endOf(watches[2])
+  hasEventError(watches[2], 401)
+  say('deaf already, to the last request', asEndedLate.lastAcceptedMs() - disabledLateMs)
+  say('deaf already, to the end of a watch', endLateMs - disabledLateMs)
+  expect(asEndedLate.lastAcceptedMs()).toBeLessThanOrEqual(disabledLateMs + KNOWN_FOR_MS)
+  expect(endLateMs).toBeLessThanOrEqual(disabledLateMs + KNOWN_FOR_MS + CUT_WITHIN_MS)
+
+  kept.release()
+  await eventuallyPasses(
+    'it hears again',
+    async () => {
+      expect((await said(front, deaf, late.token)).code).toBe(404)
+      expect((await said(front, deaf, newToken())).code).toBe(401)
+    },
+    { withinMs: 40_000 },
+  )
+  const readsThen = readsOf(good)
+  await staysTrue('nothing is read for a request', () => expect(readsOf(good)).toBe(readsThen), {
+    forMs: 3000,
+  })
+  expect(readsThen, 'reads while it was deaf').toBeGreaterThan(0)
+  expect(watches[0].endedMs(), 'the watch of the good key goes on').toBeNull()
+  expect(codesOf(asGood.all), 'the good key').toEqual(new Set([404]))
+  expect(codesOf(asGoodUpstream.all), 'the good key upstream').toEqual(new Set([200]))
+  expect(codesOf(asNobody.all), 'the gateway that hears').toEqual(new Set([401]))
+})
+
+/** How an API server goes away, and comes back. */
+interface Outage {
+  readonly name: string
+  readonly begin: () => Promise<void> | void
+  readonly end: () => Promise<void> | void
+}
+
+const signalled = (signal: NodeJS.Signals): void => {
+  const { pid } = plane.apiServer
+  if (pid === null) throw new Error('the API server does not run')
+  process.kill(pid, signal)
+}
+
+test.each<Outage>([
+  {
+    name: 'is stopped',
+    begin: () => plane.apiServer.stop(),
+    end: () => plane.apiServer.start(),
+  },
+  {
+    name: 'stands still',
+    begin: () => signalled('SIGSTOP'),
+    end: () => signalled('SIGCONT'),
+  },
+])('the API server $name: nobody passes until it is back (10.4; F3, I13)', async (outage) => {
+  const [good, disabled] = [await given(), await given()]
+  await keys.patch(disabled.object, { spec: { disabled: true } })
+  await eventuallyPasses(
+    'it is refused',
+    async () => expect((await said(front, hearing, disabled.token)).code).toBe(401),
+    SOON,
+  )
+  const watch = await openWatch(front, hearing, good.token)
+  await using asGood = keepAsking(front, hearing, good.token)
+  await using asDisabled = keepAsking(front, hearing, disabled.token)
+
+  await outage.begin()
+  const beginMs = Date.now()
+  try {
+    await eventuallyPasses('nobody passes', () => expect(asGood.all.at(-1)?.code).toBe(503), {
+      withinMs: 30_000,
+    })
+    const watchEndMs = await endOf(watch)
+    say(`${outage.name}, to the last request accepted`, asGood.lastAcceptedMs() - beginMs)
+    say(`${outage.name}, to the end of a watch`, watchEndMs - beginMs)
+    await staysTrue(
+      'nobody passes',
+      async () =>
+        expectUnavailable([
+          await said(front, hearing, good.token),
+          await said(front, hearing, good.token, UPSTREAM),
+          await said(front, hearing, disabled.token),
+          await said(front, hearing, newToken()),
+        ]),
+      { forMs: Math.max(beginMs + KNOWN_FOR_MS + 1000 - Date.now(), 1000) },
+    )
+    expect(asGood.lastAcceptedMs()).toBeLessThanOrEqual(beginMs + KNOWN_FOR_MS)
+    expectUnavailable(asGood.between(asGood.lastAcceptedMs(), Date.now()))
+  } finally {
+    await outage.end()
+  }
+  const backMs = Date.now()
+  await eventuallyPasses(
+    'it passes again',
+    async () => {
+      expect((await said(front, hearing, good.token)).code).toBe(404)
+      expect((await said(front, hearing, good.token, UPSTREAM)).code).toBe(200)
+      expect((await said(front, hearing, newToken())).code).toBe(401)
+    },
+    SOON,
+  )
+  say(`${outage.name}, from its return to all as before`, Date.now() - backMs)
+  await keys.patch(good.object, { spec: { disabled: true } })
+  await eventuallyPasses(
+    'what changes is heard',
+    () => expect(asGood.all.at(-1)?.code).toBe(401),
+    SOON,
+  )
+  expect(asDisabled.lastAcceptedMs(), 'the disabled key').toBe(0)
+  expect(
+    asGood.all.map(({ code }) => code),
+    'no word on a good key',
+  ).not.toContain(500)
+})

@@ -1,0 +1,78 @@
+// docs/scopes.md through a gateway that runs: a key of each scope, of somebody who may do everything, so that
+// what is refused is refused by the scope.
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import type { Scope } from '../../../src/api/scope.gen.ts'
+import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
+import { pathOf } from '../../../src/kube/client.ts'
+import { cookbook, cookbookScopes } from '../../support/cookbook.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventually } from '../../support/eventually.ts'
+import { ask, gatewayCa, type OwnGateway, startGateway } from '../../support/gateway.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
+import { newKey } from '../../support/objects.ts'
+import { ISSUER, startOperator } from '../../support/operator.ts'
+import { bound } from '../policies/callers.ts'
+
+const plane = await privateControlPlane()
+const MANAGEMENT = '/kubernetes/management/'
+const COOK = 'cook'
+const RECIPES = cookbook().map((recipe) => ({ ...recipe, text: JSON.stringify(recipe.scope) }))
+const [here, elsewhere] = [true, false].map((isHere) =>
+  RECIPES.filter(({ path }) => path.startsWith(MANAGEMENT) === isHere),
+)
+
+let gateway: OwnGateway
+let ca: string
+const secrets = new Map<string, string>()
+
+beforeAll(async () => {
+  const { namespace, name } = GATEWAY_ACCOUNT
+  const flags = [`--issuer-url=${ISSUER}`]
+  const operator = await startOperator({ kubeconfig: await plane.operatorKubeconfig(), flags })
+  const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
+  gateway = await startGateway({ kubeconfig, flags })
+  ca = await gatewayCa(plane.admin)
+  await bound(plane, COOK, 'cluster-admin')
+  for (const scope of cookbookScopes()) secrets.set(JSON.stringify(scope), await keyOf(scope))
+  return async () => {
+    await gateway.stop()
+    await operator.stop()
+  }
+})
+
+/** The secret of a new key, once the gateway knows it. */
+async function keyOf(scope: Scope): Promise<string> {
+  const path = `${pathOf(ACCESS_KEYS, {})}?fieldValidation=Strict`
+  const made = await plane.raw<OwnedAccessKey>('POST', path, newKey({ user: COOK, scope }))
+  expect({ code: made.code, scope: made.body.spec?.scope }).toEqual({ code: 201, scope })
+  return eventually(
+    'the gateway knows the key',
+    async () => {
+      const { metadata } = made.body
+      const { spec } = (await plane.admin.get<OwnedAccessKey>(ACCESS_KEYS, metadata)) ?? {}
+      const known = spec?.key !== undefined && (await send(spec.key, 'GET', '/kubernetes/x'))
+      return known && known.code === 404 ? spec?.key : undefined
+    },
+    { withinMs: 20_000 },
+  )
+}
+
+const send = (key: string, method: string, path: string) =>
+  ask(`${gateway.url()}${path}`, { ca, method, headers: { authorization: `Bearer ${key}` } })
+
+describe('in the management cluster (11.1, 11.6)', () => {
+  test.each(here ?? [])('$text: $method $path: $answer', async ({ text, method, path, answer }) => {
+    const bounded = path.includes('watch=true') ? `${path}&timeoutSeconds=1` : path
+    const { code, body } = await send(secrets.get(text) ?? '', method, bounded)
+    const isRefused = code === 403 && body.includes(REFUSAL)
+    expect(isRefused ? '403' : code === 403 ? body : 'passes').toBe(answer)
+  })
+})
+
+const REFUSAL = '"message":"the scope of the access key does not grant '
+
+test.each(elsewhere ?? [])('nothing is served elsewhere: $method $path (9.1)', async (recipe) => {
+  const { code } = await send(secrets.get(recipe.text) ?? '', recipe.method, recipe.path)
+  expect(code).toBe(404)
+})

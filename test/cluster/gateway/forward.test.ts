@@ -1,0 +1,255 @@
+// Requests through forward() to a real API server, by the gateway's ServiceAccount (contract 10.5, 13.1).
+import { Readable } from 'node:stream'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { Caller } from '../../../src/credentials/caller.ts'
+import { identityOf } from '../../../src/credentials/identity.ts'
+import type { Answer } from '../../../src/gateway/http/answer.ts'
+import type { Call } from '../../../src/gateway/http/server.ts'
+import { readApiRequest } from '../../../src/gateway/request/read-api-request.ts'
+import { forward } from '../../../src/gateway/targets/forward.ts'
+import { connect } from '../../../src/kube/connection.ts'
+import { createUpstream } from '../../../src/kube/upstream.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { viewOf } from '../../support/access-key.ts'
+import { sharedControlPlane } from '../../support/control-plane.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { randomFrom } from '../../support/random.ts'
+import { callTo } from '../../unit/gateway/calls.ts'
+
+const plane = await sharedControlPlane()
+const clock = systemClock()
+const { namespace, name } = GATEWAY_ACCOUNT
+const connection = await connect(await plane.serviceAccountKubeconfig(namespace, name), clock)
+const upstream = createUpstream({ connection, clock, observer: { responded: () => undefined } })
+afterAll(async () => {
+  await upstream.close()
+  await connection.close()
+})
+
+interface Spec {
+  readonly user?: string
+  readonly team?: string
+  readonly subject?: string
+  readonly groups?: readonly string[]
+}
+
+function callerOf(spec: Spec, key = 'ci'): Caller {
+  const { user = '' } = spec
+  const view = viewOf({ metadata: { name: key }, spec: { ...spec, user } as object })
+  const identity = identityOf(view)
+  if (!identity) throw new Error('the key names nobody')
+  return { key: view, identity, scope: null, expiresMs: null }
+}
+
+/** Sends what a client would have sent. */
+function send(caller: Caller, method: string, target: string, given: Partial<Call> = {}) {
+  const reading = readApiRequest(method, { kind: 'Management' }, target)
+  if (!reading.ok) throw new Error(reading.because)
+  const call = callTo(target, { method, ...given })
+  return forward(upstream, reading.request, call, { caller }, call.gone)
+}
+
+async function textOf({ body }: Answer): Promise<string> {
+  if (Buffer.isBuffer(body)) return body.toString()
+  return Buffer.concat((await body.toArray()) as Buffer[]).toString()
+}
+
+const REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
+const REVIEW = JSON.stringify({
+  apiVersion: 'authentication.k8s.io/v1',
+  kind: 'SelfSubjectReview',
+})
+const JSON_BODY = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
+
+/** Whom the API server takes the caller for. */
+async function whoIs(caller: Caller, given: Partial<Call> = {}): Promise<unknown> {
+  const body = Readable.from([Buffer.from(REVIEW)])
+  const answer = await send(caller, 'POST', REVIEWS, { headers: JSON_BODY, body, ...given })
+  const { status } = JSON.parse(await textOf(answer)) as { status?: { userInfo: unknown } }
+  return status?.userInfo
+}
+
+describe('the API server sees the identity of the key, byte for byte (10.5)', () => {
+  const MANY = Array.from({ length: 128 }, (_, n) => `g-${n}-`.padEnd(253, 'x'))
+  test.each<{ name: string; spec: Spec; key?: string }>([
+    { name: 'a user', spec: { user: 'ada' } },
+    { name: 'an address', spec: { user: 'Ada.Lovelace+x@example.com' } },
+    { name: 'all that can be seen', spec: { user: visible() } },
+    { name: 'what looks like an escape', spec: { user: '%61da%20', groups: ['%2f', '\\u0061'] } },
+    { name: 'what looks like a list', spec: { user: 'a,b;c', groups: ['a,b', 'c;d', '"e"'] } },
+    { name: 'a team', spec: { team: 'shop' } },
+    { name: 'a subject', spec: { subject: 'https://idp.example/#1' } },
+    { name: 'groups', spec: { user: 'ada', groups: ['dev', 'ops', 'a:b'] } },
+    { name: 'as many and as long groups as a key may have', spec: { user: 'a', groups: MANY } },
+    { name: 'a long name of a key', spec: { user: 'ada' }, key: 'k'.repeat(253) },
+  ])('$name', async ({ spec, key = 'ci' }) => {
+    const caller = callerOf(spec, key)
+    const { user, groups } = caller.identity
+    expect(await whoIs(caller)).toEqual({
+      username: user,
+      groups,
+      extra: { 'platform.sh/access-key': [key] },
+    })
+  })
+
+  test.each([
+    { 'x-remote-user': 'root', 'x-remote-group': 'system:masters' },
+    { 'impersonate-user': 'root', impersonate_user: 'root' },
+    {
+      connection: 'impersonate-user, impersonate-group, impersonate-extra-platform.sh%2faccess-key',
+    },
+    { authorization: 'Bearer x', cookie: 'a=b', 'x-forwarded-user': 'root' },
+  ])('whatever else comes with it: %o (A2, A6)', async (headers) => {
+    const caller = callerOf({ user: 'ada' })
+    expect(await whoIs(caller, { headers: { ...JSON_BODY, ...headers } })).toMatchObject({
+      username: 'ada',
+      groups: caller.identity.groups,
+    })
+  })
+
+  test.each([' ', '\u00a0', '\u200b', 'system:masters', 'é', 'a b'])(
+    'an identity that no key may have never leaves: %j (A3, A4, A5)',
+    async (user) => {
+      const caller = callerOf({ user: 'ada' })
+      for (const identity of [
+        { ...caller.identity, user },
+        { ...caller.identity, groups: [user] },
+      ]) {
+        await expect(send({ ...caller, identity }, 'GET', '/version')).rejects.toThrow(
+          /identity of an access key/,
+        )
+      }
+    },
+  )
+})
+
+describe('what passes to and from an API server', () => {
+  const ada = callerOf({ user: 'ada' })
+
+  test('a refusal of the API server is told as it is', async () => {
+    const answer = await send(ada, 'GET', '/api/v1/secrets')
+    expect(answer.status).toBe(403)
+    expect(JSON.parse(await textOf(answer))).toMatchObject({
+      kind: 'Status',
+      message: expect.stringContaining('User "ada" cannot list resource "secrets"') as unknown,
+    })
+    expect(answer.headers).toHaveProperty('audit-id')
+  })
+
+  test('a DELETE with options is one request (13.1)', async () => {
+    const own = uniqueName('forward')
+    const may = await grant(own)
+    const path = `/api/v1/namespaces/default/configmaps/${own}`
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: own } }
+    await plane.raw('POST', '/api/v1/namespaces/default/configmaps', object)
+    const options = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      preconditions: { uid: '00000000-0000-0000-0000-000000000000' },
+    }
+    const remove = (body: object) =>
+      send(may, 'DELETE', path, { headers: JSON_BODY, body: Readable.from([JSON.stringify(body)]) })
+    // It was read: without it the object would be gone.
+    expect((await remove(options)).status).toBe(409)
+    expect((await remove({ ...options, preconditions: undefined })).status).toBe(200)
+  })
+
+  test('a body too large is refused while it still comes', async () => {
+    const may = await grant(uniqueName('forward'))
+    let pulled = 0
+    const endless = new Readable({
+      read() {
+        pulled += 65_536
+        this.push(Buffer.alloc(65_536, ' '))
+      },
+    })
+    const path = '/api/v1/namespaces/default/configmaps'
+    const answer = await send(may, 'POST', path, { headers: JSON_BODY, body: endless })
+    expect(answer.status).toBe(413)
+    await textOf(answer)
+    expect(pulled).toBeLessThan(16 * 1024 * 1024)
+    endless.destroy()
+  })
+})
+
+/** The right to all ConfigMaps of `default` for somebody of that name. */
+async function grant(user: string): Promise<Caller> {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default'
+  const metadata = { name: user }
+  const apiVersion = 'rbac.authorization.k8s.io/v1'
+  const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['*'] }]
+  await plane.raw('POST', `${rbac}/roles`, { apiVersion, kind: 'Role', metadata, rules })
+  await plane.raw('POST', `${rbac}/rolebindings`, {
+    apiVersion,
+    kind: 'RoleBinding',
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: user },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
+  })
+  return callerOf({ user })
+}
+
+describe('many at a time', () => {
+  const WATCH = '/api/v1/namespaces/default/configmaps?watch=1&fieldSelector=metadata.name%3D'
+
+  test('callers that come and go do not end the watch of another', async () => {
+    const own = uniqueName('forward')
+    const may = await grant(own)
+    const { body } = await send(may, 'GET', `${WATCH}${own}`)
+    const watch = body as Readable
+    let isCut = false
+    watch.once('close', () => (isCut = true))
+    const comeAndGo = async (): Promise<void> => {
+      const abort = new AbortController()
+      const sent = send(may, 'GET', `${WATCH}none`, { gone: abort.signal })
+      setImmediate(() => abort.abort())
+      const answer = await sent
+      if (!Buffer.isBuffer(answer.body)) answer.body.destroy()
+    }
+    for (let n = 0; n < 2000; n += 100) await Promise.all(Array.from({ length: 100 }, comeAndGo))
+    expect(isCut).toBe(false)
+    const metadata = { name: own }
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata }
+    await plane.raw('POST', '/api/v1/namespaces/default/configmaps', object)
+    for await (const piece of watch as AsyncIterable<Buffer>) {
+      expect(piece.toString()).toContain(`"name":"${own}"`)
+      break
+    }
+  })
+
+  test('500 keys, 200 requests at a time, clients that go away: nobody is taken for another (A12)', async () => {
+    const KEYS = 500
+    const REQUESTS = 4000
+    const dice = randomFrom(12)
+    const callers = Array.from({ length: KEYS }, (_, n) => callerOf({ user: `a12-${n}` }, `k-${n}`))
+    const foreign: unknown[] = []
+    let whole = 0
+    let next = 0
+    const ask = async (caller: Caller): Promise<void> => {
+      const abort = new AbortController()
+      if (dice.between(0, 1) < 0.4) setTimeout(() => abort.abort(), dice.between(0, 40))
+      const who = await whoIs(caller, { gone: abort.signal }).catch(() => null)
+      if (who === null || who === undefined) return
+      whole += 1
+      const { username, extra } = who as { username: string; extra: Record<string, string[]> }
+      const isOwn = username === caller.identity.user
+      if (!isOwn || extra['platform.sh/access-key']?.join() !== caller.key.name) foreign.push(who)
+    }
+    const worker = async (): Promise<void> => {
+      while (next < REQUESTS) {
+        next += 1
+        const caller = callers[next % KEYS]
+        if (caller) await ask(caller)
+      }
+    }
+    await Promise.all(Array.from({ length: 200 }, worker))
+    expect(foreign).toEqual([])
+    expect(whole).toBeGreaterThan(REQUESTS / 2)
+  })
+})
+
+/** Every character that a name may have. */
+function visible(): string {
+  return Array.from({ length: 94 }, (_, at) => String.fromCharCode(33 + at)).join('')
+}

@@ -1,0 +1,77 @@
+// Requests that no client would send, on their way to the API server, and what its audit log has of them.
+import { isDeepStrictEqual } from 'node:util'
+import type { Target } from '../../../src/domain/scope/request.ts'
+import type { ApiRequest } from '../../../src/gateway/request/api-request.ts'
+import { readApiRequest } from '../../../src/gateway/request/read-api-request.ts'
+import type { Audit } from '../../support/audit.ts'
+import { byUserAgent, type Taken, takenOf } from '../../support/fuzz/audited.ts'
+import { requestSent, type SentRequest } from '../../support/fuzz/requests.ts'
+import type { Sender } from '../../support/fuzz/sender.ts'
+import type { Random } from '../../support/random.ts'
+
+/** A request, and what the gateway reads of it; null where it refuses. */
+export interface Drawn {
+  readonly sent: SentRequest
+  readonly read: ApiRequest | null
+}
+
+/** A request as it leaves, and what must come of it. */
+export interface Row {
+  readonly sent: SentRequest
+  readonly target: string
+  readonly headers?: readonly string[]
+  /** Whether what the API server took it for is right; nothing where it never got there. */
+  readonly isRight: (taken: readonly Taken[]) => boolean
+}
+
+/** It must have been taken for this and nothing else, exactly once; never where there is nothing. */
+export const exactly =
+  (...wanted: readonly Taken[]) =>
+  (taken: readonly Taken[]): boolean =>
+    isDeepStrictEqual(taken, wanted)
+
+const MANAGEMENT: Target = { kind: 'Management' }
+
+/** One request of any kind. */
+export function drawn(random: Random): Drawn {
+  const sent = requestSent(random)
+  const result = readApiRequest(sent.method, MANAGEMENT, sent.rest)
+  return { sent, read: result.ok ? result.request : null }
+}
+
+/** Where requests go, and whose they are in the audit log. */
+export interface Way {
+  readonly sender: Sender
+  readonly audit: Audit
+  readonly account: string
+}
+
+/** A request that was taken for something else than it should have been. */
+export interface Wrong {
+  readonly sent: SentRequest
+  readonly target: string
+  /** The code of the answer; 0 = there was none. */
+  readonly code: number | undefined
+  readonly taken: readonly Taken[]
+}
+
+/** Sends the rows, looks all of them up, and tells those that went wrong. */
+export async function wrongs(
+  { sender, audit, account }: Way,
+  rows: readonly Row[],
+): Promise<Wrong[]> {
+  const mark = await audit.mark()
+  const userAgent = (at: number): string => `fuzz/${mark.offset}/${at}`
+  const codes = await sender.send(
+    rows.map(({ sent: { method }, target, headers = [] }, at) => ({
+      method,
+      target,
+      headers: [...headers, `User-Agent: ${userAgent(at)}`],
+    })),
+  )
+  const audited = byUserAgent(await audit.linesSince(mark, account))
+  return rows.flatMap(({ sent, target, isRight }, at) => {
+    const taken = (audited.get(userAgent(at)) ?? []).map(takenOf)
+    return isRight(taken) ? [] : [{ sent, target, code: codes[at], taken }]
+  })
+}

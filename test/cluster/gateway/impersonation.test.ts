@@ -1,0 +1,284 @@
+// What RBAC alone lets the gateway's ServiceAccount do, as others and as itself: the last line behind the
+// schema of keys and the gateway's own checks (contract 10.5, 12.1).
+import { describe, expect, test } from 'vitest'
+import { sharedControlPlane } from '../../support/control-plane.ts'
+import { GATEWAY_USER } from '../../support/installed.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { type As, asGateway, OUR_EXTRA } from './account.ts'
+
+interface Said {
+  readonly message?: string
+  readonly status?: { readonly userInfo: object; readonly allowed?: boolean }
+}
+
+const plane = await sharedControlPlane()
+const gateway = await asGateway(plane)
+
+const REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
+const REVIEW = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+const whoAmI = (as: As) => gateway<Said>('POST', REVIEWS, as, REVIEW)
+
+const ADA = { user: 'ada', ...OUR_EXTRA }
+const MASTERS = 'system:masters'
+const MANY = ['one', 'two', 'three', 'four', 'five']
+
+describe('as whom a key may act (10.5)', () => {
+  test.each([
+    { name: 'a user', as: { user: 'ada' }, user: 'ada' },
+    { name: 'a team', as: { user: 'platform:team:shop' }, user: 'platform:team:shop' },
+    { name: 'a subject', as: { user: 'https://idp.example/#1' }, user: 'https://idp.example/#1' },
+    { name: 'with a group', as: { user: 'ada', group: ['dev'] }, groups: ['dev'] },
+    { name: 'with many groups', as: { user: 'ada', group: MANY }, groups: MANY },
+    {
+      name: 'with the groups of the gateway',
+      as: { user: 'ada', group: ['platform:authenticated', 'system:authenticated'] },
+      groups: ['platform:authenticated'],
+    },
+  ])('$name', async ({ as, user = 'ada', groups = [] }) => {
+    const { code, body } = await whoAmI({ ...OUR_EXTRA, ...as })
+    expect({ code, who: body.status?.userInfo }).toEqual({
+      code: 201,
+      who: {
+        username: user,
+        groups: [...groups, 'system:authenticated'],
+        extra: { 'platform.sh/access-key': ['ci'] },
+      },
+    })
+  })
+})
+
+describe('as whom the gateway can act under no circumstances', () => {
+  // biome-ignore format: a table
+  const refused: readonly { readonly name: string; readonly as: As }[] = [
+    ...[MASTERS, ` ${MASTERS}`, `${MASTERS} `, `\t${MASTERS}`].map((group) => ({ name: `group ${JSON.stringify(group)}`, as: { ...ADA, group } })),
+    ...[[MASTERS, MASTERS], ['dev', MASTERS], [MASTERS, 'dev'], [...MANY, MASTERS], [MASTERS, ...MANY], ['system:authenticated', MASTERS]].map((group) => ({ name: `groups ${group.join()}`, as: { ...ADA, group } })),
+    { name: 'group system:masters without an extra', as: { user: 'ada', group: MASTERS } },
+    { name: 'group system:masters of a team', as: { ...ADA, user: 'platform:team:shop', group: MASTERS } },
+    { name: 'a group that is blank', as: { ...ADA, group: '' } },
+    { name: 'a group that is blank, among others', as: { ...ADA, group: [...MANY, ' '] } },
+    ...['platform-system:manager', 'platform-system:gateway', 'kube-system:default', 'default:default', 'kube-system:namespace-controller'].map((name) => ({ name: `service account ${name}`, as: { user: `system:serviceaccount:${name}`, ...OUR_EXTRA } })),
+    { name: 'a service account, bare', as: { user: 'system:serviceaccount:platform-system:manager' } },
+    { name: 'a service account with its groups', as: { user: 'system:serviceaccount:platform-system:manager', group: ['system:serviceaccounts', 'system:authenticated'] } },
+    { name: 'a service account in spaces', as: { user: ' system:serviceaccount:default:default ', ...OUR_EXTRA } },
+    ...['n1', 'node-1.example.com'].map((name) => ({ name: `node ${name}`, as: { user: `system:node:${name}`, ...OUR_EXTRA } })),
+    { name: 'a node, bare', as: { user: 'system:node:n1' } },
+    { name: 'a node with its group', as: { user: 'system:node:n1', group: ['system:nodes'] } },
+    ...['1', '0', 'ada'].map((uid) => ({ name: `uid ${uid}`, as: { ...ADA, uid } })),
+    { name: 'a uid without an extra', as: { user: 'ada', uid: '1' } },
+    ...['platform.sh%2fscope', 'platform.sh%2faccess-keys', 'platform.sh%2faccess-key%2fx', 'platform.sh', 'access-key', 'scopes', '%46oo', 'example.com%2faccess-key',
+      'authentication.kubernetes.io%2fcredential-id', 'authentication.kubernetes.io%2fnode-name'].map((extra) => ({ name: `extra ${extra}`, as: { ...ADA, [`extra-${extra}`]: 'x' } })),
+    { name: 'an extra that is blank', as: { user: 'ada', 'extra-platform.sh%2faccess-key': '' } },
+  ]
+
+  test.each(refused)('$name (A4)', async ({ as }) => {
+    const { code, body } = await whoAmI(as)
+    expect({ code, message: body.message }).toEqual({
+      code: 403,
+      message: expect.stringMatching(
+        `^.*forbidden: (?:User "${GATEWAY_USER}" cannot impersonate|impersonating)`,
+      ),
+    })
+  })
+
+  test.each(['', ' ', '\t', '  \t ', [' ', 'ada']])(
+    'nobody: user %j with the extra that is always sent is no request (A3)',
+    async (user) => {
+      const { code, body } = await whoAmI({ ...OUR_EXTRA, user })
+      expect({ code, message: body.message }).toEqual({
+        code: 400,
+        message: expect.stringContaining('without impersonating a user name'),
+      })
+    },
+  )
+
+  test('a spelling that is not the name of the group is another group, with no rights (A4)', async () => {
+    for (const group of ['System:Masters', 'SYSTEM:MASTERS', 'system:master', 'system: masters']) {
+      const as = { ...ADA, group }
+      expect((await whoAmI(as)).code).toBe(201)
+      expect((await gateway('GET', '/api/v1/secrets', as)).code).toBe(403)
+    }
+  })
+
+  test('names of components are not kept from it by RBAC: the schema and the gateway do that (A4)', async () => {
+    expect((await whoAmI({ ...OUR_EXTRA, user: 'system:kube-scheduler' })).code).toBe(201)
+  })
+})
+
+describe('what is asked as somebody is decided by his rights, whatever it is (10.5)', () => {
+  const KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'
+  test.each([
+    ['GET', '/api/v1/namespaces/default/configmaps/x', 'get resource "configmaps"'],
+    ['GET', '/api/v1/configmaps', 'list resource "configmaps"'],
+    ['GET', '/api/v1/configmaps?watch=1', 'watch resource "configmaps"'],
+    ['GET', '/api/v1/namespaces/default/pods/x/log', 'get resource "pods/log"'],
+    ['POST', '/api/v1/namespaces/default/pods/x/exec', 'create resource "pods/exec"'],
+    ['POST', '/api/v1/namespaces/default/configmaps', 'create resource "configmaps"'],
+    ['PUT', '/api/v1/namespaces/default/configmaps/x', 'update resource "configmaps"'],
+    ['PATCH', '/api/v1/namespaces/default/configmaps/x', 'patch resource "configmaps"'],
+    ['DELETE', '/api/v1/namespaces/default/configmaps/x', 'delete resource "configmaps"'],
+    ['DELETE', '/api/v1/namespaces/default/configmaps', 'deletecollection resource "configmaps"'],
+    ['GET', KEYS, 'list resource "ownedaccesskeys"'],
+    ['PUT', '/apis/apps/v1/namespaces/default/deployments/x/scale', 'update resource "deployments'],
+    ['GET', '/x', 'get path "/x"'],
+    ['POST', '/x', 'post path "/x"'],
+    ['PUT', '/x', 'put path "/x"'],
+    ['PATCH', '/x', 'patch path "/x"'],
+    ['DELETE', '/x', 'delete path "/x"'],
+  ] as const)('%s %s', async (method, path, what) => {
+    const { code, body } = await gateway<Said>(method, path, ADA)
+    expect({ code, message: body.message }).toEqual({
+      code: 403,
+      message: expect.stringContaining(`User "ada" cannot ${what}`),
+    })
+  })
+
+  test('HEAD of a path', async () => {
+    expect((await gateway('HEAD', '/x', ADA)).code).toBe(403)
+  })
+
+  test('what everybody may', async () => {
+    for (const path of ['/api', '/apis', '/apis/apps/v1', '/openapi/v2', '/openapi/v3', '/version'])
+      expect((await gateway('GET', path, ADA)).code).toBe(200)
+  })
+})
+
+interface Rule {
+  readonly verbs: readonly string[]
+  readonly apiGroups?: readonly string[]
+  readonly resources?: readonly string[]
+  readonly resourceNames?: readonly string[]
+  readonly nonResourceURLs?: readonly string[]
+}
+
+describe('what the gateway may do as itself (12.1)', () => {
+  test('is this, and what everybody may', async () => {
+    const [own, everybody] = await Promise.all([
+      rulesOf(gateway, 'platform-system'),
+      rulesOf(await asNobody(), 'platform-system'),
+    ])
+    const ours = own.filter((rule) => !everybody.includes(rule))
+    const KINDS = 'directclusterendpointtokens, ownedaccesskeys of management.platform.sh'
+    expect(ours.filter((rule) => !rule.startsWith('impersonate')).toSorted()).toEqual([
+      `create, delete, get, list, patch, update, watch: ${KINDS}`,
+      'create, get, patch: secrets platform-gateway-tls',
+      'delegate, use: ownedaccesskeys of management.platform.sh',
+      'get, list, watch: configmaps',
+      'get, list, watch: configs of management.platform.sh',
+      `get: clusterroles ${ROLES.map((role) => `platform:scope:${role}`).join(', ')} of rbac.authorization.k8s.io`,
+      'patch: ownedaccesskeys/status of management.platform.sh',
+    ])
+    expect(ours.filter((rule) => rule.startsWith('impersonate')).toSorted()).toEqual([
+      `${on('create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch')}: * of *`,
+      `${on('delete', 'get', 'head', 'patch', 'post', 'put')}: path *`,
+      'impersonate:user-info: groups, userextras/platform.sh/access-key, users of authentication.k8s.io',
+    ])
+  })
+
+  test('of which the policies ask for two: to name anybody in a key, and a key as an owner (5.5)', async () => {
+    const apiVersion = 'management.platform.sh/v1'
+    const metadata = { name: uniqueName('account') }
+    const key = { apiVersion, kind: 'OwnedAccessKey', metadata }
+    const owner = { ...key, name: 'ci', uid: 'x', controller: true, metadata: undefined }
+    const token = { apiVersion, kind: 'DirectClusterEndpointToken' }
+    const made = await Promise.all([
+      dryRun('ownedaccesskeys', { ...key, spec: { user: 'ada', groups: ['dev'] } }),
+      dryRun('directclusterendpointtokens', {
+        ...token,
+        metadata: { ...metadata, ownerReferences: [owner] },
+        spec: { ttl: 60 },
+      }),
+    ])
+    expect(made).toEqual([{ code: 201 }, { code: 201 }])
+  })
+
+  test('elsewhere it is less', async () => {
+    const inDefault = await rulesOf(gateway, 'default')
+    expect(inDefault.filter((rule) => / (?:secrets|configmaps)/.test(rule))).toEqual([])
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    ['GET', '/api/v1/secrets'], ['GET', '/api/v1/namespaces/platform-system/secrets'], ['GET', '/api/v1/namespaces/platform-system/secrets/platform-signing-key-1'],
+    ['GET', '/api/v1/namespaces/kube-system/secrets/x'], ['DELETE', '/api/v1/namespaces/platform-system/secrets/platform-gateway-tls'],
+    ['GET', '/api/v1/pods'], ['POST', '/api/v1/namespaces/platform-system/pods'], ['POST', '/api/v1/namespaces/platform-system/pods/x/exec'],
+    ['GET', '/api/v1/nodes'], ['GET', '/api/v1/nodes/x/proxy/exec'], ['GET', '/api/v1/namespaces'], ['GET', '/api/v1/namespaces/default/configmaps'],
+    ['PATCH', '/api/v1/namespaces/platform-system/configmaps/platform-jwks'], ['POST', '/api/v1/namespaces/platform-system/serviceaccounts/manager/token'],
+    ['GET', '/apis/rbac.authorization.k8s.io/v1/clusterroles'], ['GET', '/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin'],
+    ['PATCH', '/apis/rbac.authorization.k8s.io/v1/clusterroles/platform:scope:agent'], ['POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'],
+    ['PATCH', '/apis/management.platform.sh/v1/configs/platform-manager-config'], ['PATCH', '/apis/management.platform.sh/v1/configs/platform-manager-config/status'],
+    ['PATCH', '/apis/management.platform.sh/v1/directclusterendpointtokens/x/status'],
+    ['POST', '/apis/authentication.k8s.io/v1/tokenreviews'], ['POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews'],
+    ['PATCH', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/identity.management.platform.sh'],
+    ['GET', '/metrics'], ['GET', '/debug/pprof/'], ['GET', '/logs/'],
+  ] as const)('and not %s %s', async (method, path) => {
+    const { code, body } = await gateway<Said>(method, path)
+    expect({ code, message: body.message }).toEqual({
+      code: 403,
+      message: expect.stringContaining(`User "${GATEWAY_USER}" cannot`),
+    })
+  })
+})
+
+async function dryRun(plural: string, object: object) {
+  const path = `/apis/management.platform.sh/v1/${plural}?dryRun=All`
+  const { code, body } = await gateway<Said>('POST', path, {}, object)
+  return { code, message: body.message }
+}
+
+const ROLES = [
+  'agent',
+  'metrics-reader',
+  'metrics-writer',
+  'network-peer',
+  'platformCLI',
+  'vcluster',
+  'workspace',
+]
+
+const on = (...verbs: readonly string[]): string =>
+  verbs.map((verb) => `impersonate-on:user-info:${verb}`).join(', ')
+
+/** An account that nobody gave a right to. */
+async function asNobody() {
+  const kubeconfig = await plane.serviceAccountKubeconfig('default', 'default')
+  const call: typeof gateway = (method, path, _as, body) =>
+    plane.raw(method, path, body, { kubeconfig })
+  return call
+}
+
+/** All that the caller may do in a namespace, as `verbs: resources names of groups`. */
+async function rulesOf(call: typeof gateway, namespace: string): Promise<readonly string[]> {
+  const { body } = await call<{
+    readonly status: {
+      readonly incomplete: boolean
+      readonly resourceRules: readonly Rule[]
+      readonly nonResourceRules: readonly Rule[]
+    }
+  }>(
+    'POST',
+    '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
+    {},
+    {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectRulesReview',
+      spec: { namespace },
+    },
+  )
+  const { incomplete, resourceRules, nonResourceRules } = body.status
+  expect(incomplete).toBe(false)
+  return [...resourceRules, ...nonResourceRules].map(ruleText)
+}
+
+function ruleText({
+  verbs,
+  apiGroups = [],
+  resources = [],
+  resourceNames = [],
+  nonResourceURLs = [],
+}: Rule): string {
+  const list = (values: readonly string[]): string => values.toSorted().join(', ')
+  if (nonResourceURLs.length > 0) return `${list(verbs)}: path ${list(nonResourceURLs)}`
+  const names = resourceNames.length === 0 ? '' : ` ${list(resourceNames)}`
+  const groups = list(apiGroups)
+  return `${list(verbs)}: ${list(resources)}${names}${groups === '' ? '' : ` of ${groups}`}`
+}

@@ -1,0 +1,243 @@
+// kubectl, client-node and the API through the gateway, as against the API server itself (contract 9.4).
+import { KubeConfig, CoreV1Api, makeInformer } from '@kubernetes/client-node'
+import { describe, expect, test } from 'vitest'
+import { eventually } from '../../support/eventually.ts'
+import { SOON, startFront, type UsableKey } from './front.ts'
+
+const front = await startFront()
+const NAMESPACE = 'shop'
+
+await front.plane.raw('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE } })
+await front.plane.raw(
+  'POST',
+  `/apis/rbac.authorization.k8s.io/v1/namespaces/${NAMESPACE}/rolebindings`,
+  {
+    metadata: { name: 'ada' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'platform:user:ada' }],
+  },
+)
+const ada = await front.key()
+const reader = await front.key({
+  scope: {
+    rules: [
+      {
+        verbs: ['get', 'list', 'watch'],
+        namespaces: [NAMESPACE],
+        resources: [{ resources: ['configmaps'] }],
+      },
+    ],
+  },
+})
+
+/** What kubectl says to somebody with that key. */
+async function kubectl(key: UsableKey, line: string, input?: string): Promise<string> {
+  const args = [...line.split(' '), '--namespace', NAMESPACE]
+  const { code, stdout, stderr } = await front.kubectl(
+    key,
+    args,
+    input === undefined ? {} : { input },
+  )
+  if (code !== 0) throw new Error(`kubectl ${line}: ${stderr}`)
+  return stdout
+}
+
+async function refusalOf(key: UsableKey, line: string, input?: string): Promise<string> {
+  const args = [...line.split(' '), '--namespace', NAMESPACE]
+  const { code, stderr } = await front.kubectl(key, args, input === undefined ? {} : { input })
+  expect(code).not.toBe(0)
+  return stderr
+}
+
+const configMap = (name: string, data: Readonly<Record<string, string>>): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data })
+
+describe('kubectl works through the gateway (9.4)', () => {
+  test('auth whoami tells the identity of the key (10.5)', async () => {
+    const review = JSON.parse(await kubectl(ada, 'auth whoami -o json')) as {
+      readonly status: { readonly userInfo: Readonly<Record<string, unknown>> }
+    }
+    expect(review.status.userInfo).toEqual({
+      username: 'ada',
+      groups: ['platform:authenticated', 'platform:user:ada', 'system:authenticated'],
+      extra: { 'platform.sh/access-key': [ada.object.metadata.name] },
+    })
+  })
+
+  test.each([
+    { line: 'version', says: 'Server Version: v1.' },
+    { line: 'api-resources', says: 'ownedaccesskeys' },
+    { line: 'api-versions', says: 'management.platform.sh/v1' },
+    { line: 'explain configmap', says: 'ConfigMap holds configuration data' },
+    { line: 'explain oak.spec.ttl', says: 'seconds' },
+    { line: 'cluster-info', says: 'Kubernetes control plane' },
+    { line: 'auth can-i create configmaps', says: 'yes' },
+    { line: 'get --raw /healthz', says: 'ok' },
+    { line: 'get --raw /openapi/v2', says: 'swagger' },
+  ])('$line', async ({ line, says }) => {
+    expect(await kubectl(ada, line)).toContain(says)
+  })
+
+  test('create, get, describe, label, annotate, scale of objects, patches and delete', async () => {
+    await kubectl(ada, 'create configmap life --from-literal=a=1')
+    expect(await kubectl(ada, 'get configmap life')).toMatch(/^NAME +DATA +AGE\nlife +1 /)
+    await kubectl(ada, 'patch configmap life --type=merge -p {"data":{"b":"2"}}')
+    await kubectl(ada, 'patch configmap life --type=json -p [{"op":"remove","path":"/data/a"}]')
+    await kubectl(ada, 'patch configmap life -p {"data":{"c":"3"}}')
+    await kubectl(ada, 'label configmap life team=a')
+    await kubectl(ada, 'annotate configmap life note=x')
+    const said = await kubectl(ada, 'describe configmap life')
+    for (const part of ['team=a', 'note: x', 'b:', 'c:']) expect(said).toContain(part)
+    expect(said).not.toContain('a:\n')
+    const data = await kubectl(ada, 'get configmap life -o jsonpath={.data}')
+    expect(JSON.parse(data)).toEqual({ b: '2', c: '3' })
+    expect(await kubectl(ada, 'get configmap -l team=a -o name')).toBe('configmap/life\n')
+    expect(await kubectl(ada, 'delete configmap life')).toContain('deleted')
+    expect(await refusalOf(ada, 'get configmap life')).toContain('NotFound')
+  })
+
+  test('apply, client side and server side, diff, and replace', async () => {
+    expect(await kubectl(ada, 'apply -f -', configMap('applied', { a: '1' }))).toContain('created')
+    const changed = configMap('applied', { a: '2' })
+    const { code, stdout } = await front.kubectl(ada, ['diff', '-n', NAMESPACE, '-f', '-'], {
+      input: changed,
+    })
+    expect(code).toBe(1)
+    expect(stdout).toContain('+  a: "2"')
+    expect(await kubectl(ada, 'apply -f -', changed)).toContain('configured')
+    expect(await kubectl(ada, 'apply -f -', changed)).toContain('unchanged')
+    const applied = 'apply --server-side --field-manager=ci -f -'
+    expect(await kubectl(ada, applied, configMap('ssa', { a: '1' }))).toContain(
+      'serverside-applied',
+    )
+    expect(
+      await kubectl(ada, `${applied} --dry-run=server`, configMap('ssa', { a: '3' })),
+    ).toContain('dry run')
+    expect(await kubectl(ada, 'get configmap ssa -o jsonpath={.data.a}')).toBe('1')
+    await kubectl(ada, 'replace -f -', configMap('ssa', { z: '1' }))
+    expect(await kubectl(ada, 'get configmap ssa -o jsonpath={.data}')).toBe('{"z":"1"}')
+  })
+
+  test('wait, and a watch that tells what happens', async () => {
+    await kubectl(ada, 'create configmap awaited')
+    const waiting = kubectl(
+      ada,
+      'wait configmap/awaited --for=jsonpath={.data.done}=yes --timeout=30s',
+    )
+    const deleted = kubectl(ada, 'wait configmap/awaited --for=delete --timeout=30s')
+    await kubectl(ada, 'patch configmap awaited --type=merge -p {"data":{"done":"yes"}}')
+    expect(await waiting).toContain('condition met')
+    await kubectl(ada, 'delete configmap awaited')
+    await deleted
+  })
+
+  test('a list of more than a page, and one that is compressed', async () => {
+    const many = Array.from(
+      { length: 60 },
+      (_, at) => JSON.parse(configMap(`page-${at}`, { x: 'y'.repeat(2000) })) as object,
+    )
+    await kubectl(
+      ada,
+      'create -f -',
+      JSON.stringify({ apiVersion: 'v1', kind: 'List', items: many }),
+    )
+    const names = await kubectl(ada, 'get configmaps -o name --chunk-size=7')
+    expect(names.split('\n').filter((name) => name.startsWith('configmap/page-'))).toHaveLength(60)
+    const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`
+    const { headers } = await front.ask(ada.token, path, { headers: { 'accept-encoding': 'gzip' } })
+    expect(headers['content-encoding']).toBe('gzip')
+  })
+
+  test('RBAC decides for who the key is', async () => {
+    expect(await refusalOf(ada, 'get nodes')).toContain('User "ada" cannot list resource "nodes"')
+  })
+})
+
+describe('a scope narrows (11.1)', () => {
+  test.each([
+    { line: 'get configmaps', says: 'NAME' },
+    { line: 'auth whoami', says: 'ada' },
+    { line: 'api-resources', says: 'configmaps' },
+    { line: 'explain pods', says: 'Pod' },
+    { line: 'auth can-i list configmaps', says: 'yes' },
+  ])('$line passes', async ({ line, says }) => {
+    expect(await kubectl(reader, line)).toContain(says)
+  })
+
+  test.each([
+    { line: 'get secrets', asks: '"list" on "secrets" in namespace "shop"' },
+    { line: 'get configmaps --all-namespaces', asks: '"list" on "configmaps"' },
+    { line: 'create configmap x', asks: '"create" on "configmaps"' },
+    { line: 'delete configmap x', asks: '"delete" on "configmaps" "x"' },
+    { line: 'get oak', asks: '"list" on "ownedaccesskeys.management.platform.sh"' },
+  ])('$line does not, and the message says what it lacks', async ({ line, asks }) => {
+    expect(await refusalOf(reader, line)).toContain(
+      `the scope of the access key does not grant ${asks}`,
+    )
+  })
+
+  test('auth can-i says no for what the scope denies, and why (11.3)', async () => {
+    const { code, stdout } = await front.kubectl(reader, [
+      'auth',
+      'can-i',
+      'get',
+      'secrets',
+      '-n',
+      NAMESPACE,
+    ])
+    expect(code).toBe(1)
+    expect(stdout).toContain('no - the scope of the access key does not grant "get" on "secrets"')
+  })
+})
+
+test("client-node's informer works through the gateway (9.4)", async () => {
+  const config = new KubeConfig()
+  config.loadFromFile(ada.kubeconfig)
+  const cluster = config.getCurrentCluster()
+  config.loadFromOptions({
+    clusters: [cluster],
+    users: [{ name: 'ada', token: ada.token }],
+    contexts: [{ name: 'c', cluster: cluster?.name, user: 'ada' }],
+    currentContext: 'c',
+  })
+  const api = config.makeApiClient(CoreV1Api)
+  const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`
+  const informer = makeInformer(config, path, () =>
+    api.listNamespacedConfigMap({ namespace: NAMESPACE }),
+  )
+  const told: string[] = []
+  for (const what of ['add', 'update', 'delete'] as const) {
+    informer.on(what, ({ metadata }) => void (metadata?.name === 'informed' && told.push(what)))
+  }
+  await informer.start()
+  try {
+    const hear = (count: number) =>
+      eventually('the informer tells', () => told.length >= count || undefined, SOON)
+    await kubectl(ada, 'create configmap informed')
+    await hear(1)
+    await kubectl(ada, 'label configmap informed a=b')
+    await hear(2)
+    await kubectl(ada, 'delete configmap informed')
+    await hear(3)
+    expect(told).toEqual(['add', 'update', 'delete'])
+  } finally {
+    await informer.stop()
+  }
+})
+
+test('every answer says when the key ends (13.5)', async () => {
+  const key = await front.key({ ttl: 600 })
+  const { headers } = await front.ask(key.token, '/version')
+  expect(headers['x-platform-key-expires']).toBe(key.object.status.expirationTimestamp)
+  expect(headers['warning']).toBeUndefined()
+})
+
+test('the specified path of the settings answers (9.3)', async () => {
+  const path = '/apis/management.platform.sh/v1/config'
+  const { code, body } = await front.ask(ada.token, path)
+  expect(code).toBe(200)
+  expect(JSON.parse(body)).toMatchObject({
+    kind: 'ConfigList',
+    items: [{ metadata: { name: 'platform-manager-config' } }],
+  })
+})

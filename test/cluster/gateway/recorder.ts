@@ -1,0 +1,74 @@
+// Gateways as far as activity goes: with the rights of the gateway's account, each with a watch of its own.
+import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
+import type { Caller } from '../../../src/credentials/caller.ts'
+import { digestOf } from '../../../src/credentials/digest.ts'
+import { type AccessKey, accessKeyOf } from '../../../src/domain/access-key.ts'
+import { type Activity, createActivity } from '../../../src/gateway/activity/activity.ts'
+import { createClient, type KubeClient } from '../../../src/kube/client.ts'
+import { connect } from '../../../src/kube/connection.ts'
+import { createFollower } from '../../../src/kube/follow.ts'
+import { Store } from '../../../src/kube/store.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { type LoggedLine, rememberingLog } from '../../support/log.ts'
+
+/** One of them. */
+export interface Recorder {
+  readonly client: KubeClient
+  readonly keys: Store<AccessKey>
+  readonly activity: Activity
+  readonly lines: readonly LoggedLine[]
+  /** Who calls with this key, as this one knows it. @throws Error when it does not know it yet */
+  readonly caller: (name: string) => Caller
+  readonly close: () => Promise<void>
+}
+
+/** A recorder that knows all keys. */
+export async function startRecorder(kubeconfig: string): Promise<Recorder> {
+  const clock = systemClock()
+  const { log, lines } = rememberingLog()
+  const connection = await connect(kubeconfig, clock)
+  const client = createClient({
+    connection,
+    clock,
+    observer: { responded: () => undefined, wrote: () => undefined },
+    userAgent: 'recorder/test',
+    mayWrite: () => undefined,
+  })
+  const keys = new Store<AccessKey>((object) => accessKeyOf(object as OwnedAccessKey, digestOf))
+  const closing = new AbortController()
+  const { follow } = createFollower({
+    client,
+    clock,
+    log,
+    restarted: () => undefined,
+    signal: closing.signal,
+  })
+  follow(ACCESS_KEYS, keys, {})
+  await new Promise<void>((resolve) => keys.whenSynced(resolve))
+  const activity = createActivity({
+    client,
+    keys,
+    caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
+    clock,
+    log,
+    budgetPerSecond: 10,
+    random: Math.random,
+    observer: { written: () => undefined },
+  })
+  return {
+    client,
+    keys,
+    activity,
+    lines,
+    caller: (name) => {
+      const key = keys.get(name)
+      if (!key) throw new Error(`key ${name} is not known yet`)
+      return { key, identity: { user: 'ada', groups: [] }, scope: null, expiresMs: null }
+    },
+    close: async () => {
+      closing.abort()
+      await connection.close()
+    },
+  }
+}

@@ -1,0 +1,164 @@
+// etcd is put back to an earlier state while gateways run, and revisions go back with it: nothing that they
+// remember opens anything (contract 10.3, 10.4; threats C4, F7, invariants I2, I13). What an administrator does is in
+// docs/backup.md; this is what happens to one who stops no gateway.
+import { cp, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
+import { EXPIRES_HEADER } from '../../../src/gateway/http/expiry-headers.ts'
+import { eventuallyPasses, staysTrue } from '../../support/eventually.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { createdMs, seenAgo, type StoredKey } from '../keys/keys.ts'
+import {
+  type Asking,
+  isAccepted,
+  keepAsking,
+  letWatch,
+  said,
+  type Said,
+  UPSTREAM,
+  WATCHED,
+} from './asking.ts'
+import { SOON, startFront } from './front.ts'
+
+const front = await startFront(2)
+const { gateways, keys, plane } = front
+await letWatch(front)
+
+const HOUR = 3600
+/** Ends between the snapshot and its return. */
+const SHORT = 12
+/** Proof of what is known is this old at most, and what is read is used again for a second (10.4). */
+const KNOWN_FOR_MS = 15_000 + 1000
+/** A watch that waits for versions which do not come is doubted, and lists anew. */
+const RESTORED = { withinMs: 60_000 }
+
+const newToken = (): string => uniqueName('k'.repeat(32))
+
+interface Given {
+  readonly token: string
+  readonly object: StoredKey
+}
+
+async function given(
+  spec: OwnedAccessKeySpec = {},
+  metadata: Parameters<typeof keys.create>[1] = {},
+): Promise<Given> {
+  const token = newToken()
+  return { token, object: await keys.create({ key: token, ...spec }, metadata) }
+}
+
+/** What each gateway says of a key. */
+const saidBy = ({ token }: Given, path?: string): Promise<readonly Said[]> =>
+  Promise.all(gateways.map((gateway) => said(front, gateway, token, path)))
+
+/** Every gateway comes to answer the bearer with this code. */
+const comesTo = (
+  what: string,
+  key: Given,
+  code: number,
+  bound = SOON,
+  path?: string,
+): Promise<void> =>
+  eventuallyPasses(
+    `${what}: ${code}`,
+    async () => {
+      for (const answer of await saidBy(key, path)) expect(answer.code).toBe(code)
+    },
+    bound,
+  )
+
+/** As one who knows no better: all stop, in order, but for operator and gateways. */
+async function whileStopped(act: () => Promise<void>): Promise<number> {
+  const { controllerManager, apiServer, etcd } = plane
+  await controllerManager.stop()
+  await apiServer.stop()
+  const stoppedMs = Date.now()
+  await etcd.stop()
+  await act()
+  for (const daemon of [etcd, apiServer, controllerManager]) await daemon.start()
+  return stoppedMs
+}
+
+const askingAll = (key: Given): readonly Asking[] =>
+  gateways.map((gateway) => keepAsking(front, gateway, key.token))
+
+test('etcd is restored to an earlier state: what it says now holds, and nothing else (10.4, C4)', async () => {
+  const [lived, ended, endedSince, deletedSince, renamedSince] = [
+    await given({ ttl: HOUR }),
+    await given({ disabled: true }),
+    await given(),
+    await given(),
+    await given(),
+  ]
+  // Used last after the snapshot: by what that says it has ended an hour ago.
+  const usedSince = await given({ ttl: HOUR, ttlAfterLastActivity: true }, seenAgo(2 * HOUR))
+  await Promise.all(
+    [lived, endedSince, deletedSince, renamedSince].map(({ object }) =>
+      keys.shown(object, 'Active'),
+    ),
+  )
+  await keys.shown(usedSince.object, 'Expired')
+  const short = await given({ ttl: SHORT })
+  const data = join(plane.dataDir, 'etcd')
+  await whileStopped(() => cp(data, `${data}.snapshot`, { recursive: true }))
+  await comesTo('the key that lives', lived, 404)
+  const endOfLived = (await saidBy(lived, UPSTREAM)).map(({ headers }) => headers[EXPIRES_HEADER])
+
+  const createdSince = await given()
+  await keys.patch(endedSince.object, { spec: { disabled: true } })
+  await keys.remove(deletedSince.object)
+  await keys.patch(renamedSince.object, { spec: { user: 'bob' } })
+  await keys.use(usedSince.object, Date.now())
+  for (const key of [createdSince, usedSince]) await comesTo('it opens', key, 404)
+  for (const key of [endedSince, deletedSince]) await comesTo('it has ended', key, 401)
+  await comesTo('it is of another user', renamedSince, 403, SOON, WATCHED)
+  // Gateways now remember a use that is not recorded yet.
+  for (const { code } of await saidBy(usedSince, UPSTREAM)) expect(code).toBe(200)
+
+  await using stack = new AsyncDisposableStack()
+  const asked = [createdSince, usedSince, ended, short].map(askingAll)
+  for (const one of asked.flat()) stack.use(one)
+  const stoppedMs = await whileStopped(async () => {
+    await rm(data, { recursive: true })
+    await rename(`${data}.snapshot`, data)
+  })
+  const backMs = Date.now()
+  await comesTo('created since', createdSince, 401, RESTORED)
+  await comesTo('used since', usedSince, 401, RESTORED)
+  await comesTo('lived', lived, 404, RESTORED)
+  await comesTo('disabled since', endedSince, 404, RESTORED)
+  await comesTo('deleted since', deletedSince, 404, RESTORED)
+  await comesTo('of another user since', renamedSince, 200, RESTORED, WATCHED)
+  console.log(`measured: restored, to what it says now: ${Date.now() - backMs} ms`)
+  const [askedCreated = [], askedUsed = [], askedEnded = [], askedShort = []] = asked
+  await staysTrue(
+    'it is refused',
+    () => {
+      for (const { all } of [...askedCreated, ...askedUsed]) expect(all.at(-1)?.code).toBe(401)
+    },
+    { forMs: 3000 },
+  )
+  for (const { all, lastAcceptedMs } of [...askedCreated, ...askedUsed]) {
+    expect(lastAcceptedMs()).toBeLessThanOrEqual(stoppedMs + KNOWN_FOR_MS)
+    expect(all.findIndex(isAccepted), 'it was open before').toBe(0)
+  }
+  for (const { lastAcceptedMs } of askedEnded) expect(lastAcceptedMs()).toBe(0)
+  for (const { lastAcceptedMs } of askedShort)
+    expect(lastAcceptedMs()).toBeLessThan(createdMs(short.object) + SHORT * 1000)
+
+  const ends = (await saidBy(lived, UPSTREAM)).map(({ headers }) => headers[EXPIRES_HEADER])
+  expect(ends, 'no lifetime is renewed').toEqual(endOfLived)
+  expect((await keys.read(createdSince.object))?.metadata, 'nothing brings it back').toBeUndefined()
+
+  // It hears again, on its watch: a key that it never heard of is unknown, and what changes is heard.
+  await comesTo('a key of nobody', { ...lived, token: newToken() }, 401, RESTORED)
+  await keys.patch(lived.object, { spec: { disabled: true } })
+  await comesTo('disabled now', lived, 401)
+  const next = await given()
+  await comesTo('created now', next, 404)
+  await stack.disposeAsync()
+  await Promise.all(gateways.map((gateway) => gateway.stop()))
+  const { status } = (await keys.read(usedSince.object)) ?? {}
+  expect(status, 'a use of before is not recorded').not.toHaveProperty('lastActivity')
+})

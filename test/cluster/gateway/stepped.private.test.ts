@@ -1,0 +1,189 @@
+// The wall clock of a running gateway is set an hour ahead, and an hour back: no key lives longer for it, and
+// nobody else notices (contract 2.9, 10.4, 14.1; threats F11, invariants I1, I7).
+import { afterAll, describe, expect, test } from 'vitest'
+import { steppedClock } from '../../support/ahead.ts'
+import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { createdMs } from '../keys/keys.ts'
+import {
+  codesOf,
+  isAccepted,
+  keepAsking,
+  letWatch,
+  openWatch,
+  said,
+  startBeside,
+  UPSTREAM,
+} from './asking.ts'
+import { SOON, startFront, type UsableKey } from './front.ts'
+
+const front = await startFront()
+const { keys } = front
+await letWatch(front)
+const [neighbour] = front.gateways
+if (!neighbour) throw new Error('there is no gateway')
+const clock = steppedClock()
+const stepped = await startBeside(front, { env: clock.env })
+afterAll(() => stepped.stop())
+
+const HOUR_MS = 3_600_000
+/** What is not proven anew for so long is no longer known (10.4), and a little more. */
+const KNOWN_FOR_MS = 15_000 + 2000
+/** A use that is recorded as of so much later counts as now (2.9). */
+const TOLERATED_MS = 60_000
+const EXPIRED = 'platform access key expired. Please login again'
+
+const nobody = uniqueName('k'.repeat(32))
+
+/** A key that both gateways take. */
+async function given(spec: Parameters<typeof front.key>[0] = {}): Promise<UsableKey> {
+  const key = await front.key(spec)
+  const isTaken = async () => isAccepted(await said(front, stepped, key.token)) || undefined
+  await eventually('the other gateway takes the key', isTaken, SOON)
+  return key
+}
+
+/** The last use of the key, as it is recorded; epoch milliseconds. */
+const lastUse = (key: UsableKey): Promise<number> =>
+  eventually(
+    'its use is recorded',
+    async () => Date.parse((await keys.read(key.object))?.status.lastActivity ?? '') || undefined,
+    SOON,
+  )
+
+describe('an hour ahead', () => {
+  test('keys end early at worst, and authentication goes on, there and elsewhere (2.9, 10.4)', async () => {
+    const [lasting, half, sliding] = [
+      await given(),
+      await given({ ttl: 1800 }),
+      await given({ ttl: 7200, ttlAfterLastActivity: true }),
+    ]
+    const watch = await openWatch(front, stepped, half.token)
+    await using here = keepAsking(front, stepped, lasting.token)
+    await using upstream = keepAsking(front, stepped, sliding.token, UPSTREAM)
+    await using elsewhere = keepAsking(front, neighbour, half.token)
+    await using asNobody = keepAsking(front, neighbour, nobody)
+    await clock.step(stepped, HOUR_MS)
+    const steppedMs = Date.now()
+    await eventuallyPasses(
+      'it takes the key for expired',
+      async () => expect((await said(front, stepped, half.token)).body).toContain(EXPIRED),
+      SOON,
+    )
+    await eventuallyPasses('so its watch ends', () => expect(watch.endedMs()).not.toBeNull(), {
+      withinMs: TOLERATED_MS,
+    })
+    console.log(`measured: ahead, to the end of a watch: ${(watch.endedMs() ?? 0) - steppedMs} ms`)
+    expect(watch.last()).toMatchObject({ type: 'ERROR', object: { code: 401 } })
+    await eventuallyPasses(
+      'it knows again that there is no such key',
+      async () => expect((await said(front, stepped, nobody)).code).toBe(401),
+      SOON,
+    )
+    console.log(`measured: ahead, to fresh knowledge: ${Date.now() - steppedMs} ms`)
+    await given()
+    await staysTrue(
+      'it goes on knowing',
+      async () => expect((await said(front, stepped, nobody)).code).toBe(401),
+      { forMs: KNOWN_FOR_MS },
+    )
+    expect(codesOf(here.all)).toEqual(new Set([404]))
+    expect(codesOf(upstream.all)).toEqual(new Set([200]))
+    expect(codesOf(elsewhere.all)).toEqual(new Set([404]))
+    expect(codesOf(asNobody.all)).toEqual(new Set([401]))
+  })
+
+  test('no use is recorded for a time to come (2.9, 14.1; I7)', async () => {
+    const key = await given()
+    const usedMs = Date.now()
+    expect((await said(front, stepped, key.token, UPSTREAM)).code).toBe(200)
+    const recordedMs = await lastUse(key)
+    console.log(`measured: ahead, recorded use after the use: ${recordedMs - usedMs} ms`)
+    expect(recordedMs).toBeGreaterThanOrEqual(usedMs)
+    expect(recordedMs).toBeLessThanOrEqual(Date.now() + TOLERATED_MS)
+  })
+
+  test('it says so (2.9)', async () => {
+    await eventuallyPasses(
+      'the difference is measured',
+      async () => {
+        const [, seconds] =
+          /^platform_clock_skew_seconds (\S+)$/m.exec(await stepped.metrics()) ?? []
+        expect(Math.round(Number(seconds) / 60)).toBe(60)
+      },
+      SOON,
+    )
+    expect(stepped.logs().map(({ level, msg }) => `${level} ${msg}`)).toContain(
+      "warn local clock and the API server's differ, keys may end early or late",
+    )
+  })
+
+  test('set right again, keys that had not ended work again', async () => {
+    const key = await front.key({ ttl: 1800 })
+    expect((await said(front, stepped, key.token)).body).toContain(EXPIRED)
+    await clock.step(stepped, 0)
+    await eventuallyPasses(
+      'it works',
+      async () => expect((await said(front, stepped, key.token)).code).toBe(404),
+      SOON,
+    )
+    await eventuallyPasses(
+      'nobody is nobody',
+      async () => expect((await said(front, stepped, nobody)).code).toBe(401),
+      SOON,
+    )
+  })
+})
+
+describe('an hour back', () => {
+  test('no key lives longer for it: now is never behind start + monotonic time (2.9; I1)', async () => {
+    const [lasting, over] = [await given(), await given({ ttl: 2 })]
+    await eventuallyPasses(
+      'it has ended',
+      async () => expect((await said(front, stepped, over.token)).body).toContain(EXPIRED),
+      SOON,
+    )
+    await using here = keepAsking(front, stepped, lasting.token)
+    await using asNobody = keepAsking(front, stepped, nobody)
+    const short = await given({ ttl: 6 })
+    const endMs = createdMs(short.object) + 6000
+    await using asShort = keepAsking(front, stepped, short.token)
+    await clock.step(stepped, -HOUR_MS)
+    const isStepped = Date.now()
+    await using asOver = keepAsking(front, stepped, over.token)
+    await eventuallyPasses(
+      'it has ended',
+      () => expect(asShort.all.at(-1)?.body).toContain(EXPIRED),
+      SOON,
+    )
+    await staysTrue(
+      'it has ended, and others go on',
+      () => {
+        expect(asShort.all.at(-1)?.body).toContain(EXPIRED)
+        expect(codesOf(asOver.all)).toEqual(new Set([401]))
+        expect(codesOf(here.all)).toEqual(new Set([404]))
+        expect(codesOf(asNobody.all)).toEqual(new Set([401]))
+      },
+      { forMs: KNOWN_FOR_MS },
+    )
+    expect(asShort.between(isStepped, endMs).some(isAccepted), 'it was open then').toBe(true)
+    expect(asShort.lastAcceptedMs()).toBeLessThan(endMs)
+  })
+
+  test('a use is recorded for when it was (14.1)', async () => {
+    const [lasting, sliding] = [
+      await given(),
+      await given({ ttl: 7200, ttlAfterLastActivity: true }),
+    ]
+    const usedMs = Date.now()
+    for (const { token } of [lasting, sliding])
+      expect((await said(front, stepped, token, UPSTREAM)).code).toBe(200)
+    // What is not recorded yet is now.
+    await stepped.stop()
+    for (const key of [lasting, sliding]) {
+      const recordedMs = await lastUse(key)
+      expect(recordedMs).toBeGreaterThanOrEqual(usedMs - 1000)
+      expect(recordedMs).toBeLessThanOrEqual(Date.now() + TOLERATED_MS)
+    }
+  })
+})

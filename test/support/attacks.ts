@@ -1,0 +1,125 @@
+// Requests that make a naive gateway act for somebody else, on something else or somewhere else, and what
+// tells that one did (threats A1, A2, A3, A6, B1, B2, B4).
+import type { Audited, AuditedUser } from './fuzz/audited.ts'
+
+/** A request with a key, as it is sent to a gateway. */
+export interface Attack {
+  /** Begins with the row of the threats. */
+  readonly name: string
+  readonly method?: string
+  /** Given where an attacker's own server listens. */
+  readonly target: (evil: string) => string
+  readonly headers?: readonly string[]
+  /** Whose key it is; somebody's with a name when absent. */
+  readonly caller?: 'blank'
+}
+
+/** What came of a request, on every side of the gateway. */
+export interface Consequences {
+  readonly audited: readonly Audited[]
+  /** What the gateway decided on; null = it refused. Only what it tells is compared. */
+  readonly decided: Readonly<Record<string, string>> | null
+  /** Names of the headers that came out of the gateway, in lower case. */
+  readonly headers: readonly string[]
+  /** Whether the attacker's server was called. */
+  readonly wentElsewhere: boolean
+}
+
+const PODS = '/kubernetes/management/api/v1/namespaces/a/pods'
+const to = (target: string) => () => target
+const below = (path: string) => to(`/kubernetes/management${path}`)
+
+const withHeaders = (threat: string, ...rows: readonly (readonly string[])[]): readonly Attack[] =>
+  rows.map((headers) => ({ name: `${threat}: ${headers.join(' + ')}`, target: to(PODS), headers }))
+const withPath = (threat: string, ...paths: readonly string[]): readonly Attack[] =>
+  paths.map((path) => ({ name: `${threat}: ${path}`, target: below(path) }))
+
+/** They all work on a naive gateway. */
+// biome-ignore format: a table
+export const ATTACKS: readonly Attack[] = [
+  ...withHeaders('A1',
+    ['Impersonate-User: root'], ['impersonate-user: root'], ['IMPERSONATE-USER: root'], ['Impersonate-User:   root  '], ['Impersonate-User: '], ['Impersonate-User: \t'], ['Impersonate-User: a', 'Impersonate-User: b'],
+    ['Impersonate-Group: system:masters'], ['impersonate-group: a', 'impersonate-group: system:masters'], ['Impersonate-Group: '], ['Impersonate-Uid: 1'], ['Impersonate-Extra-Foo: x'], ['Impersonate-Extra-%46oo: x'],
+    ['Impersonate-Extra-platform.sh%2faccess-key: other'], ['Impersonate-Extra-Scopes: a'],
+  ),
+  ...withHeaders('A2',
+    ['Connection: Impersonate-User'], ['Connection: close, Impersonate-User, Impersonate-Group'], ['Connection: keep-alive, impersonate-user'], ['Connection:  impersonate-user '], ['Connection: keep-alive', 'Connection: Impersonate-User'],
+    ['Connection: keep-alive,\tImpersonate-User'], ['Connection: ,,Impersonate-User,'],
+  ),
+  { name: 'A3: the key of a blank user', target: to(PODS), caller: 'blank' },
+  ...withHeaders('A6',
+    ['X-Remote-User: root'], ['x-remote-group: system:masters'], ['X-Remote-Extra-Scopes: a'], ['X-Remote-Uid: 1'], ['X-Forwarded-User: root'], ['X-Forwarded-Host: evil.example'], ['X-Forwarded-Client-Cert: a'], ['Forwarded: for=127.0.0.1'], ['X-Real-Ip: 127.0.0.1'],
+    ['X-Original-URL: /api/v1/secrets'], ['X-Rewrite-URL: /api/v1/secrets'], ['X-HTTP-Method-Override: DELETE'], ['X-Method-Override: DELETE'], ['Cookie: session=a'], ['Proxy-Authorization: Basic YTpi'], ['Proxy-Connection: keep-alive'],
+  ),
+  ...withPath('B1',
+    '/api/v1/namespaces/a/%2e%2e/kube-system/secrets', '/api/v1/namespaces/a/../kube-system/secrets', '/api/v1/namespaces/a/.%2E/kube-system/secrets', '/api/v1/namespaces/a/./secrets', '/api/v1/namespaces/a/pods/%2e%2e/secrets',
+    '/api/v1/namespaces/a\\..\\kube-system/secrets', '/api/v1/namespaces/a\\secrets', '/api/v1/namespaces/a%2fsecrets', '/api/v1/namespaces/a%2fsecrets/pods', '/api/v1/namespaces/a/secrets%2fx', '/api/v1/namespaces/a/%73ecrets',
+    '/api/v1/n%61mespaces/a/%70ods', '/api/v1//namespaces/a/secrets', '/%61pi/v1/namespaces/%61/pods',
+  ),
+  { name: 'B2: //host', target: (evil) => `/kubernetes/management//${evil}/api/v1/namespaces/a/pods` },
+  { name: 'B2: /\\host', target: (evil) => `/kubernetes/management/\\${evil}/api/v1/namespaces/a/pods` },
+  { name: 'B2: \\\\host', target: (evil) => `/kubernetes/management\\\\${evil}/api/v1/namespaces/a/pods` },
+  { name: 'B2: //user@host', target: (evil) => `/kubernetes/management//api@${evil}/api/v1/namespaces/a/pods` },
+  { name: 'B2: the absolute form', target: (evil) => `https://${evil}/kubernetes/management/api/v1/namespaces/a/pods` },
+  { name: 'B2: the absolute form behind the route', target: (evil) => `/kubernetes/managementhttps://${evil}/api/v1/namespaces/a/pods` },
+  ...['watch', 'watch=', 'watch=1', 'watch=True', 'watch=yes', 'watch=no', 'watch=00', '%77atch=1', 'watch=1&watch=0', 'watch=false&watch=true', 'watch=0&watch=true', 'watch=%20false'].map((query) => ({ name: `B4: ${query}`, target: to(`${PODS}?${query}`) })),
+  ...withPath('B4', '/api/v1/watch/namespaces/a/pods', '/api/v1/watch/secrets', '/api/v1/proxy/namespaces/a/pods/x'),
+]
+
+/** What a gateway may pass of what a client sends about its request; all else is its own. */
+const HARMLESS = [
+  'user-agent',
+  'accept',
+  'accept-encoding',
+  'content-type',
+  'content-length',
+  'host',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'authorization',
+  'x-forwarded-for',
+  'audit-id',
+  'impersonate-user',
+  'impersonate-group',
+  'impersonate-extra-platform.sh%2faccess-key',
+]
+
+/** What went wrong, in words; nothing for a gateway that stands the attack. */
+export function wrongs(
+  attack: Attack,
+  consequences: Consequences,
+  caller: AuditedUser,
+): readonly string[] {
+  const { audited, decided, headers, wentElsewhere } = consequences
+  return [
+    ...audited.flatMap((event) => [...wrongUser(event, caller), ...wrongDecision(event, decided)]),
+    ...headers.filter((name) => !HARMLESS.includes(name)).map((name) => `passed ${name} on`),
+    ...(wentElsewhere ? ['went elsewhere'] : []),
+  ].map((wrong) => `${attack.name}: ${wrong}`)
+}
+
+function wrongUser({ user, impersonatedUser }: Audited, caller: AuditedUser): readonly string[] {
+  if (!impersonatedUser) return [`ran as ${user.username}`]
+  const { username, groups = [], extra = {}, uid = '' } = impersonatedUser
+  const is = JSON.stringify([username, uid, [...groups].toSorted(), extra])
+  const wanted = JSON.stringify([
+    caller.username,
+    '',
+    [...(caller.groups ?? [])].toSorted(),
+    caller.extra ?? {},
+  ])
+  return is === wanted ? [] : [`ran as ${is}`]
+}
+
+function wrongDecision(event: Audited, decided: Consequences['decided']): readonly string[] {
+  if (decided === null) return ['was refused and asked all the same']
+  const ref: Readonly<Record<string, string>> = {
+    path: event.requestURI,
+    ...event.objectRef,
+    verb: event.verb,
+  }
+  return Object.entries(decided)
+    .filter(([name, value]) => value !== (ref[name] ?? ''))
+    .map(([name, value]) => `decided on ${name} ${value}, which was ${ref[name] ?? ''}`)
+}

@@ -1,0 +1,71 @@
+// A proxy between a gateway and the API server as the standards want it: what a header named Connection
+// names goes no further. It notes the headers of what it passes on.
+import { createServer, request } from 'node:https'
+import { buffer } from 'node:stream/consumers'
+import type { AddressInfo } from 'node:net'
+import { serverPair } from './server-pair.ts'
+
+/** A proxy that listens. `await using` closes it where the block ends. */
+export interface Hop extends AsyncDisposable {
+  readonly url: string
+  readonly caPem: string
+  /** Names of the headers of a request, in lower case, by its User-Agent. */
+  headersOf(userAgent: string): readonly string[]
+}
+
+const OF_ONE_CONNECTION = [
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+]
+
+/** Starts a proxy to a server, on a free port of this machine. */
+export async function startHop(upstream: {
+  readonly url: string
+  readonly ca: string
+}): Promise<Hop> {
+  const { certificatePem: cert, keyPem: key, caPem } = serverPair('localhost')
+  const seen = new Map<string, readonly string[]>()
+  const { hostname, port } = new URL(upstream.url)
+  const server = createServer({ cert, key }, (incoming, outgoing) => {
+    const passOn = async (): Promise<void> => {
+      const { method, url: path, headers, rawHeaders } = incoming
+      const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
+      seen.set(headers['user-agent'] ?? '', names)
+      const nominated = (headers.connection ?? '')
+        .toLowerCase()
+        .split(',')
+        .map((name) => name.trim())
+      const stays = new Set([...OF_ONE_CONNECTION, 'content-length', ...nominated])
+      const passed = rawHeaders.filter((_, at) => !stays.has(names[at >> 1] ?? ''))
+      const body = await buffer(incoming)
+      const options = { hostname, port, ca: upstream.ca, method, path, agent: false as const }
+      const onward = request({
+        ...options,
+        headers: [...passed, 'Content-Length', String(body.length)],
+      })
+      onward.once('error', () => outgoing.destroy())
+      outgoing.once('close', () => onward.destroy())
+      onward.once('response', (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(outgoing)
+      })
+      onward.end(body)
+    }
+    passOn().catch(() => outgoing.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    caPem,
+    headersOf: (userAgent) => seen.get(userAgent) ?? [],
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}

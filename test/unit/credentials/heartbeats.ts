@@ -1,0 +1,162 @@
+// The heartbeat key on an API server in memory, and gateways that hear of it as a test lets them.
+import { HEARTBEAT_KEY } from '../../../src/api/group.ts'
+import type { KubeObject } from '../../../src/api/meta.ts'
+import { momentOf, msBetween } from '../../../src/credentials/freshness.ts'
+import { Heartbeat } from '../../../src/credentials/heartbeat.ts'
+import type { KubeClient, NewObject, PatchOperation } from '../../../src/kube/client.ts'
+import { KubeFailure } from '../../../src/kube/failure.ts'
+import type { Sink } from '../../../src/kube/store.ts'
+import type { Clock } from '../../../src/runtime/clock.ts'
+import type { ManualClock } from '../../support/clock.ts'
+import { rememberingLog } from '../../support/log.ts'
+
+/** How a gateway's line to the API server is; a test changes it. */
+export interface Line {
+  /** Events are told so many milliseconds after they happened; null = never. */
+  eventsAfterMs: number | null
+  /** A watch that is doubted lists anew. */
+  listsAnew: boolean
+  /** Requests fail. */
+  isDown: boolean
+}
+
+/** A gateway that beats and hears. */
+export interface Replica {
+  readonly line: Line
+  readonly heartbeat: Heartbeat
+  /** Of what it knows, in seconds. */
+  readonly age: () => number
+  readonly returned: number[]
+  readonly doubts: () => number
+  /** A listing, as a watch that is opened anew begins with. */
+  readonly list: () => void
+  readonly sink: Sink
+  readonly logged: () => readonly string[]
+}
+
+/** The API server, with what was written to the key. */
+export class Heartland {
+  readonly #clock: ManualClock
+  readonly #tell: ((object: KubeObject) => void)[] = []
+  #object: KubeObject | null = null
+  #revision = 10
+  readonly writes: { readonly by: string; readonly what: 'create' | 'patch' }[] = []
+  readonly refused: string[] = []
+
+  constructor(clock: ManualClock) {
+    this.#clock = clock
+  }
+
+  get object(): KubeObject | null {
+    return this.#object
+  }
+
+  /** As somebody else would write it, or an etcd that was restored would have it; null deletes it. */
+  put(object: KubeObject | null, isTold = true): void {
+    this.#object = object
+    if (object && isTold) for (const tell of this.#tell) tell(object)
+  }
+
+  /** A gateway that has listed, of which the wall clock differs by so much. */
+  replica(name: string, { aheadMs = 0, random = 0 } = {}): Replica {
+    const clock: Clock = { ...this.#clock, nowMs: () => this.#clock.nowMs() + aheadMs }
+    const line: Line = { eventsAfterMs: 5, listsAnew: true, isDown: false }
+    const returned: number[] = []
+    const { log, lines } = rememberingLog()
+    let doubts = 0
+    const heartbeat = new Heartbeat({
+      client: this.#client(name, line),
+      clock,
+      log,
+      random: () => random,
+      returned: (tookMs) => returned.push(tookMs),
+      doubt: () => {
+        doubts += 1
+        if (line.listsAnew && line.eventsAfterMs !== null) clock.schedule(line.eventsAfterMs, list)
+      },
+    })
+    const nothing = (): void => undefined
+    const sink = heartbeat.through({ begin: nothing, put: nothing, remove: nothing, end: nothing })
+    this.#tell.push((object) => {
+      if (line.eventsAfterMs !== null) clock.schedule(line.eventsAfterMs, () => sink.put(object))
+    })
+    const list = (): void => {
+      sink.begin()
+      if (this.#object) sink.put(this.#object)
+      sink.end()
+    }
+    return {
+      line,
+      heartbeat,
+      returned,
+      sink,
+      list,
+      doubts: () => doubts,
+      age: () => msBetween(heartbeat.provenAt(), momentOf(clock)) / 1000,
+      logged: () => lines.map(({ level, sentence }) => `${level}: ${sentence}`),
+    }
+  }
+
+  #client(by: string, line: Line): KubeClient {
+    const unused = (): Promise<never> => Promise.reject(new Error('not used'))
+    const answer = async (act: () => unknown): Promise<never> => {
+      if (line.isDown) throw new Error('no connection')
+      return act() as never
+    }
+    return {
+      get: () => answer(() => this.#object),
+      create: (_, object) => answer(() => this.#create(by, object)),
+      patch: (_, __, operations) => answer(() => this.#patch(by, operations)),
+      list: unused,
+      watch: unused,
+      replace: unused,
+      apply: unused,
+      delete: unused,
+    }
+  }
+
+  #create(by: string, { metadata, ...object }: NewObject): KubeObject {
+    if (this.#object) throw this.#refusal(by, 409, 'AlreadyExists')
+    this.writes.push({ by, what: 'create' })
+    const stored = { name: HEARTBEAT_KEY, uid: 'heartbeat', creationTimestamp: '', ...metadata }
+    return this.#stored({ ...object, metadata: { ...stored, resourceVersion: '' } })
+  }
+
+  #patch(by: string, operations: readonly PatchOperation[]): KubeObject {
+    const object = structuredClone(this.#object)
+    if (!object) throw this.#refusal(by, 404, 'NotFound')
+    const [test, ...rest] = operations
+    if (test?.op !== 'test' || test.value !== object.metadata.resourceVersion)
+      throw this.#refusal(by, 422, 'Invalid')
+    for (const { op, path, value } of rest) {
+      const names = path
+        .split('/')
+        .slice(1)
+        .map((name) => name.replace('~1', '/'))
+      const last = names.pop() ?? ''
+      const parent = names.reduce(
+        (at: unknown, name) => (at as Record<string, unknown>)[name],
+        object,
+      )
+      if (op !== 'add' || parent === undefined) throw this.#refusal(by, 422, 'Invalid')
+      ;(parent as Record<string, unknown>)[last] = value
+    }
+    this.writes.push({ by, what: 'patch' })
+    return this.#stored(object)
+  }
+
+  #stored(object: KubeObject): KubeObject {
+    this.#revision += 1
+    const stored = {
+      ...object,
+      metadata: { ...object.metadata, resourceVersion: String(this.#revision) },
+    }
+    this.put(stored)
+    return stored
+  }
+
+  #refusal(by: string, code: number, reason: string): KubeFailure {
+    this.refused.push(`${by} ${code}`)
+    return new KubeFailure({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
+  }
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { uidsTouchedBy } from '../../../src/credentials/key-news.ts'
+import type { KeyIndex } from '../../../src/credentials/key-index.ts'
+import { indexOf, key, ownedBy, secretOf } from './keys.ts'
+
+const same = { key: secretOf('same') }
+const at = (version: number) => ({ metadata: { resourceVersion: String(version) } })
+
+test.each<{
+  readonly name: string
+  readonly act: (index: KeyIndex) => void
+  readonly touched: readonly string[]
+}>([
+  {
+    name: 'a change touches the key',
+    act: ({ store }) => store.put(key('x', {}, at(2))),
+    touched: ['x'],
+  },
+  { name: 'a new key', act: ({ store }) => store.put(key('new', {}, at(2))), touched: ['new'] },
+  {
+    name: 'a key that comes touches those with its secret (3.3)',
+    act: ({ store }) => store.put(key('third', same, at(2))),
+    touched: ['a', 'b', 'third'],
+  },
+  {
+    name: 'so does one that goes',
+    act: ({ store }) => store.remove(key('a', same, at(2))),
+    touched: ['a', 'b'],
+  },
+  {
+    name: 'a change of it otherwise does not',
+    act: ({ store }) => store.put(key('a', { ...same, disabled: true }, at(2))),
+    touched: ['a'],
+  },
+  {
+    name: 'a key touches all that it owns, down the line (10.3)',
+    act: ({ store }) => store.put(key('owner', { disabled: true }, at(2))),
+    touched: ['child', 'grandchild', 'owner'],
+  },
+  {
+    name: 'another of the same name',
+    act: ({ store }) =>
+      store.put(key('x', {}, { metadata: { uid: 'uid-y', resourceVersion: '2' } })),
+    touched: ['x', 'y'],
+  },
+])('$name', ({ act, touched }) => {
+  const index = indexOf(
+    key('x'),
+    key('a', same),
+    key('b', same, {}, 1),
+    key('owner'),
+    key('child', {}, ownedBy('owner')),
+    key('grandchild', {}, ownedBy('child')),
+    key('circle', {}, ownedBy('circle')),
+  )
+  const seen: string[] = []
+  index.store.subscribe((change) => seen.push(...uidsTouchedBy(change, index)))
+  act(index)
+  expect(seen.toSorted()).toEqual(touched.map((name) => `uid-${name}`))
+})

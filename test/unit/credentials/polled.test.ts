@@ -1,0 +1,79 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { momentOf, msBetween } from '../../../src/credentials/freshness.ts'
+import { poll } from '../../../src/credentials/polled.ts'
+import { manualClock } from '../../support/clock.ts'
+import { rememberingLog } from '../../support/log.ts'
+import { t0 } from '../../support/access-key.ts'
+
+/** Something polled from a server that a test stops. */
+function polling() {
+  const clock = manualClock(t0)
+  const { log, lines } = rememberingLog()
+  const abort = new AbortController()
+  onTestFinished(() => abort.abort())
+  const server = { isDown: false, takesMs: 0, reads: 0 }
+  const read = async (): Promise<void> => {
+    server.reads += 1
+    if (server.takesMs > 0)
+      await new Promise<void>((resolve) => void clock.schedule(server.takesMs, resolve))
+    if (server.isDown) throw new Error('no connection')
+  }
+  const polled = poll({ what: 'settings', clock, log, read, signal: abort.signal })
+  return {
+    clock,
+    server,
+    polled,
+    age: () => msBetween(polled.provenAt(), momentOf(clock)) / 1000,
+    stop: () => abort.abort(),
+    logged: () => lines.map(({ level }) => level),
+  }
+}
+
+test('it is read at once, and every 5 seconds (10.4)', async () => {
+  const { clock, server, age } = polling()
+  await clock.advance(0)
+  expect([server.reads, age()]).toEqual([1, 0])
+  await clock.advance(4999)
+  expect([server.reads, age()]).toEqual([1, 4.999])
+  await clock.advance(10_001)
+  expect([server.reads, age()]).toEqual([4, 0])
+})
+
+test('it proves the moment at which the reading left, not when it was answered', async () => {
+  const { clock, server, age } = polling()
+  server.takesMs = 1500
+  await clock.advance(6400)
+  expect(age()).toBe(6.4)
+  await clock.advance(200)
+  expect(age()).toBe(1.6)
+})
+
+test('while it is fresh nobody reads it for a request', async () => {
+  const { clock, server, polled } = polling()
+  await clock.advance(4000)
+  expect(await polled.refreshed()).toBe(true)
+  expect(server.reads).toBe(1)
+})
+
+test('a request that finds it stale reads it, at most once a second (10.4)', async () => {
+  const { clock, server, polled, logged } = polling()
+  await clock.advance(1000)
+  server.isDown = true
+  await clock.advance(15_500)
+  const { reads } = server
+  expect(await Promise.all([polled.refreshed(), polled.refreshed()])).toEqual([false, false])
+  expect(server.reads - reads).toBeLessThanOrEqual(1)
+  server.isDown = false
+  await clock.advance(1000)
+  expect(await polled.refreshed()).toBe(true)
+  expect(logged()).toEqual(['warn', 'info'])
+})
+
+test('when told to stop it stops', async () => {
+  const { clock, server, stop } = polling()
+  await clock.advance(1000)
+  stop()
+  await clock.advance(60_000)
+  expect(server.reads).toBe(1)
+  expect(clock.pending()).toBe(0)
+})

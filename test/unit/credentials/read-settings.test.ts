@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import type { Config } from '../../../src/api/config.gen.ts'
+import { CONFIG_MAPS, CONFIGS } from '../../../src/api/group.ts'
+import type { KubeObject } from '../../../src/api/meta.ts'
+import { ourConfigMap } from '../../../src/credentials/config-maps.ts'
+import { readSettings } from '../../../src/credentials/read-settings.ts'
+import type { KubeClient } from '../../../src/kube/client.ts'
+import { Store, whole } from '../../../src/kube/store.ts'
+
+const CONFIG = 'platform-manager-config'
+const RECORD = 'platform-config-in-force'
+
+const config = (version: number, uid = 'c'): KubeObject => ({
+  apiVersion: 'v1',
+  kind: CONFIGS.kind,
+  metadata: { name: CONFIG, uid, resourceVersion: String(version), creationTimestamp: '' },
+})
+const record = (version: number): KubeObject => ({
+  apiVersion: 'v1',
+  kind: CONFIG_MAPS.kind,
+  metadata: { name: RECORD, uid: 'r', resourceVersion: String(version), creationTimestamp: '' },
+})
+
+/** What the watches have told, and what the API server has by now. */
+interface Row {
+  readonly name: string
+  readonly told: readonly [config: KubeObject | null, record: KubeObject | null]
+  readonly stored: readonly [config: KubeObject | null, record: KubeObject | null]
+  /** What the watch of the Config tells while the answer is on its way. */
+  readonly meanwhile?: KubeObject
+  readonly known: readonly (string | undefined)[]
+  readonly isDoubted?: boolean
+}
+
+async function outcomeOf({ told, stored, meanwhile }: Row) {
+  const configs = new Store(whole<Config>)
+  const configMaps = new Store(ourConfigMap)
+  if (told[0]) configs.put(told[0])
+  if (told[1]) configMaps.put(told[1])
+  let isDoubted = false
+  const client = {
+    get: async (_: unknown, { name }: { readonly name: string }) => {
+      if (name === CONFIG && meanwhile) configs.put(meanwhile)
+      return name === CONFIG ? stored[0] : stored[1]
+    },
+  } as unknown as KubeClient
+  const doubt = (): void => {
+    isDoubted = true
+  }
+  const options = { configs, configMaps, configName: CONFIG, client, namespace: 'p', doubt }
+  const failure = await readSettings(options, new AbortController().signal).catch(String)
+  const known = [configs.get(CONFIG), configMaps.get(RECORD)].map((one) => one?.resourceVersion)
+  return { known, isDoubted, hasFailed: failure !== undefined }
+}
+
+describe('settings are read beside their watches (10.4)', () => {
+  test.each<Row>([
+    {
+      name: 'what the watches have told is what there is',
+      told: [config(5), record(6)],
+      stored: [config(5), record(6)],
+      known: ['5', '6'],
+    },
+    {
+      name: 'there is nothing',
+      told: [null, null],
+      stored: [null, null],
+      known: [undefined, undefined],
+    },
+    {
+      name: 'what the watches did not tell',
+      told: [config(5), null],
+      stored: [config(8), record(7)],
+      known: ['8', '7'],
+    },
+    {
+      name: 'a deletion that they did not tell',
+      told: [config(5), record(6)],
+      stored: [null, record(6)],
+      known: [undefined, '6'],
+    },
+    {
+      name: 'another of the same name',
+      told: [config(5), null],
+      stored: [config(8, 'd'), null],
+      known: ['8', undefined],
+    },
+    {
+      name: 'what the watch tells meanwhile wins',
+      told: [config(5), null],
+      stored: [config(5), null],
+      meanwhile: config(9),
+      known: ['9', undefined],
+    },
+    {
+      name: 'a server that was restored: the watch must list anew',
+      told: [config(5), record(6)],
+      stored: [config(3), record(6)],
+      known: ['5', '6'],
+      isDoubted: true,
+    },
+  ])('$name', async (row) => {
+    const isDoubted = row.isDoubted ?? false
+    expect(await outcomeOf(row)).toEqual({ known: row.known, isDoubted, hasFailed: isDoubted })
+  })
+})

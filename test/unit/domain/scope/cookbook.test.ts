@@ -1,0 +1,125 @@
+// docs/scopes.md, line by line, and the roles that are shipped with it.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import type { Caller } from '../../../../src/credentials/caller.ts'
+import { readScope } from '../../../../src/domain/scope/decide.ts'
+import { mustBeNamed, verbOutlivesKey } from '../../../../src/domain/scope/explicit.ts'
+import type { Target } from '../../../../src/domain/scope/request.ts'
+import { clusterRoleOf, SCOPE_ROLES } from '../../../../src/domain/scope/roles.ts'
+import { mayCreate } from '../../../../src/gateway/request/may-create.ts'
+import { readApiRequest } from '../../../../src/gateway/request/read-api-request.ts'
+import { scopeRefusal } from '../../../../src/gateway/stages/authorize.ts'
+import { cookbook, cookbookScopes } from '../../../support/cookbook.ts'
+import { shippedRoles } from '../../../support/scope-roles.ts'
+
+const ROLES = shippedRoles()
+const SURROUNDINGS = {
+  projectNamespacePrefix: 'p-',
+  roleRules: (role: string) => ROLES.get(role) ?? [],
+}
+const RECIPES = cookbook()
+
+describe('docs/scopes.md: each field alone, two together, and what has to be named (11.2, 11.3, 11.4, 11.5, 11.7)', () => {
+  test.each(RECIPES)('$scope: $method $path: $answer', ({ scope, method, path, answer }) => {
+    const { target, rest } = routeOf(path)
+    const reading = readApiRequest(method, target, rest)
+    if (!reading.ok) throw new Error(reading.because)
+    const caller = { scope: readScope(scope) } as Caller
+    const { request } = reading
+    const merge = 'application/merge-patch+json'
+    const creates = mayCreate(request, method === 'PATCH' ? merge : undefined)
+    const refusal = scopeRefusal(caller, request.attributes, creates, SURROUNDINGS)
+    expect(refusal?.status ?? 'passes').toBe(answer === 'passes' ? 'passes' : 403)
+  })
+
+  test('shows every field that a scope has, and both answers to most scopes', () => {
+    const fields = new Set(fieldsOf(cookbookScopes()))
+    expect([...fields].toSorted()).toEqual([...new Set(fieldsOfSchema())].toSorted())
+    expect(RECIPES.length).toBeGreaterThan(80)
+    expect(RECIPES.filter(({ answer }) => answer === 'passes').length).toBeGreaterThan(30)
+  })
+})
+
+describe('config/scope-roles (11.4)', () => {
+  test('has the roles that there are, and the gateway may read each of them (1.3)', () => {
+    expect([...ROLES.keys()].toSorted()).toEqual(SCOPE_ROLES)
+    const granted = [...read('config/rbac/gateway.yaml').matchAll(/- (platform:scope:\S+)$/gm)]
+    expect(granted.map(([, name]) => name)).toEqual(SCOPE_ROLES.map(clusterRoleOf))
+  })
+
+  test.each([...ROLES])(
+    '%s only reads and reviews itself, and names nothing that outlives a key',
+    (_, rules) => {
+      expect(rules).not.toEqual([])
+      for (const { verbs, apiGroups = [], resources = [], nonResourceURLs = [] } of rules) {
+        const isReview = resources.every((one) => one.startsWith('selfsubject'))
+        const allowed = isReview && resources.length > 0 ? ['create'] : ['get', 'list', 'watch']
+        expect(allowed).toEqual(expect.arrayContaining([...verbs]))
+        expect([...verbs, ...apiGroups, ...resources, ...nonResourceURLs]).not.toContain('*')
+        expect(resources.some(mustBeNamed) || verbs.some(verbOutlivesKey)).toBe(false)
+        expect(resources).not.toContain('secrets')
+      }
+    },
+  )
+})
+
+/** The targets of the gateway, as their paths name them (contract 9.1). */
+function routeOf(path: string): { readonly target: Target; readonly rest: string } {
+  const [, kubernetes, kind, first = '', inside, second = ''] = path.split('/')
+  if (kubernetes !== 'kubernetes') throw new Error(path)
+  if (kind === 'management') return { target: { kind: 'Management' }, rest: after(path, 2) }
+  if (kind === 'cluster')
+    return { target: { kind: 'Cluster', cluster: first }, rest: after(path, 3) }
+  const place = { project: first }
+  const target: Target =
+    inside === 'space'
+      ? { kind: 'ProjectSpace', ...place, space: second }
+      : { kind: 'ProjectVirtualCluster', ...place, virtualCluster: second }
+  return { target, rest: after(path, 5) }
+}
+
+/** What is behind that many segments. */
+const after = (path: string, segments: number): string =>
+  `/${path
+    .split('/')
+    .slice(segments + 1)
+    .join('/')}`
+
+function read(path: string): string {
+  return readFileSync(join(import.meta.dirname, '../../../..', path), 'utf8')
+}
+
+/** Such as `rules.resources.group`. */
+function fieldsOf(value: unknown, under = ''): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((one) => fieldsOf(one, under))
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const field = under === '' ? name : `${under}.${name}`
+    return [field, ...fieldsOf(inner, field)]
+  })
+}
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+}
+
+function fieldsOfSchema(): readonly string[] {
+  const [document] = parseAllDocuments(read('crds/ownedaccesskeys.yaml'))
+  const schema = document?.getIn(
+    'spec.versions.0.schema.openAPIV3Schema.properties.spec.properties.scope'
+      .split('.')
+      .map((part) => (part === '0' ? 0 : part)),
+  ) as { toJSON(): Schema }
+  return propertiesOf(schema.toJSON())
+}
+
+function propertiesOf({ properties = {}, items }: Schema, under = ''): readonly string[] {
+  if (items !== undefined) return propertiesOf(items, under)
+  return Object.entries(properties).flatMap(([name, inner]) => {
+    const field = under === '' ? name : `${under}.${name}`
+    return [field, ...propertiesOf(inner, field)]
+  })
+}

@@ -1,0 +1,374 @@
+import { describe, expect, test } from 'vitest'
+import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
+import type { Caller } from '../../../../src/credentials/caller.ts'
+import { type Activity, createActivity } from '../../../../src/gateway/activity/activity.ts'
+import { sleep } from '../../../../src/runtime/clock.ts'
+import { after, t0, textAfter } from '../../../support/access-key.ts'
+import { refused } from '../../../support/asked.ts'
+import { type ManualClock, manualClock } from '../../../support/clock.ts'
+import { rememberingLog } from '../../../support/log.ts'
+import { keyObject, type Parts } from '../../../support/objects.ts'
+import {
+  callerWith,
+  keyStore,
+  type Line,
+  type SimulatedApi,
+  simulatedApi,
+  UNCAPPED,
+} from './simulated.ts'
+
+const HOUR = 3600
+const slides = { user: 'ada', ttl: HOUR, ttlAfterLastActivity: true }
+
+interface Stage {
+  readonly api: SimulatedApi
+  readonly clock: ManualClock
+  readonly activity: Activity
+  /** Names of the keys whose use was written, in order. */
+  readonly written: string[]
+  readonly sentences: () => readonly string[]
+  readonly add: (name: string, parts?: Parts<OwnedAccessKey>) => void
+  readonly caller: (name: string) => Caller
+  readonly lastActivity: (name: string) => string | undefined
+}
+
+/** A gateway whose watch does not lag, at t0. */
+function stage({ line = {}, budget = 10 }: { line?: Line; budget?: number } = {}): Stage {
+  const api = simulatedApi()
+  const clock = manualClock(t0)
+  const keys = keyStore()
+  const { log, lines } = rememberingLog()
+  api.follow(keys, (event) => event())
+  const written: string[] = []
+  api.listen((now, before) => {
+    if (now && before && now.status?.lastActivity !== before.status?.lastActivity)
+      written.push(now.metadata.name)
+  })
+  let counted = 0
+  const activity = createActivity({
+    client: api.client(line),
+    keys,
+    caps: () => UNCAPPED,
+    clock,
+    log,
+    budgetPerSecond: budget,
+    random: () => 0,
+    observer: {
+      written: () => {
+        counted += 1
+        if (counted > written.length) throw new Error('more were counted than written')
+      },
+    },
+  })
+  return {
+    api,
+    clock,
+    activity,
+    written,
+    sentences: () => lines.map(({ sentence }) => sentence),
+    add: (name, { metadata, ...parts } = {}) =>
+      void api.put(keyObject({ metadata: { name, uid: `uid-${name}`, ...metadata }, ...parts })),
+    caller: (name) => {
+      const key = keys.get(name)
+      if (!key) throw new Error(`there is no key ${name}`)
+      return callerWith(key)
+    },
+    lastActivity: (name) => api.get(name)?.status?.lastActivity,
+  }
+}
+
+describe('a sliding key (14.1)', () => {
+  test('mostly nobody waits, and no promise is made for it', async () => {
+    const { activity, add, caller } = stage()
+    add('a', { spec: slides })
+    const noted = activity.started(caller('a'))
+    expect(await noted).toBe('later')
+    expect(activity.started(caller('a'))).toBe(noted)
+  })
+
+  test('is recorded after half a minute of use, with the last use by then, and again', async () => {
+    const { activity, add, caller, clock, lastActivity, written } = stage()
+    add('a', { spec: slides })
+    for (let second = 0; second < 100; second += 1) {
+      await activity.started(caller('a'))
+      await clock.advance(1000)
+    }
+    expect(lastActivity('a')).toBe(textAfter(89))
+    expect(written).toHaveLength(3)
+    await clock.advance(60_000)
+    expect(lastActivity('a')).toBe(textAfter(99))
+    await clock.advance(HOUR * 500)
+    expect(written).toHaveLength(4)
+  })
+
+  test('not used for more than half its lifetime, a request waits until it is recorded', async () => {
+    const clockOf: { clock?: ManualClock } = {}
+    const { signal } = new AbortController()
+    const line: Line = {
+      there: async () => clockOf.clock && sleep(clockOf.clock, 50, signal),
+    }
+    const { activity, add, caller, clock, lastActivity, written } = stage({ line })
+    clockOf.clock = clock
+    add('a', { spec: slides, status: {} })
+    await clock.advance(1801 * 1000)
+    const answers: string[] = []
+    for (let count = 0; count < 20; count += 1)
+      void activity.started(caller('a')).then((noted) => answers.push(noted))
+    await clock.advance(49)
+    expect(answers).toEqual([])
+    await clock.advance(1)
+    expect(answers).toEqual(Array.from({ length: 20 }, () => 'recorded'))
+    expect(lastActivity('a')).toBe(textAfter(1801))
+    expect(written).toEqual(['a'])
+    expect(await activity.started(caller('a'))).toBe('later')
+  })
+
+  test.each<{ name: string; line: Line; withinMs: number }>([
+    {
+      name: 'is refused',
+      line: { there: () => Promise.reject(refused(500, 'InternalError')) },
+      withinMs: 0,
+    },
+    {
+      name: 'is taken, but its value is not kept',
+      line: { keeps: false },
+      withinMs: 0,
+    },
+    {
+      name: 'hangs',
+      line: {
+        there: (signal) =>
+          new Promise((_, reject) =>
+            signal?.addEventListener('abort', () => reject(new Error('aborted'))),
+          ),
+      },
+      withinMs: 3000,
+    },
+  ])('the request goes no further when the write $name', async ({ line, withinMs }) => {
+    const { activity, add, caller, clock } = stage({ line })
+    add('a', { spec: slides })
+    await clock.advance(1801 * 1000)
+    let noted: string | null = null
+    void activity.started(caller('a')).then((given) => (noted = given))
+    await clock.advance(withinMs)
+    expect(noted).toBe('unavailable')
+  })
+
+  test.each<{ name: string; change: Parts<OwnedAccessKey> }>([
+    { name: 'disabled', change: { spec: { ...slides, disabled: true } } },
+    {
+      name: 'being deleted',
+      change: { spec: slides, metadata: { deletionTimestamp: textAfter(1) } },
+    },
+    { name: 'another of the same name', change: { spec: slides, metadata: { uid: 'other' } } },
+  ])('the request goes no further when the key is $name by now', async ({ change }) => {
+    const { activity, add, caller, clock, lastActivity } = stage()
+    add('a', { spec: slides })
+    await clock.advance(1801 * 1000)
+    const earlier = caller('a')
+    add('a', change)
+    expect(await activity.started(earlier)).toBe('unavailable')
+    await clock.advance(60_000)
+    expect(lastActivity('a')).toBeUndefined()
+  })
+
+  test('a use of an expired key is not recorded: it would live again', async () => {
+    const calm = { there: () => Promise.reject(new Error('down')) }
+    const line: { there?: () => Promise<void> } = calm
+    const { activity, add, caller, clock, lastActivity } = stage({ line })
+    add('a', { spec: { ...slides, ttl: 10 } })
+    await activity.started(caller('a'))
+    await clock.advance(10_000)
+    delete line.there
+    await clock.advance(60_000)
+    expect(lastActivity('a')).toBeUndefined()
+  })
+
+  test('a write that failed is made again while there is time; the log says so once', async () => {
+    const line: { there?: () => Promise<void> } = {
+      there: () => Promise.reject(new Error('down')),
+    }
+    const { activity, add, caller, clock, lastActivity, sentences } = stage({ line })
+    for (const name of ['a', 'b']) add(name, { spec: slides })
+    await activity.started(caller('a'))
+    await activity.started(caller('b'))
+    await clock.advance(45_000)
+    expect(sentences()).toEqual(['uses of access keys can not be recorded'])
+    delete line.there
+    await clock.advance(15_000)
+    expect([lastActivity('a'), lastActivity('b')]).toEqual([textAfter(0), textAfter(0)])
+    expect(sentences().slice(1)).toEqual(['uses of access keys are recorded again'])
+  })
+})
+
+describe('streams (14.1)', () => {
+  test('count while bytes flow, and not before', async () => {
+    const { activity, add, caller, clock, lastActivity } = stage()
+    add('a', { spec: slides })
+    const watching = caller('a')
+    await activity.started(watching)
+    await clock.advance(600_000)
+    expect(lastActivity('a')).toBe(textAfter(0))
+    activity.flowed(watching)
+    activity.flowed(watching)
+    await clock.advance(60_000)
+    expect(lastActivity('a')).toBe(textAfter(600))
+  })
+
+  test('of a key that is about to end are recorded at once', async () => {
+    const { activity, add, caller, clock, lastActivity } = stage()
+    add('a', { spec: slides })
+    const watching = caller('a')
+    await clock.advance(HOUR * 1000 - 100)
+    activity.flowed(watching)
+    await clock.advance(50)
+    expect(lastActivity('a')).toBe(textAfter(HOUR - 0.1))
+  })
+})
+
+describe('other keys (14.1)', () => {
+  test('are recorded once a minute at most, the last use in the end', async () => {
+    const { activity, add, caller, clock, lastActivity, written } = stage()
+    add('a')
+    for (let second = 0; second < 90; second += 1) {
+      await activity.started(caller('a'))
+      await clock.advance(1000)
+    }
+    expect(written).toHaveLength(2)
+    await clock.advance(600_000)
+    expect(written).toHaveLength(3)
+    expect(lastActivity('a')).toBe(textAfter(89))
+  })
+
+  test('all together within the budget, each in its turn however busy others are', async () => {
+    const { activity, add, caller, clock, written } = stage({ budget: 10 })
+    const names = Array.from({ length: 200 }, (_, index) => `k-${index}`)
+    for (const name of names) add(name)
+    for (let second = 0; second < 20; second += 1) {
+      // The first ten are used all the time, the others now and then.
+      for (const [index, name] of names.entries())
+        if (index < 10 || index % 20 === second) await activity.started(caller(name))
+      await clock.advance(1000)
+      // Counted from the first: ten to a second, and the one at its end.
+      expect(written.length).toBeLessThanOrEqual(10 * (second + 1) + 1)
+    }
+    await clock.advance(2000)
+    expect(new Set(written)).toEqual(new Set(names))
+    expect(written).toHaveLength(names.length)
+  })
+
+  test('what fails is left out, and the next use is recorded', async () => {
+    const line: { there?: () => Promise<void> } = {
+      there: () => Promise.reject(new Error('down')),
+    }
+    const { activity, add, caller, clock, lastActivity } = stage({ line })
+    add('a')
+    await activity.started(caller('a'))
+    await clock.advance(1000)
+    delete line.there
+    await clock.advance(HOUR * 1000)
+    expect(lastActivity('a')).toBeUndefined()
+    await activity.started(caller('a'))
+    await clock.advance(1000)
+    expect(lastActivity('a')).toBe(textAfter(HOUR + 1))
+  })
+})
+
+describe('what another replica recorded', () => {
+  test.each<{ name: string; spec: OwnedAccessKeySpec }>([
+    { name: 'sliding', spec: slides },
+    { name: 'other', spec: { user: 'ada' } },
+  ])('is not written again ($name keys)', async ({ spec }) => {
+    const { activity, add, caller, clock, lastActivity } = stage()
+    add('a', { spec, status: { lastActivity: textAfter(-1) } })
+    await activity.started(caller('a'))
+    add('a', { spec, status: { lastActivity: textAfter(1) } })
+    await clock.advance(600_000)
+    expect(lastActivity('a')).toBe(textAfter(1))
+  })
+
+  test.each<{ name: string; status: OwnedAccessKey['status'] }>([
+    { name: 'nothing, not even a status', status: undefined },
+    { name: 'nothing', status: {} },
+    {
+      name: 'the same moment in other digits',
+      status: { lastActivity: '2026-11-21T09:00:00.000000+00:00' },
+    },
+  ])('is found out where our view does not tell: $name (3.4)', async ({ status }) => {
+    const { activity, add, caller, clock, lastActivity } = stage()
+    add('a', { metadata: { creationTimestamp: textAfter(-HOUR) }, ...(status && { status }) })
+    await activity.started(caller('a'))
+    await clock.advance(1000)
+    expect(lastActivity('a')).toBe(textAfter(0))
+  })
+
+  test('a moment to come is left, and no request waits for it (3.4)', async () => {
+    const { activity, add, caller, clock, lastActivity } = stage()
+    add('a', { spec: slides, status: { lastActivity: textAfter(1e6) } })
+    await clock.advance(3000 * 1000)
+    expect(await activity.started(caller('a'))).toBe('later')
+    await clock.advance(300_000)
+    expect(lastActivity('a')).toBe(textAfter(1e6))
+  })
+})
+
+describe('at shutdown (14.1)', () => {
+  test('everything is recorded at once, sliding keys first, whatever the budget', async () => {
+    const { activity, add, caller, clock, written, lastActivity } = stage({ budget: 1 })
+    const others = Array.from({ length: 40 }, (_, index) => `o-${index}`)
+    for (const name of others) add(name)
+    for (const name of ['s-1', 's-2']) add(name, { spec: slides })
+    for (const name of [...others, 's-1', 's-2']) await activity.started(caller(name))
+    await clock.advance(500)
+    await activity.started(caller('o-0'))
+    await activity.flush()
+    expect(written.indexOf('s-2')).toBeLessThan(10)
+    expect(new Set(written)).toEqual(new Set([...others, 's-1', 's-2']))
+    expect(lastActivity('o-0')).toBe(textAfter(0.5))
+    expect(clock.pending()).toBe(0)
+  })
+
+  test('a write that fails is made again', async () => {
+    const calls = { failing: 2 }
+    const line = {
+      there: async () => {
+        calls.failing -= 1
+        if (calls.failing >= 0) throw new Error('down')
+      },
+    }
+    const { activity, add, caller, clock, lastActivity } = stage({ line })
+    add('s', { spec: slides, status: {} })
+    await activity.started(caller('s'))
+    const flushed = activity.flush()
+    await clock.advance(1000)
+    await flushed
+    expect(lastActivity('s')).toBe(textAfter(0))
+  })
+
+  test('what can not be recorded is counted in the log', async () => {
+    const line = { there: () => Promise.reject(new Error('down')) }
+    const { activity, add, caller, clock, sentences } = stage({ line })
+    add('s', { spec: slides })
+    await activity.started(caller('s'))
+    const flushed = activity.flush()
+    await clock.advance(1000)
+    await flushed
+    expect(sentences()).toEqual([
+      'uses of access keys can not be recorded',
+      'the last uses of access keys are not recorded',
+    ])
+  })
+})
+
+test('a key that is not in the store, but was read, is recorded all the same (10.4)', async () => {
+  const { activity, add, caller, clock, lastActivity, api } = stage()
+  add('a', { spec: slides })
+  const read = caller('a')
+  const object = api.get('a')
+  if (!object) throw new Error('there is no key')
+  const unknown: Caller = { ...read, key: { ...read.key, name: 'a' } }
+  await clock.advance(1801 * 1000)
+  expect(await activity.started(unknown)).toBe('recorded')
+  expect(lastActivity('a')).toBe(textAfter(1801))
+  expect(after(1801)).toBe(clock.nowMs())
+})

@@ -1,0 +1,193 @@
+// Gateways and an operator around one API server, on one clock: requests are let pass or refused, gateways
+// are killed and started anew, and what ended when is remembered.
+import type { AccessKey } from '../../../../src/domain/access-key.ts'
+import { type Caps, isLive, lifetimeOf } from '../../../../src/domain/lifetime.ts'
+import { type Activity, createActivity } from '../../../../src/gateway/activity/activity.ts'
+import type { Store } from '../../../../src/kube/store.ts'
+import { sleep } from '../../../../src/runtime/clock.ts'
+import { t0 } from '../../../support/access-key.ts'
+import { type ManualClock, manualClock } from '../../../support/clock.ts'
+import { rememberingLog } from '../../../support/log.ts'
+import { keyObject } from '../../../support/objects.ts'
+import type { Random } from '../../../support/random.ts'
+import { callerWith, keyStore, type SimulatedApi, simulatedApi } from './simulated.ts'
+
+/** How bad the world is. */
+export interface Weather {
+  /** The longest way to the API server, from it, and of a watch event, in milliseconds. */
+  readonly slowestMs: number
+  /** So many calls of one replica fail at a time at most; 0 = none ever. */
+  readonly mostFailures: number
+  readonly kills: boolean
+}
+
+/** What everybody stands on. */
+export interface Surroundings {
+  readonly clock: ManualClock
+  readonly api: SimulatedApi
+  readonly caps: Caps
+  readonly random: Random
+  readonly weather: Weather
+}
+
+/** One gateway, as far as activity goes. */
+export interface Replica {
+  readonly keys: Store<AccessKey>
+  readonly activity: Activity
+  /** When it was killed; null = it runs, or ended in order. */
+  killedMs: number | null
+  isOver: boolean
+}
+
+/** A request that went on. */
+export interface Accepted {
+  readonly uid: string
+  readonly atMs: number
+  readonly replica: Replica
+}
+
+/** What became of it all. */
+export interface History {
+  readonly accepted: Accepted[]
+  /** When somebody found a key to have ended: the operator, or a gateway that was asked. */
+  readonly ends: { readonly uid: string; readonly atMs: number }[]
+  /** The use that is recorded after each write to a key, in the order of etcd. */
+  readonly recorded: { readonly uid: string; readonly usedMs: number; readonly atMs: number }[]
+  /** Of each key there ever was, in milliseconds. */
+  readonly lifetimes: Map<string, number>
+  /** How many requests waited until their use was recorded. */
+  waited: number
+}
+
+/** Everything that is there, and who does something. */
+export interface World extends Surroundings {
+  readonly history: History
+  readonly addKey: (name: string, ttl: number) => void
+  readonly request: (replica: Replica, name: string) => void
+  /** The operator looks at every key, as it knows it. */
+  readonly operate: () => void
+}
+
+/** An empty world. */
+export function createWorld(caps: Caps, random: Random, weather: Weather): World {
+  const surroundings = { clock: manualClock(t0), api: simulatedApi(), caps, random, weather }
+  const { clock, api } = surroundings
+  const history: History = {
+    accepted: [],
+    ends: [],
+    recorded: [],
+    lifetimes: new Map(),
+    waited: 0,
+  }
+  api.listen((after) => {
+    const usedMs = Date.parse(after?.status?.lastActivity ?? '')
+    if (after && !Number.isNaN(usedMs))
+      history.recorded.push({ uid: after.metadata.uid, usedMs, atMs: clock.nowMs() })
+  })
+  const seen = keyStore()
+  api.follow(seen, lagging(surroundings))
+  return {
+    ...surroundings,
+    history,
+    addKey: (name, ttl) => {
+      const uid = `${name}-${history.lifetimes.size}`
+      history.lifetimes.set(uid, ttl * 1000)
+      const creationTimestamp = new Date(clock.nowMs()).toISOString()
+      api.put(
+        keyObject({
+          metadata: { name, uid, creationTimestamp },
+          spec: { user: 'ada', ttl, ttlAfterLastActivity: true },
+        }),
+      )
+    },
+    request: (replica, name) => void request(surroundings, history, replica, name),
+    operate: () => {
+      const atMs = clock.nowMs()
+      for (const key of seen.values()) {
+        if (isLive(lifetimeOf(key, caps, atMs).expiresMs, atMs)) continue
+        if (api.remove(key.name, key.resourceVersion)) history.ends.push({ uid: key.uid, atMs })
+      }
+    },
+  }
+}
+
+/** Events come late, and in the order of etcd. */
+const lagging =
+  ({ clock, weather }: Surroundings) =>
+  (event: () => void): void =>
+    void clock.schedule(weather.slowestMs, event)
+
+/** A gateway that has just started. */
+export function createReplica(surroundings: Surroundings): Replica {
+  const { clock, api, caps, random } = surroundings
+  const keys = keyStore()
+  const life: Pick<Replica, 'killedMs' | 'isOver'> = { killedMs: null, isOver: false }
+  const deliver = lagging(surroundings)
+  api.follow(keys, (event) => deliver(() => life.isOver || event()))
+  const way = wayOf(surroundings, () => life.isOver)
+  const activity = createActivity({
+    client: api.client({ there: way, back: way }),
+    keys,
+    caps: () => caps,
+    clock,
+    log: rememberingLog().log,
+    budgetPerSecond: 10,
+    random: () => random.between(0, 1),
+    observer: { written: () => undefined },
+  })
+  return Object.assign(life, { keys, activity })
+}
+
+/** So many in a row that fail are followed by so many that do not: a write takes a few. */
+const CALM = 8
+
+/** The way to the API server or back: it takes time, may fail, and ends with the process. */
+function wayOf({ clock, random, weather }: Surroundings, isOver: () => boolean) {
+  let sinceFailure = 0
+  let failures = 0
+  return async (signal: AbortSignal = new AbortController().signal): Promise<void> => {
+    if (isOver()) await new Promise(() => undefined)
+    await sleep(clock, Math.ceil(random.between(0, weather.slowestMs)), signal)
+    signal.throwIfAborted()
+    sinceFailure += 1
+    if (sinceFailure > CALM) failures = 0
+    if (failures >= weather.mostFailures || random.between(0, 1) > 0.3) return
+    failures += 1
+    sinceFailure = 0
+    throw new Error('the line is bad')
+  }
+}
+
+async function request(
+  { clock, caps }: Surroundings,
+  history: History,
+  replica: Replica,
+  name: string,
+): Promise<void> {
+  const key = replica.keys.get(name)
+  if (!key) return
+  const atMs = clock.nowMs()
+  const { expiresMs } = lifetimeOf(key, caps, atMs)
+  if (!isLive(expiresMs, atMs)) {
+    history.ends.push({ uid: key.uid, atMs })
+    return
+  }
+  const noted = await replica.activity.started(callerWith(key, expiresMs))
+  if (replica.isOver || noted === 'unavailable') return
+  if (noted === 'recorded') history.waited += 1
+  history.accepted.push({ uid: key.uid, atMs, replica })
+}
+
+/** Ends it in order; time passes meanwhile. */
+export async function stop({ clock }: World, replica: Replica): Promise<void> {
+  const flushing = { isDone: false }
+  void replica.activity.flush().then(() => (flushing.isDone = true))
+  while (!flushing.isDone) await clock.advance(10)
+  replica.isOver = true
+}
+
+/** Ends it with -9. */
+export function kill({ clock }: World, replica: Replica): void {
+  replica.isOver = true
+  replica.killedMs = clock.nowMs()
+}

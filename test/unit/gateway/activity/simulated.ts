@@ -1,0 +1,130 @@
+// An API server in memory that holds access keys: JSON patches with their tests, watches that lag, lines
+// that fail. What the real one does with the same patches is shown on it.
+import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
+import type { Caller } from '../../../../src/credentials/caller.ts'
+import { digestOf } from '../../../../src/credentials/digest.ts'
+import { type AccessKey, accessKeyOf } from '../../../../src/domain/access-key.ts'
+import type { Caps } from '../../../../src/domain/lifetime.ts'
+import type { KubeClient, PatchOperation } from '../../../../src/kube/client.ts'
+import type { KubeObject } from '../../../../src/api/meta.ts'
+import { Store } from '../../../../src/kube/store.ts'
+import { refused } from '../../../support/asked.ts'
+
+/** No caps, but the default for logins. */
+export const UNCAPPED: Caps = { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 }
+
+/** A store of keys as a gateway has one. */
+export const keyStore = (): Store<AccessKey> =>
+  new Store((object: KubeObject) => accessKeyOf(object as OwnedAccessKey, digestOf))
+
+/** Who calls with this key. */
+export const callerWith = (key: AccessKey, expiresMs: number | null = null): Caller => ({
+  key,
+  identity: { user: 'ada', groups: [] },
+  scope: null,
+  expiresMs,
+})
+
+/** What a request waits for on its way there and back. Throw for one that fails. */
+export interface Line {
+  readonly there?: (signal?: AbortSignal) => Promise<void>
+  readonly back?: (signal?: AbortSignal) => Promise<void>
+  /** false = patches are answered, and change nothing. */
+  readonly keeps?: boolean
+}
+
+/** The keys, and whoever is told of them. */
+export interface SimulatedApi {
+  readonly get: (name: string) => OwnedAccessKey | undefined
+  /** Stores a key as it is, but for its resourceVersion. */
+  readonly put: (object: OwnedAccessKey) => OwnedAccessKey
+  readonly patch: (name: string, operations: readonly PatchOperation[]) => OwnedAccessKey
+  /** @returns whether it was of that version still */
+  readonly remove: (name: string, resourceVersion: string) => boolean
+  /** Told of every change, null = removed. */
+  readonly listen: (
+    told: (after: OwnedAccessKey | null, before: OwnedAccessKey | null) => void,
+  ) => void
+  /** Fills a store, and keeps it filled by way of `deliver`. */
+  readonly follow: (keys: Store<AccessKey>, deliver: (event: () => void) => void) => void
+  readonly client: (line?: Line) => Pick<KubeClient, 'get' | 'patch'>
+}
+
+/** An empty one. */
+export function simulatedApi(): SimulatedApi {
+  const objects = new Map<string, OwnedAccessKey>()
+  const listeners: Parameters<SimulatedApi['listen']>[0][] = []
+  let revision = 0
+  const tell = (after: OwnedAccessKey | null, before: OwnedAccessKey | null): void => {
+    for (const told of listeners) told(after, before)
+  }
+  const put: SimulatedApi['put'] = (object) => {
+    revision += 1
+    const metadata = { ...object.metadata, resourceVersion: String(revision) }
+    const before = objects.get(metadata.name) ?? null
+    const after = { ...object, metadata }
+    objects.set(metadata.name, after)
+    tell(after, before)
+    return after
+  }
+  const patch: SimulatedApi['patch'] = (name, operations) => {
+    const object = objects.get(name)
+    if (!object) throw refused(404, 'NotFound')
+    return put(patched(object, operations))
+  }
+  const client: SimulatedApi['client'] = (line = {}) => {
+    const call = async <T>(act: () => unknown, signal?: AbortSignal): Promise<T> => {
+      await line.there?.(signal)
+      const answer = act()
+      await line.back?.(signal)
+      return structuredClone(answer) as T
+    }
+    return {
+      get: (_, { name }, signal) => call(() => objects.get(name) ?? null, signal),
+      patch: (_, { name }, operations, _reason, _status, signal) =>
+        call(() => (line.keeps === false ? objects.get(name) : patch(name, operations)), signal),
+    }
+  }
+  return {
+    get: (name) => objects.get(name),
+    put,
+    patch,
+    remove: (name, resourceVersion) => {
+      const object = objects.get(name)
+      if (object?.metadata.resourceVersion !== resourceVersion) return false
+      objects.delete(name)
+      tell(null, object)
+      return true
+    },
+    listen: (told) => void listeners.push(told),
+    follow: (keys, deliver) => {
+      keys.begin()
+      for (const object of objects.values()) keys.put(object)
+      keys.end()
+      listeners.push((after, before) =>
+        deliver(() => {
+          if (after) keys.put(after)
+          else if (before) keys.remove(before)
+        }),
+      )
+    },
+    client,
+  }
+}
+
+/** As kube-apiserver does it: a test for null holds where there is nothing. */
+function patched(object: OwnedAccessKey, operations: readonly PatchOperation[]): OwnedAccessKey {
+  const copy = structuredClone(object)
+  for (const { op, path, value } of operations) {
+    const names = path.split('/').slice(1)
+    const last = names.pop() ?? ''
+    const parent = names.reduce<unknown>(
+      (one, name) => (one as Record<string, unknown> | undefined)?.[name],
+      copy,
+    ) as Record<string, unknown> | undefined
+    if (parent === undefined) throw refused(422, 'Invalid')
+    if (op === 'test' && (parent[last] ?? null) !== value) throw refused(422, 'Invalid')
+    if (op === 'add') parent[last] = value
+  }
+  return copy
+}

@@ -1,0 +1,15 @@
+import { Readable } from 'node:stream'
+import type { Call } from '../../../src/gateway/http/server.ts'
+
+/** A GET of this target without a credential, but for what `given` says. */
+export const callTo = (target: string, given: Partial<Call> = {}): Call => ({
+  method: 'GET',
+  target,
+  headers: {},
+  rawHeaders: Object.entries(given.headers ?? {}).flatMap(([name, value]) => [name, String(value)]),
+  by: 'request',
+  body: Readable.from([]),
+  remoteAddress: '192.0.2.1',
+  gone: new AbortController().signal,
+  ...given,
+})

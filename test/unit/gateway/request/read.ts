@@ -1,0 +1,33 @@
+// Requests in short, for tables.
+import type { ApiRequest, ReadApiRequest } from '../../../../src/gateway/request/api-request.ts'
+import { readApiRequest } from '../../../../src/gateway/request/read-api-request.ts'
+import type { Target } from '../../../../src/domain/scope/request.ts'
+
+const MANAGEMENT: Target = { kind: 'Management' }
+
+/** Reads `METHOD rest`; GET where there is no method. */
+export function reading(sent: string, target: Target = MANAGEMENT): ReadApiRequest {
+  const [, method = 'GET', rest = ''] = /^(?:(\S+) )?(.*)$/s.exec(sent) ?? []
+  return readApiRequest(method, target, rest)
+}
+
+/** What was read. @throws Error when it is refused */
+export function readOf(sent: string, target: Target = MANAGEMENT): ApiRequest {
+  const result = reading(sent, target)
+  if (!result.ok) throw new Error(`${sent} is refused: ${result.because}`)
+  return result.request
+}
+
+/**
+ * What a request is taken for, in a line: `verb resource/sub.group/version namespace name`, with a dash
+ * for what is empty; `verb path` for a path; the code and why when it is refused.
+ */
+export function taken(sent: string, target: Target = MANAGEMENT): string {
+  const result = reading(sent, target)
+  if (!result.ok) return `${result.code} ${result.because}`
+  const { attributes } = result.request
+  if ('path' in attributes) return `${attributes.verb} ${attributes.path}`
+  const { verb, group, version, resource, subresource, namespace, name } = attributes
+  const kind = `${resource}${subresource === '' ? '' : `/${subresource}`}.${group}/${version}`
+  return `${verb} ${kind} ${namespace || '-'} ${name || '-'}`
+}

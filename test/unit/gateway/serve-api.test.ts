@@ -1,0 +1,273 @@
+// The stages of a request with a credential, in their order: the first refusal is the answer, and what is
+// refused costs nothing behind it (contract 11.1, 11.3, 13.3, 14.1).
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { describe, expect, test } from 'vitest'
+import type { Caller } from '../../../src/credentials/caller.ts'
+import { readScope } from '../../../src/domain/scope/decide.ts'
+import type { Scope } from '../../../src/api/scope.gen.ts'
+import type { Noted } from '../../../src/gateway/activity/activity.ts'
+import type { Answer } from '../../../src/gateway/http/answer.ts'
+import type { Call } from '../../../src/gateway/http/server.ts'
+import { createServeApi } from '../../../src/gateway/serve-api.ts'
+import { createLimits } from '../../../src/gateway/stages/limits.ts'
+import { Streams } from '../../../src/gateway/streams/registry.ts'
+import { t0, viewOf } from '../../support/access-key.ts'
+import { manualClock } from '../../support/clock.ts'
+import { callTo } from './calls.ts'
+
+const CONFIG_MAPS: Scope = {
+  rules: [{ verbs: ['get', 'list', 'watch', 'patch'], resources: [{ resources: ['configmaps'] }] }],
+}
+
+interface World {
+  readonly scope?: Scope
+  readonly noted?: Noted
+  readonly isKnown?: boolean
+  readonly upstream?: (call: Call) => Answer
+}
+
+const OK: Answer = {
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from('{}'),
+}
+
+function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: World = {}) {
+  const trace: string[] = []
+  const caller: Caller = {
+    key: viewOf({ metadata: { name: 'ci', uid: 'uid-ci' } }),
+    identity: { user: 'ada', groups: [] },
+    scope: readScope(scope ?? null),
+    expiresMs: null,
+  }
+  const limits = createLimits()
+  const serve = createServeApi({
+    surroundings: () => (isKnown ? { projectNamespacePrefix: 'p-', roleRules: () => [] } : null),
+    limits: {
+      admit: (uid, kind) => {
+        const admission = limits.admit(uid, kind)
+        if (!admission.ok) return admission
+        trace.push(`admitted ${kind}`)
+        return { ok: true, release: () => (trace.push('released'), admission.release()) }
+      },
+    },
+    activity: {
+      started: async () => (trace.push('used'), noted),
+      flowed: () => void trace.push('flowed'),
+      flush: async () => undefined,
+    },
+    streams: new Streams({
+      clock: manualClock(t0),
+      reconsider: (known) => ({ ok: true, caller: known }),
+      observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
+    }),
+    isOwnKind: ({ attributes }) =>
+      'group' in attributes && attributes.group === 'management.platform.sh',
+    ownKinds: async () => (trace.push('own kinds'), OK),
+    forward: async (_, call) => (trace.push('forwarded'), upstream(call)),
+    withExpiry: (headers) => ({ ...headers, 'x-platform-key-expires': 'never' }),
+    denied: () => void trace.push('denied'),
+  })
+  const ask = async (rest: string, given: Partial<Call> = {}) => {
+    const target = { kind: 'Management' } as const
+    const { answer, verb } = await serve(callTo(rest, given), caller, { target, rest })
+    return {
+      verb,
+      answer,
+      said: Buffer.isBuffer(answer.body) ? answer.body.toString() : await text(answer.body),
+    }
+  }
+  return { ask, trace, limits }
+}
+
+describe('a request', () => {
+  test('passes every stage once, and says when its key ends (13.5)', async () => {
+    const { ask, trace } = world()
+    const { answer, verb } = await ask('/api/v1/configmaps')
+    expect({ status: answer.status, verb }).toEqual({ status: 200, verb: 'list' })
+    expect(answer.headers['x-platform-key-expires']).toBe('never')
+    expect(trace).toEqual(['admitted request', 'used', 'forwarded', 'released'])
+  })
+
+  test('that can not be read is refused, and is no use of the key (11.6, 14.1)', async () => {
+    const { ask, trace } = world()
+    const { answer } = await ask('/api//v1')
+    expect(answer.status).toBe(400)
+    expect(trace).toEqual([])
+  })
+
+  test('of a method that there is not is a 405', async () => {
+    const { answer } = await world().ask('/api', { method: 'QUERY' })
+    expect(answer.status).toBe(405)
+  })
+
+  test('before settings in force are known is a 503 (10.4)', async () => {
+    const { ask, trace } = world({ isKnown: false })
+    expect((await ask('/api')).answer.status).toBe(503)
+    expect(trace).toEqual([])
+  })
+
+  test('that the scope does not grant is a 403, counted, and no use (11.1, 14.1)', async () => {
+    const { ask, trace } = world({ scope: CONFIG_MAPS })
+    const { answer, said } = await ask('/api/v1/secrets')
+    expect(answer.status).toBe(403)
+    expect(said).toContain('does not grant \\"list\\" on \\"secrets\\"')
+    expect(trace).toEqual(['denied'])
+  })
+
+  test('whose use can not be recorded does not go on (14.1)', async () => {
+    const { ask, trace } = world({ noted: 'unavailable' })
+    expect((await ask('/api')).answer.status).toBe(503)
+    expect(trace).toEqual(['admitted request', 'used', 'released'])
+  })
+
+  test('for a kind of ours is answered here (12.1)', async () => {
+    const { ask, trace } = world()
+    await ask('/apis/management.platform.sh/v1/ownedaccesskeys')
+    expect(trace).toEqual(['admitted request', 'used', 'own kinds', 'released'])
+  })
+
+  test('over the limit is a 429, and no use (13.3)', async () => {
+    const { ask, trace, limits } = world()
+    for (let at = 0; at < 400; at += 1) limits.admit('uid-ci', 'request')
+    const { answer } = await ask('/api')
+    expect(answer.status).toBe(429)
+    expect(answer.headers['retry-after']).toBe('1')
+    expect(trace).toEqual([])
+  })
+
+  test('that fails upstream gives back what it held (13.3)', async () => {
+    const { ask, trace } = world({
+      upstream: () => {
+        throw new Error('broken')
+      },
+    })
+    await expect(ask('/api')).rejects.toThrow('broken')
+    expect(trace.at(-1)).toBe('released')
+  })
+
+  test('that streams holds its place until it ends (13.3)', async () => {
+    const body = Readable.from([Buffer.from('{"items":['), Buffer.from(']}')])
+    const { ask, trace } = world({ upstream: () => ({ ...OK, body }) })
+    expect((await ask('/api/v1/pods')).said).toBe('{"items":[]}')
+    expect(trace).toEqual(['admitted request', 'used', 'forwarded', 'released'])
+  })
+
+  test('that watches is admitted as one, and is a use while it flows (13.3, 14.1)', async () => {
+    const body = Readable.from([Buffer.from('{"type":"ADDED"}\n')])
+    const { ask, trace } = world({ upstream: () => ({ ...OK, body }) })
+    expect((await ask('/api/v1/pods?watch=1')).said).toBe('{"type":"ADDED"}\n')
+    expect(trace).toEqual(['admitted stream', 'used', 'forwarded', 'flowed', 'released'])
+  })
+})
+
+describe('what may create needs create as well (11.6; threats B5)', () => {
+  const PATH = '/api/v1/namespaces/a/configmaps/x'
+
+  test.each([
+    { name: 'an apply', method: 'PATCH', type: 'application/apply-patch+yaml', status: 403 },
+    {
+      name: 'an apply in CBOR',
+      method: 'PATCH',
+      type: 'application/apply-patch+cbor',
+      status: 403,
+    },
+    { name: 'a merge patch', method: 'PATCH', type: 'application/merge-patch+json', status: 200 },
+    { name: 'a JSON patch', method: 'PATCH', type: 'application/json-patch+json', status: 200 },
+  ])('$name with a scope that patches: $status', async ({ method, type, status }) => {
+    const { ask } = world({ scope: CONFIG_MAPS })
+    const { answer } = await ask(PATH, { method, headers: { 'content-type': type } })
+    expect(answer.status).toBe(status)
+  })
+})
+
+describe('what a caller may do (11.3)', () => {
+  const REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+  const answered =
+    (spec: object) =>
+    ({ headers }: Call): Answer => {
+      const review = {
+        kind: 'SelfSubjectAccessReview',
+        spec,
+        status: { allowed: true, reason: 'RBAC' },
+      }
+      expect(headers).toMatchObject({ accept: 'application/json', 'accept-encoding': 'identity' })
+      return { ...OK, status: 201, body: Readable.from([Buffer.from(JSON.stringify(review))]) }
+    }
+  const asks = async (spec: object) => {
+    const { ask } = world({ scope: CONFIG_MAPS, upstream: answered(spec) })
+    const { said } = await ask(REVIEW, {
+      method: 'POST',
+      headers: { accept: 'application/vnd.kubernetes.protobuf' },
+    })
+    return (JSON.parse(said) as { readonly status: object }).status
+  }
+
+  test.each([
+    {
+      name: 'what the scope grants',
+      spec: { resourceAttributes: { verb: 'list', resource: 'configmaps' } },
+    },
+    { name: 'discovery', spec: { nonResourceAttributes: { verb: 'get', path: '/api' } } },
+  ])('$name: as the API server says', async ({ spec }) => {
+    expect(await asks(spec)).toEqual({ allowed: true, reason: 'RBAC' })
+  })
+
+  test.each([
+    {
+      name: 'another resource',
+      spec: { resourceAttributes: { verb: 'list', resource: 'secrets' } },
+    },
+    {
+      name: 'another verb',
+      spec: { resourceAttributes: { verb: 'delete', resource: 'configmaps' } },
+    },
+    {
+      name: 'a subresource',
+      spec: { resourceAttributes: { verb: 'get', resource: 'configmaps', subresource: 'x' } },
+    },
+    { name: 'everything', spec: { resourceAttributes: { verb: '*', resource: '*', group: '*' } } },
+    { name: 'a path', spec: { nonResourceAttributes: { verb: 'get', path: '/metrics' } } },
+    { name: 'nothing', spec: {} },
+    { name: 'what is malformed', spec: { resourceAttributes: [{ verb: 'list' }] } },
+  ])('$name: no, and why', async ({ spec }) => {
+    expect(await asks(spec)).toEqual({
+      allowed: false,
+      denied: true,
+      reason: expect.stringContaining('the scope of the access key does not grant'),
+    })
+  })
+
+  test.each([
+    { name: 'in words', body: 'no' },
+    { name: 'without a spec', body: '{}' },
+    { name: 'as a list', body: '[]' },
+  ])('an answer that can not be read is no yes: $name', async ({ body }) => {
+    const upstream = (): Answer => ({
+      ...OK,
+      status: 201,
+      body: Readable.from([Buffer.from(body)]),
+    })
+    const { answer } = await world({ scope: CONFIG_MAPS, upstream }).ask(REVIEW, { method: 'POST' })
+    expect(answer.status).toBe(503)
+  })
+
+  test('a refusal passes as it is', async () => {
+    const upstream = (): Answer => ({
+      ...OK,
+      status: 403,
+      body: Readable.from([Buffer.from('{"code":403}')]),
+    })
+    const { said } = await world({ scope: CONFIG_MAPS, upstream }).ask(REVIEW, { method: 'POST' })
+    expect(said).toBe('{"code":403}')
+  })
+
+  test('without a scope the API server answers alone', async () => {
+    const upstream = ({ headers }: Call): Answer => {
+      expect(headers).toEqual({ accept: 'a/b' })
+      return OK
+    }
+    await world({ upstream }).ask(REVIEW, { method: 'POST', headers: { accept: 'a/b' } })
+  })
+})

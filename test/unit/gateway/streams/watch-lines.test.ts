@@ -1,0 +1,55 @@
+// A watch passes line by line, so that it can be ended between two of them (contract 13.4).
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { describe, expect, test } from 'vitest'
+import { WatchLines } from '../../../../src/gateway/streams/watch-lines.ts'
+
+const WORD = Buffer.from('{"type":"ERROR"}\n')
+
+describe('the lines of a watch', () => {
+  test.each([
+    { name: 'one by one', pieces: ['a\n', 'b\n'] },
+    { name: 'several at once', pieces: ['a\nb\nc\n'] },
+    { name: 'in many pieces', pieces: ['a', 'b', 'c\nd', 'e', '\n'] },
+    { name: 'of two bytes each', pieces: [...'abc\ndef\n'] },
+    { name: 'that are empty', pieces: ['\n', '\n\n'] },
+    { name: 'with a last one broken off', pieces: ['a\n', 'b'] },
+    { name: 'none', pieces: [] },
+  ])('pass as they are: $name', async ({ pieces }) => {
+    const source = Readable.from(pieces.map((piece) => Buffer.from(piece)))
+    expect(await text(source.pipe(new WatchLines(() => undefined)))).toBe(pieces.join(''))
+  })
+
+  test.each([
+    { name: 'before the first', pieces: [], passed: '' },
+    { name: 'between two', pieces: ['a\n', 'b\n'], passed: 'a\nb\n' },
+    { name: 'in one', pieces: ['a\n', 'b'], passed: 'a\n' },
+    { name: 'in one that came in pieces', pieces: ['a\nb', 'c', 'd'], passed: 'a\n' },
+  ])('end with a line of ours when cut $name (13.4)', async ({ pieces, passed }) => {
+    const lines = new WatchLines(() => undefined)
+    for (const piece of pieces) lines.write(Buffer.from(piece))
+    lines.cut(WORD)
+    lines.cut(WORD)
+    lines.write(Buffer.from('later\n'))
+    expect(await text(lines)).toBe(`${passed}${WORD.toString()}`)
+  })
+
+  test('end without a word where there is none', async () => {
+    const lines = new WatchLines(() => undefined)
+    lines.write(Buffer.from('a\nb'))
+    lines.cut(Buffer.alloc(0))
+    expect(await text(lines)).toBe('a\n')
+  })
+
+  test('tell of each piece that passes, and of none after the cut (14.1)', async () => {
+    let pieces = 0
+    const lines = new WatchLines(() => {
+      pieces += 1
+    })
+    for (const piece of ['a', 'b\n', 'c\n']) lines.write(Buffer.from(piece))
+    lines.cut(WORD)
+    lines.write(Buffer.from('d\n'))
+    await text(lines)
+    expect(pieces).toBe(3)
+  })
+})

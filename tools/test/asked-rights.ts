@@ -1,0 +1,121 @@
+// Which rights a request needed, by the line that the API server wrote about it into its audit log.
+
+/** One verb on one resource, or on one path, of one account of the program. */
+export interface Right {
+  readonly account: string
+  readonly verb: string
+  readonly group: string
+  /** With its subresource, such as `configs/status`; `*` for all; empty for a path. */
+  readonly resource: string
+  /** A path that is no object's; `*` for all; empty for a resource. */
+  readonly path: string
+  /** The namespace that it is limited to; empty = for objects that are in none. */
+  readonly namespace: string
+  /** The object that it is limited to; empty = any. */
+  readonly name: string
+}
+
+/** A request, as an audit log has it. */
+export interface AuditedRequest {
+  readonly verb: string
+  readonly user: { readonly username: string }
+  /** As whom the request ran; absent = as the user. */
+  readonly impersonatedUser?: {
+    readonly username: string
+    readonly groups?: readonly string[]
+    readonly extra?: Readonly<Record<string, readonly string[]>>
+  }
+  /** The verb by which the user was allowed to; absent = by the older one. */
+  readonly authenticationMetadata?: { readonly impersonationConstraint?: string }
+  readonly userAgent?: string
+  readonly requestURI: string
+  readonly objectRef?: {
+    readonly apiGroup?: string
+    readonly resource?: string
+    readonly subresource?: string
+    readonly namespace?: string
+    readonly name?: string
+  }
+  readonly responseStatus?: { readonly code?: number; readonly message?: string }
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** Names of the program's accounts begin with it in an audit log. */
+export const ACCOUNTS = 'system:serviceaccount:platform-system:'
+
+const NONE = { group: '', resource: '', path: '', namespace: '', name: '' }
+const REVIEWED = 'authentication.k8s.io'
+
+/** The rights that a request made use of; none when it was refused. */
+export function rightsUsed(request: AuditedRequest): readonly Right[] {
+  // What came of it is for the other's rights: to act as him is what was used of the account's.
+  if (request.impersonatedUser !== undefined) return rightsToImpersonate(request)
+  const { code = 0 } = request.responseStatus ?? {}
+  return code >= 200 && code <= 299 ? ownRights(request) : []
+}
+
+/** The rights that a request was refused for, as far as the answer tells; none when it was not. */
+export function rightsMissed(request: AuditedRequest): readonly Right[] {
+  const { annotations = {}, responseStatus = {} } = request
+  if (request.impersonatedUser !== undefined) return []
+  const decision = annotations['authorization.k8s.io/decision']
+  if (decision === 'forbid') return ownRights(request)
+  // Impersonation is refused before anything is decided, and only the message says what for.
+  return decision === undefined && responseStatus.code === 403 ? rightsNamed(request) : []
+}
+
+/** What a request needs. An apply that makes the object needs create as well; its answer is 201. */
+function ownRights(request: AuditedRequest): readonly Right[] {
+  const { verb, objectRef, requestURI, responseStatus } = request
+  const account = accountOf(request)
+  if (objectRef === undefined) return [{ ...NONE, account, verb, path: pathOf(requestURI) }]
+  const { apiGroup: group = '', namespace = '', name = '' } = objectRef
+  const verbs = verb === 'patch' && responseStatus?.code === 201 ? ['patch', 'create'] : [verb]
+  const resource = resourceOf(objectRef)
+  return verbs.map((each) => ({ ...NONE, account, verb: each, group, resource, namespace, name }))
+}
+
+function rightsToImpersonate(request: AuditedRequest): readonly Right[] {
+  const { impersonatedUser, authenticationMetadata = {}, objectRef, requestURI } = request
+  const { username = '', groups = [], extra = {} } = impersonatedUser ?? {}
+  const { impersonationConstraint: verb = 'impersonate' } = authenticationMetadata
+  const isConstrained = verb !== 'impersonate'
+  const account = accountOf(request)
+  const group = isConstrained ? REVIEWED : ''
+  const one = { ...NONE, account, verb }
+  const on = { ...NONE, account, verb: `${verb.replace(':', '-on:')}:${request.verb}` }
+  return [
+    { ...one, group, resource: 'users', name: username },
+    ...groups.map((name) => ({ ...one, group, resource: 'groups', name })),
+    ...Object.entries(extra).flatMap(([key, values]) =>
+      values.map((name) => ({ ...one, group: REVIEWED, resource: `userextras/${key}`, name })),
+    ),
+    ...(!isConstrained
+      ? []
+      : objectRef === undefined
+        ? [{ ...on, path: pathOf(requestURI) }]
+        : [{ ...on, group: objectRef.apiGroup ?? '', resource: resourceOf(objectRef) }]),
+  ]
+}
+
+const REFUSED = /cannot (\S+) (?:resource "([^"]*)" in API group "([^"]*)"|path "([^"]*)")/
+/** What the API server refuses to whoever asks, whatever is granted. */
+const NEVER = /impersonating .* is not allowed/
+
+function rightsNamed(request: AuditedRequest): readonly Right[] {
+  const { message = '' } = request.responseStatus ?? {}
+  const [, verb = '', resource = '', group = '', path = ''] = REFUSED.exec(message) ?? []
+  const [never] = NEVER.exec(message) ?? []
+  const account = accountOf(request)
+  return [{ ...NONE, account, verb: never ?? verb, group, resource, path }]
+}
+
+const accountOf = ({ user }: AuditedRequest): string => user.username.slice(ACCOUNTS.length)
+
+const resourceOf = ({
+  resource = '',
+  subresource,
+}: NonNullable<AuditedRequest['objectRef']>): string =>
+  subresource === undefined ? resource : `${resource}/${subresource}`
+
+const pathOf = (uri: string): string => uri.split('?')[0] ?? ''
