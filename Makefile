@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit test-cluster test-faults test-container image install deploy undeploy verify generate fmt clean
+.PHONY: help run test test-unit test-cluster test-faults test-container fuzz image install deploy undeploy verify generate fmt clean
 
 INSTALLED := node_modules/.package-lock.json
 SOURCES := src test tools
@@ -27,6 +27,9 @@ test-faults: $(INSTALLED) ## Run ten rounds of the tests that break things.
 
 test-container: $(INSTALLED) ## Run the tests of the container image; Docker, or root and apt.
 	@node tools/test.ts container
+
+fuzz: $(INSTALLED) ## Compare what the gateway decides on with what the API server audits; FUZZ_REQUESTS, or a million.
+	@node tools/fuzz.ts
 
 # DOCKER_BUILD_FLAGS are added as they are, such as --network host or --build-arg NODE_IMAGE=... .
 IMG ?= management-operator:dev

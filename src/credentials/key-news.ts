@@ -1,6 +1,6 @@
 import type { AccessKey } from '../domain/access-key.ts'
 import type { Change } from '../kube/store.ts'
-import type { KeyIndex } from './key-index.ts'
+import type { KeyIndex } from './keys-by-secret.ts'
 import { LONGEST_LINE } from './key-verdict.ts'
 
 /**

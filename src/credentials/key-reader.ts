@@ -3,7 +3,7 @@ import type { AccessKey } from '../domain/access-key.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { coalesced } from './coalesced.ts'
-import { viewOf } from './key-index.ts'
+import { viewOf } from './keys-by-secret.ts'
 import { type KnownKeys, LONGEST_LINE } from './key-verdict.ts'
 
 /** Reads keys from the API server, where the watch can't be trusted (contract 10.4). */

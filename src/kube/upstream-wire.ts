@@ -1,5 +1,7 @@
 // Which protocol carries a request: HTTP/2 where the server chooses it, so that there is no framing to
-// disagree about, and many watches share a connection; else HTTP/1.1.
+// disagree about, and many watches share a connection; else HTTP/1.1. HTTP/2 is that of Node: undici's
+// sends a repeated header as one, and a caller's groups would be a single group that nobody knows.
+// bench/upstream.ts compares them.
 import type { Clock } from '../runtime/clock.ts'
 import type { OpenConnection, Tls } from './connection.ts'
 import { Http2Sessions } from './http2-sessions.ts'

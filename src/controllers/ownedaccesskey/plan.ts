@@ -1,4 +1,4 @@
-import { REVOKE_FINALIZER } from '../../api/group.ts'
+import { HEARTBEAT_KEY, REVOKE_FINALIZER } from '../../api/group.ts'
 import type { AccessKey } from '../../domain/access-key.ts'
 import { keyStateOf } from '../../domain/access-key-state.ts'
 import { conditionOf } from '../../domain/conditions.ts'
@@ -50,7 +50,8 @@ export function plan(key: AccessKey, circumstances: Circumstances): Step {
   const isStuck = circumstances.tokensFault !== null
   if (key.isDeleting && isHeld && !isStuck) return { kind: 'release' }
   if (key.isDeleting && key.finalizers.length === 0) return { kind: 'nothing' }
-  if (!key.isDeleting && (!isHeld || key.firstSeenMs === null || key.digest === null)) {
+  const isAdopted = isHeld && key.firstSeenMs !== null && key.digest !== null
+  if (!key.isDeleting && !isAdopted && !isHeartbeat(key)) {
     return {
       kind: 'adopt',
       createdAt: timestamp(Math.min(key.creationMs, key.firstSeenMs ?? key.creationMs)),
@@ -65,6 +66,13 @@ export function plan(key: AccessKey, circumstances: Circumstances): Step {
   if (isOverdue(found)) return { kind: 'delete' }
   return wakeMs === null ? { kind: 'nothing' } : { kind: 'wait', wakeMs }
 }
+
+/**
+ * The gateways' own opens nothing and owns nothing, so there is nothing to generate, and nothing to hold it
+ * for: a gateway that still runs while everything is taken away makes it again.
+ */
+const isHeartbeat = ({ name, digest }: AccessKey): boolean =>
+  name === HEARTBEAT_KEY && digest === null
 
 function foundOf(key: AccessKey, circumstances: Circumstances): Found {
   const { retentionMs, ...known } = circumstances

@@ -81,7 +81,9 @@ export function createGatewayServer(): GatewayServer {
 
 /** One function answers, whichever of its events Node chooses for a request. */
 function answerAll(server: Server, respond: Respond): void {
+  const latest = new WeakMap<Duplex, ServerResponse>()
   const answer = (request: IncomingMessage, response: ServerResponse, by: Call['by']): void => {
+    latest.set(request.socket, response)
     void respond(callOf(request, response, by)).then((given) =>
       send(response, given, server.listening),
     )
@@ -91,10 +93,19 @@ function answerAll(server: Server, respond: Respond): void {
     server.on(event, (request, response) => answer(request, response, 'request'))
   }
   for (const event of ['upgrade', 'connect'] as const) {
-    server.on(event, (request: IncomingMessage, socket: Duplex) =>
-      answer(request, lastResponse(request, socket as TLSSocket), event),
-    )
+    server.on(event, (request: IncomingMessage, socket: Duplex) => {
+      socket.on('error', () => socket.destroy())
+      afterThat(latest.get(socket), () => {
+        if (!socket.destroyed) answer(request, lastResponse(request, socket as TLSSocket), event)
+      })
+    })
   }
+}
+
+/** A socket carries one answer at a time: the one to a request that came before may not be complete yet. */
+function afterThat(before: ServerResponse | undefined, act: () => void): void {
+  if (before === undefined || before.closed) act()
+  else before.once('close', act)
 }
 
 function callOf(request: IncomingMessage, response: ServerResponse, by: Call['by']): Call {
@@ -146,7 +157,6 @@ function cutStalled(socket: Duplex): void {
 
 /** A response on a socket that Node has given up to us: the last thing said there. */
 function lastResponse(request: IncomingMessage, socket: TLSSocket): ServerResponse {
-  socket.on('error', () => socket.destroy())
   socket.setTimeout(STALLED_AFTER_MS, () => socket.destroy())
   const response = new ServerResponse(request)
   response.shouldKeepAlive = false

@@ -1,6 +1,7 @@
 // Changing objects of our kinds (contract 12.1, 12.3, 12.5). One's own: tried first, judged as it would be
 // stored, then stored, provided that nothing has changed since; anything else as the caller.
 import { CONFIGS } from '../../api/group.ts'
+import { sleep } from '../../runtime/clock.ts'
 import type { Answer } from '../http/answer.ts'
 import { textAt } from './at.ts'
 import { makeOne } from './create.ts'
@@ -23,7 +24,9 @@ import { isOwn, isVisible } from './standing.ts'
 import { DRY_RUN, refusal, type WriteDeps, writing } from './writing.ts'
 
 /** How often a write is tried that only lost a race which its client knows nothing of. */
-const TRIES = 5
+const TRIES = 8
+/** Before the second try, and longer before each that follows. */
+const PAUSE_MS = 10
 
 /** The answer to a PUT or a patch. */
 export async function change(exchange: Exchange, deps: WriteDeps): Promise<Answer> {
@@ -34,11 +37,12 @@ export async function change(exchange: Exchange, deps: WriteDeps): Promise<Answe
 
 async function changed(exchange: Exchange, deps: WriteDeps, sent: Change): Promise<Answer> {
   const isOfVersion = versionIn(sent) !== ''
-  for (let left = TRIES - 1; ; left -= 1) {
+  for (let tries = 1; ; tries += 1) {
     const current = await ask(exchange, theObject(exchange))
     const answer = await changedOnce(exchange, deps, sent, current)
-    const mayBeRace = left > 0 && !isOfVersion && RACES.has(answer.status)
+    const mayBeRace = tries < TRIES && !isOfVersion && RACES.has(answer.status)
     if (!mayBeRace || !(await hasMoved(exchange, current))) return answer
+    await sleep(deps.clock, tries * PAUSE_MS, exchange.signal)
   }
 }
 

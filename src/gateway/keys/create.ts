@@ -6,11 +6,11 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Answer } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
-import { at, textAt, withAt } from './at.ts'
+import { at, type FieldPath, textAt, withAt } from './at.ts'
 import { answerOf, ask, type Exchange, type Question, type Reply } from './exchange.ts'
 import { KEY, secretsIn, TOKEN } from './hidden.ts'
 import { isHidden } from './kinds.ts'
-import { finished, isForSelf, made } from './made.ts'
+import { finished, isForSelf, type Made, made } from './made.ts'
 import { GATEWAY_MANAGER } from './managers.ts'
 import { type Fault, mayStore } from './may-store.ts'
 import { objectIn } from './objects.ts'
@@ -44,34 +44,38 @@ export async function makeOne(
 ): Promise<Answer> {
   const { asked, standing, caller } = exchange
   const { resource } = asked
+  const shown = { shows: showsTo(exchange), secrets: secretsIn(resource, sent) }
   if (resource === CONFIGS) {
-    const shown = { shows: showsTo(exchange), secrets: [] }
-    return answerOf(
-      exchange,
-      await ask(exchange, storing(exchange, { caller }, way, sent, [])),
-      shown,
-    )
+    const reply = await ask(exchange, storing(exchange, { caller }, way, sent, []))
+    return answerOf(exchange, reply, shown)
   }
   if (isHidden(resource, textAt(sent, ['metadata', 'name']))) return refusal(NOT_YOUR_NAME)
   const isSelf = isForSelf(resource, sent, standing)
   if (!isSelf && standing.scope !== null) return refusal(OUTGROWS)
   const as: RunsAs = isSelf ? 'gateway' : { caller }
   const first = made(resource, sent, standing, deps.newKey)
-  const shown = { shows: showsTo(exchange), secrets: secretsIn(resource, first.object) }
   const tried = await ask(exchange, storing(exchange, as, way, first.object, DRY_RUN))
   if (tried.status !== 201) return answerOf(exchange, tried, shown)
   const last = finished(resource, first, tried.json, standing)
-  const after = withAt(tried.json, ['spec', 'ttl'], at(last.object, ['spec', 'ttl']))
-  const { caps, clock } = deps
-  const fault = isSelf
-    ? mayStore({ resource, standing, before: null, after, caps: caps(), nowMs: clock.nowMs() })
-    : null
+  const fault = isSelf ? faultOf(exchange, deps, tried.json, last) : null
   if (fault !== null) return refusal(fault)
   const stored = await ask(exchange, storing(exchange, as, way, last.object, []))
   if (stored.status !== 201 || isDryRun(exchange.query)) return answerOf(exchange, stored, shown)
   const kept = await claimed(exchange, stored, last.added)
-  if (resource === TOKENS) return answerWithToken(exchange, clock, kept)
+  if (resource === TOKENS) return answerWithToken(exchange, deps.clock, kept)
   return answerOf(exchange, kept, { ...shown, shows: () => [KEY] })
+}
+
+/** Judged as it was tried, with what was added since. */
+function faultOf(
+  { asked: { resource }, standing }: Exchange,
+  { caps, clock }: WriteDeps,
+  tried: JsonMap,
+  { object }: Made,
+): Fault | null {
+  const ttl: FieldPath = ['spec', 'ttl']
+  const after = withAt(tried, ttl, at(object, ttl))
+  return mayStore({ resource, standing, before: null, after, caps: caps(), nowMs: clock.nowMs() })
 }
 
 const NOT_YOUR_NAME: Fault = {
@@ -126,10 +130,8 @@ async function claimed(exchange: Exchange, stored: Reply, added: JsonMap): Promi
     method: 'PATCH',
     resource: asked.resource,
     name: name ?? '',
-    query: [
-      ['fieldManager', GATEWAY_MANAGER],
-      ['force', 'true'],
-    ],
+    // Not by force: what somebody has changed meanwhile is his.
+    query: [['fieldManager', GATEWAY_MANAGER]],
     form,
     body: {
       type: 'application/apply-patch+yaml',

@@ -2,7 +2,7 @@
 import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../api/group.ts'
 import { hide, hideLiterals } from '../../domain/config/hide.ts'
 import { isList, isMap, type Json, type JsonMap, mapOf, own } from '../../domain/config/json.ts'
-import { at, type FieldPath, mapAt, withAt } from './at.ts'
+import { at, type FieldPath, mapAt, textAt, withAt } from './at.ts'
 
 /** The key itself. */
 export const KEY: FieldPath = ['spec', 'key']
@@ -10,27 +10,35 @@ export const KEY: FieldPath = ['spec', 'key']
 /** A signed token. */
 export const TOKEN: FieldPath = ['status', 'token']
 
+const CONNECTOR_DATA: FieldPath = ['spec', 'identity', 'connectorData']
+const LOGIN: FieldPath = ['spec', 'oidcLogin']
+
 /** Fields that are taken out, by plural. Settings keep their place, with REDACTED for what is secret. */
 const HIDDEN: Readonly<Record<string, readonly FieldPath[]>> = {
-  [ACCESS_KEYS.plural]: [KEY, ['spec', 'identity', 'connectorData'], ['spec', 'oidcLogin']],
+  [ACCESS_KEYS.plural]: [KEY, CONNECTOR_DATA, LOGIN],
   [TOKENS.plural]: [TOKEN],
   [CONFIGS.plural]: [],
+}
+
+/** What of these fields is secret in itself. */
+const SECRETS: Readonly<Record<string, readonly FieldPath[]>> = {
+  [ACCESS_KEYS.plural]: [
+    KEY,
+    CONNECTOR_DATA,
+    [...LOGIN, 'idToken'],
+    [...LOGIN, 'accessToken'],
+    [...LOGIN, 'refreshToken'],
+  ],
+  [TOKENS.plural]: [TOKEN],
 }
 
 /** The fields that are taken out of objects of a kind. */
 export const hiddenFields = ({ plural }: Resource): readonly FieldPath[] => HIDDEN[plural] ?? []
 
-/** The object without what is hidden of it, but for fields that this caller is shown. */
-export function withoutHidden(
-  resource: Resource,
-  object: JsonMap,
-  shown: readonly FieldPath[],
-): JsonMap {
+/** The object without what is hidden of it. */
+export function withoutHidden(resource: Resource, object: JsonMap): JsonMap {
   if (resource === CONFIGS) return withoutSecretSettings(object)
-  return hiddenFields(resource).reduce(
-    (rest, path) => (shown.includes(path) ? rest : withAt(rest, path, undefined)),
-    object,
-  )
+  return hiddenFields(resource).reduce((rest, path) => withAt(rest, path, undefined), object)
 }
 
 const withoutSecretSettings = (object: JsonMap): JsonMap =>
@@ -57,16 +65,11 @@ export function withHidden(resource: Resource, sent: JsonMap, current: JsonMap):
 
 /** The secrets of an object in clear: what must not stand anywhere else in what is shown of it. */
 export const secretsIn = (resource: Resource, object: JsonMap): readonly string[] =>
-  hiddenFields(resource).flatMap((path) => textsIn(at(object, path)))
+  (SECRETS[resource.plural] ?? []).map((path) => textAt(object, path)).filter(isSecret)
 
 /** A digest tells nobody the key, and short texts stand in others by chance. */
 const isSecret = (text: string): boolean => text.length >= SHORTEST && !text.startsWith('sha256:')
 const SHORTEST = 12
-
-function textsIn(value: Json | undefined): readonly string[] {
-  if (typeof value === 'string') return isSecret(value) ? [value] : []
-  return isMap(value) ? Object.values(value).flatMap(textsIn) : []
-}
 
 function withSecretSettings(sent: JsonMap, current: JsonMap): JsonMap {
   const shown = withoutSecretSettings(current)

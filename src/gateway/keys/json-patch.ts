@@ -11,6 +11,9 @@ export type PatchReading =
   | { readonly ok: true; readonly operations: readonly JsonMap[] }
   | { readonly ok: false; readonly because: string }
 
+/** Each is looked at, and nobody else is answered meanwhile. */
+const MOST_OPERATIONS = 1000
+
 const OPERATIONS: ReadonlySet<string> = new Set(['add', 'remove', 'replace', 'test'])
 
 /**
@@ -22,23 +25,22 @@ export function jsonPatchOf(
   sent: readonly Json[],
   current: JsonMap,
 ): PatchReading {
+  if (sent.length > MOST_OPERATIONS)
+    return no(`a JSON patch has at most ${MOST_OPERATIONS} operations here`)
+  const shown = redacted(resource, current, SHOWS_NOTHING)
   const operations: JsonMap[] = []
   for (const one of sent) {
-    const [op, path] = [textAt(one, ['op']), pointerOf(at(one, ['path']))]
+    const [op, pointer] = [textAt(one, ['op']), at(one, ['path'])]
+    const path = pointerOf(pointer)
     if (!OPERATIONS.has(op))
       return no(`operation ${quoted(op)} is not taken here, only ${[...OPERATIONS].join(', ')}`)
-    if (path === null) return no('each operation needs a path, empty or of parts that begin with /')
-    if (op === 'test' && mayTell(resource, path, current))
-      return no(
-        `a test of ${quoted(textAt(one, ['path']))} is not taken here: it holds what is hidden`,
-      )
+    if (path === null || pointer === undefined)
+      return no('each operation needs a path, empty or of parts that begin with /')
+    if (op === 'test' && mayTell(resource, path, current, shown))
+      return no(`a test of ${quoted(textAt(one, ['path']))} is refused: it holds what is hidden`)
     const value = at(one, ['value'])
     const kept = op === 'add' || op === 'replace' ? keptAt(resource, path, value, current) : value
-    operations.push({
-      op,
-      path: textAt(one, ['path']),
-      ...(kept === undefined ? {} : { value: kept }),
-    })
+    operations.push({ op, path: pointer, ...(kept === undefined ? {} : { value: kept }) })
   }
   return { ok: true, operations: [...guards(current, sent), ...operations] }
 }
@@ -75,14 +77,18 @@ function pointerOf(pointer: Json | undefined): readonly string[] | null {
 }
 
 /** Whether a test there tells anything of what is hidden: there, above or below it. */
-function mayTell(resource: Resource, path: readonly string[], current: JsonMap): boolean {
+function mayTell(
+  resource: Resource,
+  path: readonly string[],
+  current: JsonMap,
+  shown: JsonMap,
+): boolean {
   // From the end of a list: the API server counts so, and nobody needs it.
   if (path.some((part) => /^-\d+$/.test(part))) return true
   const isNear = hiddenFields(resource).some((hidden) =>
     hidden.every((name, place) => place >= path.length || path[place] === name),
   )
   if (isNear) return true
-  const shown = redacted(resource, current, SHOWS_NOTHING)
   return !sameJson(pointed(shown, path) ?? null, pointed(current, path) ?? null)
 }
 

@@ -23,7 +23,7 @@ const LAST_APPLIED: FieldPath = [
  */
 export function redacted(resource: Resource, object: JsonMap, shows: Shows): JsonMap {
   const shown = shows(object)
-  const bare = withoutHidden(resource, object, [])
+  const bare = withoutHidden(resource, object)
   const applied = at(bare, LAST_APPLIED)
   const annotated =
     applied === undefined ? bare : withAt(bare, LAST_APPLIED, redactedText(resource, applied))

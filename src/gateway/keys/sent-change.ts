@@ -113,17 +113,19 @@ const guarded = (sent: JsonMap, current: JsonMap, names: readonly string[]): Jso
     return textAt(whole, path) === '' ? withAt(whole, path, textAt(current, path)) : whole
   }, sent)
 
-/** A manifest knows nothing of the operator's finalizer and annotations: a PUT without any keeps them. */
+/** A manifest knows nothing of what the platform put on the object: a PUT without any of it keeps it. */
 function withMarks(sent: JsonMap, current: JsonMap): JsonMap {
-  const [finalizers, annotations] = [
-    ['metadata', 'finalizers'],
-    ['metadata', 'annotations'],
-  ] as const
-  const ours = Object.entries(mapAt(current, annotations)).filter(([name]) =>
-    name.startsWith(`${GROUP}/`),
+  const path = ['metadata', 'annotations']
+  const isOurs = ([name]: readonly [string, Json]): boolean => name.startsWith(`${GROUP}/`)
+  const ours = Object.entries(mapAt(current, path)).filter(isOurs)
+  const noted = mapOf([...ours, ...Object.entries(mapAt(sent, path))])
+  return ['finalizers', 'ownerReferences'].reduce(
+    (whole, name) => keeping(whole, current, ['metadata', name]),
+    ours.length === 0 ? sent : withAt(sent, path, noted),
   )
-  const held = at(sent, finalizers) ?? at(current, finalizers)
-  const noted = mapOf([...ours, ...Object.entries(mapAt(sent, annotations))])
-  const marked = ours.length === 0 ? sent : withAt(sent, annotations, noted)
-  return held === undefined ? marked : withAt(marked, finalizers, held)
+}
+
+function keeping(sent: JsonMap, current: JsonMap, path: FieldPath): JsonMap {
+  const there = at(current, path)
+  return there === undefined || at(sent, path) !== undefined ? sent : withAt(sent, path, there)
 }

@@ -53,12 +53,14 @@ export function patchKindOf({ headers }: Pick<Call, 'headers'>): Sent<PatchKind>
 export async function sentObject(call: Call, mayBeEmpty: boolean): Promise<Sent<JsonMap>> {
   if (!PLAIN_TYPES.has(typeOf(call.headers)))
     return refused('UnsupportedMediaType', 'the body must be application/json or application/yaml')
-  return sentMap(call, mayBeEmpty)
+  return mapIn(await sentValue(call, mayBeEmpty))
 }
 
 /** The object in the body of a merge patch or an apply. */
-export async function sentMap(call: Call, mayBeEmpty = false): Promise<Sent<JsonMap>> {
-  const sent = await sentValue(call, mayBeEmpty)
+export const sentMap = async (call: Call): Promise<Sent<JsonMap>> =>
+  mapIn(await sentValue(call, false))
+
+function mapIn(sent: Sent<Json>): Sent<JsonMap> {
   if (!sent.ok) return sent
   const { value } = sent
   return isMap(value) ? { ok: true, value } : refused('BadRequest', 'the body must be an object')

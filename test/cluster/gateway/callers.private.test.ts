@@ -136,19 +136,15 @@ describe('the heartbeat key (10.4)', () => {
     expect(Math.max(...returned)).toBeLessThan(5000)
   })
 
-  test('the operator adopts it like every key, and has nothing to do when it beats', async () => {
-    const adopted = await keys.shown(HEARTBEAT_KEY, 'Disabled')
-    expect(adopted.spec).toMatchObject({ subject: 'heartbeat', disabled: true })
+  test('the operator tells its state, gives it no key and holds it for nothing, and has nothing to do when it beats', async () => {
+    const told = await keys.shown(HEARTBEAT_KEY, 'Disabled')
+    expect(told.spec.key).toBeUndefined()
+    expect(told.metadata.finalizers ?? []).toEqual([])
+    expect(told.spec).toMatchObject({ subject: 'heartbeat', disabled: true })
     const mark = await audit.mark()
-    await keys.until(HEARTBEAT_KEY, 'beats', (now) => beatOf(now) !== beatOf(adopted))
+    await keys.until(HEARTBEAT_KEY, 'beats', (now) => beatOf(now) !== beatOf(told))
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
     expect(writes.filter(({ name }) => name === HEARTBEAT_KEY)).toEqual([])
-  })
-
-  test('it opens nothing', async () => {
-    const { spec } = (await keys.read(HEARTBEAT_KEY)) ?? {}
-    expect(spec?.key).toBeTruthy()
-    await check(spec?.key ?? '', 'disabled')
   })
 
   test('somebody deletes it: it comes again', async () => {

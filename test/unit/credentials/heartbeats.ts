@@ -1,5 +1,10 @@
 // The heartbeat key on an API server in memory, and gateways that hear of it as a test lets them.
-import { HEARTBEAT_KEY } from '../../../src/api/group.ts'
+import { onTestFinished } from 'vitest'
+import {
+  HEARTBEAT_ANNOTATION,
+  HEARTBEAT_BEFORE_ANNOTATION,
+  HEARTBEAT_KEY,
+} from '../../../src/api/group.ts'
 import type { KubeObject } from '../../../src/api/meta.ts'
 import { momentOf, msBetween } from '../../../src/credentials/freshness.ts'
 import { Heartbeat } from '../../../src/credentials/heartbeat.ts'
@@ -7,8 +12,10 @@ import type { KubeClient, NewObject, PatchOperation } from '../../../src/kube/cl
 import { KubeFailure } from '../../../src/kube/failure.ts'
 import type { Sink } from '../../../src/kube/store.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
-import type { ManualClock } from '../../support/clock.ts'
+import { t0 } from '../../support/access-key.ts'
+import { manualClock, type ManualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
+import { keyObject } from '../../support/objects.ts'
 
 /** How a gateway's line to the API server is; a test changes it. */
 export interface Line {
@@ -159,4 +166,54 @@ export class Heartland {
     this.refused.push(`${by} ${code}`)
     return new KubeFailure({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
   }
+}
+
+/** A world in which these gateways beat until the test is finished. */
+export function start(
+  ...replicas: readonly { readonly aheadMs?: number; readonly random?: number }[]
+) {
+  const clock = manualClock(t0)
+  const api = new Heartland(clock)
+  const abort = new AbortController()
+  onTestFinished(() => abort.abort())
+  const started = replicas.map((given, at) => api.replica(`r${at}`, given))
+  const beat = (): void => {
+    for (const replica of started) {
+      replica.list()
+      void replica.heartbeat.keepBeating(abort.signal)
+    }
+  }
+  return { clock, api, replicas: started as [Replica, Replica], beat }
+}
+
+/** The heartbeat key as a watch tells it; null = without its annotations. */
+export const heartbeat = (
+  resourceVersion: string,
+  at: string | null,
+  before = '',
+  uid = 'heartbeat',
+) =>
+  keyObject({
+    metadata: {
+      name: HEARTBEAT_KEY,
+      uid,
+      resourceVersion,
+      ...(at === null
+        ? {}
+        : { annotations: { [HEARTBEAT_ANNOTATION]: at, [HEARTBEAT_BEFORE_ANNOTATION]: before } }),
+    },
+    spec: { subject: 'heartbeat', disabled: true },
+  })
+
+/** The oldest that it ever was, looked at ten times a second. */
+export async function oldest(
+  world: ReturnType<typeof start>,
+  forS: number,
+): Promise<readonly number[]> {
+  const ages = world.replicas.map(() => 0)
+  for (let at = 0; at < forS * 10; at += 1) {
+    await world.clock.advance(100)
+    world.replicas.forEach(({ age }, one) => (ages[one] = Math.max(ages[one] ?? 0, age())))
+  }
+  return ages
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { uidsTouchedBy } from '../../../src/credentials/key-news.ts'
-import type { KeyIndex } from '../../../src/credentials/key-index.ts'
+import type { KeyIndex } from '../../../src/credentials/keys-by-secret.ts'
 import { indexOf, key, ownedBy, secretOf } from './keys.ts'
 
 const same = { key: secretOf('same') }

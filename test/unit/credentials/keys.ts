@@ -1,7 +1,7 @@
 // Keys as a watch tells them, and an index of them.
 import { CREATED_ANNOTATION } from '../../../src/api/group.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { createKeyIndex, type KeyIndex } from '../../../src/credentials/key-index.ts'
+import { createKeyIndex, type KeyIndex } from '../../../src/credentials/keys-by-secret.ts'
 import { keyObject, type Parts } from '../../support/objects.ts'
 import { textAfter } from '../../support/access-key.ts'
 

@@ -2,7 +2,7 @@
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { type Callers, createCallers } from '../../../src/credentials/callers.ts'
 import { type Moment, momentOf } from '../../../src/credentials/freshness.ts'
-import type { KeyIndex } from '../../../src/credentials/key-index.ts'
+import type { KeyIndex } from '../../../src/credentials/keys-by-secret.ts'
 import { createKeyReader } from '../../../src/credentials/key-reader.ts'
 import type { Polled } from '../../../src/credentials/polled.ts'
 import type { Caps } from '../../../src/domain/lifetime.ts'

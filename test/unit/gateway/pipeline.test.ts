@@ -1,70 +1,10 @@
 // Every way in, and what is behind it without a credential (contract 9.1; threats A8, B2, B11).
+import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import type { Caller } from '../../../src/credentials/caller.ts'
-import { failure } from '../../../src/gateway/http/answer.ts'
-import { credentialOf } from '../../../src/gateway/http/credential.ts'
-import { createPipeline, type PublicPage } from '../../../src/gateway/pipeline.ts'
-import { PUBLIC_ROUTES, type PublicRoute } from '../../../src/gateway/public-routes.ts'
-import { NOT_FOUND } from '../../../src/gateway/stages/authenticate.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { viewOf } from '../../support/access-key.ts'
-import { rememberingLog } from '../../support/log.ts'
-import { answersIn, type RawAnswer, served } from './served.ts'
-
-const page =
-  (route: string): PublicPage =>
-  (_, query) => ({
-    status: 200,
-    headers: { 'content-type': 'text/plain' },
-    body: Buffer.from(`${route} ${query.toString()}`),
-  })
-
-const pages = Object.fromEntries(PUBLIC_ROUTES.map((route) => [route, page(route)])) as Readonly<
-  Record<PublicRoute, PublicPage>
->
-
-const CALLER: Caller = {
-  key: viewOf({ metadata: { name: 'ci' } }),
-  identity: { user: 'ada', groups: [] },
-  scope: null,
-  expiresMs: null,
-}
-
-/** The pipeline behind a server, and what it counted. */
-async function gateway(
-  others: Partial<Readonly<Record<PublicRoute, PublicPage>>> = {},
-  isVersionGuarded = true,
-) {
-  const counted: string[] = []
-  const { log, lines } = rememberingLog()
-  const respond = createPipeline({
-    pages: { ...pages, ...others },
-    version: page('/version'),
-    isVersionGuarded: () => isVersionGuarded,
-    authenticate: async (call) => {
-      const credential = credentialOf(call.rawHeaders)
-      const isGood = credential.kind === 'bearer' && credential.token === 'good'
-      return isGood ? { ok: true, caller: CALLER } : { ok: false, answer: NOT_FOUND }
-    },
-    serve: async (_, { key }, { target, rest }) => ({
-      answer: failure('Forbidden', `${key.name} asks ${target.kind} for ${rest}`),
-      verb: 'list',
-    }),
-    answered: (target, verb, code) => void counted.push(`${target} ${verb} ${code}`),
-    clock: systemClock(),
-    log,
-  })
-  return { ...(await served(respond)), counted, lines }
-}
-
-/** One request on a connection that ends behind it. */
-async function asked(start: string, headers = '', body = '') {
-  const { say, counted } = await gateway()
-  const text = await say(
-    `${start} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n${headers}\r\n${body}`,
-  )
-  return { answers: answersIn(text), counted, text }
-}
+import type { PublicPage } from '../../../src/gateway/pipeline.ts'
+import { PUBLIC_ROUTES } from '../../../src/gateway/public-routes.ts'
+import { asked, gateway } from './piped.ts'
+import { answersIn, type RawAnswer } from './served.ts'
 
 const UNAUTHORIZED = {
   kind: 'Status',
@@ -288,6 +228,33 @@ describe('every event that Node has for a request leads to the same answer (thre
     expect(answersIn(text)).toMatchObject([{ code: 200, body: '/healthz ' }])
   })
 
+  test.each([
+    { name: 'CONNECT', last: 'CONNECT a:1 HTTP/1.1\r\nHost: h\r\n\r\n' },
+    {
+      name: 'an upgrade',
+      last: 'GET /exec HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+    },
+  ])('$name in one breath with others waits for its turn', async ({ last }) => {
+    const { say, counted, lines } = await gateway()
+    const one = 'GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n'
+    const text = await say(`${one}GET /x HTTP/1.1\r\nHost: h\r\n\r\n${one}${last}`)
+    expect(answersIn(text).map(({ code }) => code)).toEqual([200, 401, 200, 401])
+    expect(counted).toHaveLength(4)
+    expect(lines).toEqual([])
+  })
+
+  test('an upgrade after an answer on the same connection is answered too', async () => {
+    const { connect } = await gateway()
+    const socket = await connect()
+    let said = ''
+    socket.setEncoding('utf8').on('data', (part: string) => (said += part))
+    socket.write('GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n')
+    await once(socket, 'data')
+    socket.write('GET /x HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n')
+    await once(socket, 'close')
+    expect(answersIn(said).map(({ code }) => code)).toEqual([200, 401])
+  })
+
   test('requests in one breath are answered in order', async () => {
     const { say, counted } = await gateway()
     const one = (path: string, more = ''): string =>
@@ -295,111 +262,5 @@ describe('every event that Node has for a request leads to the same answer (thre
     const text = await say(one('/healthz') + one('/x') + one('/oidc/keys', 'Connection: close\r\n'))
     expect(answersIn(text).map(({ code }) => code)).toEqual([200, 401, 200])
     expect(counted).toHaveLength(3)
-  })
-})
-
-describe('with a credential', () => {
-  const GOOD = 'Authorization: Bearer good\r\n'
-
-  test.each([
-    { path: '/kubernetes/management/api/v1/pods?watch=1', rest: '/api/v1/pods?watch=1' },
-    { path: '/kubernetes/management', rest: '' },
-    { path: '/kubernetes/management?a', rest: '?a' },
-    { path: '/kubernetes/management/%2e%2e//x', rest: '/%2e%2e//x' },
-  ])('$path leads to the API, as it was sent (9.1)', async ({ path, rest }) => {
-    const { answers, counted } = await asked(`GET ${path}`, GOOD)
-    expect(answers).toMatchObject([{ code: 403 }])
-    expect(answers[0]?.body).toContain(`ci asks Management for ${rest}"`)
-    expect(counted).toEqual(['Management list 403'])
-  })
-
-  test.each([
-    '/',
-    '/api',
-    '/kubernetes',
-    '/kubernetes/managementx/api',
-    '/kubernetes/Management/api',
-    '/kubernetes/%6danagement/api',
-    '//kubernetes/management/api',
-    '/kubernetes//management/api',
-    '/x/../kubernetes/management/api',
-    'https://127.0.0.1/kubernetes/management/api',
-    '/kubernetes/cluster/c/api',
-    '/kubernetes/project/p/space/s/api',
-    '/kubernetes/project/p/virtualcluster/v/api',
-    '/metrics',
-    '/version/',
-    '/constructor',
-  ])('%s leads nowhere (9.1; threats B2, B11)', async (path) => {
-    const { answers, counted } = await asked(`GET ${path}`, GOOD)
-    expect(answers).toMatchObject([{ code: 404 }])
-    expect(counted).toEqual(['Other GET 404'])
-  })
-
-  test.each([
-    { name: 'a WebSocket', headers: 'Connection: upgrade\r\nUpgrade: websocket\r\n' },
-    { name: 'SPDY', headers: 'Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\n' },
-    { name: 'HTTP/2 in the clear', headers: 'Connection: Upgrade\r\nUpgrade: h2c\r\n' },
-  ])('$name is refused, and nothing more is read there (13.2; threats A8)', async ({ headers }) => {
-    const { say, counted } = await gateway()
-    const path = '/kubernetes/management/api/v1/namespaces/a/pods/b/exec'
-    const text = await say(
-      `GET ${path} HTTP/1.1\r\nHost: h\r\n${GOOD}${headers}\r\nGET /healthz HTTP/1.1\r\nHost: h\r\n\r\n`,
-    )
-    expect(answersIn(text).map(({ code }) => code)).toEqual([501])
-    expect(counted).toEqual(['Other GET 501'])
-  })
-
-  test('CONNECT is refused too (threats A8)', async () => {
-    const { answers } = await asked('CONNECT 169.254.169.254:80', GOOD)
-    expect(answers).toMatchObject([{ code: 501 }])
-  })
-
-  test('a header that impersonates is refused before anything is asked (13.1; threats A1)', async () => {
-    const { answers, counted } = await asked(
-      'GET /kubernetes/management/api',
-      `${GOOD}Impersonate-User: root\r\n`,
-    )
-    expect(answers).toMatchObject([{ code: 400 }])
-    expect(counted).toEqual(['Other GET 400'])
-  })
-})
-
-describe('/version (9.1, 6.7)', () => {
-  const GET = 'GET /version HTTP/1.1\r\nHost: h\r\nConnection: close\r\n'
-
-  test.each([
-    {
-      name: 'guarded, without a credential',
-      isGuarded: true,
-      headers: '',
-      code: 401,
-      counted: 'Other GET 401',
-    },
-    {
-      name: 'guarded, with one',
-      isGuarded: true,
-      headers: 'Authorization: Bearer good\r\n',
-      code: 200,
-      counted: 'Public GET 200',
-    },
-    {
-      name: 'open, without a credential',
-      isGuarded: false,
-      headers: '',
-      code: 200,
-      counted: 'Public GET 200',
-    },
-    {
-      name: 'open, with a bad one',
-      isGuarded: false,
-      headers: 'Authorization: Bearer bad\r\n',
-      code: 200,
-      counted: 'Public GET 200',
-    },
-  ])('$name: $code', async ({ isGuarded, headers, code, counted: expected }) => {
-    const { say, counted } = await gateway({}, isGuarded)
-    expect(answersIn(await say(`${GET}${headers}\r\n`))).toMatchObject([{ code }])
-    expect(counted).toEqual([expected])
   })
 })

@@ -13,6 +13,7 @@ import {
   type Upstream,
   type UpstreamAnswer,
   type UpstreamCall,
+  UpstreamUnavailable,
 } from '../../../src/kube/upstream.ts'
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts'
 import {
@@ -190,5 +191,16 @@ export async function pass(clock: ManualClock, upstream: Upstream, ms: number): 
   for (let passed = 0; passed < ms; passed += STEP_MS) {
     await clock.advance(Math.min(STEP_MS, ms - passed))
     await textOf(await upstream.send(call({ path: '/behind' })))
+  }
+}
+
+/** How an exchange comes out: `whole: …`, `broken` in its middle, or `unavailable`. */
+export const outcomeOf = async (sent: Promise<UpstreamAnswer>): Promise<string> => {
+  try {
+    const { body } = await sent
+    const text = Buffer.concat((await body.toArray()) as Buffer[]).toString()
+    return `whole: ${text}`
+  } catch (error) {
+    return error instanceof UpstreamUnavailable ? 'unavailable' : 'broken'
   }
 }

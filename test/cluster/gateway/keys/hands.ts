@@ -12,7 +12,7 @@ export interface Held {
   readonly message?: string
   readonly metadata: ObjectMeta & { readonly continue?: string }
   readonly spec: OwnedAccessKeySpec
-  readonly status: JsonMap
+  readonly status: JsonMap & { readonly token?: string }
   readonly items: readonly Held[]
   readonly rows: readonly { readonly cells: readonly unknown[]; readonly object: Held | null }[]
   readonly columnDefinitions: readonly unknown[] | null

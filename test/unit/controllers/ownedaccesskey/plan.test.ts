@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { REVOKE_FINALIZER } from '../../../../src/api/group.ts'
+import { HEARTBEAT_KEY, REVOKE_FINALIZER } from '../../../../src/api/group.ts'
 import {
   type Announcement,
   type Circumstances,
@@ -43,6 +43,7 @@ describe('adoption (contract 2.8, 3.1)', () => {
     { name: 'the annotation missing or malformed', differing: { ...ready, firstSeenMs: null }, createdAt: 0 },
     { name: 'restored from backup', differing: { finalizers: [], firstSeenMs: after(-500), digest: null }, createdAt: -500 },
     { name: 'first seen later than created', differing: { finalizers: [], firstSeenMs: after(500) }, createdAt: 0 },
+    { name: 'named like the heartbeat, with a key', differing: { name: HEARTBEAT_KEY, finalizers: [], firstSeenMs: null }, createdAt: 0 },
     { name: 'created ahead', differing: { finalizers: [], firstSeenMs: null, creationMs: after(90) }, createdAt: 90 },
     { name: 'overdue already: never deleted unseen', differing: { ...ready, finalizers: [], ttl: 1, type: 'Login' }, createdAt: 0 },
   ])('$name', ({ differing, createdAt }) => {
@@ -58,6 +59,7 @@ describe('adoption (contract 2.8, 3.1)', () => {
     { name: 'with a foreign finalizer beside ours', differing: { finalizers: [FOREIGN, REVOKE_FINALIZER] } },
     { name: 'an earlier annotation', differing: { firstSeenMs: after(-500) } },
     { name: 'a later annotation', differing: { firstSeenMs: after(500) } },
+    { name: 'the heartbeat of the gateways, which opens nothing', differing: { name: HEARTBEAT_KEY, finalizers: [], firstSeenMs: null, digest: null } },
   ])('not needed: $name', ({ differing }) => {
     expect(plan(accessKey(differing), at(9)).kind).toBe('publish')
   })

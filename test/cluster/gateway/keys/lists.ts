@@ -1,0 +1,134 @@
+// What callers see of all keys, and go on seeing (contract 12.1, 12.3, threats B10).
+import { describe, expect, test } from 'vitest'
+import { ACCESS_KEYS, HEARTBEAT_KEY } from '../../../../src/api/group.ts'
+import { uniqueName } from '../../../support/objects.ts'
+import { ABOUT, ACTS } from './who.ts'
+import { type By, CORNER, type World } from './world.ts'
+
+/** Tests of lists and watches. */
+export function testLists(world: World): void {
+  const { keys, plane, hands } = world
+  describe('lists and watches (12.1, 12.3, B10)', () => {
+    const namesBy = async (by: By, query = ''): Promise<readonly string[]> => {
+      const { code, json } = await hands[by].ask('GET', `ownedaccesskeys${query}`)
+      expect(code).toBe(200)
+      return json.items.map(({ metadata }) => metadata.name)
+    }
+
+    test('hold what is one’s own, and for who may see all of them all', async () => {
+      const names = await Promise.all(
+        Object.values(ABOUT).map(async (spec) => (await keys.create(spec)).metadata.name),
+      )
+      const of = async (by: By) => (await namesBy(by)).filter((name) => names.includes(name))
+      expect(await of('person')).toEqual(names.slice(0, 2).toSorted())
+      expect(await of('plain')).toEqual(names.slice(0, 2).toSorted())
+      expect(await of('scoped')).toEqual(names.slice(1, 2))
+      expect(await of('root')).toEqual(names.toSorted())
+      expect((await hands.team.ask('GET', 'ownedaccesskeys')).code).toBe(403)
+    })
+
+    test('a scoped key sees itself, and the keys of gateways nobody', async () => {
+      expect(await namesBy('scoped')).toContain(hands.scoped.name)
+      expect(await plane.admin.get(ACCESS_KEYS, { name: HEARTBEAT_KEY })).not.toBeNull()
+      expect(await namesBy('root')).not.toContain(HEARTBEAT_KEY)
+      for (const act of Object.values(ACTS))
+        expect((await act(world, 'root', HEARTBEAT_KEY)).code).toBe(404)
+      const all = `?fieldSelector=metadata.name%3D${HEARTBEAT_KEY}`
+      expect(await namesBy('root', all)).toEqual([])
+      const made = { metadata: { name: HEARTBEAT_KEY } }
+      expect((await hands.root.ask('POST', 'ownedaccesskeys', { body: made })).code).toBe(403)
+    })
+
+    test.each([
+      { name: 'another user', selector: 'spec.user=bob' },
+      { name: 'another user beside', selector: 'spec.user=bob,spec.user=ada' },
+      { name: 'an escape', selector: 'metadata.name=x\\' },
+      { name: 'no user', selector: 'spec.user!=ada' },
+    ])('a selector of $name shows nothing of others', async ({ selector }) => {
+      const { name } = (await keys.create({ user: 'bob' })).metadata
+      const path = `ownedaccesskeys?fieldSelector=${encodeURIComponent(selector)}`
+      const { text } = await hands.person.ask('GET', path)
+      expect(text).not.toContain(name)
+      expect(text).not.toContain('bob"')
+    })
+
+    test('by pages, nothing of others is in a page or in the token for the next', async () => {
+      const label = uniqueName('pages')
+      const spec = [
+        { user: 'ada' },
+        { user: 'bob' },
+        { user: 'ada' },
+        { user: 'bob' },
+        { user: 'ada' },
+      ]
+      for (const [at, one] of spec.entries())
+        await keys.create(one, { name: `${label}-${at}`, labels: { pages: label } })
+      const found: string[] = []
+      let next = ''
+      do {
+        const query = `?labelSelector=pages%3D${label}&limit=1${next && `&continue=${next}`}`
+        const { code, json } = await hands.person.ask('GET', `ownedaccesskeys${query}`)
+        expect(code).toBe(200)
+        found.push(...json.items.map(({ metadata }) => metadata.name))
+        next = json.metadata.continue ?? ''
+        expect(Buffer.from(next, 'base64url').toString()).not.toMatch(/-[13]/)
+      } while (next !== '')
+      expect(found).toEqual([0, 2, 4].map((at) => `${label}-${at}`))
+    })
+
+    test('by pages, a scoped key gets the whole list at once', async () => {
+      const { json } = await hands.scoped.ask('GET', 'ownedaccesskeys?limit=1')
+      expect(json.metadata.continue).toBeUndefined()
+      expect(json.items.length).toBeGreaterThan(1)
+      const again = await hands.scoped.ask('GET', 'ownedaccesskeys?limit=1&continue=abc')
+      expect({ code: again.code, reason: again.json.reason }).toEqual({
+        code: 410,
+        reason: 'Expired',
+      })
+    })
+
+    test.each(['person', 'scoped'] as const)(
+      'a watch by %s tells what comes into sight and goes out of it',
+      async (by) => {
+        const name = uniqueName('seen')
+        const own = await hands[by].ask('GET', 'ownedaccesskeys')
+        await keys.create({ user: 'bob', scope: CORNER }, { name: `${name}-foreign` })
+        await keys.create({ user: 'ada', scope: CORNER }, { name })
+        await keys.patch(name, { spec: { displayName: 'x' } })
+        await keys.patch(name, { spec: { scope: null } })
+        await keys.patch(name, { spec: { displayName: 'y' } })
+        await keys.patch(name, { spec: { user: 'bob' } })
+        const version = own.json.metadata.resourceVersion
+        const query = `?watch=true&timeoutSeconds=1&resourceVersion=${version}`
+        const { text } = await hands[by].ask('GET', `ownedaccesskeys${query}`)
+        const events = text
+          .trim()
+          .split('\n')
+          .map(
+            (line) => JSON.parse(line) as { type: string; object: { metadata: { name: string } } },
+          )
+          .filter(({ object }) => object.metadata.name.startsWith(name))
+          // The operator writes as well, and how often is its own affair.
+          .map(({ type, object }) => `${type} ${object.metadata.name === name ? 'own' : 'foreign'}`)
+          .filter((event, at, all) => event !== all[at - 1])
+        expect(events).toEqual(['ADDED own', 'MODIFIED own', 'DELETED own'])
+        expect(text).not.toContain(`${name}-foreign`)
+      },
+    )
+
+    test('who goes on watching a scoped list is told of what was in it and is no longer', async () => {
+      const name = uniqueName('gone')
+      await keys.create({ user: 'ada', scope: CORNER }, { name })
+      const { json } = await hands.scoped.ask('GET', 'ownedaccesskeys')
+      expect(json.items.map(({ metadata }) => metadata.name)).toContain(name)
+      await keys.patch(name, { spec: { scope: null, displayName: 'not to be seen' } })
+      const query = `?watch=true&timeoutSeconds=1&resourceVersion=${json.metadata.resourceVersion}`
+      const { text } = await hands.scoped.ask('GET', `ownedaccesskeys${query}`)
+      const events = text.split('\n').filter((line) => line.includes(`"${name}"`))
+      expect(events.map((line) => (JSON.parse(line) as { type: string }).type).at(-1)).toBe(
+        'DELETED',
+      )
+      expect(text).not.toContain('not to be seen')
+    })
+  })
+}

@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import { ACCESS_KEYS, CONFIGS } from '../../../../src/api/group.ts'
+import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
+import { jsonPatchOf } from '../../../../src/gateway/keys/json-patch.ts'
+import { key } from './keys.ts'
+
+const current = key({
+  metadata: { resourceVersion: '7', annotations: { a: 'b', 'x/y': `holds ${'s'.repeat(20)}` } },
+  spec: {
+    key: 's'.repeat(20),
+    identity: { username: 'ada', connectorData: 'connector-data' },
+    oidcLogin: { idToken: 'id-token-of-ada' },
+  },
+})
+const bare = key({ metadata: { resourceVersion: '7', annotations: null } })
+const GUARD = { op: 'test', path: '/metadata/resourceVersion', value: '7' }
+
+/** What is sent for it; the refusal as text. */
+function sent(operations: readonly Json[], object: JsonMap = current): readonly Json[] | string {
+  const read = jsonPatchOf(ACCESS_KEYS, operations, object)
+  return read.ok ? read.operations : read.because
+}
+
+describe('a JSON patch (12.4)', () => {
+  test.each(['copy', 'move', 'COPY', 'Test', 'merge', ''])('has no operation %j', (op) => {
+    const one = { op, from: '/metadata/name', path: '/metadata/annotations/a', value: 'x' }
+    expect(sent([{ op: 'add', path: '/spec/ttl', value: 1 }, one])).toContain('is not taken here')
+  })
+
+  test.each([
+    '',
+    '/spec',
+    '/spec/key',
+    '/spec/key/x',
+    '/spec/identity',
+    '/spec/identity/connectorData',
+    '/spec/oidcLogin',
+    '/spec/oidcLogin/idToken',
+    '/metadata',
+    '/metadata/annotations',
+    '/metadata/annotations/x~1y',
+    '/metadata/finalizers/-1',
+  ])('tests nothing of %j, where something is hidden', (path) => {
+    expect(sent([{ op: 'test', path, value: 'x' }])).toContain('it holds what is hidden')
+  })
+
+  test.each([
+    '/spec/user',
+    '/spec/identity/username',
+    '/spec/keys',
+    '/metadata/name',
+    '/metadata/annotations/a',
+    '/metadata/finalizers/0',
+    '/status',
+  ])('tests %j, which everybody sees', (path) => {
+    const test = { op: 'test', path, value: 'x' }
+    expect(sent([test])).toEqual([GUARD, test])
+  })
+
+  test.each([null, 'spec', 5, undefined])('has no path like %j', (path) => {
+    expect(sent([{ op: 'remove', ...(path === undefined ? {} : { path }) }])).toContain(
+      'needs a path',
+    )
+  })
+
+  test('is bounded', () => {
+    const all = Array.from({ length: 1001 }, () => ({ op: 'remove', path: '/spec/ttl' }))
+    expect(sent(all)).toContain('at most 1000')
+    expect(sent(all.slice(1))).toHaveLength(1001)
+  })
+
+  test('brings nothing but what is known of an operation', () => {
+    const odd = { op: 'remove', path: '/spec/ttl', from: '/spec/key', other: 1 }
+    expect(sent([odd])).toEqual([GUARD, { op: 'remove', path: '/spec/ttl' }])
+  })
+
+  test.each([
+    {
+      name: 'spec',
+      path: '/spec',
+      value: { user: 'ada' },
+      kept: { user: 'ada', key: 's'.repeat(20), oidcLogin: { idToken: 'id-token-of-ada' } },
+    },
+    {
+      name: 'identity',
+      path: '/spec/identity',
+      value: { email: 'x' },
+      kept: { email: 'x', connectorData: 'connector-data' },
+    },
+    {
+      name: 'spec by its own key',
+      path: '/spec',
+      value: { key: 'other' },
+      kept: { key: 'other', oidcLogin: { idToken: 'id-token-of-ada' } },
+    },
+    { name: 'metadata', path: '/metadata/labels', value: { a: 'b' }, kept: { a: 'b' } },
+    { name: 'spec by no object', path: '/spec', value: null, kept: null },
+  ])('that replaces $name keeps what was not shown of it', ({ path, value, kept }) => {
+    for (const op of ['replace', 'add'])
+      expect(sent([{ op, path, value }])).toEqual([GUARD, { op, path, value: kept }])
+  })
+
+  test('that replaces all keeps what was not shown', () => {
+    const [, whole] = sent([{ op: 'replace', path: '', value: { spec: { user: 'ada' } } }])
+    expect(whole).toMatchObject({ value: { spec: { key: 's'.repeat(20) } } })
+  })
+})
+
+describe('annotations (12.5)', () => {
+  const add = { op: 'add', path: '/metadata/annotations/note', value: 'x' }
+
+  test('are added to an object that has none', () => {
+    const whole = key({ metadata: { resourceVersion: '7' } })
+    const { annotations: _, ...metadata } = whole['metadata'] as JsonMap
+    expect(sent([add], { ...whole, metadata })).toEqual([
+      GUARD,
+      { op: 'add', path: '/metadata/annotations', value: {} },
+      add,
+    ])
+  })
+
+  test('are added to those that are there', () => {
+    expect(sent([add])).toEqual([GUARD, add])
+    expect(sent([add], bare)).toEqual([GUARD, add])
+  })
+})
+
+describe('settings (6.3)', () => {
+  const config = {
+    kind: 'Config',
+    metadata: { resourceVersion: '7' },
+    spec: {
+      auth: {
+        connectors: [{ id: 'one', oidc: { clientSecret: 'literal-secret', clientId: 'c' } }],
+      },
+    },
+  }
+  const read = (one: Json) => jsonPatchOf(CONFIGS, [one], config)
+
+  test.each([
+    '/spec',
+    '/spec/auth',
+    '/spec/auth/connectors/0',
+    '/spec/auth/connectors/00/oidc',
+    '/spec/auth/connectors/0/oidc/clientSecret',
+    '/spec/auth/connectors/-1/oidc/clientId',
+  ])('are not tested at %j', (path) => {
+    expect(read({ op: 'test', path, value: 'x' }).ok).toBe(false)
+  })
+
+  test('are tested where nothing is secret', () => {
+    const path = '/spec/auth/connectors/0/oidc/clientId'
+    expect(read({ op: 'test', path, value: 'x' }).ok).toBe(true)
+  })
+
+  test('that were shown as REDACTED and come back so are what they were', () => {
+    const value = [{ id: 'two', oidc: { clientSecret: 'REDACTED', clientId: 'c' } }]
+    expect(read({ op: 'replace', path: '/spec/auth/connectors', value })).toMatchObject({
+      operations: [GUARD, { value: [{ id: 'two', oidc: { clientSecret: 'literal-secret' } }] }],
+    })
+  })
+})

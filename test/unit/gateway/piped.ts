@@ -1,0 +1,67 @@
+// The pipeline behind a server, and requests to it.
+import type { Caller } from '../../../src/credentials/caller.ts'
+import { failure } from '../../../src/gateway/http/answer.ts'
+import { credentialOf } from '../../../src/gateway/http/credential.ts'
+import { createPipeline, type PublicPage } from '../../../src/gateway/pipeline.ts'
+import { PUBLIC_ROUTES, type PublicRoute } from '../../../src/gateway/public-routes.ts'
+import { NOT_FOUND } from '../../../src/gateway/stages/authenticate.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { viewOf } from '../../support/access-key.ts'
+import { rememberingLog } from '../../support/log.ts'
+import { answersIn, served } from './served.ts'
+
+/** A page that says its path and query. */
+export const page =
+  (route: string): PublicPage =>
+  (_, query) => ({
+    status: 200,
+    headers: { 'content-type': 'text/plain' },
+    body: Buffer.from(`${route} ${query.toString()}`),
+  })
+
+const pages = Object.fromEntries(PUBLIC_ROUTES.map((route) => [route, page(route)])) as Readonly<
+  Record<PublicRoute, PublicPage>
+>
+
+const CALLER: Caller = {
+  key: viewOf({ metadata: { name: 'ci' } }),
+  identity: { user: 'ada', groups: [] },
+  scope: null,
+  expiresMs: null,
+}
+
+/** The pipeline behind a server, and what it counted. */
+export async function gateway(
+  others: Partial<Readonly<Record<PublicRoute, PublicPage>>> = {},
+  isVersionGuarded = true,
+) {
+  const counted: string[] = []
+  const { log, lines } = rememberingLog()
+  const respond = createPipeline({
+    pages: { ...pages, ...others },
+    version: page('/version'),
+    isVersionGuarded: () => isVersionGuarded,
+    authenticate: async (call) => {
+      const credential = credentialOf(call.rawHeaders)
+      const isGood = credential.kind === 'bearer' && credential.token === 'good'
+      return isGood ? { ok: true, caller: CALLER } : { ok: false, answer: NOT_FOUND }
+    },
+    serve: async (_, { key }, { target, rest }) => ({
+      answer: failure('Forbidden', `${key.name} asks ${target.kind} for ${rest}`),
+      verb: 'list',
+    }),
+    answered: (target, verb, code) => void counted.push(`${target} ${verb} ${code}`),
+    clock: systemClock(),
+    log,
+  })
+  return { ...(await served(respond)), counted, lines }
+}
+
+/** One request on a connection that ends behind it. */
+export async function asked(start: string, headers = '', body = '') {
+  const { say, counted } = await gateway()
+  const text = await say(
+    `${start} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n${headers}\r\n${body}`,
+  )
+  return { answers: answersIn(text), counted, text }
+}

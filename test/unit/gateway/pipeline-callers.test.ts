@@ -1,0 +1,110 @@
+// Where a credential leads, and where it does not (contract 9.1, 13.1, 13.2; threats A1, A8, B2, B11).
+import { describe, expect, test } from 'vitest'
+import { asked, gateway } from './piped.ts'
+import { answersIn } from './served.ts'
+
+describe('with a credential', () => {
+  const GOOD = 'Authorization: Bearer good\r\n'
+
+  test.each([
+    { path: '/kubernetes/management/api/v1/pods?watch=1', rest: '/api/v1/pods?watch=1' },
+    { path: '/kubernetes/management', rest: '' },
+    { path: '/kubernetes/management?a', rest: '?a' },
+    { path: '/kubernetes/management/%2e%2e//x', rest: '/%2e%2e//x' },
+  ])('$path leads to the API, as it was sent (9.1)', async ({ path, rest }) => {
+    const { answers, counted } = await asked(`GET ${path}`, GOOD)
+    expect(answers).toMatchObject([{ code: 403 }])
+    expect(answers[0]?.body).toContain(`ci asks Management for ${rest}"`)
+    expect(counted).toEqual(['Management list 403'])
+  })
+
+  test.each([
+    '/',
+    '/api',
+    '/kubernetes',
+    '/kubernetes/managementx/api',
+    '/kubernetes/Management/api',
+    '/kubernetes/%6danagement/api',
+    '//kubernetes/management/api',
+    '/kubernetes//management/api',
+    '/x/../kubernetes/management/api',
+    'https://127.0.0.1/kubernetes/management/api',
+    '/kubernetes/cluster/c/api',
+    '/kubernetes/project/p/space/s/api',
+    '/kubernetes/project/p/virtualcluster/v/api',
+    '/metrics',
+    '/version/',
+    '/constructor',
+  ])('%s leads nowhere (9.1; threats B2, B11)', async (path) => {
+    const { answers, counted } = await asked(`GET ${path}`, GOOD)
+    expect(answers).toMatchObject([{ code: 404 }])
+    expect(counted).toEqual(['Other GET 404'])
+  })
+
+  test.each([
+    { name: 'a WebSocket', headers: 'Connection: upgrade\r\nUpgrade: websocket\r\n' },
+    { name: 'SPDY', headers: 'Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\n' },
+    { name: 'HTTP/2 in the clear', headers: 'Connection: Upgrade\r\nUpgrade: h2c\r\n' },
+  ])('$name is refused, and nothing more is read there (13.2; threats A8)', async ({ headers }) => {
+    const { say, counted } = await gateway()
+    const path = '/kubernetes/management/api/v1/namespaces/a/pods/b/exec'
+    const text = await say(
+      `GET ${path} HTTP/1.1\r\nHost: h\r\n${GOOD}${headers}\r\nGET /healthz HTTP/1.1\r\nHost: h\r\n\r\n`,
+    )
+    expect(answersIn(text).map(({ code }) => code)).toEqual([501])
+    expect(counted).toEqual(['Other GET 501'])
+  })
+
+  test('CONNECT is refused too (threats A8)', async () => {
+    const { answers } = await asked('CONNECT 169.254.169.254:80', GOOD)
+    expect(answers).toMatchObject([{ code: 501 }])
+  })
+
+  test('a header that impersonates is refused before anything is asked (13.1; threats A1)', async () => {
+    const { answers, counted } = await asked(
+      'GET /kubernetes/management/api',
+      `${GOOD}Impersonate-User: root\r\n`,
+    )
+    expect(answers).toMatchObject([{ code: 400 }])
+    expect(counted).toEqual(['Other GET 400'])
+  })
+})
+
+describe('/version (9.1, 6.7)', () => {
+  const GET = 'GET /version HTTP/1.1\r\nHost: h\r\nConnection: close\r\n'
+
+  test.each([
+    {
+      name: 'guarded, without a credential',
+      isGuarded: true,
+      headers: '',
+      code: 401,
+      counted: 'Other GET 401',
+    },
+    {
+      name: 'guarded, with one',
+      isGuarded: true,
+      headers: 'Authorization: Bearer good\r\n',
+      code: 200,
+      counted: 'Public GET 200',
+    },
+    {
+      name: 'open, without a credential',
+      isGuarded: false,
+      headers: '',
+      code: 200,
+      counted: 'Public GET 200',
+    },
+    {
+      name: 'open, with a bad one',
+      isGuarded: false,
+      headers: 'Authorization: Bearer bad\r\n',
+      code: 200,
+      counted: 'Public GET 200',
+    },
+  ])('$name: $code', async ({ isGuarded, headers, code, counted: expected }) => {
+    const { say, counted } = await gateway({}, isGuarded)
+    expect(answersIn(await say(`${GET}${headers}\r\n`))).toMatchObject([{ code }])
+    expect(counted).toEqual([expected])
+  })
+})
