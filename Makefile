@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .PHONY: help run test test-unit test-cluster test-faults test-container fuzz image install deploy undeploy verify generate fmt clean
 
 INSTALLED := node_modules/.package-lock.json
-SOURCES := src test tools
+SOURCES := src test tools bench
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

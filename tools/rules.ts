@@ -54,14 +54,35 @@ export const RULES: Readonly<Record<string, string>> = {
   '8.5': 'logs',
   '8.6': 'no unconditional write; an ex-leader wins none',
   '9.1': 'routes of the gateway',
+  '9.3': 'the specified path of the settings',
+  '9.4': 'clients of Kubernetes work through the gateway',
   '9.7': 'flags and certificate of the gateway',
+  '10.1': 'how a key is presented',
+  '10.2': 'refusals that say nothing about why',
+  '10.3': 'what makes a key good, looked up without a call',
+  '10.4': 'nothing passes on stale knowledge',
+  '10.5': 'as whom requests run upstream',
   '11.1': 'one decision on every plane',
   '11.2': 'each field of a scope alone',
   '11.3': 'targets by name, and discovery there',
   '11.4': 'roles',
   '11.5': 'rules of a scope',
+  '11.6': 'attributes are those of the API server',
   '11.7': 'what outlives the key',
   '11.8': 'a scope within another',
+  '12.1': 'own keys and tokens need no right',
+  '12.2': 'making a key or a token',
+  '12.3': 'a person, and any other key',
+  '12.4': 'hidden on every read',
+  '12.5': 'patches otherwise as upstream',
+  '13.1': 'headers and bodies upstream',
+  '13.2': 'upgrades run the same pipeline',
+  '13.3': 'streaming, and limits',
+  '13.4': 'open streams end with their key',
+  '13.5': 'answers tell the end of the key',
+  '14.1': 'uses are recorded in time, and never move back',
+  '14.2': 'what is recorded alone decides',
+  '15': 'metrics of the gateway',
 }
 
 const ROOT = join(import.meta.dirname, '..')
@@ -83,7 +104,11 @@ export function testsByRule(): ReadonlyMap<string, readonly string[]> {
 
 /** The table of rules and tests, in Markdown. */
 export function rulesMarkdown(): string {
-  const rows = [...testsByRule()].map(
+  // Of names that are whole numbers an object is in an order of its own.
+  const inOrder = [...testsByRule()].toSorted(([a], [b]) =>
+    a.localeCompare(b, 'en', { numeric: true }),
+  )
+  const rows = inOrder.map(
     ([rule, files]) =>
       `| ${rule} | ${RULES[rule]} | ${files.map((file) => `\`${file}\``).join('<br>')} |`,
   )

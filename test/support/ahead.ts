@@ -1,7 +1,8 @@
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { afterAll } from 'vitest'
 import { eventually } from './eventually.ts'
 import type { OwnProcess } from './started.ts'
 
@@ -21,9 +22,11 @@ export interface SteppedClock {
   readonly step: (process: Pick<OwnProcess, 'kill'>, aheadMs: number) => Promise<void>
 }
 
-/** A clock for one process. */
+/** A clock for one process. To be called while the test file loads. */
 export function steppedClock(): SteppedClock {
-  const file = join(mkdtempSync(join(tmpdir(), 'clock-')), 'ahead')
+  const folder = mkdtempSync(join(tmpdir(), 'clock-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'ahead')
   return {
     env: { ...ahead(0), CLOCK_STEP_FILE: file },
     step: async (process, aheadMs) => {

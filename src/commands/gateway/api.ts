@@ -15,7 +15,7 @@ import { createLimits } from '../../gateway/stages/limits.ts'
 import { Streams } from '../../gateway/streams/registry.ts'
 import { forward } from '../../gateway/targets/forward.ts'
 import { createClient } from '../../kube/client.ts'
-import type { ClientDeps } from '../../kube/transport.ts'
+import type { ClientDeps, ClientObserver } from '../../kube/transport.ts'
 import { createUpstream } from '../../kube/upstream.ts'
 import type { Following } from './following.ts'
 import type { GatewayProcess } from './process.ts'
@@ -66,7 +66,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     },
   })
   callers.subscribe((uid) => streams.look(uid))
-  const upstream = createUpstream(timed.deps)
+  const upstream = createUpstream({ ...timed.deps, observer: ofForwarded(timed.deps) })
   lifecycle.onStop('upstream', STOP_WITHIN_MS.upstream, () => upstream.close())
   const activity = createActivity({
     ...self,
@@ -111,6 +111,18 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
       withExpiry: (headers, caller) => withExpiry(headers, caller, capsNow(), clock.nowMs()),
       denied: metrics.scopeDenied,
     }),
+  }
+}
+
+/**
+ * What callers are answered is counted as theirs; of requests for others only what befalls this process
+ * counts as its own: no answer, and its credential refused.
+ */
+function ofForwarded({ observer }: ClientDeps): Pick<ClientObserver, 'responded'> {
+  return {
+    responded: (method, code, dateMs) => {
+      if (code === '<error>' || code === '401') observer.responded(method, code, dateMs)
+    },
   }
 }
 

@@ -84,9 +84,12 @@ function answerAll(server: Server, respond: Respond): void {
   const latest = new WeakMap<Duplex, ServerResponse>()
   const answer = (request: IncomingMessage, response: ServerResponse, by: Call['by']): void => {
     latest.set(request.socket, response)
-    void respond(callOf(request, response, by)).then((given) =>
-      send(response, given, server.listening),
-    )
+    void respond(callOf(request, response, by)).then((given) => {
+      const sendNow = (): void => send(response, given, server.listening)
+      // What has come of a body is parsed after this turn at the latest; see send.
+      if (request.complete) sendNow()
+      else setImmediate(sendNow)
+    })
   }
   // Node takes each of these away from `request`, and a listener that is missing is a way past it (A8).
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
@@ -118,17 +121,36 @@ function callOf(request: IncomingMessage, response: ServerResponse, by: Call['by
     headers,
     rawHeaders,
     by,
-    // Of a socket that Node has given up to us nothing more is read: it may hold anything.
-    body: by === 'request' ? request : Readable.from([]),
+    body: bodyOf(request, response, by),
     remoteAddress: socket.remoteAddress ?? '',
     gone: gone.signal,
   }
 }
 
-/** Once the server closes, an answer ends its connection. */
-function send(response: ServerResponse, answer: Answer, keepAlive: boolean): void {
+function bodyOf(request: IncomingMessage, response: ServerResponse, by: Call['by']): Readable {
+  // Of a socket that Node has given up to us nothing more is read: it may hold anything.
+  if (by !== 'request') return Readable.from([])
+  const awaitsWord = request.headers.expect?.toLowerCase() === '100-continue'
+  return awaitsWord ? Readable.from(continued(request, response), { objectMode: false }) : request
+}
+
+/** The client is told to go on once somebody wants its body, and not for a body that is refused. */
+async function* continued(
+  request: IncomingMessage,
+  response: ServerResponse,
+): AsyncGenerator<Buffer> {
+  response.writeContinue()
+  yield* request as AsyncIterable<Buffer>
+}
+
+/**
+ * Once the server closes, an answer ends its connection; so does one that comes before the request is
+ * complete: what is left of that can't be told from another request.
+ */
+function send(response: ServerResponse, answer: Answer, isServing: boolean): void {
   const { status, headers, body } = answer
   const isWhole = Buffer.isBuffer(body)
+  const keepAlive = isServing && response.req.complete
   response.writeHead(status, {
     ...ALWAYS,
     ...headers,

@@ -5,11 +5,12 @@ const DEEPEST = 64
 const MOST_TOKENS = 200_000
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s{}[\]:,"]+/gs
+const NUMBER = /^-?\d/
 const INTEGER = /^-?\d+$/
 
 /**
  * Why a valid JSON text is not taken: a name twice in one object, of which readers keep
- * different ones, a whole number that is rounded when it is read, or more of anything than an object
+ * different ones, a number that is another when it is read, or more of anything than an object
  * of ours needs (threats E8). null = nothing.
  */
 export function jsonFault(text: string): string | null {
@@ -22,8 +23,8 @@ export function jsonFault(text: string): string | null {
     else if (token === '}' || token === ']') open.pop()
     else if (token === ':' && isRepeated(last, open.at(-1)))
       return 'a name stands twice in an object'
-    else if (INTEGER.test(token) && !Number.isSafeInteger(Number(token)))
-      return 'a whole number is beyond 2^53'
+    else if (NUMBER.test(token) && !isKept(token))
+      return `number ${token.slice(0, 32)} is too large`
     count += 1
     if (count > MOST_TOKENS) return `it has more than ${MOST_TOKENS} names, values and signs`
     if (open.length > DEEPEST) return `it has more than ${DEEPEST} levels`
@@ -31,6 +32,10 @@ export function jsonFault(text: string): string | null {
   }
   return null
 }
+
+/** Whether it is the same number when it is written again; one beyond all would become null. */
+const isKept = (token: string): boolean =>
+  INTEGER.test(token) ? Number.isSafeInteger(Number(token)) : Number.isFinite(Number(token))
 
 function isRepeated(token: string, names: Set<string> | null | undefined): boolean {
   const name = nameIn(token)

@@ -195,22 +195,34 @@ function annotationsAreOurs({ before, after }: Storing): Fault | null {
   }
 }
 
-/** Whoever wrote as one of the program's own managers could take away in its name what it never wrote. */
+/**
+ * Whoever wrote as one of the program's own managers could have it take away later what it never wrote.
+ * What it owns becomes less by itself, when somebody changes such a field.
+ */
 function managersAreOurs({ before, after }: Storing): Fault | null {
-  if (sameJson(reserved(before ?? {}), reserved(after))) return null
-  return {
-    field: 'metadata.managedFields',
-    because: `${RESERVED_MANAGERS.join(' and ')} are managers of the platform`,
-  }
+  const old = ownedIn(before ?? {})
+  const isLess = (entry: Json): boolean => old.some((was) => isPartOf(was, entry))
+  if (ownedIn(after).every(isLess)) return null
+  const because = `${RESERVED_MANAGERS.join(' and ')} are managers of the platform`
+  return { field: 'metadata.managedFields', because }
 }
 
-const reserved = (object: JsonMap): readonly Json[] =>
+/** What each of them owns, and how it wrote it. */
+const ownedIn = (object: JsonMap): readonly Json[] =>
   listed(at(object, ['metadata', 'managedFields']))
-    .filter(isMap)
     .filter((entry) => RESERVED_MANAGERS.includes(textAt(entry, ['manager'])))
-    .map((entry) => [
-      textAt(entry, ['manager']),
-      textAt(entry, ['operation']),
-      textAt(entry, ['subresource']),
-      at(entry, ['fieldsV1']) ?? null,
-    ])
+    .map((entry) => ({
+      by: ['manager', 'operation', 'subresource', 'apiVersion'].map((name) =>
+        textAt(entry, [name]),
+      ),
+      fields: at(entry, ['fieldsV1']) ?? {},
+    }))
+
+/** Maps may have fewer entries; everything else is the same. */
+function isPartOf(whole: Json | undefined, part: Json): boolean {
+  if (!isMap(part)) return sameJson(whole ?? null, part)
+  return (
+    Object.entries(part).every(([name, inner]) => isPartOf(at(whole, [name]), inner)) &&
+    isMap(whole)
+  )
+}

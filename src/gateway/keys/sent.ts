@@ -104,7 +104,7 @@ function fromYaml(text: string): Sent<Json> {
       `YAML must have at most ${LONGEST_YAML} bytes here: send it as JSON`,
     )
   try {
-    return fromJson(JSON.stringify(parsePlainYaml(text)))
+    return fromJson(JSON.stringify(parsePlainYaml(text), finite))
   } catch (error) {
     const place =
       error instanceof Error && error.message.startsWith('not valid')
@@ -115,6 +115,12 @@ function fromYaml(text: string): Sent<Json> {
       `the body is ${place}: names stand once in a map, and aliases are not taken`,
     )
   }
+}
+
+/** JSON has no others: they would become null, which is no value at all. */
+function finite(_: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new Error('not valid YAML')
+  return value
 }
 
 function fromJson(text: string): Sent<Json> {

@@ -35,7 +35,7 @@ export function guarded(answer: Answer, options: GuardOptions): Answer {
 }
 
 const isLines = ({ headers }: Answer): boolean =>
-  String(headers['content-type'] ?? '').startsWith('application/json')
+  headers['content-type']?.startsWith('application/json') ?? false
 
 /** The watch with an ERROR event at its end, as the API server ends one that is out of date. */
 function guardedWatch(source: Readable, { streams, caller, flowed, done }: GuardOptions): Readable {

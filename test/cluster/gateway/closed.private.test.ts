@@ -167,7 +167,7 @@ test.each<Outage>([
     end: () => signalled('SIGCONT'),
   },
 ])('the API server $name: nobody passes until it is back (10.4; F3, I13)', async (outage) => {
-  const [good, disabled] = [await given(), await given()]
+  const [good, disabled] = [await front.key(), await front.key()]
   await keys.patch(disabled.object, { spec: { disabled: true } })
   await eventuallyPasses(
     'it is refused',

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 // 500 keys, 200 requests at a time, over connections that they share and break off at random: nobody is told what
 // is somebody else's, and nothing runs as somebody else (threats A12, 2.0; contract 10.5).
 import { createServer } from 'node:https'
@@ -103,11 +104,13 @@ test(`nobody is told what is somebody else's, ${REQUESTS} times: seed ${SEED} (A
     )
 
   console.time('audit')
-  const events = (await audit.linesSince(mark, GATEWAY_USER)).map(
-    (line) => JSON.parse(line) as Audited,
-  )
+  // When a write comes in it is not known yet as whom it is to run.
+  const events = (await audit.linesSince(mark, GATEWAY_USER))
+    .map((line) => JSON.parse(line) as Audited)
+    .filter(({ stage }) => stage !== 'RequestReceived')
   expect(events.filter(({ impersonatedUser }) => impersonatedUser).filter(isMixedUp)).toEqual([])
   console.timeEnd('audit')
+  writeFileSync('/tmp/own.json', events.filter(({ impersonatedUser }) => !impersonatedUser).map((e) => JSON.stringify(e)).join('\n'))
   const own = events.filter(({ impersonatedUser }) => !impersonatedUser).map(deedOf)
   expect([...new Set(own)].filter((deed) => !OWN_DEEDS.has(deed))).toEqual([])
   expect(events.filter(({ impersonatedUser }) => impersonatedUser).length).toBeGreaterThan(

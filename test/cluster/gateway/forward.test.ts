@@ -31,12 +31,12 @@ interface Spec {
   readonly user?: string
   readonly team?: string
   readonly subject?: string
-  readonly groups?: readonly string[]
+  readonly groups?: string[]
 }
 
 function callerOf(spec: Spec, key = 'ci'): Caller {
   const { user = '' } = spec
-  const view = viewOf({ metadata: { name: key }, spec: { ...spec, user } as object })
+  const view = viewOf({ metadata: { name: key }, spec: { ...spec, user } })
   const identity = identityOf(view)
   if (!identity) throw new Error('the key names nobody')
   return { key: view, identity, scope: null, expiresMs: null }

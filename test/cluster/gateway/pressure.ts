@@ -14,8 +14,8 @@ export interface Pressure<Result> {
   /** The most memory it had meanwhile, beyond what it had before, in MiB. */
   readonly grownMiB: number
   /**
-   * The delay of its event loop that 99 of 100 were below, in milliseconds, in the quietest part of that
-   * time: what comes from the process itself is in each of them, what comes from a busy machine is not.
+   * The delay of its event loop that 99 of 100 were below, in milliseconds, in the quietest second: what
+   * comes from what it has to do is in each of them, what comes from a busy machine is not.
    */
   readonly lagMs: number
 }

@@ -82,6 +82,8 @@ const CREDENTIALS: ReadonlySet<unknown> = new Set([
   'ownedaccesskeys',
   'directclusterendpointtokens',
   'secrets',
+  // By mistake, of which condition Invalid tells.
+  'configs',
 ])
 
 /**

@@ -97,6 +97,14 @@ describe('an answer before the body has ended', () => {
       },
     })
 
+  /** Never more at a time than the stream takes: nothing but the answer stops it. */
+  const trickle = (): Readable =>
+    new Readable({
+      read(): void {
+        setImmediate(() => this.push(Buffer.alloc(10)))
+      },
+    })
+
   test.each(WIRES)("over %s: is passed on, and the body stays the client's", async (wire) => {
     const { upstream, server } = await stage(wire, (incoming, outgoing) => {
       if (incoming.url === '/next') return echo(incoming, outgoing)
@@ -113,19 +121,23 @@ describe('an answer before the body has ended', () => {
   })
 
   test('over h2, as Go says it: the answer is whole, then the stream is reset', async () => {
+    // More than lies ready to be read: the rest waits where the stream could take it along.
+    const long = 'x'.repeat(60_000)
     const server = await startFrames({
       asked: (speaker, stream) => {
         speaker.head(stream)
+        for (let n = 0; n < 3; n += 1) speaker.data(stream, long)
         speaker.data(stream, 'too much', true)
         speaker.reset(stream, CODES.none)
       },
     })
     const { upstream } = await upstreamTo(server.url)
-    for (const body of [begun(), endless()]) {
+    for (const body of [begun(), endless(), trickle()]) {
       const sent = upstream.send(call({ method: 'POST', body }))
       // Whoever passes it on may take a while to begin.
-      await sent.then(() => new Promise((resolve) => setImmediate(resolve)))
-      expect(await outcomeOf(sent)).toBe('whole: too much')
+      await sent
+      for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve))
+      expect(await outcomeOf(sent)).toBe(`whole: ${long.repeat(3)}too much`)
       body.destroy()
     }
   })

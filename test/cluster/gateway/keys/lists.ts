@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, HEARTBEAT_KEY } from '../../../../src/api/group.ts'
 import { uniqueName } from '../../../support/objects.ts'
+import { hand } from './hands.ts'
 import { ABOUT, ACTS } from './who.ts'
 import { type By, CORNER, type World } from './world.ts'
 
@@ -50,6 +51,13 @@ export function testLists(world: World): void {
       const { text } = await hands.person.ask('GET', path)
       expect(text).not.toContain(name)
       expect(text).not.toContain('bob"')
+    })
+
+    test('a user’s name selects his own keys and nothing else, whatever it looks like', async () => {
+      const odd = await hand(world, { user: 'x\\,spec.user!=y', type: 'Login' })
+      await keys.create({ user: 'x' })
+      const { json } = await odd.ask('GET', 'ownedaccesskeys')
+      expect(json.items.map(({ metadata }) => metadata.name)).toEqual([odd.name])
     })
 
     test('by pages, nothing of others is in a page or in the token for the next', async () => {

@@ -12,7 +12,6 @@ const current = key({
     oidcLogin: { idToken: 'id-token-of-ada' },
   },
 })
-const bare = key({ metadata: { resourceVersion: '7', annotations: null } })
 const GUARD = { op: 'test', path: '/metadata/resourceVersion', value: '7' }
 
 /** What is sent for it; the refusal as text. */
@@ -53,8 +52,8 @@ describe('a JSON patch (12.4)', () => {
     '/metadata/finalizers/0',
     '/status',
   ])('tests %j, which everybody sees', (path) => {
-    const test = { op: 'test', path, value: 'x' }
-    expect(sent([test])).toEqual([GUARD, test])
+    const one = { op: 'test', path, value: 'x' }
+    expect(sent([one])).toEqual([GUARD, one])
   })
 
   test.each([null, 'spec', 5, undefined])('has no path like %j', (path) => {
@@ -121,7 +120,6 @@ describe('annotations (12.5)', () => {
 
   test('are added to those that are there', () => {
     expect(sent([add])).toEqual([GUARD, add])
-    expect(sent([add], bare)).toEqual([GUARD, add])
   })
 })
 

@@ -22,16 +22,12 @@ const DISABLED = spec({ disabled: true })
 const MINUTE = spec({ ttl: 60 })
 const SLIDING = spec({ ttl: 60, ttlAfterLastActivity: true })
 const HELD = meta({ ownerReferences: [{ ...owner('ci'), blockOwnerDeletion: true }] })
-const OPERATED = meta(managed('management-operator'))
-const ALL_OWNED = meta({
-  managedFields: [
-    {
-      manager: 'management-operator',
-      operation: 'Apply',
-      fieldsV1: { 'f:spec': { 'f:scope': {} } },
-    },
-  ],
-})
+const LESS = { manager: 'management-operator', operation: 'Apply', fieldsV1: { 'f:spec': {} } }
+const MORE = { ...LESS, fieldsV1: { 'f:spec': { 'f:scope': {} } } }
+const OPERATED = meta({ managedFields: [LESS] })
+const ALL_OWNED = meta({ managedFields: [MORE] })
+/** A second entry, which readers may take for the first. */
+const TWICE_OWNED = meta({ managedFields: [MORE, LESS] })
 
 /** What nobody may do to his own keys. */
 const NEVER: readonly Row[] = [
@@ -48,7 +44,8 @@ const NEVER: readonly Row[] = [
   ['ageless', NOTHING, meta({ annotations: {} }), annotation(CREATED)],
   ['kept after its end', NOTHING, meta(noted({ [EXPIRED]: 'Keep' })), annotation(EXPIRED)],
   ['the operator’s in its scope', OPERATED, ALL_OWNED, 'metadata.managedFields'],
-  ['no manager’s', OPERATED, meta({ managedFields: [] }), 'metadata.managedFields'],
+  ['the operator’s twice', OPERATED, TWICE_OWNED, 'metadata.managedFields'],
+  ['the operator’s for the first time', NOTHING, OPERATED, 'metadata.managedFields'],
 ]
 
 /** What anybody may do. */
@@ -57,6 +54,8 @@ const ALWAYS: readonly Row[] = [
   ['labelled', NOTHING, meta({ labels: { a: 'b' }, ...noted({ c: 'd' }) }), null],
   ['named anew', NOTHING, spec({ displayName: 'x', description: 'y' }), null],
   ['another manager’s too', OPERATED, meta(managed('management-operator', 'kubectl')), null],
+  ['less of the operator’s', ALL_OWNED, OPERATED, null],
+  ['no manager’s', OPERATED, meta({ managedFields: [] }), null],
   ['disabled', NOTHING, DISABLED, null],
   ['one with an end', NOTHING, MINUTE, null],
   ['one with a scope', NOTHING, SHOP, null],

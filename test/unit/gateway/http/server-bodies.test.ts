@@ -1,0 +1,54 @@
+// Bodies that come in while an answer goes out (contract 13.3; threats A8, A11).
+import { once } from 'node:events'
+import { buffer } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import type { Respond } from '../../../../src/gateway/http/server.ts'
+import { answersIn, served } from '../served.ts'
+
+const echo: Respond = async ({ body }) => ({ status: 200, headers: {}, body: await buffer(body) })
+const refuse: Respond = async () => ({ status: 413, headers: {}, body: Buffer.from('too long') })
+
+/** A request whose body is still to come. */
+const post = (lines: readonly string[]): string =>
+  ['POST / HTTP/1.1', 'Host: h', 'Content-Length: 5', ...lines, '', ''].join('\r\n')
+
+test('a client that asks whether to go on is told so once its body is wanted', async () => {
+  const { connect } = await served(echo)
+  const socket = await connect()
+  let said = ''
+  socket.setEncoding('utf8').on('data', (part: string) => (said += part))
+  socket.write(post(['Expect: 100-continue', 'Connection: close']))
+  await once(socket, 'data')
+  expect(said).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  socket.write('hello')
+  await once(socket, 'close')
+  expect(answersIn(said.slice(said.indexOf('HTTP/1.1 200')))).toMatchObject([{ body: 'hello' }])
+})
+
+test('it is told the refusal and nothing else where its body is not wanted', async () => {
+  const { say } = await served(refuse)
+  const text = await say(post(['Expect: 100-continue']))
+  expect(answersIn(text)).toMatchObject([
+    { code: 413, headers: { connection: 'close' }, body: 'too long' },
+  ])
+})
+
+test('an answer that comes before the body has ended ends the connection', async () => {
+  const { say } = await served(refuse)
+  const text = await say(`${post([])}hel`)
+  expect(answersIn(text)).toMatchObject([{ code: 413, headers: { connection: 'close' } }])
+})
+
+test('an answer to a request that is complete leaves the connection open', async () => {
+  const { connect } = await served(refuse)
+  const socket = await connect()
+  let said = ''
+  socket.setEncoding('utf8').on('data', (part: string) => (said += part))
+  for (let count = 1; count <= 3; count += 1) {
+    socket.write(`${post([])}hello`)
+    await once(socket, 'data')
+    expect(answersIn(said).map(({ code }) => code)).toEqual(
+      Array.from({ length: count }, () => 413),
+    )
+  }
+})

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest'
+import { formatYaml, parsePlainYaml, parseYaml } from '../../../src/runtime/yaml.ts'
+
+describe('YAML of strangers (E8)', () => {
+  test.each([
+    { name: 'an object', text: 'a: {b: [1, x]}', value: { a: { b: [1, 'x'] } } },
+    { name: 'JSON', text: '{"a": "b"}', value: { a: 'b' } },
+    {
+      name: 'the same name in two maps',
+      text: 'a: {x: 1}\nb: {x: 1}',
+      value: { a: { x: 1 }, b: { x: 1 } },
+    },
+    { name: 'an anchor that nothing uses', text: 'a: &x 1', value: { a: 1 } },
+    { name: 'a merge key, which is a name', text: '<<: {a: 1}', value: { '<<': { a: 1 } } },
+    { name: 'nothing', text: '', value: null },
+  ])('is $name', ({ text, value }) => {
+    expect(parsePlainYaml(text)).toEqual(value)
+  })
+
+  test.each([
+    { name: 'an alias', text: 'a: &x 1\nb: *x' },
+    { name: 'a name twice', text: 'a: 1\nb: 2\na: 3' },
+    { name: 'a name twice, deep', text: 'x:\n- {a: 1, "a": 2}' },
+    { name: 'a number and the same in words', text: '1: a\n"1": b' },
+    { name: 'a map as a name', text: '? {a: 1}\n: b' },
+    { name: 'two documents', text: 'a: 1\n---\nb: 2' },
+    { name: 'no YAML', text: 'a: [1' },
+    { name: 'brackets', text: '['.repeat(20_000) },
+  ])('is not $name, and no value is repeated', ({ text }) => {
+    expect(() => parsePlainYaml(`secret: pak_secret\n${text}`)).toThrow(
+      /^(?!.*pak_secret)not valid YAML/,
+    )
+  })
+
+  test('does not reach for prototypes (E7)', () => {
+    const value = parsePlainYaml('__proto__: {x: 1}') as object
+    expect(Object.keys(value)).toEqual(['__proto__'])
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
+    expect(({} as Record<string, unknown>)['x']).toBeUndefined()
+  })
+})
+
+test('what is written is read as it was, by the rules of YAML 1.1 and 1.2', () => {
+  const value = {
+    words: ['yes', 'no', 'on', 'off', 'y', 'n', 'true', 'null', '~', ''],
+    numbers: ['1', '0777', '0x1f', '1e3', '1_000', '12:30:45', '.inf', '2026-11-21'],
+    signs: ['*a', '&a', '- a', '# a', 'a: b', '<<', '{}', "it's", '"', 'a\nb\n', ' a '],
+    n: 1,
+    y: null,
+    twice: [{ a: 1 }],
+  }
+  const text = formatYaml(value)
+  expect(parseYaml(text)).toEqual(value)
+  expect(text).toMatch(/^ {2}- "no"$/m)
+  expect(text).toMatch(/^ {2}- "0777"$/m)
+  const one = { a: 1 }
+  expect(formatYaml([one, one])).toBe('- a: 1\n- a: 1\n')
+})
