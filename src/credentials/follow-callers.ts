@@ -9,7 +9,7 @@ import type { HealthCheck } from '../runtime/health.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Callers, createCallers } from './callers.ts'
 import { type FollowedCaps, followCaps } from './caps.ts'
-import { isFresh, type Moment, momentOf, msBetween, RENEW_AFTER_MS } from './freshness.ts'
+import { isFresh, type Moment, momentOf, msBetween } from './freshness.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { createKeyIndex, type KeyIndex } from './keys-by-secret.ts'
 import { uidsTouchedBy } from './key-news.ts'
@@ -150,12 +150,12 @@ interface Staleness {
   readonly tell: () => void
 }
 
-/** What is open is asked about as often as the API server may be asked for it. */
+/** What is open is asked about every second: a key and what it stands on are read once in that time (10.4). */
 async function tellWhileStale({ clock, signal, proofs, tell }: Staleness): Promise<void> {
   const isStale = (): boolean =>
     Object.values(proofs).some((proof) => !isFresh(proof(), momentOf(clock)))
   while (!signal.aborted) {
-    await sleep(clock, isStale() ? RENEW_AFTER_MS : LOOK_MS, signal)
+    await sleep(clock, LOOK_MS, signal)
     if (isStale()) tell()
   }
 }

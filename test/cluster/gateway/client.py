@@ -80,6 +80,29 @@ def apply():
     tell("settings", [item.metadata.name for item in settings.get().items])
 
 
+def keys():
+    """A key of one's own, as an object of a kind that the client has no model of."""
+    ours = ("management.platform.sh", "v1", "ownedaccesskeys")
+    api = client.CustomObjectsApi()
+    body = {
+        "apiVersion": "management.platform.sh/v1",
+        "kind": "OwnedAccessKey",
+        "metadata": {"name": "python"},
+        "spec": {"displayName": "of the Python client"},
+    }
+    made = api.create_cluster_custom_object(*ours, body)
+    tell("made", [made["spec"]["user"], len(made["spec"]["key"])])
+    read = api.get_cluster_custom_object(*ours, "python")
+    tell("read", [read["spec"]["displayName"], "key" in read["spec"]])
+    listed = api.list_cluster_custom_object(*ours)
+    tell("listed", "python" in [item["metadata"]["name"] for item in listed["items"]])
+    patch = {"spec": {"displayName": "changed"}}
+    changed = api.patch_cluster_custom_object(*ours, "python", patch)
+    tell("changed", changed["spec"]["displayName"])
+    api.delete_cluster_custom_object(*ours, "python")
+    tell("deleted")
+
+
 def follow():
     """Tells events until the watch ends."""
     core = client.CoreV1Api()
@@ -107,4 +130,5 @@ def refused():
 
 kubeconfig, story = sys.argv[1:]
 config.load_kube_config(kubeconfig)
-{"life": life, "apply": apply, "follow": follow, "refused": refused}[story]()
+STORIES = {"life": life, "apply": apply, "keys": keys, "follow": follow, "refused": refused}
+STORIES[story]()

@@ -35,8 +35,8 @@ const KNOWN_FOR_MS = 15_000 + 1000
 const READ_FOR_MS = 1000 + 1000
 /** Open streams end within a second (13.4). */
 const CUT_WITHIN_MS = 1000
-/** What is open is asked about every 5 s once anything is not fresh, by a read that fails within 2 s. */
-const ASKED_ABOUT_WITHIN_MS = 5000 + 2000
+/** What is open is asked about every second once anything is not fresh, by a read that fails within 2 s. */
+const ASKED_ABOUT_WITHIN_MS = 1000 + 2000
 
 const newToken = (): string => uniqueName('k'.repeat(32))
 const say = (what: string, ms: number): void => console.log(`measured: ${what}: ${ms} ms`)

@@ -24,7 +24,7 @@ await front.plane.raw(
   },
 )
 
-type Story = 'life' | 'apply' | 'follow' | 'refused'
+type Story = 'life' | 'apply' | 'keys' | 'follow' | 'refused'
 /** What happened, and what there is to say of it. */
 type Told = readonly [what: string, value: unknown]
 
@@ -87,6 +87,17 @@ describe('the Python client works through the gateway (9.4)', () => {
     const conflict = expect.stringContaining('conflict with "python": .data.a')
     expect(told[4]).toEqual(['applied by another', [409, conflict]])
     expect(told[5]).toEqual(['settings', ['platform-manager-config']])
+  })
+
+  test('a key of one’s own, which only its creation shows (12.2, 12.4)', async () => {
+    const person = await front.key({ type: 'Login' })
+    expect(await tell(person, 'keys').whole).toEqual([
+      ['made', ['ada', 54]],
+      ['read', ['of the Python client', false]],
+      ['listed', true],
+      ['changed', 'changed'],
+      ['deleted', null],
+    ])
   })
 
   test('a watch tells what happens, and ends with its key (13.4)', async () => {

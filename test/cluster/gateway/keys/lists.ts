@@ -79,7 +79,8 @@ export function testLists(world: World): void {
         expect(code).toBe(200)
         found.push(...json.items.map(({ metadata }) => metadata.name))
         next = json.metadata.continue ?? ''
-        expect(Buffer.from(next, 'base64url').toString()).not.toMatch(/-[13]/)
+        const token = Buffer.from(next, 'base64url').toString()
+        for (const at of [1, 3]) expect(token).not.toContain(`${label}-${at}`)
       } while (next !== '')
       expect(found).toEqual([0, 2, 4].map((at) => `${label}-${at}`))
     })

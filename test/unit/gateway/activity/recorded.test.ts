@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
+import { textAfter } from '../../../support/access-key.ts'
+import { HOUR, slides, stage } from './stage.ts'
+
+describe('what another replica recorded', () => {
+  test.each<{ name: string; spec: OwnedAccessKeySpec }>([
+    { name: 'sliding', spec: slides },
+    { name: 'other', spec: { user: 'ada' } },
+  ])('is not written again ($name keys)', async ({ spec }) => {
+    const { activity, add, caller, clock, lastActivity } = stage()
+    add('a', { spec, status: { lastActivity: textAfter(-1) } })
+    await activity.started(caller('a'))
+    add('a', { spec, status: { lastActivity: textAfter(1) } })
+    await clock.advance(600_000)
+    expect(lastActivity('a')).toBe(textAfter(1))
+  })
+
+  test.each<{ name: string; status: OwnedAccessKey['status'] }>([
+    { name: 'nothing, not even a status', status: undefined },
+    { name: 'nothing', status: {} },
+    {
+      name: 'the same moment in other digits',
+      status: { lastActivity: '2026-11-21T09:00:00.000000+00:00' },
+    },
+  ])('is found out where our view does not tell: $name (3.4)', async ({ status }) => {
+    const { activity, add, caller, clock, lastActivity } = stage()
+    add('a', { metadata: { creationTimestamp: textAfter(-HOUR) }, ...(status && { status }) })
+    await activity.started(caller('a'))
+    await clock.advance(1000)
+    expect(lastActivity('a')).toBe(textAfter(0))
+  })
+
+  test('a moment to come is left, and no request waits for it (3.4)', async () => {
+    const { activity, add, caller, clock, lastActivity } = stage()
+    add('a', { spec: slides, status: { lastActivity: textAfter(1e6) } })
+    await clock.advance(3000 * 1000)
+    expect(await activity.started(caller('a'))).toBe('later')
+    await clock.advance(300_000)
+    expect(lastActivity('a')).toBe(textAfter(1e6))
+  })
+})
+
+describe('at shutdown (14.1)', () => {
+  test('everything is recorded at once, sliding keys first, whatever the budget', async () => {
+    const { activity, add, caller, clock, written, lastActivity } = stage({ budget: 1 })
+    const others = Array.from({ length: 40 }, (_, index) => `o-${index}`)
+    for (const name of others) add(name)
+    for (const name of ['s-1', 's-2']) add(name, { spec: slides })
+    for (const name of [...others, 's-1', 's-2']) await activity.started(caller(name))
+    await clock.advance(500)
+    await activity.started(caller('o-0'))
+    await activity.flush()
+    expect(written.indexOf('s-2')).toBeLessThan(10)
+    expect(new Set(written)).toEqual(new Set([...others, 's-1', 's-2']))
+    expect(lastActivity('o-0')).toBe(textAfter(0.5))
+    expect(clock.pending()).toBe(0)
+  })
+
+  test('a write that fails is made again', async () => {
+    const calls = { failing: 2 }
+    const line = {
+      there: async () => {
+        calls.failing -= 1
+        if (calls.failing >= 0) throw new Error('down')
+      },
+    }
+    const { activity, add, caller, clock, lastActivity } = stage({ line })
+    add('s', { spec: slides, status: {} })
+    await activity.started(caller('s'))
+    const flushed = activity.flush()
+    await clock.advance(1000)
+    await flushed
+    expect(lastActivity('s')).toBe(textAfter(0))
+  })
+
+  test('what can not be recorded is counted in the log', async () => {
+    const line = { there: () => Promise.reject(new Error('down')) }
+    const { activity, add, caller, clock, sentences } = stage({ line })
+    add('s', { spec: slides })
+    await activity.started(caller('s'))
+    const flushed = activity.flush()
+    await clock.advance(1000)
+    await flushed
+    expect(sentences()).toEqual([
+      'uses of access keys can not be recorded',
+      'the last uses of access keys are not recorded',
+    ])
+  })
+})
+
+test('a key that is not in the store, but was read, is recorded all the same (10.4)', async () => {
+  const { activity, add, caller, clock, keys, lastActivity } = stage()
+  add('a', { spec: slides })
+  const read = caller('a')
+  keys.begin()
+  keys.end()
+  expect(keys.get('a')).toBeUndefined()
+  await clock.advance(1801 * 1000)
+  expect(await activity.started(read)).toBe('recorded')
+  expect(lastActivity('a')).toBe(textAfter(1801))
+})
