@@ -16,6 +16,10 @@ const LONG = [
   'control-plane-lifetime',
   'install/lifecycle',
   'many.private',
+  'gateway/limits',
+  'gateway/measured',
+  'gateway/closed',
+  'gateway/replicas',
 ]
 
 class LongFilesFirst extends BaseSequencer {

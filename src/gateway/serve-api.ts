@@ -14,6 +14,7 @@ import type { Limits } from './stages/limits.ts'
 import { asReadable, isSelfAccessReview, narrowedReview } from './stages/self-review.ts'
 import { guarded } from './streams/guarded.ts'
 import type { Streams } from './streams/registry.ts'
+import { isLongRunning } from './targets/forward.ts'
 
 /** Answers a request that was let pass; the signal ends what is under way for it. */
 export type AnswerRequest = (
@@ -80,14 +81,15 @@ async function answerOf(
     return refusal
   }
   const isWatch = request.attributes.verb === 'watch'
-  const admission = options.limits.admit(caller.key.uid, isWatch ? 'stream' : 'request')
+  const isLong = isLongRunning(request.attributes)
+  const admission = options.limits.admit(caller.key.uid, isLong ? 'stream' : 'request')
   if (!admission.ok) return admission.answer
   const done = admission.release
   try {
     const answer = await decided(options, request, call, caller, surroundings)
     const { streams, activity, withExpiry } = options
     const flowed = (): void => activity.flowed(caller)
-    const bound = guarded(answer, { streams, caller, isWatch, flowed, done })
+    const bound = guarded(answer, { streams, caller, isWatch, isLong, flowed, done })
     return { ...bound, headers: withExpiry(bound.headers, caller) }
   } catch (error) {
     done()

@@ -86,9 +86,8 @@ function answerAll(server: Server, respond: Respond): void {
     latest.set(request.socket, response)
     void respond(callOf(request, response, by)).then((given) => {
       const sendNow = (): void => send(response, given, server.listening)
-      // What has come of a body is parsed after this turn at the latest; see send.
-      if (request.complete) sendNow()
-      else setImmediate(sendNow)
+      if (isUnread(request)) drain(request, sendNow)
+      else sendNow()
     })
   }
   // Node takes each of these away from `request`, and a listener that is missing is a way past it (A8).
@@ -109,6 +108,29 @@ function answerAll(server: Server, respond: Respond): void {
 function afterThat(before: ServerResponse | undefined, act: () => void): void {
   if (before === undefined || before.closed) act()
   else before.once('close', act)
+}
+
+/** Nobody wants the body, and the client may be sending it without looking for an answer meanwhile. */
+const isUnread = (request: IncomingMessage): boolean =>
+  !request.complete && !request.readableDidRead && request.headers.expect === undefined
+
+/** What of a body that nobody wants is taken in, so that its sender gets to the answer. */
+const DRAINED = { bytes: 262_144, withinMs: 500 }
+
+/** Reads on until the request is complete, too long, or too slow; then acts. */
+function drain(request: IncomingMessage, act: () => void): void {
+  let bytes = 0
+  const timer = setTimeout(done, DRAINED.withinMs)
+  function count(piece: Buffer): void {
+    bytes += piece.length
+    if (bytes > DRAINED.bytes) done()
+  }
+  function done(): void {
+    clearTimeout(timer)
+    request.off('data', count).off('end', done).off('close', done).pause()
+    act()
+  }
+  request.on('data', count).once('end', done).once('close', done)
 }
 
 function callOf(request: IncomingMessage, response: ServerResponse, by: Call['by']): Call {

@@ -11,7 +11,7 @@ import { answerOf, ask, type Exchange, type Question, type Reply } from './excha
 import { KEY, secretsIn, TOKEN } from './hidden.ts'
 import { isHidden } from './kinds.ts'
 import { finished, isForSelf, type Made, made } from './made.ts'
-import { GATEWAY_MANAGER } from './field-managers.ts'
+import { GATEWAY_MANAGER } from './field-ownership.ts'
 import { type Fault, mayStore } from './may-store.ts'
 import { objectIn } from './objects.ts'
 import { showsTo } from './read.ts'

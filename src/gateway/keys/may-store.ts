@@ -14,7 +14,7 @@ import { quoted } from '../../domain/scope/text.ts'
 import { within } from '../../domain/scope/within.ts'
 import { at, type FieldPath, mapAt, textAt, textsAt } from './at.ts'
 import { endsWithin, givesLess } from './less.ts'
-import { RESERVED_MANAGERS } from './field-managers.ts'
+import { RESERVED_MANAGERS } from './field-ownership.ts'
 import { scopeIn, type Standing } from './standing.ts'
 
 /** A write as it is judged. */

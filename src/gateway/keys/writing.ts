@@ -4,7 +4,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
 import { parameter, pick } from './exchange.ts'
-import { RESERVED_MANAGERS } from './field-managers.ts'
+import { RESERVED_MANAGERS } from './field-ownership.ts'
 import type { Fault } from './may-store.ts'
 
 /** What writes stand on. */

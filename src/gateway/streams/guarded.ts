@@ -1,5 +1,5 @@
 // An answer that streams, bound to the key that it was opened with.
-import type { Readable } from 'node:stream'
+import { pipeline, type Readable, Transform } from 'node:stream'
 import type { Caller } from '../../credentials/caller.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import type { CutReason, StreamKind, Streams } from './registry.ts'
@@ -11,7 +11,9 @@ export interface GuardOptions {
   readonly caller: Caller
   /** Whether the request watches: it then ends with a word on why. */
   readonly isWatch: boolean
-  /** Told of each piece of a watch that passes (contract 14.1). */
+  /** Whether the answer may take as long as it likes, as logs that are followed do. */
+  readonly isLong: boolean
+  /** Told of each piece of a long answer that passes (contract 14.1). */
   readonly flowed: () => void
   /** Called when nothing more of the answer is wanted, and when it is complete. */
   readonly done: () => void
@@ -62,10 +64,11 @@ function guardedWatch(source: Readable, { streams, caller, flowed, done }: Guard
 }
 
 function guardedBody(
-  source: Readable,
+  answered: Readable,
   kind: StreamKind,
-  { streams, caller, done }: GuardOptions,
+  { streams, caller, isLong, flowed, done }: GuardOptions,
 ): Readable {
+  const source = isLong ? told(answered, flowed) : answered
   const close = streams.open(caller, kind, (reason) =>
     source.destroy(new Error(`the stream was cut: ${reason}`)),
   )
@@ -74,6 +77,19 @@ function guardedBody(
     done()
   })
   return source
+}
+
+/** The same body; each piece of it is told. */
+function told(source: Readable, flowed: () => void): Readable {
+  const through = new Transform({
+    transform: (piece: Buffer, _, pass) => {
+      flowed()
+      pass(null, piece)
+    },
+  })
+  // Its errors are those of `through`, which whoever reads it hears of.
+  pipeline(source, through, () => undefined)
+  return through
 }
 
 const MESSAGES: Readonly<Record<Exclude<CutReason, 'shutdown'>, string>> = {

@@ -365,11 +365,10 @@ async function noteCertificate(): Promise<void> {
     const key = createPrivateKey(Buffer.from(data, 'base64'))
     const der = key.export({ type: 'pkcs8', format: 'der' })
     const part = Buffer.from(key.export({ format: 'jwk' }).d ?? '', 'base64url')
-    const [first, end] = [
-      Math.ceil(der.indexOf(part) / 3),
-      Math.floor((der.indexOf(part) + part.length) / 3),
-    ]
-    planted.push({ label, secret: der.toString('base64').slice(4 * first, 4 * end) })
+    const at = der.indexOf(part)
+    // Three bytes are four characters: those that hold nothing else.
+    const [from, to] = [Math.ceil(at / 3), Math.floor((at + part.length) / 3)]
+    planted.push({ label, secret: der.toString('base64').slice(4 * from, 4 * to) })
   }
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, HEARTBEAT_KEY } from '../../../../src/api/group.ts'
 import { uniqueName } from '../../../support/objects.ts'
-import { hand } from './hands.ts'
+import { type Held, hand, TABLE } from './hands.ts'
 import { ABOUT, ACTS } from './who.ts'
 import { type By, CORNER, type World } from './world.ts'
 
@@ -124,6 +124,19 @@ export function testLists(world: World): void {
         expect(text).not.toContain(`${name}-foreign`)
       },
     )
+
+    test('a watch of a Table says its columns first, whatever of it was not to be seen', async () => {
+      const { json } = await hands.scoped.ask('GET', 'ownedaccesskeys')
+      await keys.create({ user: 'bob' })
+      await keys.create({ user: 'ada', scope: CORNER })
+      const query = `?watch=true&timeoutSeconds=1&resourceVersion=${json.metadata.resourceVersion}`
+      const { text } = await hands.scoped.ask('GET', `ownedaccesskeys${query}`, { accept: TABLE })
+      const lines = text.trim().split('\n')
+      const tables = lines.map((line) => (JSON.parse(line) as { object: Held }).object)
+      expect(tables[0]?.columnDefinitions).toHaveLength(11)
+      expect(tables.slice(1).flatMap((table) => table.columnDefinitions ?? [])).toEqual([])
+      for (const { rows } of tables) expect(rows[0]?.object?.kind).toBe('PartialObjectMetadata')
+    })
 
     test('who goes on watching a scoped list is told of what was in it and is no longer', async () => {
       const name = uniqueName('gone')

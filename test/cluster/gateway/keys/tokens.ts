@@ -152,4 +152,18 @@ export function testTokens(world: World): void {
       expect((await hands.scoped.ask('GET', `${PLURAL}/${name}`)).code).toBe(404)
     })
   })
+  test('a token that the operator does not issue in time is told of, and is not there (12.2)', async () => {
+    const name = uniqueName('late')
+    world.operator.kill('SIGSTOP')
+    try {
+      const late = await make(hands.person, {}, { name })
+      expect({ code: late.code, reason: late.json.reason }).toEqual({
+        code: 504,
+        reason: 'Timeout',
+      })
+      expect(await plane.admin.get(TOKENS, { name })).toBeNull()
+    } finally {
+      world.operator.kill('SIGCONT')
+    }
+  })
 }

@@ -1,6 +1,7 @@
 // Bodies that come in while an answer goes out (contract 13.3; threats A8, A11).
 import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Respond } from '../../../../src/gateway/http/server.ts'
 import { answersIn, served } from '../served.ts'
@@ -33,10 +34,28 @@ test('it is told the refusal and nothing else where its body is not wanted', asy
   ])
 })
 
-test('an answer that comes before the body has ended ends the connection', async () => {
+test.each([
+  { name: 'that does not come', length: 5, sent: 'hel' },
+  { name: 'that is too long to wait for', length: 50_000_000, sent: 'x'.repeat(1_000_000) },
+])('an answer that comes before the end of a body $name ends the connection', async (row) => {
   const { say } = await served(refuse)
-  const text = await say(`${post([])}hel`)
+  const head = post([]).replace('Content-Length: 5', `Content-Length: ${row.length}`)
+  const text = await say(`${head}${row.sent}`)
   expect(answersIn(text)).toMatchObject([{ code: 413, headers: { connection: 'close' } }])
+})
+
+test('whoever sends a body that nobody wants gets to the answer', async () => {
+  const { connect } = await served(refuse)
+  const socket = await connect()
+  let said = ''
+  socket.setEncoding('utf8').on('data', (part: string) => (said += part))
+  socket.write(post(['Connection: close']).replace('Content-Length: 5', 'Content-Length: 200000'))
+  for (let at = 0; at < 20; at += 1) {
+    socket.write('x'.repeat(10_000))
+    await setImmediate()
+  }
+  await once(socket, 'close')
+  expect(answersIn(said)).toMatchObject([{ code: 413 }])
 })
 
 test('an answer to a request that is complete leaves the connection open', async () => {

@@ -17,7 +17,7 @@ const caller = {
   expiresMs: null,
 }
 
-function started(given: Partial<Answer> = {}, isWatch = true) {
+function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) {
   let because: CutReason | null = null
   const open: string[] = []
   const clock = manualClock(t0)
@@ -38,6 +38,7 @@ function started(given: Partial<Answer> = {}, isWatch = true) {
       streams,
       caller,
       isWatch,
+      isLong,
       flowed: () => void (counts.flowed += 1),
       done: () => void (counts.done += 1),
     },
@@ -127,6 +128,24 @@ describe('an answer', () => {
     void clock.advance(500)
     await expect(said).rejects.toThrow('the stream was cut: revoked')
     expect({ counts, open }).toEqual({ counts: { done: 1, flowed: 0 }, open: [] })
+  })
+
+  test('that is followed for long is a use while it flows, and is broken off too (14.1)', async () => {
+    const { answer, source, cut, open, counts, clock } = started({}, false, true)
+    source.write('one\n')
+    const said = text(streamOf(answer))
+    await setImmediate()
+    source.write('two\n')
+    await setImmediate()
+    expect(counts).toEqual({ done: 0, flowed: 2 })
+    cut('revoked')
+    void clock.advance(500)
+    await expect(said).rejects.toThrow('the stream was cut: revoked')
+    expect({ open, ended: source.destroyed, done: counts.done }).toEqual({
+      open: [],
+      ended: true,
+      done: 1,
+    })
   })
 
   test('that is complete is done', async () => {
