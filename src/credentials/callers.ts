@@ -1,6 +1,7 @@
 // Who is calling, and whether they still are (contract 10.3, 10.4). While what we know is fresh the index
 // answers and nobody is asked; else the API server is, for each request, and where it does not answer nobody
 // passes.
+import type { Scope } from '../api/scope.gen.ts'
 import type { AccessKey } from '../domain/access-key.ts'
 import { eldestOf } from '../domain/access-key-state.ts'
 import type { Caps } from '../domain/lifetime.ts'
@@ -68,15 +69,16 @@ export function createCallers(options: CallersOptions): Callers {
   }
 
   const callerFrom = async (key: AccessKey, known: KnownKeys): Promise<Recognition> => {
-    const { identity, scope } = meaningOf(key)
-    const hasRoles = scope?.some(({ kind }) => kind === 'role') ?? false
-    if (hasRoles && !(await roles.refreshed())) return UNAVAILABLE
     const caps = options.caps()
     if (caps === null) return UNAVAILABLE
     const verdict = verdictOn(key, known, caps, clock.nowMs())
     if (!verdict.ok) return verdict
+    const bound = boundBy(key, verdict.scope)
+    const { identity, scope } = meaningOf(bound)
+    const hasRoles = scope?.some(({ kind }) => kind === 'role') ?? false
+    if (hasRoles && !(await roles.refreshed())) return UNAVAILABLE
     if (identity === null) return { ok: false, because: 'noIdentity' }
-    const caller = { key, identity, scope, expiresMs: verdict.expiresMs }
+    const caller = { key: bound, identity, scope, expiresMs: verdict.expiresMs }
     meant.set(caller, meaning())
     return { ok: true, caller }
   }
@@ -105,6 +107,19 @@ export function createCallers(options: CallersOptions): Callers {
       return { ok: false, because: WHY_CUT[now.because] ?? 'revoked' }
     },
   }
+}
+
+/** Keys with a scope that is not their own, by those without one. */
+const inheriting = new WeakMap<AccessKey, AccessKey>()
+
+/** The key with the scope that binds it; the same object as long as both are the same. */
+function boundBy(key: AccessKey, scope: Scope | null): AccessKey {
+  if (scope === key.scope) return key
+  const known = inheriting.get(key)
+  if (known?.scope === scope) return known
+  const bound = { ...key, scope }
+  inheriting.set(key, bound)
+  return bound
 }
 
 const WHY_CUT: Readonly<Partial<Record<KeyRefusal | 'unavailable', 'expired' | 'stale'>>> = {

@@ -3,6 +3,8 @@
 import { ACCESS_KEYS, API_VERSION } from '../api/group.ts'
 import { type AccessKey, accessKeyOf } from '../domain/access-key.ts'
 import { eldestOf } from '../domain/access-key-state.ts'
+import type { Scope } from '../api/scope.gen.ts'
+import { within } from '../domain/scope/within.ts'
 import { type Caps, isLive, least, lifetimeOf } from '../domain/lifetime.ts'
 import { meaningOf } from './key-meaning.ts'
 
@@ -23,8 +25,13 @@ export type KeyRefusal = (typeof KEY_REFUSALS)[number]
 
 /** Whether a key works. */
 export type KeyVerdict =
-  /** expiresMs: epoch milliseconds, the earliest end of it and of the keys that own it; null = never. */
-  | { readonly ok: true; readonly expiresMs: number | null }
+  | {
+      readonly ok: true
+      /** Epoch milliseconds: the earliest end of it and of the keys that own it; null = never. */
+      readonly expiresMs: number | null
+      /** Its own, or that of the nearest owner that has one; null = none of them has (contract 11.8). */
+      readonly scope: Scope | null
+    }
   | { readonly ok: false; readonly because: KeyRefusal }
 
 /** The keys that one is judged among. */
@@ -49,23 +56,41 @@ export const NOBODY: AccessKey = accessKeyOf(
 export const LONGEST_LINE = 16
 
 /**
- * The verdict on a key, and on each that owns it, by name and uid. That it has expired is said only where
- * nothing else is wrong, since callers are told.
+ * The verdict on a key, and on each that owns it, by name and uid: a key never grants more than one that
+ * owns it, also where that was given less since. That it has expired is said only where nothing else is
+ * wrong, since callers are told.
  */
 export function verdictOn(key: AccessKey, known: KnownKeys, caps: Caps, nowMs: number): KeyVerdict {
   let expiresMs: number | null = null
+  let { scope } = key
   let one = key
   for (let place = 1; place <= LONGEST_LINE; place += 1) {
     const because = refusalOf(one, known)
     if (because !== null) return { ok: false, because: one === key ? because : 'owner' }
+    if (!isCovered(scope, one.scope)) break
+    scope ??= one.scope
     expiresMs = least(expiresMs, lifetimeOf(one, caps, nowMs).expiresMs)
     if (one.ownerRef === null)
-      return isLive(expiresMs, nowMs) ? { ok: true, expiresMs } : { ok: false, because: 'expired' }
+      return isLive(expiresMs, nowMs)
+        ? { ok: true, expiresMs, scope }
+        : { ok: false, because: 'expired' }
     const owner = known.named(one.ownerRef.name)
     if (owner?.uid !== one.ownerRef.uid) break
     one = owner
   }
   return { ok: false, because: 'owner' }
+}
+
+/** What was compared once: scopes are compared for each request, and change with their keys only. */
+const compared = new WeakMap<Scope, WeakMap<Scope, boolean>>()
+
+/** Whether a scope is within that of a key above; none inherits that one. */
+function isCovered(scope: Scope | null, above: Scope | null): boolean {
+  if (scope === null || above === null || scope === above) return true
+  const known = compared.get(scope) ?? new WeakMap<Scope, boolean>()
+  const isWithin = known.get(above) ?? within(scope, above) === null
+  compared.set(scope, known.set(above, isWithin))
+  return isWithin
 }
 
 /** Secrets for one purpose: as a bearer they are unknown. */
