@@ -1,7 +1,9 @@
 // What an authenticated caller asks of an API: read from its bytes, decided, recorded, answered.
 import type { Caller } from '../credentials/caller.ts'
 import type { ScopeSurroundings } from '../domain/scope/decide.ts'
+import { isResourceRequest } from '../domain/scope/explicit.ts'
 import type { TargetKind } from '../domain/scope/request.ts'
+import type { Log } from '../runtime/log.ts'
 import type { Activity } from './activity/activity.ts'
 import { type Answer, failure } from './http/answer.ts'
 import type { Call } from './http/server.ts'
@@ -38,6 +40,7 @@ export interface ServeApiOptions {
   /** The headers of an answer with those that say when the key ends (contract 13.5). */
   readonly withExpiry: (headers: Answer['headers'], caller: Caller) => Answer['headers']
   readonly denied: (target: TargetKind) => void
+  readonly log: Log
 }
 
 const UNKNOWN_SETTINGS = failure(
@@ -106,9 +109,29 @@ async function decided(
   surroundings: ScopeSurroundings,
 ): Promise<Answer> {
   if ((await options.activity.started(caller)) === 'unavailable') return NOT_RECORDED
-  if (options.isOwnKind(request)) return options.ownKinds(request, call, caller, call.gone)
+  if (options.isOwnKind(request)) return ownKind(options, request, call, caller)
   if (caller.scope === null || !isSelfAccessReview(request.attributes))
     return options.forward(request, call, caller, call.gone)
   const answer = await options.forward(request, asReadable(call), caller, call.gone)
   return narrowedReview(answer, caller, request.attributes.target, surroundings)
+}
+
+const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
+
+/** Who changed what of his own is told here: the API server's audit log names this program. */
+async function ownKind(
+  { ownKinds, log }: ServeApiOptions,
+  request: ApiRequest,
+  call: Call,
+  caller: Caller,
+): Promise<Answer> {
+  const answer = await ownKinds(request, call, caller, call.gone)
+  const { attributes } = request
+  if (isResourceRequest(attributes) && !READS.has(attributes.verb)) {
+    const { verb, resource, name } = attributes
+    const { user } = caller.identity
+    const by = { keyName: caller.key.name, user }
+    log.info({ ...by, verb, resource, name, status: answer.status }, 'asked to write an own kind')
+  }
+  return answer
 }

@@ -110,6 +110,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
         forward(upstream, request, call, { caller }, signal),
       withExpiry: (headers, caller) => withExpiry(headers, caller, capsNow(), clock.nowMs()),
       denied: metrics.scopeDenied,
+      log: self.log,
     }),
   }
 }

@@ -14,6 +14,7 @@ import { createLimits } from '../../../src/gateway/stages/limits.ts'
 import { Streams } from '../../../src/gateway/streams/registry.ts'
 import { t0, viewOf } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
+import { rememberingLog } from '../../support/log.ts'
 import { callTo } from './calls.ts'
 
 const CONFIG_MAPS: Scope = {
@@ -35,6 +36,7 @@ const OK: Answer = {
 
 function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: World = {}) {
   const trace: string[] = []
+  const { log, lines } = rememberingLog()
   const caller: Caller = {
     key: viewOf({ metadata: { name: 'ci', uid: 'uid-ci' } }),
     identity: { user: 'ada', groups: [] },
@@ -68,6 +70,7 @@ function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: 
     forward: async (_, call) => (trace.push('forwarded'), upstream(call)),
     withExpiry: (headers) => ({ ...headers, 'x-platform-key-expires': 'never' }),
     denied: () => void trace.push('denied'),
+    log,
   })
   const ask = async (rest: string, given: Partial<Call> = {}) => {
     const target = { kind: 'Management' } as const
@@ -78,7 +81,7 @@ function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: 
       said: Buffer.isBuffer(answer.body) ? answer.body.toString() : await text(answer.body),
     }
   }
-  return { ask, trace, limits }
+  return { ask, trace, limits, lines }
 }
 
 describe('a request', () => {
@@ -126,6 +129,19 @@ describe('a request', () => {
     const { ask, trace } = world()
     await ask('/apis/management.platform.sh/v1/ownedaccesskeys')
     expect(trace).toEqual(['admitted request', 'used', 'own kinds', 'released'])
+  })
+
+  test('that writes a kind of ours is told of, with whose key it was', async () => {
+    const { ask, lines } = world()
+    const path = '/apis/management.platform.sh/v1/ownedaccesskeys/a'
+    await ask(path)
+    await ask(path, { method: 'DELETE' })
+    expect(lines).toMatchObject([
+      {
+        level: 'info',
+        fields: { keyName: 'ci', user: 'ada', verb: 'delete', name: 'a', status: 200 },
+      },
+    ])
   })
 
   test('over the limit is a 429, and no use (13.3)', async () => {
