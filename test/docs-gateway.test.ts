@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { KEY_REFUSALS } from '../src/credentials/key-verdict.ts'
 import { LONGEST_PARSED_BODY } from '../src/gateway/http/body.ts'
+import { LONGEST_YAML } from '../src/gateway/keys/sent.ts'
 import { MOST_AT_A_TIME } from '../src/gateway/stages/limits.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -47,7 +48,8 @@ test('docs/gateway.md, docs/sizing.md: limits are those of the program (13.3)', 
   const { request, stream } = MOST_AT_A_TIME
   expect(PAGE).toContain(`| requests of one key at a time, at one gateway | ${request} |`)
   expect(PAGE).toContain(`| watches of one key at a time, at one gateway | ${stream} |`)
-  expect(PAGE).toContain(`| ${LONGEST_PARSED_BODY / 1024 / 1024} MiB; others are not looked at |`)
+  const [json, yaml] = [LONGEST_PARSED_BODY / 1024 / 1024, LONGEST_YAML / 1024]
+  expect(PAGE).toContain(`| ${json} MiB, and ${yaml} KiB as YAML; others are not looked at |`)
   const sizing = readFileSync(join(ROOT, 'docs/sizing.md'), 'utf8')
   expect(sizing).toContain(`at one gateway | ${request} and ${stream},`)
 })

@@ -59,13 +59,12 @@ const NOT_RECORDED = failure(
 export function createServeApi(options: ServeApiOptions): ServeApi {
   return async (call, caller, { target, rest }) => {
     const reading = readApiRequest(call.method, target, rest)
-    if (!reading.ok) {
-      const reason = reading.code === 405 ? 'MethodNotAllowed' : 'BadRequest'
-      return { answer: failure(reason, reading.because), verb: call.method }
-    }
-    const { request } = reading
-    const { verb } = request.attributes
-    return { answer: await answerOf(options, request, call, caller), verb }
+    const answer = reading.ok
+      ? await answerOf(options, reading.request, call, caller)
+      : failure(reading.code === 405 ? 'MethodNotAllowed' : 'BadRequest', reading.because)
+    const headers = options.withExpiry(answer.headers, caller)
+    const verb = reading.ok ? reading.request.attributes.verb : call.method
+    return { answer: { ...answer, headers }, verb }
   }
 }
 
@@ -90,10 +89,9 @@ async function answerOf(
   const done = admission.release
   try {
     const answer = await decided(options, request, call, caller, surroundings)
-    const { streams, activity, withExpiry } = options
+    const { streams, activity } = options
     const flowed = (): void => activity.flowed(caller)
-    const bound = guarded(answer, { streams, caller, isWatch, isLong, flowed, done })
-    return { ...bound, headers: withExpiry(bound.headers, caller) }
+    return guarded(answer, { streams, caller, isWatch, isLong, flowed, done })
   } catch (error) {
     done()
     throw error

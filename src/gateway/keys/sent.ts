@@ -25,7 +25,7 @@ const YAML_TYPES: ReadonlySet<string> = new Set([
 ])
 
 /** YAML takes long to read, and nobody else is answered meanwhile. In bytes. */
-const LONGEST_YAML = 64 * 1024
+export const LONGEST_YAML = 64 * 1024
 
 /** What came of a body. */
 export type Sent<Value> =

@@ -14,7 +14,7 @@ import { ask, type GatewayAnswer, gatewayCa, startGateway } from '../../support/
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { ISSUER, startOperator } from '../../support/operator.ts'
 import { startProxy } from '../../support/proxy.ts'
-import { keysOf, type StoredKey } from '../keys/keys.ts'
+import { type Keys, keysOf, type StoredKey } from '../keys/keys.ts'
 import { secretive } from '../keys/lives.ts'
 import { bound } from '../policies/callers.ts'
 import { tokensOf } from '../tokens/tokens.ts'
@@ -53,6 +53,22 @@ export type CanaryStand = Awaited<ReturnType<typeof startCanaryStand>>
 
 /** Starts it; everything is stopped after the file's last test. */
 export async function startCanaryStand() {
+  const programs = await startPrograms()
+  const { plane } = programs
+  await bound(plane, ROOT, 'cluster-admin')
+  const keys = keysOf(plane)
+  return {
+    ...programs,
+    ...callersOf(programs, keys),
+    keys,
+    tokens: tokensOf(plane),
+    settings: settingsOf(plane),
+    audit: auditOf(plane),
+  }
+}
+
+/** The gateway's way to the API server is `line`. */
+async function startPrograms() {
   const folder = mkdtempSync(join(tmpdir(), 'canaries-'))
   const policy = join(folder, 'audit-policy.json')
   writeFileSync(policy, JSON.stringify(EVERYTHING))
@@ -79,9 +95,11 @@ export async function startCanaryStand() {
     rmSync(folder, { recursive: true })
   })
   const ca = await gatewayCa(plane.admin)
-  const keys = keysOf(plane)
-  await bound(plane, ROOT, 'cluster-admin')
+  return { plane, line, operator, gateway, inEnvironment, ca }
+}
 
+/** What is planted and by whom it is used. */
+function callersOf({ gateway, ca }: Awaited<ReturnType<typeof startPrograms>>, keys: Keys) {
   const planted: Canary[] = []
   const told: string[] = []
   const shown: string[] = []
@@ -117,17 +135,6 @@ export async function startCanaryStand() {
     return { object, token }
   }
   return {
-    plane,
-    /** The gateway's way to the API server. */
-    line,
-    operator,
-    gateway,
-    inEnvironment,
-    ca,
-    keys,
-    tokens: tokensOf(plane),
-    settings: settingsOf(plane),
-    audit: auditOf(plane),
     planted,
     /** Everything that callers were told, but the answers that are to show a credential: those are `shown`. */
     told,

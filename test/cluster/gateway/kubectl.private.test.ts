@@ -226,10 +226,20 @@ test("client-node's informer works through the gateway (9.4)", async () => {
 })
 
 test('every answer says when the key ends (13.5)', async () => {
-  const key = await front.key({ ttl: 600 })
-  const { headers } = await front.ask(key.token, '/version')
-  expect(headers['x-platform-key-expires']).toBe(key.object.status.expirationTimestamp)
-  expect(headers['warning']).toBeUndefined()
+  const scope = { rules: [{ verbs: ['get'], resources: [{ resources: ['pods'] }] }] }
+  const key = await front.key({ ttl: 600, scope })
+  const paths = [
+    '/version',
+    '/api/v1/secrets',
+    '/api/v1/%00',
+    '/apis/management.platform.sh/v1/config',
+  ]
+  const answers = await Promise.all(paths.map((path) => front.ask(key.token, path)))
+  expect(answers.map(({ code }) => code)).toEqual([200, 403, 400, 403])
+  for (const { headers } of answers) {
+    expect(headers['x-platform-key-expires']).toBe(key.object.status.expirationTimestamp)
+    expect(headers['warning']).toBeUndefined()
+  }
 })
 
 test('the specified path of the settings answers (9.3)', async () => {

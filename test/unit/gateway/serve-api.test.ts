@@ -178,6 +178,17 @@ describe('a request', () => {
   })
 })
 
+test.each([
+  { name: 'that can not be read', rest: '/api//v1', given: {}, status: 400 },
+  { name: 'of no method', rest: '/api', given: { method: 'QUERY' }, status: 405 },
+  { name: 'out of scope', rest: '/api/v1/secrets', given: {}, status: 403 },
+  { name: 'that is answered', rest: '/api/v1/configmaps', given: {}, status: 200 },
+])('an answer to a request $name says when the key ends, too (13.5)', async (row) => {
+  const { answer } = await world({ scope: CONFIG_MAPS }).ask(row.rest, row.given)
+  expect(answer.status).toBe(row.status)
+  expect(answer.headers['x-platform-key-expires']).toBe('never')
+})
+
 describe('what may create needs create as well (11.6; threats B5)', () => {
   const PATH = '/api/v1/namespaces/a/configmaps/x'
 
