@@ -1,5 +1,5 @@
 // Access keys and tokens of a cluster that the operator is taken out of.
-import { ACCESS_KEYS, GROUP, REVOKE_FINALIZER, TOKENS } from '../../src/api/group.ts'
+import { ACCESS_KEYS, GROUP, HEARTBEAT_KEY, REVOKE_FINALIZER, TOKENS } from '../../src/api/group.ts'
 import { kubectl, must } from './kubectl.ts'
 
 /** An access key or a token that is there. */
@@ -25,7 +25,12 @@ export const isToken = ({ kind }: Held): boolean => kind === TOKEN_KIND
 /** Whether the operator still has work to do on it, or did not do it. */
 export const isOurs = ({ finalizers }: Held): boolean => finalizers.includes(REVOKE_FINALIZER)
 
-/** Those that are there; none where their kinds are not. @throws Error when kubectl fails */
+/**
+ * Those that are there; none where their kinds are not. Not the gateways' own, which holds nothing and which
+ * they make again as long as they run: it goes with its kind.
+ *
+ * @throws Error when kubectl fails
+ */
 export async function heldObjects(): Promise<readonly Held[]> {
   const found = await Promise.all(KINDS.map((kind) => heldOf(kind)))
   return found.flat()
@@ -41,6 +46,7 @@ async function heldOf(kind: string): Promise<readonly Held[]> {
   return stdout
     .split('\n')
     .filter(Boolean)
+    .filter((line) => !line.startsWith(`${HEARTBEAT_KEY}\t`))
     .map((line) => {
       const [name = '', finalizers = '', expires = ''] = line.split('\t')
       return { kind, name, finalizers: listIn(finalizers), expires }

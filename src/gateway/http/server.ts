@@ -86,7 +86,8 @@ function answerAll(server: Server, respond: Respond): void {
     latest.set(request.socket, response)
     void respond(callOf(request, response, by)).then((given) => {
       const sendNow = (): void => send(response, given, server.listening)
-      if (isUnread(request)) drain(request, sendNow)
+      // Closed with something unread, a socket is reset, and takes with it what was just said.
+      if (!response.shouldKeepAlive && isUnread(request)) drain(request, BEFORE_IT, sendNow)
       else sendNow()
     })
   }
@@ -110,27 +111,31 @@ function afterThat(before: ServerResponse | undefined, act: () => void): void {
   else before.once('close', act)
 }
 
-/** Nobody wants the body, and the client may be sending it without looking for an answer meanwhile. */
+/** Nobody wanted the body yet, and the client may be sending it without looking for an answer meanwhile. */
 const isUnread = (request: IncomingMessage): boolean =>
-  !request.complete && !request.readableDidRead && request.headers.expect === undefined
+  !request.complete && !request.readableDidRead && !awaitsWord(request)
 
-/** What of a body that nobody wants is taken in, so that its sender gets to the answer. */
-const DRAINED = { bytes: 262_144, withinMs: 500 }
+const awaitsWord = (request: IncomingMessage): boolean =>
+  request.headers.expect?.toLowerCase() === '100-continue'
 
-/** Reads on until the request is complete, too long, or too slow; then acts. */
-function drain(request: IncomingMessage, act: () => void): void {
+/** How much of a body that nobody wants is taken in, before and behind its answer. */
+const BEFORE_IT = { bytes: 262_144, withinMs: 500 }
+const BEHIND_IT = { bytes: 1_048_576, withinMs: 5000 }
+
+/** Reads on until the request is complete, or too long, or too slow; then acts. */
+function drain(request: IncomingMessage, limits: typeof BEFORE_IT, act: () => void): void {
   let bytes = 0
-  const timer = setTimeout(done, DRAINED.withinMs)
+  const timer = setTimeout(done, limits.withinMs)
   function count(piece: Buffer): void {
     bytes += piece.length
-    if (bytes > DRAINED.bytes) done()
+    if (bytes > limits.bytes) done()
   }
   function done(): void {
     clearTimeout(timer)
     request.off('data', count).off('end', done).off('close', done).pause()
     act()
   }
-  request.on('data', count).once('end', done).once('close', done)
+  request.on('data', count).once('end', done).once('close', done).resume()
 }
 
 function callOf(request: IncomingMessage, response: ServerResponse, by: Call['by']): Call {
@@ -152,8 +157,9 @@ function callOf(request: IncomingMessage, response: ServerResponse, by: Call['by
 function bodyOf(request: IncomingMessage, response: ServerResponse, by: Call['by']): Readable {
   // Of a socket that Node has given up to us nothing more is read: it may hold anything.
   if (by !== 'request') return Readable.from([])
-  const awaitsWord = request.headers.expect?.toLowerCase() === '100-continue'
-  return awaitsWord ? Readable.from(continued(request, response), { objectMode: false }) : request
+  return awaitsWord(request)
+    ? Readable.from(continued(request, response), { objectMode: false })
+    : request
 }
 
 /** The client is told to go on once somebody wants its body, and not for a body that is refused. */
@@ -166,13 +172,15 @@ async function* continued(
 }
 
 /**
- * Once the server closes, an answer ends its connection; so does one that comes before the request is
- * complete: what is left of that can't be told from another request.
+ * Once the server closes, an answer ends its connection. One that comes before the end of a body leaves the
+ * rest of it to be thrown away; where that is much, or may never come, the connection ends as well.
  */
 function send(response: ServerResponse, answer: Answer, isServing: boolean): void {
   const { status, headers, body } = answer
   const isWhole = Buffer.isBuffer(body)
-  const keepAlive = isServing && response.req.complete
+  const { req: request } = response
+  const keepAlive = isServing && (request.complete || !awaitsWord(request))
+  if (!request.complete) response.once('finish', () => throwAwayRest(request))
   response.writeHead(status, {
     ...ALWAYS,
     ...headers,
@@ -188,6 +196,12 @@ function send(response: ServerResponse, answer: Answer, isServing: boolean): voi
   response.flushHeaders()
   // What breaks off is cut off: an end that looks whole would be a lie about the body.
   pipeline(body, response, () => undefined)
+}
+
+function throwAwayRest(request: IncomingMessage): void {
+  drain(request, BEHIND_IT, () => {
+    if (!request.complete) request.socket.destroySoon()
+  })
 }
 
 /**
