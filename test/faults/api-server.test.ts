@@ -42,7 +42,7 @@ const tokens = tokenFileOf(plane)
 
 const SOON = { withinMs: 20_000 }
 /** Once the API server is ready, everything is as it should be within this time. */
-const RECOVERED = { withinMs: 10_000 }
+const RECOVERED = { withinMs: 20_000 }
 /** Bookmarks come once a minute; the operator waits for half a minute more. */
 const NOTICED = { withinMs: 150_000 }
 

@@ -239,7 +239,9 @@ test('200 open watches end within 1 s of the end of their key, and say why (13.4
     for (const { ended } of watches) {
       const { atMs, last } = await ended
       lags.push(atMs - sinceMs)
-      expect(JSON.parse(last), name).toMatchObject({ type: 'ERROR', object: { code: 401 } })
+      expect({ name, last: JSON.parse(last) as unknown }).toMatchObject({
+        last: { type: 'ERROR', object: { code: 401 } },
+      })
     }
   }
   expect(lags).toHaveLength(200)

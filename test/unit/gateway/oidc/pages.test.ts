@@ -27,7 +27,7 @@ function configMap(name: string, data: Readonly<Record<string, string>>): KubeOb
   return object
 }
 
-const textOf = ({ body }: Answer): string => body.toString()
+const textOf = ({ body }: Answer): string => String(Buffer.isBuffer(body) && body.toString())
 const statusOf = (answer: Answer) => ({
   status: answer.status,
   message: JSON.parse(textOf(answer)).message,

@@ -163,7 +163,7 @@ describe('an answer', () => {
 
   test('that is whole passes, and is done', () => {
     const { answer, open, counts } = started({ body: Buffer.from('{}') })
-    expect(answer.body.toString()).toBe('{}')
+    expect(answer.body).toEqual(Buffer.from('{}'))
     expect({ open, done: counts.done }).toEqual({ open: [], done: 1 })
   })
 })

@@ -11,7 +11,7 @@ describe('the lines of a watch', () => {
     { name: 'one by one', pieces: ['a\n', 'b\n'] },
     { name: 'several at once', pieces: ['a\nb\nc\n'] },
     { name: 'in many pieces', pieces: ['a', 'b', 'c\nd', 'e', '\n'] },
-    { name: 'of two bytes each', pieces: [...'abc\ndef\n'] },
+    { name: 'of one byte each', pieces: 'abc\ndef\n'.split('') },
     { name: 'that are empty', pieces: ['\n', '\n\n'] },
     { name: 'with a last one broken off', pieces: ['a\n', 'b'] },
     { name: 'none', pieces: [] },
