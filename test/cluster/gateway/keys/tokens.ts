@@ -41,6 +41,18 @@ export function testTokens(world: World): void {
       },
     )
 
+    test('is replaced by its user, and keeps what is hidden', async () => {
+      const { json } = await make(hands.person, { ttl: 60 })
+      const { token, ...status } = json.status
+      const labelled = { ...json, status, metadata: { ...json.metadata, labels: { team: 'a' } } }
+      const path = `${PLURAL}/${json.metadata.name}`
+      const replaced = await hands.person.ask('PUT', path, { body: labelled })
+      expect(replaced.code).toBe(200)
+      expect(replaced.json.metadata.labels).toEqual({ team: 'a' })
+      const read = await hands.person.ask('GET', path)
+      expect(read.json.status.token).toBe(token)
+    })
+
     test('as a Table has its token in the row', async () => {
       const path = `${PLURAL}?includeObject=Object`
       const { code, json } = await hands.person.ask('POST', path, { body: {}, accept: TABLE })
