@@ -1,6 +1,7 @@
 // The sockets of the gateway: TLS, limits, and the one function that answers whatever comes in.
 import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
+import type { Socket } from 'node:net'
 import { type Duplex, pipeline, Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { BindAddress } from '../../runtime/address.ts'
@@ -83,9 +84,11 @@ export function createGatewayServer(): GatewayServer {
 function answerAll(server: Server, respond: Respond): void {
   const latest = new WeakMap<Duplex, ServerResponse>()
   const answer = (request: IncomingMessage, response: ServerResponse, by: Call['by']): void => {
-    latest.set(request.socket, response)
+    // Of a request that is destroyed meanwhile Node forgets the socket.
+    const { socket } = request
+    latest.set(socket, response)
     void respond(callOf(request, response, by)).then((given) => {
-      const sendNow = (): void => send(response, given, server.listening)
+      const sendNow = (): void => send(response, given, { socket, isServing: server.listening })
       // Closed with something unread, a socket is reset, and takes with it what was just said.
       if (!response.shouldKeepAlive && isUnread(request)) drain(request, BEFORE_IT, sendNow)
       else sendNow()
@@ -175,12 +178,16 @@ async function* continued(
  * Once the server closes, an answer ends its connection. One that comes before the end of a body leaves the
  * rest of it to be thrown away; where that is much, or may never come, the connection ends as well.
  */
-function send(response: ServerResponse, answer: Answer, isServing: boolean): void {
+function send(
+  response: ServerResponse,
+  answer: Answer,
+  { socket, isServing }: { readonly socket: Socket; readonly isServing: boolean },
+): void {
   const { status, headers, body } = answer
   const isWhole = Buffer.isBuffer(body)
   const { req: request } = response
   const keepAlive = isServing && (request.complete || !awaitsWord(request))
-  if (!request.complete) response.once('finish', () => throwAwayRest(request))
+  if (!request.complete) response.once('finish', () => throwAwayRest(request, socket))
   response.writeHead(status, {
     ...ALWAYS,
     ...headers,
@@ -198,10 +205,12 @@ function send(response: ServerResponse, answer: Answer, isServing: boolean): voi
   pipeline(body, response, () => undefined)
 }
 
-function throwAwayRest(request: IncomingMessage): void {
-  drain(request, BEHIND_IT, () => {
-    if (!request.complete) request.socket.destroySoon()
-  })
+function throwAwayRest(request: IncomingMessage, socket: Socket): void {
+  const end = (): void => {
+    if (!request.complete) socket.destroySoon()
+  }
+  if (request.destroyed) end()
+  else drain(request, BEHIND_IT, end)
 }
 
 /**

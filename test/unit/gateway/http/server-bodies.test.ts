@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { LONGEST_PARSED_BODY, readBody } from '../../../../src/gateway/http/body.ts'
 import type { Respond } from '../../../../src/gateway/http/server.ts'
 import { answersIn, served } from '../served.ts'
 
@@ -46,6 +47,16 @@ test.each([
     expect(answersIn(text)).toMatchObject([{ code: 413 }])
   },
 )
+
+test('a body that whoever read it gave up ends the connection behind the answer', async () => {
+  const { say } = await served(async ({ body }) => {
+    expect(await readBody(body)).toBeNull()
+    return { status: 413, headers: {}, body: Buffer.from('too long') }
+  })
+  const head = post([]).replace('Content-Length: 5', 'Content-Length: 64000000')
+  const text = await say(`${head}${'x'.repeat(LONGEST_PARSED_BODY + 1)}`)
+  expect(answersIn(text)).toMatchObject([{ code: 413 }])
+})
 
 test('whoever sends on gets to the answer to a body that was read in part', async () => {
   const { connect } = await served(async ({ body }) => {
