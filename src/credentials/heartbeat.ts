@@ -12,7 +12,7 @@ import {
 import type { KubeObject } from '../api/meta.ts'
 import { timestamp } from '../domain/time.ts'
 import type { KubeClient, NewObject, PatchOperation } from '../kube/client.ts'
-import { isConflict, KubeFailure } from '../kube/failure.ts'
+import { isConflict, isTestFailed } from '../kube/failure.ts'
 import type { Sink } from '../kube/store.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
@@ -183,7 +183,7 @@ export class Heartbeat {
       this.#await(sent)
     } catch (err) {
       // Another replica was first, or the operator wrote to it: the watch will tell.
-      if (signal.aborted || isConflict(err) || isOutrun(err)) return
+      if (signal.aborted || isConflict(err) || isTestFailed(err)) return
       log.warn({ err }, 'could not write to the heartbeat key, trying again')
     }
   }
@@ -224,10 +224,6 @@ interface Told {
 
 const follows = (now: Told, last: Told): boolean =>
   now.uid === last.uid && (now.at === last.at || now.before === last.at)
-
-/** The `test` of the patch failed. */
-const isOutrun = (error: unknown): boolean =>
-  error instanceof KubeFailure && error.code === 422 && error.causes === 0
 
 /** No cap may take it away once it has "expired" (contract 5.2). */
 const heartbeatKey = (at: string): NewObject => ({

@@ -1,4 +1,5 @@
 // What a signed token in status says of itself. It is the record of what was issued.
+import { mapIn } from './config/json.ts'
 import type { Scope } from '../api/scope.gen.ts'
 
 /** What of an issued token later decisions stand on. The token itself is not kept. */
@@ -37,23 +38,13 @@ export const scopeOf = ({ scope }: IssuedToken): Scope | null =>
   scope === '*' ? null : (JSON.parse(scope) as Scope)
 
 const isScopeText = (text: unknown): text is string =>
-  text === '*' || (typeof text === 'string' && parsedObject(text) !== null)
+  text === '*' || (typeof text === 'string' && mapIn(text) !== null)
 
 function decoded(payload: string): Readonly<Record<string, unknown>> | null {
   try {
     const binary = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
     const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
-    return parsedObject(new TextDecoder().decode(bytes))
-  } catch {
-    return null
-  }
-}
-
-function parsedObject(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Record<string, unknown>) : null
+    return mapIn(new TextDecoder().decode(bytes))
   } catch {
     return null
   }

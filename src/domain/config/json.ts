@@ -12,6 +12,16 @@ export interface JsonMap {
 export const isMap = (value: unknown): value is JsonMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** The JSON object that a text holds; null when it holds none. */
+export function mapIn(text: string): JsonMap | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isMap(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
 /** Whether the value is a JSON list. */
 export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value)
 

@@ -20,13 +20,16 @@ function stepText(step: string | number, first: boolean): string {
   return first ? name : `.${name}`
 }
 
-/** The path of a JSON pointer (RFC 6901), the form in which schema validators name places. */
-export const pathOfPointer = (pointer: string): Path =>
+/** The parts of a JSON pointer (RFC 6901). */
+export const partsOfPointer = (pointer: string): readonly string[] =>
   pointer
     .split('/')
     .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .map((step) => (/^\d+$/.test(step) ? Number(step) : step))
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+
+/** The path of a JSON pointer, the form in which schema validators name places. */
+export const pathOfPointer = (pointer: string): Path =>
+  partsOfPointer(pointer).map((step) => (/^\d+$/.test(step) ? Number(step) : step))
 
 /** Whether a path's text is that of `outer` or of a place inside it. */
 export const isWithin = (inner: string, outer: string): boolean =>

@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Resource } from '../../api/group.ts'
 import type { Caller } from '../../credentials/caller.ts'
-import { isMap, type Json, type JsonMap } from '../../domain/config/json.ts'
+import { type Json, type JsonMap, mapIn } from '../../domain/config/json.ts'
 import { pathOf } from '../../kube/client.ts'
 import type { Upstream, UpstreamAnswer } from '../../kube/upstream.ts'
 import type { Answer } from '../http/answer.ts'
@@ -90,8 +90,8 @@ export async function ask(exchange: Exchange, question: Question): Promise<Reply
 
 /** The answer, read whole. */
 export async function readReply({ status, headers, body }: UpstreamAnswer): Promise<Reply> {
-  const json = parsed(await text(body))
-  if (isMap(json)) return { status, headers: clientHeaders(headers), json }
+  const json = mapIn(await text(body))
+  if (json) return { status, headers: clientHeaders(headers), json }
   if (status < 400) throw new Error('the API server answered something else than JSON')
   return { status, headers: clientHeaders(headers), json: plainFailure(status) }
 }
@@ -105,14 +105,6 @@ const plainFailure = (code: number): JsonMap => ({
   message: `the API server answered ${code}`,
   code,
 })
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return null
-  }
-}
 
 /** Those parameters of a query. */
 export const pick = (query: Query, names: readonly string[]): Query =>

@@ -1,6 +1,7 @@
 // JSON patches of our kinds (contract 12.4, 12.5): no operation may bring to light what is hidden.
 import type { Resource } from '../../api/group.ts'
 import { isList, isMap, type Json, type JsonMap, sameJson } from '../../domain/config/json.ts'
+import { partsOfPointer } from '../../domain/config/path.ts'
 import { quoted } from '../../domain/scope/text.ts'
 import { at, textAt, withAt } from './at.ts'
 import { hiddenFields, secretsIn, withHidden } from './hidden.ts'
@@ -70,10 +71,7 @@ function guards(current: JsonMap, sent: readonly Json[]): readonly JsonMap[] {
 function pointerOf(pointer: Json | undefined): readonly string[] | null {
   if (pointer === '') return []
   if (typeof pointer !== 'string' || !pointer.startsWith('/')) return null
-  return pointer
-    .slice(1)
-    .split('/')
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return partsOfPointer(pointer)
 }
 
 /** Whether a test there tells anything of what is hidden: there, above or below it. */

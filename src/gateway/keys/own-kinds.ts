@@ -8,6 +8,7 @@ import { type Upstream, UpstreamUnavailable } from '../../kube/upstream.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import type { Call } from '../http/server.ts'
 import type { ApiRequest } from '../request/api-request.ts'
+import { UNAVAILABLE } from '../targets/forward.ts'
 import type { Exchange } from './exchange.ts'
 import { parameter } from './exchange.ts'
 import { formOf, includeObjectOf } from './form.ts'
@@ -44,10 +45,6 @@ export interface OwnKinds {
     signal: AbortSignal,
   ) => Promise<Answer>
 }
-
-const UNAVAILABLE = failure('ServiceUnavailable', 'the API server can not be reached, try again', {
-  'retry-after': '1',
-})
 
 const UNKNOWN = failure('NotFound', 'the server could not find the requested resource')
 

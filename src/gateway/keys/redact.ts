@@ -1,6 +1,6 @@
 // Every answer about our kinds, in whatever shape, without what is hidden of them (contract 12.4).
 import type { Resource } from '../../api/group.ts'
-import { isList, isMap, type Json, type JsonMap, mapOf } from '../../domain/config/json.ts'
+import { isList, isMap, type Json, type JsonMap, mapIn, mapOf } from '../../domain/config/json.ts'
 import { REDACTED } from '../../domain/config/secrecy.ts'
 import { at, type FieldPath, textAt, withAt } from './at.ts'
 import { secretsIn, withoutHidden } from './hidden.ts'
@@ -36,19 +36,10 @@ export function redacted(resource: Resource, object: JsonMap, shows: Shows): Jso
 
 /** An object as text. One that can't be read is left out: it may hold anything. */
 function redactedText(resource: Resource, text: Json): Json | undefined {
-  const parsed = parsedMap(text)
+  const parsed = typeof text === 'string' ? mapIn(text) : null
   if (parsed === null) return undefined
   const clean = redacted(resource, parsed, SHOWS_NOTHING)
   return JSON.stringify(clean) === JSON.stringify(parsed) ? text : `${JSON.stringify(clean)}\n`
-}
-
-function parsedMap(text: Json): JsonMap | null {
-  try {
-    const parsed: unknown = typeof text === 'string' ? JSON.parse(text) : null
-    return isMap(parsed) ? parsed : null
-  } catch {
-    return null
-  }
 }
 
 /** The value with REDACTED wherever it holds one of these texts, be it inside of JSON as text. */

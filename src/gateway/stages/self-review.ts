@@ -1,17 +1,17 @@
 // What a caller may do, as the API server tells it, narrowed by the scope of the key (contract 11.3).
 import type { Caller } from '../../credentials/caller.ts'
+import { isMap, type JsonMap, mapIn } from '../../domain/config/json.ts'
 import { decide, type ScopeSurroundings } from '../../domain/scope/decide.ts'
+import { isResourceRequest } from '../../domain/scope/explicit.ts'
 import type { ScopedRequest, Target } from '../../domain/scope/request.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
 import type { Call } from '../http/server.ts'
 
-type JsonObject = Readonly<Record<string, unknown>>
-
 /** Whether the request asks what its own caller may do. */
 export function isSelfAccessReview(attributes: ScopedRequest): boolean {
   return (
-    'resource' in attributes &&
+    isResourceRequest(attributes) &&
     attributes.group === 'authorization.k8s.io' &&
     attributes.resource === 'selfsubjectaccessreviews' &&
     attributes.verb === 'create'
@@ -36,8 +36,8 @@ export async function narrowedReview(
 ): Promise<Answer> {
   if (Buffer.isBuffer(answer.body) || answer.status !== 201) return answer
   const body = await readBody(answer.body)
-  const review = body && parsed(body)
-  if (!isObject(review) || !isObject(review['spec'])) return UNREADABLE
+  const review = body && mapIn(body.toString('utf8'))
+  if (!review || !isMap(review['spec'])) return UNREADABLE
   const decision = decide(scope, askedIn(review['spec'], target), surroundings)
   const status = decision.allowed
     ? review['status']
@@ -51,11 +51,11 @@ const UNREADABLE = failure(
 )
 
 function askedIn(
-  { resourceAttributes, nonResourceAttributes: path }: JsonObject,
+  { resourceAttributes, nonResourceAttributes: path }: JsonMap,
   target: Target,
 ): ScopedRequest {
-  if (isObject(path)) return { target, verb: text(path['verb']), path: text(path['path']) }
-  const of = isObject(resourceAttributes) ? resourceAttributes : {}
+  if (isMap(path)) return { target, verb: text(path['verb']), path: text(path['path']) }
+  const of = isMap(resourceAttributes) ? resourceAttributes : {}
   return {
     target,
     verb: text(of['verb']),
@@ -69,14 +69,3 @@ function askedIn(
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return null
-  }
-}

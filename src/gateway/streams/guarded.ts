@@ -1,7 +1,8 @@
 // An answer that streams, bound to the key that it was opened with.
 import { pipeline, type Readable, Transform } from 'node:stream'
 import type { Caller } from '../../credentials/caller.ts'
-import { type Answer, failure } from '../http/answer.ts'
+import { type Answer, failure, type WholeAnswer } from '../http/answer.ts'
+import { EXPIRED, NOT_FOUND } from '../stages/authenticate.ts'
 import type { CutReason, StreamKind, Streams } from './registry.ts'
 import { WatchLines } from './watch-lines.ts'
 
@@ -92,20 +93,18 @@ function told(source: Readable, flowed: () => void): Readable {
   return through
 }
 
-const MESSAGES: Readonly<Record<Exclude<CutReason, 'shutdown'>, string>> = {
-  expired: 'platform access key expired. Please login again',
-  revoked: 'platform access key not found. Please login again',
-  changed: 'the platform access key changed. Please watch again',
-  stale:
+const LAST_WORDS: Readonly<Record<Exclude<CutReason, 'shutdown'>, WholeAnswer>> = {
+  expired: EXPIRED,
+  revoked: NOT_FOUND,
+  changed: failure('Unauthorized', 'the platform access key changed. Please watch again'),
+  stale: failure(
+    'ServiceUnavailable',
     'the gateway can not tell whether the platform access key is still good. Please watch again',
+  ),
 }
 
 /** The watch event that says why; at a shutdown none, as clients then come again by themselves. */
-function lastWord(reason: CutReason): Buffer {
-  if (reason === 'shutdown') return Buffer.alloc(0)
-  const { body } = failure(
-    reason === 'stale' ? 'ServiceUnavailable' : 'Unauthorized',
-    MESSAGES[reason],
-  )
-  return Buffer.from(`{"type":"ERROR","object":${body.toString()}}\n`)
-}
+const lastWord = (reason: CutReason): Buffer =>
+  reason === 'shutdown'
+    ? Buffer.alloc(0)
+    : Buffer.from(`{"type":"ERROR","object":${LAST_WORDS[reason].body.toString()}}\n`)

@@ -1,6 +1,7 @@
 // The open streams of each key, cut when the key no longer is what they were opened with
 // (contract 13.4): an API server never ends a running watch on its own.
 import type { Caller } from '../../credentials/caller.ts'
+import type { Reconsidered } from '../../credentials/callers.ts'
 import { Deadlines } from '../../kube/deadlines.ts'
 import type { Clock } from '../../runtime/clock.ts'
 
@@ -18,11 +19,6 @@ export const CUT_REASONS = ['expired', 'revoked', 'changed', 'stale', 'shutdown'
  * or scope than when the stream was opened. `stale`: nobody can tell any more.
  */
 export type CutReason = (typeof CUT_REASONS)[number]
-
-/** The caller as of now, or why it is another than before. */
-export type Reconsidered =
-  | { readonly ok: true; readonly caller: Caller }
-  | { readonly ok: false; readonly because: CutReason }
 
 /** What the registry asks and tells. */
 export interface StreamsOptions {

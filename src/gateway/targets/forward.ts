@@ -14,9 +14,14 @@ import type { ApiRequest } from '../request/api-request.ts'
 /** As whom a request runs: there is no third way, and no default. */
 export type RunsAs = { readonly caller: Caller } | 'gateway'
 
-const UNAVAILABLE = failure('ServiceUnavailable', 'the API server can not be reached, try again', {
-  'retry-after': '1',
-})
+/** The answer where there is none of the API server. */
+export const UNAVAILABLE = failure(
+  'ServiceUnavailable',
+  'the API server can not be reached, try again',
+  {
+    'retry-after': '1',
+  },
+)
 
 /**
  * The API server's answer to the request, its body still streaming; a 503 where there is none.

@@ -18,7 +18,7 @@ const caller = {
 }
 
 function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) {
-  let because: CutReason | null = null
+  let because: Exclude<CutReason, 'shutdown'> | null = null
   const open: string[] = []
   const clock = manualClock(t0)
   const streams = new Streams({
@@ -44,9 +44,12 @@ function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) 
     },
   )
   const cut = (reason: CutReason): void => {
+    if (reason === 'shutdown') {
+      streams.close()
+      return
+    }
     because = reason
-    if (reason === 'shutdown') streams.close()
-    else streams.look(null)
+    streams.look(null)
   }
   return { answer, source, cut, open, counts, clock }
 }
