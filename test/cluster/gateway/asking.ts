@@ -105,6 +105,8 @@ export const codesOf = (answers: readonly Pick<Said, 'code'>[]): ReadonlySet<num
 export interface OpenWatch {
   /** When it ended, in epoch milliseconds; null while it is open. */
   readonly endedMs: () => number | null
+  /** Resolves when it ends, with the moment. */
+  readonly ended: Promise<number>
   /** The last event, parsed; null = none came. */
   readonly last: () => unknown
 }
@@ -119,9 +121,10 @@ export function openWatch(front: Front, gateway: OwnGateway, token: string): Pro
       let endedMs: number | null = null
       answer.setEncoding('utf8').on('data', (part: string) => (text += part))
       answer.once('error', () => undefined)
-      answer.once('close', () => (endedMs = Date.now()))
+      const { promise: ended, resolve } = Promise.withResolvers<number>()
+      answer.once('close', () => resolve((endedMs = Date.now())))
       const last = (): unknown => JSON.parse(text.trimEnd().split('\n').at(-1) || 'null')
-      if (answer.statusCode === 200) opened({ endedMs: () => endedMs, last })
+      if (answer.statusCode === 200) opened({ endedMs: () => endedMs, ended, last })
       else refused(new Error(`the watch was answered ${answer.statusCode}`))
     })
     request.once('error', refused)

@@ -1,14 +1,14 @@
 // From the moment at which a key ends to the last request that it opens, measured (contract 2.6, 10.3, 13.4;
 // threats C3, C5, C6; invariants I1, I2, I3). The figures are printed, and stand in docs/security.md.
 import { setTimeout as wait } from 'node:timers/promises'
-import { get } from 'node:https'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { StoredKey } from '../keys/keys.ts'
 import { settingsOf } from '../../support/config.ts'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { type Asked, clientOf, quantile } from './callers.ts'
-import { MANAGEMENT, SOON, startFront, type UsableKey } from './front.ts'
+import { letWatch, type OpenWatch, openWatch } from './asking.ts'
+import { SOON, startFront, type UsableKey } from './front.ts'
 
 const front = await startFront()
 const { keys, plane } = front
@@ -18,11 +18,7 @@ afterAll(() => client.close())
 
 /** What ada may read, and bob may not. */
 const PATH = '/api/v1/namespaces/default/configmaps/kube-root-ca.crt'
-await plane.raw('POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings', {
-  metadata: { name: 'ada' },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'ada' }],
-})
+await letWatch(front)
 
 const say = (what: string, figures: Readonly<Record<string, number>>): void => {
   const said = Object.entries(figures).map(([name, value]) => `${name} ${Math.round(value)}`)
@@ -56,6 +52,17 @@ const lastAfter = (asked: readonly Asked[], sinceMs: number): number =>
 
 const newToken = (): string => uniqueName('k'.repeat(32))
 
+const opens = (token: string): Promise<boolean> =>
+  eventually('it opens', async () => isAccepted(await client.ask(token, PATH)) || undefined, SOON)
+
+/** A key of ada that opens the gateway. */
+async function newKey(): Promise<{ readonly key: StoredKey; readonly token: string }> {
+  const token = newToken()
+  const key = await keys.create({ user: 'ada', key: token })
+  await opens(token)
+  return { key, token }
+}
+
 const TRIALS = 50
 
 /** What ends a key, with what the API server has it as; resolves when that is stored. */
@@ -77,13 +84,7 @@ describe('the last request that a key opens', () => {
     'once it is $name leaves within 500 ms of that, 50 times (10.3)',
     async ({ name, act }) => {
       const lags = await inBatches(TRIALS, 5, async () => {
-        const token = newToken()
-        const key = await keys.create({ user: 'ada', key: token })
-        await eventually(
-          'it opens',
-          async () => isAccepted(await client.ask(token, PATH)) || undefined,
-          SOON,
-        )
+        const { key, token } = await newKey()
         const asking = asksUntilRefused(token)
         await wait(20 + Math.random() * 100)
         const sinceMs = Date.now()
@@ -122,11 +123,7 @@ describe('the last request that a key opens', () => {
     const fromForce: number[] = []
     for (let trial = 0; trial < TRIALS; trial += 1) {
       await settings.declare({ auth: { accessKeyMaxTTLSeconds: 86_400 } })
-      await eventually(
-        'it opens',
-        async () => isAccepted(await client.ask(key.token, PATH)) || undefined,
-        SOON,
-      )
+      await opens(key.token)
       const asking = asksUntilRefused(key.token)
       await wait(20)
       const sinceMs = Date.now()
@@ -180,13 +177,7 @@ async function conflicted(): Promise<number> {
     await eventually('a second begins', () => Date.now() % 1000 < 100 || undefined, {
       withinMs: 2000,
     })
-    const token = newToken()
-    const key = await keys.create({ user: 'ada', key: token })
-    await eventually(
-      'it opens',
-      async () => isAccepted(await client.ask(token, PATH)) || undefined,
-      SOON,
-    )
+    const { key, token } = await newKey()
     const asking = asksUntilRefused(token)
     let sinceMs = 0
     let elder: StoredKey | undefined
@@ -202,30 +193,10 @@ async function conflicted(): Promise<number> {
   }
 }
 
-/** A watch that is open, and what became of it. */
-interface Watch {
-  readonly ended: Promise<{ readonly atMs: number; readonly last: string }>
-}
-
-/** Resolves once the watch is served. */
-function watch({ token }: UsableKey): Promise<Watch> {
-  return new Promise((opened, refused) => {
-    const url = `${front.gateways[0]?.url()}${MANAGEMENT}/api/v1/namespaces/default/configmaps?watch=true`
-    const headers = { authorization: `Bearer ${token}` }
-    const request = get(url, { ca: front.ca, headers, agent: false }, (answer) => {
-      let said = ''
-      const ended = new Promise<{ atMs: number; last: string }>((end) => {
-        answer.setEncoding('utf8').on('data', (part: string) => (said += part))
-        answer.once('error', () => undefined)
-        answer.once('close', () =>
-          end({ atMs: Date.now(), last: said.trimEnd().split('\n').at(-1) ?? '' }),
-        )
-      })
-      if (answer.statusCode === 200) opened({ ended })
-      else refused(new Error(`the watch was answered ${answer.statusCode}`))
-    })
-    request.once('error', refused)
-  })
+function watch({ token }: UsableKey): Promise<OpenWatch> {
+  const [gateway] = front.gateways
+  if (!gateway) throw new Error('there is no gateway')
+  return openWatch(front, gateway, token)
 }
 
 test('200 open watches end within 1 s of the end of their key, and say why (13.4)', async () => {
@@ -236,10 +207,9 @@ test('200 open watches end within 1 s of the end of their key, and say why (13.4
     const sinceMs =
       act === null ? Date.parse(key.object.status.expirationTimestamp ?? '') : Date.now()
     await act?.(key.object)
-    for (const { ended } of watches) {
-      const { atMs, last } = await ended
-      lags.push(atMs - sinceMs)
-      expect({ name, last: JSON.parse(last) as unknown }).toMatchObject({
+    for (const { ended, last } of watches) {
+      lags.push((await ended) - sinceMs)
+      expect({ name, last: last() }).toMatchObject({
         last: { type: 'ERROR', object: { code: 401 } },
       })
     }
