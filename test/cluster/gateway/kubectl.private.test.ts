@@ -2,6 +2,8 @@
 import { KubeConfig, CoreV1Api, makeInformer } from '@kubernetes/client-node'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
+import { uniqueName } from '../../support/objects.ts'
+import { clientOf } from './callers.ts'
 import { SOON, startFront, type UsableKey } from './front.ts'
 
 const front = await startFront()
@@ -240,6 +242,24 @@ test('every answer says when the key ends (13.5)', async () => {
     expect(headers['x-platform-key-expires']).toBe(key.object.status.expirationTimestamp)
     expect(headers['warning']).toBeUndefined()
   }
+})
+
+test('a gateway that is told to end records at once what was used (14.1, 8.3)', async () => {
+  const token = uniqueName('k'.repeat(32))
+  const slides = { key: token, ttl: 3600, ttlAfterLastActivity: true }
+  const key = await front.keys.shown(await front.keys.create(slides), 'Active')
+  const gateway = await front.another()
+  const client = clientOf(front, gateway)
+  await eventually(
+    'it takes the key',
+    async () => (await client.ask(token, '/version')).code === 200 || undefined,
+    SOON,
+  )
+  client.close()
+  // Else within half a minute.
+  expect((await front.keys.read(key))?.status.lastActivity).toBeUndefined()
+  expect(await gateway.stop()).toEqual({ code: 0, signal: null })
+  expect((await front.keys.read(key))?.status.lastActivity).toEqual(expect.any(String))
 })
 
 test('the specified path of the settings answers (9.3)', async () => {
