@@ -253,4 +253,15 @@ describe('when somebody', () => {
     await settings.settled('the condition is gone', (now) => !corrupt(now))
     await platform.secretsUntil([6])
   })
+
+  test('has the name of the next one for something else, the number after it is used (7.3)', async () => {
+    const old = await signingKeys.signed()
+    await signingKeys.restoreSecret(7, undefined, { theirs: 'b3du' })
+    await platform.annotate(ROTATE_ANNOTATION, '')
+    await platform.secretsUntil([6, 8])
+    const record = await signingKeys.met(ROTATE_ANNOTATION)
+    const note = notesIn(record)[kidsIn(record).at(-1) ?? '']
+    expect(note).toMatchObject({ generation: 8 })
+    expect(kidsIn(record)).toContain(old.kid)
+  })
 })
