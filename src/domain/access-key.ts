@@ -3,11 +3,10 @@ import { CREATED_ANNOTATION } from '../api/group.ts'
 import type { Condition, KubeObject, ObjectMeta } from '../api/meta.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../api/ownedaccesskey.gen.ts'
 import type { Scope } from '../api/scope.gen.ts'
+import { type CredentialObject, credentialObjectOf } from './credential-object.ts'
 import type { Lived } from './lifetime.ts'
-import { type KeyRef, ownerKeyOf } from './key-ref.ts'
 import { oursIn, ownedBy } from './ownership.ts'
 import { parseTimestamp } from './time.ts'
-import { isTracked, onExpiryOf } from './tracking.ts'
 
 /** What a key's status says as ours; conditions of others are left out. */
 export interface PublishedStatus {
@@ -21,23 +20,10 @@ export interface PublishedStatus {
 }
 
 /** A key without its secret. */
-export interface AccessKey extends Lived {
-  readonly name: string
-  readonly uid: string
-  readonly resourceVersion: string
-  readonly generation: number
-  readonly isDeleting: boolean
-  /** Without one, an object being deleted is gone already. */
-  readonly finalizers: readonly string[]
-  /** What its annotation asks for after expiry; null when it says nothing that we know. */
-  readonly onExpiry: 'Keep' | 'Delete' | null
-  /** A GitOps tool applies it: deleted, it would come back (contract 5.2). */
-  readonly isTracked: boolean
+export interface AccessKey extends Lived, CredentialObject {
   readonly isDisabled: boolean
   /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set. */
   readonly identity: string | null
-  /** The key that this one was made with, which must be good too; null = none (contract 10.3). */
-  readonly ownerRef: KeyRef | null
   /** spec.groups: the groups that it adds to its identity. */
   readonly groups: readonly string[]
   /** null = the owner's full rights. */
@@ -66,17 +52,9 @@ export function accessKeyOf(
 ): AccessKey {
   const { metadata, spec = {}, status = {} } = object
   return {
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    generation: metadata.generation ?? 0,
-    isDeleting: metadata.deletionTimestamp !== undefined,
-    finalizers: metadata.finalizers ?? [],
-    onExpiry: onExpiryOf(metadata),
-    isTracked: isTracked(metadata),
+    ...credentialObjectOf(metadata),
     isDisabled: spec.disabled === true,
     identity: identityOf(spec),
-    ownerRef: ownerKeyOf(metadata),
     groups: spec.groups ?? NONE,
     scope: spec.scope ?? null,
     digest: spec.key ? digestOf(spec.key) : null,

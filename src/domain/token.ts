@@ -5,12 +5,12 @@ import type {
 } from '../api/directclusterendpointtoken.gen.ts'
 import type { Condition, ObjectMeta } from '../api/meta.ts'
 import type { Scope } from '../api/scope.gen.ts'
+import { type CredentialObject, credentialObjectOf } from './credential-object.ts'
 import { type IssuedToken, readIssued } from './issued-token.ts'
-import { type KeyRef, ownerKeyOf } from './key-ref.ts'
+import type { KeyRef } from './key-ref.ts'
 import { oursIn, ownedBy } from './ownership.ts'
 import { LONGEST_TOKEN_TTL_MS } from './signing-key.ts'
 import { parseTimestamp } from './time.ts'
-import { isTracked, onExpiryOf } from './tracking.ts'
 
 /** What a token's status says as ours; what others wrote into it is left out. */
 export interface PublishedToken {
@@ -27,23 +27,13 @@ export interface PublishedToken {
 }
 
 /** A token object without its token. */
-export interface Token {
-  readonly name: string
-  readonly uid: string
-  readonly resourceVersion: string
-  readonly generation: number
-  readonly isDeleting: boolean
-  readonly finalizers: readonly string[]
-  readonly onExpiry: 'Keep' | 'Delete' | null
-  readonly isTracked: boolean
+export interface Token extends CredentialObject {
   /** creationTimestamp in epoch milliseconds: iat and nbf (contract 2.4). */
   readonly creationMs: number
   /** Seconds; absent or 0 = the default. */
   readonly ttl: number
   /** null = the owner's scope, or, without an owner, unrestricted. */
   readonly scope: Scope | null
-  /** The access key that its controller owner reference names; null = none (contract 5.4). */
-  readonly ownerRef: KeyRef | null
   readonly published: PublishedToken
 }
 
@@ -51,18 +41,10 @@ export interface Token {
 export function tokenOf(object: DirectClusterEndpointToken): Token {
   const { metadata, spec = {}, status = {} } = object
   return {
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-    generation: metadata.generation ?? 0,
-    isDeleting: metadata.deletionTimestamp !== undefined,
-    finalizers: metadata.finalizers ?? [],
-    onExpiry: onExpiryOf(metadata),
-    isTracked: isTracked(metadata),
+    ...credentialObjectOf(metadata),
     creationMs: parseTimestamp(metadata.creationTimestamp) ?? 0,
     ttl: spec.ttl ?? 0,
     scope: spec.scope ?? null,
-    ownerRef: ownerKeyOf(metadata),
     published: publishedOf(metadata, status),
   }
 }

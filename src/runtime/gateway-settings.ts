@@ -3,10 +3,7 @@ import type { CertificateFiles } from './certificate-files.ts'
 import {
   type Flag,
   flagsMarkdown,
-  helpText,
   type Invocation,
-  readFlags,
-  refusal,
   type ValueKind,
   type ValuesOf,
 } from './flags.ts'
@@ -15,15 +12,13 @@ import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,
   fileKind,
-  foundNamespace,
   ISSUER_FLAG,
-  namespaceFaults,
   on,
   PROBE_FLAGS,
+  readSettings,
   servingAddressKind,
   type Surroundings,
 } from './shared-flags.ts'
-import { PROGRAM_VERSION } from './version.ts'
 
 /** What `gateway` runs with, checked once (contract 9.7). */
 export interface GatewaySettings {
@@ -88,29 +83,26 @@ const FLAGS = {
 
 type Values = ValuesOf<typeof FLAGS>
 
-const SUMMARY =
-  'Serves what verifiers of tokens need. Any number of replicas work at the same time.'
-
 /**
  * What a command line of `gateway` comes to; every fault is reported (contract 8.1, 9.7). Pure: the
  * environment and files are asked through `around`.
  */
-export function readGatewaySettings(
+export const readGatewaySettings = (
   argv: readonly string[],
   around: Surroundings,
-): Invocation<GatewaySettings> {
-  const { values, faults } = readFlags(FLAGS, argv)
-  if (values.help) return { kind: 'print', text: helpText('gateway', SUMMARY, FLAGS) }
-  if (values.version) return { kind: 'print', text: `${PROGRAM_VERSION}\n` }
-  const namespace = values.namespace ?? foundNamespace(around)
-  const all = [...faults, ...pairFaults(values), ...namespaceFaults(namespace)]
-  return all.length === 0
-    ? { kind: 'run', settings: settingsOf(values as Values, namespace) }
-    : refusal('gateway', all)
-}
+): Invocation<GatewaySettings> => readSettings(COMMAND, argv, around)
 
 /** The flags of `gateway` as a Markdown table, for the docs. */
 export const gatewayFlagsTable = (): string => flagsMarkdown(FLAGS)
+
+const COMMAND = {
+  name: 'gateway',
+  summary:
+    'Lets access keys into the API server, each within its scope, and serves what verifiers of tokens need. Any number of replicas work at the same time.',
+  flags: FLAGS,
+  faultsOf: pairFaults,
+  settingsOf,
+}
 
 function settingsOf(values: Values, namespace: string): GatewaySettings {
   const certificateFile = values['tls-cert-file']
@@ -130,7 +122,8 @@ function settingsOf(values: Values, namespace: string): GatewaySettings {
   }
 }
 
-const pairFaults = (values: Partial<Values>): readonly string[] =>
-  Boolean(values['tls-cert-file']) === Boolean(values['tls-private-key-file'])
+function pairFaults(values: Partial<Values>): readonly string[] {
+  return Boolean(values['tls-cert-file']) === Boolean(values['tls-private-key-file'])
     ? []
     : ['--tls-cert-file and --tls-private-key-file go together: give both or neither']
+}

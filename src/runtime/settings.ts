@@ -4,10 +4,7 @@ import type { BindAddress } from './address.ts'
 import {
   type Flag,
   flagsMarkdown,
-  helpText,
   type Invocation,
-  readFlags,
-  refusal,
   switchKind,
   type ValueKind,
   type ValuesOf,
@@ -18,14 +15,12 @@ import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,
   durationKind,
-  foundNamespace,
   ISSUER_FLAG,
-  namespaceFaults,
   on,
   PROBE_FLAGS,
+  readSettings,
   type Surroundings,
 } from './shared-flags.ts'
-import { PROGRAM_VERSION } from './version.ts'
 
 /** Timing of leader election, in milliseconds (contract 8.1). */
 export interface LeaderElectionSettings {
@@ -143,25 +138,22 @@ type Values = ValuesOf<typeof FLAGS>
  * What a command line of `manager` comes to; every fault is reported (contract 8.1). Pure: the
  * environment and files are asked through `around`.
  */
-export function readManagerSettings(
+export const readManagerSettings = (
   argv: readonly string[],
   around: Surroundings,
-): Invocation<ManagerSettings> {
-  const { values, faults } = readFlags(FLAGS, argv)
-  if (values.help) return { kind: 'print', text: helpText('manager', SUMMARY, FLAGS) }
-  if (values.version) return { kind: 'print', text: `${PROGRAM_VERSION}\n` }
-  const namespace = values.namespace ?? foundNamespace(around)
-  const all = [...faults, ...electionFaults(values), ...namespaceFaults(namespace)]
-  return all.length === 0
-    ? { kind: 'run', settings: settingsOf(values as Values, namespace) }
-    : refusal('manager', all)
-}
-
-const SUMMARY =
-  'Reconciles access keys, tokens and the platform settings. Replicas stand by with --leader-elect.'
+): Invocation<ManagerSettings> => readSettings(COMMAND, argv, around)
 
 /** The flags of `manager` as a Markdown table, for the docs. */
 export const managerFlagsTable = (): string => flagsMarkdown(FLAGS)
+
+const COMMAND = {
+  name: 'manager',
+  summary:
+    'Reconciles access keys, tokens and the platform settings. Replicas stand by with --leader-elect.',
+  flags: FLAGS,
+  faultsOf: electionFaults,
+  settingsOf,
+}
 
 function settingsOf(values: Values, namespace: string): ManagerSettings {
   return {

@@ -2,8 +2,20 @@
 import { parseDuration } from '../domain/duration.ts'
 import { isIssuerUrl } from '../domain/issuer.ts'
 import { type BindAddress, parseBindAddress } from './address.ts'
-import { type Flag, helpFlag, switchKind, type ValueKind, wordKind } from './flags.ts'
+import {
+  type Flag,
+  helpFlag,
+  helpText,
+  type Invocation,
+  readFlags,
+  refusal,
+  switchKind,
+  type ValueKind,
+  type ValuesOf,
+  wordKind,
+} from './flags.ts'
 import { LOG_LEVELS } from './log.ts'
+import { PROGRAM_VERSION } from './version.ts'
 
 /** What a process finds around it. Both answer null for what is not there. */
 export interface Surroundings {
@@ -133,15 +145,45 @@ export const CLOSING_FLAGS = {
 export const on = (address: BindAddress | 'off'): BindAddress | null =>
   address === 'off' ? null : address
 
+type ClusterFlags = typeof CLUSTER_FLAGS & typeof CLOSING_FLAGS
+
+/** What a command that watches the API server is, as far as its command line goes. */
+export interface ClusterCommand<Flags extends ClusterFlags, Settings> {
+  readonly name: string
+  /** What it does, for whoever asks for help. */
+  readonly summary: string
+  readonly flags: Flags
+  /** What is wrong with values beside each other; one that could not be read is absent. */
+  readonly faultsOf: (values: Partial<ValuesOf<Flags>>) => readonly string[]
+  readonly settingsOf: (values: ValuesOf<Flags>, namespace: string) => Settings
+}
+
+/** What a command line of such a command comes to; every fault is reported (contract 8.1). */
+export function readSettings<Flags extends ClusterFlags, Settings>(
+  { name, summary, flags, faultsOf, settingsOf }: ClusterCommand<Flags, Settings>,
+  argv: readonly string[],
+  around: Surroundings,
+): Invocation<Settings> {
+  const { values, faults } = readFlags(flags, argv)
+  if (values.help) return { kind: 'print', text: helpText(name, summary, flags) }
+  if (values.version) return { kind: 'print', text: `${PROGRAM_VERSION}\n` }
+  const common: Partial<ValuesOf<ClusterFlags>> = values
+  const namespace = common.namespace ?? foundNamespace(around)
+  const all = [...faults, ...faultsOf(values), ...namespaceFaults(namespace)]
+  return all.length === 0
+    ? { kind: 'run', settings: settingsOf(values as ValuesOf<Flags>, namespace) }
+    : refusal(name, all)
+}
+
 /**
  * The platform's namespace where no flag names it: POD_NAMESPACE, else the service account's, else
  * platform-system (contract 8.1). It may be malformed: see namespaceFaults.
  */
-export const foundNamespace = ({ env, file }: Surroundings): string =>
+const foundNamespace = ({ env, file }: Surroundings): string =>
   env('POD_NAMESPACE') || file(NAMESPACE_FILE)?.trim() || DEFAULT_NAMESPACE
 
 /** What is wrong with a namespace that was found. */
-export const namespaceFaults = (namespace: string): readonly string[] =>
+const namespaceFaults = (namespace: string): readonly string[] =>
   LABEL.test(namespace)
     ? []
     : [`POD_NAMESPACE or ${NAMESPACE_FILE} is wrong, accepted is ${namespaceKind.accepts}`]
