@@ -8,10 +8,12 @@ const WITHIN_MS = 2000
  * be it with what was read or with why it could not be (contract 10.4).
  *
  * @param read is told by its signal when nobody waits any more
+ * @param reuseForMs how long after it left a read answers who comes later, in milliseconds
  */
 export function coalesced<T>(
   clock: Clock,
   read: (name: string, signal: AbortSignal) => Promise<T>,
+  reuseForMs: number = REUSE_FOR_MS,
 ): (name: string) => Promise<T> {
   const shared = new Map<string, Promise<T>>()
   return (name) => {
@@ -19,7 +21,7 @@ export function coalesced<T>(
     if (there) return there
     const reading = within(clock, (signal) => read(name, signal))
     shared.set(name, reading)
-    clock.schedule(REUSE_FOR_MS, () => shared.delete(name))
+    clock.schedule(reuseForMs, () => shared.delete(name))
     return reading
   }
 }

@@ -1,7 +1,7 @@
 import type { AccessKey } from '../domain/access-key.ts'
+import { withOwned } from '../domain/key-line.ts'
 import type { Change } from '../kube/store.ts'
 import type { KeyIndex } from './keys-by-secret.ts'
-import { LONGEST_LINE } from './key-verdict.ts'
 
 /**
  * The uids of the keys that a change may have made good or bad: the key itself, those with the same secret
@@ -14,13 +14,8 @@ export function uidsTouchedBy(
   const changed = [before, after].filter((key) => key !== undefined)
   const isElsewhere = before?.digest !== after?.digest || before?.uid !== after?.uid
   const peers = isElsewhere ? changed.flatMap((key) => peersOf(key, index)) : []
-  const uids = new Set([...changed, ...peers].map(({ uid }) => uid))
-  let owners: readonly string[] = [...uids]
-  for (let place = 1; place < LONGEST_LINE && owners.length > 0; place += 1) {
-    owners = owners.flatMap((uid) => index.ownedBy(uid).map((key) => key.uid))
-    for (const uid of owners) uids.add(uid)
-  }
-  return uids
+  const uids = [...changed, ...peers].map(({ uid }) => uid)
+  return withOwned(uids, index.ownedBy)
 }
 
 const peersOf = ({ digest }: AccessKey, index: KeyIndex): readonly AccessKey[] =>

@@ -1,10 +1,10 @@
 import { ACCESS_KEYS } from '../api/group.ts'
 import type { AccessKey } from '../domain/access-key.ts'
+import { type KnownKeys, LONGEST_LINE } from '../domain/key-line.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { coalesced } from './coalesced.ts'
 import { viewOf } from './keys-by-secret.ts'
-import { type KnownKeys, LONGEST_LINE } from './key-verdict.ts'
 
 /** Reads keys from the API server, where the watch can't be trusted (contract 10.4). */
 export interface KeyReader {
@@ -20,12 +20,18 @@ export interface KeyReader {
 /** A few lines of owners: more is no request that can be answered in time. */
 const MOST_READS = 4 * LONGEST_LINE
 
-/** Each key is read once a second at most, whoever asks. */
-export function createKeyReader(client: KubeClient, clock: Clock, index: KnownKeys): KeyReader {
-  const read = coalesced(clock, async (name, signal) => {
+/** Each key is read once a second at most, or once in `reuseForMs`, whoever asks. */
+export function createKeyReader(
+  client: KubeClient,
+  clock: Clock,
+  index: KnownKeys,
+  reuseForMs?: number,
+): KeyReader {
+  const readNow = async (name: string, signal: AbortSignal): Promise<AccessKey | null> => {
     const object = await client.get(ACCESS_KEYS, { name }, signal)
     return object && viewOf(object)
-  })
+  }
+  const read = coalesced(clock, readNow, reuseForMs)
   return {
     around: async (names) => {
       const found = new Map<string, AccessKey | null>()

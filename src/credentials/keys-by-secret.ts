@@ -7,9 +7,10 @@ import {
   type OwnedAccessKeyObject,
   type PublishedStatus,
 } from '../domain/access-key.ts'
+import type { KnownKeys } from '../domain/key-line.ts'
 import { Store } from '../kube/store.ts'
 import { digestOf } from './digest.ts'
-import { type KnownKeys, NOBODY } from './key-verdict.ts'
+import { NOBODY } from './key-verdict.ts'
 
 /** The keys of the platform, as the watch tells them. */
 export interface KeyIndex extends KnownKeys {

@@ -71,7 +71,7 @@ export const UNDER_CI = { ownerReferences: [referenceTo({ name: 'ci', uid: 'uid-
 export const owner = (
   key: Partial<AccessKey> = {},
   rest: Partial<Omit<Owner, 'key'>> = {},
-): Owner => ({ key: accessKey(key), state: 'Active', expiresMs: null, ...rest })
+): Owner => ({ key: accessKey(key), state: 'Active', above: null, expiresMs: null, ...rest })
 
 /** No owner, no caps, a limit and a retention of 24 h, all that signing takes, the moment t0; else as told. */
 export const tokenCircumstances = (differing: Partial<Circumstances> = {}): Circumstances => ({

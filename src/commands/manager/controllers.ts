@@ -6,9 +6,10 @@ import { lastExpMs } from '../../controllers/directclusterendpointtoken/counts.t
 import { BY_UID, tokensByEnd } from '../../controllers/directclusterendpointtoken/order.ts'
 import { namesOwnedBy } from '../../controllers/directclusterendpointtoken/owner.ts'
 import * as token from '../../controllers/directclusterendpointtoken/reconcile.ts'
-import { namesByEnd, namesTouchedBy } from '../../controllers/ownedaccesskey/order.ts'
+import { keysIn, namesByEnd, namesTouchedBy } from '../../controllers/ownedaccesskey/order.ts'
 import * as accessKey from '../../controllers/ownedaccesskey/reconcile.ts'
 import * as signingKey from '../../controllers/signingkey/reconcile.ts'
+import { createKeyReader } from '../../credentials/key-reader.ts'
 import { formatKey } from '../../domain/key.ts'
 import type { StopController } from '../../kube/controller.ts'
 import { compileCheck } from '../../runtime/schema.ts'
@@ -26,6 +27,9 @@ export const CONTROLLERS = {
 
 /** When records of revoked tokens that are over are dropped. */
 const SWEEP_SCHEDULE = '*/5 * * * *'
+
+/** How old what a token is ended for may be: many tokens of one key are ended by one look at it. */
+const KEYS_NOW_MS = 100
 
 /** Time for records that were asked for and are not stored yet. */
 const LAST_RECORDS_WITHIN_MS = 10_000
@@ -108,12 +112,14 @@ function startKeys(options: ControllersOptions): StopController {
 }
 
 function startTokens(options: ControllersOptions): StopController {
-  const { settings, stores, caps, issuer, keyring, revocations, log, metrics } = options
+  const { settings, stores, caps, issuer, keyring, revocations, client, clock, log, metrics } =
+    options
   const { keys, tokens } = stores
   const deps: token.TokenDeps = {
     ...options,
     keys,
     tokens,
+    readKeys: createKeyReader(client, clock, keysIn(keys), KEYS_NOW_MS).around,
     signer: keyring,
     caps: () => known(caps),
     issuer: () => issuer.current(),
@@ -138,8 +144,8 @@ function startTokens(options: ControllersOptions): StopController {
     keys.subscribe((change) => {
       for (const touched of namesTouchedBy(change, keys)) {
         const after = keys.get(touched)
-        for (const name of namesOwnedBy({ ...change, after: after ?? change.after }, tokens))
-          fresh(name)
+        const there = { ...change, after: after ?? change.after }
+        for (const name of namesOwnedBy(there, keys, tokens)) fresh(name)
       }
     })
     revocations.subscribe((jtis) => {

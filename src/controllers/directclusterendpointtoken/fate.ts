@@ -20,13 +20,19 @@ import {
 } from '../../domain/token-claims.ts'
 import { capEndMs, type TokenLifetime, tokenLifetimeOf } from './lifetime.ts'
 
-/** The access key that a token's reference names, by name and uid. */
+/** The access key that a token's reference names, by name and uid, and what those that own it make of it. */
 export interface Owner {
+  /** Its scope is the one that binds it: its own, or that of the nearest key that owns it and has one. */
   readonly key: AccessKey
-  readonly state: KeyState
-  /** null = never. */
+  readonly state: OwnerState
+  /** Name of the key that owns it whose state this is; null = it is its own. */
+  readonly above: string | null
+  /** The earliest end of it and of the keys that own it; null = never. */
   readonly expiresMs: number | null
 }
+
+/** `Gone`: a key that owns it is not there; `Exceeded`: one grants less than what it owns. */
+export type OwnerState = KeyState | 'Gone' | 'Exceeded'
 
 /** What decides on a token besides itself. */
 export interface TokenCircumstances {
@@ -142,7 +148,7 @@ function ownerCauseOf(
   const { name, uid } = published.owner
   if (ownerRef?.uid !== uid) return `its owner reference no longer names access key ${name}`
   if (owner === null) return `access key ${name} is gone`
-  if (owner.state !== 'Active') return `access key ${name} ${OWNER_STATES[owner.state]}`
+  if (owner.state !== 'Active') return ownerText(owner, owner.state)
   const { identity, groups, scope } = owner.key
   const isOther =
     identity !== issued.identity || groupSet(groupsOf(identity, groups)) !== issued.groups
@@ -159,12 +165,20 @@ function isWithin(issued: IssuedToken, scope: Scope | null): boolean {
   return scope === null || (granted !== null && within(granted, scope) === null)
 }
 
-const OWNER_STATES: Readonly<Record<Exclude<KeyState, 'Active'>, string>> = {
+function ownerText({ key, above }: Owner, state: Exclude<OwnerState, 'Active'>): string {
+  const own = `access key ${key.name}`
+  const whose = above === null ? own : `access key ${above}, which ${own} depends on,`
+  return `${whose} ${OWNER_STATES[state]}`
+}
+
+const OWNER_STATES: Readonly<Record<Exclude<OwnerState, 'Active'>, string>> = {
   Terminating: 'is being deleted',
   NoIdentity: 'stands for nobody',
   KeyConflict: 'has the same key as an older one',
   Expired: 'has expired',
   Disabled: 'is disabled',
+  Gone: 'is gone, or is one too many',
+  Exceeded: 'grants less than what it owns',
 }
 
 /** How long an owner that is not known yet may be on its way to us, before status says so. */
@@ -188,7 +202,7 @@ function waitingOrIssuable(token: Token, circumstances: TokenCircumstances): Fat
         )
   }
   if (owner && owner.state !== 'Active')
-    return waits('OwnerNotReady', `Access key ${owner.key.name} ${OWNER_STATES[owner.state]}.`)
+    return waits('OwnerNotReady', `A${ownerText(owner, owner.state).slice(1)}.`)
   const uncovered = within(token.scope, owner?.key.scope ?? null)
   if (uncovered)
     return waits(

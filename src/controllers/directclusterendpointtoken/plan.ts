@@ -53,7 +53,8 @@ export function plan(token: Token, circumstances: Circumstances): Step {
   if (token.isDeleting) return planDeletion(token, isHeld, circumstances)
   if (!isHeld) return { kind: 'adopt' }
   const fate = fateOf(token, circumstances)
-  if (fate.reason === 'Revoked') {
+  // A clock that was ahead has ended it too early, and its exp is yet to come.
+  if (fate.reason === 'Revoked' || fate.reason === 'Expired') {
     const expiresMs = unrecordedUntilMs(token, circumstances)
     if (expiresMs !== null) return { kind: 'record', expiresMs }
   }

@@ -1,6 +1,7 @@
 import type { DirectClusterEndpointToken } from '../../api/directclusterendpointtoken.gen.ts'
 import { API_VERSION, REVOKE_FINALIZER, TOKENS } from '../../api/group.ts'
 import type { AccessKey } from '../../domain/access-key.ts'
+import type { KnownKeys } from '../../domain/key-line.ts'
 import type { Caps } from '../../domain/lifetime.ts'
 import type { Token } from '../../domain/token.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -8,10 +9,12 @@ import { done, type Outcome } from '../../kube/controller.ts'
 import type { EventRecorder } from '../../kube/events.ts'
 import { removeFinalizer } from '../../kube/finalizer.ts'
 import type { Store } from '../../kube/store.ts'
+import type { KeyReader } from '../../credentials/key-reader.ts'
 import type { RevokedTokens } from '../../credentials/revoked-tokens.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { TokenSigner } from '../../signing/keyring.ts'
+import { keysIn } from '../ownedaccesskey/order.ts'
 import { ownerOf } from './owner.ts'
 import { type Announcement, type Circumstances, plan, type Step } from './plan.ts'
 
@@ -26,6 +29,8 @@ export interface TokenDeps {
   readonly client: KubeClient
   readonly tokens: Store<Token>
   readonly keys: Store<AccessKey>
+  /** The keys of these names, with those that bear on them, as the API server has them now. */
+  readonly readKeys: KeyReader['around']
   readonly signer: TokenSigner
   readonly revocations: RevokedTokens
   readonly caps: () => Caps
@@ -50,7 +55,8 @@ export async function reconcile(name: string, deps: TokenDeps): Promise<Outcome>
   const token = deps.tokens.get(name)
   if (!token) return done
   const { clock, revocations } = deps
-  const step = plan(token, circumstancesOf(token, deps))
+  const step = await nextStep(token, deps)
+  if (step === 'later') return later(clock.nowMs() + LOOK_AGAIN_AFTER_MS)
   switch (step.kind) {
     case 'nothing':
       return done
@@ -83,13 +89,34 @@ export async function reconcile(name: string, deps: TokenDeps): Promise<Outcome>
 
 const later = (atMs: number): Outcome => ({ result: 'later', atMs })
 
-function circumstancesOf(token: Token, deps: TokenDeps): Circumstances {
-  const { keys, signer, revocations, clock, configName, maxTtlMs, retentionMs } = deps
+/**
+ * Keys and tokens come by two watches, and either may be late: what can't be taken back, a signature and
+ * a record among the revoked, takes the keys as they are now to say the same.
+ *
+ * @returns `later` = they do not
+ */
+async function nextStep(token: Token, deps: TokenDeps): Promise<Step | 'later'> {
+  const step = plan(token, circumstancesOf(token, keysIn(deps.keys), deps))
+  const isFinal = step.kind === 'issue' || (step.kind === 'record' && !token.isDeleting)
+  if (!isFinal || token.ownerRef === null) return step
+  const known = await deps.readKeys([token.ownerRef.name])
+  const now = plan(token, circumstancesOf(token, known, deps))
+  return isSameDeed(step, now) ? now : 'later'
+}
+
+/** What is signed is the same, to the letter: the watch and what was read may each be the older one. */
+const isSameDeed = (step: Step, now: Step): boolean =>
+  step.kind === 'issue' && now.kind === 'issue'
+    ? JSON.stringify(step.claims) === JSON.stringify(now.claims)
+    : step.kind === now.kind
+
+function circumstancesOf(token: Token, known: KnownKeys, deps: TokenDeps): Circumstances {
+  const { signer, revocations, clock, configName, maxTtlMs, retentionMs } = deps
   const nowMs = clock.nowMs()
   const caps = deps.caps()
   const { keyID } = token.published
   return {
-    owner: ownerOf(token, keys, caps, nowMs),
+    owner: ownerOf(token, known, caps, nowMs),
     caps,
     configName,
     issuer: deps.issuer(),

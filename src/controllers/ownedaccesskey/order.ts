@@ -1,12 +1,25 @@
 import type { AccessKey } from '../../domain/access-key.ts'
+import type { KnownKeys } from '../../domain/key-line.ts'
 import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
 import type { Change, Indexers, Store } from '../../kube/store.ts'
 
 /** Name of the index of keys by digest. */
 export const BY_DIGEST = 'digest'
 
-/** The indexes that the controller needs of its store. */
-export const KEY_INDEXERS: Indexers<AccessKey> = { [BY_DIGEST]: ({ digest }) => digest }
+/** Name of the index of keys by the uid of the key that owns them. */
+export const BY_OWNER_KEY = 'owner-key'
+
+/** The indexes that the controllers need of their store. */
+export const KEY_INDEXERS: Indexers<AccessKey> = {
+  [BY_DIGEST]: ({ digest }) => digest,
+  [BY_OWNER_KEY]: ({ ownerRef }) => ownerRef?.uid ?? null,
+}
+
+/** The keys of the store, as one is judged among them. */
+export const keysIn = (keys: Store<AccessKey>): KnownKeys => ({
+  named: (name) => keys.get(name),
+  sharing: (digest) => keys.by(BY_DIGEST, digest),
+})
 
 /** Names of all keys, earliest end first: what is overdue is caught up in that order (contract 2.7). */
 export function namesByEnd(keys: Store<AccessKey>, caps: Caps, nowMs: number): readonly string[] {

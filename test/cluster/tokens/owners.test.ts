@@ -1,4 +1,5 @@
 // A token lives only as long as the access key that it was issued under, as that was then (contract 5.4).
+import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointTokenSpec } from '../../../src/api/directclusterendpointtoken.gen.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
@@ -6,6 +7,7 @@ import type { Scope } from '../../../src/api/scope.gen.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { conditionIn } from '../../support/stored.ts'
 import { keysOf, type StoredKey } from '../keys/keys.ts'
+import { ISSUER } from '../../support/operator.ts'
 import { platformOf } from './platform.ts'
 import { collectorReady, controllerOf, type StoredToken, tokensOf, under } from './tokens.ts'
 
@@ -90,6 +92,57 @@ describe.concurrent('a token is revoked for good when its owner is', () => {
     )
     const records = await platform.revokedAt(revoked.metadata.resourceVersion)
     expect(records).toHaveProperty(token.metadata.uid)
+  })
+})
+
+describe.concurrent('a token is revoked for good when a key that owns its owner is', () => {
+  /** Ada's login key, a key that was made with it, and a token that was issued under that one. */
+  async function family(spec: OwnedAccessKeySpec = {}) {
+    const login = await keys.shown(await keys.create({ type: 'Login' }), 'Active')
+    const owner = await keys.shown(
+      await keys.create(spec, { ownerReferences: [controllerOf(login)] }),
+      'Active',
+    )
+    return { login, owner, token: await tokens.issue({}, under(owner)) }
+  }
+
+  // biome-ignore format: a table
+  test.each<{ name: string, spec?: OwnedAccessKeySpec, change: (login: StoredKey) => Promise<unknown>, because: (login: string, owner: string) => string }>([
+    { name: 'disabled', change: (login) => patched(login, { disabled: true }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, is disabled` },
+    // A login that has expired is deleted at once.
+    { name: 'over', change: (login) => patched(login, { ttl: 1 }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, ` },
+    { name: 'nobody’s', change: (login) => patched(login, { user: '' }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, stands for nobody` },
+    { name: 'narrowed', change: (login) => patched(login, { scope: ONE_CLUSTER }), because: (_, owner) => NARROWER(owner) },
+    { name: 'narrowed below its owner', spec: { scope: CLUSTERS }, change: (login) => patched(login, { scope: ONE_CLUSTER }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, grants less than what it owns` },
+  ])('$name (5.4, 10.3, 12.3)', async ({ spec, change, because }) => {
+    const { login, owner, token } = await family(spec)
+    await change(login)
+    const revoked = await tokens.shown(token, 'Revoked')
+    expect(conditionIn(revoked, 'Ready').message).toContain(
+      because(login.metadata.name, owner.metadata.name),
+    )
+    const records = await platform.revokedAt(revoked.metadata.resourceVersion)
+    expect(records[token.metadata.uid]).toBe(token.status.expirationTimestamp)
+  })
+
+  test('and one that is made then is bound by what is left (5.4, 11.8)', async () => {
+    const { login, owner } = await family()
+    await patched(login, { scope: ONE_CLUSTER })
+    const wide = await tokens.create({ scope: CLUSTERS }, under(owner))
+    await tokens.shown(wide, 'ScopeExceedsOwner')
+    const token = await tokens.issue({}, under(owner))
+    const claims = decodeJwt(token.status.token ?? '')
+    expect(claims['aud']).toEqual([`${ISSUER}/clusters/a`])
+    expect(claims['platform.sh']).toMatchObject({ scope: JSON.stringify(ONE_CLUSTER) })
+  })
+
+  test('and where one is disabled none is issued (5.4, 12.3)', async () => {
+    const { login, owner } = await family()
+    await patched(login, { disabled: true })
+    const token = await tokens.shown(await tokens.create({}, under(owner)), 'OwnerNotReady')
+    expect(conditionIn(token, 'Ready').message).toBe(
+      `Access key ${login.metadata.name}, which access key ${owner.metadata.name} depends on, is disabled.`,
+    )
   })
 })
 

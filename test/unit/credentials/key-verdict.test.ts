@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { LONGEST_LINE, NOBODY, verdictOn } from '../../../src/credentials/key-verdict.ts'
+import { NOBODY, verdictOn } from '../../../src/credentials/key-verdict.ts'
+import { LONGEST_LINE } from '../../../src/domain/key-line.ts'
 import type { Caps } from '../../../src/domain/lifetime.ts'
 import { after, t0, textAfter } from '../../support/access-key.ts'
 import { firstSeen, indexOf, key, ownedBy, secretOf } from './keys.ts'

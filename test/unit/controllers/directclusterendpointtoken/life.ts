@@ -199,7 +199,7 @@ function ownerIn({ object, key, hasElder, caps, nowMs }: World): Owner | null {
   if (!key || reference?.name !== key.name || reference.uid !== key.uid) return null
   const lifetime = lifetimeOf(key, caps, nowMs)
   const state = keyStateOf(key, lifetime, hasElder, nowMs)
-  return { key, state, expiresMs: lifetime.expiresMs }
+  return { key, state, above: null, expiresMs: lifetime.expiresMs }
 }
 
 /** What the reconciler would find. */

@@ -3,6 +3,8 @@ import {
   namesOwnedBy,
   ownerOf,
 } from '../../../../src/controllers/directclusterendpointtoken/owner.ts'
+import { keysIn } from '../../../../src/controllers/ownedaccesskey/order.ts'
+import type { Scope } from '../../../../src/api/scope.gen.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/access-key.ts'
 import { after, DAY_MS, t0, textAfter, viewOf } from '../../../support/access-key.ts'
 import { keyObject, type Parts } from '../../../support/objects.ts'
@@ -49,7 +51,7 @@ describe('the access key that the reference names, as it is now (5.4)', () => {
   test.each(rows)('$name: $state', ({ keys, cap = null, state, expires }) => {
     const found = ownerOf(
       token({ metadata: UNDER_CI }),
-      keyStore(...keys),
+      keysIn(keyStore(...keys)),
       { maxTtlSeconds: cap, loginTtlSeconds: null },
       after(60),
     )
@@ -63,7 +65,59 @@ describe('the access key that the reference names, as it is now (5.4)', () => {
     { name: 'it names no key', metadata: { ownerReferences: [referenceTo({ name: 'x', uid: 'uid-ci' })] } },
     { name: 'the key of that name has another uid', metadata: { ownerReferences: [referenceTo({ name: 'ci', uid: 'uid-old' })] } },
   ])('none: $name', ({ metadata }) => {
-    expect(ownerOf(token({ metadata }), keyStore(key()), NO_CAPS, t0)).toBeNull()
+    expect(ownerOf(token({ metadata }), keysIn(keyStore(key())), NO_CAPS, t0)).toBeNull()
+  })
+})
+
+describe('what the keys that own the owner make of it (5.4, 10.3, 12.3)', () => {
+  const CLUSTER = { clusters: [{ cluster: 'a' }] }
+  const ci = (spec: OwnedAccessKeyObject['spec'] = {}) =>
+    key({
+      metadata: { ownerReferences: [referenceTo({ name: 'login', uid: 'uid-login' })] },
+      spec,
+    })
+  const login = (parts: Parts<OwnedAccessKeyObject> = {}) =>
+    key({
+      ...parts,
+      metadata: { name: 'login', uid: 'uid-login', ...parts.metadata },
+      spec: { key: 'l'.repeat(32), ...parts.spec },
+    })
+  const top = { ownerReferences: [referenceTo({ name: 'top', uid: 'uid-top' })] }
+
+  // biome-ignore format: a table
+  const rows: readonly {
+    readonly name: string
+    readonly keys: readonly OwnedAccessKeyObject[]
+    readonly state: string
+    readonly above: string | null
+    readonly expires?: number
+    readonly scope?: Scope
+  }[] = [
+    { name: 'all work', keys: [ci(), login()], state: 'Active', above: null },
+    { name: 'it is itself disabled, and so is its owner', keys: [ci({ disabled: true }), login({ spec: { disabled: true } })], state: 'Disabled', above: null },
+    { name: 'its owner is disabled', keys: [ci(), login({ spec: { disabled: true } })], state: 'Disabled', above: 'login' },
+    { name: 'its owner is being deleted', keys: [ci(), login({ metadata: { deletionTimestamp: textAfter(9) } })], state: 'Terminating', above: 'login' },
+    { name: 'its owner has expired', keys: [ci(), login({ spec: { ttl: 60 } })], state: 'Expired', above: 'login', expires: 60 },
+    { name: 'its owner ends earlier', keys: [ci({ ttl: 600 }), login({ spec: { ttl: 90 } })], state: 'Active', above: null, expires: 90 },
+    { name: 'its owner stands for nobody', keys: [ci(), login({ spec: { user: '' } })], state: 'NoIdentity', above: 'login' },
+    { name: 'its owner has the secret of an older one', keys: [ci(), login(), key({ ...elder, spec: { key: 'l'.repeat(32) } })], state: 'KeyConflict', above: 'login' },
+    { name: 'its owner is gone', keys: [ci()], state: 'Gone', above: 'login' },
+    { name: 'the owner of its owner is disabled', keys: [ci(), login({ metadata: top }), key({ metadata: { name: 'top', uid: 'uid-top' }, spec: { key: 't'.repeat(32), disabled: true } })], state: 'Disabled', above: 'top' },
+    { name: 'its owner was narrowed below it', keys: [ci({ scope: { clusters: [{ cluster: 'a' }, { cluster: 'b' }] } }), login({ spec: { scope: CLUSTER } })], state: 'Exceeded', above: 'login', scope: { clusters: [{ cluster: 'a' }, { cluster: 'b' }] } },
+    { name: 'its owner has a scope, and it has none', keys: [ci(), login({ spec: { scope: CLUSTER } })], state: 'Active', above: null, scope: CLUSTER },
+  ]
+  test.each(rows)('$name: $state', ({ keys, state, above, expires, scope = null }) => {
+    const known = keysIn(keyStore(...keys))
+    const found = ownerOf(token({ metadata: UNDER_CI }), known, NO_CAPS, after(60))
+    expect(found).toMatchObject({ key: { name: 'ci', scope }, state, above })
+    expect(found?.expiresMs).toBe(expires === undefined ? null : after(expires))
+  })
+
+  test('a change of it is about the tokens of all that it owns', () => {
+    const tokens = tokenStore(tokenObject({ metadata: UNDER_CI }))
+    const keys = keyStore(ci(), login())
+    const now = keys.get('login')
+    expect(namesOwnedBy({ before: now, after: now }, keys, tokens)).toEqual(['deploy'])
   })
 })
 
@@ -93,7 +147,7 @@ describe('which tokens a change of a key is about (5.4)', () => {
     { name: 'another took its name', before: ci, after: recreated, touched: ['waits', 'out', 'stripped', 'other'] },
     { name: 'nobody’s key', before: undefined, after: viewOf({ metadata: { uid: 'x' } }), touched: [] },
   ])('$name', ({ before, after: now, touched }) => {
-    expect(namesOwnedBy({ name: 'ci', before, after: now, listed: false }, tokens)).toEqual(touched)
+    expect(namesOwnedBy({ before, after: now }, keyStore(), tokens)).toEqual(touched)
   })
 })
 
@@ -102,6 +156,6 @@ test('an ignored use does not keep the owner alive (2.9)', () => {
     ...key({ spec: { ttl: 60, ttlAfterLastActivity: true } }),
     status: { lastActivity: textAfter(9e5) },
   }
-  const found = ownerOf(token({ metadata: UNDER_CI }), keyStore(used), NO_CAPS, t0 + DAY_MS)
+  const found = ownerOf(token({ metadata: UNDER_CI }), keysIn(keyStore(used)), NO_CAPS, t0 + DAY_MS)
   expect(found?.state).toBe('Expired')
 })

@@ -4,6 +4,7 @@ import {
   reconcile,
   type TokenDeps,
 } from '../../../../src/controllers/directclusterendpointtoken/reconcile.ts'
+import { keysIn } from '../../../../src/controllers/ownedaccesskey/order.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/access-key.ts'
 import type { TokenClaims } from '../../../../src/domain/token-claims.ts'
 import type { ObjectEvent } from '../../../../src/kube/events.ts'
@@ -42,12 +43,14 @@ export async function run(given: Given) {
   const observed: string[] = []
   const tokens = tokenStore(...(object ? [object] : []))
   const signed = signs === undefined ? (claims: TokenClaims) => tokenText(claims) : signs
+  const keys = keyStore(
+    ...(key ? [keyObject({ spec: { user: 'ada', key: 'k'.repeat(32), ...key } })] : []),
+  )
   const deps: TokenDeps = {
     client,
     tokens,
-    keys: keyStore(
-      ...(key ? [keyObject({ spec: { user: 'ada', key: 'k'.repeat(32), ...key } })] : []),
-    ),
+    keys,
+    readKeys: () => Promise.resolve(keysIn(keys)),
     signer: {
       current: () => ({ kid: KID, algorithm: 'ES256' }),
       isWithdrawn: (kid) => withdrawn.includes(kid),

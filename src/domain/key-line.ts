@@ -1,0 +1,95 @@
+// Keys that own keys: one never lives longer, nor grants more, than those that own it (contract 10.3, 12.3).
+import type { Scope } from '../api/scope.gen.ts'
+import type { AccessKey } from './access-key.ts'
+import { type Caps, least, lifetimeOf } from './lifetime.ts'
+import { within } from './scope/within.ts'
+
+/** The keys that one is judged among. */
+export interface KnownKeys {
+  readonly named: (name: string) => AccessKey | undefined
+  /** All whose secret has this SHA-256, in hex. */
+  readonly sharing: (digest: string) => readonly AccessKey[]
+}
+
+/** Keys may own keys that own keys; a longer line of them is taken for a circle, and nothing works. */
+export const LONGEST_LINE = 16
+
+/** A key and those that own it. */
+export interface KeyLine {
+  /** The key itself, then the one that owns it, and so on. */
+  readonly keys: readonly AccessKey[]
+  /** Name of the next, which is not there or is one too many; null = the last key has no owner. */
+  readonly brokenAt: string | null
+}
+
+/** Those that own the key, by name and uid. */
+export function lineOf(key: AccessKey, { named }: Pick<KnownKeys, 'named'>): KeyLine {
+  const keys = [key]
+  for (let { ownerRef } = key; ownerRef !== null; ) {
+    const { name, uid } = ownerRef
+    const owner = keys.length < LONGEST_LINE ? named(name) : undefined
+    if (owner?.uid !== uid) return { keys, brokenAt: name }
+    keys.push(owner)
+    ownerRef = owner.ownerRef
+  }
+  return { keys, brokenAt: null }
+}
+
+/** What the keys of a line make of the first. */
+export interface LineBounds {
+  /** Epoch milliseconds: the earliest end of any; null = never. */
+  readonly expiresMs: number | null
+  /** That of the nearest that has one: what binds the first; null = none has (contract 11.8). */
+  readonly scope: Scope | null
+  /** The first that grants less than one that it owns, which may have been given less since; null = none. */
+  readonly exceeded: AccessKey | null
+}
+
+/** The bounds of a line, its first key included. */
+export function boundsOf(keys: readonly AccessKey[], caps: Caps, nowMs: number): LineBounds {
+  let expiresMs: number | null = null
+  let scope: Scope | null = null
+  let exceeded: AccessKey | null = null
+  let below: AccessKey | null = null
+  for (const key of keys) {
+    expiresMs = least(expiresMs, lifetimeOf(key, caps, nowMs).expiresMs)
+    const isWithin = isCovered(scope, key.scope) && (below === null || hasGroupsOf(below, key))
+    if (exceeded === null && !isWithin) exceeded = key
+    scope ??= key.scope
+    below = key
+  }
+  return { expiresMs, scope, exceeded }
+}
+
+/**
+ * Whether a key is in no group that its owner, which stands for the same, is not in. One that stands for
+ * somebody else was given its groups by an administrator, on purpose.
+ */
+const hasGroupsOf = (key: AccessKey, owner: AccessKey): boolean =>
+  key.identity !== owner.identity || key.groups.every((group) => owner.groups.includes(group))
+
+/** What was compared once: scopes are compared for each request, and change with their keys only. */
+const compared = new WeakMap<Scope, WeakMap<Scope, boolean>>()
+
+/** Whether a scope is within that of a key above; none inherits that one. */
+function isCovered(scope: Scope | null, above: Scope | null): boolean {
+  if (scope === null || above === null || scope === above) return true
+  const known = compared.get(scope) ?? new WeakMap<Scope, boolean>()
+  const isWithin = known.get(above) ?? within(scope, above) === null
+  compared.set(scope, known.set(above, isWithin))
+  return isWithin
+}
+
+/** These uids, and those of all keys that they own, through however many. */
+export function withOwned(
+  uids: Iterable<string>,
+  ownedBy: (uid: string) => readonly AccessKey[],
+): ReadonlySet<string> {
+  const all = new Set(uids)
+  let owners: readonly string[] = [...all]
+  for (let place = 1; place < LONGEST_LINE && owners.length > 0; place += 1) {
+    owners = owners.flatMap((uid) => ownedBy(uid).map((key) => key.uid))
+    for (const uid of owners) all.add(uid)
+  }
+  return all
+}
