@@ -2,7 +2,6 @@
 import type { Readable } from 'node:stream'
 import type { Clock } from '../runtime/clock.ts'
 import type { Connection } from './connection.ts'
-import type { ClientObserver } from './transport.ts'
 import { Unanswered } from './unanswered.ts'
 import { headersToSend } from './upstream-headers.ts'
 import { createWire, type Wire } from './upstream-wire.ts'
@@ -25,6 +24,8 @@ export interface UpstreamCall {
   readonly body: Buffer | Readable | null
   /** Whether the head of the answer may take as long as it likes, as with watches and logs. */
   readonly isLongRunning: boolean
+  /** Whether somebody behind the API server answers, whose 401 says nothing of our credential; absent = no. */
+  readonly isProxied?: boolean
   /** Ends the exchange at any time, the body of the answer included. */
   readonly signal: AbortSignal
 }
@@ -60,7 +61,13 @@ export interface UpstreamOptions {
   /** Stays the caller's to close. */
   readonly connection: Connection
   readonly clock: Clock
-  readonly observer: Pick<ClientObserver, 'responded'>
+  readonly observer: UpstreamObserver
+}
+
+/** Told about the calls of an upstream. */
+export interface UpstreamObserver {
+  /** A call was answered with this code; `<error>` = it was not, and nobody here had ended it. */
+  readonly responded: (call: UpstreamCall, code: string) => void
 }
 
 /** The way to the API server of a connection: by HTTP/2 where the server speaks it. */
@@ -98,14 +105,13 @@ async function attempt(
   const headers = headersToSend(call, open.headers)
   try {
     const answer = await wire.send(open, { ...call, path, headers })
-    // Its date may be that of a pod behind a proxy: nobody's clock is measured by it.
-    observer.responded(call.method, String(answer.status), null)
-    if (answer.status !== 401) return answer
+    observer.responded(call, String(answer.status))
+    if (answer.status !== 401 || call.isProxied === true) return answer
     answer.body.destroy()
     return new Refused('the API server refuses the credential of this process')
   } catch (error) {
     // What was ended here is no failure of the server.
-    if (!call.signal.aborted) observer.responded(call.method, '<error>', null)
+    if (!call.signal.aborted) observer.responded(call, '<error>')
     if (error instanceof Unanswered) return error
     throw error
   }

@@ -14,9 +14,10 @@ import { createAuthenticate } from '../../gateway/stages/authenticate.ts'
 import { createLimits } from '../../gateway/stages/limits.ts'
 import { Streams } from '../../gateway/streams/registry.ts'
 import { forward } from '../../gateway/targets/forward.ts'
+import { tryToAct } from '../../gateway/trial.ts'
 import { createClient } from '../../kube/client.ts'
-import type { ClientDeps, ClientObserver } from '../../kube/transport.ts'
-import { createUpstream } from '../../kube/upstream.ts'
+import type { ClientDeps } from '../../kube/transport.ts'
+import { createUpstream, type UpstreamObserver } from '../../kube/upstream.ts'
 import type { Following } from './following.ts'
 import type { GatewayProcess } from './process.ts'
 
@@ -68,6 +69,12 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
   callers.subscribe((uid) => streams.look(uid))
   const upstream = createUpstream({ ...timed.deps, observer: ofForwarded(timed.deps) })
   lifecycle.onStop('upstream', STOP_WITHIN_MS.upstream, () => upstream.close())
+  const trial = tryToAct({
+    ...self,
+    upstream,
+    refused: () => deps.observer.responded('GET', '403', null),
+    signal: lifecycle.stopping,
+  })
   const activity = createActivity({
     ...self,
     client,
@@ -94,7 +101,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     )
   }
   return {
-    readiness: callers.readiness,
+    readiness: { ...callers.readiness, ...trial.readiness },
     ageMs: callers.ageMs,
     endStreams: () => streams.close(),
     isVersionGuarded: () => switches()?.authenticateVersionEndpoint ?? true,
@@ -116,13 +123,15 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
 }
 
 /**
- * What callers are answered is counted as theirs; of requests for others only what befalls this process
- * counts as its own: no answer, and its credential refused.
+ * What callers are answered is counted as theirs, and so is an answer that never comes. As this process's
+ * own count its own requests, and that its credential, or its acting for others, is refused. The date of an
+ * answer may be that of a pod behind a proxy: nobody's clock is measured by it.
  */
-function ofForwarded({ observer }: ClientDeps): Pick<ClientObserver, 'responded'> {
+function ofForwarded({ observer }: ClientDeps): UpstreamObserver {
   return {
-    responded: (method, code, dateMs) => {
-      if (code === '<error>' || code === '401') observer.responded(method, code, dateMs)
+    responded: ({ method, impersonation, isProxied = false }, code) => {
+      if (impersonation === null || (code === '401' && !isProxied))
+        observer.responded(method, code, null)
     },
   }
 }

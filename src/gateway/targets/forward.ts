@@ -1,5 +1,4 @@
 // A request that the gateway passes on: as the caller, streaming both ways.
-import type { Readable } from 'node:stream'
 import type { Caller } from '../../credentials/caller.ts'
 import { isResourceRequest } from '../../domain/scope/explicit.ts'
 import type { ScopedRequest } from '../../domain/scope/request.ts'
@@ -35,6 +34,7 @@ export async function forward(
   as: RunsAs,
   signal: AbortSignal,
 ): Promise<Answer> {
+  if (signal.aborted) return UNAVAILABLE
   try {
     const { status, headers, body } = await upstream.send({
       method: request.method,
@@ -42,8 +42,9 @@ export async function forward(
       headers: headersFor(request, call),
       impersonation:
         as === 'gateway' ? null : impersonationOf(as.caller.identity, as.caller.key.name),
-      body: bodyOf(call),
+      body: hasBody(call) ? call.body : null,
       isLongRunning: isLongRunning(request.attributes),
+      isProxied: isProxied(request.attributes),
       signal,
     })
     const { 'content-length': length } = headers
@@ -68,9 +69,11 @@ const LONG_RUNNING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'por
 export const isLongRunning = (request: ScopedRequest): boolean =>
   request.verb === 'watch' || (isResourceRequest(request) && LONG_RUNNING.has(request.subresource))
 
-/** A request without a length and without chunks has no body. */
-function bodyOf({ headers, body }: Call): Readable | null {
+const isProxied = (request: ScopedRequest): boolean =>
+  isResourceRequest(request) && request.subresource === 'proxy'
+
+/** Whether a body comes with a request: one without a length and without chunks has none. */
+export function hasBody({ headers }: Pick<Call, 'headers'>): boolean {
   const isFramed = headers['transfer-encoding'] !== undefined
-  const length = Number(headers['content-length'] ?? 0)
-  return isFramed || length > 0 ? body : null
+  return isFramed || Number(headers['content-length'] ?? 0) > 0
 }

@@ -240,4 +240,14 @@ describe('our own credential is refused (401)', () => {
     await expect(sent).rejects.toBeInstanceOf(UpstreamUnavailable)
     expect(server.received).toHaveLength(asked)
   })
+
+  test.each(WIRES)(
+    'over %s: that of somebody behind a proxy is theirs, and asked for once',
+    async (wire) => {
+      const { upstream, server } = await stage(wire, act)
+      const answer = await upstream.send(call({ method: 'POST', isProxied: true }))
+      expect([answer.status, await textOf(answer)]).toEqual([401, 'Unauthorized'])
+      expect(server.received).toHaveLength(1)
+    },
+  )
 })

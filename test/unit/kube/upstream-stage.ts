@@ -126,7 +126,7 @@ export async function upstreamTo(url: string, parts: UpstreamParts = {}): Promis
   const connection = await connect(kubeconfig, clock)
   const told: string[] = []
   const observer = {
-    responded: (method: string, code: string) => void told.push(`${method} ${code}`),
+    responded: ({ method }: UpstreamCall, code: string) => void told.push(`${method} ${code}`),
   }
   const upstream = createUpstream({ connection, clock, observer })
   onTestFinished(async () => {
