@@ -1,39 +1,182 @@
-// What docs/gateway.md says of answers, reasons and limits is what the gateway has.
+// What docs/gateway.md says of answers, reasons and limits is what the gateway has, and nothing else; so is what
+// docs/troubleshooting.md says of its answers and its log.
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { RENEW_AFTER_MS } from '../src/credentials/freshness.ts'
 import { KEY_REFUSALS } from '../src/credentials/key-verdict.ts'
+import { SCOPE_ROLES } from '../src/domain/scope/roles.ts'
+import { type FailureReason, failure } from '../src/gateway/http/answer.ts'
 import { LONGEST_PARSED_BODY } from '../src/gateway/http/body.ts'
+import { LONGEST_HEAD } from '../src/gateway/http/broken.ts'
 import { LONGEST_YAML } from '../src/gateway/keys/sent.ts'
-import { MOST_AT_A_TIME } from '../src/gateway/stages/limits.ts'
+import { MOST_AT_A_TIME, MOST_IN_ALL } from '../src/gateway/stages/limits.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const PAGE = readFileSync(join(ROOT, 'docs/gateway.md'), 'utf8')
+const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const PAGE = textOf('docs/gateway.md')
+const SIZING = textOf('docs/sizing.md')
 
-/** What the gateway may say: the sources with each place for a value as an ellipsis. */
-const SAID = ['src/gateway', 'src/domain/scope']
-  .flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
-      .map((name) => readFileSync(join(ROOT, folder, name), 'utf8')),
-  )
-  .join('\n')
-  .replaceAll(/\$\{[^}]*\}/g, '…')
+/** Quoted text; the second group is what stands between the quotes. */
+const LITERAL = /(['"`])((?:\\.|(?!\1).)*)\1/
 
-const rows = [...PAGE.matchAll(/^\| (\d{3}) \| (.*?) \|/gm)].flatMap(([, code, messages = '']) =>
-  [...messages.matchAll(/`([^`]+)`/g)].map(([, message = '']) => ({ code, message })),
+/** A source without comments, each place for values an ellipsis. */
+const sourceOf = (path: string): string =>
+  textOf(path)
+    .replaceAll(/\/\*[^]*?\*\//g, '')
+    .replaceAll(/^\s*\/\/.*$/gm, '')
+    .replaceAll(/\$\{[^}]*\}/g, '…')
+    .replaceAll(/…( …)+/g, '…')
+
+const sourcesIn = (folder: string): readonly string[] =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `${folder}/${name}`)
+
+/** What stands between the parentheses of each call of a function. */
+function callsOf(source: string, named: RegExp): readonly string[] {
+  return [...source.matchAll(new RegExp(`${named.source}\\(`, 'g'))].map(({ 0: name, index }) => {
+    const start = index + name.length
+    let end = start
+    for (let open = 1; open > 0 && end < source.length; end += 1)
+      open += { '(': 1, ')': -1 }[source[end] ?? ''] ?? 0
+    return source.slice(start, end - 1).trim()
+  })
+}
+
+/** A message with its code. */
+interface Said {
+  readonly code: number
+  readonly message: string
+}
+
+/** What answers are made by: `failure`, and where words stand there, `refused`. */
+const calls = sourcesIn('src/gateway')
+  .map(sourceOf)
+  .flatMap((source) => [
+    ...callsOf(source, /(?<!function )\bfailure/),
+    ...callsOf(source, /\brefused/).filter((call) => /^['"`]/.test(call)),
+  ])
+  .map((call) => call.replace(/,$/, ''))
+
+/** A call that names reason and message. */
+const SPELLED_OUT = new RegExp(`^'([A-Z]\\w*)',\\s*${LITERAL.source.replaceAll('\\1', '\\2')}`)
+
+/** Files of which every sentence is a message, with the code that it mostly comes with. */
+const SENTENCES: readonly { readonly path: string; readonly code: number }[] = [
+  ...sourcesIn('src/gateway/request').map((path) => ({ path, code: 400 })),
+  { path: 'src/gateway/http/request-headers.ts', code: 400 },
+  { path: 'src/gateway/http/broken.ts', code: 400 },
+  { path: 'src/gateway/keys/json-patch.ts', code: 422 },
+]
+
+const SENTENCE = new RegExp(
+  `(?:\\w+\\(\\s*(\\d{3}),\\s*)?${LITERAL.source.replaceAll('\\1', '\\2')}`,
+  'g',
 )
 
-describe('docs/gateway.md: answers of the gateway (10.2, 11.1, 13.1, 13.3)', () => {
-  test('are listed', () => expect(rows.length).toBeGreaterThan(15))
+/** Said in the words of the API server, as if it had. */
+const AS_THE_API_SERVER = ['….… not found', 'the server could not find the requested resource']
 
-  test.each(rows.filter(({ message }) => !message.includes('User "ada"')))(
-    '$code $message',
-    ({ message }) => {
-      for (const part of message.split('…').map((one) => one.trim())) expect(SAID).toContain(part)
-    },
+const SCOPE_REFUSAL = 'the scope of the access key does not grant …'
+
+/** Everything that the gateway may answer by itself. */
+const SAID: readonly Said[] = [
+  ...calls.flatMap((call) => {
+    const [, reason, , message = ''] = SPELLED_OUT.exec(call) ?? []
+    return reason ? [{ code: failure(reason as FailureReason, '').status, message }] : []
+  }),
+  ...SENTENCES.flatMap(({ path, code }) =>
+    [...sourceOf(path).matchAll(SENTENCE)]
+      .map(([, own, , message = '']) => ({ code: Number(own ?? code), message }))
+      .filter(({ message }) => /^[a-z]\S* /.test(message)),
+  ),
+  { code: 403, message: SCOPE_REFUSAL },
+].filter(({ message }) => !AS_THE_API_SERVER.includes(message))
+
+/** Rows of tables whose first cell is a code: each message in them, `<word>` being a place for a value. */
+const answersIn = (page: string): readonly Said[] =>
+  [...page.matchAll(/^\| (\d{3}) \| (.*?) \|/gm)].flatMap(([, code, messages = '']) =>
+    [...messages.matchAll(/`([^`]+)`/g)]
+      .map(([, message = '']) => ({
+        code: Number(code),
+        message: message.replaceAll(/<\w+>/g, '…'),
+      }))
+      .filter(({ message }) => !message.includes('User "ada"')),
+  )
+
+/** Whether a row is about a message: the same, or its beginning and an ellipsis. */
+const isAbout =
+  (row: Said) =>
+  (said: Said): boolean =>
+    row.code === said.code &&
+    (row.message === said.message ||
+      (row.message.endsWith('…') && said.message.startsWith(row.message.slice(0, -1).trimEnd())))
+
+function sameAnswers(rows: readonly Said[], said: readonly Said[]): void {
+  test.each(rows)('the gateway says: $code $message', (row) =>
+    expect(said.filter(isAbout(row))).not.toEqual([]),
+  )
+  test.each(said)('listed: $code $message', (message) =>
+    expect(rows.filter((row) => isAbout(row)(message))).not.toEqual([]),
+  )
+}
+
+describe('docs/gateway.md: answers of the gateway (10.2, 11.1, 13.1, 13.3)', () => {
+  test('are found in the sources', () => expect(SAID.length).toBeGreaterThan(50))
+
+  test('are spelled out where they are given, or are sentences of these', () => {
+    const isSentence = (call: string): boolean =>
+      SAID.some(({ message }) => message === call.slice(1, -1))
+    const others = calls.filter((call) => !SPELLED_OUT.test(call) && !isSentence(call))
+    expect(others.toSorted()).toEqual([
+      "'BadRequest', refused",
+      "'Forbidden', decision.because",
+      "'Invalid', patched.because",
+      "reading.code === 405 ? 'MethodNotAllowed' : 'BadRequest', reading.because",
+      'reason, message',
+    ])
+    expect(sourceOf('src/domain/scope/decide.ts')).toContain(`\`${SCOPE_REFUSAL}`)
+  })
+
+  sameAnswers(answersIn(PAGE), SAID)
+})
+
+const [, AFTER = ''] = textOf('docs/troubleshooting.md').split('\n## What the gateway says\n')
+const [SECTION = ''] = AFTER.split('\n## ')
+
+describe('docs/troubleshooting.md: what the gateway says when it fails (10.4, 13.3)', () => {
+  // 501 is no failure: nobody can do anything about it.
+  sameAnswers(
+    answersIn(SECTION),
+    SAID.filter(({ code }) => code >= 500 && code !== 501),
   )
 })
+
+describe('docs/troubleshooting.md: what the gateway logs (8.5)', () => {
+  const warnings = [...partsOf('src/commands/gateway.ts')]
+    .filter((path) => path !== 'src/runtime/log.ts')
+    .flatMap((path) => callsOf(sourceOf(path), /\b(?:log|logger)\.(?:warn|error)/))
+  const sentences = warnings.map((call) => {
+    const literals = [...call.matchAll(new RegExp(LITERAL, 'g'))]
+    return literals.at(-1)?.[2] ?? call
+  })
+  const rows = [...SECTION.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, sentence = '']) => sentence),
+  )
+
+  test('each warning and each error has a row, and each row one of them', () =>
+    expect(rows.toSorted()).toEqual([...new Set(sentences)].toSorted()))
+})
+
+/** A source file, and all that it takes more than types from. */
+function partsOf(path: string, found: Set<string> = new Set()): ReadonlySet<string> {
+  if (found.has(path)) return found
+  found.add(path)
+  for (const [, from = ''] of textOf(path).matchAll(/^import (?!type )[^']*'(\.[^']+)'/gm))
+    partsOf(join(dirname(path), from), found)
+  return found
+}
 
 test('docs/gateway.md: the reasons of refusals are those of the metric (10.3)', () => {
   const [, section = ''] = PAGE.split('## Why a key was refused\n')
@@ -45,11 +188,20 @@ test('docs/gateway.md: the reasons of refusals are those of the metric (10.3)', 
 })
 
 test('docs/gateway.md, docs/sizing.md: limits are those of the program (13.3)', () => {
-  const { request, stream } = MOST_AT_A_TIME
+  const { request, stream, filteredList: list, filteredWatch: watch } = MOST_AT_A_TIME
+  expect(PAGE).toContain(`| path and headers of a request | ${LONGEST_HEAD / 1024} KiB |`)
   expect(PAGE).toContain(`| requests of one key at a time, at one gateway | ${request} |`)
   expect(PAGE).toContain(`| watches of one key at a time, at one gateway | ${stream} |`)
+  expect(PAGE).toContain(`| ${list} of one key, ${MOST_IN_ALL.filteredList} of all |`)
+  expect(PAGE).toContain(`| ${watch} of one key, ${MOST_IN_ALL.filteredWatch} of all |`)
   const [json, yaml] = [LONGEST_PARSED_BODY / 1024 / 1024, LONGEST_YAML / 1024]
   expect(PAGE).toContain(`| ${json} MiB, and ${yaml} KiB as YAML; others are not looked at |`)
-  const sizing = readFileSync(join(ROOT, 'docs/sizing.md'), 'utf8')
-  expect(sizing).toContain(`at one gateway | ${request} and ${stream},`)
+  expect(SIZING).toContain(`at one gateway | ${request} and ${stream},`)
+})
+
+test('docs/sizing.md: what a gateway reads without being asked (10.4)', () => {
+  const seconds = RENEW_AFTER_MS / 1000
+  // The Config in force, and the record of what is in force.
+  const reads = SCOPE_ROLES.length + 2
+  expect(SIZING).toContain(`| ${reads} GETs every ${seconds} s by each replica:`)
 })

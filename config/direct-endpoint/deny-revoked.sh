@@ -5,8 +5,9 @@
 # - Needs a POSIX shell with its usual tools, awk, curl and mktemp. A timer runs it, one run at a time.
 # - It writes only what stands between the lines `# BEGIN revoked tokens` and `# END revoked tokens`,
 #   and only when the list has a token that is not there yet, as each write makes the server fetch the
-#   signing keys. A token that is there stays at least until it has ended: a list that lost it, such as
-#   one from a backup, makes it good for nobody.
+#   signing keys; with --reload that is what is wanted, and it writes in any case. A token that is there
+#   stays at least until it has ended: a list that lost it, such as one from a backup, makes it good for
+#   nobody.
 # - Without a list that is sound to the last byte the file stays as it is.
 # - 50 tokens a rule: the server refuses expressions above 100,000 characters, and it logs the whole
 #   expression whenever one refuses a token.
@@ -17,14 +18,18 @@ umask 077
 
 usage() {
   cat <<'END'
-usage: deny-revoked.sh --issuer <url> --file <file> [--ca-file <file>]
+usage: deny-revoked.sh --issuer <url> --file <file> [--ca-file <file>] [--max-list-bytes <number>] [--reload]
 
-  --issuer   the issuer, as in the authentication file; the list is at <issuer>/revoked
-  --file     the authentication file, what --authentication-config of the server names
-  --ca-file  who signed the issuer's certificate (PEM), where this machine does not trust them anyway
+  --issuer          the issuer, as in the authentication file; the list is at <issuer>/revoked
+  --file            the authentication file, what --authentication-config of the server names
+  --ca-file         who signed the issuer's certificate (PEM), where this machine does not trust them anyway
+  --max-list-bytes  longest list that is taken; 8388608, some 130,000 tokens, unless it is set
+  --reload          change the file in any case: the server then fetches the signing keys. After a key was
+                    withdrawn
 
-Exit code 0: every token on the list is denied by the file. 1: no sound list, or the file could not be
-written; it is as it was. 2: wrong arguments, or a file that can't be worked on.
+Exit code 0: every token on the list is denied by the file, and with --reload the file has changed. 1: no
+sound list, or the file could not be written; it is as it was. 2: wrong arguments, or a file that can't be
+worked on.
 END
 }
 
@@ -45,8 +50,12 @@ denied_in() {
 
 # -q is first: a curlrc must not switch off what is checked here. Redirects are not followed.
 fetch() {
-  curl -q --silent --show-error --fail --proto '=https' --max-time 20 --max-filesize 8388608 \
+  curl -q --silent --show-error --fail --proto '=https' --max-time 20 --max-filesize "$max_list_bytes" \
     ${ca_file:+--cacert "$ca_file"} --output "$2" -- "$1"
+}
+
+too_long() {
+  fail 1 "the list at $issuer/revoked is longer than $max_list_bytes bytes: --max-list-bytes raises that"
 }
 
 # Prints a line for each token of a list: <uid> <end>; when it was made goes into another file. Fails
@@ -75,10 +84,11 @@ tokens_of() {
   ' "$1"
 }
 
-# Prints the file with these tokens, and no others, between its markers.
+# Prints the file with these tokens, and no others, between its markers; before them a comment, if any.
 with_tokens() {
-  awk -v tokens="$2" -v per_rule=50 '
+  awk -v tokens="$2" -v comment="$3" -v per_rule=50 '
     function rules(indent,   n, part) {
+      if (comment != "") print indent "# " comment
       while ((getline line <tokens) > 0) {
         if (n++ % per_rule == 0) {
           if (n > 1) print indent "    ])"
@@ -104,23 +114,33 @@ replace() {
     cp -p "$1" "$next" && cat "$2" >"$next" && mv -f "$next" "$1"
 }
 
-issuer='' file='' ca_file=''
+issuer='' file='' ca_file='' max_list_bytes=8388608 comment=''
 while [ $# -gt 0 ]; do
   case $1 in
     --help) usage && exit 0 ;;
-    --issuer | --file | --ca-file) [ $# -gt 1 ] || fail 2 "$1 needs a value" ;;
-    *) fail 2 "unknown argument $1: there are --issuer, --file, --ca-file and --help" ;;
+    --reload)
+      # The process id, as two runs in one second must differ.
+      comment="read anew at $(date -u +%Y-%m-%dT%H:%M:%SZ) by $$"
+      shift
+      continue
+      ;;
+    --issuer | --file | --ca-file | --max-list-bytes) [ $# -gt 1 ] || fail 2 "$1 needs a value" ;;
+    *) fail 2 "unknown argument $1: --help names those there are" ;;
   esac
   case $1 in
     --issuer) issuer=$2 ;;
     --file) file=$2 ;;
     --ca-file) ca_file=$2 ;;
+    --max-list-bytes) max_list_bytes=$2 ;;
   esac
   shift 2
 done
 case $issuer in
   https://?*[!/]) ;;
   *) fail 2 '--issuer must be an https URL without a slash at its end' ;;
+esac
+case $max_list_bytes in
+  '' | 0* | *[!0-9]*) fail 2 "--max-list-bytes must be a number above 0, not '$max_list_bytes'" ;;
 esac
 # A rename would put a file in the place of the link, and the server might go on reading what it led to.
 [ ! -h "$file" ] || fail 2 "$file is a symbolic link: name the file that it leads to"
@@ -133,8 +153,12 @@ trap 'exit 1' HUP INT TERM
 
 denied_in "$file" >"$work/denied" ||
   fail 2 "$file needs one line '# BEGIN revoked tokens' and after it one '# END revoked tokens'"
-fetch "$issuer/revoked" "$work/body" 2>"$work/error" ||
+fetch "$issuer/revoked" "$work/body" 2>"$work/error" || {
+  [ $? -ne 63 ] || too_long
   fail 1 "no list from $issuer/revoked: $(sed -n 1p "$work/error")"
+}
+# An older curl knows only of a length that the answer begins with.
+[ "$(wc -c <"$work/body")" -le "$max_list_bytes" ] || too_long
 tokens_of "$work/body" "$work/as_of" >"$work/list" ||
   fail 1 "$issuer/revoked answers something else than a list of revoked tokens"
 sort -u -k 1,1 "$work/list" >"$work/listed"
@@ -154,10 +178,10 @@ as_of=$(cat "$work/as_of")
 added=$(cat "$work/added")
 total=$(($(wc -l <"$work/tokens")))
 
-if [ "$added" -eq 0 ]; then
+if [ "$added" -eq 0 ] && [ -z "$comment" ]; then
   echo "deny-revoked: nothing new on the list of $as_of"
   exit 0
 fi
-with_tokens "$file" "$work/tokens" >"$work/file" || fail 1 "$file could not be read"
+with_tokens "$file" "$work/tokens" "$comment" >"$work/file" || fail 1 "$file could not be read"
 replace "$file" "$work/file" || fail 1 "$file could not be written"
-echo "deny-revoked: $total tokens denied, $added of them new on the list of $as_of"
+echo "deny-revoked: $total tokens denied, $added of them new on the list of $as_of${comment:+; $comment}"

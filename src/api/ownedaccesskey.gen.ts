@@ -164,9 +164,9 @@ export interface OwnedAccessKeyStatus {
   readonly observedGeneration?: number
   /**
    * What is to be known about the key. Ready is True (Active) while the key authenticates, and
-   * False as Terminating, NoIdentity, KeyConflict, Expired or Disabled. Stalled is True where
-   * somebody must mend something. LifetimeCapped is True where the key would live longer without
-   * Config's cap.
+   * False as Terminating, NoIdentity, KeyConflict, Expired, Disabled or OwnerNotReady (a key that
+   * owns it does not work). Stalled is True where somebody must mend something. LifetimeCapped is
+   * True where the key would live longer without Config's cap.
    */
   readonly conditions?: readonly Condition[]
 }

@@ -15,6 +15,7 @@ import { answer } from './answer.ts'
 import { clientDeps, surroundings } from './client.ts'
 import { startApi } from './gateway/api.ts'
 import { startCertificate } from './gateway/certificate.ts'
+import { connectionObserver } from './gateway/connections.ts'
 import { startFollowing } from './gateway/following.ts'
 import { publicPages, readinessOf } from './gateway/pages.ts'
 import { createMetrics, type GatewayProcess } from './gateway/process.ts'
@@ -53,7 +54,7 @@ async function start(self: GatewayProcess): Promise<void> {
   const client = createClient(deps)
   const following = startFollowing(self, client)
 
-  const server = createGatewayServer()
+  const server = createGatewayServer(connectionObserver(self))
   const certificate = startCertificate({
     ...self,
     client,
@@ -63,7 +64,7 @@ async function start(self: GatewayProcess): Promise<void> {
     show: server.show,
   })
   const api = startApi(self, deps, following)
-  metrics.followWatchAge(() => Math.max(following.ageMs(), api.ageMs()))
+  metrics.followWatchAges({ keys: api.ageMs, published: following.ageMs })
   const readiness = readinessOf(lifecycle.stopping, following, api, certificate)
   const respond = createPipeline({
     pages: publicPages(following, readiness),

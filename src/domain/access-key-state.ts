@@ -1,7 +1,10 @@
 import type { AccessKey } from './access-key.ts'
 import { isLive, type Lifetime } from './lifetime.ts'
 
-/** Why a key is ready or not: the reasons of its Ready condition (contract 4.1). */
+/**
+ * Why a key is ready or not: the reasons of its Ready condition (contract 4.1). `OwnerNotReady`: a key that
+ * owns it does not work, or grants less than it (10.3, 12.3).
+ */
 export const KEY_STATES = [
   'Active',
   'Terminating',
@@ -9,10 +12,14 @@ export const KEY_STATES = [
   'KeyConflict',
   'Expired',
   'Disabled',
+  'OwnerNotReady',
 ] as const
 
 /** One of KEY_STATES. */
 export type KeyState = (typeof KEY_STATES)[number]
+
+/** What a key is by itself, whoever owns it. */
+export type OwnKeyState = Exclude<KeyState, 'OwnerNotReady'>
 
 /**
  * The first that holds; Active when none does.
@@ -24,8 +31,8 @@ export function keyStateOf(
   lifetime: Lifetime,
   hasElder: boolean,
   nowMs: number,
-): KeyState {
-  const checks: readonly (readonly [KeyState, boolean])[] = [
+): OwnKeyState {
+  const checks: readonly (readonly [OwnKeyState, boolean])[] = [
     ['Terminating', key.isDeleting],
     ['NoIdentity', key.identity === null],
     ['KeyConflict', hasElder],

@@ -1,6 +1,7 @@
 // Keys that own keys: one never lives longer, nor grants more, than those that own it (contract 10.3, 12.3).
 import type { Scope } from '../api/scope.gen.ts'
 import type { AccessKey } from './access-key.ts'
+import { eldestOf, type KeyState, keyStateOf, type OwnKeyState } from './access-key-state.ts'
 import { type Caps, least, lifetimeOf } from './lifetime.ts'
 import { within } from './scope/within.ts'
 
@@ -67,6 +68,58 @@ export function boundsOf(keys: readonly AccessKey[], caps: Caps, nowMs: number):
  */
 const hasGroupsOf = (key: AccessKey, owner: AccessKey): boolean =>
   key.identity !== owner.identity || key.groups.every((group) => owner.groups.includes(group))
+
+/** What a key is, itself and by the keys that own it. */
+export interface KeyStanding {
+  readonly state: LineState
+  /** Name of the key that owns it whose state this is; null = it is its own. */
+  readonly above: string | null
+  /** Epoch milliseconds: the earliest end of it and of the keys that own it; null = never. */
+  readonly expiresMs: number | null
+  /** Its own, or that of the nearest key that owns it and has one; null = none has (contract 11.8). */
+  readonly scope: Scope | null
+}
+
+/** `Gone`: a key that owns it is not there; `Exceeded`: one grants less than what it owns. */
+export type LineState = OwnKeyState | 'Gone' | 'Exceeded'
+
+/** The reason of its Ready condition (contract 4.1). */
+export const readyStateOf = ({ state, above }: Pick<KeyStanding, 'state' | 'above'>): KeyState =>
+  above !== null || state === 'Gone' || state === 'Exceeded' ? 'OwnerNotReady' : state
+
+/** The first thing that is wrong with it, or with a key that owns it; Active when nothing is. */
+export function standingOf(
+  own: AccessKey,
+  known: KnownKeys,
+  caps: Caps,
+  nowMs: number,
+): KeyStanding {
+  const { keys, brokenAt } = lineOf(own, known)
+  const { expiresMs, scope, exceeded } = boundsOf(keys, caps, nowMs)
+  const states = keys.map((key) => [key, stateOf(key, known, caps, nowMs)] as const)
+  const [unfit, state] = states.find(([, one]) => one !== 'Active') ?? [null, 'Active' as const]
+  const bounds = { expiresMs, scope }
+  if (unfit !== null) return { state, above: unfit === own ? null : unfit.name, ...bounds }
+  if (brokenAt !== null) return { state: 'Gone', above: brokenAt, ...bounds }
+  if (exceeded !== null) return { state: 'Exceeded', above: exceeded.name, ...bounds }
+  return { state, above: null, ...bounds }
+}
+
+function stateOf(key: AccessKey, { sharing }: KnownKeys, caps: Caps, nowMs: number): OwnKeyState {
+  const eldest = key.digest === null ? key : (eldestOf(sharing(key.digest)) ?? key)
+  return keyStateOf(key, lifetimeOf(key, caps, nowMs), eldest.uid !== key.uid, nowMs)
+}
+
+/** What is said of a key in such a state, behind its name. */
+export const SAID_OF: Readonly<Record<Exclude<LineState, 'Active'>, string>> = {
+  Terminating: 'is being deleted',
+  NoIdentity: 'stands for nobody',
+  KeyConflict: 'has the same key as an older one',
+  Expired: 'has expired',
+  Disabled: 'is disabled',
+  Gone: 'is gone, or is one too many',
+  Exceeded: 'grants less than what it owns',
+}
 
 /** What was compared once: scopes are compared for each request, and change with their keys only. */
 const compared = new WeakMap<Scope, WeakMap<Scope, boolean>>()

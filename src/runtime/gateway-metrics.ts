@@ -18,6 +18,15 @@ export interface GatewayLabels extends ClientLabels {
   readonly cutReasons: readonly string[]
 }
 
+/**
+ * What the gateway has to know the present state of: `keys`, all that a request with a key is decided on
+ * (keys, settings, roles); `published`, all that is served without one.
+ */
+const KNOWLEDGE = ['keys', 'published'] as const
+
+/** Reads the age of each, in milliseconds; infinite = never known. */
+export type WatchAges = Readonly<Record<(typeof KNOWLEDGE)[number], () => number>>
+
 /** One method for each thing that happens. */
 export interface GatewayMetrics extends ClientMetrics {
   /**
@@ -39,8 +48,8 @@ export interface GatewayMetrics extends ClientMetrics {
   readonly changeArrived: (seconds: number) => void
   /** From when to when the certificate in use is good, in epoch milliseconds. */
   readonly certificateShown: (notBeforeMs: number, notAfterMs: number) => void
-  /** Takes the age of what is served from there, in milliseconds, from now on. */
-  readonly followWatchAge: (ageMs: () => number) => void
+  /** Takes the ages of what is known from there, from now on. */
+  readonly followWatchAges: (ages: WatchAges) => void
   readonly scrape: Scrape
 }
 
@@ -54,25 +63,33 @@ const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 const REVOCATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
 /** What is answered in ordinary and bad times. */
-const requestsTo = (targets: readonly string[]) => [
-  ...READS.flatMap((verb) =>
-    ['200', '304', '500', '503'].map((code) => ({ target: 'Public', verb, code })),
-  ),
-  { target: 'Public', verb: 'other', code: '405' },
-  ...METHODS.flatMap((verb) => ['401', '404'].map((code) => ({ target: 'Other', verb, code }))),
-  ...targets.flatMap((target) =>
-    VERBS.flatMap((verb) =>
-      ['200', '403', '404', '429', '500', '503'].map((code) => ({ target, verb, code })),
-    ),
-  ),
-]
+const CODES = {
+  Public: ['200', '304', '500', '503'],
+  Other: ['400', '401', '404', '500', '501', '503'],
+  api: ['200', '403', '404', '429', '500', '503', '504'],
+}
+
+const requestsTo = (targets: readonly string[]) => {
+  const each = (target: string, verbs: readonly string[], codes: readonly string[]) =>
+    verbs.flatMap((verb) => codes.map((code) => ({ target, verb, code })))
+  return [
+    ...each('Public', READS, CODES.Public),
+    ...each('Public', ['other'], ['405']),
+    ...each('Other', METHODS, CODES.Other),
+    ...targets.flatMap((target) => each(target, VERBS, CODES.api)),
+  ]
+}
 
 /** The metrics, all at zero, in a registry of their own. */
 export function createGatewayMetrics(labels: GatewayLabels): GatewayMetrics {
   const { registry, scrape } = processRegistry()
   const make = instruments(registry)
-  let watchAgeMs = (): number => 0
-  make.gauge('platform_gateway_watch_age_seconds', [{}], () => watchAgeMs() / 1000)
+  let ages: Readonly<Record<string, () => number>> = {}
+  make.gauge(
+    'platform_gateway_watch_age_seconds',
+    KNOWLEDGE.map((of) => ({ of })),
+    ({ of }) => (ages[of]?.() ?? 0) / 1000,
+  )
   const from = make.gauge('platform_gateway_certificate_not_before_timestamp_seconds', [{}])
   const until = make.gauge('platform_gateway_certificate_not_after_timestamp_seconds', [{}])
   return {
@@ -83,8 +100,8 @@ export function createGatewayMetrics(labels: GatewayLabels): GatewayMetrics {
       from.set(notBeforeMs / 1000)
       until.set(notAfterMs / 1000)
     },
-    followWatchAge: (ageMs) => {
-      watchAgeMs = ageMs
+    followWatchAges: (read) => {
+      ages = read
     },
     scrape,
   }

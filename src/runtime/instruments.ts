@@ -47,7 +47,7 @@ const HELP = {
   platform_clock_skew_seconds: "Local time minus the API server's, at its last answer.",
   platform_ready: 'Whether each check of /readyz passes: 1 = it does, 0 = it does not.',
   platform_gateway_watch_age_seconds:
-    'How long ago what the gateway serves was last known to be complete.',
+    'How long ago what the gateway decides or serves by was last known to be complete.',
   platform_gateway_certificate_not_before_timestamp_seconds:
     'When the life of the certificate in use began, in seconds since 1970; 0 = there is none yet.',
   platform_gateway_certificate_not_after_timestamp_seconds:

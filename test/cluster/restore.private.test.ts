@@ -15,13 +15,31 @@ import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../support/operator.ts'
 import { runBlock, shellBlocksOf } from '../support/shell-blocks.ts'
+import { CONFIG } from './install/manifests.ts'
 import { createdMs, keysOf, outlived, seenAgo, type StoredKey } from './keys/keys.ts'
 import { bearerOf, jwksIn, platformOf, verified } from './tokens/platform.ts'
 import { type StoredToken, tokensOf, under } from './tokens/tokens.ts'
 
+interface DeploymentList {
+  readonly items: readonly {
+    readonly metadata: { readonly name: string }
+    readonly spec: { readonly replicas: number }
+  }[]
+}
+
 const HOUR = 3600
-const [SAVE = '', RESTORE = '', LOOK = '', WITHDRAW = '', SAVE_YAML = '', RESTORE_YAML = ''] =
-  shellBlocksOf(readFileSync(join(import.meta.dirname, '../../docs/backup.md'), 'utf8'))
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/platform-system/deployments'
+const [
+  SAVE = '',
+  STOP = '',
+  RESTORE = '',
+  STOP_GATEWAYS = '',
+  START_GATEWAYS = '',
+  LOOK = '',
+  WITHDRAW = '',
+  SAVE_YAML = '',
+  RESTORE_YAML = '',
+] = shellBlocksOf(readFileSync(join(import.meta.dirname, '../../docs/backup.md'), 'utf8'))
 
 const plane = await privateControlPlane()
 const keys = keysOf(plane)
@@ -40,6 +58,9 @@ const start = async (): Promise<void> => {
 beforeAll(async () => {
   env = await environment()
   symlinkSync(plane.auditLog, join(folder, 'audit.log'))
+  const apply = ['apply', '--server-side', '-k', join(CONFIG, 'default')]
+  const { code, stderr } = await plane.kubectl(apply)
+  if (code !== 0) throw new Error(`config/default is not applied: ${stderr}`)
   await start()
   await settings.settled('defaults are in force', isReadyBy('Applied'))
 }, 300_000)
@@ -68,9 +89,17 @@ async function environment(): Promise<Readonly<Record<string, string>>> {
 /** Runs a block of the page in a folder of its own. */
 const run = (block: string): Promise<string> => runBlock(plane, block, { cwd: folder, env })
 
+/** How many pods each Deployment wants. Nothing makes or runs them here. */
+async function replicas(): Promise<Readonly<Record<string, number>>> {
+  const { body } = await plane.raw<DeploymentList>('GET', DEPLOYMENTS)
+  return Object.fromEntries(body.items.map(({ metadata, spec }) => [metadata.name, spec.replicas]))
+}
+
 /** As an administrator does: all stop, in order, the folder is replaced, all start. */
 async function restoreEtcd(): Promise<void> {
+  await run(STOP)
   await operator.stop()
+  expect(await replicas()).toEqual({ manager: 0, gateway: 0 })
   await plane.controllerManager.stop()
   await plane.apiServer.stop()
   await plane.etcd.stop()
@@ -129,8 +158,14 @@ describe('a snapshot of etcd', () => {
     await tokens.shown(issuedSince, 'Revoked')
   })
 
-  test('brings all back as it was, what was revoked too', async () => {
+  test('brings the gateways back too, whatever was stopped before: they are stopped again', async () => {
     await restoreEtcd()
+    expect(await replicas()).toEqual({ manager: 2, gateway: 2 })
+    await run(STOP_GATEWAYS)
+    expect(await replicas()).toEqual({ manager: 2, gateway: 0 })
+  })
+
+  test('brings all back as it was, what was revoked too', async () => {
     await start()
     for (const token of [itsToken, alone])
       expect(bearerOf(await tokens.shown(token, 'Issued'))).toBe(bearerOf(token))
@@ -178,6 +213,12 @@ describe('a snapshot of etcd', () => {
     expect(kids).toHaveLength(1)
     expect(kids).not.toContain(alone.status.keyID)
     expect((await tokens.issue()).status.keyID).toBe(kids[0])
+  })
+
+  test('and then gateways start', async () => {
+    expect(await replicas()).toEqual({ manager: 2, gateway: 0 })
+    await run(START_GATEWAYS)
+    expect(await replicas()).toEqual({ manager: 2, gateway: 2 })
   })
 })
 

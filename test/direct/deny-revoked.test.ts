@@ -1,6 +1,5 @@
 // The script by itself: what it makes of lists and files, good and bad. What a server makes of the file
 // that it writes is shown in revocation.test.ts.
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
@@ -18,7 +17,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { AS_OF, type ListAnswer, listServer, revokedTokens } from './list-server.ts'
-import { DENY_REVOKED, shipped } from './shipped.ts'
+import { type Authentication, deniedIn, denyRules, type Ran, runScript } from './script.ts'
+import { shipped } from './shipped.ts'
 
 const FILE = shipped('authentication')
 
@@ -275,30 +275,12 @@ test('the two files differ in their audiences only (7.1)', () => {
   expect(parse(shipped('authentication-with-webhook'))).toEqual(config)
 })
 
-interface Authentication {
-  readonly jwt: readonly [
-    {
-      readonly issuer: { readonly url: string; readonly audiences: string[] }
-      readonly userValidationRules: readonly { message: string; expression: string }[]
-    },
-  ]
-}
-
-function run(env: NodeJS.ProcessEnv = {}): Promise<Awaited<ReturnType<typeof exec>>> {
+function run(env: NodeJS.ProcessEnv = {}): Promise<Ran> {
   return exec(['--issuer', issuer, '--file', file, '--ca-file', caFile], env)
 }
 
-function exec(
-  args: readonly string[],
-  added: NodeJS.ProcessEnv = {},
-): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
-  const { PATH } = process.env
-  const env = { PATH, HOME: folder, ...added }
-  return new Promise((resolve) => {
-    const child = execFile('sh', [DENY_REVOKED, ...args], { env }, (_, stdout, stderr) =>
-      resolve({ code: child.exitCode, stdout, stderr }),
-    )
-  })
+function exec(args: readonly string[], added: NodeJS.ProcessEnv = {}): Promise<Ran> {
+  return runScript(args, { HOME: folder, ...added })
 }
 
 async function outcome(args: readonly string[]): Promise<object> {
@@ -309,15 +291,4 @@ async function outcome(args: readonly string[]): Promise<object> {
 function refusal(code: number, says: string): object {
   const stderr = expect.stringMatching(new RegExp(`^deny-revoked: .*${says}.*\n$`))
   return { code, stdout: '', stderr, isUntouched: true }
-}
-
-function denyRules(path: string): Authentication['jwt'][0]['userValidationRules'] {
-  const { jwt } = parse(readFileSync(path, 'utf8')) as Authentication
-  return jwt[0].userValidationRules.filter(({ message }) => message === 'the token is revoked')
-}
-
-function deniedIn(path: string): readonly string[] {
-  return denyRules(path).flatMap(({ expression }) =>
-    [...expression.matchAll(/^'JTI=(.*)', \/\/ until/gm)].map(([, uid]) => uid ?? ''),
-  )
 }

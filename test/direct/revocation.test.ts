@@ -1,6 +1,6 @@
 // What ends a token at a stock server, and when: its end, the list of revoked tokens, the break-glass.
 import { execFile } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { adaptedAuthentication } from '../../tools/run/connected-cluster.ts'
 import { eventuallyPasses, staysTrue } from '../support/eventually.ts'
 import { startStockServer } from '../support/stock-server.ts'
 import { claimsIn, forge } from './forge.ts'
+import { isInForce } from './in-force.ts'
 import { listServer, revokedTokens } from './list-server.ts'
 import { startPlatform } from './platform.ts'
 import { DENY_REVOKED, shipped } from './shipped.ts'
@@ -83,7 +84,7 @@ describe.concurrent('in the course of time', () => {
       { withinMs: 10_000 },
     )
     expect(watch.hasEnded).toBe(false)
-    expect(await hashInForce()).toBe(sha256(readFileSync(server.authenticationFile)))
+    expect(await isInForce(server)).toBe(true)
   })
 })
 
@@ -143,18 +144,6 @@ async function runScript(from: string, caPem: string, file: string): Promise<str
   writeFileSync(caFile, caPem)
   const args = ['--issuer', from, '--file', file, '--ca-file', caFile]
   return (await exec(DENY_REVOKED, args)).stdout
-}
-
-/** Of the file that is in force, as the server's metrics tell it. */
-async function hashInForce(): Promise<string | undefined> {
-  const { stdout } = await server.kubectl(['get', '--raw', '/metrics'])
-  return /^apiserver_authentication_config_controller_last_config_info\{.*[{,]hash="sha256:(\w+)"/m.exec(
-    stdout,
-  )?.[1]
-}
-
-function sha256(content: Buffer): string {
-  return createHash('sha256').update(content).digest('hex')
 }
 
 async function mayRead(): Promise<void> {

@@ -1,15 +1,21 @@
 // A stock server and the keys of its issuer, in the order in which they come and go. A server fetches
 // keys for a kid that it does not know, but not within max-age - 30 s of the last time. The gateway says
 // 300; here something in front of it says 33, so that 3 s are enough.
+import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { adaptedAuthentication } from '../../tools/run/connected-cluster.ts'
 import { eventually, staysTrue } from '../support/eventually.ts'
+import { shellBlocksOf } from '../support/shell-blocks.ts'
 import { startStockServer } from '../support/stock-server.ts'
 import { claimsIn, forge, type SigningKey } from './forge.ts'
 import { startFront } from './front.ts'
+import { isInForce } from './in-force.ts'
 import { startPlatform } from './platform.ts'
-import { shipped } from './shipped.ts'
+import { DENY_REVOKED, shipped } from './shipped.ts'
 import { took } from './took.ts'
 
 const NO_FETCH_FOR_MS = 3000
@@ -93,6 +99,56 @@ test('or until the file is read anew (7.2, 7.3)', async () => {
   await took('a withdrawn key, after the file', server, 'refused', () => fresh(second))
   expect(await server.whoIs(fresh(third))).not.toBeNull()
 })
+
+test('a key that signed nothing gives deny-revoked.sh nothing to write; --reload, as docs/leaks.md has it, does (7.2, 7.3)', async () => {
+  expect(await denyRevoked(scheduled())).toContain('of them new')
+  const isRead = async () => (await isInForce(server)) || undefined
+  await eventually('the file that it wrote is in force', isRead, { withinMs: 60_000 })
+  await platform.rotate()
+  const waiting = await platform.signingKey(4)
+  await took('a key that waits', server, 'accepted', () => fresh(waiting))
+  await platform.withdraw(waiting.kid)
+  const before = readFileSync(server.authenticationFile, 'utf8')
+  expect(await denyRevoked(scheduled())).toContain('nothing new')
+  expect(readFileSync(server.authenticationFile, 'utf8')).toBe(before)
+  await staysGood(waiting)
+  expect(await denyRevoked(afterWithdrawal())).toContain('read anew')
+  await took('a key that signed nothing, after --reload', server, 'refused', () => fresh(waiting))
+  expect(await server.whoIs(fresh(await platform.signingKey(3)))).not.toBeNull()
+})
+
+/** What the timer runs, by docs/direct-endpoint.md. */
+function scheduled(): string {
+  const [, command = ''] = /^ExecStart=([^]*?[^\\])\n/m.exec(page('direct-endpoint')) ?? []
+  return command
+}
+
+/** What a person runs after a withdrawal, by docs/leaks.md. */
+function afterWithdrawal(): string {
+  const [command = ''] = shellBlocksOf(page('leaks'))
+  return command
+}
+
+function page(name: string): string {
+  return readFileSync(join(import.meta.dirname, '../../docs', `${name}.md`), 'utf8')
+}
+
+/** Runs a command of the docs on the files of this test, and returns what it printed. */
+async function denyRevoked(command: string): Promise<string> {
+  const caFile = join(dirname(server.authenticationFile), 'ca.crt')
+  writeFileSync(caFile, caPem)
+  const here = [
+    ['/etc/kubernetes/authentication/deny-revoked.sh', DENY_REVOKED],
+    ['https://platform.example.com/oidc', issuer],
+    ['/etc/kubernetes/authentication/issuer-ca.crt', caFile],
+    ['/etc/kubernetes/authentication/authentication.yaml', server.authenticationFile],
+  ] as const
+  const ours = here.reduce((text, [theirs, own]) => {
+    if (!text.includes(theirs)) throw new Error(`${theirs} is not in: ${command}`)
+    return text.replaceAll(theirs, own)
+  }, command)
+  return (await promisify(execFile)('bash', ['-euc', ours])).stdout
+}
 
 /**
  * Asked with fresh tokens, so that the server's memory of whom it has accepted plays no part; and for

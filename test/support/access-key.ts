@@ -71,6 +71,7 @@ export const circumstances = (differing: Partial<Circumstances> = {}): Circumsta
   configName: 'platform-manager-config',
   retentionMs: DAY_MS,
   elder: null,
+  ownerFault: null,
   tokensFault: null,
   nowMs: t0,
   ...differing,

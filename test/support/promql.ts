@@ -1,8 +1,8 @@
 // What an expression of PromQL names, without its meaning: enough to find what does not exist.
 
-/** Words of the language, and functions, that our expressions use; every other word names something. */
+/** Words and numbers of the language, and functions, that our expressions use; every other word names something. */
 const WORDS = new Set(
-  'and or on by sum max min count absent abs rate increase changes time vector avg_over_time last_over_time histogram_quantile'.split(
+  'and or on by sum max min count absent abs rate increase changes time vector avg_over_time last_over_time histogram_quantile Inf'.split(
     ' ',
   ),
 )
@@ -36,6 +36,26 @@ export function namedIn(expression: string): Named {
 /** Whether the place is within the brackets of a range, such as `[5m]`. */
 const isInside = (text: string, at: number): boolean =>
   text.lastIndexOf('[', at) > text.lastIndexOf(']', at)
+
+/** Whether a selector of our expressions selects a series, such as `up{job="x"}` as tests of rules write it. */
+export function selects(selector: string, series: string): boolean {
+  const labels = new Map(matchersOf(series).map(({ label, value }) => [label, value]))
+  return (
+    nameIn(selector) === nameIn(series) &&
+    matchersOf(selector).every(({ label, operator, value }) => {
+      const its = labels.get(label) ?? ''
+      return operator === '=~' ? new RegExp(`^(?:${value})$`).test(its) : its === value
+    })
+  )
+}
+
+const nameIn = (selector: string): string => selector.replace(/\{.*/, '')
+
+const matchersOf = (selector: string) =>
+  Array.from(
+    selector.matchAll(/(\w+)(=~?)"([^"]*)"/g),
+    ([, label = '', operator = '', value = '']) => ({ label, operator, value }),
+  )
 
 const listed = (text: string, word: string): readonly string[] =>
   [...text.matchAll(new RegExp(`\\b${word} \\(([^)]*)\\)`, 'g'))].flatMap(([, labels = '']) =>

@@ -15,7 +15,8 @@ export const NAMESPACE = 'platform-system'
 /** The Deployments of the shipped manifests. */
 export const DEPLOYMENTS = ['manager', 'gateway'] as const
 
-const OURS = 'app.kubernetes.io/part-of=management-operator'
+/** What every object of the shipped manifests carries, components included. */
+export const OURS = 'app.kubernetes.io/part-of=management-operator'
 
 /** Applies what lives in the API server: CRDs, RBAC, policies. @throws Error when kubectl fails */
 export async function install(say: (line: string) => void): Promise<void> {

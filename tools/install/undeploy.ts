@@ -3,17 +3,27 @@
 //   keys and tokens   deleted, and waited for while the operator takes its finalizer off. When it does
 //                     not, this says so, says what that means, and takes the finalizer off itself
 //   Deployments       deleted, and waited for until their pods are gone
-//   the rest          what config/default lists, CRDs and namespace included, and waited for
+//   the rest          what config/default lists, CRDs and namespace included, then what is left of roles,
+//                     bindings and policies with the label of the product, and waited for
 //
 // What is not there is no error: it may be run again, and on what is left of an installation.
 import { join } from 'node:path'
-import { CONFIG, DEPLOYMENTS, NAMESPACE } from './deploy.ts'
+import { CONFIG, DEPLOYMENTS, NAMESPACE, OURS } from './deploy.ts'
 import { clusterText, must } from './kubectl.ts'
 import { deleteAll, type Held, heldObjects, isOurs, isToken, letGo } from './objects.ts'
 import { PATIENCE_MS, whileItMoves } from './patience.ts'
 
 type Say = (line: string) => void
 
+/**
+ * Kinds that live outside our namespace, in components and in what earlier versions had. A binding that
+ * stays gives its rights to whoever makes the namespace and an account of that name again.
+ */
+const LABELLED = [
+  'clusterrolebindings,clusterroles,rolebindings,roles',
+  'validatingadmissionpolicybindings,validatingadmissionpolicies',
+].join()
+const ALL_OF_OURS = [LABELLED, '--all-namespaces', '-l', OURS] as const
 const IN_NAMESPACE = ['--namespace', NAMESPACE, '--ignore-not-found']
 
 /** Takes everything of ours out of the cluster. @throws Error when something stays, with what and why */
@@ -91,14 +101,22 @@ async function removeRest(say: Say): Promise<void> {
   const manifests = await must(['kustomize', join(CONFIG, 'default')])
   const each = ['-f', '-', '--ignore-not-found']
   sayIfAny(say, await must(['delete', ...each, '--wait=false'], manifests))
+  const more = await namesOf(['get', ...ALL_OF_OURS])
+  const quietly = ['--ignore-not-found', '--wait=false']
+  if (more.length > 0) sayIfAny(say, await must(['delete', ...ALL_OF_OURS, ...quietly]))
   const left = await whileItMoves(async () => {
     // Made meanwhile, by a tool for instance: nobody else is there any more to take the finalizer off.
     const late = (await heldObjects()).filter(isOurs)
     if (late.length > 0) say(`taking the finalizer off late ones too: ${countText(late)}`)
     await letGo(late)
-    return (await must(['get', ...each, '-o', 'name'], manifests)).split('\n').filter(Boolean)
+    const listed = await namesOf(['get', ...each], manifests)
+    return [...new Set([...listed, ...(await namesOf(['get', ...ALL_OF_OURS]))])]
   })
   if (left.length > 0) throw new Error(await stuckText(left))
+}
+
+async function namesOf(args: readonly string[], input = ''): Promise<readonly string[]> {
+  return (await must([...args, '-o', 'name'], input)).split('\n').filter(Boolean)
 }
 
 async function stuckText(left: readonly string[]): Promise<string> {

@@ -1,9 +1,9 @@
 // What a token is, of all that it may be: the reasons of its Ready condition (contract 4.2, 5.4).
 import type { Scope } from '../../api/scope.gen.ts'
 import type { AccessKey } from '../../domain/access-key.ts'
-import type { KeyState } from '../../domain/access-key-state.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import { groupSet, type IssuedToken, scopeOf } from '../../domain/issued-token.ts'
+import { type KeyStanding, type LineState, SAID_OF } from '../../domain/key-line.ts'
 import { type Caps, isLive } from '../../domain/lifetime.ts'
 import { within } from '../../domain/scope/within.ts'
 import { timestamp } from '../../domain/time.ts'
@@ -20,19 +20,11 @@ import {
 } from '../../domain/token-claims.ts'
 import { capEndMs, type TokenLifetime, tokenLifetimeOf } from './lifetime.ts'
 
-/** The access key that a token's reference names, by name and uid, and what those that own it make of it. */
-export interface Owner {
-  /** Its scope is the one that binds it: its own, or that of the nearest key that owns it and has one. */
+/** The access key that a token's reference names, by name and uid, and how that stands. */
+export interface Owner extends Omit<KeyStanding, 'scope'> {
+  /** With the scope that binds it: its own, or that of the nearest key that owns it and has one. */
   readonly key: AccessKey
-  readonly state: OwnerState
-  /** Name of the key that owns it whose state this is; null = it is its own. */
-  readonly above: string | null
-  /** The earliest end of it and of the keys that own it; null = never. */
-  readonly expiresMs: number | null
 }
-
-/** `Gone`: a key that owns it is not there; `Exceeded`: one grants less than what it owns. */
-export type OwnerState = KeyState | 'Gone' | 'Exceeded'
 
 /** What decides on a token besides itself. */
 export interface TokenCircumstances {
@@ -165,20 +157,10 @@ function isWithin(issued: IssuedToken, scope: Scope | null): boolean {
   return scope === null || (granted !== null && within(granted, scope) === null)
 }
 
-function ownerText({ key, above }: Owner, state: Exclude<OwnerState, 'Active'>): string {
+function ownerText({ key, above }: Owner, state: Exclude<LineState, 'Active'>): string {
   const own = `access key ${key.name}`
   const whose = above === null ? own : `access key ${above}, which ${own} depends on,`
-  return `${whose} ${OWNER_STATES[state]}`
-}
-
-const OWNER_STATES: Readonly<Record<Exclude<OwnerState, 'Active'>, string>> = {
-  Terminating: 'is being deleted',
-  NoIdentity: 'stands for nobody',
-  KeyConflict: 'has the same key as an older one',
-  Expired: 'has expired',
-  Disabled: 'is disabled',
-  Gone: 'is gone, or is one too many',
-  Exceeded: 'grants less than what it owns',
+  return `${whose} ${SAID_OF[state]}`
 }
 
 /** How long an owner that is not known yet may be on its way to us, before status says so. */

@@ -1,10 +1,11 @@
 import type { AccessKey } from '../../domain/access-key.ts'
-import { eldestOf, type KeyState, keyStateOf } from '../../domain/access-key-state.ts'
+import type { KeyState } from '../../domain/access-key-state.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import { type Late, NONE_LATE, withLate } from '../../domain/late.ts'
+import { readyStateOf, standingOf } from '../../domain/key-line.ts'
 import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
 import type { Store } from '../../kube/store.ts'
-import { BY_DIGEST } from './order.ts'
+import { keysIn } from './order.ts'
 
 /** Label values of platform_access_keys{state} (contract 8.4). */
 export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {
@@ -14,6 +15,7 @@ export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {
   NoIdentity: 'no_identity',
   KeyConflict: 'key_conflict',
   Terminating: 'terminating',
+  OwnerNotReady: 'owner_not_ready',
 }
 
 /** How many keys are in each state, how many the cap shortens, and whose end status does not tell. */
@@ -30,8 +32,7 @@ export function countKeys(keys: Store<AccessKey>, caps: Caps, nowMs: number): Ke
   let overdue = NONE_LATE
   for (const key of keys.values()) {
     const lifetime = lifetimeOf(key, caps, nowMs)
-    const eldest = key.digest === null ? key : eldestOf(keys.by(BY_DIGEST, key.digest))
-    const state = keyStateOf(key, lifetime, eldest?.uid !== key.uid, nowMs)
+    const state = stateIn(keys, key, caps, nowMs)
     const label = KEY_STATE_LABELS[state]
     byState[label] = (byState[label] ?? 0) + 1
     if (lifetime.capped) capped += 1
@@ -40,6 +41,10 @@ export function countKeys(keys: Store<AccessKey>, caps: Caps, nowMs: number): Ke
       overdue = withLate(overdue, nowMs - (lifetime.expiresMs ?? nowMs))
   }
   return { byState, capped, overdue }
+}
+
+function stateIn(keys: Store<AccessKey>, key: AccessKey, caps: Caps, nowMs: number): KeyState {
+  return readyStateOf(standingOf(key, keysIn(keys), caps, nowMs))
 }
 
 /** The keys that end, and when, in epoch milliseconds. */

@@ -1,5 +1,5 @@
 import type { AccessKey } from '../../domain/access-key.ts'
-import type { KnownKeys } from '../../domain/key-line.ts'
+import { type KnownKeys, withOwned } from '../../domain/key-line.ts'
 import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
 import type { Change, Indexers, Store } from '../../kube/store.ts'
 
@@ -33,15 +33,33 @@ export function namesByEnd(keys: Store<AccessKey>, caps: Caps, nowMs: number): r
 }
 
 /**
- * Names of the keys that a change is about: the key itself, and others with the same secret where it
- * comes or goes, because that decides which of them works (contract 3.3).
+ * Names of the keys that a change is about: the key itself, others with the same secret where it comes or
+ * goes, because that decides which of them works (contract 3.3), and all that any of these owns (10.3).
  */
 export function namesTouchedBy(
   { name, before, after }: Change<AccessKey>,
   keys: Store<AccessKey>,
 ): readonly string[] {
-  if (before?.digest === after?.digest) return [name]
+  const changed = [before, after].filter((key) => key !== undefined)
+  if (before?.digest === after?.digest) return namesWithOwned(name, changed, keys)
   const digests = [before?.digest, after?.digest].filter((digest) => typeof digest === 'string')
   const peers = digests.flatMap((digest) => keys.by(BY_DIGEST, digest))
-  return [...new Set([name, ...peers.map((peer) => peer.name)])]
+  return namesWithOwned(name, [...changed, ...peers], keys)
+}
+
+function namesWithOwned(
+  name: string,
+  among: readonly AccessKey[],
+  keys: Store<AccessKey>,
+): readonly string[] {
+  const names = new Set([name, ...among.map((key) => key.name)])
+  withOwned(
+    among.map(({ uid }) => uid),
+    (uid) => {
+      const owned = keys.by(BY_OWNER_KEY, uid)
+      for (const key of owned) names.add(key.name)
+      return owned
+    },
+  )
+  return [...names]
 }

@@ -15,6 +15,8 @@ export interface Circumstances {
   readonly retentionMs: number
   /** Name of the older object with the same key; null = none. */
   readonly elder: string | null
+  /** Which key that owns it makes it useless, and how, as a clause; null = none does. */
+  readonly ownerFault: string | null
   /** Why its tokens could not be recorded as revoked the last time; null = nothing failed (5.1). */
   readonly tokensFault: string | null
   readonly nowMs: number
@@ -78,7 +80,8 @@ function foundOf(key: AccessKey, circumstances: Circumstances): Found {
   const { retentionMs, ...known } = circumstances
   const { caps, elder, nowMs } = known
   const lifetime = lifetimeOf(key, caps, nowMs)
-  const state = keyStateOf(key, lifetime, elder !== null, nowMs)
+  const own = keyStateOf(key, lifetime, elder !== null, nowMs)
+  const state = own === 'Active' && known.ownerFault !== null ? 'OwnerNotReady' : own
   const isLeft = key.isDeleting || isLive(lifetime.expiresMs, nowMs)
   const removalMs = isLeft ? null : removalMsOf(key, lifetime, retentionMs, nowMs)
   return { ...known, key, state, lifetime, removalMs }

@@ -1,6 +1,7 @@
 import { ACCESS_KEYS, API_VERSION, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../api/group.ts'
 import type { AccessKey, OwnedAccessKeyObject } from '../../domain/access-key.ts'
 import { eldestOf } from '../../domain/access-key-state.ts'
+import { SAID_OF, standingOf } from '../../domain/key-line.ts'
 import type { Caps } from '../../domain/lifetime.ts'
 import type { AppliedObject, KubeClient } from '../../kube/client.ts'
 import { done, type Outcome } from '../../kube/controller.ts'
@@ -8,7 +9,7 @@ import type { EventRecorder } from '../../kube/events.ts'
 import { removeFinalizer } from '../../kube/finalizer.ts'
 import type { Store } from '../../kube/store.ts'
 import type { Log } from '../../runtime/log.ts'
-import { BY_DIGEST } from './order.ts'
+import { BY_DIGEST, keysIn } from './order.ts'
 import { type Announcement, type Circumstances, plan, type Step } from './plan.ts'
 import type { WantedStatus } from './status.ts'
 import { countUnrecorded, endTokens, type TokensDeps } from './tokens.ts'
@@ -75,7 +76,22 @@ function circumstancesOf(key: AccessKey, deps: KeyDeps): Circumstances {
   const elder = eldest && eldest.uid !== key.uid ? eldest.name : null
   const waits = key.isDeleting && countUnrecorded(key, deps) > 0
   const tokensFault = waits ? revocations.fault() : null
-  return { caps: caps(), configName, retentionMs, elder, tokensFault, nowMs: clock.nowMs() }
+  const nowMs = clock.nowMs()
+  const ownerFault = ownerFaultOf(key, keys, caps(), nowMs)
+  return { caps: caps(), configName, retentionMs, elder, ownerFault, tokensFault, nowMs }
+}
+
+/** A key is worth no more than one that owns it (contract 10.3, 12.3). */
+function ownerFaultOf(
+  key: AccessKey,
+  keys: Store<AccessKey>,
+  caps: Caps,
+  nowMs: number,
+): string | null {
+  if (key.ownerRef === null) return null
+  const { state, above } = standingOf(key, keysIn(keys), caps, nowMs)
+  if (state === 'Active' || above === null) return null
+  return `access key ${above}, which it depends on, ${SAID_OF[state]}`
 }
 
 /** Finalizer, first-seen annotation and, where there is none, the key: one write (contract 3.1). */

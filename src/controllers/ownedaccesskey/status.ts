@@ -14,6 +14,8 @@ export interface Found {
   readonly caps: Caps
   /** The older object with the same key; null = none. */
   readonly elder: string | null
+  /** Which key that owns it makes it useless, and how, as a clause; null = none does. */
+  readonly ownerFault: string | null
   /** When the expired key is to be deleted; null = it is live, is kept, or is being deleted. */
   readonly removalMs: number | null
   /** Name of the Config whose cap binds, for messages. */
@@ -105,6 +107,7 @@ const SENTENCES: Readonly<Record<KeyState, (found: Found) => string>> = {
   Expired: (found) =>
     `The key expired ${timestamp(found.lifetime.expiresMs ?? 0)}, ${sinceWhat(found)}; ${fateOf(found)}.`,
   Disabled: () => 'The key is disabled and does not work: remove spec.disabled to enable it.',
+  OwnerNotReady: ({ ownerFault }) => `The key does not work, because ${ownerFault}.`,
 }
 
 function sinceWhat({ lifetime, caps, key }: Found): string {

@@ -30,6 +30,7 @@ const KEYS: Readonly<Record<KeyState, Shown>> = {
   KeyConflict: ['Degraded',    'Failed'],
   Expired:     ['Suspended',   'Current'],
   Disabled:    ['Suspended',   'Current'],
+  OwnerNotReady: ['Progressing', 'InProgress'],
   Terminating: ['Progressing', 'InProgress'],
 }
 // biome-ignore format: a table

@@ -7,7 +7,7 @@ import type { PrivateControlPlane } from '../../support/control-plane.ts'
 import { IN_FORCE_PATH, isReadyBy, settingsOf } from '../../support/config.ts'
 import { type StoredObject, storedOf } from '../../support/stored.ts'
 import { type Keys, keysOf, outlived, seenAgo } from '../keys/keys.ts'
-import { FOREIGN, type Tokens, tokensOf, under } from '../tokens/tokens.ts'
+import { controllerOf, FOREIGN, type Tokens, tokensOf, under } from '../tokens/tokens.ts'
 
 /** Reasons of a Ready condition. `Pending` is not among them: it waits without saying so in status. */
 export type TokenReason = Exclude<Fate['reason'], 'Pending'> | 'Terminating'
@@ -31,12 +31,14 @@ export async function keyStates(plane: PrivateControlPlane): Promise<States['key
   // Of two of one second the uid decides.
   await outlived(elder)
   const conflicting = await keys.create({ key })
-  const [active, nobody, conflict, expired, disabled] = await Promise.all([
+  const login = await keys.create({ disabled: true })
+  const [active, nobody, conflict, expired, disabled, owned] = await Promise.all([
     keys.shown(await keys.create(), 'Active'),
     keys.shown(await keys.create({ user: '' }), 'NoIdentity'),
     keys.shown(conflicting, 'KeyConflict'),
     keys.shown(await keys.create({ ttl: 60 }, seenAgo(HOUR)), 'Expired'),
-    keys.shown(await keys.create({ disabled: true }), 'Disabled'),
+    keys.shown(login, 'Disabled'),
+    keys.shown(await keys.create({}, { ownerReferences: [controllerOf(login)] }), 'OwnerNotReady'),
   ])
   return {
     Active: active,
@@ -44,6 +46,7 @@ export async function keyStates(plane: PrivateControlPlane): Promise<States['key
     KeyConflict: conflict,
     Expired: expired,
     Disabled: disabled,
+    OwnerNotReady: owned,
     Terminating: await held(keys),
   }
 }

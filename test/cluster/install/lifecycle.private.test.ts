@@ -141,6 +141,46 @@ describe('make undeploy (5.1)', () => {
   })
 })
 
+describe('make undeploy, of an overlay with the component for older API servers (5.1, A4)', () => {
+  const component = join(CONFIG, 'components/legacy-impersonation/impersonation.yaml')
+  /** Roles and bindings of an administrator, beside ours and to ours. */
+  const theirs = [
+    ['clusterrole', 'platform:scope:theirs', '--verb=get', '--resource=pods'],
+    ['clusterrolebinding', 'their-key-admin', '--clusterrole=platform-key-admin', '--user=ada'],
+  ]
+
+  test('takes the right to impersonate away, and leaves what is not ours', async () => {
+    await tool(['install'])
+    await kubectl('apply', '--server-side', '-f', component)
+    for (const args of theirs) await kubectl('create', ...args)
+    const { code, out, err } = await tool(['undeploy'])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toContain('"management-operator-gateway-legacy-impersonation" deleted')
+    expect((await leftOvers()).toSorted()).toEqual([
+      'rbac.authorization.k8s.io/v1 ClusterRole /platform:scope:theirs',
+      'rbac.authorization.k8s.io/v1 ClusterRoleBinding /their-key-admin',
+    ])
+  })
+
+  test('stops at a binding that somebody holds, and names it', async () => {
+    const binding = 'management-operator-gateway-legacy-impersonation'
+    const hold = (finalizers: readonly string[]): Promise<string> => {
+      const patch = JSON.stringify({ metadata: { finalizers } })
+      return kubectl('patch', 'clusterrolebinding', binding, '--type=merge', '-p', patch)
+    }
+    await kubectl('apply', '--server-side', '-f', component)
+    await hold(['example.com/hold'])
+    const { code, out, err } = await tool(['undeploy'])
+    expect(code).toBe(1)
+    expect(out).not.toContain('done')
+    expect(err).toBe(`these do not go:\nclusterrolebinding.rbac.authorization.k8s.io/${binding}\n`)
+    await hold([])
+    expect(await tool(['undeploy'])).toMatchObject({ code: 0, err: '' })
+    for (const [kind = '', name = ''] of theirs) await kubectl('delete', kind, name)
+    expect(await leftOvers()).toEqual([])
+  })
+})
+
 test('without kubectl it says where to get it', async () => {
   const { code, err } = await tool(['install'], '')
   expect({ code, err }).toEqual({

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
+import { controllerOf } from '../tokens/tokens.ts'
 import { condition, createdMs, keysOf, seenAgo, SOON, textAfter, type StoredKey } from './keys.ts'
 
 const plane = await sharedControlPlane()
@@ -34,6 +35,27 @@ describe.concurrent('conditions', () => {
         message,
         observedGeneration: key.metadata.generation,
       })
+  })
+
+  test('of a key say what becomes of the one that owns it (4.1, 10.3, 12.3)', async () => {
+    const login = await keys.shown(await keys.create({ type: 'Login' }), 'Active')
+    const { name } = login.metadata
+    const made = await keys.create({}, { ownerReferences: [controllerOf(login)] })
+    const deeper = await keys.create({}, { ownerReferences: [controllerOf(made)] })
+    const says = async (key: StoredKey, because: string) => {
+      const { status } = await keys.shown(key, 'OwnerNotReady')
+      expect(condition({ ...key, status }, 'Ready').message).toBe(
+        `The key does not work, because access key ${name}, which it depends on, ${because}.`,
+      )
+    }
+    for (const key of [made, deeper]) await keys.shown(key, 'Active')
+    await keys.patch(login, { spec: { disabled: true } })
+    for (const key of [made, deeper]) await says(key, 'is disabled')
+    await keys.patch(login, { spec: { disabled: false } })
+    for (const key of [made, deeper]) await keys.shown(key, 'Active')
+    await keys.patch(made, { spec: { scope: { clusters: [{ cluster: 'a' }] } } })
+    await keys.patch(login, { spec: { scope: { clusters: [{ cluster: 'b' }] } } })
+    await says(made, 'grants less than what it owns')
   })
 
   test('follow a key through its life, each with the time of its last change (4.1, 4.4)', async () => {

@@ -1,14 +1,15 @@
 // config/components/prometheus on a control plane that serves the kinds of the Prometheus Operator.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { prometheusOperatorCrds } from '../../../tools/prometheus/operator-crds.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { dashboard, text } from '../../support/monitoring.ts'
+import { alerts, dashboard, text } from '../../support/monitoring.ts'
 
-const CONFIG = join(import.meta.dirname, '../../../config')
+const ROOT = join(import.meta.dirname, '../../..')
+const CONFIG = join(ROOT, 'config')
 const plane = await privateControlPlane()
 const overlay = realpathSync(mkdtempSync(join(tmpdir(), 'overlay-')))
 afterAll(() => rmSync(overlay, { recursive: true }))
@@ -29,15 +30,21 @@ beforeAll(async () => {
   for (const file of await prometheusOperatorCrds())
     await kubectl('apply', '--server-side', '-f', file)
   await kubectl('wait', 'crd', '--all', '--for=condition=Established', '--timeout=30s')
+  overlaid({})
+})
+
+/** Writes the overlay, with more of a user's own. */
+function overlaid(more: object): void {
   const toConfig = relative(overlay, CONFIG)
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
     resources: [join(toConfig, 'default')],
     components: [join(toConfig, 'components/prometheus')],
+    ...more,
   }
   writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization))
-})
+}
 
 const APPLY = ['apply', '--server-side', '--validate=strict', '-k', overlay] as const
 
@@ -104,4 +111,16 @@ test('the dashboard is where the sidecar of Grafana looks for it', async () => {
   const [data] = items.map((configMap) => configMap.data)
   expect(items).toHaveLength(1)
   expect(JSON.parse(data?.['management-operator.json'] ?? '')).toEqual(dashboard())
+})
+
+test('what docs/operating.md adds to an overlay makes a link of each runbook_url', async () => {
+  const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8')
+  const [, block = ''] = /^```yaml\n(replacements:\n[^]*?)^```$/m.exec(page) ?? []
+  const { replacements } = parse(block) as { replacements: readonly { sourceValue: string }[] }
+  overlaid({ replacements })
+  const built = await kubectl('kustomize', overlay)
+  const links = [...built.matchAll(/^ +runbook_url: (.*)$/gm)].map(([, link]) => link)
+  const url = replacements[0]?.sourceValue
+  expect(url).toMatch(/^https:.*\/docs\/troubleshooting\.md$/)
+  expect(links).toEqual(alerts().map(({ alert }) => `${url}#${alert.toLowerCase()}`))
 })

@@ -1,8 +1,12 @@
-// What alerts stand on, while a real manager is kept from its work: it shows, and ends when the work is done.
+// What alerts stand on, while a real manager or gateway is kept from its work: it shows, and ends when the work is
+// done.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SIGNING_KEY_TYPE } from '../../../src/api/group.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
+import { startGateway } from '../../support/gateway.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
+import type { Operator } from '../../support/observe.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
 import { type FaultProxy, startProxy } from '../../support/proxy.ts'
 import { isWrite, type Match } from '../../support/proxy-rules.ts'
@@ -28,8 +32,8 @@ afterAll(async () => {
   await proxy?.[Symbol.asyncDispose]()
 })
 
-async function valueOf(series: string): Promise<number> {
-  const line = (await manager.metrics()).split('\n').find((one) => one.startsWith(`${series} `))
+async function valueOf(series: string, process: Operator = manager): Promise<number> {
+  const line = (await process.metrics()).split('\n').find((one) => one.startsWith(`${series} `))
   if (line === undefined) throw new Error(`there is no series ${series}`)
   return Number(line.slice(series.length))
 }
@@ -137,4 +141,39 @@ test('a signing key that is corrupt (8.4, 7.3)', async () => {
   await eventuallyPasses('a Secret is corrupt', shows('platform_signing_key_faults', 1), BOUND)
   await plane.raw('DELETE', `${secrets}/${metadata.name}`)
   await eventuallyPasses('none is', shows('platform_signing_key_faults', 0), BOUND)
+})
+
+test('roles of scopes that a gateway can not read: what it publishes is known all the same (8.4, 10.4, 15)', async () => {
+  const { namespace, name } = GATEWAY_ACCOUNT
+  await using line = await startProxy(plane)
+  const unreadable: Match = ({ path }) => path.includes('/clusterroles/')
+  const atFirst = line.on(unreadable, FAILS)
+  const kubeconfig = await line.kubeconfig(await plane.serviceAccountKubeconfig(namespace, name))
+  const flags = [`--issuer-url=${ISSUER}`]
+  await using gateway = await startGateway({ kubeconfig, flags, until: 'serving' })
+  const unready = async (): Promise<readonly string[]> =>
+    Array.from(
+      (await gateway.metrics()).matchAll(/^platform_ready\{check="(.+)"\} 0$/gm),
+      ([, check = '']) => check,
+    )
+  const age = 'platform_gateway_watch_age_seconds'
+  const ageOfKeys = () => valueOf(`${age}{of="keys"}`, gateway)
+
+  const lacks = (checks: readonly string[]) => async (): Promise<void> =>
+    expect(await unready()).toEqual(checks)
+  await eventuallyPasses('it lacks the roles alone', lacks(['roles-read']), BOUND)
+  expect(await gateway.metrics()).toContain(`${age}{of="keys"} +Inf\n`)
+  expect(await valueOf(`${age}{of="published"}`, gateway)).toBeLessThan(300)
+
+  atFirst.remove()
+  await eventuallyPasses('it is ready', lacks([]), BOUND)
+  expect(await ageOfKeys()).toBeLessThan(15)
+
+  const later = line.on(unreadable, FAILS)
+  const old = async () => (await ageOfKeys()) > 15 || undefined
+  await eventually('what it knows is too old', old, BOUND)
+  expect(await unready()).toEqual([])
+  later.remove()
+  const fresh = async () => (await ageOfKeys()) < 15 || undefined
+  await eventually('it is known again', fresh, BOUND)
 })

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { prometheusRule } from '../../../tools/generate/prometheus-rule.ts'
 import { alerts, RULE_TESTS, text } from '../../support/monitoring.ts'
-import { namedIn } from '../../support/promql.ts'
+import { namedIn, selects } from '../../support/promql.ts'
 
 const TROUBLESHOOTING = readFileSync(
   join(import.meta.dirname, '../../../docs/troubleshooting.md'),
@@ -71,6 +71,20 @@ describe('the alerts (8.4)', () => {
     expect(missing.map(({ alert }) => alert)).toEqual([])
   })
 
+  // Else it could not fire there, and its silence would show nothing.
+  test.each(ordinary())('while there is $name, each has what it looks at', ({ series }) => {
+    const unseen = ALL.flatMap(({ alert, expr }) =>
+      namedIn(expr)
+        .selectors.filter((selector) => !series.some((one) => selects(selector, one)))
+        .map((selector) => `${alert}: ${selector}`),
+    )
+    expect(unseen).toEqual([])
+  })
+
+  test('what happens to every installation now and then is tested', () => {
+    expect(ordinary().length).toBeGreaterThan(4)
+  })
+
   test('the PrometheusRule holds the same groups', () => {
     const rule = text('prometheus-rule.yaml')
     expect(rule).toBe(prometheusRule(text('rules.yml')))
@@ -85,6 +99,28 @@ test('rules without groups make no PrometheusRule', () => {
 interface Expectation {
   readonly alertname: string
   readonly exp_alerts?: readonly unknown[]
+}
+
+/** A time of an installation in which nothing fires, with the series that there are. */
+interface Ordinary {
+  readonly name: string
+  readonly series: readonly string[]
+}
+
+function ordinary(): readonly Ordinary[] {
+  const file = RULE_TESTS.find((path) => path.endsWith('/healthy.yml')) ?? ''
+  const { tests } = parse(readFileSync(file, 'utf8')) as {
+    tests: readonly {
+      name: string
+      input_series: readonly { series: string }[]
+      promql_expr_test: readonly { exp_samples: readonly unknown[] | null }[]
+    }[]
+  }
+  return tests
+    .filter(({ promql_expr_test: looks }) =>
+      looks.every(({ exp_samples: samples }) => samples?.length === 0),
+    )
+    .map(({ name, input_series: all }) => ({ name, series: all.map(({ series }) => series) }))
 }
 
 const fires = ({ exp_alerts: expected = [] }: Expectation): boolean => expected.length > 0

@@ -27,7 +27,13 @@ describe('the metrics of the gateway (contract 8.4, 15)', () => {
     'platform_gateway_requests_total{target="Public",verb="head",code="304"}',
     'platform_gateway_requests_total{target="Public",verb="other",code="405"}',
     'platform_gateway_requests_total{target="Other",verb="other",code="401"}',
+    'platform_gateway_requests_total{target="Other",verb="get",code="400"}',
+    'platform_gateway_requests_total{target="Other",verb="other",code="500"}',
+    'platform_gateway_requests_total{target="Other",verb="get",code="501"}',
+    'platform_gateway_requests_total{target="Other",verb="get",code="503"}',
+    'platform_gateway_requests_total{target="Other",verb="other",code="503"}',
     'platform_gateway_requests_total{target="Management",verb="watch",code="403"}',
+    'platform_gateway_requests_total{target="Management",verb="create",code="504"}',
     'platform_gateway_request_duration_seconds_count{target="Management",verb="list"}',
     'platform_gateway_authentication_total{result="refused",reason="unknown"}',
     'platform_gateway_scope_denials_total{target="Management"}',
@@ -39,7 +45,8 @@ describe('the metrics of the gateway (contract 8.4, 15)', () => {
     'platform_api_writes_total{kind="Secret",reason="renew"}',
     'platform_watch_restarts_total{resource="configmaps",reason="closed"}',
     'platform_clock_skew_seconds',
-    'platform_gateway_watch_age_seconds',
+    'platform_gateway_watch_age_seconds{of="keys"}',
+    'platform_gateway_watch_age_seconds{of="published"}',
     'platform_gateway_certificate_not_before_timestamp_seconds',
     'platform_gateway_certificate_not_after_timestamp_seconds',
   ])('%s is 0 from the start', async (series) => {
@@ -76,10 +83,20 @@ describe('the metrics of the gateway (contract 8.4, 15)', () => {
     })
   })
 
-  test('the age of what is served is read when asked', async () => {
+  test('the ages of keys and of what is published are read when asked, each by itself', async () => {
     const metrics = started()
-    metrics.followWatchAge(() => 61_500)
-    expect(await scraped(metrics)).toHaveProperty(['platform_gateway_watch_age_seconds'], 61.5)
+    metrics.followWatchAges({ keys: () => 4200, published: () => 61_500 })
+    expect(await scraped(metrics)).toMatchObject({
+      'platform_gateway_watch_age_seconds{of="keys"}': 4.2,
+      'platform_gateway_watch_age_seconds{of="published"}': 61.5,
+    })
+  })
+
+  test('one that was never known has the age +Inf, as Prometheus writes it', async () => {
+    const metrics = started()
+    metrics.followWatchAges({ keys: () => Number.POSITIVE_INFINITY, published: () => 0 })
+    const { body } = await metrics.scrape()
+    expect(body).toContain('platform_gateway_watch_age_seconds{of="keys"} +Inf\n')
   })
 
   test('the process and Node are described, and nothing of the manager is', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { namedIn } from '../../support/promql.ts'
+import { namedIn, selects } from '../../support/promql.ts'
 
 test.each([
   { name: 'a metric', expression: 'up == 0', selectors: ['up'], metrics: ['up'], by: [], on: [] },
@@ -20,6 +20,14 @@ test.each([
     on: ['job', 'instance'],
   },
   {
+    name: 'a number that is a word',
+    expression: 'max by (a) (x{b="c"} < +Inf)',
+    selectors: ['x{b="c"}'],
+    metrics: ['x'],
+    by: ['a'],
+    on: [],
+  },
+  {
     name: 'a function that is misspelt',
     expression: 'ratee(x[1h])',
     selectors: ['ratee', 'x'],
@@ -29,4 +37,18 @@ test.each([
   },
 ])('what an expression names: $name', ({ expression, selectors, metrics, by, on }) => {
   expect(namedIn(expression)).toEqual({ selectors, metrics, by, on })
+})
+
+test.each([
+  { selector: 'up', series: 'up{job="x"}', is: true },
+  { selector: 'up', series: 'up_since{job="x"}', is: false },
+  { selector: 'up{job="x"}', series: 'up{instance="y", job="x"}', is: true },
+  { selector: 'up{job="x"}', series: 'up{job="xx"}', is: false },
+  { selector: 'up{job="x"}', series: 'up', is: false },
+  { selector: 'up{job=""}', series: 'up', is: true },
+  { selector: 'up{code=~"5..|<error>"}', series: 'up{code="503"}', is: true },
+  { selector: 'up{code=~"5..|<error>"}', series: 'up{code="<error>"}', is: true },
+  { selector: 'up{code=~"5.."}', series: 'up{code="5033"}', is: false },
+])('$selector selects $series: $is', ({ selector, series, is }) => {
+  expect(selects(selector, series)).toBe(is)
 })

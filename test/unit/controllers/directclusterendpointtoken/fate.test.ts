@@ -125,10 +125,14 @@ describe('it waits, and says for what (4.2, 4.4)', () => {
     { name: 'a moment before it is said', parts: under, now: 4.999, reason: 'Pending', says: 'The token is about to be issued.', ends: 5 },
     { name: 'there is no such owner', parts: under, now: 5, reason: 'OwnerNotReady', says: NO_OWNER, ends: null },
     { name: 'nor later', parts: under, now: 90_000, reason: 'OwnerNotReady', says: NO_OWNER, ends: null },
-    ...KEY_STATES.filter((state) => state !== 'Active').map((state) => ({
+    ...KEY_STATES.filter((state) => state !== 'Active' && state !== 'OwnerNotReady').map((state) => ({
       name: `the owner is ${state}`, parts: under, around: { owner: owner({}, { state }) },
       reason: 'OwnerNotReady' as const, says: `Access key ci ${OWNER_SENTENCES[state]}.`, ends: null,
     })),
+    { name: 'a key that owns the owner is disabled', parts: under, around: { owner: owner({}, { state: 'Disabled', above: 'login' }) },
+      reason: 'OwnerNotReady', says: 'Access key login, which access key ci depends on, is disabled.', ends: null },
+    { name: 'a key that owns the owner is gone', parts: under, around: { owner: owner({}, { state: 'Gone', above: 'login' }) },
+      reason: 'OwnerNotReady', says: 'Access key login, which access key ci depends on, is gone, or is one too many.', ends: null },
     { name: 'its scope is wider', parts: { ...under, spec: { scope: onCluster('b') } }, around: { owner: owner({ scope: onCluster('a') }) },
       reason: 'ScopeExceedsOwner', says: 'The scope grants more than that of access key ci: scope.clusters[0]: cluster "b".', ends: null },
     { name: 'its scope is wider, and its owner ends',

@@ -158,7 +158,7 @@ const CAUSES: readonly Cause[] = [
   { name: 'reference added, to nothing', object: ownerless(), change: referring(CI_REF), around: { owner: null },
     because: 'an owner was added, and it was issued without one' },
   { name: 'owner gone, or re-created', around: { owner: null }, because: 'access key ci is gone' },
-  ...KEY_STATES.filter((state) => state !== 'Active').map((state) => ({
+  ...KEY_STATES.filter((state) => state !== 'Active' && state !== 'OwnerNotReady').map((state) => ({
     name: `owner ${state}`, around: { owner: owner(CI, { state }) }, because: `access key ci ${STATES[state]}`,
   })),
   { name: 'owner of another identity', around: { owner: owner({ ...CI, identity: 'user:eve' }) }, because: OTHER_IDENTITY },

@@ -41,6 +41,7 @@ describe('keys by state (8.4)', () => {
       elder: of('e', {}),
       younger: of('e', { uid: 'f', creationMs: after(1) }),
       going: of('g', { isDeleting: true }),
+      owned: of('h', { ownerRef: { name: 'disabled', uid: 'c' } }),
     })
     const { byState } = countKeys(keys, CAPS, after(60))
     expect(byState).toEqual({
@@ -50,6 +51,7 @@ describe('keys by state (8.4)', () => {
       no_identity: 1,
       key_conflict: 1,
       terminating: 1,
+      owner_not_ready: 1,
     })
   })
 

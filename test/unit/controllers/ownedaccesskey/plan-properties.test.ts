@@ -52,6 +52,7 @@ const randomCircumstances = ({ pick }: Random): Circumstances =>
     },
     retentionMs: pick([0, 1000, DAY_MS]),
     elder: pick([null, null, null, 'old-ci']),
+    ownerFault: pick([null, null, null, 'access key login, which it depends on, is disabled']),
     nowMs: after(pick([0, 1, 30, 59.999, 60, 60.001, 90, 120, 500, 90_000])),
   })
 

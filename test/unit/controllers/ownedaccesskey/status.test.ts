@@ -59,6 +59,8 @@ describe('the message of Ready, with the numbers in it (contract 4.4)', () => {
     { name: 'expired and tracked', key: { ttl: 60, isTracked: true }, now: 60,
       says: 'The key expired 2026-11-21T10:01:00Z, 60 s after its creation; it is kept, because a GitOps tool applies it.' },
     { name: 'disabled', key: { isDisabled: true }, says: 'The key is disabled and does not work: remove spec.disabled to enable it.' },
+    { name: 'owned by one that does not work', around: { ownerFault: 'access key login, which it depends on, is disabled' },
+      says: 'The key does not work, because access key login, which it depends on, is disabled.' },
     { name: 'nobody', key: { identity: null },
       says: 'The key stands for nobody and does not work: set one of spec.user, spec.team and spec.subject.' },
     { name: 'a conflict', around: { elder: 'old-ci' },
@@ -86,6 +88,8 @@ describe('conditions (contract 4.1)', () => {
     { name: 'KeyConflict', given: { around: { elder: 'x' } }, ready: 'False KeyConflict', stalled: 'True KeyConflict' },
     { name: 'Expired', given: { key: { ttl: 1 }, now: 1 }, ready: 'False Expired', stalled: undefined },
     { name: 'Disabled', given: { key: { isDisabled: true } }, ready: 'False Disabled', stalled: undefined },
+    { name: 'disabled, and so is its owner', given: { key: { isDisabled: true }, around: { ownerFault: 'x' } }, ready: 'False Disabled', stalled: undefined },
+    { name: 'OwnerNotReady', given: { around: { ownerFault: 'x' } }, ready: 'False OwnerNotReady', stalled: undefined },
   ])('$name: Ready $ready, Stalled $stalled', ({ given, ready, stalled }) => {
     const told = (type: string): string | undefined => {
       const found = condition(given, type)

@@ -1,0 +1,25 @@
+import type { ServerObserver } from '../../gateway/http/server.ts'
+import type { GatewayProcess } from './process.ts'
+
+/** Whoever floods the gateway fills its log with a line a minute. */
+const TELL_EVERY_MS = 60_000
+
+/** Tells what goes wrong with connections; those that are turned away once a minute at most. */
+export function connectionObserver({
+  clock,
+  log,
+}: Pick<GatewayProcess, 'clock' | 'log'>): ServerObserver {
+  let dropped = 0
+  let tellFromMs = Number.NEGATIVE_INFINITY
+  return {
+    dropped: () => {
+      dropped += 1
+      const nowMs = clock.monotonicMs()
+      if (nowMs < tellFromMs) return
+      log.warn({ dropped }, 'connections are turned away, all places are taken')
+      dropped = 0
+      tellFromMs = nowMs + TELL_EVERY_MS
+    },
+    unsent: (err) => log.error({ err }, 'an answer can not be sent'),
+  }
+}

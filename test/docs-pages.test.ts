@@ -1,0 +1,66 @@
+// Pages that list what stands elsewhere in the repository: complete, and nothing else.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { partConditions } from '../src/domain/config/parts.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+test('docs/contributing.md lists the targets of make', () => {
+  const targets = [...textOf('Makefile').matchAll(/^([a-z-]+):.*## /gm)].map(([, name]) => name)
+  const rows = [...textOf('docs/contributing.md').matchAll(/^\| `make ([a-z-]+)[^`]*` \|/gm)]
+  const listed = new Set([...rows.map(([, name]) => name), 'help'])
+  expect(listed).toEqual(new Set(targets))
+})
+
+describe('docs/config.md', () => {
+  const page = textOf('docs/config.md')
+
+  test('lists the conditions of a Config with their reasons (4.3, 6.7)', () => {
+    const [, table = ''] = page.split('\n## Conditions\n')
+    const rows = [...table.matchAll(/^\| (\w+) \| (True|False) \| `(\w+)` \|/gm)]
+    const all = partConditions({
+      audit: { enabled: true },
+      auth: { oidc: {} },
+      secretStore: { enabled: true },
+    })
+    const plan = textOf('src/controllers/config/plan.ts')
+    const own = [...plan.matchAll(/type: '(\w+)', status: '(\w+)', reason: '(\w+)'/g)]
+    expect(rows.map(([, ...row]) => row.join(' ')).toSorted()).toEqual(
+      [
+        ...own.map(([, ...row]) => row.join(' ')),
+        ...all.map(({ type, status, reason }) => `${type} ${status} ${reason}`),
+      ].toSorted(),
+    )
+  })
+
+  test('lists the settings that something is done by (2.2, 7.2, 9.1)', () => {
+    const [, section = ''] = page.split('\n## What the operator acts on\n')
+    const rows = [...section.matchAll(/^\| (`[^|]*`) \|/gm)]
+    const listed = rows.flatMap(([, names = '']) =>
+      [...names.matchAll(/`(?:\w+\.)?(\w+)`/g)].map(([, name = '']) => name),
+    )
+    expect(listed.toSorted()).toEqual(READERS.flatMap((path) => settingsIn(path)).toSorted())
+  })
+})
+
+/** Where settings in force become something that is done. */
+const READERS = [
+  'src/domain/config/caps.ts',
+  'src/domain/config/gateway-switches.ts',
+  'src/domain/config/platform-host.ts',
+]
+
+/** Settings that a source takes a value of. */
+const settingsIn = (path: string): readonly string[] =>
+  [...textOf(path).matchAll(/\w\['(\w+)'\]|\{ (\w+) \} = observed\.settings/g)]
+    .map(([, key, own]) => key ?? own ?? '')
+    .filter((name) => name !== 'auth')
+
+const COMMANDS = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)]
+
+test.each(COMMANDS.filter((page) => page.endsWith('.md')))(
+  '%s starts no program past npm, which finds the pinned Node',
+  (page) => expect(textOf(page)).not.toContain('node_modules/.bin/'),
+)
