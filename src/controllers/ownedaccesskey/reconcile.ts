@@ -1,5 +1,5 @@
 import { ACCESS_KEYS, API_VERSION, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../api/group.ts'
-import type { AccessKey, OwnedAccessKeyObject } from '../../domain/access-key.ts'
+import { type AccessKey, keyIdOf, type OwnedAccessKeyObject } from '../../domain/access-key.ts'
 import { eldestOf } from '../../domain/access-key-state.ts'
 import { SAID_OF, standingOf } from '../../domain/key-line.ts'
 import type { Caps } from '../../domain/lifetime.ts'
@@ -192,11 +192,11 @@ async function release(key: AccessKey, deps: KeyDeps): Promise<Outcome> {
   return done
 }
 
-const ref = ({ name, uid, resourceVersion }: AccessKey): Readonly<Record<string, string>> => ({
-  name,
-  uid,
-  resourceVersion,
-})
+/** The key ID leads from a key that was found somewhere to what became of it (contract 1.5). */
+const ref = (key: AccessKey): Readonly<Record<string, string>> => {
+  const { name, uid, resourceVersion, digest } = key
+  return { name, uid, resourceVersion, ...(digest === null ? {} : { keyID: keyIdOf(key) }) }
+}
 
 type Told = Omit<Announcement, 'reason'> & {
   readonly reason: Announcement['reason'] | 'KeyGenerated'
