@@ -105,7 +105,7 @@ function readyOf(outcome: Settlement, { issuerToCome }: InForce): Verdict {
     return { type: 'Ready', status: 'False', reason: 'Invalid', message }
   }
   const later = issuerToCome
-    ? `; platformHost has changed, but tokens are issued by ${issuerToCome.now} until the operator is restarted, then by ${issuerToCome.next}`
+    ? `; platformHost has changed, but tokens are issued by ${issuerToCome.now} until operator and gateways are restarted, then by ${issuerToCome.next}, and API servers that verify tokens need it in their file`
     : ''
   const message = `The settings are in force${ignoredOf(outcome.unknown)}${later}.`
   return { type: 'Ready', status: 'True', reason: 'Applied', message }

@@ -284,7 +284,7 @@ describe('after a time without an operator', () => {
     const next = `next.${HOST}`
     const { conditions = [] } = await cap(0, next)
     expect(readyOf({ conditions }).message).toContain(
-      `platformHost has changed, but tokens are issued by https://${HOST}/oidc until the operator is restarted, then by https://${next}/oidc`,
+      `platformHost has changed, but tokens are issued by https://${HOST}/oidc until operator and gateways are restarted, then by https://${next}/oidc`,
     )
     expect(claimsIn(await tokens.issue()).iss).toBe(`https://${HOST}/oidc`)
     await operator.stop()
