@@ -20,6 +20,8 @@ const LONG = [
   'gateway/measured',
   'gateway/closed',
   'gateway/replicas',
+  'gateway/restored',
+  'gateway/may-act',
 ]
 
 class LongFilesFirst extends BaseSequencer {

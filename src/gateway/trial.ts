@@ -12,6 +12,8 @@ import { impersonationOf } from './impersonation.ts'
 /** What it is tried with. */
 export interface TrialOptions {
   readonly upstream: Pick<Upstream, 'send'>
+  /** As which the API server's audit log has it. */
+  readonly userAgent: string
   readonly clock: Clock
   readonly log: Log
   /** Told each time the API server refuses. */
@@ -41,7 +43,6 @@ const USER = 'heartbeat'
 const ASKED = {
   method: 'GET',
   path: '/version',
-  headers: { accept: 'application/json', 'accept-encoding': 'identity' },
   impersonation: impersonationOf(
     { user: USER, groups: ['platform:authenticated', AUTHENTICATED] },
     HEARTBEAT_KEY,
@@ -83,10 +84,15 @@ export function tryToAct(options: TrialOptions): Trial {
   return { readiness: { 'may-act': () => (isProven ? null : failing()) } }
 }
 
-async function tried({ upstream, signal }: TrialOptions): Promise<Finding> {
+async function tried({ upstream, userAgent, signal }: TrialOptions): Promise<Finding> {
   const ends = AbortSignal.any([signal, AbortSignal.timeout(WITHIN_MS)])
   try {
-    const { status, body } = await upstream.send({ ...ASKED, signal: ends })
+    const headers = {
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': userAgent,
+    }
+    const { status, body } = await upstream.send({ ...ASKED, headers, signal: ends })
     const said = await readBody(body).catch(() => null)
     return findingOf(status, said?.toString('utf8') ?? '')
   } catch (error) {

@@ -79,7 +79,13 @@ export async function startStockServer(authentication: string): Promise<StockSer
 }
 
 function callsOf(origin: string, caPem: string): Pick<StockServer, 'whoIs' | 'get' | 'watch'> {
-  const dispatcher = new Agent({ connect: { ca: caPem } })
+  // A request that the server leaves without an answer is asked again by whoever waits for one.
+  const dispatcher = new Agent({
+    connect: { ca: caPem },
+    allowH2: false,
+    headersTimeout: 10_000,
+    bodyTimeout: 0,
+  })
   afterAll(() => dispatcher.destroy())
   const call = (path: string, token: string, body?: object): Promise<Dispatcher.ResponseData> =>
     request(`${origin}${path}`, {

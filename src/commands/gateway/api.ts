@@ -72,6 +72,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
   const trial = tryToAct({
     ...self,
     upstream,
+    userAgent: deps.userAgent,
     refused: () => deps.observer.responded('GET', '403', null),
     signal: lifecycle.stopping,
   })

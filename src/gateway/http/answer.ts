@@ -17,6 +17,9 @@ export interface WholeAnswer extends Answer {
   readonly body: Buffer
 }
 
+/** The headers of every answer. */
+export const ALWAYS: OutgoingHttpHeaders = { 'x-content-type-options': 'nosniff' }
+
 /** The machine-readable word of a failure (metav1.StatusReason) with its code. */
 const FAILURES = {
   BadRequest: 400,
@@ -46,7 +49,16 @@ export function failure(
   message: string,
   headers: OutgoingHttpHeaders = {},
 ): WholeAnswer {
-  const code = FAILURES[reason]
+  return statusAnswer(FAILURES[reason], reason, message, headers)
+}
+
+/** A metav1.Status with a code and a reason that do not go together elsewhere, or nowhere in Kubernetes. */
+export function statusAnswer(
+  code: number,
+  reason: string,
+  message: string,
+  headers: OutgoingHttpHeaders,
+): WholeAnswer {
   const status = {
     kind: 'Status',
     apiVersion: 'v1',

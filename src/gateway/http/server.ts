@@ -1,5 +1,5 @@
 // The sockets of the gateway: TLS, limits, and the one function that answers whatever comes in.
-import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { type IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { Socket } from 'node:net'
 import { type Duplex, pipeline, Readable } from 'node:stream'
@@ -7,7 +7,14 @@ import type { TLSSocket } from 'node:tls'
 import type { BindAddress } from '../../runtime/address.ts'
 import type { CertificatePair } from '../../runtime/certificate.ts'
 import { closed, listening } from '../../runtime/listen.ts'
-import type { Answer } from './answer.ts'
+import { ALWAYS, type Answer } from './answer.ts'
+import { answerBroken, HOSTLESS, LONGEST_HEAD } from './broken.ts'
+import {
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  type Latest,
+  limitConnections,
+} from './connections.ts'
 
 /** A request as it came in. */
 export interface Call {
@@ -52,47 +59,64 @@ const LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   connectionsCheckingInterval: 5000,
-  keepAliveTimeout: 75_000,
-  maxHeaderSize: 16_384,
+  maxHeaderSize: LONGEST_HEAD,
+  // Who sends none is answered here, and not by a bare line.
+  requireHostHeader: false,
 }
-/** A client that takes nothing of its answer for so long is cut off. */
-const STALLED_AFTER_MS = 30_000
-const MOST_CONNECTIONS = 8192
 /** After so many requests a connection is opened anew, so that replicas that came later get some. */
 const MOST_REQUESTS_EACH = 10_000
 
-const ALWAYS: OutgoingHttpHeaders = { 'x-content-type-options': 'nosniff' }
+/** Told what goes wrong with connections. */
+export interface ServerObserver {
+  /** A connection was turned away: all places are taken. */
+  readonly dropped: () => void
+  /** An answer could not be sent as it is; its connection has been ended. */
+  readonly unsent: (error: unknown) => void
+}
 
 /** Creates the server, with its limits. */
-export function createGatewayServer(): GatewayServer {
+export function createGatewayServer(
+  observer: ServerObserver,
+  limits: ConnectionLimits = CONNECTION_LIMITS,
+): GatewayServer {
   const server = createServer(LIMITS)
-  server.maxConnections = MOST_CONNECTIONS
   server.maxRequestsPerSocket = MOST_REQUESTS_EACH
-  server.timeout = STALLED_AFTER_MS
-  server.on('timeout', cutStalled)
   return {
     show: ({ certificatePem: cert, keyPem: key }) => server.setSecureContext({ cert, key }),
     listen: (address, respond) => {
-      answerAll(server, respond)
+      answerAll(server, { respond, observer, limits })
       return listening(server, address)
     },
     close: () => closed(server, CLOSE_WITHIN_MS),
   }
 }
 
+interface AnswerOptions {
+  readonly respond: Respond
+  readonly observer: ServerObserver
+  readonly limits: ConnectionLimits
+}
+
 /** One function answers, whichever of its events Node chooses for a request. */
-function answerAll(server: Server, respond: Respond): void {
-  const latest = new WeakMap<Duplex, ServerResponse>()
+function answerAll(server: Server, { respond, observer, limits }: AnswerOptions): void {
+  const responses = new WeakMap<Duplex, ServerResponse>()
+  const latest: Latest = (socket) => responses.get(socket)
+  answerBroken(server, latest)
+  const { dropped } = observer
+  const isCrowded = limitConnections(server, { limits, latest, dropped })
+  const isEnding = (): boolean => !server.listening || isCrowded()
   const answer = (request: IncomingMessage, response: ServerResponse, by: Call['by']): void => {
     // Of a request that is destroyed meanwhile Node forgets the socket.
     const { socket } = request
-    latest.set(socket, response)
-    void respond(callOf(request, response, by)).then((given) => {
-      const sendNow = (): void => send(response, given, { socket, isServing: server.listening })
-      // Closed with something unread, a socket is reset, and takes with it what was just said.
-      if (!response.shouldKeepAlive && isUnread(request)) drain(request, BEFORE_IT, sendNow)
-      else sendNow()
-    })
+    responses.set(socket, response)
+    const call = callOf(request, response, by)
+    const answering = isHostless(request) ? Promise.resolve(HOSTLESS) : respond(call)
+    answering
+      .then((given) => deliver(response, given, { socket, isEnding }))
+      .catch((error: unknown) => {
+        observer.unsent(error)
+        socket.destroy()
+      })
   }
   // Node takes each of these away from `request`, and a listener that is missing is a way past it (A8).
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
@@ -101,12 +125,16 @@ function answerAll(server: Server, respond: Respond): void {
   for (const event of ['upgrade', 'connect'] as const) {
     server.on(event, (request: IncomingMessage, socket: Duplex) => {
       socket.on('error', () => socket.destroy())
-      afterThat(latest.get(socket), () => {
-        if (!socket.destroyed) answer(request, lastResponse(request, socket as TLSSocket), event)
+      afterThat(latest(socket), () => {
+        if (socket.destroyed) return
+        answer(request, lastResponse(request, socket as TLSSocket, limits.stalledMs), event)
       })
     })
   }
 }
+
+const isHostless = ({ httpVersion, headers }: IncomingMessage): boolean =>
+  httpVersion === '1.1' && headers.host === undefined
 
 /** A socket carries one answer at a time: the one to a request that came before may not be complete yet. */
 function afterThat(before: ServerResponse | undefined, act: () => void): void {
@@ -125,8 +153,9 @@ const awaitsWord = (request: IncomingMessage): boolean =>
 const BEFORE_IT = { bytes: 262_144, withinMs: 500 }
 const BEHIND_IT = { bytes: 1_048_576, withinMs: 5000 }
 
-/** Reads on until the request is complete, or too long, or too slow; then acts. */
-function drain(request: IncomingMessage, limits: typeof BEFORE_IT, act: () => void): void {
+/** Reads on until the request is complete, or too long, or too slow. */
+function drained(request: IncomingMessage, limits: typeof BEFORE_IT): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
   let bytes = 0
   const timer = setTimeout(done, limits.withinMs)
   function count(piece: Buffer): void {
@@ -136,9 +165,10 @@ function drain(request: IncomingMessage, limits: typeof BEFORE_IT, act: () => vo
   function done(): void {
     clearTimeout(timer)
     request.off('data', count).off('end', done).off('close', done).pause()
-    act()
+    resolve()
   }
   request.on('data', count).once('end', done).once('close', done).resume()
+  return promise
 }
 
 function callOf(request: IncomingMessage, response: ServerResponse, by: Call['by']): Call {
@@ -174,20 +204,40 @@ async function* continued(
   yield* request as AsyncIterable<Buffer>
 }
 
-/**
- * Once the server closes, an answer ends its connection. One that comes before the end of a body leaves the
- * rest of it to be thrown away; where that is much, or may never come, the connection ends as well.
- */
-function send(
+interface DeliverOptions {
+  readonly socket: Socket
+  /** Whether an answer is to be the last of its connection now, be it asked for more or not. */
+  readonly isEnding: () => boolean
+}
+
+/** Sends an answer. @throws Error where it can't be sent as it is; its body is given up then */
+async function deliver(
   response: ServerResponse,
   answer: Answer,
-  { socket, isServing }: { readonly socket: Socket; readonly isServing: boolean },
-): void {
+  { socket, isEnding }: DeliverOptions,
+): Promise<void> {
+  const { req: request } = response
+  const isLast = !response.shouldKeepAlive || isEnding()
+  // Closed with something unread, a socket is reset, and takes with it what was just said.
+  if (isLast && isUnread(request)) await drained(request, BEFORE_IT)
+  if (!request.complete) response.once('finish', () => void throwAwayRest(request, socket))
+  try {
+    send(response, answer, isLast)
+  } catch (error) {
+    if (!Buffer.isBuffer(answer.body)) answer.body.destroy()
+    throw error
+  }
+}
+
+/**
+ * An answer that comes before the end of a body leaves the rest of it to be thrown away; where that is
+ * much, or may never come, the connection ends as well.
+ */
+function send(response: ServerResponse, answer: Answer, isLast: boolean): void {
   const { status, headers, body } = answer
   const isWhole = Buffer.isBuffer(body)
   const { req: request } = response
-  const keepAlive = isServing && (request.complete || !awaitsWord(request))
-  if (!request.complete) response.once('finish', () => throwAwayRest(request, socket))
+  const keepAlive = !isLast && (request.complete || !awaitsWord(request))
   response.writeHead(status, {
     ...ALWAYS,
     ...headers,
@@ -199,32 +249,25 @@ function send(
     response.end(body)
     return
   }
-  // A watch may have nothing to say for a while, and its client waits for the head.
-  response.flushHeaders()
+  // A watch may have nothing to say for a while, and its client waits for the head. Node's flushHeaders
+  // takes the bytes of a header for characters, and writes them as UTF-8.
+  response.write(Buffer.alloc(0))
   // What breaks off is cut off: an end that looks whole would be a lie about the body.
   pipeline(body, response, () => undefined)
 }
 
-function throwAwayRest(request: IncomingMessage, socket: Socket): void {
-  const end = (): void => {
-    if (!request.complete) socket.destroySoon()
-  }
-  if (request.destroyed) end()
-  else drain(request, BEHIND_IT, end)
-}
-
-/**
- * A client that takes nothing of what is due to it is cut off; one that waits with us is not, however
- * long a watch is silent.
- */
-function cutStalled(socket: Duplex): void {
-  if (socket.writableLength > 0) socket.destroy()
-  else (socket as TLSSocket).setTimeout(STALLED_AFTER_MS)
+async function throwAwayRest(request: IncomingMessage, socket: Socket): Promise<void> {
+  if (!request.destroyed) await drained(request, BEHIND_IT)
+  if (!request.complete) socket.destroySoon()
 }
 
 /** A response on a socket that Node has given up to us: the last thing said there. */
-function lastResponse(request: IncomingMessage, socket: TLSSocket): ServerResponse {
-  socket.setTimeout(STALLED_AFTER_MS, () => socket.destroy())
+function lastResponse(
+  request: IncomingMessage,
+  socket: TLSSocket,
+  stalledMs: number,
+): ServerResponse {
+  socket.setTimeout(stalledMs, () => socket.destroy())
   const response = new ServerResponse(request)
   response.shouldKeepAlive = false
   response.assignSocket(socket)

@@ -73,6 +73,7 @@ describe('before there is anything to serve (7.2, 8.2)', () => {
             '[+]heartbeat-heard ok',
             '[+]settings-read ok',
             '[+]roles-read ok',
+            '[+]may-act ok',
             '[+]certificate ok',
             'readyz check failed',
             '',

@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '../../../../src/gateway/http/answer.ts'
 import { failure } from '../../../../src/gateway/http/answer.ts'
@@ -22,6 +24,14 @@ describe('what is no HTTP never gets to the pipeline (threats A10, A11)', () => 
     },
     { name: 'two lengths', text: get(['Content-Length: 5', 'Content-Length: 6']) },
     { name: 'an encoding behind chunked', text: get(['Transfer-Encoding: chunked, identity']) },
+    { name: 'a length with a sign', text: get(['Content-Length: +5']) },
+    { name: 'a space before the length', text: get([' Content-Length: 5']) },
+    {
+      name: 'a space before the length, in the first header',
+      text: get().replace('Host', ' Content-Length: 5\r\nHost'),
+    },
+    { name: 'lines that end with LF only', text: get().replaceAll('\r\n', '\n') },
+    { name: 'an end of the headers with LF only', text: `${get().slice(0, -2)}\n` },
     { name: 'a space before the colon', text: get(['Content-Length : 5']) },
     { name: 'a folded header', text: get(['A: b', ' c']) },
     { name: 'NUL in a header', text: get(['A: b\0c']) },
@@ -44,6 +54,89 @@ describe('what is no HTTP never gets to the pipeline (threats A10, A11)', () => 
     const { say } = await served(greet)
     const text = await say(get([`A: ${'x'.repeat(17_000)}`]))
     expect(answersIn(text).map(({ code }) => code)).toEqual([431])
+  })
+})
+
+describe('nothing of a body gets out of it (threats A8, A11)', () => {
+  /** Takes the body of each request, and remembers what there was of it. */
+  async function taking() {
+    const taken: Promise<object>[] = []
+    const stage = await served(async ({ target, headers, rawHeaders, body }) => {
+      const sent = buffer(body).then(String, () => 'broken off')
+      const isSmuggled = 'a' in headers || rawHeaders.includes('A')
+      taken.push(sent.then((all) => ({ target, sent: all, isSmuggled })))
+      await sent
+      return hello
+    })
+    return { ...stage, taken: () => Promise.all(taken) }
+  }
+  const post = (lines: readonly string[], body: string): string =>
+    `${['POST / HTTP/1.1', 'Host: h', ...lines, '', ''].join('\r\n')}${body}`
+  const chunked = (body: string): string => post(['Transfer-Encoding: chunked'], body)
+  const NEXT = get().replace('/ ', '/next ')
+  const whole = { target: '/', sent: 'hello', isSmuggled: false }
+  const broken = { ...whole, sent: 'broken off' }
+  const next = { target: '/next', sent: '', isSmuggled: false }
+
+  test.each([
+    {
+      name: 'a body in an encoding that is not known',
+      text: post(['Transfer-Encoding: xchunked'], `0\r\n\r\n${NEXT}`),
+      codes: [400],
+      is: [broken],
+    },
+    {
+      name: 'headers behind the body are none',
+      text: chunked(`5\r\nhello\r\n0\r\nA: b\r\n\r\n${NEXT}`),
+      codes: [200, 200],
+      is: [whole, next],
+    },
+    {
+      name: 'a flood of headers behind the body',
+      text: chunked(`5\r\nhello\r\n0\r\n${'A: b\r\n'.repeat(5000)}\r\n${NEXT}`),
+      codes: [431],
+      is: [broken],
+    },
+    {
+      name: 'a flood of chunk extensions',
+      text: chunked(`5;${'a'.repeat(20_000)}\r\nhello\r\n0\r\n\r\n${NEXT}`),
+      codes: [413],
+      is: [broken],
+    },
+    {
+      name: 'a chunk that ends with LF only',
+      text: chunked(`5\nhello\r\n0\r\n\r\n${NEXT}`),
+      codes: [400],
+      is: [broken],
+    },
+    {
+      name: 'the length of a chunk is more than there is',
+      text: chunked(`fffffffffffffffff\r\nhello\r\n${NEXT}`),
+      codes: [400],
+      is: [broken],
+    },
+    {
+      name: 'the body of a GET',
+      text: `${get(['Content-Length: 5']).replace('Connection: close\r\n', '')}hello${NEXT}`,
+      codes: [200, 200],
+      is: [whole, next],
+    },
+    {
+      name: 'a request behind an upgrade',
+      text: post(['Connection: upgrade', 'Upgrade: x', 'Content-Length: 5'], `hello${NEXT}`),
+      codes: [200],
+      is: [{ ...whole, sent: '' }],
+    },
+    {
+      name: 'a request behind a CONNECT',
+      text: `CONNECT h:1 HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello${NEXT}`,
+      codes: [200],
+      is: [{ ...whole, target: 'h:1', sent: '' }],
+    },
+  ])('$name', async ({ text: sent, codes, is }) => {
+    const { say, taken } = await taking()
+    expect(answersIn(await say(sent)).map(({ code }) => code)).toEqual(codes)
+    expect(await taken()).toEqual(is)
   })
 })
 
@@ -80,6 +173,51 @@ describe('an answer', () => {
       reason: 'ServiceUnavailable',
       code: 503,
     })
+  })
+
+  test.each([
+    { name: 'whole', body: () => Buffer.from('hello') },
+    { name: 'in parts', body: () => Readable.from([Buffer.from('hello')]) },
+  ])(
+    'that comes $name has the headers that the API server sent, byte by byte',
+    async ({ body }) => {
+      const warning = '299 - "имя: ça ne va pas"'
+      // As Node and undici give the bytes of a header: each as one character.
+      const headers = { warning: Buffer.from(warning).toString('latin1') }
+      const { say } = await served(async () => ({ status: 200, headers, body: body() }))
+      expect(answersIn(await say(get()))[0]).toMatchObject({ code: 200, headers: { warning } })
+    },
+  )
+
+  test('that streams has its head sent before there is anything of its body', async () => {
+    const { connect } = await served(async () => ({
+      status: 200,
+      headers: {},
+      body: new Readable({ read: () => undefined }),
+    }))
+    const socket = await connect()
+    socket.write(get())
+    const [part] = await once(socket, 'data')
+    expect(String(part)).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\n\r\n$/s)
+  })
+
+  test.each([
+    { name: 'has a header that is none', broken: { headers: { a: 'b\nc' } } },
+    { name: 'has a status that is none', broken: { status: 7 } },
+  ])('that can not be sent, as it $name, ends its connection and nothing else', async (row) => {
+    const body = new Readable({ read: () => undefined })
+    const { connect, say, told } = await served(async ({ target }) =>
+      target === '/' ? hello : { status: 200, headers: {}, body, ...row.broken },
+    )
+    for (const request of [get(), get(['Content-Length: 300000'])]) {
+      const socket = await connect()
+      const closed = once(socket, 'close')
+      socket.write(`${request.replace('/ ', '/broken ')}${'x'.repeat(1000)}`)
+      await closed
+    }
+    expect(told).toEqual([expect.any(Error), expect.any(Error)])
+    expect(body.destroyed).toBe(true)
+    expect(answersIn(await say(get()))).toMatchObject([{ code: 200 }])
   })
 
   test('may find nobody there any more', async () => {
@@ -159,7 +297,7 @@ describe('the end (contract 8.3)', () => {
 
   test('an address that is taken is named', async () => {
     const { port } = await served(greet)
-    const second = createGatewayServer()
+    const second = createGatewayServer({ dropped: () => undefined, unsent: () => undefined })
     await expect(second.listen({ host: '127.0.0.1', port }, greet)).rejects.toThrow(
       `cannot listen on 127.0.0.1:${port}: EADDRINUSE`,
     )

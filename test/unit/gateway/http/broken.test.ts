@@ -1,0 +1,248 @@
+// What a client is told whose request can't be read: a Status like any other failure, once, and never in the
+// place of another answer (contract 10.2, 13.3; threats A8, A10, A11).
+import { once } from 'node:events'
+import { connect as connectPlain } from 'node:net'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { setImmediate } from 'node:timers/promises'
+import type { ConnectionOptions } from 'node:tls'
+import { describe, expect, test } from 'vitest'
+import type { Answer } from '../../../../src/gateway/http/answer.ts'
+import { LONGEST_HEAD } from '../../../../src/gateway/http/broken.ts'
+import type { Respond } from '../../../../src/gateway/http/server.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { answersIn, served } from '../served.ts'
+import { CANARY, head, hearing, told, toldIn } from './told.ts'
+
+const SOON = { withinMs: 7000 }
+const hello: Answer = { status: 200, headers: {}, body: Buffer.from('hello') }
+const greet: Respond = async () => hello
+const chunked = (body: string): string => head(['Transfer-Encoding: chunked'], 'POST /') + body
+const malformed = (reason: string) => `the request is malformed: ${reason}`
+const TOO_LONG = `the path and the headers must have at most ${LONGEST_HEAD} bytes`
+
+describe('a request of which nothing was read yet', () => {
+  test.each([
+    {
+      name: 'two framings',
+      text: head(['Content-Length: 5', 'Transfer-Encoding: chunked']),
+      message: malformed("Transfer-Encoding can't be present with Content-Length"),
+    },
+    {
+      name: 'a header that is none',
+      text: head([CANARY]),
+      message: malformed('Invalid header token'),
+    },
+    {
+      name: 'a method that is none',
+      text: head().replace('GET', CANARY),
+      message: malformed('Invalid method encountered'),
+    },
+    {
+      name: 'a path that is none',
+      text: head([], 'GET /\x01'),
+      message: malformed('Invalid char in url path'),
+    },
+    {
+      name: 'no Host',
+      text: head().replace('Host: h\r\n', ''),
+      message: 'the request has no header Host',
+    },
+    {
+      name: 'no Host, with an upgrade',
+      text: head(['Connection: Upgrade', 'Upgrade: websocket']).replace('Host: h\r\n', ''),
+      message: 'the request has no header Host',
+    },
+    {
+      name: 'a long header',
+      text: head([`B: ${'x'.repeat(LONGEST_HEAD)}`]),
+      code: 431,
+      reason: 'RequestHeaderFieldsTooLarge',
+      message: TOO_LONG,
+    },
+    {
+      name: 'a long path',
+      text: head([], `GET /${'x'.repeat(LONGEST_HEAD)}`),
+      code: 431,
+      reason: 'RequestHeaderFieldsTooLarge',
+      message: TOO_LONG,
+    },
+  ])('that has $name', async ({ text, code = 400, reason = 'BadRequest', message }) => {
+    let calls = 0
+    const { say } = await served(async () => {
+      calls += 1
+      return hello
+    })
+    expect(toldIn(await say(text))).toEqual(told(code, reason, message))
+    expect(calls).toBe(0)
+  })
+
+  test('a client of HTTP/1.0 need not name the host', async () => {
+    const { say } = await served(greet)
+    expect(answersIn(await say('GET / HTTP/1.0\r\n\r\n'))).toMatchObject([{ code: 200 }])
+  })
+
+  test('whoever sends on without listening gets to the answer', async () => {
+    const { connect } = await served(greet)
+    const socket = await connect()
+    const { heard, closed } = hearing(socket)
+    socket.pause()
+    socket.write('GET / HTTP/1.1\r\nHost: h\r\n')
+    for (let sent = 0; sent < 100; sent += 1) {
+      socket.write(`A${sent}: ${'x'.repeat(4000)}\r\n`)
+      await setImmediate()
+    }
+    socket.resume()
+    await closed
+    expect(toldIn(heard())).toEqual(told(431, 'RequestHeaderFieldsTooLarge', TOO_LONG))
+  })
+
+  test('whoever never ends is cut off', async () => {
+    const { connect } = await served(greet)
+    const socket = await connect({ allowHalfOpen: true } as ConnectionOptions)
+    const { heard } = hearing(socket)
+    socket.write(head([CANARY]))
+    await once(socket, 'end')
+    expect(toldIn(heard())).toEqual(told(400, 'BadRequest', malformed('Invalid header token')))
+    const isCut = async (): Promise<true | undefined> => {
+      socket.write(head())
+      return socket.closed || undefined
+    }
+    await eventually('it is cut off', isCut, SOON)
+    expect(answersIn(heard())).toHaveLength(1)
+  })
+})
+
+describe('behind another request', () => {
+  test('that has its answer: a second one', async () => {
+    const { connect } = await served(greet)
+    const socket = await connect()
+    const { heard, closed } = hearing(socket)
+    socket.write(head())
+    await eventually('it is answered', () => heard().endsWith('hello') || undefined, SOON)
+    const first = heard()
+    socket.write(head([CANARY]))
+    await closed
+    expect(answersIn(first)).toMatchObject([{ code: 200 }])
+    const text = heard().slice(first.length)
+    expect(toldIn(text)).toEqual(told(400, 'BadRequest', malformed('Invalid header token')))
+  })
+
+  test.each([
+    { name: 'a head', rest: head([CANARY]) },
+    { name: 'the body of a request', rest: chunked('zz\r\n') },
+  ])('that waits for its answer: for $name nothing is said in its place', async ({ rest }) => {
+    const held = Promise.withResolvers<Answer>()
+    const gone: AbortSignal[] = []
+    const { say } = await served((call) => {
+      gone.push(call.gone)
+      return held.promise
+    })
+    expect(await say(`${head()}${rest}`)).toBe('')
+    const hasLeft = () => gone[0]?.aborted || undefined
+    await eventually('whoever answers is told', hasLeft, SOON)
+    held.resolve(hello)
+  })
+
+  test('whose answer is under way: it breaks off, and nothing stands in it', async () => {
+    const { connect } = await served(async () => ({
+      ...hello,
+      body: Readable.from(forever(), { objectMode: false }),
+    }))
+    const socket = await connect()
+    const { heard, closed } = hearing(socket)
+    socket.write(head())
+    await eventually('it has begun', () => heard().includes('tick') || undefined, SOON)
+    socket.write(head([CANARY]))
+    await closed
+    expect(heard()).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(heard().match(/HTTP\/1\.1/g)).toHaveLength(1)
+    expect(heard().slice(heard().indexOf('\r\n\r\n') + 4)).toMatch(/^(?:4\r\ntick\r\n)+$/)
+  })
+})
+
+/** A body that goes on until somebody destroys it. */
+async function* forever(): AsyncGenerator<string> {
+  for (;;) {
+    yield 'tick'
+    await setImmediate()
+  }
+}
+
+const BODIES: readonly {
+  readonly name: string
+  readonly body: string
+  readonly failure: readonly [number, string, string]
+}[] = [
+  {
+    name: 'a size that is none',
+    body: 'zz\r\n',
+    failure: [400, 'BadRequest', malformed('Invalid character in chunk size')],
+  },
+  {
+    name: 'extensions',
+    body: `2;${'a'.repeat(LONGEST_HEAD + 1)}\r\nab\r\n`,
+    failure: [413, 'RequestEntityTooLarge', 'the body must have no chunk extensions'],
+  },
+  {
+    name: 'long trailers',
+    body: `0\r\nB: ${'b'.repeat(LONGEST_HEAD)}\r\n\r\n`,
+    failure: [431, 'RequestHeaderFieldsTooLarge', TOO_LONG],
+  },
+]
+
+describe('in the body of a request', () => {
+  test.each(BODIES)('$name: it has this one answer, whoever read it', async ({ body, failure }) => {
+    const ended: string[] = []
+    const { say } = await served(async (call) => {
+      const read = await buffer(call.body).then(
+        () => 'whole',
+        () => 'broken',
+      )
+      ended.push(read, call.gone.aborted ? 'gone' : 'there')
+      return hello
+    })
+    expect(toldIn(await say(chunked(`2\r\nab\r\n${body}`)))).toEqual(told(...failure))
+    await eventually('the body has ended', () => ended.length > 0 || undefined, SOON)
+    expect(ended).toEqual(['broken', 'gone'])
+  })
+
+  test.each(BODIES)('$name: nobody has read it, and the answer comes late', async (row) => {
+    const held = Promise.withResolvers<Answer>()
+    const { connect } = await served(() => held.promise)
+    const socket = await connect()
+    const { heard, closed } = hearing(socket)
+    socket.write(chunked(row.body))
+    await once(socket, 'end')
+    held.resolve(hello)
+    await closed
+    expect(toldIn(heard())).toEqual(told(...row.failure))
+  })
+
+  test.each(BODIES)('$name: a request that was answered early has one answer', async (row) => {
+    const { connect } = await served(greet)
+    const socket = await connect()
+    const { heard, closed } = hearing(socket)
+    socket.write(chunked('2\r\nab\r\n'))
+    await eventually('it is answered', () => heard().endsWith('hello') || undefined, SOON)
+    socket.write(row.body)
+    await closed
+    expect(answersIn(heard())).toMatchObject([{ code: 200, body: 'hello' }])
+    expect(heard().endsWith('hello')).toBe(true)
+  })
+})
+
+test('what is no TLS is cut off, and so is a client that leaves: others go on', async () => {
+  const { port, connect, say } = await served(greet)
+  const plain = connectPlain(port, '127.0.0.1')
+  let heard = ''
+  plain.setEncoding('latin1').on('data', (part: string) => (heard += part))
+  plain.on('error', () => undefined)
+  plain.write(head())
+  await once(plain, 'close')
+  expect(heard).not.toContain('HTTP')
+  const leaving = await connect()
+  leaving.write(head([CANARY]))
+  leaving.destroy()
+  expect(answersIn(await say(head(['Connection: close'])))).toMatchObject([{ code: 200 }])
+})

@@ -1,0 +1,81 @@
+// A client that lets the server wait: it is told that, as long as nothing else was said (contract 13.3; threat A10).
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import { connect as connectPlain } from 'node:net'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { expect, onTestFinished, test } from 'vitest'
+import { answerBroken } from '../../../../src/gateway/http/broken.ts'
+import { listening } from '../../../../src/runtime/listen.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { serverPair } from '../../../support/server-pair.ts'
+import { answersIn } from '../served.ts'
+import { head, hearing, told, toldIn } from './told.ts'
+
+const PAIR = serverPair('localhost')
+
+/** A server that waits for nobody. What a request is answered is up to the test. */
+async function impatient() {
+  const calls: ServerResponse[] = []
+  const server = createServer({
+    cert: PAIR.certificatePem,
+    key: PAIR.keyPem,
+    handshakeTimeout: 150,
+    headersTimeout: 150,
+    requestTimeout: 300,
+    connectionsCheckingInterval: 20,
+  })
+  server.on('request', (_, response) => calls.push(response))
+  answerBroken(server, () => calls.at(-1))
+  const port = await listening(server, { host: '127.0.0.1', port: 0 })
+  onTestFinished(() => void server.close())
+  const connect = (): TLSSocket => connectTls({ host: '127.0.0.1', port, ca: PAIR.caPem })
+  const said = async (text: string): Promise<string> => {
+    const socket = connect()
+    const { heard, closed } = hearing(socket)
+    socket.write(text)
+    await closed
+    return heard()
+  }
+  return { port, connect, said, calls }
+}
+const LATE = [408, 'Timeout', 'the request took too long to come in'] as const
+
+test.each([
+  { name: 'nothing', text: '', calls: 0 },
+  { name: 'half a head', text: 'GET / HTTP/1.1\r\nHo', calls: 0 },
+  { name: 'half a body', text: head(['Content-Length: 9'], 'POST /') + 'half', calls: 1 },
+])('$name came: 408', async ({ text, calls }) => {
+  const { said, calls: asked } = await impatient()
+  expect(toldIn(await said(text))).toEqual(told(...LATE))
+  expect(asked).toHaveLength(calls)
+})
+
+test('what comes after that is no request', async () => {
+  const { connect, calls } = await impatient()
+  const socket = connect()
+  const { heard, closed } = hearing(socket)
+  const begun = head().slice(0, -5)
+  socket.write(begun)
+  socket.once('data', () => socket.write(head().slice(begun.length)))
+  await closed
+  expect(toldIn(heard())).toEqual(told(...LATE))
+  expect(calls).toEqual([])
+})
+
+test('nobody shook hands: cut off', async () => {
+  const { port } = await impatient()
+  const plain = connectPlain(port, '127.0.0.1')
+  let heard = ''
+  plain.on('data', (part) => (heard += String(part)))
+  await once(plain, 'close')
+  expect(heard).toBe('')
+})
+
+test('half a body came, and an answer to it is under way: it breaks off', async () => {
+  const { said, calls } = await impatient()
+  const text = said(`${head(['Content-Length: 9'], 'POST /')}half`)
+  await eventually('it is asked', () => calls.length > 0 || undefined, { withinMs: 7000 })
+  calls[0]?.writeHead(200, { 'content-length': 5 }).write('he')
+  expect(answersIn(await text)).toMatchObject([{ code: 200, body: 'he' }])
+})
