@@ -20,6 +20,7 @@ const LONG = [
   'gateway/measured',
   'gateway/closed',
   'gateway/replicas',
+  'tokens/schedules',
   'gateway/restored',
   'gateway/may-act',
 ]

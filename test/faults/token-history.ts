@@ -6,14 +6,18 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { jsonLines } from '../../src/kube/lines.ts'
 import { jwksIn } from '../cluster/tokens/platform.ts'
 import type { StoredToken } from '../cluster/tokens/tokens.ts'
+import type { TestControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed.ts'
+import { issuesOf } from './audited-issues.ts'
 
-/** Every version of every token and of the published keys that was ever stored. */
+/** Every version of every token and of the published keys that was ever stored, and who wrote them how often. */
 export interface TokenHistory {
   /** What should never have been, in a sentence each; none when all was well. */
   faults(): Promise<readonly string[]>
 }
+
+type Plane = Pick<TestControlPlane, 'admin' | 'auditLog' | 'raw'>
 
 const SOON = { withinMs: 10_000 }
 const MORE_THAN_THERE_ARE = 10_000
@@ -22,7 +26,8 @@ const MORE_THAN_THERE_ARE = 10_000
  * Records by watches of the admin's, which get each revision that etcd has, until the last test of the
  * file. The API server must not be stopped meanwhile.
  */
-export async function recordTokens(admin: KubeClient): Promise<TokenHistory> {
+export async function recordTokens(plane: Plane): Promise<TokenHistory> {
+  const { admin } = plane
   const tokens = await record<StoredToken>(admin, TOKENS)
   const configMaps = await record<ConfigMap>(admin, CONFIG_MAPS, OPERATOR_ACCOUNT.namespace)
   return {
@@ -30,7 +35,12 @@ export async function recordTokens(admin: KubeClient): Promise<TokenHistory> {
       const [versions, others] = [await tokens(), await configMaps()]
       const records = others.filter(({ metadata }) => metadata.name === JWKS_CONFIG_MAP)
       const objects = Map.groupBy(versions, ({ metadata }) => metadata.uid).values()
-      return [...objects].flatMap((object) => [...twice(object), ...unpublished(object, records)])
+      const issues = await issuesOf(plane)
+      return [...objects].flatMap((object) => [
+        ...twice(object),
+        ...rewritten(object, issues),
+        ...unpublished(object, records),
+      ])
     },
   }
 }
@@ -39,6 +49,16 @@ export async function recordTokens(admin: KubeClient): Promise<TokenHistory> {
 function twice(object: readonly StoredToken[]): readonly string[] {
   const tokens = new Set(object.map(({ status }) => status?.token).filter(Boolean))
   return tokens.size > 1 ? [`${nameOf(object)} had ${tokens.size} tokens`] : []
+}
+
+/** The token was written once more when it was out, or by nobody that the log knows. */
+function rewritten(
+  object: readonly StoredToken[],
+  issues: ReadonlyMap<string, number>,
+): readonly string[] {
+  const wanted = object.some(({ status }) => status?.token) ? 1 : 0
+  const writes = issues.get(object[0]?.metadata.uid ?? '') ?? 0
+  return writes === wanted ? [] : [`the token of ${nameOf(object)} was written ${writes} times`]
 }
 
 /** A token was out before the key that signed it was published. */

@@ -1,6 +1,7 @@
 // The places where the operator writes for tokens and signing keys; see write-points.ts.
 import { expect } from 'vitest'
 import {
+  EXPIRED_ANNOTATION,
   JWKS_CONFIG_MAP,
   REVOKED_TOKENS_PREFIX,
   ROTATE_ANNOTATION,
@@ -16,13 +17,13 @@ import { eventuallyPasses } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed.ts'
 import { uniqueName } from '../support/objects.ts'
 import type { Match } from '../support/proxy-rules.ts'
-import type { WritePoint } from './write-points.ts'
+import type { Work, WritePoint } from './write-points.ts'
 
 const { namespace } = OPERATOR_ACCOUNT
 const SOON = { withinMs: 20_000 }
 const SECRETS_PATH = pathOf(SECRETS, { namespace })
 
-/** What the points stand on. */
+/** What the points of tokens and of rotation stand on. */
 export interface World {
   readonly keys: Keys
   readonly tokens: Tokens
@@ -61,16 +62,16 @@ export function tokenPoints({ keys, tokens, platform }: World): readonly WritePo
     uid = (await tokens.read(name))?.metadata.uid ?? ''
     await tokens.remove(name)
   }
+  const deletedOnExpiry = { annotations: { [EXPIRED_ANNOTATION]: 'Delete' } }
+  const issue = (name: string): Work => ({
+    lead: () => tokens.create({}, { name }),
+    ends: () => tokens.shown(name, 'Issued'),
+  })
   return [
-    point('adoption of a token', (name, path) => ({
-      isIt: is('PATCH', path),
-      lead: () => tokens.create({}, { name }),
-      ends: () => tokens.shown(name, 'Issued'),
-    })),
+    point('adoption of a token', (name, path) => ({ ...issue(name), isIt: is('PATCH', path) })),
     point('issue of a token', (name, path) => ({
+      ...issue(name),
       isIt: is('PATCH', `${path}/status`, '"token":"ey'),
-      lead: () => tokens.create({}, { name }),
-      ends: () => tokens.shown(name, 'Issued'),
     })),
     point('record of a revocation', (name) => ({
       isIt: ({ method, body }) =>
@@ -92,10 +93,13 @@ export function tokenPoints({ keys, tokens, platform }: World): readonly WritePo
       isIt: is('PATCH', path, '"remove"'),
       lead: () => removed(name),
       ends: () => isEnded(name),
-      heir: {
-        lead: () => tokens.create({}, { name }),
-        ends: () => tokens.shown(name, 'Issued'),
-      },
+      heir: issue(name),
+    })),
+    point('deletion of a token that has ended', (name, path) => ({
+      isIt: is('DELETE', path),
+      lead: () => tokens.create({ ttl: 3 }, { name, ...deletedOnExpiry }),
+      ends: () => tokens.gone(name),
+      heir: issue(name),
     })),
     point('deletion of a token with its key', (name, path) => ({
       isIt: is('DELETE', path),
@@ -178,11 +182,15 @@ export function rotationPoints({ platform }: World): readonly WritePoint[] {
   ]
 }
 
-const kidOf = ({ data = {} }: { readonly data?: Readonly<Record<string, string>> }): string =>
-  Buffer.from(data['kid'] ?? '', 'base64').toString()
+/** The Secret's kid. */
+export const kidOf = ({
+  data = {},
+}: {
+  readonly data?: Readonly<Record<string, string>>
+}): string => Buffer.from(data['kid'] ?? '', 'base64').toString()
 
 /** Requests with this method to this very path, and with this text in their body. */
-const is =
+export const is =
   (method: string, path: string, says = ''): Match =>
   (request) =>
     request.method === method && request.path === path && request.body.includes(says)

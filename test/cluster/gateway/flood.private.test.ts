@@ -8,6 +8,7 @@ import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask, gatewayCa, type OwnGateway, startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
+import { bareServer, type Target } from './bare.ts'
 import { handWritten, newJwk } from './world.ts'
 
 const plane = await privateControlPlane()
@@ -17,17 +18,24 @@ const BOUND = { withinMs: 20_000 }
 const HOUR = '2099112111'
 const EXP = '2099-11-21T11:30:00Z'
 const FETCHES = 1000
-/** So many in each millisecond: all within a second, unless the machine has no time to send them. */
-const FETCHES_PER_MS = FETCHES / 1000
 const CONNECTIONS = 32
+/** The best of so many counts: a busy machine makes anything slower, and nothing faster. */
+const TRIES = [1, 2, 3]
 /**
- * The part of the flood's time that a probe may take. Who waits for those before it takes nearly all of
- * it; a round trip on an idle machine is no measure, since the test itself is on the same cores.
+ * How long the gateway may take, as a multiple of what a server with nothing but TLS takes for as many
+ * fetches from the same client on the same machine: a time of its own would tell of the machine.
+ */
+const TIMES_A_BARE_SERVER = 3
+/**
+ * The part of the flood's time that the slowest probe but one in a hundred may take. Who waits for those
+ * before it takes nearly all of it; a round trip on an idle machine is no measure, since the test itself
+ * is on the same cores.
  */
 const PART = 1 / 10
 
 let gateway: OwnGateway
-let ca: string
+let keys: Target
+let bare: Target
 let agent: Agent
 
 beforeAll(async () => {
@@ -38,40 +46,47 @@ beforeAll(async () => {
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
   gateway = await startGateway({ kubeconfig })
   await eventually('it serves', () => gateway.url(), BOUND)
-  ca = await gatewayCa(plane.admin)
+  keys = { url: `${gateway.url()}/oidc/keys`, ca: await gatewayCa(plane.admin) }
   agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+  const { body, headers } = await ask(keys.url, keys)
+  const { 'content-type': type = '', 'cache-control': control = '' } = headers
+  bare = await bareServer({ body, headers: { 'content-type': type, 'cache-control': control } })
 })
 afterAll(async () => {
   agent?.destroy()
   await gateway?.stop()
 })
 
-/** A thousand fetches of the keys within a second, over connections that are kept; their codes. */
-async function flood(): Promise<readonly number[]> {
+interface Flood {
+  readonly codes: readonly number[]
+  readonly tookMs: number
+}
+
+/** A thousand fetches over connections that are kept, begun evenly within that time. */
+async function flood({ url, ca }: Target, withinMs: number): Promise<Flood> {
   const startMs = performance.now()
   const answers: Promise<number>[] = []
   while (answers.length < FETCHES) {
-    const due = Math.min((performance.now() - startMs) * FETCHES_PER_MS, FETCHES)
-    while (answers.length < due)
-      answers.push(ask(`${gateway.url()}/oidc/keys`, { ca, agent }).then(({ code }) => code))
+    const due = Math.min(((performance.now() - startMs) / withinMs) * FETCHES, FETCHES)
+    while (answers.length < due) answers.push(ask(url, { ca, agent }).then(({ code }) => code))
     await delay(1)
   }
-  return Promise.all(answers)
+  return { codes: await Promise.all(answers), tookMs: performance.now() - startMs }
 }
 
-/** Looks at /healthz one after the other until told to stop: the median of their milliseconds. */
-async function probes(signal: AbortSignal): Promise<number> {
+/** Looks at /healthz one after the other until told to stop: what each took, fastest first. */
+async function probes(signal: AbortSignal): Promise<readonly number[]> {
   const own = new Agent({ keepAlive: true, maxSockets: 1 })
   const took: number[] = []
   while (!signal.aborted) {
     const startMs = performance.now()
-    const { code } = await ask(`${gateway.url()}/healthz`, { ca, agent: own })
+    const { code } = await ask(`${gateway.url()}/healthz`, { ca: keys.ca, agent: own })
     if (code !== 200) throw new Error(`/healthz answers ${code}`)
     took.push(performance.now() - startMs)
     await delay(1)
   }
   own.destroy()
-  return took.toSorted((a, b) => a - b)[Math.floor(took.length / 2)] ?? Number.NaN
+  return took.toSorted((a, b) => a - b)
 }
 
 /** Records a token as revoked; resolves when it is in the list that the gateway serves. */
@@ -80,34 +95,60 @@ async function revoked(jti: string): Promise<void> {
   await eventually(
     'the token is listed',
     async () => {
-      const { body } = await ask(`${gateway.url()}/oidc/revoked`, { ca, agent })
+      const { body } = await ask(`${gateway.url()}/oidc/revoked`, { ca: keys.ca, agent })
       return body.includes(jti) || undefined
     },
     BOUND,
   )
 }
 
-describe('1,000 fetches of the keys in a second (7.2)', () => {
-  test('are all answered, and neither probes nor news wait for their end', async () => {
-    const order: string[] = []
-    const over = new AbortController()
-    const startMs = performance.now()
-    const probing = probes(over.signal)
-    const news = revoked('busy').then(() => order.push('news'))
-    const codes = await flood().finally(() => over.abort())
-    const tookMs = performance.now() - startMs
-    order.push('the end of the flood')
-    await news
-    expect(codes).toHaveLength(FETCHES)
-    expect(new Set(codes)).toEqual(new Set([200]))
-    expect(order).toEqual(['news', 'the end of the flood'])
-    expect(await probing).toBeLessThan(tookMs * PART)
+const quantile = (ascending: readonly number[], part: number): number =>
+  ascending[Math.floor(ascending.length * part)] ?? Number.NaN
+
+const best = (values: readonly number[]): number => Math.min(...values)
+
+describe('1,000 fetches of the keys (7.2)', () => {
+  test('in a second are all answered, and neither probes nor news wait for their end', async () => {
+    const parts: number[] = []
+    for (const round of TRIES) {
+      const order: string[] = []
+      const over = new AbortController()
+      const probing = probes(over.signal)
+      const news = revoked(`busy-${round}`).then(() => order.push('news'))
+      // Within a second, unless the machine has no time to send them.
+      const { codes, tookMs } = await flood(keys, 1000).finally(() => over.abort())
+      order.push('the end of the flood')
+      await news
+      expect(codes).toHaveLength(FETCHES)
+      expect(new Set(codes)).toEqual(new Set([200]))
+      expect(order).toEqual(['news', 'the end of the flood'])
+      const slowMs = quantile(await probing, 0.99)
+      parts.push(slowMs / tookMs)
+      console.log(`measured: a flood of ${ms(tookMs)}; of its probes 99% within ${ms(slowMs)}`)
+    }
+    expect(best(parts)).toBeLessThan(PART)
+  })
+
+  test('at once take no longer than a few times what TLS alone takes', async () => {
+    const took = { bare: [] as number[], keys: [] as number[] }
+    for (const _ of TRIES) {
+      for (const [name, target] of Object.entries({ bare, keys })) {
+        const { codes, tookMs } = await flood(target, 1)
+        expect(new Set(codes)).toEqual(new Set([200]))
+        took[name as keyof typeof took].push(tookMs)
+      }
+    }
+    const [floorMs, tookMs] = [best(took.bare), best(took.keys)]
+    console.log(`measured: ${FETCHES} fetches in ${ms(tookMs)}, of a bare server in ${ms(floorMs)}`)
+    expect(tookMs).toBeLessThan(floorMs * TIMES_A_BARE_SERVER)
   })
 
   test('200 connections at once are all served', async () => {
-    const asking = Array.from({ length: 200 }, () => ask(`${gateway.url()}/oidc/keys`, { ca }))
+    const asking = Array.from({ length: 200 }, () => ask(keys.url, keys))
     const codes = (await Promise.all(asking)).map(({ code }) => code)
     expect(codes).toHaveLength(200)
     expect(new Set(codes)).toEqual(new Set([200]))
   })
 })
+
+const ms = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} ms`
