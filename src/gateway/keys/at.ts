@@ -30,13 +30,17 @@ export function textsAt(value: Json | undefined, path: FieldPath): readonly stri
 }
 
 /** The same with that value there, or without one; what is missing on the way to a value is made. */
-export function withAt(map: JsonMap, path: FieldPath, value: Json | undefined): JsonMap {
-  const [name, ...rest] = path
+export const withAt = (map: JsonMap, path: FieldPath, value: Json | undefined): JsonMap =>
+  withFrom(0, map, path, value)
+
+/** The same for the part of the path that begins at this place of it. */
+function withFrom(place: number, map: JsonMap, path: FieldPath, value: Json | undefined): JsonMap {
+  const name = path[place]
   if (name === undefined) return map
-  if (rest.length === 0) return withOwn(map, name, value)
+  if (place === path.length - 1) return withOwn(map, name, value)
   const inner = own(map, name)
   if (value === undefined && !isMap(inner)) return map
-  return withOwn(map, name, withAt(isMap(inner) ? inner : {}, rest, value))
+  return withOwn(map, name, withFrom(place + 1, isMap(inner) ? inner : {}, path, value))
 }
 
 /** What stood there keeps its place among the names. */

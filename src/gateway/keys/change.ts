@@ -1,11 +1,12 @@
 // Changing objects of our kinds (contract 12.1, 12.3, 12.5). One's own: tried first, judged as it would be
 // stored, then stored, provided that nothing has changed since; anything else as the caller.
 import { CONFIGS } from '../../api/group.ts'
+import type { JsonMap } from '../../domain/config/json.ts'
 import { sleep } from '../../runtime/clock.ts'
-import type { Answer } from '../http/answer.ts'
+import { type Answer, failure } from '../http/answer.ts'
 import { textAt } from './at.ts'
 import { makeOne } from './create.ts'
-import { answerOf, ask, type Exchange, type Question, type Reply } from './exchange.ts'
+import { answerOf, ask, asOfNow, type Exchange, type Question, type Reply } from './exchange.ts'
 import { secretsIn } from './hidden.ts'
 import { type Fault, mayStore } from './may-store.ts'
 import { notFound, showsTo } from './read.ts'
@@ -15,6 +16,7 @@ import {
   type Body,
   bodyOf,
   type Change,
+  isOfAnother,
   secretsInChange,
   sentPatch,
   sentPut,
@@ -32,7 +34,7 @@ const PAUSE_MS = 10
 export async function change(exchange: Exchange, deps: WriteDeps): Promise<Answer> {
   const { asked, call } = exchange
   const sent: Sent<Change> = asked.verb === 'update' ? await sentPut(call) : await sentPatch(call)
-  return sent.ok ? changed(exchange, deps, sent.value) : sent.answer
+  return sent.ok ? changed(await asOfNow(exchange), deps, sent.value) : sent.answer
 }
 
 async function changed(exchange: Exchange, deps: WriteDeps, sent: Change): Promise<Answer> {
@@ -73,36 +75,46 @@ async function changedOnce(
   const { asked, standing, find } = exchange
   const { resource, name } = asked
   const before = current.json
-  const secrets = [...secretsIn(resource, before), ...secretsInChange(resource, sent)]
-  const answered = (reply: Reply): Answer =>
-    answerOf(exchange, reply, { shows: showsTo(exchange), secrets })
   // Only an apply makes what is not there.
   if (current.status === 404 && sent.by === 'apply' && !asked.isStatus)
     return makeOne(exchange, deps, sent.sent, { method: 'PATCH', type: APPLY, name })
-  if (current.status !== 200) return answered(current)
+  if (current.status !== 200)
+    return answerOf(exchange, current, { shows: showsTo(exchange), secrets: [] })
   if (!isVisible(asked, before, standing, find)) return notFound(exchange)
   const isMine = !asked.isStatus && isOwn(asked, before, standing, find)
   if (!isMine && standing.scope !== null && resource !== CONFIGS) return refusal(NOT_YOURS)
+  if (isMine && isOfAnother(sent, before)) return NOT_THIS
   const body = bodyOf(resource, sent, before)
   if (!body.ok) return body.answer
+  const secrets = [...secretsIn(resource, before), ...secretsInChange(resource, sent)]
+  const answered = (reply: Reply): Answer =>
+    answerOf(exchange, reply, { shows: showsTo(exchange), secrets })
   const question = storing(exchange, sent, body.value, isMine)
   if (isMine) {
     const tried = await ask(exchange, { ...question, query: writing(exchange.query, DRY_RUN) })
     if (tried.status !== 200) return answered(tried)
-    const { caps, clock } = deps
-    const judged = {
-      resource,
-      standing,
-      before,
-      after: tried.json,
-      caps: caps(),
-      nowMs: clock.nowMs(),
-    }
-    const fault = mayStore(judged)
+    const fault = faultOf(await asOfNow(exchange), deps, before, tried.json)
     if (fault !== null) return refusal(fault)
-  }
+  } else await asOfNow(exchange)
   return answered(await ask(exchange, { ...question, form: exchange.form }))
 }
+
+const faultOf = (
+  { asked: { resource }, standing }: Exchange,
+  { caps, clock }: WriteDeps,
+  before: JsonMap,
+  after: JsonMap,
+): Fault | null =>
+  mayStore({ resource, standing, before, after, caps: caps(), nowMs: clock.nowMs() })
+
+/**
+ * What is judged is a change of the object as it was read. Said of a version that comes after it, a change
+ * would be stored on top of what nobody has looked at, such as that the calling key is disabled.
+ */
+const NOT_THIS = failure(
+  'Conflict',
+  'the object is not the one with this uid and resourceVersion: apply your changes to the latest version',
+)
 
 const NOT_YOURS: Fault = {
   field: 'spec.user',

@@ -1,8 +1,8 @@
 // What nobody is shown of our kinds (contract 12.4), and how it is kept by who writes without seeing it.
 import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../api/group.ts'
 import { hide, hideLiterals } from '../../domain/config/hide.ts'
-import { isList, isMap, type Json, type JsonMap, mapOf, own } from '../../domain/config/json.ts'
-import { at, type FieldPath, mapAt, textAt, withAt } from './at.ts'
+import { isList, isMap, type Json, type JsonMap, mapOf } from '../../domain/config/json.ts'
+import { at, type FieldPath, textAt, withAt } from './at.ts'
 
 /** The key itself. */
 export const KEY: FieldPath = ['spec', 'key']
@@ -51,35 +51,57 @@ const withoutSecretSettings = (object: JsonMap): JsonMap =>
   )
 
 /**
- * What a client sent in place of an object that it saw without what is hidden, with that filled in again
- * (contract 12.4). A whole part that it saw and left out stays out: that was on purpose.
+ * Fills in again what is hidden of this object, in what a client that saw it without that sent to stand in
+ * one place of it; no path = the whole (contract 12.4). A whole part that it saw and left out stays out:
+ * that was on purpose.
  */
-export function withHidden(resource: Resource, sent: JsonMap, current: JsonMap): JsonMap {
-  if (resource === CONFIGS) return withSecretSettings(sent, current)
-  return hiddenFields(resource).reduce((whole, path) => {
-    const value = at(current, path)
-    const isKept = value !== undefined && at(whole, path) === undefined
-    return isKept && isMap(at(whole, path.slice(0, -1))) ? withAt(whole, path, value) : whole
-  }, sent)
+export function filling(
+  resource: Resource,
+  current: JsonMap,
+): (sent: Json, path: FieldPath) => Json {
+  if (resource === CONFIGS) {
+    const shown = withoutSecretSettings(current)
+    return (sent, path) => keptIn(sent, at(shown, path), at(current, path))
+  }
+  return (sent, path) =>
+    hiddenFields(resource).reduce(
+      (whole, field) => filledIn(whole, restOf(field, path), at(current, field)),
+      sent,
+    )
 }
+
+function filledIn(sent: Json, field: FieldPath | null, value: Json | undefined): Json {
+  if (field === null || field.length === 0 || value === undefined) return sent
+  const isFree = at(sent, field) === undefined && isMap(at(sent, field.slice(0, -1)))
+  return isFree && isMap(sent) ? withAt(sent, field, value) : sent
+}
+
+/** Where a field stands in what stands at a path; null = it does not. */
+const restOf = (field: FieldPath, path: FieldPath): FieldPath | null =>
+  path.every((name, place) => field[place] === name) ? field.slice(path.length) : null
+
+/** The same for a whole object. */
+export const withHidden = (resource: Resource, sent: JsonMap, current: JsonMap): JsonMap =>
+  filling(resource, current)(sent, []) as JsonMap
 
 /** The secrets of an object in clear: what must not stand anywhere else in what is shown of it. */
 export const secretsIn = (resource: Resource, object: JsonMap): readonly string[] =>
-  (SECRETS[resource.plural] ?? []).map((path) => textAt(object, path)).filter(isSecret)
+  secretsAt(resource, object, [])
+
+/** The same of what is to stand in one place of an object. */
+export const secretsAt = (
+  resource: Resource,
+  value: Json | undefined,
+  path: FieldPath,
+): readonly string[] =>
+  (SECRETS[resource.plural] ?? [])
+    .map((field) => restOf(field, path))
+    .map((field) => (field === null ? '' : textAt(value, field)))
+    .filter(isSecret)
 
 /** A digest tells nobody the key, and short texts stand in others by chance. */
 const isSecret = (text: string): boolean => text.length >= SHORTEST && !text.startsWith('sha256:')
 const SHORTEST = 12
-
-function withSecretSettings(sent: JsonMap, current: JsonMap): JsonMap {
-  const shown = withoutSecretSettings(current)
-  return ['spec', 'status'].reduce((whole, name) => {
-    const value = own(whole, name)
-    if (value === undefined) return whole
-    const kept = keptIn(value, own(shown, name), mapAt(current, [name]))
-    return withAt(whole, [name], kept)
-  }, sent)
-}
 
 /** What was sent back as it had been shown is what it stood for. */
 function keptIn(sent: Json, shown: Json | undefined, current: Json | undefined): Json {

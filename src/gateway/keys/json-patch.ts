@@ -1,11 +1,11 @@
 // JSON patches of our kinds (contract 12.4, 12.5): no operation may bring to light what is hidden.
 import type { Resource } from '../../api/group.ts'
-import { isList, isMap, type Json, type JsonMap, sameJson } from '../../domain/config/json.ts'
+import type { Json, JsonMap } from '../../domain/config/json.ts'
 import { partsOfPointer } from '../../domain/config/path.ts'
 import { quoted } from '../../domain/scope/text.ts'
-import { at, textAt, withAt } from './at.ts'
-import { hiddenFields, secretsIn, withHidden } from './hidden.ts'
-import { redacted, SHOWS_NOTHING } from './redact.ts'
+import { at, type FieldPath, textAt } from './at.ts'
+import { filling, secretsAt } from './hidden.ts'
+import { telling } from './telling.ts'
 
 /** A patch that may be sent, or why it may not. */
 export type PatchReading =
@@ -14,6 +14,10 @@ export type PatchReading =
 
 /** Each is looked at, and nobody else is answered meanwhile. */
 const MOST_OPERATIONS = 1000
+const MOST_TESTS = 100
+/** Objects of ours have a few levels, and names of annotations 317 characters. */
+const MOST_PARTS = 64
+const LONGEST_PATH = 1024
 
 const OPERATIONS: ReadonlySet<string> = new Set(['add', 'remove', 'replace', 'test'])
 
@@ -26,21 +30,20 @@ export function jsonPatchOf(
   sent: readonly Json[],
   current: JsonMap,
 ): PatchReading {
-  if (sent.length > MOST_OPERATIONS)
-    return no(`a JSON patch has at most ${MOST_OPERATIONS} operations here`)
-  const shown = redacted(resource, current, SHOWS_NOTHING)
+  const many = tooMany(sent)
+  if (many !== null) return no(many)
+  const [tells, filled] = [telling(resource, current), filling(resource, current)]
   const operations: JsonMap[] = []
   for (const one of sent) {
-    const [op, pointer] = [textAt(one, ['op']), at(one, ['path'])]
-    const path = pointerOf(pointer)
-    if (!OPERATIONS.has(op))
-      return no(`operation ${quoted(op)} is not taken here, only ${[...OPERATIONS].join(', ')}`)
-    if (path === null || pointer === undefined)
-      return no('each operation needs a path, empty or of parts that begin with /')
-    if (op === 'test' && mayTell(resource, path, current, shown))
-      return no(`a test of ${quoted(textAt(one, ['path']))} is refused: it holds what is hidden`)
+    const path = pathIn(one)
+    if (typeof path === 'string') return no(path)
+    const op = textAt(one, ['op'])
+    const pointer = textAt(one, ['path'])
+    if (op === 'test' && tells(path))
+      return no(`a test of ${quoted(pointer)} is refused: it holds what is hidden`)
     const value = at(one, ['value'])
-    const kept = op === 'add' || op === 'replace' ? keptAt(resource, path, value, current) : value
+    const isKept = value !== undefined && (op === 'add' || op === 'replace')
+    const kept = isKept ? filled(value, path) : value
     operations.push({ op, path: pointer, ...(kept === undefined ? {} : { value: kept }) })
   }
   return { ok: true, operations: [...guards(current, sent), ...operations] }
@@ -48,11 +51,37 @@ export function jsonPatchOf(
 
 const no = (because: string): PatchReading => ({ ok: false, because })
 
-/** The texts that the patch brings and that must not be repeated. */
+function tooMany(sent: readonly Json[]): string | null {
+  if (sent.length > MOST_OPERATIONS)
+    return `a JSON patch has at most ${MOST_OPERATIONS} operations here`
+  const tests = sent.filter((one) => textAt(one, ['op']) === 'test')
+  return tests.length > MOST_TESTS ? `a JSON patch has at most ${MOST_TESTS} tests here` : null
+}
+
+/** The path of an operation; a text says why it is not taken. */
+function pathIn(one: Json): FieldPath | string {
+  const [op, pointer] = [textAt(one, ['op']), at(one, ['path'])]
+  if (!OPERATIONS.has(op))
+    return `operation ${quoted(op)} is not taken here, only ${[...OPERATIONS].join(', ')}`
+  const path = pointerOf(pointer)
+  if (path === null) return 'each operation needs a path, empty or of parts that begin with /'
+  return path === 'long' || path.length > MOST_PARTS
+    ? `a path has at most ${MOST_PARTS} parts and ${LONGEST_PATH} characters here`
+    : path
+}
+
+/** The parts of a JSON pointer; null when it is none. */
+function pointerOf(pointer: Json | undefined): FieldPath | 'long' | null {
+  if (pointer === '') return []
+  if (typeof pointer !== 'string' || !pointer.startsWith('/')) return null
+  return pointer.length > LONGEST_PATH ? 'long' : partsOfPointer(pointer)
+}
+
+/** The texts that a patch, whose operations may be sent, brings and that must not be repeated. */
 export const secretsOf = (resource: Resource, sent: readonly Json[]): readonly string[] =>
   sent.flatMap((one) => {
-    const whole = wrapped(pointerOf(at(one, ['path'])) ?? [], at(one, ['value']))
-    return whole === null ? [] : secretsIn(resource, whole)
+    const path = pathIn(one)
+    return typeof path === 'string' ? [] : secretsAt(resource, at(one, ['value']), path)
   })
 
 /** First of all: it is still the object that was judged, and annotations can be added (contract 12.5). */
@@ -65,50 +94,4 @@ function guards(current: JsonMap, sent: readonly Json[]): readonly JsonMap[] {
   const adds = sent.some((one) => /^\/metadata\/annotations\/./s.test(textAt(one, ['path'])))
   if (!adds || at(current, ['metadata', 'annotations']) !== undefined) return [test]
   return [test, { op: 'add', path: '/metadata/annotations', value: {} }]
-}
-
-/** The parts of a JSON pointer; null when it is none. */
-function pointerOf(pointer: Json | undefined): readonly string[] | null {
-  if (pointer === '') return []
-  if (typeof pointer !== 'string' || !pointer.startsWith('/')) return null
-  return partsOfPointer(pointer)
-}
-
-/** Whether a test there tells anything of what is hidden: there, above or below it. */
-function mayTell(
-  resource: Resource,
-  path: readonly string[],
-  current: JsonMap,
-  shown: JsonMap,
-): boolean {
-  // From the end of a list: the API server counts so, and nobody needs it.
-  if (path.some((part) => /^-\d+$/.test(part))) return true
-  const isNear = hiddenFields(resource).some((hidden) =>
-    hidden.every((name, place) => place >= path.length || path[place] === name),
-  )
-  if (isNear) return true
-  return !sameJson(pointed(shown, path) ?? null, pointed(current, path) ?? null)
-}
-
-const pointed = (value: Json, path: readonly string[]): Json | undefined =>
-  path.reduce<Json | undefined>((found, part) => {
-    if (isList(found)) return found[Number(part)]
-    return isMap(found) ? at(found, [part]) : undefined
-  }, value)
-
-/** The value, with what the object has hidden in that place. */
-function keptAt(
-  resource: Resource,
-  path: readonly string[],
-  value: Json | undefined,
-  current: JsonMap,
-): Json | undefined {
-  const whole = wrapped(path, value)
-  return whole === null ? value : at(withHidden(resource, whole, current), path)
-}
-
-/** An object with nothing but this value in that place; null where that is no object. */
-function wrapped(path: readonly string[], value: Json | undefined): JsonMap | null {
-  if (path.length === 0) return isMap(value) ? value : null
-  return withAt({}, path, value)
 }

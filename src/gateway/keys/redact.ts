@@ -4,6 +4,7 @@ import { isList, isMap, type Json, type JsonMap, mapIn, mapOf } from '../../doma
 import { REDACTED } from '../../domain/config/secrecy.ts'
 import { at, type FieldPath, textAt, withAt } from './at.ts'
 import { secretsIn, withoutHidden } from './hidden.ts'
+import { jsonFault } from './json-fault.ts'
 
 /** Which of the hidden fields of an object this caller is shown all the same. */
 export type Shows = (object: JsonMap) => readonly FieldPath[]
@@ -23,7 +24,7 @@ const LAST_APPLIED: FieldPath = [
  */
 export function redacted(resource: Resource, object: JsonMap, shows: Shows): JsonMap {
   const shown = shows(object)
-  const bare = withoutHidden(resource, object)
+  const bare = withoutHidden(resource, flat(object))
   const applied = at(bare, LAST_APPLIED)
   const annotated =
     applied === undefined ? bare : withAt(bare, LAST_APPLIED, redactedText(resource, applied))
@@ -34,12 +35,35 @@ export function redacted(resource: Resource, object: JsonMap, shows: Shows): Jso
   }, clean)
 }
 
-/** An object as text. One that can't be read is left out: it may hold anything. */
+/** Twice what can be written here, or more. JSON.stringify fails at some thousands, for all that stands beside it. */
+const MOST_LEVELS = 256
+
+/** The object, or what of it is not below so many levels. */
+const flat = (object: JsonMap): JsonMap =>
+  isDeep(object, MOST_LEVELS) ? (cut(object, MOST_LEVELS) as JsonMap) : object
+
+function isDeep(value: Json, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1))
+}
+
+function cut(value: Json, levels: number): Json {
+  if (isList(value)) return levels === 0 ? [] : value.map((inner) => cut(inner, levels - 1))
+  if (!isMap(value)) return value
+  if (levels === 0) return {}
+  return mapOf(Object.entries(value).map(([name, inner]) => [name, cut(inner, levels - 1)]))
+}
+
+/** An object as text. One that can't be read for certain is left out: it may hold anything. */
 function redactedText(resource: Resource, text: Json): Json | undefined {
-  const parsed = typeof text === 'string' ? mapIn(text) : null
-  if (parsed === null) return undefined
-  const clean = redacted(resource, parsed, SHOWS_NOTHING)
-  return JSON.stringify(clean) === JSON.stringify(parsed) ? text : `${JSON.stringify(clean)}\n`
+  if (typeof text !== 'string') return undefined
+  const parsed = mapIn(text)
+  if (parsed === null || isDeep(parsed, MOST_LEVELS)) return undefined
+  const plain = JSON.stringify(parsed)
+  const clean = JSON.stringify(redacted(resource, parsed, SHOWS_NOTHING))
+  if (clean !== plain) return `${clean}\n`
+  // Of a name that stands twice one has not been read.
+  return text === `${plain}\n` || jsonFault(text) === null ? text : undefined
 }
 
 /** The value with REDACTED wherever it holds one of these texts, be it inside of JSON as text. */

@@ -2,6 +2,7 @@
 // the caller.
 import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY } from '../../api/group.ts'
 import type { Json, JsonMap } from '../../domain/config/json.ts'
+import { lineOf } from '../../domain/key-line.ts'
 import type { Answer } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
@@ -9,6 +10,7 @@ import { at, textAt, withAt } from './at.ts'
 import {
   answerOf,
   ask,
+  asOfNow,
   type Exchange,
   parameter,
   pick,
@@ -36,6 +38,7 @@ export async function remove(exchange: Exchange): Promise<Answer> {
   if (!isMine && standing.scope !== null && resource !== CONFIGS) return refusal(NOT_YOURS)
   if (isMine && leavesChildren(options.value)) return refusal(NO_ORPHANS)
   const as: RunsAs = isMine ? 'gateway' : { caller }
+  await asOfNow(exchange)
   const question = removal(exchange, as, name, ofThis(options.value, current.json))
   return answerOf(exchange, await ask(exchange, { ...question, form }), shown)
 }
@@ -116,9 +119,10 @@ export async function removeAll(exchange: Exchange): Promise<Answer> {
   return answerOf(exchange, await removedOwn(exchange, options.value), shown)
 }
 
-function removedAsCaller(exchange: Exchange, options: JsonMap): Promise<Reply> {
+async function removedAsCaller(exchange: Exchange, options: JsonMap): Promise<Reply> {
   const { asked, query, caller, form } = exchange
   const selected = asked.resource === ACCESS_KEYS ? withoutHeartbeat(query) : query
+  await asOfNow(exchange)
   const question = removal(exchange, { caller }, '', options)
   return ask(exchange, { ...question, query: pick(selected, SELECTS), form })
 }
@@ -137,20 +141,34 @@ function withoutHeartbeat(query: Query): Query {
   return [...query.filter(([name]) => name !== 'fieldSelector'), ['fieldSelector', selector]]
 }
 
-/** One by one; what somebody else has deleted meanwhile is not among the deleted. */
+/**
+ * One by one, while it is still the caller who asks; what somebody else has deleted meanwhile is not among
+ * the deleted. The calling key and those that own it go last: with them the caller goes.
+ */
 async function removedOwn(exchange: Exchange, options: JsonMap): Promise<Reply> {
   const query = pick(exchange.query, ['labelSelector', 'fieldSelector'])
   const own = await listed({ ...exchange, query }, 'own')
   if (own.status !== 200) return own
+  const { others, line } = byLine(exchange, objectsIn(own.json))
   const removed = new Set<string>()
-  for (const object of objectsIn(own.json)) {
-    const [name = '', uid = ''] = ['name', 'uid'].map((field) =>
-      textAt(object, ['metadata', field]),
-    )
+  for (const [place, object] of [...others, ...line].entries()) {
+    if (place <= others.length) await asOfNow(exchange)
+    const name = textAt(object, ['metadata', 'name'])
     const reply = await ask(exchange, removal(exchange, 'gateway', name, ofThis(options, object)))
-    if (reply.status === 200) removed.add(uid)
+    if (reply.status === 200) removed.add(uidOf(object))
     else if (reply.status !== 404 && reply.status !== 409) return reply
   }
-  const isRemoved = (object: JsonMap): boolean => removed.has(textAt(object, ['metadata', 'uid']))
-  return { ...own, json: keeping(own.json, isRemoved) }
+  return { ...own, json: keeping(own.json, (object) => removed.has(uidOf(object))) }
+}
+
+const uidOf = (object: JsonMap): string => textAt(object, ['metadata', 'uid'])
+
+/** The calling key with those that own it, and all others. */
+function byLine({ caller, find }: Exchange, objects: readonly JsonMap[]) {
+  const { keys } = lineOf(caller.key, { named: find })
+  const isOfLine = (object: JsonMap): boolean => keys.some(({ uid }) => uid === uidOf(object))
+  return {
+    others: objects.filter((object) => !isOfLine(object)),
+    line: objects.filter(isOfLine),
+  }
 }

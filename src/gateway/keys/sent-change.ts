@@ -48,10 +48,19 @@ export async function sentPatch(call: Call): Promise<Sent<Change>> {
 }
 
 const VERSION: FieldPath = ['metadata', 'resourceVersion']
+const OF_WHICH: readonly FieldPath[] = [VERSION, ['metadata', 'uid']]
 
 /** The version that the client says its change is of; empty where it says none. */
 export const versionIn = (change: Change): string =>
   change.by === 'json' ? '' : textAt(change.sent, VERSION)
+
+/**
+ * Whether the client says that its change is of another object than this one, or of another version. A JSON
+ * patch says so in tests, which it is sent with.
+ */
+export const isOfAnother = (change: Change, current: JsonMap): boolean =>
+  change.by !== 'json' &&
+  OF_WHICH.some((path) => !['', textAt(current, path)].includes(textAt(change.sent, path)))
 
 /** Secrets that the client itself sends: no failure repeats them. */
 export const secretsInChange = (resource: Resource, change: Change): readonly string[] =>

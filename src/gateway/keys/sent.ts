@@ -7,6 +7,7 @@ import { failure, type WholeAnswer } from '../http/answer.ts'
 import { LONGEST_PARSED_BODY, readBody } from '../http/body.ts'
 import type { Call } from '../http/server.ts'
 import { jsonFault } from './json-fault.ts'
+import { atMost, everySoManyTurns } from './turns.ts'
 
 /** The ways to change an object by a patch (contract 12.5). */
 export type PatchKind = 'json' | 'merge' | 'apply'
@@ -24,8 +25,17 @@ const YAML_TYPES: ReadonlySet<string> = new Set([
   'application/apply-patch+yaml',
 ])
 
-/** YAML takes long to read, and nobody else is answered meanwhile. In bytes. */
-export const LONGEST_YAML = 64 * 1024
+/** YAML takes long to read, some 30 ms for as much, and nobody else is answered meanwhile. In bytes. */
+export const LONGEST_YAML = 16 * 1024
+
+/** Bodies of more bytes, or of a length that is not said, are held by few requests at a time. */
+const LARGE = 64 * 1024
+
+/** One key has 400 requests under way, and 400 times the longest body is more memory than there is. */
+const amongLarge = atMost(16)
+
+/** However many come in at once, between the parsing of two others connect, ask and are answered. */
+const turn = everySoManyTurns(16)
 
 /** What came of a body. */
 export type Sent<Value> =
@@ -80,6 +90,14 @@ async function sentValue(call: Call, mayBeEmpty: boolean): Promise<Sent<Json>> {
   const encoding = call.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity')
     return refused('UnsupportedMediaType', 'the body must come without a content-encoding')
+  const read = (): Promise<Sent<Json>> => readValue(call, mayBeEmpty)
+  return isLarge(call.headers) ? amongLarge(read) : read()
+}
+
+const isLarge = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > LARGE
+
+async function readValue(call: Call, mayBeEmpty: boolean): Promise<Sent<Json>> {
   const bytes = await readBody(call.body)
   if (bytes === null)
     return refused(
@@ -87,6 +105,7 @@ async function sentValue(call: Call, mayBeEmpty: boolean): Promise<Sent<Json>> {
       `the body must have at most ${LONGEST_PARSED_BODY} bytes`,
     )
   if (bytes.length === 0 && mayBeEmpty) return { ok: true, value: {} }
+  await turn()
   const text = textOf(bytes)
   if (text === null) return refused('BadRequest', 'the body must be UTF-8')
   return YAML_TYPES.has(typeOf(call.headers)) ? fromYaml(text) : fromJson(text)
@@ -124,11 +143,10 @@ function finite(_: string, value: unknown): unknown {
 }
 
 function fromJson(text: string): Sent<Json> {
+  const fault = jsonFault(text)
+  if (fault !== null) return refused('BadRequest', `the body is not taken: ${fault}`)
   try {
-    const value = JSON.parse(text) as Json
-    const fault = jsonFault(text)
-    if (fault === null) return { ok: true, value }
-    return refused('BadRequest', `the body is not taken: ${fault}`)
+    return { ok: true, value: JSON.parse(text) as Json }
   } catch {
     // V8's own message quotes the text.
     return refused('BadRequest', 'the body must be valid JSON')

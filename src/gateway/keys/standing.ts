@@ -79,11 +79,11 @@ export function isVisible(
  * for him in person only one that ends with that key (contract 12.3, 12.4).
  */
 export function mayReadToken(object: JsonMap, standing: Standing, find: FindKey): boolean {
+  const { user, key, isPerson } = standing
   const owner = ownerIn(object)
-  if (owner?.uid === standing.key.uid) return true
-  return (
-    standing.isPerson && owner !== null && known(owner, find)?.identity === USER + standing.user
-  )
+  if (owner === null) return false
+  if (owner.uid === key.uid) return true
+  return isPerson && user !== null && known(owner, find)?.identity === USER + user
 }
 
 /** Without a scope it is wider than any. */

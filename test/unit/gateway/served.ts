@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
+import { CONNECTION_LIMITS, type ConnectionLimits } from '../../../src/gateway/http/connections.ts'
 import {
   createGatewayServer,
   type GatewayServer,
@@ -15,15 +16,27 @@ const PAIR = serverPair('localhost')
 export interface Served {
   readonly server: GatewayServer
   readonly port: number
+  /** What its observer was told, in the order of coming. */
+  readonly told: readonly unknown[]
   /** A connection that has shaken hands. Its errors are the test's if it looks at them. */
   readonly connect: (options?: ConnectionOptions) => Promise<TLSSocket>
   /** Sends these bytes on a connection of their own; everything that comes until it ends. */
   readonly say: (text: string) => Promise<string>
 }
 
+/** What is told of a connection that was turned away. */
+export const DROPPED = 'dropped'
+
 /** Starts a server that answers by this function. */
-export async function served(respond: Respond): Promise<Served> {
-  const server = createGatewayServer()
+export async function served(
+  respond: Respond,
+  limits: Partial<ConnectionLimits> = {},
+): Promise<Served> {
+  const told: unknown[] = []
+  const server = createGatewayServer(
+    { dropped: () => told.push(DROPPED), unsent: (error) => told.push(error) },
+    { ...CONNECTION_LIMITS, ...limits },
+  )
   server.show(PAIR)
   const port = await server.listen({ host: '127.0.0.1', port: 0 }, respond)
   const sockets: TLSSocket[] = []
@@ -47,7 +60,7 @@ export async function served(respond: Respond): Promise<Served> {
     await once(socket, 'close')
     return Buffer.concat(parts).toString()
   }
-  return { server, port, connect, say }
+  return { server, port, told, connect, say }
 }
 
 /** What came back, as far as it is one answer. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS } from '../../../../src/api/group.ts'
 import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
-import { jsonPatchOf } from '../../../../src/gateway/keys/json-patch.ts'
+import { jsonPatchOf, secretsOf } from '../../../../src/gateway/keys/json-patch.ts'
 import { key } from './keys.ts'
 
 const current = key({
@@ -62,11 +62,72 @@ describe('a JSON patch (12.4)', () => {
     )
   })
 
-  test('is bounded', () => {
-    const all = Array.from({ length: 1001 }, () => ({ op: 'remove', path: '/spec/ttl' }))
-    expect(sent(all)).toContain('at most 1000')
-    expect(sent(all.slice(1))).toHaveLength(1001)
+  const many = (count: number, one: JsonMap): readonly Json[] =>
+    Array.from({ length: count }, () => one)
+
+  test.each([
+    { name: 'operations', bomb: many(1001, { op: 'remove', path: '/spec/ttl' }), says: '1000' },
+    {
+      name: 'tests',
+      bomb: many(101, { op: 'test', path: '/status', value: 1 }),
+      says: '100 tests',
+    },
+    ...['add', 'replace', 'remove', 'test'].flatMap((op) => [
+      { name: `parts to ${op}`, bomb: [{ op, path: '/a'.repeat(65), value: 1 }], says: '64 parts' },
+      {
+        name: `characters to ${op}`,
+        bomb: [{ op, path: `/${'a'.repeat(1024)}`, value: 1 }],
+        says: '64 parts and 1024 characters',
+      },
+    ]),
+  ])('has not so many $name (E8)', ({ bomb, says }) => {
+    expect(sent(bomb)).toContain(`at most ${says}`)
   })
+
+  test('has as many as anybody needs', () => {
+    const longest = { op: 'add', path: `${'/a'.repeat(63)}/${'a'.repeat(897)}`, value: 1 }
+    const tests = many(100, { op: 'test', path: '/status', value: 1 })
+    const all = [...tests, ...many(900, longest)]
+    expect(longest.path).toHaveLength(1024)
+    expect(sent(all)).toEqual([GUARD, ...all])
+  })
+
+  test('whose tests are many looks at each part of the object as often as one test does (E8)', () => {
+    let looks = 0
+    const annotations = new Proxy(
+      { secret: 's'.repeat(20), a: 'b' },
+      {
+        ownKeys: (target) => {
+          looks += 1
+          return Reflect.ownKeys(target)
+        },
+      },
+    )
+    const object = key({ metadata: { annotations }, spec: { key: 's'.repeat(20) } })
+    const looksOf = (count: number, path: string): number => {
+      looks = 0
+      sent(many(count, { op: 'test', path, value: 1 }), object)
+      return looks
+    }
+    for (const path of ['/metadata', '/metadata/annotations', '/metadata/annotations/a'])
+      expect(looksOf(100, path)).toBe(looksOf(1, path))
+  })
+
+  test.each([
+    { path: '', value: { spec: { key: 'the-key-that-is-sent' } } },
+    { path: '/spec', value: { key: 'the-key-that-is-sent', user: 'ada-of-the-example' } },
+    { path: '/spec/key', value: 'the-key-that-is-sent' },
+  ])('brings a secret at $path', ({ path, value }) => {
+    expect(secretsOf(ACCESS_KEYS, [{ op: 'add', path, value }])).toEqual(['the-key-that-is-sent'])
+  })
+
+  test.each(['/spec/user', '/spec/key/x', '/metadata', 'spec/key', `/spec${'/a'.repeat(64)}`])(
+    'brings none at %s',
+    (path) => {
+      const value = { key: 'the-key-that-is-sent' }
+      expect(secretsOf(ACCESS_KEYS, [{ op: 'add', path, value }])).toEqual([])
+    },
+  )
 
   test('brings nothing but what is known of an operation', () => {
     const odd = { op: 'remove', path: '/spec/ttl', from: '/spec/key', other: 1 }

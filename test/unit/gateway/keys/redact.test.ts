@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../../../src/api/group.ts'
-import type { JsonMap } from '../../../../src/domain/config/json.ts'
+import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
 import { TOKEN } from '../../../../src/gateway/keys/hidden.ts'
 import {
   redacted,
@@ -78,13 +78,18 @@ describe('a key as it is shown (12.4)', () => {
       expect(text).not.toContain(part)
   })
 
-  test.each(['{"spec":', '"text"', 'null', '[]', ''])(
-    'says nothing of a last applied configuration that is %j',
-    (text) => {
-      const object = key({ metadata: annotated({ [LAST_APPLIED]: text, a: 'b' }) })
-      expect(shown(object)).toEqual(key({ metadata: annotated({ a: 'b' }) }))
-    },
-  )
+  test.each([
+    { name: 'broken', text: '{"spec":' },
+    { name: 'a text', text: '"text"' },
+    { name: 'null', text: 'null' },
+    { name: 'a list', text: '[]' },
+    { name: 'empty', text: '' },
+    { name: 'thousands of levels deep (E8)', text: `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}` },
+    { name: 'in two minds (E8)', text: `{"spec":{"key":"${SECRET}"},"spec":{}}` },
+  ])('says nothing of a last applied configuration that is $name', ({ text }) => {
+    const object = key({ metadata: annotated({ [LAST_APPLIED]: text, a: 'b' }) })
+    expect(shown(object)).toEqual(key({ metadata: annotated({ a: 'b' }) }))
+  })
 
   test('has the last applied configuration as it was, where it hides nothing', () => {
     const text = `${JSON.stringify(key({ spec: { ttl: 5 } }), null, 1)}\n`
@@ -116,6 +121,26 @@ describe('an answer as it is shown (12.4)', () => {
     const clean = redactedAnswer(ACCESS_KEYS, answer, SHOWS_NOTHING, [])
     expect(JSON.stringify(clean)).not.toContain(SECRET)
     expect(JSON.stringify(clean).length).toBeLessThanOrEqual(JSON.stringify(answer).length)
+  })
+
+  /** That many levels of one list in another, or of maps. */
+  const levels = (count: number, of: (inner: Json) => Json): Json =>
+    Array.from({ length: count }).reduce<Json>(of, 'end')
+
+  test.each([
+    { name: 'lists', of: (inner: Json): Json => [inner] },
+    { name: 'maps', of: (inner: Json): Json => ({ inner }) },
+  ])('beside one that has thousands of $name in each other (E8)', ({ of }) => {
+    const claims = (count: number): JsonMap =>
+      key({ spec: { identity: { extraClaims: { deep: levels(count, of) } } } })
+    const [secret, deep] = [secretKey(), claims(20_000)]
+    for (const answer of [list(secret, deep, key()), table(secret, deep, key())]) {
+      const text = JSON.stringify(redactedAnswer(ACCESS_KEYS, answer, SHOWS_NOTHING, []))
+      expect(text.match(/"uid":"uid-ci"/g)).toHaveLength(3)
+      expect(text).not.toContain(SECRET)
+      expect(text).not.toContain('end')
+    }
+    expect(shown(claims(200))).toEqual(claims(200))
   })
 
   test.each([{ kind: 'PartialObjectMetadata' }, { kind: 'Secret' }, {}])(

@@ -169,3 +169,11 @@ test.each([
   expect(mayReadToken(row.object, callers.plain, find)).toBe(row.plain)
   expect(mayReadToken(row.object, callers.scoped, find)).toBe(row.plain)
 })
+
+test('a Login key of no user is shown no token of a user who is called like none (12.4)', () => {
+  const ofNull = (name: string): AccessKey | undefined =>
+    name === 'full' ? accessKey({ name, uid: 'uid-full', identity: 'user:null' }) : undefined
+  const standing = { ...callers.team, isPerson: true }
+  expect(mayReadToken(of('full'), standing, ofNull)).toBe(false)
+  expect(mayReadToken(of('full'), { ...standing, user: 'null' }, ofNull)).toBe(true)
+})

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { connectionObserver } from '../../../src/commands/gateway/connections.ts'
+import { createMetrics } from '../../../src/commands/gateway/process.ts'
+import { manualClock } from '../../support/clock.ts'
+import { rememberingLog } from '../../support/log.ts'
+
+test('connections that are turned away are told of once a minute, all of them (13.3)', async () => {
+  const clock = manualClock(0)
+  const { log, lines } = rememberingLog()
+  const { dropped } = connectionObserver({ clock, log, metrics: createMetrics() })
+  const told = () => lines.map(({ fields }) => fields['dropped'])
+  for (let count = 0; count < 3; count += 1) dropped()
+  await clock.advance(59_000)
+  dropped()
+  expect(told()).toEqual([1])
+  await clock.advance(1000)
+  dropped()
+  dropped()
+  expect(told()).toEqual([1, 4])
+})

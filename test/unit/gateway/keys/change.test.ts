@@ -1,0 +1,74 @@
+// What a change is of, when somebody else writes between the look at an object and the write (contract 12.3).
+import { describe, expect, test } from 'vitest'
+import type { JsonMap } from '../../../../src/domain/config/json.ts'
+import { mapAt, textAt } from '../../../../src/gateway/keys/at.ts'
+import { change } from '../../../../src/gateway/keys/change.ts'
+import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
+import { systemClock } from '../../../../src/runtime/clock.ts'
+import { exchangeOf } from './exchanges.ts'
+import { key, project } from './keys.ts'
+
+const WIDE = project('shop')
+const NARROW = { spaces: [{ project: 'shop', space: 'corner' }] }
+const ofVersion = (resourceVersion: string, spec: JsonMap): JsonMap =>
+  key({ metadata: { resourceVersion }, spec: { type: 'User', ...spec } })
+
+const SEEN = ofVersion('5', { scope: WIDE })
+const TAKEN_BACK = ofVersion('6', { scope: NARROW, disabled: true })
+
+/** An API server with one key: an administrator takes it back right behind the first look at it. */
+function keeping() {
+  let stored = SEEN
+  const conflicts = (sent: JsonMap): boolean =>
+    ['resourceVersion', 'uid'].some(
+      (name) => textAt(sent, ['metadata', name]) !== textAt(stored, ['metadata', name]),
+    )
+  const answers = ({ method, path, body }: UpstreamCall): readonly [number, JsonMap] => {
+    if (method === 'GET') {
+      const seen = stored
+      stored = TAKEN_BACK
+      return [200, seen]
+    }
+    const sent = JSON.parse((body as Buffer).toString()) as JsonMap
+    if (conflicts(sent)) return [409, { kind: 'Status', reason: 'Conflict' }]
+    const spec = { ...mapAt(stored, ['spec']), ...mapAt(sent, ['spec']) }
+    const changed = { ...stored, spec }
+    if (!path.includes('dryRun')) stored = changed
+    return [200, changed]
+  }
+  return { answers, stored: () => stored }
+}
+
+const DEPS = {
+  caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
+  newKey: () => 'x',
+  clock: systemClock(),
+}
+
+describe('a key that is taken back while its bearer changes it stays so (12.3)', () => {
+  const ways = [
+    { name: 'PUT', verb: 'update', type: 'application/json' },
+    { name: 'merge patch', verb: 'patch', type: 'application/merge-patch+json' },
+    { name: 'apply', verb: 'patch', type: 'application/apply-patch+yaml' },
+  ] as const
+  const versions = [
+    { of: 'the version that is to come', metadata: { resourceVersion: '6' }, code: 409 },
+    { of: 'the version that is seen', metadata: { resourceVersion: '5' }, code: 409 },
+    { of: 'another object', metadata: { resourceVersion: '5', uid: 'another' }, code: 409 },
+  ]
+  test.each([
+    ...ways.flatMap((way) => versions.map((version) => ({ ...way, ...version }))),
+    // What names no version is tried again, and judged as a change of what is there now.
+    ...ways.slice(1).map((way) => ({ ...way, of: 'no version', metadata: {}, code: 403 })),
+  ])('by $name of $of: $code', async ({ verb, type, metadata, code }) => {
+    const { answers, stored } = keeping()
+    const spec = { user: 'ada', type: 'User', disabled: false, scope: WIDE }
+    const json = { kind: 'OwnedAccessKey', metadata: { name: 'ci', ...metadata }, spec }
+    const exchange = exchangeOf(
+      { verb, name: 'ci', body: { type, json }, answers },
+      { type: 'User', scope: WIDE },
+    )
+    const answer = await change(exchange, DEPS)
+    expect({ code: answer.status, stored: stored() }).toEqual({ code, stored: TAKEN_BACK })
+  })
+})

@@ -1,0 +1,64 @@
+// Requests of a key to our kinds, and the API server that they come to, without a network.
+import { Readable } from 'node:stream'
+import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
+import { ACCESS_KEYS } from '../../../../src/api/group.ts'
+import type { AccessKey } from '../../../../src/domain/access-key.ts'
+import type { JsonMap } from '../../../../src/domain/config/json.ts'
+import type { Exchange } from '../../../../src/gateway/keys/exchange.ts'
+import type { Verb } from '../../../../src/gateway/keys/kinds.ts'
+import { standingOf } from '../../../../src/gateway/keys/standing.ts'
+import { createLimits } from '../../../../src/gateway/stages/limits.ts'
+import type { Upstream, UpstreamCall } from '../../../../src/kube/upstream.ts'
+import { viewOf } from '../../../support/access-key.ts'
+import { callTo } from '../calls.ts'
+
+/** A request about keys, and who answers it. */
+export interface Requested {
+  readonly verb: Verb
+  /** Empty where it names no object. */
+  readonly name: string
+  readonly body?: { readonly type: string; readonly json: JsonMap }
+  /** The code and object that the API server answers with. */
+  readonly answers: (call: UpstreamCall) => readonly [number, JsonMap]
+  readonly find?: (name: string) => AccessKey | undefined
+  readonly still?: Exchange['still']
+}
+
+/** The exchange of a key named ci, of user ada unless its spec says otherwise. */
+export function exchangeOf(
+  { verb, name, body, answers, find, still }: Requested,
+  spec: OwnedAccessKeySpec = {},
+  metadata: JsonMap = {},
+): Exchange {
+  const call = callTo('/', {
+    headers: body ? { 'content-type': body.type } : {},
+    body: Readable.from(body ? [Buffer.from(JSON.stringify(body.json))] : []),
+  })
+  const key = viewOf({
+    metadata: { name: 'ci', uid: 'uid-ci', ...metadata },
+    spec: { user: 'ada', ...spec },
+  })
+  const caller = { key, identity: { user: 'ada', groups: [] }, scope: null, expiresMs: null }
+  return {
+    asked: { resource: ACCESS_KEYS, verb, name, isStatus: false },
+    query: [],
+    call,
+    caller,
+    standing: standingOf(caller),
+    find: find ?? (() => undefined),
+    form: { encoding: 'json', shape: { as: 'object' } },
+    include: 'Metadata',
+    upstream: upstreamTo(answers),
+    limits: createLimits(() => undefined),
+    signal: call.gone,
+    still: still ?? (async () => caller),
+  }
+}
+
+const upstreamTo = (answers: Requested['answers']): Upstream => ({
+  send: async (call) => {
+    const [status, json] = answers(call)
+    return { status, headers: {}, body: Readable.from([Buffer.from(JSON.stringify(json))]) }
+  },
+  close: async () => undefined,
+})
