@@ -40,7 +40,10 @@ export async function openSession(
   })
   // Each stream learns of it by itself.
   session.on('error', () => undefined)
-  session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW))
+  session.once('connect', () => {
+    // It is told a turn later, to a session that may have ended: whatever is asked of one throws.
+    if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW)
+  })
   keepAsking(session, clock)
   return session
 }
@@ -76,6 +79,8 @@ function keepAsking(session: ClientHttp2Session, clock: Clock): void {
   let isDue = false
   let stop = (): void => undefined
   const ask = (): void => {
+    // Its end is told a turn later, too.
+    if (session.destroyed) return
     if (isDue) {
       session.destroy(new Error('the API server does not answer on this connection'))
       return

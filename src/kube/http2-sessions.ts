@@ -63,6 +63,11 @@ export class Http2Sessions {
       lane.isOpen = false
       throw new Unanswered('untouched', new Error('the connection has just been closed'))
     }
+    if (call.signal.aborted) {
+      this.#leave(lane, false)
+      // Opened and cancelled at once, it would be sent all the same.
+      throw new Unanswered('untouched', new Error('the request was ended before it was sent'))
+    }
     const { answer, closed } = exchange(session, call, this.#options.clock)
     void closed.then(({ isCancelled }) => this.#leave(lane, isCancelled))
     return answer

@@ -7,7 +7,7 @@ import type { Answer } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
 import { at, type FieldPath, textAt, withAt } from './at.ts'
-import { answerOf, ask, type Exchange, type Question, type Reply } from './exchange.ts'
+import { answerOf, ask, asOfNow, type Exchange, type Question, type Reply } from './exchange.ts'
 import { KEY, secretsIn, TOKEN } from './hidden.ts'
 import { isHidden } from './kinds.ts'
 import { finished, isForSelf, type Made, made } from './made.ts'
@@ -32,7 +32,7 @@ const POSTED: Way = { method: 'POST', type: 'application/json', name: '' }
 /** The answer to a POST. */
 export async function create(exchange: Exchange, deps: WriteDeps): Promise<Answer> {
   const sent = await sentObject(exchange.call, false)
-  return sent.ok ? makeOne(exchange, deps, sent.value, POSTED) : sent.answer
+  return sent.ok ? makeOne(await asOfNow(exchange), deps, sent.value, POSTED) : sent.answer
 }
 
 /** The answer to an object that is sent to be made. */
@@ -46,6 +46,7 @@ export async function makeOne(
   const { resource } = asked
   const shown = { shows: showsTo(exchange), secrets: secretsIn(resource, sent) }
   if (resource === CONFIGS) {
+    await asOfNow(exchange)
     const reply = await ask(exchange, storing(exchange, { caller }, way, sent, []))
     return answerOf(exchange, reply, shown)
   }
@@ -56,8 +57,9 @@ export async function makeOne(
   const first = made(resource, sent, standing, deps.newKey)
   const tried = await ask(exchange, storing(exchange, as, way, first.object, DRY_RUN))
   if (tried.status !== 201) return answerOf(exchange, tried, shown)
-  const last = finished(resource, first, tried.json, standing)
-  const fault = isSelf ? faultOf(exchange, deps, tried.json, last) : null
+  const now = await asOfNow(exchange)
+  const last = finished(resource, first, tried.json, now.standing)
+  const fault = isSelf ? faultOf(now, deps, tried.json, last) : null
   if (fault !== null) return refusal(fault)
   const stored = await ask(exchange, storing(exchange, as, way, last.object, []))
   if (stored.status !== 201 || isDryRun(exchange.query)) return answerOf(exchange, stored, shown)

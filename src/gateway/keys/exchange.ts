@@ -5,18 +5,20 @@ import type { Resource } from '../../api/group.ts'
 import type { Caller } from '../../credentials/caller.ts'
 import { type Json, type JsonMap, mapIn } from '../../domain/config/json.ts'
 import { pathOf } from '../../kube/client.ts'
-import type { Upstream, UpstreamAnswer } from '../../kube/upstream.ts'
+import { type Upstream, type UpstreamAnswer, UpstreamUnavailable } from '../../kube/upstream.ts'
 import type { Answer } from '../http/answer.ts'
 import { upstreamHeaders } from '../http/request-headers.ts'
 import { clientHeaders } from '../http/response-headers.ts'
 import type { Call } from '../http/server.ts'
 import { impersonationOf } from '../impersonation.ts'
 import { type Query, valueOf, writtenQuery } from '../request/query.ts'
+import type { Limits } from '../stages/limits.ts'
+import type { UnderWay } from '../streams/under-way.ts'
 import type { RunsAs } from '../targets/forward.ts'
 import { acceptOf, type Form, type IncludeObject, shaped, written } from './form.ts'
 import type { Asked } from './kinds.ts'
 import { redactedAnswer, type Shows } from './redact.ts'
-import type { FindKey, Standing } from './standing.ts'
+import { type FindKey, type Standing, standingOf } from './standing.ts'
 
 /** A request to our kinds, with everything that decides about it. */
 export interface Exchange {
@@ -30,7 +32,21 @@ export interface Exchange {
   readonly form: Form
   readonly include: IncludeObject
   readonly upstream: Upstream
+  /** Of the process: what is filtered here takes its event loop, and there is one. */
+  readonly limits: Limits
   readonly signal: AbortSignal
+  readonly still: UnderWay['still']
+}
+
+/**
+ * The exchange with its caller as he stands now: to be asked for right before anything is stored, as a body
+ * or a try may have taken long.
+ *
+ * @throws Error when he is none any more
+ */
+export async function asOfNow(exchange: Exchange): Promise<Exchange> {
+  const caller = await exchange.still()
+  return { ...exchange, caller, standing: standingOf(caller) }
 }
 
 /** A question to the API server. Absent parts are those of the exchange: its object, and whole JSON. */
@@ -55,10 +71,11 @@ export interface Reply {
 }
 
 /** Sends a question; resolves with the head of the answer. @throws UpstreamUnavailable as Upstream does */
-export function open(
+export async function open(
   { upstream, call, signal }: Exchange,
   question: Question,
 ): Promise<UpstreamAnswer> {
+  if (signal.aborted) throw new UpstreamUnavailable('the request was ended before')
   const { as, method, resource, name, subresource, body, form = WHOLE } = question
   const isTable = form.shape.as === 'Table'
   const query = isTable ? [...question.query, ['includeObject', 'Object'] as const] : question.query

@@ -8,6 +8,8 @@ import { type Upstream, UpstreamUnavailable } from '../../kube/upstream.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import type { Call } from '../http/server.ts'
 import type { ApiRequest } from '../request/api-request.ts'
+import type { Limits } from '../stages/limits.ts'
+import type { UnderWay } from '../streams/under-way.ts'
 import { UNAVAILABLE } from '../targets/forward.ts'
 import type { Exchange } from './exchange.ts'
 import { parameter } from './exchange.ts'
@@ -30,6 +32,7 @@ export const isOwnKind = ({ attributes }: Pick<ApiRequest, 'attributes'>): boole
 /** What self-service stands on. */
 export interface OwnKindsOptions extends WriteDeps {
   readonly upstream: Upstream
+  readonly limits: Limits
   /** A key by name, among those that are known now. */
   readonly keyNamed: (name: string) => AccessKey | undefined
   /** Whether Configs are read only here (disableConfigEndpoint). */
@@ -42,7 +45,7 @@ export interface OwnKinds {
     request: ApiRequest,
     call: Call,
     caller: Caller,
-    signal: AbortSignal,
+    underWay: UnderWay,
   ) => Promise<Answer>
 }
 
@@ -51,7 +54,7 @@ const UNKNOWN = failure('NotFound', 'the server could not find the requested res
 /** The answers to requests to our kinds. */
 export function createOwnKinds(options: OwnKindsOptions): OwnKinds {
   return {
-    answer: async (request, call, caller, signal) => {
+    answer: async (request, call, caller, { signal, still }) => {
       const asked = askedOf(request)
       if (asked === null) return UNKNOWN
       if (isHidden(asked.resource, asked.name)) return notFound({ asked })
@@ -61,7 +64,7 @@ export function createOwnKinds(options: OwnKindsOptions): OwnKinds {
       if (form === null) return NOT_ACCEPTABLE
       const include = includeObjectOf(parameter(request.query, 'includeObject'))
       if (include === null) return BAD_INCLUDE
-      const { upstream, keyNamed: find } = options
+      const { upstream, limits, keyNamed: find } = options
       const standing = standingOf(caller)
       const exchange = {
         asked,
@@ -73,7 +76,9 @@ export function createOwnKinds(options: OwnKindsOptions): OwnKinds {
         form,
         include,
         upstream,
+        limits,
         signal,
+        still,
       }
       try {
         return await answerTo(exchange, options)

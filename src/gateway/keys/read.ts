@@ -3,7 +3,7 @@ import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../api/group.ts'
 import type { JsonMap } from '../../domain/config/json.ts'
 import { quoted } from '../../domain/scope/text.ts'
 import type { Answer } from '../http/answer.ts'
-import { failure } from '../http/answer.ts'
+import { failure, type WholeAnswer } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
 import { textAt } from './at.ts'
@@ -16,14 +16,12 @@ import {
   type Question,
   type Reply,
 } from './exchange.ts'
+import { admitted, isFiltered, type Whose } from './filtering.ts'
 import { TOKEN, secretsIn } from './hidden.ts'
 import { isHidden } from './kinds.ts'
 import { joined, keeping, objectIn } from './objects.ts'
 import type { Shows } from './redact.ts'
 import { isOwn, isVisible, mayReadToken } from './standing.ts'
-
-/** Which objects of a collection a request is about: what RBAC lets the caller see, or his own. */
-export type Whose = 'all' | 'own'
 
 /** What a caller is shown of the hidden fields: the tokens that are his. */
 export const showsTo =
@@ -60,7 +58,8 @@ function one({ asked, form }: Exchange, as: RunsAs): Question {
 export const notFound = ({ asked: { resource, name } }: Pick<Exchange, 'asked'>): Answer =>
   failure('NotFound', `${resource.plural}.${resource.group} ${quoted(name)} not found`)
 
-const PAGE = '500'
+/** So few that nobody waits for the event loop while a page is read, some milliseconds each. */
+const PAGE = '100'
 const SELECTS = ['labelSelector', 'fieldSelector', 'timeoutSeconds']
 const VERSIONS = ['resourceVersion', 'resourceVersionMatch']
 const PAGES = ['limit', 'continue']
@@ -81,10 +80,6 @@ export async function list(exchange: Exchange): Promise<Answer> {
 /** Teams and subjects have no keys of their own. */
 export const hasOwn = ({ asked, standing }: Exchange): boolean =>
   asked.resource === TOKENS || (asked.resource === ACCESS_KEYS && standing.user !== null)
-
-/** Whether whole pages are filtered here, because no selector says what the caller may see. */
-export const isFiltered = ({ asked, standing }: Exchange, whose: Whose): boolean =>
-  standing.scope !== null || (whose === 'own' && asked.resource === TOKENS)
 
 /** Whether an object belongs to what a request is about. */
 export const isListed =
@@ -110,7 +105,9 @@ export async function listed(exchange: Exchange, whose: Whose): Promise<Reply> {
     return reply.status === 200 ? { ...reply, json: keeping(reply.json, isKept) } : reply
   }
   if (parameter(query, 'continue') !== '') return EXPIRED
-  return pages(exchange, as, selected, isKept)
+  const admission = admitted(exchange, whose, 'filteredList')
+  if (!admission.ok) return replyOf(admission.answer)
+  return pages(exchange, as, selected, isKept).finally(admission.release)
 }
 
 async function pages(
@@ -136,13 +133,14 @@ async function pages(
 }
 
 /** Clients then list anew from the beginning. */
-const EXPIRED: Reply = (() => {
-  const { status, body } = failure(
-    'Expired',
-    'this list comes as a whole: list again without the parameter continue',
-  )
-  return { status, headers: {}, json: JSON.parse(body.toString()) as JsonMap }
-})()
+const EXPIRED: Reply = replyOf(
+  failure('Expired', 'this list comes as a whole: list again without the parameter continue'),
+)
+
+/** What the gateway says itself, as if the API server had. */
+export function replyOf({ status, headers, body }: WholeAnswer): Reply {
+  return { status, headers, json: JSON.parse(body.toString()) as JsonMap }
+}
 
 /** What selects the objects: the client's selectors, and, of own keys, a selector on their user. */
 export function selecting({ asked, query, standing }: Exchange, whose: Whose): Query {

@@ -1,12 +1,13 @@
 // Watches of keys, tokens and Configs: event by event, as lists are (contract 12.1, 12.3, 12.4).
-import { Readable } from 'node:stream'
+import { finished, Readable } from 'node:stream'
 import { CONFIGS } from '../../api/group.ts'
 import { isMap, type JsonMap } from '../../domain/config/json.ts'
 import { jsonLines } from '../../kube/lines.ts'
 import type { UpstreamAnswer } from '../../kube/upstream.ts'
-import type { Answer } from '../http/answer.ts'
+import type { Answer, WholeAnswer } from '../http/answer.ts'
 import { clientHeaders } from '../http/response-headers.ts'
 import type { Query } from '../request/query.ts'
+import type { RunsAs } from '../targets/forward.ts'
 import { at, mapAt, textAt, withAt } from './at.ts'
 import {
   answerOf,
@@ -18,9 +19,10 @@ import {
   readReply,
   type Reply,
 } from './exchange.ts'
+import { admitted, isFiltered, type Whose } from './filtering.ts'
 import { shaped } from './form.ts'
 import { objectIn, objectsIn } from './objects.ts'
-import { hasOwn, isFiltered, isListed, listed, selecting, showsTo, type Whose } from './read.ts'
+import { hasOwn, isListed, listed, replyOf, selecting, showsTo } from './read.ts'
 import { redactedAnswer } from './redact.ts'
 import { type Happening, outOfSight, seen } from './watch-filter.ts'
 
@@ -33,19 +35,54 @@ const WATCHES = [
 
 /** The answer to a watch. Its events end when the API server ends them. */
 export async function watch(exchange: Exchange): Promise<Answer> {
-  const { asked } = exchange
-  const isSettings = asked.resource === CONFIGS
-  let whose: Whose = 'all'
-  let answer = await opened(exchange, whose, isSettings ? 'gateway' : { caller: exchange.caller })
-  if (answer.status === 403 && hasOwn(exchange)) {
-    answer.body.destroy()
-    whose = 'own'
-    answer = await opened(exchange, whose, 'gateway')
+  const isSettings = exchange.asked.resource === CONFIGS
+  const all = await opened(exchange, 'all', isSettings ? 'gateway' : { caller: exchange.caller })
+  if (!all.ok) return refusedAs(exchange, replyOf(all.answer))
+  if (all.answer.status !== 403 || !hasOwn(exchange)) return answered(exchange, 'all', all.answer)
+  all.answer.body.destroy()
+  const own = await opened(exchange, 'own', 'gateway')
+  return own.ok ? answered(exchange, 'own', own.answer) : refusedAs(exchange, replyOf(own.answer))
+}
+
+type Opened =
+  | { readonly ok: true; readonly answer: UpstreamAnswer }
+  | { readonly ok: false; readonly answer: WholeAnswer }
+
+/** Where it is filtered here, it has its place until nothing more comes of it. */
+async function opened(exchange: Exchange, whose: Whose, as: RunsAs): Promise<Opened> {
+  const admission = admitted(exchange, whose, 'filteredWatch')
+  if (!admission.ok) return admission
+  const { asked, form } = exchange
+  const query = watching(exchange, whose)
+  try {
+    const answer = await open(exchange, {
+      as,
+      method: 'GET',
+      resource: asked.resource,
+      query,
+      form,
+      isWatch: true,
+    })
+    finished(answer.body, admission.release)
+    return { ok: true, answer }
+  } catch (error) {
+    admission.release()
+    throw error
   }
-  const known = await knownBefore(exchange, whose, answer)
+}
+
+const refusedAs = (exchange: Exchange, refusal: Reply): Answer =>
+  answerOf(exchange, refusal, { shows: showsTo(exchange), secrets: [] })
+
+/** What the client is told of what the API server answered. */
+async function answered(exchange: Exchange, whose: Whose, answer: UpstreamAnswer): Promise<Answer> {
+  const known = await knownBefore(exchange, whose, answer).catch((error: unknown) => {
+    answer.body.destroy()
+    throw error
+  })
   if (known.refusal !== null) {
-    if (answer.status === 200) answer.body.destroy()
-    return answerOf(exchange, known.refusal, { shows: showsTo(exchange), secrets: [] })
+    answer.body.destroy()
+    return refusedAs(exchange, known.refusal)
   }
   const events = Readable.from(eventsOf(exchange, whose, answer, known.uids), { objectMode: false })
   // A silent watch gives the generator no occasion to end it.
@@ -56,20 +93,6 @@ export async function watch(exchange: Exchange): Promise<Answer> {
   }
   return { status: 200, headers: { 'cache-control': 'no-store', ...headers }, body: events }
 }
-
-const opened = (
-  exchange: Exchange,
-  whose: Whose,
-  as: Parameters<typeof open>[1]['as'],
-): Promise<UpstreamAnswer> =>
-  open(exchange, {
-    as,
-    method: 'GET',
-    resource: exchange.asked.resource,
-    query: watching(exchange, whose),
-    form: exchange.form,
-    isWatch: true,
-  })
 
 const watching = (exchange: Exchange, whose: Whose): Query => [
   ['watch', 'true'],

@@ -37,8 +37,15 @@ const TWICE = failure(
   'the request has more than one credential: send one, in the header Authorization',
 )
 
+/** Told to whoever's key has another scope or identity than when he asked (contract 13.4). */
+export const CHANGED = failure(
+  'Unauthorized',
+  'the platform access key changed. Please try again',
+  CHALLENGE,
+)
+
 /** Nothing passes on stale knowledge (contract 10.4). */
-const UNAVAILABLE = failure(
+export const CANNOT_TELL = failure(
   'ServiceUnavailable',
   'the gateway can not tell now whether the platform access key is good. Please try again',
   { 'retry-after': '1' },
@@ -62,6 +69,6 @@ export function createAuthenticate(
 }
 
 function answerTo(because: Exclude<Recognition, { readonly ok: true }>['because']): WholeAnswer {
-  if (because === 'unavailable') return UNAVAILABLE
+  if (because === 'unavailable') return CANNOT_TELL
   return because === 'expired' ? EXPIRED : NOT_FOUND
 }

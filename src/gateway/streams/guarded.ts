@@ -1,15 +1,13 @@
 // An answer that streams, bound to the key that it was opened with.
 import { pipeline, type Readable, Transform } from 'node:stream'
-import type { Caller } from '../../credentials/caller.ts'
 import { type Answer, failure, type WholeAnswer } from '../http/answer.ts'
 import { EXPIRED, NOT_FOUND } from '../stages/authenticate.ts'
-import type { CutReason, StreamKind, Streams } from './registry.ts'
+import type { CutReason, EndReason, Opened, StreamKind } from './registry.ts'
 import { WatchLines } from './watch-lines.ts'
 
 /** How the streams of one request are bound. */
 export interface GuardOptions {
-  readonly streams: Streams
-  readonly caller: Caller
+  readonly flows: Opened['flows']
   /** Whether the request watches: it then ends with a word on why. */
   readonly isWatch: boolean
   /** Whether the answer may take as long as it likes, as logs that are followed do. */
@@ -41,9 +39,9 @@ const isLines = ({ headers }: Answer): boolean =>
   headers['content-type']?.startsWith('application/json') ?? false
 
 /** The watch with an ERROR event at its end, as the API server ends one that is out of date. */
-function guardedWatch(source: Readable, { streams, caller, flowed, done }: GuardOptions): Readable {
+function guardedWatch(source: Readable, { flows, flowed, done }: GuardOptions): Readable {
   const lines = new WatchLines(flowed)
-  const close = streams.open(caller, 'watch', (reason) => {
+  flows('watch', (reason) => {
     source.unpipe(lines)
     lines.cut(lastWord(reason))
     lines.end()
@@ -58,7 +56,6 @@ function guardedWatch(source: Readable, { streams, caller, flowed, done }: Guard
   })
   lines.once('close', () => {
     source.destroy()
-    close()
     done()
   })
   return lines
@@ -67,16 +64,11 @@ function guardedWatch(source: Readable, { streams, caller, flowed, done }: Guard
 function guardedBody(
   answered: Readable,
   kind: StreamKind,
-  { streams, caller, isLong, flowed, done }: GuardOptions,
+  { flows, isLong, flowed, done }: GuardOptions,
 ): Readable {
   const source = isLong ? told(answered, flowed) : answered
-  const close = streams.open(caller, kind, (reason) =>
-    source.destroy(new Error(`the stream was cut: ${reason}`)),
-  )
-  source.once('close', () => {
-    close()
-    done()
-  })
+  flows(kind, (reason) => source.destroy(new Error(`the stream was cut: ${reason}`)))
+  source.once('close', done)
   return source
 }
 
@@ -93,7 +85,7 @@ function told(source: Readable, flowed: () => void): Readable {
   return through
 }
 
-const LAST_WORDS: Readonly<Record<Exclude<CutReason, 'shutdown'>, WholeAnswer>> = {
+const LAST_WORDS: Readonly<Record<EndReason, WholeAnswer>> = {
   expired: EXPIRED,
   revoked: NOT_FOUND,
   changed: failure('Unauthorized', 'the platform access key changed. Please watch again'),

@@ -1,5 +1,6 @@
-// The open streams of each key, cut when the key no longer is what they were opened with
-// (contract 13.4): an API server never ends a running watch on its own.
+// What is under way for each key, from when a request was let pass to the end of its answer: cut when the key
+// no longer is what it came with (contract 13.4). An API server never ends a running watch on its own, and
+// waits for the rest of a body that a client holds back.
 import type { Caller } from '../../credentials/caller.ts'
 import type { Reconsidered } from '../../credentials/callers.ts'
 import { Deadlines } from '../../kube/deadlines.ts'
@@ -20,6 +21,9 @@ export const CUT_REASONS = ['expired', 'revoked', 'changed', 'stale', 'shutdown'
  */
 export type CutReason = (typeof CUT_REASONS)[number]
 
+/** Why a request that is not answered yet is cut: a shutdown lets it be answered. */
+export type EndReason = Exclude<CutReason, 'shutdown'>
+
 /** What the registry asks and tells. */
 export interface StreamsOptions {
   readonly clock: Clock
@@ -28,7 +32,7 @@ export interface StreamsOptions {
   readonly observer: StreamsObserver
 }
 
-/** Told of streams, for metrics. */
+/** Told of answers that stream, for metrics; of requests that are not answered yet nobody is. */
 export interface StreamsObserver {
   readonly opened: (kind: StreamKind) => void
   readonly closed: (kind: StreamKind) => void
@@ -40,14 +44,41 @@ export interface StreamsObserver {
  */
 const COMPLETE_WITHIN_MS = 500
 
-interface Stream {
-  caller: Caller
-  isEnding: boolean
+/** The use that moved a sliding key's end is stored, and its news may be on their way. Milliseconds. */
+const NEWS_WITHIN_MS = 250
+
+/** A request that is not answered yet. */
+export interface Pending {
+  /** Whether it is all but done when its key ends, and may be completed within half a second. */
+  readonly mayComplete: () => boolean
+  /** Ends it, and what was opened with it. */
+  readonly end: (reason: EndReason) => void
+}
+
+/** A request of a caller that is under way. */
+export interface Opened {
+  /** Its answer streams from now on; `cut` ends that within a second of the key, and what was opened. */
+  readonly flows: (kind: StreamKind, cut: (reason: CutReason) => void) => void
+  /** Its caller as of now; null = he is none any more, and the request has ended. Never rejects. */
+  readonly still: () => Promise<Caller | null>
+  /** To be called once nothing more of it is wanted; again does no harm. */
+  readonly close: () => void
+}
+
+interface Flow {
   readonly kind: StreamKind
   readonly cut: (reason: CutReason) => void
 }
 
-/** The streams that are open. */
+interface Stream {
+  caller: Caller
+  isEnding: boolean
+  readonly pending: Pending
+  /** null = it is not answered yet. */
+  flow: Flow | null
+}
+
+/** Everything that is under way. */
 export class Streams {
   readonly #options: StreamsOptions
   readonly #byKey = new Map<string, Set<Stream>>()
@@ -58,30 +89,36 @@ export class Streams {
     this.#ends = new Deadlines(options.clock, (uid) => this.look(uid))
   }
 
-  /**
-   * A stream of this caller is open until the function that is returned is called.
-   *
-   * @param cut ends it within a second, and calls that function
-   */
-  open(caller: Caller, kind: StreamKind, cut: (reason: CutReason) => void): () => void {
+  /** A request of this caller was let pass. */
+  open(caller: Caller, pending: Pending): Opened {
     const { uid } = caller.key
-    const stream: Stream = { caller, kind, cut, isEnding: false }
+    const stream: Stream = { caller, pending, flow: null, isEnding: false }
     const streams = this.#byKey.get(uid) ?? new Set()
     this.#byKey.set(uid, streams.add(stream))
-    this.#options.observer.opened(kind)
     this.#await(uid, caller.expiresMs)
-    // What the key became while the API server was asked was told to nobody.
+    // What the key became while its caller was recognised was told to nobody.
     void this.#reconsider(stream)
-    return () => {
-      if (!streams.delete(stream)) return
-      this.#options.observer.closed(kind)
-      if (streams.size > 0 || this.#byKey.get(uid) !== streams) return
-      this.#byKey.delete(uid)
-      this.#ends.delete(uid)
+    return {
+      flows: (kind, cut) => {
+        stream.flow = { kind, cut }
+        this.#options.observer.opened(kind)
+      },
+      still: async () => {
+        const now = await this.#reconsidered(stream)
+        if (!now.ok) this.#end(stream, now.because)
+        return now.ok && this.#isOpen(stream) ? now.caller : null
+      },
+      close: () => {
+        if (!streams.delete(stream)) return
+        if (stream.flow) this.#options.observer.closed(stream.flow.kind)
+        if (streams.size > 0 || this.#byKey.get(uid) !== streams) return
+        this.#byKey.delete(uid)
+        this.#ends.delete(uid)
+      },
     }
   }
 
-  /** Looks at the streams of one key anew; null = of all. */
+  /** Looks at what is under way for one key anew; null = for all. */
   look(uid: string | null): void {
     const uids = uid === null ? [...this.#byKey.keys()] : [uid]
     for (const one of uids) {
@@ -89,36 +126,53 @@ export class Streams {
     }
   }
 
-  /** Ends them all. */
+  /** Ends all answers that stream. */
   close(): void {
     for (const streams of this.#byKey.values()) {
-      for (const stream of streams) this.#cut(stream, 'shutdown')
+      for (const stream of streams) if (stream.flow) this.#cut(stream, 'shutdown')
     }
     this.#ends.clear()
   }
 
   async #reconsider(stream: Stream): Promise<void> {
-    const { uid } = stream.caller.key
-    const now = await this.#options.reconsider(stream.caller)
-    if (!this.#byKey.get(uid)?.has(stream)) return
-    if (!now.ok) {
-      this.#cut(stream, now.because)
-      return
+    const now = await this.#reconsidered(stream)
+    if (!this.#isOpen(stream)) return
+    if (now.ok) this.#await(now.caller.key.uid, now.caller.expiresMs)
+    else this.#cut(stream, now.because)
+  }
+
+  async #reconsidered(stream: Stream): Promise<Reconsidered> {
+    const { clock, reconsider } = this.#options
+    const { caller } = stream
+    let now = await reconsider(caller)
+    if (!now.ok && now.because === 'expired' && caller.key.slides) {
+      await new Promise<void>((resolve) => clock.schedule(NEWS_WITHIN_MS, resolve))
+      now = await reconsider(caller)
     }
-    stream.caller = now.caller
-    this.#await(uid, now.caller.expiresMs)
+    if (now.ok) stream.caller = now.caller
+    return now
   }
 
   #cut(stream: Stream, reason: CutReason): void {
     if (stream.isEnding) return
     stream.isEnding = true
-    const end = (): void => {
-      if (!this.#byKey.get(stream.caller.key.uid)?.has(stream)) return
+    const { flow, pending } = stream
+    const mayComplete = flow ? flow.kind !== 'watch' : pending.mayComplete()
+    if (!mayComplete) this.#end(stream, reason)
+    else this.#options.clock.schedule(COMPLETE_WITHIN_MS, () => this.#end(stream, reason))
+  }
+
+  #end(stream: Stream, reason: CutReason): void {
+    if (!this.#isOpen(stream)) return
+    const { flow, pending } = stream
+    if (flow) {
       this.#options.observer.cut(reason)
-      stream.cut(reason)
-    }
-    if (stream.kind === 'watch') end()
-    else this.#options.clock.schedule(COMPLETE_WITHIN_MS, end)
+      flow.cut(reason)
+    } else if (reason !== 'shutdown') pending.end(reason)
+  }
+
+  #isOpen(stream: Stream): boolean {
+    return this.#byKey.get(stream.caller.key.uid)?.has(stream) ?? false
   }
 
   /** A sliding key's end moves while it is used: whoever looks at the end finds the next one. */

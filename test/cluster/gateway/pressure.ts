@@ -8,14 +8,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { connect as connectSecure } from 'node:tls'
 import type { Operator } from '../../support/observe.ts'
 
-/** What an act did to a process. */
+/** What acts did to a process. */
 export interface Pressure<Result> {
-  readonly result: Result
+  /** One for each time that it was done. */
+  readonly results: readonly Result[]
   /** The most memory it had meanwhile, beyond what it had before, in MiB. */
   readonly grownMiB: number
   /**
-   * The delay of its event loop that 99 of 100 were below, in milliseconds, in the quietest second: what
-   * comes from what it has to do is in each of them, what comes from a busy machine is not.
+   * The longest delay of its event loop in the median second, in milliseconds, as it would be on a machine
+   * of its own. The median, since what comes from what it has to do is in most seconds, and what comes from
+   * a machine that is busy for a moment is in few. The longest, since of a hundred delays in a second the
+   * quantile of 99 in 100 leaves out one, and one that takes a tenth of a second is a tenth of all requests.
    */
   readonly lagMs: number
 }
@@ -23,24 +26,46 @@ export interface Pressure<Result> {
 /** The parts in which the event loop is looked at. */
 const PART_MS = 1000
 
+/** So many parts at least: of fewer, the median may be what happened once. */
+const FEWEST_PARTS = 7
+
 /**
- * Acts, and looks at the process meanwhile, which goes first where the machine has too much to do: what
- * others on it have to do is not what is measured.
+ * Acts, again and again until there is enough to look at, and looks at the process meanwhile, which goes
+ * first where the machine has too much to do: what others on it have to do is not what is measured.
  */
 export async function underPressure<Result>(
   gateway: Operator,
   act: () => Promise<Result>,
 ): Promise<Pressure<Result>> {
   goFirst(gateway)
+  const results: Result[] = []
+  const over = new AbortController()
+  const lags: number[] = []
+  const grownMiB = await grownBy(gateway, async () => {
+    const looking = look(gateway, lags, over.signal)
+    // What it fails with is told at the end.
+    looking.catch(() => undefined)
+    try {
+      do results.push(await act())
+      while (lags.length < FEWEST_PARTS)
+    } finally {
+      over.abort()
+      await looking
+    }
+  })
+  return { results, grownMiB, lagMs: median(lags) }
+}
+
+/** The most memory that a process had during an act, beyond what it had before, in MiB. */
+export async function grownBy(gateway: Operator, act: () => Promise<unknown>): Promise<number> {
   const beforeMiB = await memoryOf(gateway, 'VmRSS')
   await writeFile(`/proc/${gateway.pid}/clear_refs`, '5')
-  const over = new AbortController()
-  const lags = lagsOf(gateway, over.signal)
-  const result = await act().finally(() => over.abort())
-  const lagMs = Math.min(...(await lags))
-  const grownMiB = (await memoryOf(gateway, 'VmHWM')) - beforeMiB
-  return { result, grownMiB, lagMs }
+  await act()
+  return (await memoryOf(gateway, 'VmHWM')) - beforeMiB
 }
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 function goFirst({ pid }: Operator): void {
   try {
@@ -51,20 +76,52 @@ function goFirst({ pid }: Operator): void {
 }
 
 /** One value for each part of the time until told to stop: each look begins a new one. */
-async function lagsOf(gateway: Operator, signal: AbortSignal): Promise<readonly number[]> {
-  await lagOf(gateway)
-  const lags: number[] = []
-  do {
+async function look(gateway: Operator, lags: number[], signal: AbortSignal): Promise<void> {
+  let before = await seenNow(gateway)
+  while (!signal.aborted) {
     await delay(PART_MS)
-    lags.push(await lagOf(gateway))
-  } while (!signal.aborted)
-  return lags
+    const now = await seenNow(gateway)
+    // An event loop that did not turn has nothing to tell.
+    const lagMs = now.lagMs === 0 ? now.atMs - before.atMs : now.lagMs
+    lags.push(lagMs * shareOf(before.turns, now.turns))
+    before = now
+  }
 }
 
-async function lagOf(operator: Operator): Promise<number> {
-  const found = /^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(await operator.metrics())?.[1]
+/** What a look sees. */
+interface Seen {
+  readonly atMs: number
+  /** The longest delay of the event loop since the last look, by the clock on the wall. */
+  readonly lagMs: number
+  readonly turns: Turns
+}
+
+async function seenNow(gateway: Operator): Promise<Seen> {
+  const found = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(await gateway.metrics())?.[1]
   if (found === undefined) throw new Error('the metrics page has no event loop lag')
-  return Number(found) * 1000
+  return { atMs: performance.now(), lagMs: Number(found) * 1000, turns: await turnsOf(gateway) }
+}
+
+/** What part of the time that it had something to do it was let do it. */
+function shareOf(before: Turns, now: Turns): number {
+  const ranNs = now.ranNs - before.ranNs
+  return ranNs / (ranNs + now.waitedNs - before.waitedNs)
+}
+
+/** For how long a process had a processor, and for how long it waited for one. */
+interface Turns {
+  readonly ranNs: number
+  readonly waitedNs: number
+}
+
+/** Of its first thread, which has the event loop. */
+async function turnsOf({ pid }: Operator): Promise<Turns> {
+  const [ranNs = Number.NaN, waitedNs = Number.NaN] = (
+    await readFile(`/proc/${pid}/schedstat`, 'utf8')
+  )
+    .split(' ')
+    .map(Number)
+  return { ranNs, waitedNs }
 }
 
 async function memoryOf({ pid }: Operator, field: 'VmRSS' | 'VmHWM'): Promise<number> {

@@ -154,6 +154,19 @@ export function testChanging(world: World): void {
       expect(code).toBe(422)
     })
 
+    test.each([
+      { name: 'long paths', bomb: { op: 'add', path: '/a'.repeat(3000), value: 1 } },
+      { name: 'tests of much', bomb: { op: 'test', path: '/metadata', value: 1 } },
+    ])('by a JSON patch of many $name is not changed (E8)', async ({ bomb }) => {
+      const { name } = (await make('person')).json.metadata
+      const body = Array.from({ length: 200 }, () => bomb)
+      const codes = [name, 'no-such-key'].map(async (one) => {
+        const path = `ownedaccesskeys/${one}`
+        return (await hands.person.ask('PATCH', path, { type: JSON_PATCH, body })).code
+      })
+      expect(await Promise.all(codes)).toEqual([422, 404])
+    })
+
     test('by a strategic merge is not changed', async () => {
       const { name } = (await make('person')).json.metadata
       for (const type of [

@@ -1,6 +1,7 @@
 // What callers see of all keys, and go on seeing (contract 12.1, 12.3, threats B10).
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, HEARTBEAT_KEY } from '../../../../src/api/group.ts'
+import { ACCESS_KEYS, API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/group.ts'
+import { LAST_APPLIED } from '../../../support/installed.ts'
 import { uniqueName } from '../../../support/objects.ts'
 import { type Held, hand, TABLE } from './hands.ts'
 import { ABOUT, ACTS } from './who.ts'
@@ -136,6 +137,41 @@ export function testLists(world: World): void {
       expect(tables[0]?.columnDefinitions).toHaveLength(11)
       expect(tables.slice(1).flatMap((table) => table.columnDefinitions ?? [])).toEqual([])
       for (const { rows } of tables) expect(rows[0]?.object?.kind).toBe('PartialObjectMetadata')
+    })
+
+    test('of somebody’s bomb among them are as good as without (E8)', async () => {
+      const label = uniqueName('bomb')
+      const labels = { bomb: label }
+      const body = (metadata: object): object => ({ metadata: { labels, ...metadata }, spec: {} })
+      const deep = (levels: number): string => `{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`
+      const bombs = [{}, { annotations: { [LAST_APPLIED]: deep(5000) } }, {}].map(body)
+      const made = []
+      for (const bomb of bombs)
+        made.push(await hands.person.ask('POST', 'ownedaccesskeys', { body: bomb }))
+      expect(made.map(({ code }) => code)).toEqual([201, 201, 201])
+      // As text: here nobody could write it either.
+      const claims = `{"identity":{"username":"ada","extraClaims":${deep(5000)}},"user":"ada"}`
+      const name = `${label}-claims`
+      const kind = { apiVersion: API_VERSION, kind: 'OwnedAccessKey' }
+      const object = { ...kind, metadata: { name, labels }, spec: 'CLAIMS' }
+      const past = await plane.kubectl(
+        ['create', '--raw', `/apis/${API_VERSION}/ownedaccesskeys`, '-f', '-'],
+        { input: JSON.stringify(object).replace('"CLAIMS"', claims) },
+      )
+      expect(past).toMatchObject({ code: 0, stderr: '' })
+      const names = [...made.map(({ json }) => json.metadata.name), name].toSorted()
+      const query = `labelSelector=bomb%3D${label}`
+      for (const by of ['person', 'root'] as const) {
+        const list = await hands[by].ask('GET', `ownedaccesskeys?${query}`)
+        expect(list.json.items.map(({ metadata }) => metadata.name)).toEqual(names)
+        const table = await hands[by].ask('GET', `ownedaccesskeys?${query}`, { accept: TABLE })
+        expect(table.json.rows.map(({ cells: [first] }) => first)).toEqual(names)
+        const watch = `ownedaccesskeys?${query}&watch=true&timeoutSeconds=1`
+        const { text } = await hands[by].ask('GET', watch)
+        for (const one of names) expect(text).toContain(`"${one}"`)
+      }
+      for (const one of names) await keys.remove(one)
+      for (const one of names) await keys.gone(one)
     })
 
     test('who goes on watching a scoped list is told of what was in it and is no longer', async () => {

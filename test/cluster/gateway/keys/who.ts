@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest'
 import { API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/group.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
+import { uniqueName } from '../../../support/objects.ts'
+import type { StoredKey } from '../../keys/keys.ts'
 import { APPLY_PATCH, type Answered, JSON_PATCH } from './hands.ts'
 import { type By, CORNER, type World } from './world.ts'
 
@@ -12,7 +14,19 @@ export const ABOUT = {
   'a stranger’s': { user: 'bob' },
   'a team’s': { user: '', team: 'ops' },
 } satisfies Readonly<Record<string, OwnedAccessKeySpec>>
-type About = keyof typeof ABOUT
+/** Besides, one that was made with a key of hers, and is owned by that. */
+type About = keyof typeof ABOUT | 'her key’s'
+
+const madeAbout = (
+  { keys, hands }: World,
+  about: About,
+  labels: Record<string, string> = {},
+): Promise<StoredKey> => {
+  if (about !== 'her key’s') return keys.create(ABOUT[about], { labels })
+  const { name, uid } = hands.plain.object.metadata
+  const owner = { apiVersion: API_VERSION, kind: 'OwnedAccessKey', name, uid, controller: true }
+  return keys.create({ user: 'ada', type: 'User' }, { labels, ownerReferences: [owner] })
+}
 
 /** One verb or way of writing, that changes little. */
 export type Act = (world: World, by: By, name: string) => Promise<Answered>
@@ -41,37 +55,76 @@ export const ACTS: Readonly<Record<string, Act>> = {
   delete: ({ hands }, by, name) => hands[by].ask('DELETE', `ownedaccesskeys/${name}`),
 }
 
+const HERS = { 'her own': 200, 'her own within': 200, 'her key’s': 200 } as const
+
 /** What each answers: 200, 403 by RBAC, or 404 of what can't be seen. */
 const CODES = {
-  person: { 'her own': 200, 'her own within': 200, 'a stranger’s': 403, 'a team’s': 403 },
-  plain: { 'her own': 200, 'her own within': 200, 'a stranger’s': 403, 'a team’s': 403 },
-  scoped: { 'her own': 404, 'her own within': 200, 'a stranger’s': 404, 'a team’s': 404 },
-  root: { 'her own': 200, 'her own within': 200, 'a stranger’s': 200, 'a team’s': 200 },
-  rootScoped: { 'her own': 404, 'her own within': 403, 'a stranger’s': 404, 'a team’s': 404 },
-  team: { 'her own': 403, 'her own within': 403, 'a stranger’s': 403, 'a team’s': 403 },
+  person: { ...HERS, 'a stranger’s': 403, 'a team’s': 403 },
+  plain: { ...HERS, 'a stranger’s': 403, 'a team’s': 403 },
+  child: { ...HERS, 'a stranger’s': 403, 'a team’s': 403 },
+  scoped: {
+    'her own': 404,
+    'her own within': 200,
+    'her key’s': 404,
+    'a stranger’s': 404,
+    'a team’s': 404,
+  },
+  root: { ...HERS, 'a stranger’s': 200, 'a team’s': 200 },
+  rootScoped: {
+    'her own': 404,
+    'her own within': 403,
+    'her key’s': 404,
+    'a stranger’s': 404,
+    'a team’s': 404,
+  },
+  team: {
+    'her own': 403,
+    'her own within': 403,
+    'her key’s': 403,
+    'a stranger’s': 403,
+    'a team’s': 403,
+  },
 } as const satisfies Readonly<Partial<Record<By, Readonly<Record<About, number>>>>>
 
+type Caller = keyof typeof CODES
+const CALLERS = Object.keys(CODES) as readonly Caller[]
+const ALL_ABOUT = Object.keys(CODES.person) as readonly About[]
+
 /** RBAC lets a scoped key of an administrator read what is within its scope; it changes its own only. */
-const codeOf = (by: keyof typeof CODES, act: string, about: About): number =>
+const codeOf = (by: Caller, act: string, about: About): number =>
   by === 'rootScoped' && act === 'get' && about === 'her own within' ? 200 : CODES[by][about]
 
-const rows = (Object.keys(CODES) as (keyof typeof CODES)[]).flatMap((by) =>
+const rows = CALLERS.flatMap((by) =>
   Object.keys(ACTS).flatMap((act) =>
-    (Object.keys(ABOUT) as About[]).map((about) => ({
-      by,
-      act,
-      about,
-      code: codeOf(by, act, about),
-    })),
+    ALL_ABOUT.map((about) => ({ by, act, about, code: codeOf(by, act, about) })),
   ),
+)
+
+/** What making one answers: with a scope, of one's own user only. */
+const MADE = {
+  person: { 'her own': 201, 'her own within': 201, 'a stranger’s': 403, 'a team’s': 403 },
+  plain: { 'her own': 201, 'her own within': 201, 'a stranger’s': 403, 'a team’s': 403 },
+  child: { 'her own': 201, 'her own within': 201, 'a stranger’s': 403, 'a team’s': 403 },
+  scoped: { 'her own': 201, 'her own within': 201, 'a stranger’s': 403, 'a team’s': 403 },
+  root: { 'her own': 201, 'her own within': 201, 'a stranger’s': 201, 'a team’s': 201 },
+  rootScoped: { 'her own': 403, 'her own within': 403, 'a stranger’s': 403, 'a team’s': 403 },
+  team: { 'her own': 403, 'her own within': 403, 'a stranger’s': 403, 'a team’s': 403 },
+} as const satisfies Readonly<Record<Caller, Readonly<Record<keyof typeof ABOUT, number>>>>
+
+const creations = CALLERS.flatMap((by) =>
+  (Object.keys(ABOUT) as (keyof typeof ABOUT)[]).map((about) => ({
+    by,
+    about,
+    code: MADE[by][about],
+  })),
 )
 
 /** The table of who may what. */
 export function testWho(world: World): void {
-  const { keys } = world
+  const { hands, keys } = world
   test.each(rows)('$act of $about key by $by: $code (12.1, 12.3)', async (row) => {
     const { by, act, about, code } = row
-    const { name } = (await keys.create(ABOUT[about])).metadata
+    const { name } = (await madeAbout(world, about)).metadata
     const answer = await ACTS[act]?.(world, by, name)
     expect({ code: answer?.code, text: answer?.text }).toMatchObject({ code })
     if (code !== 404) return
@@ -79,4 +132,66 @@ export function testWho(world: World): void {
     const missing = await ACTS['get']?.(world, by, 'no-such-key')
     expect(answer?.json.message).toBe(missing?.json.message?.replace('no-such-key', name))
   })
+
+  test.each(creations)('creation of $about key by $by: $code (12.1, 12.3)', async (row) => {
+    const { by, about, code } = row
+    const answer = await hands[by].ask('POST', 'ownedaccesskeys', { body: { spec: ABOUT[about] } })
+    expect({ code: answer.code, text: answer.text }).toMatchObject({ code })
+  })
+
+  /** One of each, by its name; the query selects them. */
+  async function oneOfEach() {
+    const label = uniqueName('each')
+    const about = new Map<string, About>()
+    for (const one of ALL_ABOUT)
+      about.set((await madeAbout(world, one, { each: label })).metadata.name, one)
+    return { about, query: `labelSelector=each%3D${label}` }
+  }
+
+  const isOfTeam = (by: Caller): boolean => by === 'team'
+  const codes = CALLERS.map((by) => ({ by, code: isOfTeam(by) ? 403 : 200 }))
+
+  test.each(codes)('a list and a watch by $by: what it may get (12.1, 12.3)', async (row) => {
+    const { by, code } = row
+    const { about, query } = await oneOfEach()
+    const toBeSeen = ALL_ABOUT.filter((one) => codeOf(by, 'get', one) === 200)
+    for (const all of [query, `${query}&watch=true&timeoutSeconds=1`]) {
+      const answer = await hands[by].ask('GET', `ownedaccesskeys?${all}`)
+      expect({ code: answer.code, text: answer.text }).toMatchObject({ code })
+      const seen = [...about].filter(([name]) => answer.text.includes(`"${name}"`))
+      expect(seen.map(([, one]) => one)).toEqual(toBeSeen)
+    }
+  })
+
+  test.each(codes)('a deletion of all by $by: what it may delete (12.1, 12.3)', async (row) => {
+    const { by, code } = row
+    const { about, query } = await oneOfEach()
+    const answer = await hands[by].ask('DELETE', `ownedaccesskeys?${query}`)
+    expect({ code: answer.code, text: answer.text }).toMatchObject({ code })
+    const kept: About[] = []
+    for (const [name, one] of about) {
+      const object = await keys.read(name)
+      if (object && object.metadata.deletionTimestamp === undefined) kept.push(one)
+    }
+    expect(kept).toEqual(ALL_ABOUT.filter((one) => codeOf(by, 'delete', one) !== 200))
+  })
+
+  test.each(['person', 'plain', 'child', 'scoped', 'team'] as const)(
+    'nobody writes the status of keys without a right to it: %s (12.1, C9)',
+    async (by) => {
+      const used = { status: { lastActivity: '2030-01-01T00:00:00Z' } }
+      for (const about of ['her own', 'her own within'] as const) {
+        const object = await keys.shown(await madeAbout(world, about), 'Active')
+        const path = `ownedaccesskeys/${object.metadata.name}/status`
+        const body = { ...object, status: { ...object.status, ...used.status } }
+        const code = codeOf(by, 'get', about) === 404 ? 404 : 403
+        expect((await hands[by].ask('PUT', path, { body })).code).toBe(code)
+        expect((await hands[by].ask('PATCH', path, { body: used })).code).toBe(code)
+        const json = [{ op: 'add', path: '/status/lastActivity', value: used.status.lastActivity }]
+        const patched = await hands[by].ask('PATCH', path, { type: JSON_PATCH, body: json })
+        expect(patched.code).toBe(code)
+        expect((await keys.read(object))?.status.lastActivity).toBeUndefined()
+      }
+    },
+  )
 }

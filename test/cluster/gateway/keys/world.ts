@@ -27,8 +27,8 @@ const CALLERS = {
   team: { user: '', team: 'ops', type: 'User' },
 } as const satisfies Readonly<Record<string, OwnedAccessKeySpec>>
 
-/** The callers. */
-export type By = keyof typeof CALLERS
+/** The callers; the child is a key that was made with the plain one. */
+export type By = keyof typeof CALLERS | 'child'
 
 /** The front and who calls it. */
 export interface World extends Front {
@@ -48,22 +48,20 @@ export async function startWorld(): Promise<World> {
   const hands = {} as Record<By, Hand>
   beforeAll(async () => {
     await bound(front.plane, 'root-user', 'cluster-admin')
-    for (const by of Object.keys(CALLERS) as By[]) hands[by] = await hand(front, CALLERS[by])
+    for (const by of Object.keys(CALLERS) as (keyof typeof CALLERS)[])
+      hands[by] = await hand(front, CALLERS[by])
+    hands.child = await held(await make('plain'))
   })
   const opens: World['opens'] = async (key) => (await front.ask(key ?? '', '/version')).code
-  return {
-    ...front,
-    hands,
-    opens,
-    make: (by, spec = {}, metadata = {}) => {
-      const caller = typeof by === 'string' ? hands[by] : by
-      return caller.ask('POST', 'ownedaccesskeys', { body: { metadata, spec } })
-    },
-    held: async ({ json }) => {
-      const object = await front.keys.shown(json, 'Active')
-      const isTaken = async () => (await opens(json.spec.key)) === 200 || undefined
-      await eventually('the gateway takes the key', isTaken, SOON)
-      return inHand(front, { object, token: json.spec.key ?? '', kubeconfig: '' })
-    },
+  const make: World['make'] = (by, spec = {}, metadata = {}) => {
+    const caller = typeof by === 'string' ? hands[by] : by
+    return caller.ask('POST', 'ownedaccesskeys', { body: { metadata, spec } })
   }
+  const held: World['held'] = async ({ json }) => {
+    const object = await front.keys.shown(json, 'Active')
+    const isTaken = async () => (await opens(json.spec.key)) === 200 || undefined
+    await eventually('the gateway takes the key', isTaken, SOON)
+    return inHand(front, { object, token: json.spec.key ?? '', kubeconfig: '' })
+  }
+  return { ...front, hands, opens, make, held }
 }

@@ -1,42 +1,63 @@
 import { describe, expect, test } from 'vitest'
 import {
+  ADMISSION_KINDS,
   type Admission,
   type AdmissionKind,
   createLimits,
+  type Limits,
   MOST_AT_A_TIME,
+  MOST_IN_ALL,
 } from '../../../../src/gateway/stages/limits.ts'
 
-const KINDS = ['request', 'stream'] as const
-
-/** As many as there may be of one key. */
-function filled(kind: AdmissionKind): {
-  readonly admit: (key: string, kind: AdmissionKind) => Admission
+/** As many as there may be, and which refusals were told of. */
+type Full = Limits & {
   readonly releases: readonly (() => void)[]
-} {
-  const { admit } = createLimits()
-  const releases = Array.from({ length: MOST_AT_A_TIME[kind] }, () => {
-    const admission = admit('a', kind)
-    if (!admission.ok) throw new Error('refused below the limit')
-    return admission.release
-  })
-  return { admit, releases }
+  readonly limited: readonly AdmissionKind[]
 }
 
-describe.each(KINDS)('what one key has under way at a time: %ss (13.3)', (kind) => {
+/** As many as there may be of one key. */
+function filled(kind: AdmissionKind): Full {
+  const limited: AdmissionKind[] = []
+  const { admit } = createLimits((refused) => void limited.push(refused))
+  const releases = Array.from({ length: MOST_AT_A_TIME[kind] }, () => released(admit('a', kind)))
+  return { admit, releases, limited }
+}
+
+function released(admission: Admission): () => void {
+  if (!admission.ok) throw new Error('refused below the limit')
+  return admission.release
+}
+
+/** What a refusal says; fails where there is none. */
+function messageOf(admission: Admission): string {
+  if (admission.ok) throw new Error('let pass above the limit')
+  const { status, headers, body } = admission.answer
+  expect(status).toBe(429)
+  expect(headers).toMatchObject({ 'retry-after': '1' })
+  const { message, reason } = JSON.parse(body.toString()) as { message: string; reason: string }
+  expect(reason).toBe('TooManyRequests')
+  return message
+}
+
+describe.each(ADMISSION_KINDS)('what one key has under way at a time: %s (13.3)', (kind) => {
   test('one more is a 429 that says how many there are, and when to come again', () => {
-    const admission = filled(kind).admit('a', kind)
-    const answer = admission.ok ? null : admission.answer
-    expect(answer?.status).toBe(429)
-    expect(answer?.headers).toMatchObject({ 'retry-after': '1' })
-    const { message, reason } = JSON.parse(answer?.body.toString() ?? '')
-    expect(reason).toBe('TooManyRequests')
-    expect(message).toContain(String(MOST_AT_A_TIME[kind]))
+    const message = messageOf(filled(kind).admit('a', kind))
+    expect(message).toContain(`this access key has ${MOST_AT_A_TIME[kind]} `)
   })
 
-  test('leaves others and the other kind alone', () => {
+  test('each refusal is told of, and nothing else', () => {
+    const { admit, limited } = filled(kind)
+    expect(limited).toEqual([])
+    admit('a', kind)
+    admit('b', kind)
+    admit('a', kind)
+    expect(limited).toEqual([kind, kind])
+  })
+
+  test('leaves others and the other kinds alone', () => {
     const { admit } = filled(kind)
     expect(admit('b', kind).ok).toBe(true)
-    for (const other of KINDS) expect(admit('a', other).ok).toBe(other !== kind)
+    for (const other of ADMISSION_KINDS) expect(admit('a', other).ok).toBe(other !== kind)
   })
 
   test('what is over makes room for one, however often it says so', () => {
@@ -52,5 +73,60 @@ describe.each(KINDS)('what one key has under way at a time: %ss (13.3)', (kind) 
     const again = releases.map(() => admit('a', kind).ok)
     expect(new Set(again)).toEqual(new Set([true]))
     expect(admit('a', kind).ok).toBe(false)
+  })
+})
+
+describe.each(['filteredList', 'filteredWatch'] as const)(
+  'what all keys have under way together: %s (13.3)',
+  (kind) => {
+    /** Each has one. */
+    function crowded(): Full {
+      const limited: AdmissionKind[] = []
+      const { admit } = createLimits((refused) => void limited.push(refused))
+      const releases = Array.from({ length: MOST_IN_ALL[kind] }, (_, at) =>
+        released(admit(`crowd-${at}`, kind)),
+      )
+      return { admit, releases, limited }
+    }
+
+    test('one more, of a key that has none, is a 429 that says whose they are', () => {
+      const { admit, limited } = crowded()
+      const message = messageOf(admit('a', kind))
+      expect(limited).toEqual([kind])
+      expect(message).toContain(`this gateway has ${MOST_IN_ALL[kind]} `)
+      expect(message).toContain('all access keys together')
+    })
+
+    test('leaves the other kinds alone', () => {
+      const { admit } = crowded()
+      for (const other of ADMISSION_KINDS) expect(admit('a', other).ok).toBe(other !== kind)
+    })
+
+    test('what is over makes room for one, however often it says so', () => {
+      const { admit, releases } = crowded()
+      for (const _ of [1, 2, 3]) releases[0]?.()
+      expect(admit('a', kind).ok).toBe(true)
+      expect(admit('b', kind).ok).toBe(false)
+    })
+
+    test('who is refused takes nobody’s place', () => {
+      const { admit, releases } = crowded()
+      for (const _ of releases) messageOf(admit('a', kind))
+      for (const release of releases) release()
+      expect(releases.map((_, at) => admit(`crowd-${at}`, kind).ok)).not.toContain(false)
+    })
+  },
+)
+
+test('each refusal is told, with its kind, and nothing else (15)', () => {
+  const told: AdmissionKind[] = []
+  const { admit } = createLimits((kind) => told.push(kind))
+  const { ok: isFirst } = admit('a', 'filteredList')
+  for (const _ of [1, 2]) admit('a', 'filteredList')
+  for (let at = 1; at <= MOST_IN_ALL.filteredWatch; at += 1) admit(`crowd-${at}`, 'filteredWatch')
+  admit('a', 'filteredWatch')
+  expect({ isFirst, told }).toEqual({
+    isFirst: true,
+    told: ['filteredList', 'filteredList', 'filteredWatch'],
   })
 })

@@ -30,17 +30,23 @@ function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) 
       cut: () => undefined,
     },
   })
+  const { flows, close } = streams.open(caller, {
+    mayComplete: () => false,
+    end: () => expect.fail('it is answered'),
+  })
   const source = new PassThrough()
   const counts = { done: 0, flowed: 0 }
   const answer = guarded(
     { status: 200, headers: { 'content-type': 'application/json' }, body: source, ...given },
     {
-      streams,
-      caller,
+      flows,
       isWatch,
       isLong,
       flowed: () => void (counts.flowed += 1),
-      done: () => void (counts.done += 1),
+      done: () => {
+        close()
+        counts.done += 1
+      },
     },
   )
   const cut = (reason: CutReason): void => {

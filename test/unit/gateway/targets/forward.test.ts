@@ -165,6 +165,30 @@ describe.each(WIRES)('over %s', (wire) => {
     expect(behind.received).toEqual(['GET /x'])
   })
 
+  test('what is ended before there is a connection for it is not sent', async () => {
+    const behind = await startUpstreamServer(wire, (_, outgoing) => outgoing.end('ok'))
+    const { upstream } = await upstreamTo(behind.url)
+    const sendBy = (method: string, path: string, signal: AbortSignal) =>
+      upstream.send({
+        method,
+        path,
+        headers: {},
+        impersonation: null,
+        body: null,
+        isLongRunning: false,
+        signal,
+      })
+    for (const path of ['/first', '/second']) {
+      const ending = new AbortController()
+      const sent = sendBy('DELETE', path, ending.signal)
+      ending.abort()
+      await expect(sent).rejects.toThrow('the API server did not answer')
+      const { body } = await sendBy('GET', '/next', new AbortController().signal)
+      body.resume()
+    }
+    expect(behind.received).toEqual(['GET /next', 'GET /next'])
+  })
+
   test('a client that does not read holds the server behind', async () => {
     let written = 0
     let isHeld = false

@@ -1,0 +1,184 @@
+// The stages of requests with a key, in front of an API server in memory.
+import { once } from 'node:events'
+import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { Caller } from '../../../src/credentials/caller.ts'
+import type { Reconsidered } from '../../../src/credentials/callers.ts'
+import { createOwnKinds, isOwnKind } from '../../../src/gateway/keys/own-kinds.ts'
+import { createServeApi } from '../../../src/gateway/serve-api.ts'
+import { createLimits } from '../../../src/gateway/stages/limits.ts'
+import { Streams } from '../../../src/gateway/streams/registry.ts'
+import { forward } from '../../../src/gateway/targets/forward.ts'
+import {
+  type Upstream,
+  type UpstreamAnswer,
+  type UpstreamCall,
+  UpstreamUnavailable,
+} from '../../../src/kube/upstream.ts'
+import { t0, viewOf } from '../../support/access-key.ts'
+import { manualClock } from '../../support/clock.ts'
+import { rememberingLog } from '../../support/log.ts'
+import { callTo } from './calls.ts'
+
+/** The collection of the keys. */
+export const KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'
+/** The collections of the others of ours. */
+export const TOKENS = '/apis/management.platform.sh/v1/directclusterendpointtokens'
+export const CONFIGS = '/apis/management.platform.sh/v1/configs'
+
+const KINDS = [
+  [KEYS, 'OwnedAccessKey'],
+  [TOKENS, 'DirectClusterEndpointToken'],
+  [CONFIGS, 'Config'],
+] as const
+
+/** A collection that is none of ours. */
+export const MAPS = '/api/v1/namespaces/default/configmaps'
+
+/** Who calls: a person, who may do everything with keys of her own. */
+const CALLER: Caller = {
+  key: viewOf({ metadata: { name: 'ada', uid: 'uid-ada' }, spec: { user: 'ada', type: 'Login' } }),
+  identity: { user: 'ada', groups: [] },
+  scope: null,
+  expiresMs: null,
+}
+
+/** An API server that stores what it is sent whole; `act` = what it does before it answers. */
+function apiServer(act: (call: UpstreamCall) => Promise<void> | void, isDeaf: boolean) {
+  const stored: string[] = []
+  const asked: UpstreamCall[] = []
+  const answers: UpstreamAnswer[] = []
+  const send: Upstream['send'] = async (call) => {
+    asked.push(call)
+    const answer = await answerTo(call)
+    answers.push(answer)
+    return answer
+  }
+  const answerTo: Upstream['send'] = async (call) => {
+    const { body, signal, method, path, impersonation } = call
+    const ended = once(signal, 'abort').then(() => {
+      throw new UpstreamUnavailable('ended')
+    })
+    ended.catch(() => undefined)
+    const sent = body instanceof Readable ? text(body) : (body?.toString() ?? '')
+    const object = storedAs(path, await Promise.race([sent, ended]))
+    const acting = act(call)
+    await (isDeaf ? acting : Promise.race([acting, ended]))
+    const [collection = ''] = path.split('?')
+    if (method === 'DELETE' && collection === KEYS && impersonation !== null)
+      return said(403, { kind: 'Status', code: 403 })
+    if (method === 'GET' && collection.endsWith('/missing'))
+      return said(404, { kind: 'Status', code: 404 })
+    if (method !== 'GET' && !path.includes('dryRun')) stored.push(`${method} ${path.split('?')[0]}`)
+    if (method === 'GET' && path.startsWith(`${KEYS}?`))
+      return said(200, { kind: 'OwnedAccessKeyList', metadata: {}, items: [object] })
+    return said(method === 'POST' ? 201 : 200, object)
+  }
+  return { upstream: { send, close: async () => undefined }, stored, asked, answers }
+}
+
+const said = (status: number, json: object): UpstreamAnswer => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: Readable.from([Buffer.from(JSON.stringify(json))]),
+})
+
+/** What it makes of what it is sent: a key of ada, wherever that fits. */
+function storedAs(path: string, sent: string): object {
+  const given = (sent === '' ? {} : JSON.parse(sent)) as { readonly metadata?: object }
+  const known = { name: 'a', uid: 'uid-a', creationTimestamp: '2026-11-21T10:00:00Z' }
+  return {
+    spec: { user: 'ada', type: 'User' },
+    ...given,
+    kind: KINDS.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'ConfigMap',
+    metadata: { ...given.metadata, ...known },
+  }
+}
+
+/** What a world differs in. */
+export interface World {
+  /** What its API server does before it answers. */
+  readonly act?: (call: UpstreamCall) => Promise<void> | void
+  /** Whether its API server goes on with what was ended. */
+  readonly isDeaf?: boolean
+  /** What is done before a use counts as noted. */
+  readonly started?: () => Promise<void>
+}
+
+/** A gateway behind which all is well, and a key that ends when the test says so. */
+export function world({
+  act = () => undefined,
+  isDeaf = false,
+  started = async () => undefined,
+}: World = {}) {
+  const clock = manualClock(t0)
+  let now: Reconsidered = { ok: true, caller: CALLER }
+  const counted: string[] = []
+  const { log, lines } = rememberingLog()
+  const streams = new Streams({
+    clock,
+    reconsider: async () => now,
+    observer: {
+      opened: (kind) => void counted.push(`opened ${kind}`),
+      closed: (kind) => void counted.push(`closed ${kind}`),
+      cut: (reason) => void counted.push(`cut ${reason}`),
+    },
+  })
+  const { upstream, ...server } = apiServer(act, isDeaf)
+  let underWay = 0
+  const limits = createLimits(() => undefined)
+  const serve = createServeApi({
+    surroundings: () => ({ projectNamespacePrefix: 'p-', roleRules: () => [] }),
+    limits: {
+      admit: (uid, kind) => {
+        const admission = limits.admit(uid, kind)
+        underWay += 1
+        return admission.ok ? { ok: true, release: () => void (underWay -= 1) } : admission
+      },
+    },
+    activity: {
+      started: async () => (await started(), 'later'),
+      flowed: () => undefined,
+      flush: async () => undefined,
+    },
+    streams,
+    isOwnKind,
+    ownKinds: createOwnKinds({
+      upstream,
+      limits,
+      keyNamed: () => undefined,
+      isConfigClosed: () => false,
+      caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
+      newKey: () => 'a-key-in-clear',
+      clock,
+    }).answer,
+    forward: (request, call, caller, signal) =>
+      forward(upstream, request, call, { caller }, signal),
+    withExpiry: (headers) => ({ ...headers, 'x-platform-key-expires': 'never' }),
+    denied: () => undefined,
+    log,
+  })
+  /** Begins a request with what of its body has come. */
+  const begin = (method: string, path: string, came = '', gone = new AbortController()) => {
+    const body = new PassThrough()
+    if (came !== '') body.write(came)
+    const apply = path.includes('fieldManager') ? 'apply-patch+yaml' : 'merge-patch+json'
+    const type = method === 'PATCH' ? `application/${apply}` : 'application/json'
+    const framing = came === '' ? {} : { 'transfer-encoding': 'chunked' }
+    const headers = { 'content-type': type, ...framing }
+    const call = callTo(path, { method, headers, body, gone: gone.signal })
+    const target = { kind: 'Management' } as const
+    const answer = serve(call, CALLER, { target, rest: path }, () => undefined)
+    return { answer, rest: (piece = '') => void body.end(piece), body }
+  }
+  /** The key ends, and nobody is told. */
+  const endQuietly = (because: Extract<Reconsidered, { ok: false }>['because'] = 'revoked') => {
+    now = { ok: false, because }
+  }
+  const end = async (because: Extract<Reconsidered, { ok: false }>['because']) => {
+    endQuietly(because)
+    streams.look(null)
+    await clock.advance(0)
+  }
+  return { begin, end, endQuietly, clock, ...server, counted, lines, underWay: () => underWay }
+}
