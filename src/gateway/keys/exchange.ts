@@ -19,6 +19,7 @@ import { acceptOf, type Form, type IncludeObject, shaped, written } from './form
 import type { Asked } from './kinds.ts'
 import { redactedAnswer, type Shows } from './redact.ts'
 import { type FindKey, type Standing, standingOf } from './standing.ts'
+import { everySoManyTurns } from './turns.ts'
 
 /** A request to our kinds, with everything that decides about it. */
 export interface Exchange {
@@ -105,9 +106,15 @@ export async function ask(exchange: Exchange, question: Question): Promise<Reply
   return readReply(await open(exchange, question))
 }
 
+/** Characters above which an answer waits for its turn: many that come at once would be one long stop. */
+const LARGE = 16_384
+const turn = everySoManyTurns(1)
+
 /** The answer, read whole. */
 export async function readReply({ status, headers, body }: UpstreamAnswer): Promise<Reply> {
-  const json = mapIn(await text(body))
+  const said = await text(body)
+  if (said.length > LARGE) await turn()
+  const json = mapIn(said)
   if (json) return { status, headers: clientHeaders(headers), json }
   if (status < 400) throw new Error('the API server answered something else than JSON')
   return { status, headers: clientHeaders(headers), json: plainFailure(status) }
