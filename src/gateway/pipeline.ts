@@ -2,13 +2,14 @@
 // credential is looked up by the path as it was sent, byte by byte; everything else needs one
 // (contract 9.1).
 import type { Caller } from '../credentials/caller.ts'
-import type { TargetKind } from '../domain/scope/request.ts'
+import type { ScopedRequest, TargetKind } from '../domain/scope/request.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Answer, failure, type WholeAnswer } from './http/answer.ts'
 import { refusedHeader } from './http/request-headers.ts'
 import type { Call, Respond } from './http/server.ts'
 import { PUBLIC_ROUTES, type PublicRoute } from './public-routes.ts'
+import { toldOf } from './request/told.ts'
 import { type Route, routeOf } from './targets/route.ts'
 import { VERSION_ROUTE } from './targets/version.ts'
 
@@ -20,12 +21,13 @@ export type Authentication =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly answer: WholeAnswer }
 
-/** Answers what an authenticated caller asks of an API. */
+/** Answers what an authenticated caller asks of an API; `asks` is told what that is, once it is read. */
 export type ServeApi = (
   call: Call,
   caller: Caller,
   route: NonNullable<Route>,
-) => Promise<{ readonly answer: Answer; readonly verb: string }>
+  asks: (request: ScopedRequest) => void,
+) => Promise<Answer>
 
 /** What requests are counted by: `Public` needs no credential, `Other` leads to no API. */
 export type AnsweredTarget = 'Public' | TargetKind | 'Other'
@@ -67,10 +69,13 @@ export interface PipelineOptions {
   readonly log: Log
 }
 
-interface Served {
-  readonly answer: Answer
-  readonly target: AnsweredTarget
-  readonly verb: string
+/** What a request has turned out to be by now: for metrics, and for the log where it fails. */
+interface Known {
+  target: AnsweredTarget
+  /** null until there is one that may call. */
+  caller: Caller | null
+  /** null until it is read. */
+  asked: ScopedRequest | null
 }
 
 /** The gateway's answer to any request. What fails is logged, and a 500 that says nothing of it. */
@@ -84,15 +89,18 @@ export function createPipeline(options: PipelineOptions): Respond {
     const [path = '', query = ''] = cut(call.target)
     const isOpenVersion = path === VERSION_ROUTE && !options.isVersionGuarded()
     const page = isOpenVersion ? options.version : open.get(path)
-    const served = page
+    const known: Known = { target: page ? 'Public' : 'Other', caller: null, asked: null }
+    const answering = page
       ? publicly(page, call, query)
-      : privately(options, call, path === VERSION_ROUTE)
-    const { answer, target, verb } = await served.catch((err: unknown): Served => {
+      : privately(options, call, path === VERSION_ROUTE, known)
+    const answer = await answering.catch((err: unknown) => {
       // Whoever went away is no fault of ours, and is told nothing.
-      if (!call.gone.aborted) log.error({ err }, 'request failed')
-      return { answer: FAILED, target: page ? 'Public' : 'Other', verb: call.method }
+      if (!call.gone.aborted)
+        log.error({ ...toldOf(call.method, known), ...(page && { path }), err }, 'request failed')
+      return FAILED
     })
-    answered(target, verb, answer.status, (clock.monotonicMs() - startedMs) / 1000)
+    const seconds = (clock.monotonicMs() - startedMs) / 1000
+    answered(known.target, known.asked?.verb ?? call.method, answer.status, seconds)
     return answer
   }
 }
@@ -102,10 +110,9 @@ function cut(target: string): readonly string[] {
   return at === -1 ? [target] : [target.slice(0, at), target.slice(at + 1)]
 }
 
-async function publicly(page: PublicPage, call: Call, query: string): Promise<Served> {
+async function publicly(page: PublicPage, call: Call, query: string): Promise<Answer> {
   const isRead = call.method === 'GET' || call.method === 'HEAD'
-  const answer = isRead ? await page(call, new URLSearchParams(query)) : ONLY_READS
-  return { answer, target: 'Public', verb: call.method }
+  return isRead ? page(call, new URLSearchParams(query)) : ONLY_READS
 }
 
 /** For who has a credential. In this order, so that nobody else learns what there is. */
@@ -113,15 +120,22 @@ async function privately(
   { authenticate, version, serve }: PipelineOptions,
   call: Call,
   isVersion: boolean,
-): Promise<Served> {
-  const other = (answer: Answer): Served => ({ answer, target: 'Other', verb: call.method })
+  known: Known,
+): Promise<Answer> {
   const authentication = await authenticate(call)
-  if (!authentication.ok) return other(authentication.answer)
-  if (call.by !== 'request') return other(NO_UPGRADES)
+  if (!authentication.ok) return authentication.answer
+  known.caller = authentication.caller
+  if (call.by !== 'request') return NO_UPGRADES
   const refused = refusedHeader(call.rawHeaders)
-  if (refused !== null) return other(failure('BadRequest', refused))
-  if (isVersion) return publicly(version, call, '')
+  if (refused !== null) return failure('BadRequest', refused)
+  if (isVersion) {
+    known.target = 'Public'
+    return publicly(version, call, '')
+  }
   const route = routeOf(call.target)
-  if (route === null) return other(NO_SUCH_API)
-  return { ...(await serve(call, authentication.caller, route)), target: route.target.kind }
+  if (route === null) return NO_SUCH_API
+  known.target = route.target.kind
+  return serve(call, authentication.caller, route, (asked) => {
+    known.asked = asked
+  })
 }

@@ -1,7 +1,6 @@
 // What an authenticated caller asks of an API: read from its bytes, decided, recorded, answered.
 import type { Caller } from '../credentials/caller.ts'
 import type { ScopeSurroundings } from '../domain/scope/decide.ts'
-import { isResourceRequest } from '../domain/scope/explicit.ts'
 import type { TargetKind } from '../domain/scope/request.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Activity } from './activity/activity.ts'
@@ -9,6 +8,7 @@ import { type Answer, failure } from './http/answer.ts'
 import type { Call } from './http/server.ts'
 import type { ServeApi } from './pipeline.ts'
 import type { ApiRequest } from './request/api-request.ts'
+import { tellOfWrite } from './keys/tell-of-write.ts'
 import { mayCreate } from './request/may-create.ts'
 import { readApiRequest } from './request/read-api-request.ts'
 import { scopeRefusal } from './stages/authorize.ts'
@@ -16,14 +16,15 @@ import type { Limits } from './stages/limits.ts'
 import { asReadable, isSelfAccessReview, narrowedReview } from './stages/self-review.ts'
 import { guarded } from './streams/guarded.ts'
 import type { Streams } from './streams/registry.ts'
+import { type Held, hold, type Outcome, type UnderWay } from './streams/under-way.ts'
 import { isLongRunning } from './targets/forward.ts'
 
-/** Answers a request that was let pass; the signal ends what is under way for it. */
-export type AnswerRequest = (
+/** Answers a request that was let pass; `how` ends what is under way for it. */
+export type AnswerRequest<How> = (
   request: ApiRequest,
   call: Call,
   caller: Caller,
-  signal: AbortSignal,
+  how: How,
 ) => Promise<Answer>
 
 /** What requests pass on their way. */
@@ -35,8 +36,8 @@ export interface ServeApiOptions {
   readonly streams: Streams
   /** Whether a request is about our own kinds. */
   readonly isOwnKind: (request: ApiRequest) => boolean
-  readonly ownKinds: AnswerRequest
-  readonly forward: AnswerRequest
+  readonly ownKinds: AnswerRequest<UnderWay>
+  readonly forward: AnswerRequest<AbortSignal>
   /** The headers of an answer with those that say when the key ends (contract 13.5). */
   readonly withExpiry: (headers: Answer['headers'], caller: Caller) => Answer['headers']
   readonly denied: (target: TargetKind) => void
@@ -57,79 +58,75 @@ const NOT_RECORDED = failure(
 
 /** Answers by these stages, in their order: the first refusal is the answer. */
 export function createServeApi(options: ServeApiOptions): ServeApi {
-  return async (call, caller, { target, rest }) => {
+  return async (call, caller, { target, rest }, asks) => {
     const reading = readApiRequest(call.method, target, rest)
-    const answer = reading.ok
-      ? await answerOf(options, reading.request, call, caller)
-      : failure(reading.code === 405 ? 'MethodNotAllowed' : 'BadRequest', reading.because)
-    const headers = options.withExpiry(answer.headers, caller)
-    const verb = reading.ok ? reading.request.attributes.verb : call.method
-    return { answer: { ...answer, headers }, verb }
+    if (reading.ok) asks(reading.request.attributes)
+    const { answer, isOver } = reading.ok
+      ? await outcomeOf(options, reading.request, call, caller)
+      : refused(failure(reading.code === 405 ? 'MethodNotAllowed' : 'BadRequest', reading.because))
+    // A stranger is told nothing of a key (contract 10.2).
+    if (isOver) return answer
+    return { ...answer, headers: options.withExpiry(answer.headers, caller) }
   }
 }
 
-async function answerOf(
+const refused = (answer: Answer): Outcome => ({ answer, isOver: false })
+
+async function outcomeOf(
   options: ServeApiOptions,
   request: ApiRequest,
   call: Call,
   caller: Caller,
-): Promise<Answer> {
+): Promise<Outcome> {
   const surroundings = options.surroundings()
-  if (surroundings === null) return UNKNOWN_SETTINGS
+  if (surroundings === null) return refused(UNKNOWN_SETTINGS)
   const creates = mayCreate(request, call.headers['content-type'])
   const refusal = scopeRefusal(caller, request.attributes, creates, surroundings)
   if (refusal !== null) {
     options.denied(request.attributes.target.kind)
-    return refusal
+    return refused(refusal)
   }
-  const isWatch = request.attributes.verb === 'watch'
   const isLong = isLongRunning(request.attributes)
   const admission = options.limits.admit(caller.key.uid, isLong ? 'stream' : 'request')
-  if (!admission.ok) return admission.answer
-  const done = admission.release
+  if (!admission.ok) return refused(admission.answer)
+  const held = hold(options.streams, { call, caller, isLong })
+  const done = (): void => {
+    held.close()
+    admission.release()
+  }
   try {
-    const answer = await decided(options, request, call, caller, surroundings)
-    const { streams, activity } = options
-    const flowed = (): void => activity.flowed(caller)
-    return guarded(answer, { streams, caller, isWatch, isLong, flowed, done })
+    const outcome = await held.outcome(
+      decided(options, request, { call, caller, held }, surroundings),
+    )
+    if (options.isOwnKind(request)) tellOfWrite(options.log, request, caller, outcome.answer)
+    const isWatch = request.attributes.verb === 'watch'
+    const flowed = (): void => options.activity.flowed(caller)
+    const { flows } = held
+    return { ...outcome, answer: guarded(outcome.answer, { flows, isWatch, isLong, flowed, done }) }
   } catch (error) {
     done()
     throw error
   }
 }
 
+/** Who asks, and what becomes of him meanwhile. */
+interface Asking {
+  readonly call: Call
+  readonly caller: Caller
+  readonly held: Held
+}
+
 /** What was let pass by scope and limits: recorded as a use of the key, then answered. */
 async function decided(
   options: ServeApiOptions,
   request: ApiRequest,
-  call: Call,
-  caller: Caller,
+  { call, caller, held }: Asking,
   surroundings: ScopeSurroundings,
 ): Promise<Answer> {
   if ((await options.activity.started(caller)) === 'unavailable') return NOT_RECORDED
-  if (options.isOwnKind(request)) return ownKind(options, request, call, caller)
+  if (options.isOwnKind(request)) return options.ownKinds(request, call, caller, held)
   if (caller.scope === null || !isSelfAccessReview(request.attributes))
-    return options.forward(request, call, caller, call.gone)
-  const answer = await options.forward(request, asReadable(call), caller, call.gone)
+    return options.forward(request, call, caller, held.signal)
+  const answer = await options.forward(request, asReadable(call), caller, held.signal)
   return narrowedReview(answer, caller, request.attributes.target, surroundings)
-}
-
-const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
-
-/** Who changed what of his own is told here: the API server's audit log names this program. */
-async function ownKind(
-  { ownKinds, log }: ServeApiOptions,
-  request: ApiRequest,
-  call: Call,
-  caller: Caller,
-): Promise<Answer> {
-  const answer = await ownKinds(request, call, caller, call.gone)
-  const { attributes } = request
-  if (isResourceRequest(attributes) && !READS.has(attributes.verb)) {
-    const { verb, resource, name } = attributes
-    const { user } = caller.identity
-    const by = { keyName: caller.key.name, user }
-    log.info({ ...by, verb, resource, name, status: answer.status }, 'asked to write an own kind')
-  }
-  return answer
 }

@@ -14,6 +14,8 @@ export interface GatewayLabels extends ClientLabels {
   readonly targets: readonly string[]
   /** Why credentials are refused. */
   readonly refusals: readonly string[]
+  /** Of what there may be so much at a time. */
+  readonly limits: readonly string[]
   readonly streamKinds: readonly string[]
   readonly cutReasons: readonly string[]
 }
@@ -40,10 +42,15 @@ export interface GatewayMetrics extends ClientMetrics {
   /** A credential was presented. @param refusal null = it was good */
   readonly authenticated: (refusal: string | null) => void
   readonly scopeDenied: (target: string) => void
+  /** A request was refused by the gateway's own limits. */
+  readonly limited: (kind: string) => void
+  /** A connection was turned away. */
+  readonly connectionDropped: () => void
   readonly streamOpened: (kind: string) => void
   readonly streamClosed: (kind: string) => void
   readonly streamCut: (reason: string) => void
   readonly activityWritten: () => void
+  readonly activityFailed: () => void
   /** A change of ours came back on the watch. @param seconds since its commit */
   readonly changeArrived: (seconds: number) => void
   /** From when to when the certificate in use is good, in epoch milliseconds. */
@@ -66,7 +73,7 @@ const REVOCATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 const CODES = {
   Public: ['200', '304', '500', '503'],
   Other: ['400', '401', '404', '500', '501', '503'],
-  api: ['200', '403', '404', '429', '500', '503', '504'],
+  api: ['200', '401', '403', '404', '429', '500', '503', '504'],
 }
 
 const requestsTo = (targets: readonly string[]) => {
@@ -96,6 +103,7 @@ export function createGatewayMetrics(labels: GatewayLabels): GatewayMetrics {
     ...clientMetrics(make, labels),
     ...requestMetrics(make, labels),
     ...streamMetrics(make, labels),
+    ...keyMetrics(make),
     certificateShown: (notBeforeMs, notAfterMs) => {
       from.set(notBeforeMs / 1000)
       until.set(notAfterMs / 1000)
@@ -107,9 +115,15 @@ export function createGatewayMetrics(labels: GatewayLabels): GatewayMetrics {
   }
 }
 
-type RequestMetrics = Pick<GatewayMetrics, 'answered' | 'authenticated' | 'scopeDenied'>
+type RequestMetrics = Pick<
+  GatewayMetrics,
+  'answered' | 'authenticated' | 'scopeDenied' | 'limited' | 'connectionDropped'
+>
 
-function requestMetrics(make: Instruments, { targets, refusals }: GatewayLabels): RequestMetrics {
+function requestMetrics(
+  make: Instruments,
+  { targets, refusals, limits }: GatewayLabels,
+): RequestMetrics {
   const requests = make.counter('platform_gateway_requests_total', requestsTo(targets))
   const times = make.histogram(
     'platform_gateway_request_duration_seconds',
@@ -124,6 +138,11 @@ function requestMetrics(make: Instruments, { targets, refusals }: GatewayLabels)
     'platform_gateway_scope_denials_total',
     targets.map((target) => ({ target })),
   )
+  const limited = make.counter(
+    'platform_gateway_limited_total',
+    limits.map((kind) => ({ kind })),
+  )
+  const dropped = make.counter('platform_gateway_connections_dropped_total', [{}])
   return {
     answered: (target, method, code, seconds) => {
       const isApi = targets.includes(target)
@@ -136,13 +155,12 @@ function requestMetrics(make: Instruments, { targets, refusals }: GatewayLabels)
         refusal === null ? { result: 'good', reason: '' } : { result: 'refused', reason: refusal },
       ),
     scopeDenied: (target) => denials.inc({ target }),
+    limited: (kind) => limited.inc({ kind }),
+    connectionDropped: () => dropped.inc(),
   }
 }
 
-type StreamMetrics = Pick<
-  GatewayMetrics,
-  'streamOpened' | 'streamClosed' | 'streamCut' | 'activityWritten' | 'changeArrived'
->
+type StreamMetrics = Pick<GatewayMetrics, 'streamOpened' | 'streamClosed' | 'streamCut'>
 
 function streamMetrics(
   make: Instruments,
@@ -156,13 +174,22 @@ function streamMetrics(
     'platform_gateway_streams_cut_total',
     cutReasons.map((reason) => ({ reason })),
   )
-  const writes = make.counter('platform_gateway_activity_writes_total', [{}])
-  const arrivals = make.histogram('platform_gateway_revocation_seconds', REVOCATION_BUCKETS, [{}])
   return {
     streamOpened: (kind) => open.inc({ kind }),
     streamClosed: (kind) => open.dec({ kind }),
     streamCut: (reason) => cut.inc({ reason }),
+  }
+}
+
+type KeyMetrics = Pick<GatewayMetrics, 'activityWritten' | 'activityFailed' | 'changeArrived'>
+
+function keyMetrics(make: Instruments): KeyMetrics {
+  const writes = make.counter('platform_gateway_activity_writes_total', [{}])
+  const failures = make.counter('platform_gateway_activity_failures_total', [{}])
+  const arrivals = make.histogram('platform_gateway_revocation_seconds', REVOCATION_BUCKETS, [{}])
+  return {
     activityWritten: () => writes.inc(),
+    activityFailed: () => failures.inc(),
     changeArrived: (seconds) => arrivals.observe(seconds),
   }
 }

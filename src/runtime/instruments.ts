@@ -58,9 +58,15 @@ const HELP = {
   platform_gateway_authentication_total:
     'Number of credentials presented by result, and by the reason where they were refused.',
   platform_gateway_scope_denials_total: 'Number of requests refused by the scope of a key.',
+  platform_gateway_limited_total:
+    'Number of requests refused because of what is under way at this gateway, by kind.',
+  platform_gateway_connections_dropped_total:
+    'Number of connections that were turned away because all places were taken.',
   platform_gateway_streams: 'Number of answers that are streaming by kind.',
   platform_gateway_streams_cut_total: 'Number of streams that were cut by the reason.',
   platform_gateway_activity_writes_total: 'Number of times that the use of a key was recorded.',
+  platform_gateway_activity_failures_total:
+    'Number of times that the use of a key could not be recorded.',
   platform_gateway_revocation_seconds:
     'How long after its commit a change reached this gateway, from the heartbeat.',
 } as const

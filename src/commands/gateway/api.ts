@@ -84,11 +84,13 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     clock: timed.clock,
     budgetPerSecond: settings.activityWritesPerSecond,
     random: Math.random,
-    observer: { written: metrics.activityWritten },
+    observer: { written: metrics.activityWritten, failed: metrics.activityFailed },
   })
   lifecycle.onStop('activity', STOP_WITHIN_MS.activity, () => activity.flush())
+  const limits = createLimits(metrics.limited)
   const ownKinds = createOwnKinds({
     upstream,
+    limits,
     keyNamed: callers.index.named,
     isConfigClosed: () => switches()?.disableConfigEndpoint ?? true,
     caps: capsNow,
@@ -109,7 +111,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     authenticate: createAuthenticate(callers, metrics.authenticated),
     serve: createServeApi({
       surroundings,
-      limits: createLimits(),
+      limits,
       activity,
       streams,
       isOwnKind,

@@ -4,15 +4,17 @@ import type { GatewayProcess } from './process.ts'
 /** Whoever floods the gateway fills its log with a line a minute. */
 const TELL_EVERY_MS = 60_000
 
-/** Tells what goes wrong with connections; those that are turned away once a minute at most. */
+/** Tells what goes wrong with connections; the log of those that are turned away once a minute at most. */
 export function connectionObserver({
   clock,
   log,
-}: Pick<GatewayProcess, 'clock' | 'log'>): ServerObserver {
+  metrics,
+}: Pick<GatewayProcess, 'clock' | 'log' | 'metrics'>): ServerObserver {
   let dropped = 0
   let tellFromMs = Number.NEGATIVE_INFINITY
   return {
     dropped: () => {
+      metrics.connectionDropped()
       dropped += 1
       const nowMs = clock.monotonicMs()
       if (nowMs < tellFromMs) return

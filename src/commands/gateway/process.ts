@@ -2,6 +2,7 @@ import { ACCESS_KEYS, CONFIG_MAPS, CONFIGS, SECRETS } from '../../api/group.ts'
 import { HEARTBEAT_REASON } from '../../credentials/heartbeat.ts'
 import { ACTIVITY_WRITE_REASONS } from '../../gateway/activity/record.ts'
 import { AUTHENTICATION_REFUSALS } from '../../gateway/stages/authenticate.ts'
+import { ADMISSION_KINDS } from '../../gateway/stages/limits.ts'
 import { CUT_REASONS, STREAM_KINDS } from '../../gateway/streams/registry.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../gateway/tls/keep.ts'
 import { RESTART_REASONS } from '../../kube/watch-state.ts'
@@ -31,6 +32,7 @@ export const createMetrics = (): GatewayMetrics =>
     watchRestartReasons: RESTART_REASONS,
     targets: ['Management'],
     refusals: AUTHENTICATION_REFUSALS,
+    limits: ADMISSION_KINDS,
     streamKinds: STREAM_KINDS,
     cutReasons: CUT_REASONS,
   })

@@ -24,9 +24,11 @@ export interface ActivityOptions extends RecordDeps {
   readonly observer: ActivityObserver
 }
 
-/** Told of each use that was written, for metrics. */
+/** Told of each write of a use, for metrics. */
 export interface ActivityObserver {
   readonly written: () => void
+  /** It could not be recorded; of a key that slides that is tried again. */
+  readonly failed: () => void
 }
 
 /** Where a use is by now: stored, to be stored soon, or not to be stored: then it must not go on. */
@@ -202,6 +204,7 @@ class Recorder implements Activity {
       this.#settle(use)
       return true
     } catch (err) {
+      observer.failed()
       this.#tell(err)
       this.#again(use)
       return false

@@ -54,7 +54,7 @@ export async function startRecorder(kubeconfig: string): Promise<Recorder> {
     log,
     budgetPerSecond: 10,
     random: Math.random,
-    observer: { written: () => undefined },
+    observer: { written: () => undefined, failed: () => undefined },
   })
   return {
     client,

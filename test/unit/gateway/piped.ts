@@ -23,12 +23,27 @@ const pages = Object.fromEntries(PUBLIC_ROUTES.map((route) => [route, page(route
   Record<PublicRoute, PublicPage>
 >
 
-const CALLER: Caller = {
+/** Whom the credential `good` is of. */
+export const CALLER: Caller = {
   key: viewOf({ metadata: { name: 'ci' } }),
   identity: { user: 'ada', groups: [] },
   scope: null,
   expiresMs: null,
 }
+
+/** What every request to the API is taken for. */
+const PODS = {
+  verb: 'list',
+  group: '',
+  version: 'v1',
+  resource: 'pods',
+  subresource: '',
+  namespace: 'shop',
+  name: '',
+}
+
+/** A request to the API that begins so fails. */
+export const BROKEN = '/broken'
 
 /** The pipeline behind a server, and what it counted. */
 export async function gateway(
@@ -46,10 +61,11 @@ export async function gateway(
       const isGood = credential.kind === 'bearer' && credential.token === 'good'
       return isGood ? { ok: true, caller: CALLER } : { ok: false, answer: NOT_FOUND }
     },
-    serve: async (_, { key }, { target, rest }) => ({
-      answer: failure('Forbidden', `${key.name} asks ${target.kind} for ${rest}`),
-      verb: 'list',
-    }),
+    serve: async (_, { key }, { target, rest }, asks) => {
+      asks({ ...PODS, target })
+      if (rest.startsWith(BROKEN)) throw new Error(`broken by ${rest}`)
+      return failure('Forbidden', `${key.name} asks ${target.kind} for ${rest}`)
+    },
     answered: (target, verb, code) => void counted.push(`${target} ${verb} ${code}`),
     clock: systemClock(),
     log,

@@ -1,6 +1,7 @@
 // Where a credential leads, and where it does not (contract 9.1, 13.1, 13.2; threats A1, A8, B2, B11).
 import { describe, expect, test } from 'vitest'
-import { asked, gateway } from './piped.ts'
+import { keyIdOf } from '../../../src/domain/access-key.ts'
+import { asked, BROKEN, CALLER, gateway } from './piped.ts'
 import { answersIn } from './served.ts'
 
 describe('with a credential', () => {
@@ -68,6 +69,27 @@ describe('with a credential', () => {
     expect(answers).toMatchObject([{ code: 400 }])
     expect(counted).toEqual(['Other GET 400'])
   })
+})
+
+test('a request that fails is a 500 that says nothing, and a line that says whose it was and what (8.5)', async () => {
+  const { say, counted, lines } = await gateway()
+  const target = `/kubernetes/management${BROKEN}/HUNTER2?token=HUNTER3`
+  const head = `GET ${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n`
+  const text = await say(`${head}Authorization: Bearer good\r\n\r\n`)
+  expect(answersIn(text)).toMatchObject([{ code: 500 }])
+  expect(text).not.toMatch(/HUNTER|broken/)
+  expect(counted).toEqual(['Management list 500'])
+  const fields = {
+    method: 'GET',
+    target: 'Management',
+    verb: 'list',
+    resource: 'pods',
+    namespace: 'shop',
+    keyName: 'ci',
+    keyID: keyIdOf(CALLER.key),
+    err: expect.any(Error),
+  }
+  expect(lines).toEqual([{ level: 'error', sentence: 'request failed', fields }])
 })
 
 describe('/version (9.1, 6.7)', () => {

@@ -105,7 +105,18 @@ test.each<{ name: string; page: PublicPage }>([
     expect(answersIn(text)).toMatchObject([{ code: 500 }])
     expect(text).not.toContain('HUNTER2')
     expect(counted).toEqual(['Public GET 500'])
-    expect(lines).toMatchObject([{ level: 'error', sentence: 'request failed' }])
+    expect(lines).toEqual([
+      {
+        level: 'error',
+        sentence: 'request failed',
+        fields: {
+          method: 'GET',
+          target: 'Public',
+          path: '/oidc/keys',
+          err: expect.objectContaining({ message: 'HUNTER2' }),
+        },
+      },
+    ])
   },
 )
 

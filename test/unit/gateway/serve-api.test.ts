@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../../src/credentials/caller.ts'
 import { readScope } from '../../../src/domain/scope/decide.ts'
+import type { ScopedRequest } from '../../../src/domain/scope/request.ts'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import type { Noted } from '../../../src/gateway/activity/activity.ts'
 import type { Answer } from '../../../src/gateway/http/answer.ts'
@@ -43,7 +44,7 @@ function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: 
     scope: readScope(scope ?? null),
     expiresMs: null,
   }
-  const limits = createLimits()
+  const limits = createLimits(() => undefined)
   const serve = createServeApi({
     surroundings: () => (isKnown ? { projectNamespacePrefix: 'p-', roleRules: () => [] } : null),
     limits: {
@@ -74,9 +75,11 @@ function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: 
   })
   const ask = async (rest: string, given: Partial<Call> = {}) => {
     const target = { kind: 'Management' } as const
-    const { answer, verb } = await serve(callTo(rest, given), caller, { target, rest })
+    const verbs: string[] = []
+    const asks = ({ verb }: ScopedRequest): void => void verbs.push(verb)
+    const answer = await serve(callTo(rest, given), caller, { target, rest }, asks)
     return {
-      verb,
+      verbs,
       answer,
       said: Buffer.isBuffer(answer.body) ? answer.body.toString() : await text(answer.body),
     }
@@ -87,16 +90,16 @@ function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: 
 describe('a request', () => {
   test('passes every stage once, and says when its key ends (13.5)', async () => {
     const { ask, trace } = world()
-    const { answer, verb } = await ask('/api/v1/configmaps')
-    expect({ status: answer.status, verb }).toEqual({ status: 200, verb: 'list' })
+    const { answer, verbs } = await ask('/api/v1/configmaps')
+    expect({ status: answer.status, verbs }).toEqual({ status: 200, verbs: ['list'] })
     expect(answer.headers['x-platform-key-expires']).toBe('never')
     expect(trace).toEqual(['admitted request', 'used', 'forwarded', 'released'])
   })
 
   test('that can not be read is refused, and is no use of the key (11.6, 14.1)', async () => {
     const { ask, trace } = world()
-    const { answer } = await ask('/api//v1')
-    expect(answer.status).toBe(400)
+    const { answer, verbs } = await ask('/api//v1')
+    expect({ status: answer.status, verbs }).toEqual({ status: 400, verbs: [] })
     expect(trace).toEqual([])
   })
 

@@ -119,14 +119,17 @@ describe('a sliding key (14.1)', () => {
     const line: { there?: () => Promise<void> } = {
       there: () => Promise.reject(new Error('down')),
     }
-    const { activity, add, caller, clock, lastActivity, sentences } = stage({ line })
+    const { activity, add, caller, clock, lastActivity, sentences, failures } = stage({ line })
     for (const name of ['a', 'b']) add(name, { spec: slides })
     await activity.started(caller('a'))
     await activity.started(caller('b'))
     await clock.advance(45_000)
     expect(sentences()).toEqual(['uses of access keys can not be recorded'])
+    const failed = failures()
+    expect(failed).toBeGreaterThanOrEqual(2)
     delete line.there
     await clock.advance(15_000)
+    expect(failures()).toBe(failed)
     expect([lastActivity('a'), lastActivity('b')]).toEqual([textAfter(0), textAfter(0)])
     expect(sentences().slice(1)).toEqual(['uses of access keys are recorded again'])
   })

@@ -133,7 +133,7 @@ export function createReplica(surroundings: Surroundings): Replica {
     log: rememberingLog().log,
     budgetPerSecond: 10,
     random: () => random.between(0, 1),
-    observer: { written: () => undefined },
+    observer: { written: () => undefined, failed: () => undefined },
   })
   return Object.assign(life, { keys, activity })
 }

@@ -30,6 +30,8 @@ export interface Stage {
   readonly activity: Activity
   /** Names of the keys whose use was written, in order. */
   readonly written: string[]
+  /** How often a use could not be recorded. */
+  readonly failures: () => number
   readonly sentences: () => readonly string[]
   readonly add: (name: string, parts?: Parts<OwnedAccessKey>) => void
   readonly caller: (name: string) => Caller
@@ -49,6 +51,7 @@ export function stage({ line = {}, budget = 10 }: { line?: Line; budget?: number
       written.push(now.metadata.name)
   })
   let counted = 0
+  let failures = 0
   const activity = createActivity({
     client: api.client(line),
     keys,
@@ -62,6 +65,9 @@ export function stage({ line = {}, budget = 10 }: { line?: Line; budget?: number
         counted += 1
         if (counted > written.length) throw new Error('more were counted than written')
       },
+      failed: () => {
+        failures += 1
+      },
     },
   })
   return {
@@ -70,6 +76,7 @@ export function stage({ line = {}, budget = 10 }: { line?: Line; budget?: number
     clock,
     activity,
     written,
+    failures: () => failures,
     sentences: () => lines.map(({ sentence }) => sentence),
     add: (name, { metadata, ...parts } = {}) =>
       void api.put(keyObject({ metadata: { name, uid: `uid-${name}`, ...metadata }, ...parts })),
