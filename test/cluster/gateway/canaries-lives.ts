@@ -93,10 +93,15 @@ async function selfService({ by, holding, plant, planted }: CanaryStand): Promis
     patch([{ op: 'test', path: '/spec/key', value: 'x' }], JSON_PATCH),
     patch({ ...envelope, spec: { kee: plant('applied') } }, APPLY_PATCH),
     by(token, 'PUT', one, {
+      body: { ...envelope, metadata: { name: object.metadata.name }, spec: { kee: 'x' } },
+    }),
+    // Not the object's any more: the operator has written to it.
+    by(token, 'PUT', one, {
       body: { ...envelope, metadata: object.metadata, spec: { user: 'ada', kee: 'x' } },
     }),
   ]
-  expect(await codesOf(answers)).toEqual([422, 400, 403, 422, 400, 422, 422, 422, 422, 500, 400])
+  const codes = [422, 400, 403, 422, 400, 422, 422, 422, 422, 500, 400, 409]
+  expect(await codesOf(answers)).toEqual(codes)
 }
 
 /** What those get who may read everything but what is hidden. */

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { API_VERSION, TOKENS } from '../../../src/api/group.ts'
 import type { GatewayAnswer } from '../../support/gateway.ts'
-import type { Bearing } from './bearing.ts'
+import { type Bearing, MOST_BODY_LAG_MS } from './bearing.ts'
 import type { Front } from './front.ts'
 import { many } from './pressure.ts'
 
@@ -71,7 +71,7 @@ export function testCostly(front: Front, { borneDown, expectWell }: Bearing): vo
         asks(8, (agent) => front.ask(token, `${OURS}/ownedaccesskeys`, { ...sent, agent })),
       )
       expect(Object.keys(byCode(pressure.results.flat()))).toEqual(['400'])
-      expectWell(pressure, 256)
+      expectWell(pressure, 256, MOST_BODY_LAG_MS)
     })
   })
 

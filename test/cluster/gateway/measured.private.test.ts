@@ -164,12 +164,15 @@ describe('the last request that a key opens', () => {
         const key = await keys.create({ user: 'ada', key: token, ttl })
         const endMs = Date.parse(key.metadata.creationTimestamp) + ttl * 1000
         const asked: Asked[] = []
-        while (Date.now() < endMs + 1000) {
-          asked.push(await client.ask(token, '/version'))
+        let last: Asked
+        do {
+          last = await client.ask(token, '/version')
+          asked.push(last)
           await wait(Math.abs(Date.now() - endMs) < 200 ? 5 : 250)
-        }
+          // One that was sent before the end may be answered late.
+        } while (Date.now() < endMs + 1000 || (isAccepted(last) && Date.now() < endMs + 20_000))
         const accepted = asked.filter(isAccepted).map(({ sentMs }) => sentMs - endMs)
-        expect(asked.at(-1)?.body).toContain('platform access key expired. Please login again')
+        expect(last.body).toContain('platform access key expired. Please login again')
         return Math.max(...accepted)
       }),
     )

@@ -101,7 +101,6 @@ const snapshot = `${data}.snapshot`
 
 /** How somebody puts it back, with etcd stopped. */
 const WAYS = {
-  'and revisions go back': () => rename(snapshot, data),
   'as the page on backups does, revisions bumped': async () => {
     const { etcdPeer } = urls(JSON.parse(readFileSync(paths.ports(plane.dataDir), 'utf8')) as Ports)
     const member = ['--name=default', `--initial-cluster=default=${etcdPeer}`]
@@ -110,6 +109,8 @@ const WAYS = {
     const saved = join(snapshot, 'member/snap/db')
     await promisify(execFile)(etcdutl, ['snapshot', 'restore', saved, ...itself, ...onward])
   },
+  // Behind the other: who is deaf since, as the operator may be for a while, is not what is looked at.
+  'and revisions go back': () => rename(snapshot, data),
 } as const
 
 const askingAll = (key: Given): readonly Asking[] =>
