@@ -129,7 +129,7 @@ describe('docs/install.md', () => {
     })
 
     test('the block rolls it out', async () => {
-      const done = typed(blockWith('kubectl apply --server-side -k config/base'))
+      const done = typed(blockWith('config/base\nkubectl apply --server-side -k config/overlays'))
       await sayTheyRun(imageOf('0.2.0'))
       const { stdout } = await done
       expect(stdout).toContain('deployment "manager" successfully rolled out')

@@ -7,6 +7,7 @@ import { cp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ACCESS_KEYS, API_VERSION } from '../../../src/api/group.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { EXPIRES_HEADER } from '../../../src/gateway/http/expiry-headers.ts'
 import { paths, urls } from '../../../tools/control-plane/commands.ts'
@@ -93,8 +94,18 @@ async function whileStopped(act: () => Promise<void>): Promise<number> {
   await etcd.stop()
   await act()
   for (const daemon of [etcd, apiServer, controllerManager]) await daemon.start()
+  await eventuallyPasses('the API server takes writes, policies and all', admits, SOON)
   return stoppedMs
 }
+
+/** A server that has just started refuses what a policy is about until it has read the policies. */
+async function admits(): Promise<void> {
+  const { kind } = ACCESS_KEYS
+  const metadata = { generateName: 'tried-' }
+  const tried = { apiVersion: API_VERSION, kind, metadata, spec: { user: 'ada' } }
+  expect((await plane.raw('POST', `${KEYS_PATH}?dryRun=All`, tried)).code).toBe(201)
+}
+const KEYS_PATH = `/apis/${API_VERSION}/${ACCESS_KEYS.plural}`
 
 const data = join(plane.dataDir, 'etcd')
 const snapshot = `${data}.snapshot`
@@ -138,6 +149,7 @@ test.each(Object.entries(WAYS))(
     await rm(snapshot, { recursive: true, force: true })
     await whileStopped(() => cp(data, snapshot, { recursive: true }))
     await comesTo('the key that lives', lived, 404)
+    await comesTo('it is passed on', lived, 200, SOON, UPSTREAM)
     const endOfLived = (await saidBy(lived, UPSTREAM)).map(({ headers }) => headers[EXPIRES_HEADER])
 
     const createdSince = await given()
@@ -149,7 +161,7 @@ test.each(Object.entries(WAYS))(
     for (const key of [endedSince, deletedSince]) await comesTo('it has ended', key, 401)
     await comesTo('it is of another user', renamedSince, 403, SOON, WATCHED)
     // Gateways now remember a use that is not recorded yet.
-    for (const { code } of await saidBy(usedSince, UPSTREAM)) expect(code).toBe(200)
+    await comesTo('it is passed on', usedSince, 200, SOON, UPSTREAM)
 
     await using stack = new AsyncDisposableStack()
     const asked = [createdSince, usedSince, ended, short].map(askingAll)
@@ -167,13 +179,12 @@ test.each(Object.entries(WAYS))(
     await comesTo('of another user since', renamedSince, 200, RESTORED, WATCHED)
     console.log(`measured: restored, to what it says now: ${Date.now() - backMs} ms`)
     const [askedCreated = [], askedUsed = [], askedEnded = [], askedShort = []] = asked
-    await staysTrue(
-      'it is refused',
-      () => {
-        for (const { all } of [...askedCreated, ...askedUsed]) expect(all.at(-1)?.code).toBe(401)
-      },
-      { forMs: 3000 },
-    )
+    const refused = (): void => {
+      for (const { all } of [...askedCreated, ...askedUsed]) expect(all.at(-1)?.code).toBe(401)
+    }
+    // Their last answer of now may be to what was asked before; how late one was accepted is looked at below.
+    await eventuallyPasses('whoever goes on asking is refused', refused, SOON)
+    await staysTrue('it is refused', refused, { forMs: 3000 })
     for (const { all, lastAcceptedMs } of [...askedCreated, ...askedUsed]) {
       expect(lastAcceptedMs()).toBeLessThanOrEqual(stoppedMs + KNOWN_FOR_MS)
       expect(all.findIndex(isAccepted), 'it was open before').toBe(0)
