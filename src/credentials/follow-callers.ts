@@ -1,6 +1,7 @@
 // Everything that says who is calling, followed from the API server: put together here, and nowhere else.
 import { ACCESS_KEYS } from '../api/group.ts'
 import { gatewaySwitchesOf } from '../domain/config/gateway-switches.ts'
+import { keysTouchedBy } from '../domain/key-line.ts'
 import type { RoleRules } from '../domain/scope/role-grant.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Follower } from '../kube/follow.ts'
@@ -12,7 +13,6 @@ import { type FollowedCaps, followCaps } from './caps.ts'
 import { isFresh, type Moment, momentOf, msBetween } from './freshness.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { createKeyIndex, type KeyIndex } from './keys-by-secret.ts'
-import { uidsTouchedBy } from './key-news.ts'
 import { createKeyReader } from './key-reader.ts'
 import { followSettings, type SettingsSources } from './observed-settings.ts'
 import { poll } from './polled.ts'
@@ -77,7 +77,7 @@ export function followCallers(options: FollowCallersOptions): FollowedCallers {
   index.store.subscribe((change) => {
     // Nobody has called before the keys are listed.
     if (!index.store.synced || listeners.length === 0) return
-    for (const uid of uidsTouchedBy(change, index)) news(uid)
+    for (const { uid } of keysTouchedBy(change, index)) news(uid)
   })
   const proofs = { keys: provenAt, settings: settings.provenAt, roles: roles.provenAt }
   void tellWhileStale({ clock, signal, proofs, tell: () => news(null) })

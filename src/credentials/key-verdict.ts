@@ -2,9 +2,8 @@
 // What the operator wrote into status is not consulted.
 import { ACCESS_KEYS, API_VERSION } from '../api/group.ts'
 import { type AccessKey, accessKeyOf } from '../domain/access-key.ts'
-import { eldestOf } from '../domain/access-key-state.ts'
 import type { Scope } from '../api/scope.gen.ts'
-import { boundsOf, type KnownKeys, lineOf } from '../domain/key-line.ts'
+import { boundsOf, hasElder, type KnownKeys, lineOf } from '../domain/key-line.ts'
 import { type Caps, isLive } from '../domain/lifetime.ts'
 import { meaningOf } from './key-meaning.ts'
 
@@ -79,10 +78,4 @@ function refusalOf(key: AccessKey, known: KnownKeys): KeyRefusal | null {
     ['disabled', key.isDisabled],
   ]
   return checks.find(([, holds]) => holds)?.[0] ?? null
-}
-
-/** An elder with the same secret wins, whatever its state (contract 3.3). */
-function hasElder(key: AccessKey, known: KnownKeys): boolean {
-  if (key.digest === null) return false
-  return eldestOf([key, ...known.sharing(key.digest)])?.uid !== key.uid
 }

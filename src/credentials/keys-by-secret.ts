@@ -7,19 +7,17 @@ import {
   type OwnedAccessKeyObject,
   type PublishedStatus,
 } from '../domain/access-key.ts'
-import type { KnownKeys } from '../domain/key-line.ts'
+import type { KeyRelations, KnownKeys } from '../domain/key-line.ts'
 import { Store } from '../kube/store.ts'
 import { digestOf } from './digest.ts'
 import { NOBODY } from './key-verdict.ts'
 
 /** The keys of the platform, as the watch tells them. */
-export interface KeyIndex extends KnownKeys {
+export interface KeyIndex extends KnownKeys, KeyRelations {
   /** To be kept equal to the keys of the API server. */
   readonly store: Store<AccessKey>
   /** The keys whose secret was presented: none, one, or several in conflict. */
   readonly find: (token: string) => readonly AccessKey[]
-  /** The keys that this one owns. */
-  readonly ownedBy: (uid: string) => readonly AccessKey[]
 }
 
 const BY_KEYED_DIGEST = 'keyedDigest'

@@ -105,9 +105,14 @@ export function standingOf(
   return { state, above: null, ...bounds }
 }
 
-function stateOf(key: AccessKey, { sharing }: KnownKeys, caps: Caps, nowMs: number): OwnKeyState {
-  const eldest = key.digest === null ? key : (eldestOf(sharing(key.digest)) ?? key)
-  return keyStateOf(key, lifetimeOf(key, caps, nowMs), eldest.uid !== key.uid, nowMs)
+function stateOf(key: AccessKey, known: KnownKeys, caps: Caps, nowMs: number): OwnKeyState {
+  return keyStateOf(key, lifetimeOf(key, caps, nowMs), hasElder(key, known), nowMs)
+}
+
+/** Whether an elder has the same secret: it wins, whatever its state (contract 3.3). */
+export function hasElder(key: AccessKey, { sharing }: Pick<KnownKeys, 'sharing'>): boolean {
+  if (key.digest === null) return false
+  return eldestOf([key, ...sharing(key.digest)])?.uid !== key.uid
 }
 
 /** What is said of a key in such a state, behind its name. */
@@ -133,16 +138,43 @@ function isCovered(scope: Scope | null, above: Scope | null): boolean {
   return isWithin
 }
 
-/** These uids, and those of all keys that they own, through however many. */
-export function withOwned(
-  uids: Iterable<string>,
-  ownedBy: (uid: string) => readonly AccessKey[],
-): ReadonlySet<string> {
-  const all = new Set(uids)
-  let owners: readonly string[] = [...all]
+/** Where the keys are found on which another one bears. */
+export interface KeyRelations extends Pick<KnownKeys, 'sharing'> {
+  /** The keys that the one of this uid owns. */
+  readonly ownedBy: (uid: string) => readonly AccessKey[]
+}
+
+/** What became of one key; undefined = there was, or is, none. */
+export interface KeyChange {
+  readonly before: AccessKey | undefined
+  readonly after: AccessKey | undefined
+}
+
+/**
+ * The keys that a change may have made good or bad: the key itself, those with the same secret where it
+ * comes or goes (contract 3.3), and those that any of these owns, through however many (10.3).
+ */
+export function keysTouchedBy(
+  { before, after }: KeyChange,
+  { sharing, ownedBy }: KeyRelations,
+): readonly AccessKey[] {
+  const changed = [before, after].filter((key) => key !== undefined)
+  const isElsewhere = before?.digest !== after?.digest || before?.uid !== after?.uid
+  const peers = isElsewhere
+    ? changed.flatMap(({ digest }) => (digest === null ? [] : sharing(digest)))
+    : []
+  return withOwned([...changed, ...peers], ownedBy)
+}
+
+function withOwned(
+  keys: readonly AccessKey[],
+  ownedBy: KeyRelations['ownedBy'],
+): readonly AccessKey[] {
+  const all = new Map(keys.map((key) => [key.uid, key]))
+  let owners = [...all.values()]
   for (let place = 1; place < LONGEST_LINE && owners.length > 0; place += 1) {
-    owners = owners.flatMap((uid) => ownedBy(uid).map((key) => key.uid))
-    for (const uid of owners) all.add(uid)
+    owners = owners.flatMap(({ uid }) => ownedBy(uid)).filter(({ uid }) => !all.has(uid))
+    for (const key of owners) all.set(key.uid, key)
   }
-  return all
+  return [...all.values()]
 }

@@ -4,12 +4,13 @@ import { configSettingsSchema } from '../../api/config.schema.gen.ts'
 import * as config from '../../controllers/config/reconcile.ts'
 import { lastExpMs } from '../../controllers/directclusterendpointtoken/counts.ts'
 import { BY_UID, tokensByEnd } from '../../controllers/directclusterendpointtoken/order.ts'
-import { namesOwnedBy } from '../../controllers/directclusterendpointtoken/owner.ts'
+import { namesUnder } from '../../controllers/directclusterendpointtoken/owner.ts'
 import * as token from '../../controllers/directclusterendpointtoken/reconcile.ts'
-import { keysIn, namesByEnd, namesTouchedBy } from '../../controllers/ownedaccesskey/order.ts'
+import { keysIn, namesByEnd } from '../../controllers/ownedaccesskey/order.ts'
 import * as accessKey from '../../controllers/ownedaccesskey/reconcile.ts'
 import * as signingKey from '../../controllers/signingkey/reconcile.ts'
 import { createKeyReader } from '../../credentials/key-reader.ts'
+import { keysTouchedBy } from '../../domain/key-line.ts'
 import { formatKey } from '../../domain/key.ts'
 import type { StopController } from '../../kube/controller.ts'
 import { compileCheck } from '../../runtime/schema.ts'
@@ -80,6 +81,7 @@ function startConfigs(options: ControllersOptions): StopController {
 function startKeys(options: ControllersOptions): StopController {
   const { settings, stores, caps, clock, log, metrics, revocations } = options
   const { keys, tokens } = stores
+  const among = keysIn(keys)
   const deps: accessKey.KeyDeps = {
     ...options,
     keys,
@@ -98,7 +100,7 @@ function startKeys(options: ControllersOptions): StopController {
     keys.subscribe((change) => {
       if (caps.current() === null) return
       const lane = change.listed ? 'refresh' : 'fresh'
-      for (const name of namesTouchedBy(change, keys)) loop.queue.add(name, lane)
+      for (const { name } of keysTouchedBy(change, among)) loop.queue.add(name, lane)
     })
     revocations.subscribe(() => {
       for (const { name, isDeleting } of keys.values())
@@ -115,11 +117,12 @@ function startTokens(options: ControllersOptions): StopController {
   const { settings, stores, caps, issuer, keyring, revocations, client, clock, log, metrics } =
     options
   const { keys, tokens } = stores
+  const among = keysIn(keys)
   const deps: token.TokenDeps = {
     ...options,
     keys,
     tokens,
-    readKeys: createKeyReader(client, clock, keysIn(keys), KEYS_NOW_MS).around,
+    readKeys: createKeyReader(client, clock, among, KEYS_NOW_MS).around,
     signer: keyring,
     caps: () => known(caps),
     issuer: () => issuer.current(),
@@ -142,11 +145,7 @@ function startTokens(options: ControllersOptions): StopController {
     }
     tokens.subscribe(({ name }) => fresh(name))
     keys.subscribe((change) => {
-      for (const touched of namesTouchedBy(change, keys)) {
-        const after = keys.get(touched)
-        const there = { ...change, after: after ?? change.after }
-        for (const name of namesOwnedBy(there, keys, tokens)) fresh(name)
-      }
+      for (const name of namesUnder(keysTouchedBy(change, among), tokens)) fresh(name)
     })
     revocations.subscribe((jtis) => {
       for (const { name } of jtis.flatMap((jti) => tokens.by(BY_UID, jti))) fresh(name)

@@ -1,9 +1,8 @@
 import type { AccessKey } from '../../domain/access-key.ts'
-import { type KnownKeys, standingOf, withOwned } from '../../domain/key-line.ts'
+import { type KnownKeys, standingOf } from '../../domain/key-line.ts'
 import type { Caps } from '../../domain/lifetime.ts'
 import type { Token } from '../../domain/token.ts'
-import type { Change, Store } from '../../kube/store.ts'
-import { BY_OWNER_KEY } from '../ownedaccesskey/order.ts'
+import type { Store } from '../../kube/store.ts'
 import type { Owner } from './fate.ts'
 import { BY_ISSUED_UNDER, BY_OWNER } from './order.ts'
 
@@ -26,15 +25,9 @@ export function ownerOf(
   }
 }
 
-/** Names of the tokens that a change of an access key is about, or of one that owns theirs (contract 5.4). */
-export function namesOwnedBy(
-  { before, after }: Pick<Change<AccessKey>, 'before' | 'after'>,
-  keys: Store<AccessKey>,
-  tokens: Store<Token>,
-): readonly string[] {
-  const changed = [before?.uid, after?.uid].filter((uid) => uid !== undefined)
-  const uids = withOwned(changed, (uid) => keys.by(BY_OWNER_KEY, uid))
-  const owned = [...uids].flatMap((uid) => [
+/** Names of the tokens that these keys own, or that were issued under them (contract 5.4). */
+export function namesUnder(keys: readonly AccessKey[], tokens: Store<Token>): readonly string[] {
+  const owned = keys.flatMap(({ uid }) => [
     ...tokens.by(BY_OWNER, uid),
     ...tokens.by(BY_ISSUED_UNDER, uid),
   ])

@@ -27,12 +27,13 @@ export interface KeyCounts {
 
 /** Counts the keys as they are now, by the same functions that decide on each. */
 export function countKeys(keys: Store<AccessKey>, caps: Caps, nowMs: number): KeyCounts {
+  const among = keysIn(keys)
   const byState: Record<string, number> = {}
   let capped = 0
   let overdue = NONE_LATE
   for (const key of keys.values()) {
     const lifetime = lifetimeOf(key, caps, nowMs)
-    const state = stateIn(keys, key, caps, nowMs)
+    const state = readyStateOf(standingOf(key, among, caps, nowMs))
     const label = KEY_STATE_LABELS[state]
     byState[label] = (byState[label] ?? 0) + 1
     if (lifetime.capped) capped += 1
@@ -41,10 +42,6 @@ export function countKeys(keys: Store<AccessKey>, caps: Caps, nowMs: number): Ke
       overdue = withLate(overdue, nowMs - (lifetime.expiresMs ?? nowMs))
   }
   return { byState, capped, overdue }
-}
-
-function stateIn(keys: Store<AccessKey>, key: AccessKey, caps: Caps, nowMs: number): KeyState {
-  return readyStateOf(standingOf(key, keysIn(keys), caps, nowMs))
 }
 
 /** The keys that end, and when, in epoch milliseconds. */

@@ -1,7 +1,7 @@
 import type { AccessKey } from '../../domain/access-key.ts'
-import { type KnownKeys, withOwned } from '../../domain/key-line.ts'
+import type { KeyRelations, KnownKeys } from '../../domain/key-line.ts'
 import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
-import type { Change, Indexers, Store } from '../../kube/store.ts'
+import type { Indexers, Store } from '../../kube/store.ts'
 
 /** Name of the index of keys by digest. */
 export const BY_DIGEST = 'digest'
@@ -15,10 +15,11 @@ export const KEY_INDEXERS: Indexers<AccessKey> = {
   [BY_OWNER_KEY]: ({ ownerRef }) => ownerRef?.uid ?? null,
 }
 
-/** The keys of the store, as one is judged among them. */
-export const keysIn = (keys: Store<AccessKey>): KnownKeys => ({
+/** The keys of the store, as one is judged among them and bears on others. */
+export const keysIn = (keys: Store<AccessKey>): KnownKeys & KeyRelations => ({
   named: (name) => keys.get(name),
   sharing: (digest) => keys.by(BY_DIGEST, digest),
+  ownedBy: (uid) => keys.by(BY_OWNER_KEY, uid),
 })
 
 /** Names of all keys, earliest end first: what is overdue is caught up in that order (contract 2.7). */
@@ -30,36 +31,4 @@ export function namesByEnd(keys: Store<AccessKey>, caps: Caps, nowMs: number): r
   return ends
     .toSorted((a, b) => (a.endMs === b.endMs ? 0 : a.endMs - b.endMs))
     .map(({ name }) => name)
-}
-
-/**
- * Names of the keys that a change is about: the key itself, others with the same secret where it comes or
- * goes, because that decides which of them works (contract 3.3), and all that any of these owns (10.3).
- */
-export function namesTouchedBy(
-  { name, before, after }: Change<AccessKey>,
-  keys: Store<AccessKey>,
-): readonly string[] {
-  const changed = [before, after].filter((key) => key !== undefined)
-  if (before?.digest === after?.digest) return namesWithOwned(name, changed, keys)
-  const digests = [before?.digest, after?.digest].filter((digest) => typeof digest === 'string')
-  const peers = digests.flatMap((digest) => keys.by(BY_DIGEST, digest))
-  return namesWithOwned(name, [...changed, ...peers], keys)
-}
-
-function namesWithOwned(
-  name: string,
-  among: readonly AccessKey[],
-  keys: Store<AccessKey>,
-): readonly string[] {
-  const names = new Set([name, ...among.map((key) => key.name)])
-  withOwned(
-    among.map(({ uid }) => uid),
-    (uid) => {
-      const owned = keys.by(BY_OWNER_KEY, uid)
-      for (const key of owned) names.add(key.name)
-      return owned
-    },
-  )
-  return [...names]
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import type { AccessKey } from '../../../src/domain/access-key.ts'
-import { boundsOf, lineOf, LONGEST_LINE, withOwned } from '../../../src/domain/key-line.ts'
+import { boundsOf, keysTouchedBy, lineOf, LONGEST_LINE } from '../../../src/domain/key-line.ts'
 import { accessKey, after } from '../../support/access-key.ts'
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
@@ -82,8 +82,15 @@ describe('what they make of it (2.3, 11.8, 12.3)', () => {
 
 test('all that a key owns, through however many', () => {
   const keys = lineUp({}, {}, {}, {})
-  const ownedBy = (uid: string) => keys.filter(({ ownerRef }) => ownerRef?.uid === uid)
-  expect([...withOwned(['uid-k2'], ownedBy)]).toEqual(['uid-k2', 'uid-k1', 'uid-k0'])
-  const circle = lineUp({ ownerRef: { name: 'k0', uid: 'uid-k0' } })
-  expect([...withOwned(['uid-k0'], () => circle)]).toEqual(['uid-k0'])
+  const relations = {
+    sharing: () => [],
+    ownedBy: (uid: string) => keys.filter(({ ownerRef }) => ownerRef?.uid === uid),
+  }
+  const [, , owner] = keys
+  const touched = keysTouchedBy({ before: owner, after: owner }, relations)
+  expect(touched.map(({ uid }) => uid)).toEqual(['uid-k2', 'uid-k1', 'uid-k0'])
+  const [one] = lineUp({ ownerRef: { name: 'k0', uid: 'uid-k0' } })
+  const circle = { sharing: () => [], ownedBy: () => (one ? [one] : []) }
+  const itself = keysTouchedBy({ before: one, after: one }, circle)
+  expect(itself.map(({ uid }) => uid)).toEqual(['uid-k0'])
 })

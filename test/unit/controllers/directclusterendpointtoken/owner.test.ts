@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import {
-  namesOwnedBy,
+  namesUnder,
   ownerOf,
 } from '../../../../src/controllers/directclusterendpointtoken/owner.ts'
+import { keysTouchedBy } from '../../../../src/domain/key-line.ts'
 import { keysIn } from '../../../../src/controllers/ownedaccesskey/order.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/access-key.ts'
@@ -117,7 +118,9 @@ describe('what the keys that own the owner make of it (5.4, 10.3, 12.3)', () => 
     const tokens = tokenStore(tokenObject({ metadata: UNDER_CI }))
     const keys = keyStore(ci(), login())
     const now = keys.get('login')
-    expect(namesOwnedBy({ before: now, after: now }, keys, tokens)).toEqual(['deploy'])
+    expect(namesUnder(keysTouchedBy({ before: now, after: now }, keysIn(keys)), tokens)).toEqual([
+      'deploy',
+    ])
   })
 })
 
@@ -147,7 +150,7 @@ describe('which tokens a change of a key is about (5.4)', () => {
     { name: 'another took its name', before: ci, after: recreated, touched: ['waits', 'out', 'stripped', 'other'] },
     { name: 'nobody’s key', before: undefined, after: viewOf({ metadata: { uid: 'x' } }), touched: [] },
   ])('$name', ({ before, after: now, touched }) => {
-    expect(namesOwnedBy({ before, after: now }, keyStore(), tokens)).toEqual(touched)
+    expect(namesUnder(keysTouchedBy({ before, after: now }, keysIn(keyStore())), tokens)).toEqual(touched)
   })
 })
 

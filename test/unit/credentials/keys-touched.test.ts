@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { uidsTouchedBy } from '../../../src/credentials/key-news.ts'
+import { keysTouchedBy } from '../../../src/domain/key-line.ts'
 import type { KeyIndex } from '../../../src/credentials/keys-by-secret.ts'
 import { indexOf, key, ownedBy, secretOf } from './keys.ts'
 
@@ -54,7 +54,9 @@ test.each<{
     key('circle', {}, ownedBy('circle')),
   )
   const seen: string[] = []
-  index.store.subscribe((change) => seen.push(...uidsTouchedBy(change, index)))
+  index.store.subscribe((change) =>
+    seen.push(...keysTouchedBy(change, index).map(({ uid }) => uid)),
+  )
   act(index)
   expect(seen.toSorted()).toEqual(touched.map((name) => `uid-${name}`))
 })
