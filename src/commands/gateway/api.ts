@@ -17,8 +17,9 @@ import { forward } from '../../gateway/targets/forward.ts'
 import { tryToAct } from '../../gateway/trial.ts'
 import { createClient } from '../../kube/client.ts'
 import type { ClientDeps } from '../../kube/transport.ts'
-import { createUpstream, type UpstreamObserver } from '../../kube/upstream.ts'
+import { createUpstream } from '../../kube/upstream.ts'
 import type { Following } from './following.ts'
+import { ofForwarded } from './forwarded.ts'
 import type { GatewayProcess } from './process.ts'
 
 /** What the pipeline needs for who has a credential, and what readiness and metrics look at. */
@@ -67,7 +68,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     },
   })
   callers.subscribe((uid) => streams.look(uid))
-  const upstream = createUpstream({ ...timed.deps, observer: ofForwarded(timed.deps) })
+  const upstream = createUpstream({ ...timed.deps, observer: ofForwarded(timed.deps.observer) })
   lifecycle.onStop('upstream', STOP_WITHIN_MS.upstream, () => upstream.close())
   const trial = tryToAct({
     ...self,
@@ -122,20 +123,6 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
       denied: metrics.scopeDenied,
       log: self.log,
     }),
-  }
-}
-
-/**
- * What callers are answered is counted as theirs, and so is an answer that never comes. As this process's
- * own count its own requests, and that its credential, or its acting for others, is refused. The date of an
- * answer may be that of a pod behind a proxy: nobody's clock is measured by it.
- */
-function ofForwarded({ observer }: ClientDeps): UpstreamObserver {
-  return {
-    responded: ({ method, impersonation, isProxied = false }, code) => {
-      if (impersonation === null || (code === '401' && !isProxied))
-        observer.responded(method, code, null)
-    },
   }
 }
 
