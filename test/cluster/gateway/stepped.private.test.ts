@@ -88,7 +88,11 @@ describe('an hour ahead', () => {
       withinMs: TOLERATED_MS,
     })
     console.log(`measured: ahead, to the end of a watch: ${(watch.endedMs() ?? 0) - steppedMs} ms`)
-    expect(watch.last()).toMatchObject({ type: 'ERROR', object: { code: 401 } })
+    // Either holds an hour later, and either may be seen first: the key is over, and nothing is known for sure.
+    expect(watch.last()).toMatchObject({
+      type: 'ERROR',
+      object: { code: expect.toBeOneOf([401, 503]) },
+    })
     await eventuallyPasses(
       'it knows again that there is no such key',
       async () => expect((await said(front, stepped, nobody)).code).toBe(401),
