@@ -1,8 +1,18 @@
 // Requests that make a naive gateway act for somebody else, on something else or somewhere else, and what
-// tells that one did (threats A1, A2, A3, A6, B1, B2, B4).
+// tells that one did (threats A1 to A11, B1 to B4, B11). Those that get around a scope have a file of their own.
+import type { Scope } from '../../src/api/scope.gen.ts'
 import type { Audited, AuditedUser } from './fuzz/audited.ts'
 
-/** A request with a key, as it is sent to a gateway. */
+/** Whom a key stands for. */
+export interface Caller {
+  readonly user: string
+  readonly groups?: readonly string[]
+  readonly scope?: Scope
+  /** There is no such key: the API server refuses it, where our policies are. */
+  readonly isRefused?: boolean
+}
+
+/** A request with a key, as it is sent to a gateway. What reads {mark} in it is its own. */
 export interface Attack {
   /** Begins with the row of the threats. */
   readonly name: string
@@ -10,9 +20,15 @@ export interface Attack {
   /** Given where an attacker's own server listens. */
   readonly target: (evil: string) => string
   readonly headers?: readonly string[]
-  /** Whose key it is; somebody's with a name when absent. */
-  readonly caller?: 'blank'
+  readonly body?: string
+  /** Whose key it is; ada's when absent, and no key at all where it is null. */
+  readonly caller?: Caller | null
+  /** It is nothing that the caller may ask: it is not to be asked as anybody. */
+  readonly isForbidden?: true
 }
+
+/** Whose keys they are, unless an attack says otherwise. */
+export const ADA: Caller = { user: 'ada' }
 
 /** What came of a request, on every side of the gateway. */
 export interface Consequences {
@@ -33,6 +49,31 @@ const withHeaders = (threat: string, ...rows: readonly (readonly string[])[]): r
   rows.map((headers) => ({ name: `${threat}: ${headers.join(' + ')}`, target: to(PODS), headers }))
 const withPath = (threat: string, ...paths: readonly string[]): readonly Attack[] =>
   paths.map((path) => ({ name: `${threat}: ${path}`, target: below(path) }))
+const withCaller = (threat: string, ...callers: readonly Caller[]): readonly Attack[] =>
+  callers.map((caller) => ({
+    name: `${threat}: a key of ${JSON.stringify(caller)}`,
+    target: to(PODS),
+    caller,
+    isForbidden: true,
+  }))
+const isRefused = true
+
+const UPGRADES = ['websocket', 'SPDY/3.1', 'h2c', 'TLS/1.0', 'anything']
+const asUpgrade = (protocol: string): readonly string[] => [
+  'Connection: Upgrade',
+  `Upgrade: ${protocol}`,
+]
+const EXEC = below('/api/v1/namespaces/a/pods/x/exec?command=id&stdout=1')
+const ANOTHER_KEY = Buffer.from('the key of somebody else').toString('base64url')
+/** A second request, behind one that is answered with an error. */
+const BEHIND = ['', 'GET /api/v1/secrets HTTP/1.1', 'Host: api', 'User-Agent: {mark}']
+const SMUGGLED = '0\r\n\r\nGET /api/v1/secrets HTTP/1.1\r\nHost: api\r\nUser-Agent: {mark}\r\n\r\n'
+const MALFORMED = [
+  ['Transfer-Encoding: chunked'],
+  ['Transfer-Encoding: identity, chunked'],
+  ['X-A: b', ' c'],
+  ['X-A: b\n X-B: c'],
+]
 
 /** They all work on a naive gateway. */
 // biome-ignore format: a table
@@ -46,15 +87,29 @@ export const ATTACKS: readonly Attack[] = [
     ['Connection: Impersonate-User'], ['Connection: close, Impersonate-User, Impersonate-Group'], ['Connection: keep-alive, impersonate-user'], ['Connection:  impersonate-user '], ['Connection: keep-alive', 'Connection: Impersonate-User'],
     ['Connection: keep-alive,\tImpersonate-User'], ['Connection: ,,Impersonate-User,'],
   ),
-  { name: 'A3: the key of a blank user', target: to(PODS), caller: 'blank' },
+  ...withCaller('A3', { user: '' }, ...['  ', '\t', '\u00a0'].map((user) => ({ user, isRefused }))),
+  ...withCaller('A4',
+    ...['system:admin', 'system:node:a', 'system:serviceaccount:kube-system:default', 'system:anonymous', 'platform:a', 'SYSTEM:admin'].map((user) => ({ user, isRefused })),
+    ...['system:masters', 'system:nodes', 'system:unauthenticated', 'platform:authenticated', 'System:Masters'].map((group) => ({ user: 'ada', groups: [group], isRefused })),
+  ),
+  ...withCaller('A5', { user: 'é', isRefused }, { user: 'adä', isRefused }),
   ...withHeaders('A6',
     ['X-Remote-User: root'], ['x-remote-group: system:masters'], ['X-Remote-Extra-Scopes: a'], ['X-Remote-Uid: 1'], ['X-Forwarded-User: root'], ['X-Forwarded-Host: evil.example'], ['X-Forwarded-Client-Cert: a'], ['Forwarded: for=127.0.0.1'], ['X-Real-Ip: 127.0.0.1'],
     ['X-Original-URL: /api/v1/secrets'], ['X-Rewrite-URL: /api/v1/secrets'], ['X-HTTP-Method-Override: DELETE'], ['X-Method-Override: DELETE'], ['Cookie: session=a'], ['Proxy-Authorization: Basic YTpi'], ['Proxy-Connection: keep-alive'],
   ),
+  ...['websocket', 'SPDY/3.1'].map((protocol): Attack => ({
+    name: `A7: a second key, in a subprotocol of ${protocol}`, target: EXEC, isForbidden: true,
+    headers: [...asUpgrade(protocol), `Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.${ANOTHER_KEY}, v4.channel.k8s.io`],
+  })),
+  ...UPGRADES.map((protocol): Attack => ({ name: `A8: an upgrade to ${protocol} without a key`, target: to(PODS), headers: asUpgrade(protocol), caller: null, isForbidden: true })),
+  { name: 'A8: an upgrade that the scope does not grant', target: EXEC, headers: asUpgrade('websocket'), caller: { user: 'ada', scope: { rules: [{ resources: [{ resources: ['pods'] }] }] } }, isForbidden: true },
+  ...['websocket', 'SPDY/3.1'].map((protocol): Attack => ({ name: `A9: what follows an upgrade to ${protocol} that failed`, target: EXEC, headers: [...asUpgrade(protocol), ...BEHIND] })),
+  { name: 'A9: a redirect', target: below('/api/v1/namespaces/a/pods/elsewhere') },
+  { name: 'A10: h2c', target: to(PODS), headers: ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA'] },
+  ...MALFORMED.map((headers): Attack => ({ name: `A11: ${headers.join(' + ')}`, method: 'POST', target: to(PODS), headers, body: SMUGGLED, isForbidden: true })),
   ...withPath('B1',
     '/api/v1/namespaces/a/%2e%2e/kube-system/secrets', '/api/v1/namespaces/a/../kube-system/secrets', '/api/v1/namespaces/a/.%2E/kube-system/secrets', '/api/v1/namespaces/a/./secrets', '/api/v1/namespaces/a/pods/%2e%2e/secrets',
-    '/api/v1/namespaces/a\\..\\kube-system/secrets', '/api/v1/namespaces/a\\secrets', '/api/v1/namespaces/a%2fsecrets', '/api/v1/namespaces/a%2fsecrets/pods', '/api/v1/namespaces/a/secrets%2fx', '/api/v1/namespaces/a/%73ecrets',
-    '/api/v1/n%61mespaces/a/%70ods', '/api/v1//namespaces/a/secrets', '/%61pi/v1/namespaces/%61/pods',
+    '/api/v1/namespaces/a\\..\\kube-system/secrets', '/api/v1/namespaces/a\\secrets', '/api/v1/namespaces/a%2fsecrets', '/api/v1/namespaces/a%2fsecrets/pods', '/api/v1/namespaces/a/secrets%2fx', '/api/v1//namespaces/a/secrets',
   ),
   { name: 'B2: //host', target: (evil) => `/kubernetes/management//${evil}/api/v1/namespaces/a/pods` },
   { name: 'B2: /\\host', target: (evil) => `/kubernetes/management/\\${evil}/api/v1/namespaces/a/pods` },
@@ -62,8 +117,10 @@ export const ATTACKS: readonly Attack[] = [
   { name: 'B2: //user@host', target: (evil) => `/kubernetes/management//api@${evil}/api/v1/namespaces/a/pods` },
   { name: 'B2: the absolute form', target: (evil) => `https://${evil}/kubernetes/management/api/v1/namespaces/a/pods` },
   { name: 'B2: the absolute form behind the route', target: (evil) => `/kubernetes/managementhttps://${evil}/api/v1/namespaces/a/pods` },
+  ...withPath('B3', '/api/v1/namespaces/a/%73ecrets', '/api/v1/n%61mespaces/a/%70ods', '/%61pi/v1/namespaces/%61/pods', '/api/v1/namespaces/a/pods/%78'),
   ...['watch', 'watch=', 'watch=1', 'watch=True', 'watch=yes', 'watch=no', 'watch=00', '%77atch=1', 'watch=1&watch=0', 'watch=false&watch=true', 'watch=0&watch=true', 'watch=%20false'].map((query) => ({ name: `B4: ${query}`, target: to(`${PODS}?${query}`) })),
   ...withPath('B4', '/api/v1/watch/namespaces/a/pods', '/api/v1/watch/secrets', '/api/v1/proxy/namespaces/a/pods/x'),
+  ...['/metrics', '/version', '/api', '/apis', '/openapi/v3', '/debug/pprof/profile', '/logs/', '/healthz/etcd'].map((path): Attack => ({ name: `B11: ${path} without a key`, target: below(path), caller: null, isForbidden: true })),
 ]
 
 /** What a gateway may pass of what a client sends about its request; all else is its own. */
@@ -93,6 +150,7 @@ export function wrongs(
 ): readonly string[] {
   const { audited, decided, headers, wentElsewhere } = consequences
   return [
+    ...(attack.isForbidden ? audited : []).map((one) => `asked to ${one.verb} ${one.requestURI}`),
     ...audited.flatMap((event) => [...wrongUser(event, caller), ...wrongDecision(event, decided)]),
     ...headers.filter((name) => !HARMLESS.includes(name)).map((name) => `passed ${name} on`),
     ...(wentElsewhere ? ['went elsewhere'] : []),

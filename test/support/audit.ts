@@ -42,8 +42,8 @@ export interface Audit {
    * was under way at the mark is none of them: its effect may be seen before its answer is logged.
    */
   writesSince(mark: Mark, filter?: WriteFilter): Promise<readonly AuditedWrite[]>
-  /** The lines of one user between a mark and now, as they are. */
-  linesSince(mark: Mark, user: string): Promise<readonly string[]>
+  /** The lines between a mark and now, as they are; of everybody where no user is given. */
+  linesSince(mark: Mark, user?: string): Promise<readonly string[]>
 }
 
 interface AuditEvent {
@@ -109,7 +109,9 @@ export function auditOf({ auditLog, raw }: Pick<TestControlPlane, 'auditLog' | '
       return events.filter((event) => isAnswer(event) && received.has(event.auditID)).map(writeOf)
     },
     linesSince: async (mark, user) =>
-      (await since(mark)).filter((line) => (JSON.parse(line) as AuditEvent).user.username === user),
+      (await since(mark)).filter(
+        (line) => user === undefined || (JSON.parse(line) as AuditEvent).user.username === user,
+      ),
   }
 }
 

@@ -1,9 +1,11 @@
 // A proxy between a gateway and the API server as the standards want it: what a header named Connection
-// names goes no further. It notes the headers of what it passes on.
+// names goes no further. It notes the headers of what it passes on, and takes requests that are spelt wrong.
+import type { IncomingMessage } from 'node:http'
 import { createServer, request } from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import type { AddressInfo } from 'node:net'
 import { serverPair } from './server-pair.ts'
+import { tunnel } from './tunnel.ts'
 
 /** A proxy that listens. `await using` closes it where the block ends. */
 export interface Hop extends AsyncDisposable {
@@ -22,19 +24,31 @@ const OF_ONE_CONNECTION = [
   'upgrade',
 ]
 
-/** Starts a proxy to a server, on a free port of this machine. */
+/** A path that ends so is answered with a redirect. */
+const ELSEWHERE = '/elsewhere'
+
+/** Starts a proxy to a server, on a free port of this machine; `elsewhere` is where its redirects lead. */
 export async function startHop(upstream: {
   readonly url: string
   readonly ca: string
+  readonly elsewhere: string
 }): Promise<Hop> {
   const { certificatePem: cert, keyPem: key, caPem } = serverPair('localhost')
   const seen = new Map<string, readonly string[]>()
   const { hostname, port } = new URL(upstream.url)
-  const server = createServer({ cert, key }, (incoming, outgoing) => {
+  const note = ({ headers, rawHeaders }: IncomingMessage): readonly string[] => {
+    const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
+    seen.set(headers['user-agent'] ?? '', names)
+    return names
+  }
+  const server = createServer({ cert, key, insecureHTTPParser: true }, (incoming, outgoing) => {
     const passOn = async (): Promise<void> => {
       const { method, url: path, headers, rawHeaders } = incoming
-      const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
-      seen.set(headers['user-agent'] ?? '', names)
+      const names = note(incoming)
+      if (path?.endsWith(ELSEWHERE)) {
+        outgoing.writeHead(302, { location: upstream.elsewhere }).end()
+        return
+      }
       const nominated = (headers.connection ?? '')
         .toLowerCase()
         .split(',')
@@ -56,6 +70,11 @@ export async function startHop(upstream: {
       onward.end(body)
     }
     passOn().catch(() => outgoing.destroy())
+  })
+  server.on('upgrade', (incoming, socket, head) => {
+    note(incoming)
+    const { url: target = '', rawHeaders: passed } = incoming
+    tunnel(incoming, { socket, head }, { ...upstream, target, headers: passed })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {

@@ -1,14 +1,25 @@
 // A gateway as one writes it in an afternoon. It is wrong on purpose: every attack of the tests works on it,
 // so that each of them is known to be one.
+import type { IncomingMessage } from 'node:http'
 import { createServer, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { Scope } from '../../src/api/scope.gen.ts'
 import { serverPair } from './server-pair.ts'
+import { tunnel } from './tunnel.ts'
 
 /** What it decided on, by the path and the method as they came. */
 export interface NaiveDecision {
   readonly verb: string
   readonly namespace: string
   readonly resource: string
+  readonly name: string
+}
+
+/** Whom a key stands for. */
+export interface NaiveCaller {
+  readonly user: string
+  readonly groups?: readonly string[]
+  readonly scope?: Scope
 }
 
 /** A naive gateway that listens. `await using` closes it where the block ends. */
@@ -29,32 +40,52 @@ const VERBS: Readonly<Record<string, string>> = {
 /** Starts one that holds a token of the API server at `upstream`, and knows whose key is whose. */
 export async function startNaiveGateway(options: {
   readonly upstream: { readonly url: string; readonly ca: string; readonly token: string }
-  readonly users: ReadonlyMap<string, string>
+  /** By the key, for as long as it runs. */
+  readonly callers: ReadonlyMap<string, NaiveCaller>
 }): Promise<NaiveGateway> {
-  const { upstream, users } = options
+  const { upstream, callers } = options
   const { certificatePem: cert, keyPem: key, caPem } = serverPair('localhost')
   const decisions = new Map<string, NaiveDecision>()
-  const server = createServer({ cert, key }, (incoming, outgoing) => {
-    const { method = '', url = '', headers, rawHeaders } = incoming
-    const target = url.replace('/kubernetes/management', '')
-    const { watch } = Object.fromEntries(new URLSearchParams(target.split('?')[1]))
-    const [, , , , namespace = '', resource = '', name] = (target.split('?')[0] ?? '').split('/')
-    const read = name ? 'get' : watch === 'true' ? 'watch' : 'list'
-    decisions.set(headers['user-agent'] ?? '', { verb: VERBS[method] ?? read, namespace, resource })
-    const user = users.get((headers.authorization ?? '').replace('Bearer ', '')) ?? ''
+
+  /** Where a request goes, as whom and with what. */
+  const onwardOf = ({ url = '', headers, rawHeaders }: IncomingMessage) => {
+    const bearer = (headers.authorization ?? '').replace('Bearer ', '')
+    const caller = callers.get(bearer) ?? { user: '' }
     const isKey = (at: number): boolean =>
       rawHeaders[at - (at % 2)]?.toLowerCase() === 'authorization'
-    const copied = rawHeaders.filter((_, at) => !isKey(at))
-    const ours = ['Authorization', `Bearer ${upstream.token}`, 'Impersonate-User', user]
-    const to = { method, headers: [...copied, ...ours], ca: upstream.ca, agent: false as const }
-    const onward = request(new URL(target, upstream.url), to)
-    onward.once('error', () => outgoing.destroy())
-    onward.once('response', (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(outgoing)
-    })
-    incoming.pipe(onward)
+    const ours = ['Authorization', `Bearer ${upstream.token}`, 'Impersonate-User', caller.user]
+    const groups = (caller.groups ?? []).flatMap((group) => ['Impersonate-Group', group])
+    const all = [...rawHeaders.filter((_, at) => !isKey(at)), ...ours, ...groups]
+    return { caller, target: url.replace('/kubernetes/management', ''), headers: all }
+  }
+
+  const server = createServer({ cert, key, insecureHTTPParser: true }, (incoming, outgoing) => {
+    const { method = '' } = incoming
+    const { caller, target, headers } = onwardOf(incoming)
+    const decision = read(method, target)
+    decisions.set(incoming.headers['user-agent'] ?? '', decision)
+    if (!grants(caller.scope, decision)) {
+      outgoing.writeHead(403).end()
+      return
+    }
+    const ask = (url: URL): void => {
+      const onward = request(url, { method, headers, ca: upstream.ca, agent: false })
+      onward.once('error', () => outgoing.destroy())
+      onward.once('response', (answer) => {
+        if (answer.headers.location) {
+          ask(new URL(answer.headers.location))
+          return
+        }
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(outgoing)
+      })
+      incoming.pipe(onward)
+    }
+    ask(new URL(target, upstream.url))
   })
+  server.on('upgrade', (incoming, socket, head) =>
+    tunnel(incoming, { socket, head }, { ...upstream, ...onwardOf(incoming) }),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     port: (server.address() as AddressInfo).port,
@@ -66,4 +97,35 @@ export async function startNaiveGateway(options: {
       await closed
     },
   }
+}
+
+function read(method: string, target: string): NaiveDecision {
+  const [path = '', query] = target.split('?')
+  const { watch, fieldSelector = '' } = Object.fromEntries(new URLSearchParams(query))
+  const [, namespace = '', rest = ''] =
+    /\/namespaces\/([^/]*)\/(.*)/.exec(path) ??
+    /^\/api(?:s\/[^/]*)?\/[^/]*()\/(.*)/.exec(path) ??
+    []
+  const [resource = '', name] = rest.split('/')
+  const reading = name ? 'get' : watch === 'true' ? 'watch' : 'list'
+  const selected = /metadata\.name\W*(\w+)/.exec(fieldSelector)?.[1] ?? ''
+  return { verb: VERBS[method] ?? reading, namespace, resource, name: name ?? selected }
+}
+
+/** Whether there is no rule, or one that names the verb and the resource. */
+function grants(scope: Scope | undefined, decision: NaiveDecision): boolean {
+  const { verb, resource, name } = decision
+  const rules = scope?.rules ?? []
+  const isNamed = (names: readonly string[] | undefined, one: string): boolean =>
+    !names?.length || names.includes('*') || names.includes(one)
+  return (
+    rules.length === 0 ||
+    rules.some(
+      ({ verbs, resources }) =>
+        isNamed(verbs, verb) &&
+        resources?.some(
+          (kinds) => isNamed(kinds.resources, resource) && isNamed(kinds.resourceNames, name),
+        ),
+    )
+  )
 }

@@ -1,22 +1,30 @@
-// Attacks on gateways that the threats know (A1, A2, A3, A6, B1, B2, B4), on one that is naive and on ours. All
-// of them work on the naive one, so that each is known to be an attack. Between either and the API server
-// stands a proxy that does what Connection says.
+// Attacks on gateways that the threats know (A1 to A11, B1 to B11), on one that is naive and on ours. All of
+// them work on the naive one, so that each is known to be an attack. Between either and the API server stands
+// a proxy that does what Connection says.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { readApiRequest } from '../../../src/gateway/request/read-api-request.ts'
 import { routeOf } from '../../../src/gateway/targets/route.ts'
 import { kubeconfig as kubeconfigOf } from '../../../tools/control-plane/kubeconfig.ts'
-import { type Attack, ATTACKS, type Consequences, wrongs } from '../../support/attacks.ts'
+import {
+  ADA,
+  type Attack,
+  ATTACKS,
+  type Caller,
+  type Consequences,
+  wrongs,
+} from '../../support/attacks.ts'
+import { SCOPES_UNDER_ATTACK } from '../../support/attacks-on-scopes.ts'
 import { auditOf } from '../../support/audit.ts'
-import { eventually } from '../../support/eventually.ts'
-import { byUserAgent } from '../../support/fuzz/audited.ts'
+import { eventually, eventuallyPasses } from '../../support/eventually.ts'
+import { type Audited, type AuditedUser, byUserAgent } from '../../support/fuzz/audited.ts'
 import { createSender } from '../../support/fuzz/sender.ts'
 import { ask, startGateway } from '../../support/gateway.ts'
 import { startHop } from '../../support/hop.ts'
-import { GATEWAY_ACCOUNT, GATEWAY_USER } from '../../support/installed.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { startNaiveGateway } from '../../support/naive-gateway.ts'
 import { ISSUER } from '../../support/operator.ts'
 import { MANAGEMENT, SOON, startFront } from './front.ts'
@@ -24,9 +32,6 @@ import { MANAGEMENT, SOON, startFront } from './front.ts'
 const front = await startFront()
 const { plane } = front
 const audit = auditOf(plane)
-const hop = await startHop({ url: plane.url, ca: await readFile(plane.caFile, 'utf8') })
-afterAll(() => hop[Symbol.asyncDispose]())
-
 /** The attacker's own server, which nothing should ever call. */
 let calls = 0
 const evil = createServer((socket) => {
@@ -37,33 +42,48 @@ await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve))
 afterAll(() => evil.close())
 const evilHost = `127.0.0.1:${(evil.address() as AddressInfo).port}`
 
+const hop = await startHop({
+  url: plane.url,
+  ca: await readFile(plane.caFile, 'utf8'),
+  elsewhere: `https://${evilHost}/`,
+})
+afterAll(() => hop[Symbol.asyncDispose]())
+
 /** A gateway under attack. */
 interface Attacked {
   readonly port: number
   readonly caPem: string
-  /** As whom it asks the API server. */
-  readonly account: string
-  readonly keyOf: (attack: Attack) => string
+  readonly keyOf: (caller: Caller) => string
   readonly decided: (attack: Attack, userAgent: string) => Consequences['decided']
 }
 
 let count = 0
 
-async function consequencesOf(attack: Attack, gateway: Attacked): Promise<Consequences> {
-  const userAgent = `attack/${(count += 1)}`
-  const mark = await audit.mark()
+/** What comes of it, each time that it is asked for anew. */
+async function attackOn(gateway: Attacked, attack: Attack): Promise<() => Promise<Consequences>> {
+  const mark = `attack-${(count += 1)}`
+  const since = await audit.mark()
   const before = calls
   const sender = createSender({ host: '127.0.0.1', port: gateway.port, ca: gateway.caPem })
-  const { method = 'GET', target, headers = [] } = attack
-  const ours = [`Authorization: Bearer ${gateway.keyOf(attack)}`, `User-Agent: ${userAgent}`]
-  await sender.send([{ method, target: target(evilHost), headers: [...ours, ...headers] }])
-  sender.close()
-  const lines = await audit.linesSince(mark, gateway.account)
-  return {
-    audited: byUserAgent(lines).get(userAgent) ?? [],
-    decided: gateway.decided(attack, userAgent),
-    headers: hop.headersOf(userAgent),
-    wentElsewhere: calls > before,
+  const { method = 'GET', target, headers = [], body, caller = ADA } = attack
+  const ours = [`User-Agent: ${mark}`]
+  if (caller !== null) ours.push(`Authorization: Bearer ${gateway.keyOf(caller)}`)
+  const marked = (text: string): string => text.replaceAll('{mark}', mark)
+  const lines = [...ours, ...headers].map(marked)
+  const sent = { method, target: target(evilHost), headers: lines }
+  await sender.send([body === undefined ? sent : { ...sent, body: marked(body) }])
+  onTestFinished(() => sender.close())
+  return async () => {
+    const events = [...byUserAgent(await audit.linesSince(since)).values()].flat()
+    // What is only tried changes nothing.
+    const isOfIt = ({ userAgent, objectRef, requestURI }: Audited): boolean =>
+      (userAgent === mark || objectRef?.['name'] === mark) && !requestURI.includes('dryRun=All')
+    return {
+      audited: events.filter(isOfIt),
+      decided: gateway.decided(attack, mark),
+      headers: hop.headersOf(mark),
+      wentElsewhere: calls > before,
+    }
   }
 }
 
@@ -73,38 +93,53 @@ const NO_ATTACK: Attack = {
   target: () => `${MANAGEMENT}/api/v1/namespaces/a/pods/x`,
 }
 
+const ON_SCOPES = SCOPES_UNDER_ATTACK.flatMap(({ attacks }) => attacks)
+const CALLERS: readonly Caller[] = [
+  ...new Set([ADA, ...[...ATTACKS, ...ON_SCOPES].map(({ caller }) => caller)]),
+].filter((caller) => caller !== undefined && caller !== null)
+
+/** What a scope grants, by the scope; a request of it is asked, whoever is allowed to. */
+const GRANTED = SCOPES_UNDER_ATTACK.flatMap(({ caller, granted }) =>
+  granted ? [{ scope: JSON.stringify(caller.scope), granted }] : [],
+)
+
 async function startNaive(): Promise<Attacked> {
   await plane.kubectl(['create', 'serviceaccount', 'naive', '-n', 'default'])
   const bind = ['--clusterrole=cluster-admin', '--serviceaccount=default:naive']
   await plane.kubectl(['create', 'clusterrolebinding', 'naive', ...bind])
   const { stdout } = await plane.kubectl(['create', 'token', 'naive', '-n', 'default'])
   const upstream = { url: hop.url, ca: hop.caPem, token: stdout.trim() }
-  const users = new Map([
-    ['key-of-ada', 'ada'],
-    ['key-of-nobody', ' '],
-  ])
-  const gateway = await startNaiveGateway({ upstream, users })
+  const keyOf = (caller: Caller): string => `key-${CALLERS.indexOf(caller)}`
+  const callers = new Map(CALLERS.map((caller) => [keyOf(caller), caller]))
+  const gateway = await startNaiveGateway({ upstream, callers })
   afterAll(() => gateway[Symbol.asyncDispose]())
-  return {
-    ...gateway,
-    account: 'system:serviceaccount:default:naive',
-    keyOf: ({ caller }) => (caller === 'blank' ? 'key-of-nobody' : 'key-of-ada'),
-    decided: (_, userAgent) => ({ ...gateway.decided(userAgent) }),
-  }
+  return { ...gateway, keyOf, decided: (_, userAgent) => ({ ...gateway.decided(userAgent) }) }
 }
 
 describe('a naive gateway', async () => {
   const naive = await startNaive()
-  const ada = { username: 'ada', groups: ['system:authenticated'] }
+  const asked = ({ caller }: Attack): AuditedUser => {
+    const { user, groups = [] } = caller ?? ADA
+    return { username: user, groups: [...groups, 'system:authenticated'] }
+  }
 
   test('serves', async () => {
-    const consequences = await consequencesOf(NO_ATTACK, naive)
+    const consequences = await (await attackOn(naive, NO_ATTACK))()
     expect(consequences.audited).toHaveLength(1)
-    expect(wrongs(NO_ATTACK, consequences, ada)).toEqual([])
+    expect(wrongs(NO_ATTACK, consequences, asked(NO_ATTACK))).toEqual([])
   })
 
-  test.each(ATTACKS)('falls for $name', async (attack) => {
-    expect(wrongs(attack, await consequencesOf(attack, naive), ada)).not.toEqual([])
+  test.each(GRANTED)('serves whom $scope grants it', async ({ granted }) => {
+    expect((await (await attackOn(naive, granted))()).audited).not.toEqual([])
+  })
+
+  test.each([...ATTACKS, ...ON_SCOPES])('falls for $name', async (attack) => {
+    const consequences = await attackOn(naive, attack)
+    await eventuallyPasses(
+      'it has',
+      async () => expect(wrongs(attack, await consequences(), asked(attack))).not.toEqual([]),
+      SOON,
+    )
   })
 })
 
@@ -120,16 +155,35 @@ async function hopKubeconfig(): Promise<string> {
   return file
 }
 
+/** The key of each caller, as far as the API server takes it. */
+const keys = new Map(
+  await Promise.all(
+    CALLERS.map(async (caller, at) => {
+      const { isRefused: _, ...spec } = caller
+      const token = `caller-${at}-${'k'.repeat(32)}`
+      const name = `caller-${at}`
+      const { code } = await plane.raw('POST', '/apis/management.platform.sh/v1/ownedaccesskeys', {
+        apiVersion: 'management.platform.sh/v1',
+        kind: 'OwnedAccessKey',
+        metadata: { name },
+        spec: { ...spec, key: token },
+      })
+      return [caller, { token, code, name }] as const
+    }),
+  ),
+)
+
 describe('the gateway', async () => {
   const gateway = await startGateway({
     kubeconfig: await hopKubeconfig(),
     flags: [`--issuer-url=${ISSUER}`],
   })
   afterAll(() => gateway.stop())
-  const key = await front.key({ user: 'ada' })
-  const headers = { authorization: `Bearer ${key.token}` }
+  // It sees them in their order.
+  const { token: latest } = await front.key()
+  const headers = { authorization: `Bearer ${latest}` }
   await eventually(
-    'it takes the key',
+    'it takes the keys',
     async () =>
       (await ask(`${gateway.url()}/version`, { ca: front.ca, headers })).code === 200 || undefined,
     SOON,
@@ -137,44 +191,35 @@ describe('the gateway', async () => {
   const ours: Attacked = {
     port: Number(new URL(gateway.url()).port),
     caPem: front.ca,
-    account: GATEWAY_USER,
-    keyOf: () => key.token,
+    keyOf: (caller) => keys.get(caller)?.token ?? '',
     decided: ({ method = 'GET', target }) => decidedOf(method, target(evilHost)),
   }
-  const ada = {
-    username: 'ada',
-    groups: ['platform:authenticated', 'platform:user:ada', 'system:authenticated'],
-    extra: { 'platform.sh/access-key': [key.object.metadata.name] },
+  const asked = ({ caller }: Attack): AuditedUser => {
+    const { user } = caller ?? ADA
+    return {
+      username: user,
+      groups: ['platform:authenticated', `platform:user:${user}`, 'system:authenticated'],
+      extra: { 'platform.sh/access-key': [keys.get(caller ?? ADA)?.name ?? ''] },
+    }
   }
 
-  test('serves', async () => {
-    const consequences = await consequencesOf(NO_ATTACK, ours)
-    expect(consequences.audited).toHaveLength(1)
-    expect(wrongs(NO_ATTACK, consequences, ada)).toEqual([])
+  test('is given the keys that there may be', () => {
+    const codes = [...keys.values()].map(({ code }) => code)
+    expect(codes).toEqual(CALLERS.map(({ isRefused }) => (isRefused ? 422 : 201)))
   })
 
-  test.each(ATTACKS.filter(({ caller }) => caller === undefined))(
-    'stands $name',
-    async (attack) => {
-      expect(wrongs(attack, await consequencesOf(attack, ours), ada)).toEqual([])
-    },
-  )
+  test('serves', async () => {
+    const consequences = await (await attackOn(ours, NO_ATTACK))()
+    expect(consequences.audited).toHaveLength(1)
+    expect(wrongs(NO_ATTACK, consequences, asked(NO_ATTACK))).toEqual([])
+  })
 
-  test.each([
-    { user: '', code: 201 },
-    { user: ' ', code: 422 },
-    { user: '\t', code: 422 },
-    { user: '\u00a0', code: 422 },
-    { user: '\u200b', code: 422 },
-  ])('stands A3: the key of user $user', async ({ user, code }) => {
-    const secret = `blank-${'k'.repeat(32)}`
-    const made = await plane.raw('POST', '/apis/management.platform.sh/v1/ownedaccesskeys', {
-      ...key.object,
-      metadata: { generateName: 'blank-' },
-      spec: { user, key: secret },
-    })
-    const { audited } = await consequencesOf(NO_ATTACK, { ...ours, keyOf: () => secret })
-    expect({ code: made.code, audited }).toEqual({ code, audited: [] })
+  test.each(GRANTED)('serves whom $scope grants it', async ({ granted }) => {
+    expect((await (await attackOn(ours, granted))()).audited).not.toEqual([])
+  })
+
+  test.each([...ATTACKS, ...ON_SCOPES])('stands $name', async (attack) => {
+    expect(wrongs(attack, await (await attackOn(ours, attack))(), asked(attack))).toEqual([])
   })
 })
 

@@ -2,13 +2,15 @@
 import { once } from 'node:events'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 
-/** A request, its line first; no body unless the lines say so. */
+/** A request, its line first. */
 export interface RawRequest {
   readonly method: string
   /** As it stands in the first line; one byte for each character. */
   readonly target: string
   /** As they stand below, `name: value`. */
   readonly headers: readonly string[]
+  /** None when absent. */
+  readonly body?: string
 }
 
 /** Sends requests over a few connections; the status code of each, 0 where none came. */
@@ -76,14 +78,15 @@ interface Answered {
   readonly isLast: boolean
 }
 
-function answered(socket: TLSSocket, { method, target, headers }: RawRequest): Promise<Answered> {
+function answered(socket: TLSSocket, request: RawRequest): Promise<Answered> {
+  const { method, target, headers, body = '' } = request
   const lines = [
     `${method} ${target} HTTP/1.1`,
     'Host: api',
-    'Content-Length: 0',
+    `Content-Length: ${body.length}`,
     ...headers,
     '',
-    '',
+    body,
   ]
   return new Promise((resolve) => {
     let text = ''
