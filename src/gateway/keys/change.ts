@@ -10,7 +10,6 @@ import { answerOf, ask, asOfNow, type Exchange, type Question, type Reply } from
 import { secretsIn } from './hidden.ts'
 import { type Fault, mayStore } from './may-store.ts'
 import { notFound, showsTo } from './read.ts'
-import type { Sent } from './sent.ts'
 import {
   APPLY,
   type Body,
@@ -32,8 +31,8 @@ const PAUSE_MS = 10
 
 /** The answer to a PUT or a patch. */
 export async function change(exchange: Exchange, deps: WriteDeps): Promise<Answer> {
-  const { asked, call } = exchange
-  const sent: Sent<Change> = asked.verb === 'update' ? await sentPut(call) : await sentPatch(call)
+  const read = exchange.asked.verb === 'update' ? sentPut : sentPatch
+  const sent = await read(exchange)
   return sent.ok ? changed(await asOfNow(exchange), deps, sent.value) : sent.answer
 }
 

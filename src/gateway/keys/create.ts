@@ -31,7 +31,7 @@ const POSTED: Way = { method: 'POST', type: 'application/json', name: '' }
 
 /** The answer to a POST. */
 export async function create(exchange: Exchange, deps: WriteDeps): Promise<Answer> {
-  const sent = await sentObject(exchange.call, false)
+  const sent = await sentObject(exchange, false)
   return sent.ok ? makeOne(await asOfNow(exchange), deps, sent.value, POSTED) : sent.answer
 }
 

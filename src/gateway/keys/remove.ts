@@ -79,11 +79,11 @@ function ofThis(options: JsonMap, object: JsonMap): JsonMap {
 }
 
 /** The options in the body; without one those in the query, as the API server reads them. */
-async function optionsOf({ call, query }: Exchange): Promise<Sent<JsonMap>> {
-  const sent = await sentObject(call, true)
+async function optionsOf(exchange: Exchange): Promise<Sent<JsonMap>> {
+  const sent = await sentObject(exchange, true)
   if (!sent.ok) return sent
   const isEmpty = Object.keys(sent.value).length === 0
-  const given = isEmpty ? optionsIn(query) : sent.value
+  const given = isEmpty ? optionsIn(exchange.query) : sent.value
   return { ok: true, value: { apiVersion: 'v1', kind: 'DeleteOptions', ...given } }
 }
 

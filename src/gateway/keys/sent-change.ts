@@ -2,11 +2,10 @@
 import { API_VERSION, CONFIGS, GROUP, type Resource } from '../../api/group.ts'
 import { isMap, type Json, type JsonMap, mapOf } from '../../domain/config/json.ts'
 import { failure } from '../http/answer.ts'
-import type { Call } from '../http/server.ts'
 import { at, type FieldPath, mapAt, textAt, withAt } from './at.ts'
 import { secretsIn, withHidden } from './hidden.ts'
 import { jsonPatchOf, secretsOf } from './json-patch.ts'
-import { patchKindOf, type Sent, sentList, sentMap, sentObject } from './sent.ts'
+import { patchKindOf, type Sender, type Sent, sentList, sentMap, sentObject } from './sent.ts'
 
 /** A change as the client sent it. */
 export type Change =
@@ -30,20 +29,20 @@ const TYPES: Readonly<Record<Change['by'], string>> = {
 }
 
 /** Reads the body of a PUT. */
-export async function sentPut(call: Call): Promise<Sent<Change>> {
-  const sent = await sentObject(call, false)
+export async function sentPut(sender: Sender): Promise<Sent<Change>> {
+  const sent = await sentObject(sender, false)
   return sent.ok ? { ok: true, value: { by: 'put', sent: sent.value } } : sent
 }
 
 /** Reads the body of a patch. */
-export async function sentPatch(call: Call): Promise<Sent<Change>> {
-  const kind = patchKindOf(call)
+export async function sentPatch(sender: Sender): Promise<Sent<Change>> {
+  const kind = patchKindOf(sender.call)
   if (!kind.ok) return kind
   if (kind.value === 'json') {
-    const list = await sentList(call)
+    const list = await sentList(sender)
     return list.ok ? { ok: true, value: { by: 'json', sent: list.value } } : list
   }
-  const sent = await sentMap(call)
+  const sent = await sentMap(sender)
   return sent.ok ? { ok: true, value: { by: kind.value, sent: sent.value } } : sent
 }
 

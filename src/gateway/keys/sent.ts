@@ -1,6 +1,7 @@
 // Bodies that are read here, each once and strictly: what the API server gets is written anew from what
 // was read, so nobody can mean one thing here and another there (threats E7, E8).
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Identity } from '../../credentials/caller.ts'
 import { isList, isMap, type Json, type JsonMap } from '../../domain/config/json.ts'
 import { parsePlainYaml } from '../../runtime/yaml.ts'
 import { failure, type WholeAnswer } from '../http/answer.ts'
@@ -31,11 +32,20 @@ export const LONGEST_YAML = 16 * 1024
 /** Bodies of more bytes, or of a length that is not said, are held by few requests at a time. */
 const LARGE = 64 * 1024
 
-/** One key has 400 requests under way, and 400 times the longest body is more memory than there is. */
-const amongLarge = atMost(16)
+/**
+ * One key has 400 requests under way, and 400 times the longest body is more memory than there is. Who sends
+ * his slowly, with however many keys, keeps the fewest of others waiting.
+ */
+const amongLarge = atMost(16, 4)
 
 /** However many come in at once, between the parsing of two others connect, ask and are answered. */
 const turn = everySoManyTurns(16)
+
+/** A request with a body, and who sends it. */
+export interface Sender {
+  readonly call: Call
+  readonly caller: { readonly identity: Pick<Identity, 'user'> }
+}
 
 /** What came of a body. */
 export type Sent<Value> =
@@ -60,15 +70,15 @@ export function patchKindOf({ headers }: Pick<Call, 'headers'>): Sent<PatchKind>
 }
 
 /** The object in a body of JSON or YAML; an empty one where `mayBeEmpty` and there is no body. */
-export async function sentObject(call: Call, mayBeEmpty: boolean): Promise<Sent<JsonMap>> {
-  if (!PLAIN_TYPES.has(typeOf(call.headers)))
+export async function sentObject(sender: Sender, mayBeEmpty: boolean): Promise<Sent<JsonMap>> {
+  if (!PLAIN_TYPES.has(typeOf(sender.call.headers)))
     return refused('UnsupportedMediaType', 'the body must be application/json or application/yaml')
-  return mapIn(await sentValue(call, mayBeEmpty))
+  return mapIn(await sentValue(sender, mayBeEmpty))
 }
 
 /** The object in the body of a merge patch or an apply. */
-export const sentMap = async (call: Call): Promise<Sent<JsonMap>> =>
-  mapIn(await sentValue(call, false))
+export const sentMap = async (sender: Sender): Promise<Sent<JsonMap>> =>
+  mapIn(await sentValue(sender, false))
 
 function mapIn(sent: Sent<Json>): Sent<JsonMap> {
   if (!sent.ok) return sent
@@ -77,8 +87,8 @@ function mapIn(sent: Sent<Json>): Sent<JsonMap> {
 }
 
 /** The list in the body of a JSON patch. */
-export async function sentList(call: Call): Promise<Sent<readonly Json[]>> {
-  const sent = await sentValue(call, false)
+export async function sentList(sender: Sender): Promise<Sent<readonly Json[]>> {
+  const sent = await sentValue(sender, false)
   if (!sent.ok) return sent
   const { value } = sent
   return isList(value)
@@ -86,12 +96,12 @@ export async function sentList(call: Call): Promise<Sent<readonly Json[]>> {
     : refused('BadRequest', 'a JSON patch must be a list of operations')
 }
 
-async function sentValue(call: Call, mayBeEmpty: boolean): Promise<Sent<Json>> {
+async function sentValue({ call, caller }: Sender, mayBeEmpty: boolean): Promise<Sent<Json>> {
   const encoding = call.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity')
     return refused('UnsupportedMediaType', 'the body must come without a content-encoding')
   const read = (): Promise<Sent<Json>> => readValue(call, mayBeEmpty)
-  return isLarge(call.headers) ? amongLarge(read) : read()
+  return isLarge(call.headers) ? amongLarge(caller.identity.user, read) : read()
 }
 
 const isLarge = (headers: IncomingHttpHeaders): boolean =>

@@ -2,22 +2,32 @@
 import { setImmediate } from 'node:timers/promises'
 
 /**
- * Lets so many act at a time; the others wait, first come first served. What an act throws is thrown.
+ * Lets so many act at a time, and so many of them on behalf of one caller; the others wait, first come first
+ * served of those whose caller has room. What an act throws is thrown.
  *
- * @returns runs an act when there is room
+ * @returns runs an act on behalf of a caller when there is room
  */
-export function atMost(places: number): <Result>(act: () => Promise<Result>) => Promise<Result> {
-  const waiting: (() => void)[] = []
-  let free = places
-  return async (act) => {
-    if (free > 0) free -= 1
-    else await new Promise<void>((resolve) => waiting.push(resolve))
+export function atMost(
+  inAll: number,
+  ofOne: number,
+): <Result>(caller: string, act: () => Promise<Result>) => Promise<Result> {
+  const waiting: { readonly caller: string; readonly begin: () => void }[] = []
+  const acting: string[] = []
+  const hasRoom = (caller: string): boolean =>
+    acting.length < inAll && acting.filter((one) => one === caller).length < ofOne
+  return async (caller, act) => {
+    if (hasRoom(caller)) acting.push(caller)
+    else await new Promise<void>((begin) => waiting.push({ caller, begin }))
     try {
       return await act()
     } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free += 1
+      acting.splice(acting.indexOf(caller), 1)
+      const at = waiting.findIndex((one) => hasRoom(one.caller))
+      const [next] = at === -1 ? [] : waiting.splice(at, 1)
+      if (next) {
+        acting.push(next.caller)
+        next.begin()
+      }
     }
   }
 }

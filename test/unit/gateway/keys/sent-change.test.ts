@@ -123,7 +123,8 @@ describe('a body (E8)', () => {
       headers: { 'content-type': type, ...headers },
       body: Readable.from([Buffer.from(body)]),
     })
-    const sent = await (type.includes('patch') ? sentPatch(call) : sentPut(call))
+    const sender = { call, caller: { identity: { user: 'ada' } } }
+    const sent = await (type.includes('patch') ? sentPatch(sender) : sentPut(sender))
     return sent.ok ? sent.value : sent.answer.status
   }
 

@@ -16,7 +16,10 @@ const JSON_TYPE = 'application/json'
 const callWith = (body: Readable, headers = {}) =>
   callTo('/', { headers: { 'content-type': JSON_TYPE, ...headers }, body })
 
-const sent = (body: string) => sentObject(callWith(Readable.from([Buffer.from(body)])), false)
+const by = (user: string, body: Readable, headers = {}) =>
+  sentObject({ call: callWith(body, headers), caller: { identity: { user } } }, false)
+
+const sent = (body: string) => by('ada', Readable.from([Buffer.from(body)]))
 
 /** The shortest of three, in milliseconds: what else the machine does only adds to it. */
 async function leastMs(act: () => unknown): Promise<number> {
@@ -118,12 +121,11 @@ test('of bodies that come in at once, one is parsed while others have many turns
 
 describe('of large bodies only so many are held at a time (13.3)', () => {
   const HELD = 16
-  const SOON = { withinMs: 5000 }
+  const OF_ONE = 4
+  const SOON = { withinMs: 20_000 }
 
-  test.each([
-    { name: 'long', headers: { 'content-length': '70000' } },
-    { name: 'of a length that is not said', headers: { 'transfer-encoding': 'chunked' } },
-  ])('bodies that are $name', async ({ headers }) => {
+  /** Bodies of which nothing comes, and those that somebody reads, in their order. */
+  const heldBack = () => {
     const begun: Readable[] = []
     const open = () =>
       new Readable({
@@ -131,8 +133,16 @@ describe('of large bodies only so many are held at a time (13.3)', () => {
           if (!begun.includes(this)) begun.push(this)
         },
       })
+    return { begun, open }
+  }
+
+  test.each([
+    { name: 'long', headers: { 'content-length': '70000' } },
+    { name: 'of a length that is not said', headers: { 'transfer-encoding': 'chunked' } },
+  ])('bodies that are $name', async ({ headers }) => {
+    const { begun, open } = heldBack()
     const bodies = Array.from({ length: HELD + 2 }, open)
-    const answers = bodies.map((body) => sentObject(callWith(body, headers), false))
+    const answers = bodies.map((body, at) => by(`user-${at}`, body, headers))
     await eventually('as many are read', () => begun.length >= HELD || undefined, SOON)
     expect(await sent('{}')).toEqual({ ok: true, value: {} })
     expect(begun).toEqual(bodies.slice(0, HELD))
@@ -148,5 +158,27 @@ describe('of large bodies only so many are held at a time (13.3)', () => {
 
     for (const body of begun.slice(2)) body.push(null)
     await Promise.all(answers.slice(2))
+  })
+
+  test('and fewer of one caller, who keeps nobody else waiting', async () => {
+    const { begun, open } = heldBack()
+    const headers = { 'content-length': '70000' }
+    const slow = Array.from({ length: HELD }, open)
+    const ofAda = slow.map((body) => by('ada', body, headers))
+    const quick = open()
+    const ofBob = by('bob', quick, headers)
+    await eventually('another is read', () => begun.includes(quick) || undefined, SOON)
+    expect(begun).toEqual([...slow.slice(0, OF_ONE), quick])
+    quick.push('{}')
+    quick.push(null)
+    expect(await ofBob).toEqual({ ok: true, value: {} })
+    expect(begun).toHaveLength(OF_ONE + 1)
+
+    for (const body of slow) {
+      await eventually('its turn has come', () => begun.includes(body) || undefined, SOON)
+      body.push(null)
+    }
+    await Promise.all(ofAda)
+    expect(begun).toEqual([...slow.slice(0, OF_ONE), quick, ...slow.slice(OF_ONE)])
   })
 })
