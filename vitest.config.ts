@@ -21,6 +21,7 @@ const LONG = [
   'gateway/closed',
   'gateway/replicas',
   'tokens/schedules',
+  'gateway/callers-stale',
   'gateway/restored',
   'gateway/may-act',
 ]

@@ -222,7 +222,7 @@ Through the gateway: with a key, with one whose scope says no, and a watch that 
 
   kubectl --kubeconfig ${good} auth whoami
   kubectl --kubeconfig ${scoped} get secrets
-  (sleep 3; kubectl patch oak laptop-cli --type=merge -p '{"spec":{"disabled":true}}') & kubectl --kubeconfig ${good} get config --watch
+  (sleep 5; kubectl patch oak laptop-cli --type=merge -p '{"spec":{"disabled":true}}') & kubectl --kubeconfig ${good} get config --watch
 
 Straight to a second API server, stock, with a token from status.token:
 

@@ -50,10 +50,11 @@ describe('a folder that survives', () => {
 
   test('is waited for while the guard of a killed starter stops', async () => {
     const starter = await startInChild(folder)
-    starter.process.kill('SIGKILL')
+    await killed(starter)
     const next = await startControlPlane({ dataDir: folder, log: () => undefined })
     onTestFinished(() => next.stop())
-    expect([starter.guard, ...starter.pids].filter(pidExists)).toEqual([])
+    expect(starter.pids.filter(pidExists)).toEqual([])
+    await ended([starter.guard])
     await next.stop()
   })
 
@@ -61,10 +62,10 @@ describe('a folder that survives', () => {
     const starter = await startInChild(folder)
     const orphans = starter.pids
     process.kill(starter.guard, 'SIGKILL')
-    starter.process.kill('SIGKILL')
+    await killed(starter)
     const next = await startControlPlane({ dataDir: folder, log: () => undefined })
     onTestFinished(() => next.stop())
-    expect(orphans.filter(pidExists)).toEqual([])
+    await ended(orphans)
     expect((await next.kubectl(['get', 'ns', 'default'])).code).toBe(0)
     await next.stop()
   })
@@ -128,6 +129,23 @@ async function startInChild(folder: string | null): Promise<Starter> {
   const { dataDir, pids } = JSON.parse(line) as Pick<Starter, 'dataDir' | 'pids'>
   return { process: child, dataDir, pids, guard: await guardOf(dataDir) }
 }
+
+/** A process lives for a moment after SIGKILL, and whoever comes then is refused with right. */
+async function killed({ process: child }: Starter): Promise<void> {
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}
+
+/** Those whose parent is dead have a process id until init has taken note of their end. */
+const ended = (pids: readonly number[]): Promise<void> =>
+  eventuallyPasses(
+    'every process has ended',
+    () => {
+      expect(pids.filter(pidExists)).toEqual([])
+    },
+    WITHIN_A_MINUTE,
+  )
 
 async function guardOf(dataDir: string): Promise<number> {
   const claim = await readFile(join(dataDir, 'claim.json'), 'utf8')

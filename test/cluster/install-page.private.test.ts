@@ -61,7 +61,7 @@ async function sayTheyRun(image: string): Promise<void> {
         const text = await kubectl('get', 'deployment', name, '-n', namespace, '-o', 'json')
         return text.includes(`"image": "${image}"`) ? JSON.parse(text) : undefined
       },
-      { withinMs: 30_000 },
+      { withinMs: 90_000 },
     )
     const { replicas } = seen.spec
     const counts = {

@@ -139,7 +139,7 @@ describe('a snapshot of etcd', () => {
     deleted = await keys.shown(await keys.create({ ttl: HOUR }), 'Active')
     itsToken = await issuedUnder(disabled)
     alone = await tokens.issue()
-    short = await keys.shown(await keys.create({ ttl: 5 }), 'Active')
+    short = await keys.shown(await keys.create({ ttl: 15 }), 'Active')
     signedBefore = await platform.jwks()
     settingsBefore = (await settings.read()).spec
     await nextSecond()

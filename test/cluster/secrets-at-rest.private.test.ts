@@ -15,6 +15,7 @@ import { type Canary, scan } from '../support/canary.ts'
 import { settingsOf } from '../support/config.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { etcdValues } from '../support/etcd-values.ts'
+import { eventuallyPasses } from '../support/eventually.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../support/operator.ts'
 import { shellBlocksOf } from '../support/shell-blocks.ts'
 import { keysOf } from './keys/keys.ts'
@@ -170,7 +171,12 @@ describe('without encryption, and with bodies in the audit log', () => {
   })
 
   test('so does the audit log', async () => {
-    expect(labelsIn(await logged(mark), canaries)).toEqual(LABELS)
+    // What a write did is seen before its answer is logged.
+    await eventuallyPasses(
+      'every credential is there',
+      async () => expect(labelsIn(await logged(mark), canaries)).toEqual(LABELS),
+      { withinMs: 20_000 },
+    )
   })
 
   test.each(REFUSED)(

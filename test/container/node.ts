@@ -64,6 +64,7 @@ export async function startNode({ kubeconfig, address }: Cluster): Promise<TestN
     for (const [uid, pod] of running) if (!there.has(uid)) await pod.end(0)
   }
   await register(call)
+  await beat(call)
   const looking = repeat(LOOK_MS, stopping.signal, look, (error) => complain('pods', error))
   const beating = repeat(
     BEAT_EVERY_MS,

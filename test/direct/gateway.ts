@@ -1,6 +1,7 @@
 // The gateway as an issuer that can be away for a while and comes back under the same address. Its
 // certificate is the one that it makes for itself.
-import { mkdtemp, rm } from 'node:fs/promises'
+import { randomInt } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { choosePort } from '../../tools/control-plane/ports.ts'
@@ -43,7 +44,10 @@ export function createGateway(address: string): Gateway {
 export async function freeAddress(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'port-'))
   try {
-    return `127.0.0.1:${await choosePort(join(folder, 'port'))}`
+    const file = join(folder, 'port')
+    // Above those that control planes choose from: one may start while the gateway is away.
+    await writeFile(file, String(randomInt(30_000, 32_768)))
+    return `127.0.0.1:${await choosePort(file)}`
   } finally {
     await rm(folder, { recursive: true })
   }

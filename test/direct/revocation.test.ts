@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { adaptedAuthentication } from '../../tools/run/connected-cluster.ts'
-import { eventuallyPasses, staysTrue } from '../support/eventually.ts'
+import { eventually, eventuallyPasses, staysTrue } from '../support/eventually.ts'
 import { startStockServer } from '../support/stock-server.ts'
 import { claimsIn, forge } from './forge.ts'
 import { isInForce } from './in-force.ts'
@@ -45,11 +45,10 @@ describe.concurrent('in the course of time', () => {
     const exp = Math.floor(Date.now() / 1000) + 3
     const ending = (): string => forge(key, { ...issued, exp, jti: randomUUID() })
     const used = ending()
-    const [atFirst, inUse] = await Promise.all([
-      took('the end of tokens used once', server, 'refused', ending),
+    const [inUse] = await Promise.all([
       took('the end of a token in use', server, 'refused', () => used),
+      hasPassed(exp * 1000).then(async () => expect(await server.whoIs(ending())).toBeNull()),
     ])
-    expect(atFirst).toBeLessThan(8000)
     expect(inUse).toBeLessThan(30_000)
   })
 
@@ -120,10 +119,16 @@ test('the break-glass needs no issuer: out of the file, out of the server (7.2)'
     took('break-glass: tokens used once', server, 'refused', fresh),
     took('break-glass: a token in use', server, 'refused', () => used),
   ])
-  expect(unseen).toBeLessThan(8000)
+  // Not only when the server looks at the file by itself, once a minute.
+  expect(unseen).toBeLessThan(20_000)
   expect(inUse).toBeLessThan(30_000)
   expect((await server.kubectl(['get', 'namespaces'])).code).toBe(0)
 })
+
+/** Waits until that moment is over, epoch milliseconds. */
+async function hasPassed(atMs: number): Promise<void> {
+  await eventually('the moment is over', () => Date.now() > atMs || undefined, { withinMs: 10_000 })
+}
 
 /** The file after a run with a list of so many other tokens. */
 async function withOthers(text: string, count: number): Promise<string> {

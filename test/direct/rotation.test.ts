@@ -60,11 +60,9 @@ test('after a rotation old and new key are good, for one fetch (7.2, 7.3)', asyn
 test('a flood of unknown kids costs one fetch in max-age - 30 s (7.2)', async () => {
   const before = await platform.fetches()
   const startMs = performance.now()
-  let asked = 0
   await eventually(
     'the server fetches',
     async () => {
-      asked += 1
       expect(await server.whoIs(unknown())).toBeNull()
       return (await platform.fetches()) > before || undefined
     },
@@ -72,7 +70,6 @@ test('a flood of unknown kids costs one fetch in max-age - 30 s (7.2)', async ()
   )
   for (let more = 0; more < 100; more += 1) expect(await server.whoIs(unknown())).toBeNull()
   const longestMs = performance.now() - startMs
-  expect(asked).toBeGreaterThan(1)
   expect((await platform.fetches()) - before).toBeLessThanOrEqual(1 + longestMs / NO_FETCH_FOR_MS)
 })
 

@@ -3,9 +3,10 @@
 // without a word: to notice that takes longer than everything else, which goes on meanwhile.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS } from '../../src/api/group.ts'
+import type { OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
 import { pathOf } from '../../src/kube/client.ts'
 import { conditionOf } from '../../src/domain/conditions.ts'
-import { keysOf, type StoredKey } from '../cluster/keys/keys.ts'
+import { createdMs, keysOf, type StoredKey } from '../cluster/keys/keys.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../support/eventually.ts'
 import { uniqueName } from '../support/objects.ts'
@@ -41,8 +42,11 @@ const crds = crdsOf(plane)
 const tokens = tokenFileOf(plane)
 
 const SOON = { withinMs: 20_000 }
-/** Once the API server is ready, everything is as it should be within this time. */
-const RECOVERED = { withinMs: 20_000 }
+/**
+ * Once the API server is ready, everything is as it should be within this time: what has failed often
+ * waits for 15 s before the next try.
+ */
+const RECOVERED = { withinMs: 30_000 }
 /** Bookmarks come once a minute; the operator waits for half a minute more. */
 const NOTICED = { withinMs: 150_000 }
 
@@ -97,8 +101,7 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
       { name: 'is stopped for 20 s', down: () => signalled('SIGSTOP'), up: () => signalled('SIGCONT'), lastsMs: 20_000 },
     ])('the API server $name, and keys end (2.7, 8.2)', async ({ down, up, lastsMs }) => {
       await serves()
-      const ended = await keys.shown(await keys.create({ ttl: 3 }), 'Active')
-      const login = await keys.shown(await keys.create({ ttl: 3, type: 'Login' }), 'Active')
+      const [ended, login] = [await ending(), await ending({ type: 'Login' })]
       await livesThrough(operator, async () => {
         const interrupted = await keys.create()
         await down()
@@ -108,7 +111,7 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
           becomes(ended, 'Expired'),
           becomes(login, null),
           becomes(interrupted, 'Active'),
-          keys.create().then((key) => becomes(key, 'Active')),
+          serves(),
         ])
       })
       expectSound(operator)
@@ -216,8 +219,12 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
       await freeLease(plane)
       await untilItLeads(standby.operator)
       await keys.shown(unserved, 'Active')
-      const { items } = await plane.admin.list(ACCESS_KEYS, {}, 10_000)
-      expect(await countedKeys(standby.operator)).toBe(items.length)
+      const knowsAll = async (): Promise<void> => {
+        const { items } = await plane.admin.list(ACCESS_KEYS, {}, 10_000)
+        expect(await countedKeys(standby.operator)).toBe(items.length)
+      }
+      // It may lead, and have served that key, while the last of what it missed still comes in.
+      await eventuallyPasses('it knows every key', knowsAll, SOON)
       await expectGoodEnd(standby.operator)
       shunning.release()
     })
@@ -233,6 +240,16 @@ test('in the end nothing hangs, and nobody writes but to Leases', async () => {
 /** The operator hears of a new key and brings it into force. */
 async function serves(): Promise<void> {
   await keys.shown(await eventually('a key is created', () => keys.create(), SOON), 'Active')
+}
+
+/**
+ * A key in force that ends in three seconds at most. It is told so late because one that is made so may
+ * have ended before a busy machine has brought it into force.
+ */
+async function ending(spec: OwnedAccessKeySpec = {}): Promise<StoredKey> {
+  const key = await keys.shown(await keys.create(spec), 'Active')
+  const ttl = Math.ceil((Date.now() - createdMs(key)) / 1000) + 2
+  return keys.patch(key, { spec: { ttl } })
 }
 
 async function isReady(one: Operator): Promise<void> {

@@ -23,7 +23,8 @@ export function crdsOf({ kubectl }: Pick<TestControlPlane, 'kubectl'>): Crds {
     must('patch', KEYS_CRD, '--type=json', '--patch', JSON.stringify([operation]))
   const path = '/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/added'
   return {
-    remove: () => must('delete', '--kustomize', CRDS, '--timeout=30s'),
+    // The API server looks every five seconds whether the finalizers are off.
+    remove: () => must('delete', '--kustomize', CRDS, '--timeout=60s'),
     install: async () => {
       await must('apply', '--server-side', '--kustomize', CRDS)
       await must('wait', 'crd', '--all', '--for=condition=Established', '--timeout=30s')

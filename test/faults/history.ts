@@ -25,7 +25,12 @@ export async function recordKeys(admin: KubeClient): Promise<KeyHistory> {
   const ending = new AbortController()
   afterAll(() => ending.abort())
   const allDay = { watch: 'true', timeoutSeconds: '86400' }
-  const stream = await admin.watch(ACCESS_KEYS, allDay, undefined, ending.signal)
+  // The storage of a kind that is new is not there at once.
+  const stream = await eventually(
+    'the watch of the keys is open',
+    () => admin.watch(ACCESS_KEYS, allDay, undefined, ending.signal),
+    SOON,
+  )
   const versions: StoredKey[] = []
   const reading = { hasEnded: false }
   const read = async (): Promise<void> => {

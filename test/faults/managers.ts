@@ -20,13 +20,14 @@ const electing = (leaseSeconds: number, renewSeconds: number): readonly string[]
   '--leader-elect-retry-period=500ms',
 ]
 
-/** Flags for a lease of three seconds. */
-export const BRIEFLY = electing(3, 2)
+/** Flags for a lease that runs out within a test, but not where a busy machine stops somebody for seconds. */
+export const BRIEFLY = electing(9, 7)
 
 /** Flags for a lease so long that within a test only who frees it hands it over. */
 export const PATIENTLY = electing(60, 40)
 
-const SOON = { withinMs: 20_000 }
+/** A lease of BRIEFLY, which the next one waits for, and something for a busy machine. */
+const SOON = { withinMs: 30_000 }
 
 /** A manager and the proxy that all its requests go through. */
 export interface Manager extends AsyncDisposable {

@@ -35,7 +35,7 @@ export async function recordTokens(plane: Plane): Promise<TokenHistory> {
       const [versions, others] = [await tokens(), await configMaps()]
       const records = others.filter(({ metadata }) => metadata.name === JWKS_CONFIG_MAP)
       const objects = Map.groupBy(versions, ({ metadata }) => metadata.uid).values()
-      const issues = await issuesOf(plane)
+      const issues = await loggedIssues(plane, versions)
       return [...objects].flatMap((object) => [
         ...twice(object),
         ...rewritten(object, issues),
@@ -45,13 +45,29 @@ export async function recordTokens(plane: Plane): Promise<TokenHistory> {
   }
 }
 
+/** The issues in the log, once that knows of each token that was out: a watch may tell of a write before. */
+function loggedIssues(
+  plane: Plane,
+  versions: readonly StoredToken[],
+): Promise<ReadonlyMap<string, number>> {
+  const out = versions.filter(({ status }) => status?.token)
+  return eventually(
+    'each token that was out is in the log',
+    async () => {
+      const issues = await issuesOf(plane)
+      return out.every(({ metadata }) => issues.has(metadata.uid)) ? issues : undefined
+    },
+    SOON,
+  )
+}
+
 /** Two tokens were out for one object. */
 function twice(object: readonly StoredToken[]): readonly string[] {
   const tokens = new Set(object.map(({ status }) => status?.token).filter(Boolean))
   return tokens.size > 1 ? [`${nameOf(object)} had ${tokens.size} tokens`] : []
 }
 
-/** The token was written once more when it was out, or by nobody that the log knows. */
+/** The token was written once more when it was out, or without a status that ever showed it. */
 function rewritten(
   object: readonly StoredToken[],
   issues: ReadonlyMap<string, number>,

@@ -120,7 +120,7 @@ export const ATTACKS: readonly Attack[] = [
   ...withPath('B3', '/api/v1/namespaces/a/%73ecrets', '/api/v1/n%61mespaces/a/%70ods', '/%61pi/v1/namespaces/%61/pods', '/api/v1/namespaces/a/pods/%78'),
   ...['watch', 'watch=', 'watch=1', 'watch=True', 'watch=yes', 'watch=no', 'watch=00', '%77atch=1', 'watch=1&watch=0', 'watch=false&watch=true', 'watch=0&watch=true', 'watch=%20false'].map((query) => ({ name: `B4: ${query}`, target: to(`${PODS}?${query}`) })),
   ...withPath('B4', '/api/v1/watch/namespaces/a/pods', '/api/v1/watch/secrets', '/api/v1/proxy/namespaces/a/pods/x'),
-  ...['/metrics', '/version', '/api', '/apis', '/openapi/v3', '/debug/pprof/profile', '/logs/', '/healthz/etcd'].map((path): Attack => ({ name: `B11: ${path} without a key`, target: below(path), caller: null, isForbidden: true })),
+  ...['/metrics', '/version', '/api', '/apis', '/openapi/v3', '/debug/pprof/profile?seconds=1', '/logs/', '/healthz/etcd'].map((path): Attack => ({ name: `B11: ${path} without a key`, target: below(path), caller: null, isForbidden: true })),
 ]
 
 /** What a gateway may pass of what a client sends about its request; all else is its own. */

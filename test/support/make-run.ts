@@ -11,11 +11,11 @@ export interface MakeRun {
   /** Its exit code, once it has ended; null when a signal ended it. */
   readonly exited: Promise<number | null>
   readonly kill: ChildProcess['kill']
-  /** Waits until it has printed that. @throws Error when it ends before, or takes longer than a minute */
+  /** Waits until it has printed that. @throws Error when it ends before, or takes longer than two minutes */
   says(what: RegExp): Promise<void>
 }
 
-const WITHIN_MS = 60_000
+const WITHIN_MS = 120_000
 
 /** Starts `make run` with its data in `folder`; `env` is added to the variables of the test. */
 export function startMakeRun(folder: string, env: Readonly<Record<string, string>> = {}): MakeRun {

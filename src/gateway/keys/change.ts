@@ -1,12 +1,14 @@
 // Changing objects of our kinds (contract 12.1, 12.3, 12.5). One's own: tried first, judged as it would be
 // stored, then stored, provided that nothing has changed since; anything else as the caller.
 import { CONFIGS } from '../../api/group.ts'
-import type { JsonMap } from '../../domain/config/json.ts'
+import { isList, type JsonMap } from '../../domain/config/json.ts'
+import { parseTimestamp } from '../../domain/time.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../http/answer.ts'
-import { textAt } from './at.ts'
+import { at, textAt } from './at.ts'
 import { makeOne } from './create.ts'
 import { answerOf, ask, asOfNow, type Exchange, type Question, type Reply } from './exchange.ts'
+import { GATEWAY_MANAGER } from './field-ownership.ts'
 import { secretsIn } from './hidden.ts'
 import { type Fault, mayStore } from './may-store.ts'
 import { notFound, showsTo } from './read.ts'
@@ -42,7 +44,9 @@ async function changed(exchange: Exchange, deps: WriteDeps, sent: Change): Promi
     const current = await ask(exchange, theObject(exchange))
     const answer = await changedOnce(exchange, deps, sent, current)
     const mayBeRace = tries < TRIES && !isOfVersion && RACES.has(answer.status)
-    if (!mayBeRace || !(await hasMoved(exchange, current))) return answer
+    if (!mayBeRace) return answer
+    const isBeingMade = sent.by === 'apply' && mayBeUnclaimed(current.json, deps.clock.nowMs())
+    if (!isBeingMade && !(await hasMoved(exchange, current))) return answer
     await sleep(deps.clock, tries * PAUSE_MS, exchange.signal)
   }
 }
@@ -57,6 +61,21 @@ const theObject = ({ asked: { resource, name } }: Exchange): Question => ({
   name,
   query: [],
 })
+
+/** What another apply made is claimed for the gateway within this time of it, in milliseconds. */
+const CLAIMED_WITHIN_MS = 3000
+
+/**
+ * Whether an object may be on its way to be claimed: till then what the gateway added is its applier's alone,
+ * and would go with an apply of his that does not name it.
+ */
+function mayBeUnclaimed(object: JsonMap, nowMs: number): boolean {
+  const createdMs = parseTimestamp(textAt(object, ['metadata', 'creationTimestamp'])) ?? 0
+  const managed = at(object, ['metadata', 'managedFields'])
+  const isClaimed =
+    isList(managed) && managed.some((one) => textAt(one, ['manager']) === GATEWAY_MANAGER)
+  return !isClaimed && nowMs - createdMs < CLAIMED_WITHIN_MS
+}
 
 /** Whether it was another object that the change failed on. */
 async function hasMoved(exchange: Exchange, before: Reply): Promise<boolean> {

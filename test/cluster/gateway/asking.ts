@@ -5,6 +5,7 @@ import { ask, type GatewayAnswer, type OwnGateway, startGateway } from '../../su
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { ISSUER } from '../../support/operator.ts'
 import type { FaultProxy } from '../../support/proxy.ts'
+import { untilMay } from '../../support/rights.ts'
 import type { ProcessOptions } from '../../support/started.ts'
 import { type Front, MANAGEMENT } from './front.ts'
 
@@ -61,6 +62,8 @@ export interface Asking extends AsyncDisposable {
   readonly between: (fromMs: number, toMs: number) => readonly Said[]
   /** When the last request left that was accepted, epoch milliseconds; 0 = none was. */
   readonly lastAcceptedMs: () => number
+  /** How long after one the next left at most, beyond the usual: how late the machine is; milliseconds. */
+  readonly lateMs: () => number
 }
 
 /** So often that a second shows, so seldom that what happens is not this. */
@@ -86,6 +89,9 @@ export function keepAsking(
     all,
     between: (fromMs, toMs) => all.filter(({ sentMs }) => sentMs > fromMs && sentMs < toMs),
     lastAcceptedMs: () => Math.max(0, ...all.filter(isAccepted).map(({ sentMs }) => sentMs)),
+    lateMs: () =>
+      Math.max(0, ...all.map(({ sentMs }, at) => sentMs - (all[at - 1]?.sentMs ?? sentMs))) -
+      EVERY_MS,
     [Symbol.asyncDispose]: async () => {
       stopped.abort()
       await asking
@@ -140,4 +146,5 @@ export async function letWatch({ plane }: Front): Promise<void> {
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'ada' }],
   })
   if (code !== 201) throw new Error(`the binding was answered ${code}`)
+  await untilMay(plane.raw, 'ada', { verb: 'watch', resource: 'configmaps', namespace: 'default' })
 }

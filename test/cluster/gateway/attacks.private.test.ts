@@ -19,12 +19,13 @@ import {
 } from '../../support/attacks.ts'
 import { SCOPES_UNDER_ATTACK } from '../../support/attacks-on-scopes.ts'
 import { auditOf } from '../../support/audit.ts'
-import { eventually, eventuallyPasses } from '../../support/eventually.ts'
+import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import { type Audited, type AuditedUser, byUserAgent } from '../../support/fuzz/audited.ts'
 import { createSender } from '../../support/fuzz/sender.ts'
 import { ask, startGateway } from '../../support/gateway.ts'
 import { startHop } from '../../support/hop.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
+import { untilMay } from '../../support/rights.ts'
 import { startNaiveGateway } from '../../support/naive-gateway.ts'
 import { ISSUER } from '../../support/operator.ts'
 import { MANAGEMENT, SOON, startFront } from './front.ts'
@@ -87,6 +88,9 @@ async function attackOn(gateway: Attacked, attack: Attack): Promise<() => Promis
   }
 }
 
+/** What is asked for behind a request. */
+const SECRETS = '/api/v1/secrets'
+
 /** Whoever means no harm is served, so that whoever is refused was refused for something. */
 const NO_ATTACK: Attack = {
   name: 'no attack',
@@ -107,6 +111,8 @@ async function startNaive(): Promise<Attacked> {
   await plane.kubectl(['create', 'serviceaccount', 'naive', '-n', 'default'])
   const bind = ['--clusterrole=cluster-admin', '--serviceaccount=default:naive']
   await plane.kubectl(['create', 'clusterrolebinding', 'naive', ...bind])
+  const user = 'system:serviceaccount:default:naive'
+  await untilMay(plane.raw, user, { verb: 'impersonate', resource: 'users' })
   const { stdout } = await plane.kubectl(['create', 'token', 'naive', '-n', 'default'])
   const upstream = { url: hop.url, ca: hop.caPem, token: stdout.trim() }
   const keyOf = (caller: Caller): string => `key-${CALLERS.indexOf(caller)}`
@@ -137,7 +143,14 @@ describe('a naive gateway', async () => {
     const consequences = await attackOn(naive, attack)
     await eventuallyPasses(
       'it has',
-      async () => expect(wrongs(attack, await consequences(), asked(attack))).not.toEqual([]),
+      async () => {
+        const came = await consequences()
+        expect(wrongs(attack, came, asked(attack))).not.toEqual([])
+        // An upgrade that is passed on is wrong by itself: what stands behind it has to come as well.
+        const behind = attack.headers?.some((line) => line.startsWith('GET /')) ? [SECRETS] : []
+        const uris = came.audited.map(({ requestURI }) => requestURI)
+        expect(uris).toEqual(expect.arrayContaining(behind))
+      },
       SOON,
     )
   })
@@ -219,9 +232,17 @@ describe('the gateway', async () => {
   })
 
   test.each([...ATTACKS, ...ON_SCOPES])('stands $name', async (attack) => {
-    expect(wrongs(attack, await (await attackOn(ours, attack))(), asked(attack))).toEqual([])
+    const consequences = await attackOn(ours, attack)
+    const stands = async () =>
+      expect(wrongs(attack, await consequences(), asked(attack))).toEqual([])
+    if (hidesAnother(attack)) await staysTrue('it stands', stands, { forMs: 500 })
+    else await stands()
   })
 })
+
+/** A request behind the first: what comes of it may come after the answer to that one. */
+const hidesAnother = ({ headers = [], body = '' }: Attack): boolean =>
+  [...headers, body].some((part) => part.includes('GET /'))
 
 /** What it reads of the request; null when it refuses it for its target. */
 function decidedOf(method: string, target: string): Consequences['decided'] {

@@ -115,6 +115,7 @@ export async function answerThere(
   let text = ''
   socket.setEncoding('utf8').on('data', (part: string) => (text += part))
   socket.on('error', () => undefined)
-  await once(socket, 'close')
+  // Not by `once`, which fails where the other end resets what it has answered.
+  await new Promise((resolve) => socket.once('close', resolve))
   return text
 }

@@ -63,9 +63,14 @@ async function refusals({ by, holding, plant }: CanaryStand): Promise<void> {
 }
 
 /** What people do to keys of their own, right and wrong. */
-async function selfService({ by, holding, plant, planted }: CanaryStand): Promise<void> {
+async function selfService({ by, holding, keys, plant, planted }: CanaryStand): Promise<void> {
   const { object, token } = await holding('caller', { type: 'Login' })
   const one = `${KEYS}/${object.metadata.name}`
+  await keys.until(
+    object,
+    'is written to by the operator',
+    ({ metadata }) => metadata.resourceVersion !== object.metadata.resourceVersion,
+  )
   const given = plant('given')
   const madeIn = async (body: object): Promise<StoredKey> => {
     const answer = await by(token, 'POST', KEYS, { body })
@@ -129,7 +134,7 @@ async function endings(stand: CanaryStand): Promise<void> {
   ]
   await Promise.all(
     ways.map(async (way, at) => {
-      const ttl = at === ways.length - 1 ? { ttl: 5 } : {}
+      const ttl = at === ways.length - 1 ? { ttl: 15 } : {}
       const held = await holding(`ends ${at}`, { user: ROOT, ...ttl })
       const { ended } = await watching(stand, held)
       await way(held)
@@ -172,7 +177,7 @@ async function misfortune({ line, by, holding, plant }: CanaryStand): Promise<vo
   const isBeat: Match = ({ method, path }) =>
     method === 'PATCH' && path.endsWith('/platform-heartbeat')
   const isActivity: Match = ({ method, path }) => method === 'PATCH' && path.endsWith('/status')
-  const sliding = { ttl: 4, ttlAfterLastActivity: true }
+  const sliding = { ttl: 15, ttlAfterLastActivity: true }
   for (const status of [400, 422, 500]) {
     const { token } = await holding(`its use is answered ${status}`, sliding)
     const rules = [
@@ -207,7 +212,10 @@ async function outage({ plane, by, holding, plant }: CanaryStand): Promise<void>
 async function issued({ by, holding, keys, tokens, planted }: CanaryStand): Promise<void> {
   const { object, token } = await holding('owner of a token', { type: 'Login' })
   const path = `${OURS}/directclusterendpointtokens`
-  const { code, body } = await by(token, 'POST', path, { body: {} })
+  const create = () => by(token, 'POST', path, { body: {} })
+  const answer = await create()
+  // An operator that has no time for five seconds issues none (12.2).
+  const { code, body } = answer.code === 504 ? await create() : answer
   expect(code).toBe(201)
   const made = JSON.parse(body) as StoredToken
   const [, claims = '', signature = ''] = bearerOf(made).split('.')

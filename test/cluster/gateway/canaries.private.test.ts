@@ -39,7 +39,7 @@ const KNOWN: Readonly<Record<string, string>> = {
 }
 
 test('a secret is in nothing that gateway and operator write (3.5, 12.4; 2.6, C8)', {
-  timeout: 180_000,
+  timeout: 300_000,
 }, async () => {
   const mark = await audit.mark()
   await live(stand)

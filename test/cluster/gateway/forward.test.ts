@@ -15,6 +15,7 @@ import { sharedControlPlane } from '../../support/control-plane.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { randomFrom } from '../../support/random.ts'
+import { untilMay } from '../../support/rights.ts'
 import { callTo } from '../../unit/gateway/calls.ts'
 
 const plane = await sharedControlPlane()
@@ -187,6 +188,7 @@ async function grant(user: string): Promise<Caller> {
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: user },
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
   })
+  await untilMay(plane.raw, user, { verb: 'create', resource: 'configmaps', namespace: 'default' })
   return callerOf({ user })
 }
 

@@ -3,7 +3,9 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { settingsOf } from '../../support/config.ts'
+import { HEARTBEAT_KEY } from '../../../src/api/group.ts'
 import { eventually } from '../../support/eventually.ts'
+import type { OwnGateway } from '../../support/gateway.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { startProxy } from '../../support/proxy.ts'
 import { bound } from '../policies/callers.ts'
@@ -11,6 +13,7 @@ import type { StoredKey } from '../keys/keys.ts'
 import { said, startBeside } from './asking.ts'
 import { MANAGEMENT, SOON, startFront, type UsableKey } from './front.ts'
 import { hand, OURS } from './keys/hands.ts'
+import { lateness } from './lateness.ts'
 import { openWire, type Wire } from './pressure.ts'
 
 const front = await startFront()
@@ -28,6 +31,14 @@ const KEYS = `${OURS}/ownedaccesskeys`
 
 /** How soon what is open ends (13.4). */
 const SECOND = 1000
+
+/** How late the machine is for what goes from the API server, by way of the operator, to that gateway. */
+const lateUpTo = (last: Pick<OwnGateway, 'health'>) =>
+  lateness(async () => {
+    await plane.raw('GET', `${KEYS}/${HEARTBEAT_KEY}`)
+    await front.operator.health('/healthz')
+    await last.health('/healthz')
+  })
 
 /** A write, of something of this name; `about` = of what is there already, by an administrator. */
 interface Write {
@@ -161,7 +172,7 @@ const TRIGGERS: readonly Trigger[] = [
   },
   {
     name: 'expired',
-    spec: { ttl: 12 },
+    spec: { ttl: 17 },
     act: ({ status }) => until(Date.parse(status.expirationTimestamp ?? ''), 'it has expired'),
     says: EXPIRED,
   },
@@ -189,6 +200,7 @@ describe('writes of which the last byte is held back', () => {
       const held = await Promise.all(WRITES.map((what) => heldBack(key, what)))
       const others = (await namesOf('ada')).filter((one) => !before.includes(one))
 
+      await using late = lateUpTo(gateway)
       await act(key.object)
       const sinceMs = Date.now()
       const lags = await Promise.all(
@@ -205,7 +217,7 @@ describe('writes of which the last byte is held back', () => {
         expect({ write: what.name, ...statusIn(text) }).toMatchObject({ code: 401, message: says })
         expect(text.toLowerCase()).not.toContain('x-platform-key-expires')
       }
-      expect(Math.max(...lags)).toBeLessThanOrEqual(withinMs)
+      expect(Math.max(...lags) - late.mostMs()).toBeLessThanOrEqual(withinMs)
 
       for (const { what, of } of held)
         expect({ write: what.name, isDone: await what.isDone(of) }).toEqual({
@@ -215,6 +227,12 @@ describe('writes of which the last byte is held back', () => {
       const now = await namesOf('ada')
       expect(now.filter((one) => ![...before, ...others].includes(one))).toEqual([])
       await settings.declare({})
+      // The next key is not to be older than the cap before that is lifted.
+      await settings.settled(
+        'no cap is in force',
+        ({ auth }) => !auth?.accessKeyMaxTTLSeconds,
+        20_000,
+      )
     },
   )
 
@@ -225,7 +243,9 @@ describe('writes of which the last byte is held back', () => {
       wire.write('}')
       const text = await wire.closed
       const isDone = await what.isDone(of)
-      expect({ write: what.name, isDone, text }).toMatchObject({ isDone: true })
+      // A token that the operator does not issue in time leaves nothing behind (12.2).
+      const isLate = what.path(of) === TOKENS && text.includes('HTTP/1.1 504')
+      expect({ write: what.name, isDone, text }).toMatchObject({ isDone: !isLate })
     }
   })
 })
@@ -287,6 +307,7 @@ describe('requests that the API server does not answer', () => {
     const areHeld = () => rule.hits.length === READS.length || undefined
     await eventually('they are at the API server', areHeld, SOON)
 
+    await using late = lateUpTo(beside)
     await keys.patch(key.object, { spec: { disabled: true } })
     const sinceMs = Date.now()
     const answers = await Promise.all(asked)
@@ -297,7 +318,7 @@ describe('requests that the API server does not answer', () => {
       })
     const lags = answers.map(({ doneMs }) => doneMs - sinceMs)
     console.log(`measured: without a head, ms to the answers: ${lags.join(', ')}`)
-    expect(Math.max(...lags)).toBeLessThanOrEqual(SECOND)
+    expect(Math.max(...lags) - late.mostMs()).toBeLessThanOrEqual(SECOND)
     const text = await beside.metrics()
     expect(text).toMatch(/^platform_gateway_streams\{kind="watch"\} 0$/m)
     expect(text).toMatch(/^platform_gateway_streams\{kind="body"\} 0$/m)

@@ -142,7 +142,7 @@ describe('a refusal says why', () => {
     { name: 'disabled', spec: {}, message: NOT_FOUND },
     {
       name: 'expired',
-      spec: { ttl: 3 },
+      spec: { ttl: 10 },
       message: 'platform access key expired. Please login again',
     },
   ])('a key that is $name is a 401 that says so (10.2)', async ({ name, spec, message }) => {

@@ -32,8 +32,12 @@ const HOUR_MS = 3_600_000
 const KNOWN_FOR_MS = 15_000 + 2000
 /** What is read is used again for a second (10.4), and a little more. */
 const REREAD_MS = 1000 + 1000
+/** Who waited for so long waited for a reading that was not answered, and is refused for that (10.4). */
+const READING_MS = 1000
 /** A use that is recorded as of so much later counts as now (2.9). */
 const TOLERATED_MS = 60_000
+/** A time of the API server's that comes late to a busy machine is so much behind. */
+const HEARD_LATE_MS = 6000
 const EXPIRED = 'platform access key expired. Please login again'
 
 const nobody = uniqueName('k'.repeat(32))
@@ -108,7 +112,8 @@ describe('an hour ahead', () => {
     // What was read just before is an hour old: until it is read anew nobody passes (10.4).
     const refused = [...here.all, ...upstream.all].filter((one) => !isAccepted(one))
     expect([...codesOf(refused)].filter((code) => code !== 503)).toEqual([])
-    for (const { sentMs } of refused) expect(sentMs).toBeLessThanOrEqual(steppedMs + REREAD_MS)
+    const quick = refused.filter((one) => one.doneMs - one.sentMs < READING_MS)
+    for (const { sentMs } of quick) expect(sentMs).toBeLessThanOrEqual(steppedMs + REREAD_MS)
     expect(codesOf(elsewhere.all)).toEqual(new Set([404]))
     expect(codesOf(asNobody.all)).toEqual(new Set([401]))
   })
@@ -119,7 +124,7 @@ describe('an hour ahead', () => {
     expect((await said(front, stepped, key.token, UPSTREAM)).code).toBe(200)
     const recordedMs = await lastUse(key)
     console.log(`measured: ahead, recorded use after the use: ${recordedMs - usedMs} ms`)
-    expect(recordedMs).toBeGreaterThanOrEqual(usedMs - 1000)
+    expect(recordedMs).toBeGreaterThanOrEqual(usedMs - HEARD_LATE_MS)
     expect(recordedMs).toBeLessThanOrEqual(Date.now() + TOLERATED_MS)
   })
 
@@ -161,7 +166,10 @@ describe('an hour ahead', () => {
 
 describe('an hour back', () => {
   test('no key lives longer for it: now is never behind start + monotonic time (2.9; I1)', async () => {
-    const [lasting, over] = [await given(), await given({ ttl: 2 })]
+    const lasting = await given()
+    // Not waited for: it may be over before a busy machine takes it.
+    const over = { token: uniqueName('k'.repeat(32)) }
+    await keys.create({ key: over.token, ttl: 2 })
     await eventuallyPasses(
       'it has ended',
       async () => expect((await said(front, stepped, over.token)).body).toContain(EXPIRED),
@@ -169,8 +177,8 @@ describe('an hour back', () => {
     )
     await using here = keepAsking(front, stepped, lasting.token)
     await using asNobody = keepAsking(front, stepped, nobody)
-    const short = await given({ ttl: 6 })
-    const endMs = createdMs(short.object) + 6000
+    const short = await given({ ttl: 12 })
+    const endMs = createdMs(short.object) + 12_000
     await using asShort = keepAsking(front, stepped, short.token)
     await clock.step(stepped, -HOUR_MS)
     const steppedMs = Date.now()
@@ -206,7 +214,7 @@ describe('an hour back', () => {
     await stepped.stop()
     for (const key of [lasting, sliding]) {
       const recordedMs = await lastUse(key)
-      expect(recordedMs).toBeGreaterThanOrEqual(usedMs - 1000)
+      expect(recordedMs).toBeGreaterThanOrEqual(usedMs - HEARD_LATE_MS)
       expect(recordedMs).toBeLessThanOrEqual(Date.now() + TOLERATED_MS)
     }
   })

@@ -220,8 +220,13 @@ async function everything(): Promise<readonly string[]> {
   return names.split('\n').filter((name) => name !== '' && !FLEETING.test(name))
 }
 
-const leftOvers = async (): Promise<readonly string[]> =>
-  (await everything()).filter((name) => !empty.includes(name))
+/** A kind that has just gone is listed among the kinds for a moment, and can't be listed itself. */
+const leftOvers = (): Promise<readonly string[]> =>
+  eventually(
+    'every kind can be listed',
+    async () => (await everything()).filter((name) => !empty.includes(name)),
+    { withinMs: 60_000 },
+  )
 
 /** What the controller and a kubelet would say, once the Deployment is there as it is wanted. */
 async function sayItRuns(name: string): Promise<void> {
@@ -231,7 +236,7 @@ async function sayItRuns(name: string): Promise<void> {
       const { code } = await plane.kubectl(['get', 'deployment', name, '-n', namespace])
       return code === 0 || undefined
     },
-    { withinMs: 30_000 },
+    { withinMs: 90_000 },
   )
   const replicas = { replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 }
   const patch = JSON.stringify({ status: { observedGeneration: 1, ...replicas } })

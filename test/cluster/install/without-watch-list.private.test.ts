@@ -33,7 +33,7 @@ test('manager and gateway work where lists are not streamed (8.1, 8.2)', async (
         expect.objectContaining({ type: 'Ready', reason: 'Active' }),
       ])
     },
-    { withinMs: 10_000 },
+    { withinMs: 20_000 },
   )
   for (const program of [operator, gateway])
     expect((await program.health('/readyz')).code).toBe(200)

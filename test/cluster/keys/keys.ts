@@ -1,4 +1,5 @@
 // Access keys on a control plane, as a test makes, uses and watches them.
+import { expect } from 'vitest'
 import {
   ACCESS_KEYS,
   CREATED_ANNOTATION,
@@ -56,6 +57,26 @@ export async function outlived(key: StoredKey): Promise<void> {
   const isLater = () => Date.now() >= createdMs(key) + 1000 || undefined
   await eventually('the next second begins', isLater, SOON)
 }
+
+/** How often ends are made and timed at most: a machine that stops for a second tells none within one. */
+const ROUNDS = 3
+
+/**
+ * Every end of a round is told within a second, and none too early in any (contract 2.7). A round gives
+ * how many milliseconds after its end each was told.
+ */
+export async function expectToldInTime(round: () => Promise<readonly number[]>): Promise<void> {
+  for (let rounds = 1; ; rounds += 1) {
+    const lags = await round()
+    expect(Math.min(...lags)).toBeGreaterThanOrEqual(0)
+    if (rounds < ROUNDS && Math.max(...lags) > 1000) continue
+    expect(Math.max(...lags)).toBeLessThanOrEqual(1000)
+    return
+  }
+}
+
+/** The operator has said of the key what it is. */
+export const isTold = ({ status }: StoredKey): boolean => status.conditions !== undefined
 
 /** The time that many seconds after another, as status writes it. */
 export const textAfter = (fromMs: number, seconds: number): string =>

@@ -51,12 +51,16 @@ describe.concurrent('kubectl', () => {
   })
 
   test('wait waits for a key to work, and to end (4.4)', async () => {
-    const { metadata } = await keys.create({ ttl: 3 })
+    const created = await keys.create()
+    const { metadata } = created
     const key = `oak/${metadata.name}`
     const met = `ownedaccesskey.management.platform.sh/${metadata.name} condition met\n`
     const ready = printed('wait', '--for=condition=Ready', key, '--timeout=20s')
     expect(await ready).toBe(met)
     const ended = printed('wait', '--for=condition=Ready=false', key, '--timeout=20s')
+    // Told so late: one that is made so may have ended before anybody could wait for it to work.
+    const ttl = Math.ceil((Date.now() - createdMs(created)) / 1000) + 2
+    await keys.patch(created, { spec: { ttl } })
     expect(await ended).toBe(met)
     const byPath = "--for=jsonpath={.status.conditions[?(@.type=='Ready')].reason}=Expired"
     expect(await printed('wait', byPath, key, '--timeout=20s')).toBe(met)

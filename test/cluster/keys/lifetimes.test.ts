@@ -8,6 +8,8 @@ import { eventually } from '../../support/eventually.ts'
 import {
   condition,
   createdMs,
+  expectToldInTime,
+  isTold,
   keysOf,
   ONCE_TOLD,
   SOON,
@@ -69,7 +71,8 @@ describe.concurrent('a key ends', () => {
 })
 
 describe.concurrent('a key of seconds', () => {
-  test('ends after its ttl, and status says so within a second (2.3, 2.7)', async () => {
+  /** Keys that have ended as their status says, and how late that was said of each. */
+  async function lagsOfEnds(): Promise<readonly number[]> {
     const created = await Promise.all([2, 2, 3, 3, 4, 4].map((ttl) => keys.create({ ttl })))
     const expired = await Promise.all(created.map((key) => keys.shown(key, 'Expired')))
     for (const key of expired) {
@@ -82,17 +85,33 @@ describe.concurrent('a key of seconds', () => {
         ),
       })
     }
-    const lags = await eventually('every expiry is logged', () => lagsOf(expired), SOON)
-    for (const lagMs of lags) {
-      expect(lagMs).toBeGreaterThanOrEqual(0)
-      expect(lagMs).toBeLessThanOrEqual(1000)
-    }
-  })
+    return eventually('every expiry is logged', () => lagsOf(expired), SOON)
+  }
+
+  /**
+   * One that slides, and a use that was recorded before its end: none that the operator tells stands on
+   * the view before that. A busy machine may need a few.
+   */
+  const usedInTime = (usedMsOf: (key: StoredKey) => number) =>
+    eventually(
+      'a key is used before it ends',
+      async () => {
+        const key = await keys.until(await keys.create(slidingFor(3)), 'is told', isTold)
+        const usedMs = usedMsOf(key)
+        await keys.use(key, usedMs)
+        return Date.now() < createdMs(key) + 3000 ? { key, usedMs } : undefined
+      },
+      SOON,
+    )
+
+  test(
+    'ends after its ttl, and status says so within a second (2.3, 2.7)',
+    { timeout: 120_000 },
+    () => expectToldInTime(lagsOfEnds),
+  )
 
   test('that slides ends after its last use (2.3, 2.6)', async () => {
-    const key = await keys.shown(await keys.create(slidingFor(3)), 'Active')
-    const usedMs = Date.now()
-    await keys.use(key, usedMs)
+    const { key, usedMs } = await usedInTime(() => Date.now())
     const expired = await keys.shown(key, 'Expired')
     const end = textAfter(usedMs, 3)
     expect(expired.status.expirationTimestamp).toBe(end)
@@ -100,11 +119,9 @@ describe.concurrent('a key of seconds', () => {
   })
 
   test('that slides and is used at its very end does not end there (2.3, 2.6)', async () => {
-    const created = await keys.shown(await keys.create(slidingFor(3)), 'Active')
-    const firstEndMs = createdMs(created) + 3000
-    await keys.use(created, firstEndMs)
-    const expired = await keys.shown(created, 'Expired')
-    expect(expired.status.expirationTimestamp).toBe(textAfter(firstEndMs, 3))
+    const { key, usedMs } = await usedInTime((created) => createdMs(created) + 3000)
+    const expired = await keys.shown(key, 'Expired')
+    expect(expired.status.expirationTimestamp).toBe(textAfter(usedMs, 3))
     expect(await eventually('its expiry is logged', () => lagsOf([expired]), SOON)).toHaveLength(1)
   })
 })

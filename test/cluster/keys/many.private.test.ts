@@ -19,7 +19,7 @@ const kubeconfig = await plane.operatorKubeconfig()
 
 const MANY = 5000
 const DAY = 86_400
-const IN_TIME = { withinMs: 120_000 }
+const IN_TIME = { withinMs: 180_000 }
 
 /** Every hundredth lives longer than the cap to come; every other longer than any timer. */
 const specOf = (index: number): OwnedAccessKeySpec => {
@@ -49,7 +49,7 @@ const writesSince = async (mark: Mark) =>
   audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
 
 describe('five thousand keys', () => {
-  test('cost an apply and a status each (3.1, 8.6)', { timeout: 4 * 60_000 }, async () => {
+  test('cost an apply and a status each (3.1, 8.6)', async () => {
     const mark = await audit.mark()
     await using operator = await startOperator({ kubeconfig })
     await createMany(plane, ACCESS_KEYS, wanted())

@@ -16,6 +16,7 @@ import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { LAST_APPLIED, policiesBind } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
+import { collectorReady, tokensOf } from '../tokens/tokens.ts'
 import { bound, caller, onOurs, WRITES } from './callers.ts'
 import { ownedBy } from './owners.ts'
 
@@ -103,6 +104,7 @@ test('what was stored before the policies came can be changed and deleted (5.5)'
   expect((await raw('GET', path)).code).toBe(404)
 })
 
+// It learns of keys and of tokens by a watch each: a key that goes before it knows of the token goes alone.
 describe('the garbage collector (5.4, 5.5)', () => {
   test('deletes the tokens and keys of a key that is gone', async () => {
     const owner = await make(ACCESS_KEYS)
@@ -116,6 +118,7 @@ describe('the garbage collector (5.4, 5.5)', () => {
   test('deletes the tokens first, and lets the key wait for them, where it is told to', async () => {
     const owner = await make(ACCESS_KEYS)
     const token = await madeUnder(TOKENS, owner, { blockOwnerDeletion: true }, [REVOKE_FINALIZER])
+    await collectorReady(tokensOf(plane))
     await remove(owner, 'Foreground')
     const terminating = await eventually(
       'the token is being deleted',
@@ -136,6 +139,7 @@ describe('the garbage collector (5.4, 5.5)', () => {
   test('leaves the tokens where it is told to, and takes the reference off', async () => {
     const owner = await make(ACCESS_KEYS)
     const token = await madeUnder(TOKENS, owner, { blockOwnerDeletion: true })
+    await collectorReady(tokensOf(plane))
     await remove(owner, 'Orphan')
     expect(await isGone(ACCESS_KEYS, owner)).toBe(true)
     const orphan = await admin.get(TOKENS, token.metadata)

@@ -1,7 +1,7 @@
 // The caps that bind a token when it is issued and afterwards (contract 2.4, 2.5), and what happens to
 // tokens while they wait, or while no operator runs. Each test sets the settings that it needs.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isReadyBy, readyOf, settingsOf } from '../../support/config.ts'
+import { isReadyBy, readyOf, type SeenStatus, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
@@ -9,7 +9,16 @@ import { type OwnOperator, startOperator } from '../../support/operator.ts'
 import { conditionIn } from '../../support/stored.ts'
 import { createdMs, keysOf, outlived, SOON, type StoredKey, textAfter } from '../keys/keys.ts'
 import { claimsIn, platformOf } from './platform.ts'
-import { bornMs, bornPlus, FOREIGN, type StoredToken, tokensOf, under } from './tokens.ts'
+import {
+  bornMs,
+  bornPlus,
+  collectorReady,
+  FOREIGN,
+  issuedInTime,
+  type StoredToken,
+  tokensOf,
+  under,
+} from './tokens.ts'
 
 const plane = await privateControlPlane()
 const keys = keysOf(plane)
@@ -245,9 +254,9 @@ describe('after a time without an operator', () => {
       tokens.issue({ ttl }, { ...under(key), ...metadata })
     const disabled = await issue(600, owner)
     const stripped = await issue(600, other)
-    const short = await issue(6, other)
     const deleted = await issue(600, other)
     const left = await issue(600, other)
+    const short = await issuedInTime(tokens, () => tokens.create({ ttl: 6 }, under(other)))
     await operator.stop()
     await keys.patch(owner, { spec: { disabled: true } })
     await tokens.patch(stripped, { metadata: { ownerReferences: null } })
@@ -266,6 +275,7 @@ describe('after a time without an operator', () => {
 
   test('tokens whose owner was let go by hand are recorded and gone (5.1, 7.4)', async () => {
     await cap(0)
+    await collectorReady(tokens)
     const owner = await keys.shown(await keys.create(), 'Active')
     const token = await tokens.issue({}, under(owner))
     await operator.stop()
@@ -282,7 +292,11 @@ describe('after a time without an operator', () => {
     await cap(0)
     const before = await tokens.issue()
     const next = `next.${HOST}`
-    const { conditions = [] } = await cap(0, next)
+    await cap(0, next)
+    // Known once the settings are in force, and told by a write of its own.
+    const isTold = (status: SeenStatus) =>
+      readyOf(status).message.includes('platformHost has changed')
+    const { conditions = [] } = await settings.settled('the change is told', isTold)
     expect(readyOf({ conditions }).message).toContain(
       `platformHost has changed, but tokens are issued by https://${HOST}/oidc until operator and gateways are restarted, then by https://${next}/oidc`,
     )

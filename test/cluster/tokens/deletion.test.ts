@@ -1,6 +1,6 @@
 // Tokens that are deleted, and tokens whose owner is: recorded first, then gone (contract 5.1, 7.4).
 // A foreign finalizer keeps an object where it matters what was so at the moment when ours went.
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { REVOKE_FINALIZER } from '../../../src/api/group.ts'
 import type { ObjectMeta } from '../../../src/api/meta.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
@@ -113,6 +113,7 @@ describe.concurrent('a token that is deleted', () => {
     await tokens.shown(created, 'Terminating')
     await keys.patch(owner, { spec: { disabled: false } })
     await tokens.issue({}, under(owner))
+    await released(created)
     const { metadata, status } = await tokens.shown(created, 'Terminating')
     expect(metadata.finalizers).toEqual([FOREIGN])
     expect(status).not.toHaveProperty('token')
@@ -151,10 +152,12 @@ describe.concurrent('the finalizer', () => {
 })
 
 describe.concurrent('the tokens of an access key that is deleted', () => {
+  // In the time of a hook: what is left of a test's would be little.
+  beforeAll(() => collector)
+
   test.each<Propagation>(['Background', 'Foreground', 'Orphan'])(
     'are recorded and gone, and then it is: %s (5.1, 5.4, 7.4)',
     async (propagation) => {
-      await collector
       const { owner, token } = await pair()
       await removeKey(owner, propagation)
       await keys.gone(owner)
@@ -166,7 +169,6 @@ describe.concurrent('the tokens of an access key that is deleted', () => {
   test.each<Propagation>(['Background', 'Foreground', 'Orphan'])(
     'are recorded before its finalizer goes, and before theirs do: %s (5.1, 7.4)',
     async (propagation) => {
-      await collector
       const { owner, token } = await pair(HELD, HELD)
       await removeKey(owner, propagation)
       const freed = await released(token)
@@ -187,7 +189,6 @@ describe.concurrent('the tokens of an access key that is deleted', () => {
   )
 
   test('that no longer name it are so too (5.1, 5.4)', async () => {
-    await collector
     const { owner, token } = await pair()
     await tokens.patch(token, { metadata: { ownerReferences: null } })
     const elsewhere = await tokens.issue({}, under(owner))
@@ -203,7 +204,6 @@ describe.concurrent('the tokens of an access key that is deleted', () => {
   })
 
   test('that were never issued are collected, and leave no record (5.4, 7.4)', async () => {
-    await collector
     const owner = await keys.shown(await keys.create({ disabled: true }), 'Disabled')
     const waiting = await tokens.shown(await tokens.create({}, under(owner)), 'OwnerNotReady')
     await removeKey(owner, 'Background')
@@ -212,7 +212,6 @@ describe.concurrent('the tokens of an access key that is deleted', () => {
   })
 
   test('are not those of one that is made under the same name (5.4)', async () => {
-    await collector
     const { owner, token } = await pair({}, HELD)
     const { name } = owner.metadata
     await removeKey(owner, 'Background')

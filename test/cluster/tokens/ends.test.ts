@@ -7,7 +7,7 @@ import { auditOf } from '../../support/audit.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { keysOf } from '../keys/keys.ts'
 import { platformOf } from './platform.ts'
-import { FOREIGN, type StoredToken, tokensOf, under, writesTo } from './tokens.ts'
+import { FOREIGN, issuedInTime, type StoredToken, tokensOf, under, writesTo } from './tokens.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)
@@ -34,7 +34,7 @@ describe.concurrent('the object of a token', () => {
     'that expired is marked, then deleted at once, $name (5.2)',
     async ({ metadata }) => {
       const mark = await audit.mark()
-      const token = await tokens.create({ ttl: 3 }, metadata)
+      const token = await issuedInTime(tokens, () => tokens.create({ ttl: 3 }, metadata))
       await tokens.gone(token)
       const writes = [ADOPTED, TOLD, TOLD, DELETED, RELEASED]
       expect(await writesTo(token, audit, mark)).toEqual(writes)

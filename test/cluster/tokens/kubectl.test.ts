@@ -4,7 +4,7 @@ import { sharedControlPlane } from '../../support/control-plane.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { keysOf } from '../keys/keys.ts'
 import { bearerOf } from './platform.ts'
-import { bornPlus, newToken, type StoredToken, tokensOf, under } from './tokens.ts'
+import { bornPlus, issuedInTime, newToken, type StoredToken, tokensOf, under } from './tokens.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)
@@ -49,7 +49,7 @@ describe.concurrent('kubectl', () => {
   })
 
   test('wait waits for the end of a token (4.4)', async () => {
-    const { name } = (await tokens.create({ ttl: 3 })).metadata
+    const { name } = (await issuedInTime(tokens, () => tokens.create({ ttl: 3 }))).metadata
     await waited(name, 'condition=Ready=false')
     await waited(name, "jsonpath={.status.conditions[?(@.type=='Ready')].reason}=Expired")
     const last = await printed([

@@ -7,11 +7,19 @@ import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { sharedControlPlane, sharedOperator } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { conditionIn } from '../../support/stored.ts'
-import { createdMs, keysOf, seenAgo, SOON, textAfter } from '../keys/keys.ts'
+import {
+  createdMs,
+  expectToldInTime,
+  keysOf,
+  seenAgo,
+  SOON,
+  type StoredKey,
+  textAfter,
+} from '../keys/keys.ts'
 import { conditionOf } from '../../../src/domain/conditions.ts'
 import { timestamp } from '../../../src/domain/time.ts'
 import { claimsIn, platformOf } from './platform.ts'
-import { bornPlus, type StoredToken, tokensOf, under } from './tokens.ts'
+import { bornPlus, issuedInTime, type StoredToken, tokensOf, under } from './tokens.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)
@@ -108,9 +116,12 @@ describe.concurrent('a token lives', () => {
 })
 
 describe.concurrent('a token of seconds', () => {
-  test('expires, and status says so within a second (2.4, 2.7, 4.2, 5.2)', async () => {
-    const created = await Promise.all([3, 3, 4, 4].map((ttl) => tokens.create({ ttl })))
-    const expired = await Promise.all(created.map((token) => tokens.shown(token, 'Expired')))
+  /** Tokens that have ended as their status says, and how late that was said of each. */
+  async function lagsOfEnds(): Promise<readonly number[]> {
+    const issued = await Promise.all(
+      [3, 3, 4, 4].map((ttl) => issuedInTime(tokens, () => tokens.create({ ttl }))),
+    )
+    const expired = await Promise.all(issued.map((token) => tokens.shown(token, 'Expired')))
     for (const token of expired) {
       const end = bornPlus(token, token.spec.ttl ?? 0)
       const message = `The token expired ${end}.`
@@ -123,14 +134,18 @@ describe.concurrent('a token of seconds', () => {
         conditions: [expect.objectContaining({ type: 'Ready', status: 'False', message })],
       })
     }
-    for (const lagMs of await eventually('every end is logged', () => lagsOf(expired), SOON)) {
-      expect(lagMs).toBeGreaterThanOrEqual(0)
-      expect(lagMs).toBeLessThanOrEqual(1000)
-    }
-  })
+    return eventually('every end is logged', () => lagsOf(expired), SOON)
+  }
+
+  test(
+    'expires, and status says so within a second (2.4, 2.7, 4.2, 5.2)',
+    { timeout: 120_000 },
+    () => expectToldInTime(lagsOfEnds),
+  )
 
   test('that ended by itself is not recorded as revoked (5.4, 7.4)', async () => {
-    const token = await tokens.shown(await tokens.create({ ttl: 3 }), 'Expired')
+    const issued = await issuedInTime(tokens, () => tokens.create({ ttl: 3 }))
+    const token = await tokens.shown(issued, 'Expired')
     expect(token.status).toHaveProperty('keyID')
     await tokens.remove(token)
     await tokens.gone(token)
@@ -138,8 +153,13 @@ describe.concurrent('a token of seconds', () => {
   })
 
   test('under a key of seconds expires with it (2.4, 4.2)', async () => {
-    const owner = await keys.shown(await keys.create({ ttl: 3 }), 'Active')
-    const token = await tokens.issue({}, under(owner))
+    const owners: StoredKey[] = []
+    const token = await issuedInTime(tokens, async () => {
+      const owner = await keys.create({ ttl: 3 })
+      owners.push(owner)
+      return tokens.create({}, under(owner))
+    })
+    const owner = owners.at(-1) as StoredKey
     const ended = await tokens.shown(token, 'Expired')
     expect(ended.status.expirationTimestamp).toBe(textAfter(createdMs(owner), 3))
     expect(conditionIn(ended, 'LifetimeCapped').reason).toBe('CappedByOwner')

@@ -24,7 +24,7 @@ const OTHERS = 100
 const MOST_ENTRIES = 2000
 const CONTROLLER = 'directclusterendpointtoken'
 const HOUR = 3600
-const IN_TIME = { withinMs: 120_000 }
+const IN_TIME = { withinMs: 180_000 }
 const A_MINUTE = { withinMs: 60_000 }
 
 const start = (): Promise<OwnOperator> =>
@@ -63,7 +63,7 @@ describe('two thousand tokens of one key', () => {
   let tokens: readonly StoredToken[]
   let ends: Readonly<Record<string, string>>
 
-  test('cost an apply and a status each (5.1, 8.6)', { timeout: 4 * 60_000 }, async () => {
+  test('cost an apply and a status each (5.1, 8.6)', async () => {
     const key = await keys.create({ user: 'ada' }, { name: 'fleet' })
     const mark = await audit.mark()
     await using operator = await start()
@@ -91,9 +91,7 @@ describe('two thousand tokens of one key', () => {
     expect(writes).toEqual([])
   })
 
-  test('are recorded in batches, and revoked, within a minute of one patch (5.4, 7.4)', {
-    timeout: 4 * 60_000,
-  }, async () => {
+  test('are recorded in batches, and revoked, within a minute of one patch (5.4, 7.4)', async () => {
     await using operator = await start()
     await until('every token is seen', () => inState(operator, 'issued'))
     const mark = await audit.mark()
@@ -114,9 +112,7 @@ describe('two thousand tokens of one key', () => {
     expect(mostInASecond(toRecords)).toBeLessThanOrEqual(4)
   })
 
-  test('are gone with their key, and nothing more is recorded (5.1)', {
-    timeout: 4 * 60_000,
-  }, async () => {
+  test('are gone with their key, and nothing more is recorded (5.1)', async () => {
     await using operator = await start()
     await until('every token is seen', () => inState(operator, 'revoked'))
     await keys.remove('fleet')

@@ -43,6 +43,27 @@ export function tokensOf(plane: Pick<TestControlPlane, 'raw'>): Tokens {
   }
 }
 
+/** How long it may take on a busy machine until one token of seconds is issued before it has ended. */
+const IN_ITS_TIME = { withinMs: 40_000 }
+
+/**
+ * A token of seconds as it is issued. What is made for seconds may have ended before a busy operator could
+ * issue it: then another one is made.
+ */
+export const issuedInTime = (
+  tokens: Tokens,
+  make: () => Promise<StoredToken>,
+): Promise<StoredToken> =>
+  eventually(
+    'a token is issued before it ends',
+    async () => {
+      const isTold = ({ status }: StoredToken): boolean => status.conditions !== undefined
+      const token = await tokens.until(await make(), 'is told', isTold)
+      return token.status.token === undefined ? undefined : token
+    },
+    IN_ITS_TIME,
+  )
+
 /** A token to create, under a name of its own. */
 export const newToken = (
   spec: DirectClusterEndpointTokenSpec = {},

@@ -121,7 +121,7 @@ describe('a key that ends before the news of it come: whoever stores something l
     const { begin, stored } = world()
     const held = begin(method, path, '{"spec":{"user":"ada"}')
     held.rest('}')
-    await eventually('it is stored', () => stored.length > 0 || undefined, { withinMs: 2000 })
+    await eventually('it is stored', () => stored.length > 0 || undefined, { withinMs: 20_000 })
   })
 })
 

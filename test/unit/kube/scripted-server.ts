@@ -42,6 +42,8 @@ export async function startScripted(answer: Answer, tls?: ServerOptions): Promis
   const received: Received[] = []
   let connections = 0
   const server = tls ? createTlsServer(tls) : createServer()
+  // As long as an API server: Node's five seconds would end connections of a test that is slow.
+  server.keepAliveTimeout = 90_000
   server.on(tls ? 'secureConnection' : 'connection', () => (connections += 1))
   server.on('request', (incoming, outgoing) => {
     const parts: Buffer[] = []

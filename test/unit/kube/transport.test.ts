@@ -17,7 +17,7 @@ import {
   writeKubeconfig,
 } from './scripted-server.ts'
 
-const SOON = { withinMs: 5000 }
+const SOON = { withinMs: 20_000 }
 const a = thing('a', 5)
 const applied = { apiVersion: 'g.io/v1', kind: 'Thing', metadata: { name: 'a', uid: 'a-uid' } }
 const good = json(200, a)

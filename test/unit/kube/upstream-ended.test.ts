@@ -18,7 +18,7 @@ import {
   WIRES,
 } from './upstream-stage.ts'
 
-const SOON = { withinMs: 5000 }
+const SOON = { withinMs: 20_000 }
 
 describe('an exchange that is ended', () => {
   const WHEN = [

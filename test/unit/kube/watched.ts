@@ -20,7 +20,7 @@ import {
 } from './scripted-server.ts'
 
 /** Below the time that a test has, so that it can say what it waited for. */
-export const SOON = { withinMs: 4500 }
+export const SOON = { withinMs: 30_000 }
 
 export const event = (type: string, object: unknown): string =>
   `${JSON.stringify({ type, object })}\n`

@@ -31,6 +31,8 @@ interface Row {
 async function outcomeOf({ answers, world, requests }: Row) {
   const it = await watch(inTurn(...answers))
   await it.becomes({ world, requests })
+  // A world without objects is there before the last answer has come.
+  await it.until('it is all there', () => it.store.synced)
   return { restarts: it.restarts, isSynced: it.store.synced && it.served.at(-1) === true }
 }
 

@@ -49,6 +49,19 @@ describe('a scheduled job (7.3)', () => {
     stop()
   })
 
+  test('that is due while the process is busy runs when it can', async () => {
+    const { lines, ran, stop } = stage()
+    await vi.advanceTimersByTimeAsync(6 * MINUTE_MS)
+    // The timers of the minute to come fire five seconds late.
+    vi.setSystemTime(Date.now() + 5000)
+    await vi.advanceTimersByTimeAsync(MINUTE_MS)
+    expect(ran).toEqual(['10:10'])
+    await vi.advanceTimersByTimeAsync(10 * MINUTE_MS)
+    expect(ran).toEqual(['10:10', '10:20'])
+    expect(lines).toEqual([])
+    stop()
+  })
+
   test('that was missed, because the process slept, is not made up for, and not worth a word', async () => {
     const { lines, ran, stop } = stage()
     vi.setSystemTime(Date.parse('2026-11-21T12:05:00Z'))

@@ -3,7 +3,8 @@ import type { JsonMap } from '../../../../src/domain/config/json.ts'
 import { GROUP } from '../../../../src/api/group.ts'
 import type { ObjectMeta } from '../../../../src/api/meta.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import type { Front, UsableKey } from '../front.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { type Front, SOON, type UsableKey } from '../front.ts'
 
 /** What an answer holds, as far as these tests look. */
 export interface Held {
@@ -75,6 +76,21 @@ export function inHand(front: Front, key: UsableKey): Hand {
     },
   }
 }
+
+/** The answer to a watch of a second that tells all: on a busy machine the second may be over before. */
+export const tellsAll = (
+  watch: () => Promise<Answered>,
+  isAll: (text: string) => boolean,
+): Promise<Answered> =>
+  eventually(
+    'a watch tells all',
+    async () => {
+      const answer = await watch()
+      if (answer.code === 200 && !isAll(answer.text)) throw new Error(`it tells ${answer.text}`)
+      return answer
+    },
+    SOON,
+  )
 
 function parsed(text: string): Held {
   try {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/group.ts'
 import { LAST_APPLIED } from '../../../support/installed.ts'
 import { uniqueName } from '../../../support/objects.ts'
-import { type Held, hand, TABLE } from './hands.ts'
+import { type Held, hand, TABLE, tellsAll } from './hands.ts'
 import { ABOUT, ACTS } from './who.ts'
 import { type By, CORNER, type World } from './world.ts'
 
@@ -110,18 +110,22 @@ export function testLists(world: World): void {
         await keys.patch(name, { spec: { user: 'bob' } })
         const version = own.json.metadata.resourceVersion
         const query = `?watch=true&timeoutSeconds=1&resourceVersion=${version}`
-        const { text } = await hands[by].ask('GET', `ownedaccesskeys${query}`)
-        const events = text
-          .trim()
-          .split('\n')
-          .map(
-            (line) => JSON.parse(line) as { type: string; object: { metadata: { name: string } } },
-          )
-          .filter(({ object }) => object.metadata.name.startsWith(name))
-          // The operator writes as well, and how often is its own affair.
-          .map(({ type, object }) => `${type} ${object.metadata.name === name ? 'own' : 'foreign'}`)
-          .filter((event, at, all) => event !== all[at - 1])
-        expect(events).toEqual(['ADDED own', 'MODIFIED own', 'DELETED own'])
+        const eventsIn = (lines: string): readonly string[] =>
+          lines
+            .split('\n')
+            .filter(Boolean)
+            .map((line) => JSON.parse(line) as { type: string; object: Held })
+            .filter(({ object }) => object.metadata.name.startsWith(name))
+            .map(
+              ({ type, object }) => `${type} ${object.metadata.name === name ? 'own' : 'foreign'}`,
+            )
+            // The operator writes as well, and how often is its own affair.
+            .filter((event, at, all) => event !== all[at - 1])
+        const { text } = await tellsAll(
+          () => hands[by].ask('GET', `ownedaccesskeys${query}`),
+          (lines) => eventsIn(lines).at(-1) === 'DELETED own',
+        )
+        expect(eventsIn(text)).toEqual(['ADDED own', 'MODIFIED own', 'DELETED own'])
         expect(text).not.toContain(`${name}-foreign`)
       },
     )
@@ -131,7 +135,10 @@ export function testLists(world: World): void {
       await keys.create({ user: 'bob' })
       await keys.create({ user: 'ada', scope: CORNER })
       const query = `?watch=true&timeoutSeconds=1&resourceVersion=${json.metadata.resourceVersion}`
-      const { text } = await hands.scoped.ask('GET', `ownedaccesskeys${query}`, { accept: TABLE })
+      const { text } = await tellsAll(
+        () => hands.scoped.ask('GET', `ownedaccesskeys${query}`, { accept: TABLE }),
+        (told) => told !== '',
+      )
       const lines = text.trim().split('\n')
       const tables = lines.map((line) => (JSON.parse(line) as { object: Held }).object)
       expect(tables[0]?.columnDefinitions).toHaveLength(11)
@@ -167,8 +174,10 @@ export function testLists(world: World): void {
         const table = await hands[by].ask('GET', `ownedaccesskeys?${query}`, { accept: TABLE })
         expect(table.json.rows.map(({ cells: [first] }) => first)).toEqual(names)
         const watch = `ownedaccesskeys?${query}&watch=true&timeoutSeconds=1`
-        const { text } = await hands[by].ask('GET', watch)
-        for (const one of names) expect(text).toContain(`"${one}"`)
+        await tellsAll(
+          () => hands[by].ask('GET', watch),
+          (text) => names.every((one) => text.includes(`"${one}"`)),
+        )
       }
       for (const one of names) await keys.remove(one)
       for (const one of names) await keys.gone(one)
@@ -181,11 +190,15 @@ export function testLists(world: World): void {
       expect(json.items.map(({ metadata }) => metadata.name)).toContain(name)
       await keys.patch(name, { spec: { scope: null, displayName: 'not to be seen' } })
       const query = `?watch=true&timeoutSeconds=1&resourceVersion=${json.metadata.resourceVersion}`
-      const { text } = await hands.scoped.ask('GET', `ownedaccesskeys${query}`)
-      const events = text.split('\n').filter((line) => line.includes(`"${name}"`))
-      expect(events.map((line) => (JSON.parse(line) as { type: string }).type).at(-1)).toBe(
-        'DELETED',
+      const lastIn = (text: string): string | undefined => {
+        const line = text.split('\n').findLast((one) => one.includes(`"${name}"`))
+        return line && (JSON.parse(line) as { type: string }).type
+      }
+      const { text } = await tellsAll(
+        () => hands.scoped.ask('GET', `ownedaccesskeys${query}`),
+        (told) => lastIn(told) !== undefined,
       )
+      expect(lastIn(text)).toBe('DELETED')
       expect(text).not.toContain('not to be seen')
     })
   })

@@ -4,7 +4,7 @@ import { API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/group.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { uniqueName } from '../../../support/objects.ts'
 import type { StoredKey } from '../../keys/keys.ts'
-import { APPLY_PATCH, type Answered, JSON_PATCH } from './hands.ts'
+import { APPLY_PATCH, type Answered, JSON_PATCH, tellsAll } from './hands.ts'
 import { type By, CORNER, type World } from './world.ts'
 
 /** The keys that a call may be about. */
@@ -155,11 +155,14 @@ export function testWho(world: World): void {
     const { by, code } = row
     const { about, query } = await oneOfEach()
     const toBeSeen = ALL_ABOUT.filter((one) => codeOf(by, 'get', one) === 200)
-    for (const all of [query, `${query}&watch=true&timeoutSeconds=1`]) {
-      const answer = await hands[by].ask('GET', `ownedaccesskeys?${all}`)
+    const seenIn = (text: string): readonly About[] =>
+      [...about].filter(([name]) => text.includes(`"${name}"`)).map(([, one]) => one)
+    const ask = (all: string) => hands[by].ask('GET', `ownedaccesskeys?${all}`)
+    const watch = (): Promise<Answered> => ask(`${query}&watch=true&timeoutSeconds=1`)
+    const isAll = (text: string): boolean => seenIn(text).length >= toBeSeen.length
+    for (const answer of [await ask(query), await tellsAll(watch, isAll)]) {
       expect({ code: answer.code, text: answer.text }).toMatchObject({ code })
-      const seen = [...about].filter(([name]) => answer.text.includes(`"${name}"`))
-      expect(seen.map(([, one]) => one)).toEqual(toBeSeen)
+      expect(seenIn(answer.text)).toEqual(toBeSeen)
     }
   })
 

@@ -14,7 +14,7 @@ import { eventually } from '../../../support/eventually.ts'
 import { answersIn, served } from '../served.ts'
 import { CANARY, head, hearing, told, toldIn } from './told.ts'
 
-const SOON = { withinMs: 7000 }
+const SOON = { withinMs: 20_000 }
 const hello: Answer = { status: 200, headers: {}, body: Buffer.from('hello') }
 const greet: Respond = async () => hello
 const chunked = (body: string): string => head(['Transfer-Encoding: chunked'], 'POST /') + body

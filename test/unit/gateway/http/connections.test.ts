@@ -8,7 +8,7 @@ import type { Respond } from '../../../../src/gateway/http/server.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { answersIn, DROPPED, type Served, served } from '../served.ts'
 
-const SOON = { withinMs: 7000 }
+const SOON = { withinMs: 20_000 }
 /** Node waits for a second more than it is told. */
 const SHORT = { idleMs: 1, stalledMs: 20 }
 
@@ -150,13 +150,13 @@ describe('where most places are taken (six of eight)', () => {
     expect(answersIn(next.said())).toMatchObject([{ code: 401, headers: { connection: 'close' } }])
 
     for (const { socket } of idle.slice(0, 2)) socket.destroy()
-    const later = await client(server)
     await eventually(
       'an answer that is not the last',
       async () => {
-        if (later.isClosed()) throw new Error('it was the last')
+        // Another each time: the server may not have heard yet that the two are gone.
+        const later = await client(server)
         await later.ask('/')
-        return answersIn(later.said()).at(-1)?.headers['connection'] === 'keep-alive' || undefined
+        return answersIn(later.said())[0]?.headers['connection'] === 'keep-alive' || undefined
       },
       SOON,
     )

@@ -5,6 +5,7 @@ import { mapAt, textAt } from '../../../../src/gateway/keys/at.ts'
 import { change } from '../../../../src/gateway/keys/change.ts'
 import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
+import { timestamp } from '../../../../src/domain/time.ts'
 import { exchangeOf } from './exchanges.ts'
 import { key, project } from './keys.ts'
 
@@ -70,5 +71,41 @@ describe('a key that is taken back while its bearer changes it stays so (12.3)',
     )
     const answer = await change(exchange, DEPS)
     expect({ code: answer.status, stored: stored() }).toEqual({ code, stored: TAKEN_BACK })
+  })
+})
+
+describe('an apply of a key that another apply is making', () => {
+  const MAKER = [{ manager: 'git' }]
+  const CLAIMED = [...MAKER, { manager: 'management-operator-gateway' }]
+
+  /** An API server that takes an apply once the key is claimed, which it is at the third look. */
+  async function applied(createdMs: number): Promise<{ readonly code: number; looks: number }> {
+    let looks = 0
+    const seen = (managedFields: JsonMap[]): JsonMap =>
+      key({
+        metadata: { creationTimestamp: timestamp(createdMs), managedFields },
+        spec: { type: 'User' },
+      })
+    const answers = ({ method }: UpstreamCall): readonly [number, JsonMap] => {
+      if (method === 'GET') looks += 1
+      const isClaimed = looks > 2
+      if (method !== 'GET' && !isClaimed) return [422, { kind: 'Status', reason: 'Invalid' }]
+      return [200, seen(isClaimed ? CLAIMED : MAKER)]
+    }
+    const json = { kind: 'OwnedAccessKey', metadata: { name: 'ci' }, spec: {} }
+    const body = { type: 'application/apply-patch+yaml', json }
+    const answer = await change(
+      exchangeOf({ verb: 'patch', name: 'ci', body, answers }, { type: 'Login' }),
+      DEPS,
+    )
+    return { code: answer.status, looks }
+  }
+
+  test('is tried again until the gateway has claimed what it added', async () => {
+    expect(await applied(Date.now())).toEqual({ code: 200, looks: 3 })
+  })
+
+  test('of one that is there for long is refused for what it is', async () => {
+    expect(await applied(Date.now() - 60_000)).toEqual({ code: 422, looks: 2 })
   })
 })
