@@ -6,7 +6,7 @@ import { ACCESS_KEYS, CONFIGS } from '../../src/api/group.ts'
 import type { OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
 import { pathOf } from '../../src/kube/client.ts'
 import { conditionOf } from '../../src/domain/conditions.ts'
-import { createdMs, keysOf, type StoredKey } from '../cluster/keys/keys.ts'
+import { endingSoon, keysOf, type StoredKey } from '../cluster/keys/keys.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../support/eventually.ts'
 import { uniqueName } from '../support/objects.ts'
@@ -242,14 +242,10 @@ async function serves(): Promise<void> {
   await keys.shown(await eventually('a key is created', () => keys.create(), SOON), 'Active')
 }
 
-/**
- * A key in force that ends in three seconds at most. It is told so late because one that is made so may
- * have ended before a busy machine has brought it into force.
- */
+/** A key in force that ends in three seconds at most. */
 async function ending(spec: OwnedAccessKeySpec = {}): Promise<StoredKey> {
   const key = await keys.shown(await keys.create(spec), 'Active')
-  const ttl = Math.ceil((Date.now() - createdMs(key)) / 1000) + 2
-  return keys.patch(key, { spec: { ttl } })
+  return keys.patch(key, { spec: endingSoon(key) })
 }
 
 async function isReady(one: Operator): Promise<void> {

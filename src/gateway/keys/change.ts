@@ -1,14 +1,14 @@
 // Changing objects of our kinds (contract 12.1, 12.3, 12.5). One's own: tried first, judged as it would be
 // stored, then stored, provided that nothing has changed since; anything else as the caller.
 import { CONFIGS } from '../../api/group.ts'
-import { isList, type JsonMap } from '../../domain/config/json.ts'
+import type { JsonMap } from '../../domain/config/json.ts'
 import { parseTimestamp } from '../../domain/time.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../http/answer.ts'
-import { at, textAt } from './at.ts'
+import { textAt } from './at.ts'
 import { makeOne } from './create.ts'
 import { answerOf, ask, asOfNow, type Exchange, type Question, type Reply } from './exchange.ts'
-import { GATEWAY_MANAGER } from './field-ownership.ts'
+import { entriesOf, GATEWAY_MANAGER } from './field-ownership.ts'
 import { secretsIn } from './hidden.ts'
 import { type Fault, mayStore } from './may-store.ts'
 import { notFound, showsTo } from './read.ts'
@@ -71,9 +71,7 @@ const CLAIMED_WITHIN_MS = 3000
  */
 function mayBeUnclaimed(object: JsonMap, nowMs: number): boolean {
   const createdMs = parseTimestamp(textAt(object, ['metadata', 'creationTimestamp'])) ?? 0
-  const managed = at(object, ['metadata', 'managedFields'])
-  const isClaimed =
-    isList(managed) && managed.some((one) => textAt(one, ['manager']) === GATEWAY_MANAGER)
+  const isClaimed = entriesOf(object, [GATEWAY_MANAGER]).length > 0
   return !isClaimed && nowMs - createdMs < CLAIMED_WITHIN_MS
 }
 

@@ -1,4 +1,6 @@
 import { FIELD_MANAGER } from '../../api/group.ts'
+import { isList, type Json, type JsonMap } from '../../domain/config/json.ts'
+import { at, textAt } from './at.ts'
 
 /**
  * The field manager of what the gateway adds to an object of somebody else's making. Nothing is ever
@@ -8,3 +10,9 @@ export const GATEWAY_MANAGER = `${FIELD_MANAGER}-gateway`
 
 /** The field managers that nobody else may write as. */
 export const RESERVED_MANAGERS: readonly string[] = [FIELD_MANAGER, GATEWAY_MANAGER]
+
+/** What each of these field managers owns of an object, as its managedFields have it; empty where it has none. */
+export function entriesOf(object: JsonMap, managers: readonly string[]): readonly Json[] {
+  const all = at(object, ['metadata', 'managedFields'])
+  return isList(all) ? all.filter((entry) => managers.includes(textAt(entry, ['manager']))) : []
+}

@@ -14,7 +14,7 @@ import { quoted } from '../../domain/scope/text.ts'
 import { within } from '../../domain/scope/within.ts'
 import { at, type FieldPath, mapAt, textAt, textsAt } from './at.ts'
 import { endsWithin, givesLess } from './less.ts'
-import { RESERVED_MANAGERS } from './field-ownership.ts'
+import { entriesOf, RESERVED_MANAGERS } from './field-ownership.ts'
 import { scopeIn, type Standing } from './standing.ts'
 
 /** A write as it is judged. */
@@ -209,14 +209,10 @@ function managersAreOurs({ before, after }: Storing): Fault | null {
 
 /** What each of them owns, and how it wrote it. */
 const ownedIn = (object: JsonMap): readonly Json[] =>
-  listed(at(object, ['metadata', 'managedFields']))
-    .filter((entry) => RESERVED_MANAGERS.includes(textAt(entry, ['manager'])))
-    .map((entry) => ({
-      by: ['manager', 'operation', 'subresource', 'apiVersion'].map((name) =>
-        textAt(entry, [name]),
-      ),
-      fields: at(entry, ['fieldsV1']) ?? {},
-    }))
+  entriesOf(object, RESERVED_MANAGERS).map((entry) => ({
+    by: ['manager', 'operation', 'subresource', 'apiVersion'].map((name) => textAt(entry, [name])),
+    fields: at(entry, ['fieldsV1']) ?? {},
+  }))
 
 /** Maps may have fewer entries; everything else is the same. */
 function isPartOf(whole: Json | undefined, part: Json): boolean {

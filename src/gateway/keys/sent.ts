@@ -29,14 +29,14 @@ const YAML_TYPES: ReadonlySet<string> = new Set([
 /** YAML takes long to read, some 30 ms for as much, and nobody else is answered meanwhile. In bytes. */
 export const LONGEST_YAML = 16 * 1024
 
-/** Bodies of more bytes, or of a length that is not said, are held by few requests at a time. */
-const LARGE = 64 * 1024
-
 /**
- * One key has 400 requests under way, and 400 times the longest body is more memory than there is. Who sends
- * his slowly, with however many keys, keeps the fewest of others waiting.
+ * Bodies of more bytes, or of a length that is not said, are held by few requests at a time: one key has 400
+ * under way, and 400 times the longest body is more memory than there is. Who sends his slowly, with however
+ * many keys, keeps the fewest of others waiting.
  */
-const amongLarge = atMost(16, 4)
+export const LARGE_BODIES = { aboveBytes: 64 * 1024, inAll: 16, ofOne: 4 } as const
+
+const amongLarge = atMost(LARGE_BODIES.inAll, LARGE_BODIES.ofOne)
 
 /** However many come in at once, between the parsing of two others connect, ask and are answered. */
 const turn = everySoManyTurns(16)
@@ -105,7 +105,8 @@ async function sentValue({ call, caller }: Sender, mayBeEmpty: boolean): Promise
 }
 
 const isLarge = (headers: IncomingHttpHeaders): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > LARGE
+  headers['transfer-encoding'] !== undefined ||
+  Number(headers['content-length'] ?? 0) > LARGE_BODIES.aboveBytes
 
 async function readValue(call: Call, mayBeEmpty: boolean): Promise<Sent<Json>> {
   const bytes = await readBody(call.body)

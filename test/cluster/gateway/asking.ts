@@ -146,5 +146,6 @@ export async function letWatch({ plane }: Front): Promise<void> {
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'ada' }],
   })
   if (code !== 201) throw new Error(`the binding was answered ${code}`)
-  await untilMay(plane.raw, 'ada', { verb: 'watch', resource: 'configmaps', namespace: 'default' })
+  const wish = { verb: 'watch', resource: 'configmaps', namespace: 'default' }
+  await untilMay(plane.raw, { user: 'ada' }, wish)
 }

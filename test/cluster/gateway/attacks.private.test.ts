@@ -20,7 +20,7 @@ import {
 import { SCOPES_UNDER_ATTACK } from '../../support/attacks-on-scopes.ts'
 import { auditOf } from '../../support/audit.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
-import { type Audited, type AuditedUser, byUserAgent } from '../../support/fuzz/audited.ts'
+import { type Audited, type AuditedUser, answeredIn } from '../../support/fuzz/audited.ts'
 import { createSender } from '../../support/fuzz/sender.ts'
 import { ask, startGateway } from '../../support/gateway.ts'
 import { startHop } from '../../support/hop.ts'
@@ -75,7 +75,7 @@ async function attackOn(gateway: Attacked, attack: Attack): Promise<() => Promis
   await sender.send([body === undefined ? sent : { ...sent, body: marked(body) }])
   onTestFinished(() => sender.close())
   return async () => {
-    const events = [...byUserAgent(await audit.linesSince(since)).values()].flat()
+    const events = answeredIn(await audit.linesSince(since))
     // What is only tried changes nothing.
     const isOfIt = ({ userAgent, objectRef, requestURI }: Audited): boolean =>
       (userAgent === mark || objectRef?.['name'] === mark) && !requestURI.includes('dryRun=All')
@@ -112,7 +112,7 @@ async function startNaive(): Promise<Attacked> {
   const bind = ['--clusterrole=cluster-admin', '--serviceaccount=default:naive']
   await plane.kubectl(['create', 'clusterrolebinding', 'naive', ...bind])
   const user = 'system:serviceaccount:default:naive'
-  await untilMay(plane.raw, user, { verb: 'impersonate', resource: 'users' })
+  await untilMay(plane.raw, { user }, { verb: 'impersonate', resource: 'users' })
   const { stdout } = await plane.kubectl(['create', 'token', 'naive', '-n', 'default'])
   const upstream = { url: hop.url, ca: hop.caPem, token: stdout.trim() }
   const keyOf = (caller: Caller): string => `key-${CALLERS.indexOf(caller)}`
@@ -147,7 +147,7 @@ describe('a naive gateway', async () => {
         const came = await consequences()
         expect(wrongs(attack, came, asked(attack))).not.toEqual([])
         // An upgrade that is passed on is wrong by itself: what stands behind it has to come as well.
-        const behind = attack.headers?.some((line) => line.startsWith('GET /')) ? [SECRETS] : []
+        const behind = attack.headers?.some(isRequest) ? [SECRETS] : []
         const uris = came.audited.map(({ requestURI }) => requestURI)
         expect(uris).toEqual(expect.arrayContaining(behind))
       },
@@ -242,7 +242,9 @@ describe('the gateway', async () => {
 
 /** A request behind the first: what comes of it may come after the answer to that one. */
 const hidesAnother = ({ headers = [], body = '' }: Attack): boolean =>
-  [...headers, body].some((part) => part.includes('GET /'))
+  [...headers, body].some(isRequest)
+
+const isRequest = (part: string): boolean => part.includes('GET /')
 
 /** What it reads of the request; null when it refuses it for its target. */
 function decidedOf(method: string, target: string): Consequences['decided'] {

@@ -188,7 +188,11 @@ async function grant(user: string): Promise<Caller> {
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: user },
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
   })
-  await untilMay(plane.raw, user, { verb: 'create', resource: 'configmaps', namespace: 'default' })
+  await untilMay(
+    plane.raw,
+    { user },
+    { verb: 'create', resource: 'configmaps', namespace: 'default' },
+  )
   return callerOf({ user })
 }
 

@@ -9,6 +9,7 @@ import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_USER } from '../../support/installed.ts'
 import { newKey } from '../../support/objects.ts'
 import { type OwnOperator, startOperator } from '../../support/operator.ts'
+import { endingSoon } from './keys.ts'
 
 const plane = await privateControlPlane()
 const { admin, raw } = plane
@@ -98,10 +99,7 @@ test.each([
     const key = await published(await admin.create<OwnedAccessKey>(ACCESS_KEYS, made, 'test'))
     const mark = await audit.mark()
     expect((await raw('PATCH', `${pathOf(key)}/status`, { status: status(key) })).code).toBe(200)
-    // Told so late: one that is made so may be gone before its status is written.
-    const ageMs = Date.now() - Date.parse(key.metadata.creationTimestamp)
-    const ttl = Math.ceil(ageMs / 1000) + 2
-    expect((await raw('PATCH', pathOf(key), { spec: { ttl } })).code).toBe(200)
+    expect((await raw('PATCH', pathOf(key), { spec: endingSoon(key) })).code).toBe(200)
     await eventually(
       'it expired and is gone',
       async () => ((await admin.get(ACCESS_KEYS, key.metadata)) ? undefined : true),

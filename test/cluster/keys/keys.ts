@@ -50,7 +50,8 @@ export function keysOf(plane: Pick<TestControlPlane, 'raw'>): Keys {
 }
 
 /** When the object was created, in epoch milliseconds. */
-export const createdMs = ({ metadata }: StoredKey): number => Date.parse(metadata.creationTimestamp)
+export const createdMs = ({ metadata }: Pick<StoredKey, 'metadata'>): number =>
+  Date.parse(metadata.creationTimestamp)
 
 /** Waits until whatever is made now is younger than that key: creation has whole seconds. */
 export async function outlived(key: StoredKey): Promise<void> {
@@ -75,8 +76,17 @@ export async function expectToldInTime(round: () => Promise<readonly number[]>):
   }
 }
 
-/** The operator has said of the key what it is. */
-export const isTold = ({ status }: StoredKey): boolean => status.conditions !== undefined
+/** The operator has said of the object what it is. */
+export const isTold = ({ status }: { status: { conditions?: unknown } }): boolean =>
+  status.conditions !== undefined
+
+/**
+ * The `ttl` with which a key ends two to three seconds from now. For one that has to be seen before: one that
+ * is made for seconds may have ended before a busy machine gets to it.
+ */
+export const endingSoon = (key: Parameters<typeof createdMs>[0]): { readonly ttl: number } => ({
+  ttl: Math.ceil((Date.now() - createdMs(key)) / 1000) + 2,
+})
 
 /** The time that many seconds after another, as status writes it. */
 export const textAfter = (fromMs: number, seconds: number): string =>

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { createdMs, keysOf, ONCE_TOLD, textAfter } from './keys.ts'
+import { createdMs, endingSoon, keysOf, ONCE_TOLD, textAfter } from './keys.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)
@@ -58,9 +58,7 @@ describe.concurrent('kubectl', () => {
     const ready = printed('wait', '--for=condition=Ready', key, '--timeout=20s')
     expect(await ready).toBe(met)
     const ended = printed('wait', '--for=condition=Ready=false', key, '--timeout=20s')
-    // Told so late: one that is made so may have ended before anybody could wait for it to work.
-    const ttl = Math.ceil((Date.now() - createdMs(created)) / 1000) + 2
-    await keys.patch(created, { spec: { ttl } })
+    await keys.patch(created, { spec: endingSoon(created) })
     expect(await ended).toBe(met)
     const byPath = "--for=jsonpath={.status.conditions[?(@.type=='Ready')].reason}=Expired"
     expect(await printed('wait', byPath, key, '--timeout=20s')).toBe(met)

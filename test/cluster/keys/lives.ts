@@ -3,7 +3,7 @@ import { REVOKE_FINALIZER } from '../../../src/api/group.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { digestOf } from '../../../src/credentials/digest.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type Keys, ONCE_TOLD, seenAgo, type StoredKey } from './keys.ts'
+import { isTold, type Keys, ONCE_TOLD, seenAgo, type StoredKey } from './keys.ts'
 
 const HOUR = 3600
 const DAY = 24 * HOUR
@@ -55,16 +55,15 @@ export function livesOf(
       const sliding = { ttl: HOUR, ttlAfterLastActivity: true }
       const key = await keys.shown(await create('used', sliding), 'Active')
       await keys.use(key, Date.now() + 600_000)
-      const isTold = async () =>
+      const isIgnored = async () =>
         (await keys.events(key)).some(({ reason }) => reason === 'ActivityIgnored') || undefined
-      await eventually('the ignored use is told', isTold, ONCE_TOLD)
+      await eventually('the ignored use is told', isIgnored, ONCE_TOLD)
     },
     async () => {
       const { spec } = await create('twice')
       const inClear = { key: spec.key ?? '' }
       const asDigest = { key: `sha256:${digestOf(inClear.key)}` }
       const others = [await create('in clear', inClear), await create('as digest', asDigest)]
-      const isTold = ({ status }: StoredKey) => status.conditions !== undefined
       await Promise.all(others.map((key) => keys.until(key, 'is told', isTold)))
     },
     async () => {

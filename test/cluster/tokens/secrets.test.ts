@@ -5,6 +5,7 @@ import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
+import { may, type Person, type Wish } from '../../support/rights.ts'
 import { SOON } from '../keys/keys.ts'
 import { platformOf } from './platform.ts'
 
@@ -35,27 +36,9 @@ async function shipped(path: string): Promise<readonly Item[]> {
   return body.items
 }
 
-interface Wish {
-  readonly verb: string
-  readonly resource: string
-  readonly name?: string
-  readonly group?: string
-}
-
-/** Whether somebody may, as the API server decides. */
-async function may(who: { user: string; groups: readonly string[] }, wish: Wish): Promise<boolean> {
-  const resourceAttributes = wish.resource === 'secrets' ? { ...wish, namespace } : wish
-  const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
-  const { code, body } = await raw<{ readonly status: { readonly allowed: boolean } }>(
-    'POST',
-    path,
-    {
-      spec: { ...who, resourceAttributes },
-    },
-  )
-  expect(code).toBe(201)
-  return body.status.allowed
-}
+/** Of Secrets, those of the program's own namespace. */
+const mayThere = (who: Person, wish: Wish): Promise<boolean> =>
+  may(raw, who, wish.resource === 'secrets' ? { ...wish, namespace } : wish)
 
 const account = (name: string) => ({
   user: `system:serviceaccount:${namespace}:${name}`,
@@ -75,7 +58,7 @@ async function waysOf(who: {
     { verb: 'list', resource: 'secrets' },
     { verb: 'watch', resource: 'secrets' },
   ]
-  const answers = await Promise.all(wishes.map((wish) => may(who, wish)))
+  const answers = await Promise.all(wishes.map((wish) => mayThere(who, wish)))
   return wishes.flatMap(({ verb }, at) => (answers[at] ? [verb] : []))
 }
 
@@ -114,7 +97,7 @@ describe('the private signing keys', () => {
         { verb: 'list', resource: 'ownedaccesskeys', ...ours },
         { verb: 'list', resource: 'configmaps' },
       ]
-      const answers = await Promise.all(wishes.map((wish) => may(person, wish)))
+      const answers = await Promise.all(wishes.map((wish) => mayThere(person, wish)))
       return answers.every(Boolean) || undefined
     }
     await eventually('the roles are bound', isBound, SOON)

@@ -13,7 +13,7 @@ import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_USER } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { type Stored, storedOf } from '../../support/stored.ts'
-import type { StoredKey } from '../keys/keys.ts'
+import { isTold, type StoredKey } from '../keys/keys.ts'
 
 /** A token as the API server has it; status is empty before the operator has seen it. */
 export interface StoredToken extends KubeObject {
@@ -57,7 +57,6 @@ export const issuedInTime = (
   eventually(
     'a token is issued before it ends',
     async () => {
-      const isTold = ({ status }: StoredToken): boolean => status.conditions !== undefined
       const token = await tokens.until(await make(), 'is told', isTold)
       return token.status.token === undefined ? undefined : token
     },

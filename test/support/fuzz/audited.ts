@@ -31,13 +31,15 @@ export interface Taken {
   readonly as?: AuditedUser
 }
 
-/** The answered requests by their User-Agent; one that a gateway got may have become several. */
-export function byUserAgent(lines: readonly string[]): ReadonlyMap<string, readonly Audited[]> {
-  const events = lines
+/** The answered requests among the lines of an audit log. */
+export const answeredIn = (lines: readonly string[]): readonly Audited[] =>
+  lines
     .map((line) => JSON.parse(line) as Audited)
     .filter(({ stage }) => stage === 'ResponseComplete' || stage === 'Panic')
-  return Map.groupBy(events, ({ userAgent = '' }) => userAgent)
-}
+
+/** The same by their User-Agent; one that a gateway got may have become several. */
+export const byUserAgent = (lines: readonly string[]): ReadonlyMap<string, readonly Audited[]> =>
+  Map.groupBy(answeredIn(lines), ({ userAgent = '' }) => userAgent)
 
 /** What a request with these attributes must have been taken for. */
 export function wantedOf(attributes: ScopedRequest, as?: AuditedUser): Taken {

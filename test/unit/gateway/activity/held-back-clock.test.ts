@@ -30,33 +30,25 @@ test.each([
 describe('an answer that is looked at late', () => {
   const LATE_MS = 5000
 
-  test('holds nothing back while one that was not is believed (14.1)', async () => {
+  /** Hears the times one after the other, each so long after the one before. */
+  async function heard(...times: readonly { afterMs: number; behindMs: number }[]) {
     const clock = manualClock(t0)
     const heldBack = heldBackClock(clock)
-    heldBack.heard(t0)
-    await clock.advance(20_000)
-    heldBack.heard(t0 + 20_000 - LATE_MS)
-    expect(heldBack.nowMs()).toBe(t0 + 20_000)
-  })
+    for (const { afterMs, behindMs } of times) {
+      await clock.advance(afterMs)
+      heldBack.heard(clock.nowMs() - behindMs)
+    }
+    return heldBack.nowMs() - clock.nowMs()
+  }
+  const inTime = { afterMs: 0, behindMs: 0 }
 
-  test('makes way for the next that is not', async () => {
-    const clock = manualClock(t0)
-    const heldBack = heldBackClock(clock)
-    heldBack.heard(t0 - LATE_MS)
-    expect(heldBack.nowMs()).toBe(t0 - LATE_MS + 2000)
-    await clock.advance(5000)
-    heldBack.heard(t0 + 5000)
-    expect(heldBack.nowMs()).toBe(t0 + 5000)
-  })
-
-  test('but an API server whose clock is set back is followed after a while (2.9)', async () => {
-    const clock = manualClock(t0)
-    const heldBack = heldBackClock(clock)
-    heldBack.heard(t0)
-    await clock.advance(20_000)
-    heldBack.heard(t0 + 20_000 - HOUR_MS)
-    await clock.advance(10_000)
-    heldBack.heard(t0 + 30_000 - HOUR_MS)
-    expect(heldBack.nowMs()).toBe(t0 + 32_000 - HOUR_MS)
+  // biome-ignore format: a table
+  test.each([
+    { name: 'holds nothing back while one that was not is believed (14.1)', times: [inTime, { afterMs: 20_000, behindMs: LATE_MS }], reads: 0 },
+    { name: 'holds back where it is the only one (14.1)', times: [{ afterMs: 0, behindMs: LATE_MS }], reads: 2000 - LATE_MS },
+    { name: 'makes way for the next that is not', times: [{ afterMs: 0, behindMs: LATE_MS }, { afterMs: 5000, behindMs: 0 }], reads: 0 },
+    { name: 'is none where the clock of the API server is set back, which is followed after a while (2.9)', times: [inTime, { afterMs: 20_000, behindMs: HOUR_MS }, { afterMs: 10_000, behindMs: HOUR_MS }], reads: 2000 - HOUR_MS },
+  ])('$name', async ({ times, reads }) => {
+    expect(await heard(...times)).toBe(reads)
   })
 })
