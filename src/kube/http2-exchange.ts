@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { type Fate, HEAD_WITHIN_MS, Unanswered } from './unanswered.ts'
 import type { UpstreamAnswer, UpstreamCall, UpstreamHeaders } from './upstream.ts'
 
-const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
+const { NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
 /** A request under way: its answer, and how it ends. */
 export interface Exchange {
@@ -19,7 +19,8 @@ type Cancel = (fate: Fate, because: string) => void
 
 /** Sends the request on a stream of its own. The connection must be open. */
 export function exchange(session: ClientHttp2Session, call: UpstreamCall, clock: Clock): Exchange {
-  const stream = open(session, call)
+  const cancelling = new AbortController()
+  const stream = open(session, call, cancelling.signal)
   const head = Promise.withResolvers<UpstreamAnswer>()
   const closed = Promise.withResolvers<{ readonly isCancelled: boolean }>()
   let body: AnswerBody | null = null
@@ -35,8 +36,8 @@ export function exchange(session: ClientHttp2Session, call: UpstreamCall, clock:
     if (stream.closed) return
     isCancelled = true
     fail(fate, new Error(because))
-    stream.close(NGHTTP2_CANCEL)
-    stream.destroy()
+    // Not close(), which ends the body first: the server would take what came of it for the whole.
+    cancelling.abort()
   }
   const end = (): void => cancel('lost', 'the request was ended')
   const heard = call.isLongRunning ? () => undefined : expectHead(stream, clock, cancel)
@@ -60,12 +61,16 @@ export function exchange(session: ClientHttp2Session, call: UpstreamCall, clock:
   return { answer: head.promise, closed: closed.promise }
 }
 
-function open(session: ClientHttp2Session, call: UpstreamCall): ClientHttp2Stream {
+function open(
+  session: ClientHttp2Session,
+  call: UpstreamCall,
+  cancelled: AbortSignal,
+): ClientHttp2Stream {
   const { method, path, headers, body } = call
   return session.request(
     { ...(headers as Record<string, string | string[]>), ':method': method, ':path': path },
     // Else Node decides by the method, and drops the body of a DELETE.
-    { endStream: body === null },
+    { endStream: body === null, signal: cancelled },
   )
 }
 
@@ -77,6 +82,8 @@ function send(body: UpstreamCall['body'], stream: ClientHttp2Stream, cancel: Can
     return
   }
   const brokeOff = (): void => cancel('lost', 'the body of the request broke off')
+  // It may have broken off while the connection was opened: nothing tells of that again.
+  if (body.destroyed) return brokeOff()
   // Not pipeline(), which would destroy the body, and a client's connection with it, where the answer
   // came first; nor pipe(), which goes on writing then, and so destroys the answer.
   const write = (piece: Buffer): void => {

@@ -33,6 +33,8 @@ export async function overHttp1(pool: Dispatcher, call: UpstreamCall): Promise<U
 function shielded(body: Readable): Readable {
   const shield = new PassThrough()
   const breakOff = (): void => void shield.destroy(new Error('the body of the request broke off'))
+  // It may have broken off while the connection was opened: nothing tells of that again.
+  if (body.destroyed) breakOff()
   body.once('error', breakOff)
   body.once('close', () => body.readableEnded || breakOff())
   return body.pipe(shield)

@@ -32,7 +32,7 @@ export interface FrameServer {
   readonly url: string
   /** Connections that were ever opened. */
   readonly opened: () => number
-  /** Streams that were opened, and those that the client reset, with the code. */
+  /** Streams that were opened, bodies that the client ended, and streams that it reset, with the code. */
   readonly heard: readonly string[]
 }
 
@@ -84,6 +84,7 @@ export async function startFrames({
     onFrames(socket, (type, flags, stream, body) => {
       if (type === TYPES.settings && (flags & ACK) === 0) frame(TYPES.settings, ACK, 0)
       if (type === TYPES.ping && (flags & ACK) === 0 && isAlive()) frame(TYPES.ping, ACK, 0, body)
+      if (type === TYPES.data && (flags & END_STREAM) !== 0) heard.push('end')
       if (type === TYPES.reset) heard.push(`reset ${body.readUInt32BE()}`)
       if (type !== TYPES.headers) return
       heard.push('asked')
