@@ -69,7 +69,7 @@ export async function connect(kubeconfig: string | null, clock: Clock): Promise<
   }
 
   return {
-    prefix: url.pathname.replace(/\/+$/, ''),
+    prefix: withoutSlash(url.pathname),
     server: url.host,
     open: async (refused = false) => {
       const fresh = held && clock.monotonicMs() - held.readAtMs < REREAD_AFTER_MS
@@ -95,6 +95,10 @@ export async function connect(kubeconfig: string | null, clock: Clock): Promise<
 interface Pools extends OpenConnection {
   readonly key: string
 }
+
+/** The path without slashes at its end. */
+const withoutSlash = (path: string): string =>
+  path.endsWith('/') ? withoutSlash(path.slice(0, -1)) : path
 
 /** How to trust the server, and the certificate by which it knows us, in the words of node:tls. */
 export interface Tls {

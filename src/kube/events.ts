@@ -135,8 +135,14 @@ function nameOf({ regarding: { name, uid }, reason, discriminator }: ObjectEvent
   const identity = JSON.stringify([uid, reason, discriminator])
   const suffix = `.${createHash('sha256').update(identity).digest('hex').slice(0, 16)}`
   // A cut may leave a dot or dash at the end, which no DNS label may have.
-  return name.slice(0, LONGEST_NAME - suffix.length).replace(/[^a-z0-9]+$/, '') + suffix
+  return upToLetter(name.slice(0, LONGEST_NAME - suffix.length)) + suffix
 }
+
+/** The text up to its last letter or digit. */
+const upToLetter = (text: string): string =>
+  text === '' || /[a-z0-9]/.test(text.charAt(text.length - 1))
+    ? text
+    : upToLetter(text.slice(0, -1))
 
 /** At most so many bytes of UTF-8, no character in halves, and a mark where something is missing. */
 function cut(text: string, mostBytes: number): string {

@@ -24,7 +24,7 @@ const oneOf =
 export const urlOf =
   (...schemes: readonly string[]): Check =>
   (text) => {
-    const isUrl = /^[a-z][a-z0-9+.-]*:\/\/[^\s\\/?#]+[^\s\\]*$/i.test(text) && URL.canParse(text)
+    const isUrl = /^[a-z][a-z0-9+.-]*:\/\/[^\s\\/?#][^\s\\]*$/i.test(text) && URL.canParse(text)
     const scheme = text.slice(0, text.indexOf(':')).toLowerCase()
     if (isUrl && schemes.includes(scheme)) return null
     return `is not a URL: write it with ${schemes.map((name) => `${name}://`).join(' or ')} and a host`

@@ -1,6 +1,6 @@
 // Kubernetes quantities, as far as comparing two of them needs.
 
-const QUANTITY = /^\+?(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d{1,3})?$/
+const QUANTITY = /^\+?(\d+(?:\.\d*)?|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d{1,3})?$/
 
 const FACTORS: ReadonlyMap<string, number> = new Map([
   ...['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'].map((unit, at) => [unit, 1024 ** (at + 1)] as const),

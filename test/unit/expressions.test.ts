@@ -1,0 +1,109 @@
+// A regular expression that backtracks stops a replica: everything waits on one event loop. So every expression of the
+// program is timed against text that it almost matches, whether a client's text can come to it today or not.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createContext, runInContext } from 'node:vm'
+import { describe, expect, test } from 'vitest'
+import { codeOf } from '../support/imports.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+/** So long that a quadratic expression takes a second, where a linear one takes less than a millisecond. */
+const LENGTH = 60_000
+/** An expression may take so many times what a plain one takes over as much text. */
+const TIMES_A_PLAIN_ONE = 300
+const PLAIN = '/^(?:a|b)*$/'
+
+/** A literal stands where a value may begin. */
+const LITERAL =
+  /(?<=(?:[=(,:;!&|?[{}]|\breturn)\s*)\/(?![*/])((?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n[])+)\/([dgimsuvy]*)/g
+
+interface Expression {
+  readonly file: string
+  readonly literal: string
+  readonly source: string
+}
+
+function expressionsIn(file: string): readonly Expression[] {
+  const code = codeOf(readFileSync(join(ROOT, file), 'utf8'))
+  return [...code.matchAll(LITERAL)].map(([literal, source = '']) => ({ file, literal, source }))
+}
+
+const FILES = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.gen.ts'))
+const EXPRESSIONS = FILES.flatMap(expressionsIn)
+
+/** What no client has a part in: these are put together from names of ours and read what the program writes. */
+const BUILT: Readonly<Record<string, number>> = {
+  'src/domain/revocation.ts': 1,
+  'src/signing/examine.ts': 1,
+}
+
+/** Characters that the expression is about, and some for its classes. */
+function alphabetOf(source: string): readonly string[] {
+  const named =
+    source.replaceAll(/\\[a-zA-Z](?:\{[^}]*\})?/g, '').match(/[^\\^$*+?()|{}[\]]/g) ?? []
+  return [...new Set([...named.slice(0, 5), 'a', '0', ' ', '/', '\\'])]
+}
+
+/** One character over and over, pairs of them, behind a beginning that fits; and ends that may not fit. */
+function hostileTo(source: string): readonly string[] {
+  const alphabet = alphabetOf(source)
+  const runs = alphabet.flatMap((one) => [one, ...alphabet.map((other) => one + other)])
+  const beginning = source.replaceAll(/[\\^$*+?()|{}[\]]/g, '').slice(0, 8)
+  return [...new Set(runs)].flatMap((run) => {
+    const text = run.repeat(LENGTH / run.length)
+    return [`${text}\u0001`, `${beginning}${text}a`, `a://${text}\n`]
+  })
+}
+
+/** The longest time that the expression takes for any of the texts, in milliseconds; Infinity for seconds. */
+function slowestMs(literal: string, texts: readonly string[]): number {
+  const context = createContext({ texts, now: () => performance.now() })
+  const code = `
+    const expression = ${literal.replace(/g(?=[a-z]*$)/, '')}
+    let slowest = 0
+    for (const text of texts) {
+      const startMs = now()
+      expression.exec(text)
+      slowest = Math.max(slowest, now() - startMs)
+    }
+    slowest`
+  try {
+    return runInContext(code, context, { timeout: 1000 }) as number
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return Infinity
+    throw error
+  }
+}
+
+const best = (times: number, measure: () => number): number =>
+  Math.min(...Array.from({ length: times }, measure))
+
+describe('the measure', () => {
+  const floorMs = best(5, () => slowestMs(PLAIN, ['a'.repeat(LENGTH)]))
+
+  test.each([
+    { name: 'nested repetition', literal: '/^(?:a+)+$/' },
+    { name: 'adjacent repetition of the same', literal: String.raw`/^[\w-]*\w*$/` },
+    { name: 'optional spaces around commas', literal: '/^a in ?( ?,? ?)*!$/' },
+    { name: 'repetition that may begin anywhere', literal: '/[^a-z]+$/' },
+  ])('finds $name', ({ literal }) => {
+    const slowMs = slowestMs(literal, hostileTo(literal.slice(1, -1)))
+    expect(slowMs).toBeGreaterThan(floorMs * TIMES_A_PLAIN_ONE)
+  })
+
+  test('finds the expressions of the program', () => {
+    expect(EXPRESSIONS.length).toBeGreaterThan(40)
+    const counts = FILES.map((file) => [
+      file,
+      readFileSync(join(ROOT, file), 'utf8').split('new RegExp(').length - 1,
+    ])
+    expect(Object.fromEntries(counts.filter(([, count]) => count !== 0))).toEqual(BUILT)
+  })
+
+  test.each(EXPRESSIONS)('$file: $literal takes no longer than its text is long (13.3)', (one) => {
+    const texts = hostileTo(one.source)
+    const isQuick = (): boolean => slowestMs(one.literal, texts) < floorMs * TIMES_A_PLAIN_ONE
+    // What a busy machine makes slow is quick the next time.
+    expect(isQuick() || isQuick() || isQuick()).toBe(true)
+  })
+})
