@@ -43,6 +43,10 @@ describe('spec: empty and false equal absent (contract 1.2)', () => {
     } as const
     expect(viewOf({ spec: zero })).toEqual(bare)
   })
+  test('but a scope that sets nothing is one: it grants nothing (11.1)', () => {
+    expect(bare.scope).toBeNull()
+    expect(viewOf({ spec: { scope: {} } }).scope).toEqual({})
+  })
   test('with everything set', () => {
     const spec = { disabled: true, ttl: 60, type: 'Login', ttlAfterLastActivity: true } as const
     expect(viewOf({ spec })).toMatchObject({

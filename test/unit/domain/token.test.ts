@@ -74,6 +74,10 @@ describe('the view of an object', () => {
     })
   })
 
+  test('a scope that sets nothing is one: it grants nothing (11.1)', () => {
+    expect(token({ spec: { scope: {} } }).scope).toEqual({})
+  })
+
   test('once its token is out', () => {
     const object = issuedObject({ metadata: UNDER_CI, spec: { ttl: 60 } }, { owner: owner() })
     const view = tokenOf(object)

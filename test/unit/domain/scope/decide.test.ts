@@ -74,7 +74,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     mayNot: [of({ ...VIRTUAL, virtualCluster: 'v2' }, 'get pods'), of(SPACE, 'get pods'), of(MANAGEMENT, 'get pods', 'p-a')] },
   'a role everywhere (11.4)': { scope: names('reader'),
     may: [of(MANAGEMENT, 'get pods m', 'x'), of(SPACE, 'get pods'), of(VIRTUAL, 'get deployments m', '', 'apps'), of(MANAGEMENT, 'get jobs/status m', '', 'apps'), path(MANAGEMENT, 'get /healthz/ping')],
-    mayNot: [of(CLUSTER, 'get pods'), of(MANAGEMENT, 'list pods'), of(MANAGEMENT, 'get pods', '', 'batch'), of(MANAGEMENT, 'get pods/log m'), path(MANAGEMENT, 'get /metrics')] },
+    mayNot: [of(CLUSTER, 'get pods'), of(MANAGEMENT, 'list pods'), of(MANAGEMENT, 'get pods', '', 'batch'), of(MANAGEMENT, 'get pods/log m'), of(MANAGEMENT, 'get jobs m', '', 'apps'), path(MANAGEMENT, 'get /metrics')] },
   'a role in a project (11.4)': { scope: names('reader', { projects: ['a'] }),
     may: [of(MANAGEMENT, 'get pods m', 'p-a'), of(SPACE, 'get pods'), of(VIRTUAL, 'get pods')],
     mayNot: [of(MANAGEMENT, 'get pods m', 'p-b'), of(MANAGEMENT, 'get pods m'), of({ ...SPACE, project: 'b' }, 'get pods'), path(MANAGEMENT, 'get /healthz')] },

@@ -1,12 +1,18 @@
-// The deletion of all one's own keys, by one of them (contract 12.1, 13.4).
+// The deletion of keys by one of them (contract 12.1, 12.4, 13.4).
 import { describe, expect, test } from 'vitest'
 import { accessKeyOf } from '../../../../src/domain/access-key.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/access-key.ts'
-import type { JsonMap } from '../../../../src/domain/config/json.ts'
-import { removeAll } from '../../../../src/gateway/keys/remove.ts'
+import { type JsonMap, mapIn } from '../../../../src/domain/config/json.ts'
+import { textAt } from '../../../../src/gateway/keys/at.ts'
+import { remove, removeAll } from '../../../../src/gateway/keys/remove.ts'
 import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
 import { exchangeOf } from './exchanges.ts'
 import { key, owner } from './keys.ts'
+
+const WAYS = [
+  { verb: 'delete', name: 'ci', answer: remove },
+  { verb: 'deletecollection', name: '', answer: removeAll },
+] as const
 
 const named = (name: string, metadata: JsonMap = {}): JsonMap =>
   key({ metadata: { name, uid: `uid-${name}`, ...metadata } })
@@ -62,5 +68,59 @@ describe('all keys of a user, deleted with one of them', () => {
     const { removed, ending } = await removedUntil(most)
     expect(removed).toEqual(['b', 'd', 'e'].slice(0, most))
     expect(ending).toBe('the access key ended')
+  })
+})
+
+type Said = readonly [code: number, json: JsonMap]
+
+const FORBIDDEN: Said = [403, { kind: 'Status', code: 403 }]
+const listOf = (...items: readonly JsonMap[]): JsonMap => ({
+  kind: 'OwnedAccessKeyList',
+  metadata: {},
+  items,
+})
+
+test.each(WAYS)(
+  '$verb leaves a key that came in the place of the one that was looked at (12.1)',
+  async (way) => {
+    const [seen, anew] = [key(), key({ metadata: { uid: 'uid-anew' } })]
+    let stored: JsonMap | null = seen
+    const answers = ({ method, path, body }: UpstreamCall): Said => {
+      const isOne = path.endsWith('/ci')
+      if (method === 'GET') {
+        stored = anew
+        return [200, isOne ? seen : listOf(seen)]
+      }
+      if (!isOne) return FORBIDDEN
+      const uid = textAt(mapIn((body as Buffer).toString()), ['preconditions', 'uid'])
+      if (uid !== '' && uid !== 'uid-anew') return [409, { kind: 'Status', code: 409 }]
+      stored = null
+      return [200, anew]
+    }
+    await way.answer(exchangeOf({ verb: way.verb, name: way.name, answers }))
+    expect(stored).toEqual(anew)
+  },
+)
+
+describe('the answer to a deletion says nothing that is hidden (12.4)', () => {
+  const SECRET = 'pak_0123456789abcdefghijklmnop'
+  const held = key({ metadata: { annotations: { note: SECRET } }, spec: { key: SECRET } })
+  const [ONE, ALL] = WAYS
+  const refused: JsonMap = { kind: 'Status', message: `uid-ci with ${SECRET} is kept`, code: 422 }
+
+  test.each<{ name: string; way: (typeof WAYS)[number]; one?: Said; all?: Said }>([
+    { name: 'one that its finalizer holds', way: ONE, one: [200, held] },
+    { name: 'one that a policy keeps, and quotes', way: ONE, one: [422, refused] },
+    { name: 'a collection, by RBAC', way: ALL, all: [200, listOf(held)] },
+    { name: 'a collection, one by one', way: ALL, one: [200, held] },
+  ])('of $name', async ({ way: { verb, name, answer }, one = FORBIDDEN, all = FORBIDDEN }) => {
+    const answers = ({ method, path }: UpstreamCall): Said => {
+      const isOne = path.endsWith('/ci')
+      if (method === 'GET') return [200, isOne ? held : listOf(held)]
+      return isOne ? one : all
+    }
+    const { body } = await answer(exchangeOf({ verb, name, answers }))
+    expect((body as Buffer).toString()).toContain('uid-ci')
+    expect((body as Buffer).toString()).not.toContain(SECRET)
   })
 })

@@ -149,6 +149,11 @@ describe('what a scoped key sees (12.3)', () => {
       seen: false,
     },
     {
+      name: 'its own, of nothing: nobody issues it',
+      object: token({ spec: { scope: {} } }),
+      seen: false,
+    },
+    {
       name: 'its own, beyond: nobody issues it',
       object: token({ spec: { scope: { ...project('bank') } } }),
       seen: false,
