@@ -1,9 +1,9 @@
-// Control planes for tests: real ones, from tools/control-plane, with the shipped manifests applied.
+// Control planes for tests: real ones, from tools/control-plane, copies of one with the shipped manifests.
 //
 //   project   files                              control plane and operator
 //   unit      test/unit, test/*.test.ts          none
 //   cluster   test/cluster/**/*.test.ts          sharedControlPlane() and sharedOperator(): one of each
-//                                                for all files, which run two at a time
+//                                                for all files, which run four at a time
 //   private   test/cluster/**/*.private.test.ts  privateControlPlane() and startOperator(): the file's
 //   faults    test/faults/**/*.test.ts           own, two files at a time
 //   direct    test/direct/**/*.test.ts           as private, and startStockServer(): a second API server
@@ -69,7 +69,7 @@ export function sharedOperator(): Operator {
 export async function privateControlPlane(
   options: Pick<ControlPlaneOptions, 'apiServerFlags'> = {},
 ): Promise<PrivateControlPlane> {
-  const running = await startInstalled(options)
+  const running = await startInstalled({ ...options, copyOf: inject('template') })
   afterAll(() => running.stop())
   return { ...running, ...(await testControlPlane(coordinatesOf(running), running)) }
 }

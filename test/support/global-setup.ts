@@ -5,7 +5,7 @@ import { ISSUER, startOperator } from './operator.ts'
 
 /** Called by vitest before the first file; the result is called after the last. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const plane = await startInstalled({})
+  const plane = await startInstalled({ copyOf: project.getProvidedContext().template })
   try {
     const { namespace, name } = OPERATOR_ACCOUNT
     const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)

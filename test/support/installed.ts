@@ -58,15 +58,17 @@ const MANIFESTS = join(import.meta.dirname, '../../config/base')
 const OUTPUT = process.env['TEST_OUTPUT']
 
 /**
- * Starts a control plane with an audit log and applies the product's manifests. When it is stopped, the
- * rights that the program used on it are noted for tools/test.ts.
+ * Starts a control plane with an audit log from a copy that has the product's manifests (template.ts). When it
+ * is stopped, the rights that the program used on it are noted for tools/test.ts.
  */
 export async function startInstalled(
-  options: Pick<ControlPlaneOptions, 'apiServerFlags'>,
+  options: Required<Pick<ControlPlaneOptions, 'copyOf'>> &
+    Pick<ControlPlaneOptions, 'apiServerFlags'>,
 ): Promise<ControlPlane> {
   const plane = await startControlPlane({ ...options, audit: true, log: console.log })
   try {
-    await installProduct(plane)
+    // A server that has just started refuses what a policy is about until it has read the policies.
+    await policiesBind(plane)
     const { auditLog } = coordinatesOf(plane)
     const stop = async (): Promise<void> => {
       try {
@@ -90,7 +92,7 @@ export function coordinatesOf(plane: ControlPlane): Coordinates {
 }
 
 /** Applies the product as a user would, and waits until its kinds are served and its policies bind. */
-async function installProduct(access: Access): Promise<void> {
+export async function installProduct(access: Access): Promise<void> {
   const must = async (args: readonly string[], input = ''): Promise<void> => {
     const { code, stderr } = await access.kubectl(args, { input })
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr.trim()}`)

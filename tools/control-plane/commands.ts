@@ -34,6 +34,7 @@ export const CONTROLLERS: readonly string[] = [
 
 /** Where things lie in a data folder. */
 export const paths = {
+  etcd: (dataDir: string) => join(dataDir, 'etcd'),
   pki: (dataDir: string, file = '') => join(dataDir, 'pki', file),
   log: (dataDir: string, daemon: DaemonName) => join(dataDir, `${daemon}.log`),
   ports: (dataDir: string) => join(dataDir, 'ports.json'),
@@ -83,7 +84,7 @@ export function etcdCommand(plan: Plan): Command {
   const { etcdClient: clients, etcdPeer: peers } = urls(plan.ports)
   return command(plan, 'etcd', {
     name: 'default',
-    'data-dir': join(plan.dataDir, 'etcd'),
+    'data-dir': paths.etcd(plan.dataDir),
     'listen-client-urls': clients,
     'advertise-client-urls': clients,
     'listen-peer-urls': peers,

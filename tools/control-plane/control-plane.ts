@@ -22,7 +22,7 @@
 // - A folder that survives keeps data, certificates, token keys and, when they are free, ports:
 //   kubeconfigs that somebody copied stay good.
 // - Everything is in the data folder: pki/, etcd/, a log file per daemon, audit.log, kubeconfigs.
-import { mkdir, mkdtemp, realpath } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Access, ADMIN, createAccess, writeKubeconfig } from './access.ts'
@@ -42,6 +42,11 @@ import { STOP_ORDER } from './programs.ts'
 export interface ControlPlaneOptions {
   /** A folder that survives and is used again; absent means a temporary one, removed in the end. */
   readonly dataDir?: string
+  /**
+   * The folder of a control plane that has been stopped: a temporary one begins with a copy of its data
+   * and certificates. Absent means empty.
+   */
+  readonly copyOf?: string
   /**
    * Whether requests are logged to `auditLog`, one JSON event a line: `true` with metadata only,
    * `RequestResponse` with both bodies. The stage RequestReceived is left out. Absent means no log.
@@ -92,6 +97,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const dataDir = await openDataDir(options.dataDir)
   const guard = await Guard.begin(dataDir, options.dataDir !== undefined)
   try {
+    if (options.copyOf !== undefined) await copyState(options.copyOf, dataDir)
     const controlPlane = await startOnFreePorts(options, binaries, dataDir, guard)
     reportEnds(guard, dataDir, options.log)
     const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
@@ -108,6 +114,10 @@ async function openDataDir(wanted: string | undefined): Promise<string> {
   if (wanted === undefined) return realpath(await mkdtemp(join(tmpdir(), 'control-plane-')))
   await mkdir(wanted, { recursive: true, mode: 0o700 })
   return realpath(wanted)
+}
+
+async function copyState(from: string, to: string): Promise<void> {
+  for (const path of [paths.etcd, paths.pki]) await cp(path(from), path(to), { recursive: true })
 }
 
 function reportEnds(guard: Guard, dataDir: string, log: (line: string) => void): void {
