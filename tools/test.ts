@@ -1,38 +1,43 @@
-// Runs the tests: `node tools/test.ts [project ...]`, every project when none is named. The last line
-// is `N passed, N failed, N skipped`. A project in which nothing ran has failed, and so has a run
-// with a skip without a reason. vitest.config.ts has the projects.
+// Runs the tests: `node tools/test.ts [--all] [project ...]`, every project when none is named. `--all` adds
+// what is long: files named *.long.test.ts, and the rest of each table and flood (test/support/tier.ts). The
+// last line is `N passed, N failed, N skipped`. A project in which nothing ran has failed, and so has a run
+// with a skip without a reason, or with more than three flaky tests. vitest.config.ts has the projects.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Reporter, startVitest } from 'vitest/node'
 import { heartbeat } from './test/heartbeat.ts'
 import { rightsFailures } from './test/rights.ts'
-import { isGood, nothing, sum, summary, type Tally, tallyOf } from './test/tally.ts'
+import { isGood, judged, nothing, sum, summary, type Tally, tallyOf } from './test/tally.ts'
 
-/** Projects that run together share two workers; the shared control plane is gone when they start. */
+/** Projects that run together share their workers. The shared control plane is gone when others start theirs. */
 const GROUPS: readonly (readonly string[])[] = [
-  ['unit'],
-  ['cluster'],
+  ['unit', 'cluster'],
   ['private', 'faults'],
   ['direct'],
   ['container'],
 ]
 const PROJECTS = GROUPS.flat()
 
-const chosen = process.argv.slice(2)
+const ALL = '--all'
+const chosen = process.argv.slice(2).filter((name) => name !== ALL)
+const isWhole = process.argv.includes(ALL)
 const unknown = chosen.filter((name) => !PROJECTS.includes(name))
 if (unknown.length > 0) {
   console.error(`no test project ${unknown.join(', ')}: there are ${PROJECTS.join(', ')}`)
   process.exit(2)
 }
 
+process.env['TEST_TIER'] = isWhole ? 'all' : 'quick'
 const output = newOutputFolder()
 let total = nothing
 for (const group of GROUPS) {
   const projects = group.filter((name) => chosen.length === 0 || chosen.includes(name))
   if (projects.length > 0) total = sum(total, await run(projects))
 }
-const ranAll = PROJECTS.every((name) => chosen.length === 0 || chosen.includes(name))
-total = sum(total, { ...nothing, failures: rightsFailures(output, ranAll) })
+// What nobody used is known only once everything ran.
+const ranAll = isWhole && PROJECTS.every((name) => chosen.length === 0 || chosen.includes(name))
+total = judged(sum(total, { ...nothing, failures: rightsFailures(output, ranAll) }))
+rmSync(`${output}-template`, { recursive: true, force: true })
 const isAllGood = isGood(total)
 if (isAllGood || readdirSync(output).length === 0) rmSync(output, { recursive: true })
 else console.log(`what the operators wrote is in ${output}`)
@@ -45,6 +50,7 @@ function newOutputFolder(): string {
   mkdirSync(root, { recursive: true })
   const folder = mkdtempSync(join(root, 'run-'))
   process.env['TEST_OUTPUT'] = folder
+  process.env['TEST_TEMPLATE'] = `${folder}-template`
   return folder
 }
 

@@ -14,15 +14,28 @@ export interface Failure {
   readonly error: string
 }
 
-/** What came of a run. */
-export interface Tally {
-  readonly passed: number
-  readonly failures: readonly Failure[]
-  readonly skips: readonly Skip[]
+/** How long a file took, from its import to its last hook. */
+export interface FileTime {
+  readonly file: string
+  readonly seconds: number
 }
 
-/** What a run of nothing comes to. */
-export const nothing: Tally = { passed: 0, failures: [], skips: [] }
+/** What came of a run. */
+export interface Tally {
+  /** Flaky tests count, too. */
+  readonly passed: number
+  readonly failures: readonly Failure[]
+  /** Tests that failed, and passed when they were tried again; `error` is the first. */
+  readonly flaky: readonly Failure[]
+  readonly skips: readonly Skip[]
+  readonly files: readonly FileTime[]
+}
+
+/** The tally of a run without files. */
+export const nothing: Tally = { passed: 0, failures: [], flaky: [], skips: [], files: [] }
+
+/** More flaky tests than this in a run are a failure. */
+export const MOST_FLAKY = 3
 
 /** Counts a run of vitest by what it hands to a reporter in the end. */
 export function tallyOf(modules: readonly TestModule[], uncaught: readonly unknown[]): Tally {
@@ -35,17 +48,29 @@ export function tallyOf(modules: readonly TestModule[], uncaught: readonly unkno
       ...groups.filter((group) => group.errors().length > 0).map(failureOfGroup),
       ...uncaught.map((error) => ({ test: 'an error that nobody caught', error: brief(error) })),
     ],
+    flaky: tests.filter((test) => test.diagnostic()?.flaky).map(flakyOf),
     skips: tests.filter(didNotRun).map((test) => ({ test: nameOf(test), reason: reasonOf(test) })),
+    files: modules.map(timeOf),
   }
 }
 
-/** Both together. */
+/** The tally of both runs together. */
 export function sum(one: Tally, other: Tally): Tally {
   return {
     passed: one.passed + other.passed,
     failures: [...one.failures, ...other.failures],
+    flaky: [...one.flaky, ...other.flaky],
     skips: [...one.skips, ...other.skips],
+    files: [...one.files, ...other.files],
   }
+}
+
+/** The tally, with one failure more where too many tests were flaky. */
+export function judged(tally: Tally): Tally {
+  const { flaky, failures } = tally
+  if (flaky.length <= MOST_FLAKY) return tally
+  const error = `${flaky.length} passed only when they were tried again, ${MOST_FLAKY} may`
+  return { ...tally, failures: [...failures, { test: 'too many tests are flaky', error }] }
 }
 
 /** Whether nothing failed, something ran, and each skip has a reason. */
@@ -54,16 +79,36 @@ export function isGood({ passed, failures, skips }: Tally): boolean {
 }
 
 /**
- * The lines to end with: each failure and the skips with their reasons, then the counts. Failures are
- * said again here because whoever keeps only the end of a long log needs them too.
+ * The lines to end with: the time of each file, each flaky test and each failure, the skips with their
+ * reasons, then the counts. The end of a long log has all that a reader needs.
  */
-export function summary({ passed, failures, skips }: Tally): readonly string[] {
+export function summary({ passed, failures, flaky, skips, files }: Tally): readonly string[] {
   return [
-    ...failures.map(({ test, error }) => `failed: ${test}\n${error.replace(/^/gm, '  ')}`),
+    ...timeLines(files),
+    ...flaky.map(({ test, error }) => `flaky: ${test}\n${indented(error)}`),
+    ...failures.map(({ test, error }) => `failed: ${test}\n${indented(error)}`),
     ...[...Map.groupBy(skips, ({ reason }) => reason ?? NO_REASON)].map(skipLine),
+    `${flaky.length} flaky: passed when tried again`,
     `${passed} passed, ${failures.length} failed, ${skips.length} skipped`,
   ]
 }
+
+/** Files that take less share one line. */
+const WORTH_A_LINE_SECONDS = 1
+
+function timeLines(files: readonly FileTime[]): readonly string[] {
+  const sorted = files.toSorted((one, other) => other.seconds - one.seconds)
+  const quick = sorted.filter(({ seconds }) => seconds < WORTH_A_LINE_SECONDS)
+  const lines = sorted.slice(0, sorted.length - quick.length).map(timeLine)
+  if (quick.length === 0) return lines
+  const seconds = quick.reduce((total, one) => total + one.seconds, 0)
+  return [...lines, timeLine({ file: `${quick.length} files below a second, together`, seconds })]
+}
+
+const timeLine = ({ file, seconds }: FileTime): string =>
+  `${seconds.toFixed(1).padStart(7)} s  ${file}`
+
+const indented = (text: string): string => text.replace(/^/gm, '  ')
 
 /** Many skip for one reason, such as a daemon that is not there. */
 function skipLine([reason, [first, ...others]]: readonly [string, readonly Skip[]]): string {
@@ -100,6 +145,20 @@ const failureOfTest = (test: TestCase): Failure => ({
   test: nameOf(test),
   error: briefs(test.result().errors ?? []),
 })
+
+/** With the error of its first try, as later ones say less: the world has changed since. */
+const flakyOf = (test: TestCase): Failure => ({
+  test: nameOf(test),
+  error: briefs((test.result().errors ?? []).slice(0, 1)),
+})
+
+function timeOf(module: TestModule): FileTime {
+  const { collectDuration, setupDuration, duration } = module.diagnostic()
+  return {
+    file: module.relativeModuleId,
+    seconds: (collectDuration + setupDuration + duration) / 1000,
+  }
+}
 
 const failureOfGroup = (group: TestSuite | TestModule): Failure => ({
   test: group.type === 'module' ? group.relativeModuleId : nameOf(group),

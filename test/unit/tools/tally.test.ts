@@ -3,7 +3,15 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
-import { isGood, nothing, summary, sum, type Tally } from '../../../tools/test/tally.ts'
+import {
+  isGood,
+  judged,
+  MOST_FLAKY,
+  nothing,
+  summary,
+  sum,
+  type Tally,
+} from '../../../tools/test/tally.ts'
 
 // Real runs of vitest over files like these; below the repository, so that they find vitest.
 const repository = join(import.meta.dirname, '../../..')
@@ -43,6 +51,21 @@ test.each<{
         },
       ],
     },
+  },
+  {
+    name: 'a flaky test, with its first error',
+    file: `let tries = 0; test('a', { retry: 2 }, () => expect((tries += 1)).toBe(3))`,
+    tally: {
+      passed: 1,
+      failures: [],
+      flaky: [{ test: 'a.test.js > a', error: expect.stringMatching(/^expected 1 to be 3/) }],
+    },
+    good: true,
+  },
+  {
+    name: 'a test that fails twice',
+    file: `test('a', { retry: 1 }, () => expect(1).toBe(2))`,
+    tally: { passed: 0, flaky: [], failures: [{ test: 'a.test.js > a' }] },
   },
   {
     name: 'a skip with its reason',
@@ -101,24 +124,52 @@ test.each<{
   await writeFile(join(root, 'vitest.config.js'), 'export default {}')
   const counted = await count(root)
   expect(counted).toMatchObject(tally)
+  expect(counted.files).toEqual([{ file: 'a.test.js', seconds: expect.any(Number) }])
   expect(isGood(counted)).toBe(good)
 })
 
-test('adds up, names each failure and the reasons of skips, and ends with the counts', () => {
+test('adds up, and ends with times, flaky tests, failures, skips and counts', () => {
   const one: Tally = {
+    ...nothing,
     passed: 2,
     failures: [{ test: 'c', error: 'no\nat c.ts:1' }],
     skips: [{ test: 'a', reason: 'no Docker here' }],
+    files: [
+      { file: 'quick.test.ts', seconds: 0.4 },
+      { file: 'slow.test.ts', seconds: 1.25 },
+    ],
   }
   const alike = { test: 'd', reason: 'no Docker here' }
-  const other: Tally = { passed: 3, failures: [], skips: [{ test: 'b', reason: null }, alike] }
+  const other: Tally = {
+    ...nothing,
+    passed: 3,
+    flaky: [{ test: 'e', error: 'late' }],
+    skips: [{ test: 'b', reason: null }, alike],
+    files: [
+      { file: 'slowest.test.ts', seconds: 20 },
+      { file: 'as-quick.test.ts', seconds: 0.5 },
+    ],
+  }
   expect(summary(sum(one, other))).toEqual([
+    '   20.0 s  slowest.test.ts',
+    '    1.3 s  slow.test.ts',
+    '    0.9 s  2 files below a second, together',
+    'flaky: e\n  late',
     'failed: c\n  no\n  at c.ts:1',
     'skipped: a, and 1 more: no Docker here',
     'skipped: b: no reason given (use context.skip(reason)): this fails the run',
+    '1 flaky: passed when tried again',
     '5 passed, 1 failed, 3 skipped',
   ])
   expect(isGood(nothing)).toBe(false)
+})
+
+test.each([
+  { name: 'three flaky tests are borne', count: MOST_FLAKY, good: true },
+  { name: 'a fourth fails the run', count: MOST_FLAKY + 1, good: false },
+])('$name', ({ count: flakyCount, good }) => {
+  const flaky = Array.from({ length: flakyCount }, (_, at) => ({ test: `${at}`, error: 'late' }))
+  expect(isGood(judged({ ...nothing, passed: 9, flaky }))).toBe(good)
 })
 
 async function count(root: string): Promise<Tally> {

@@ -1,0 +1,19 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+/** What a file is about where one failure in a hundred is a defect; project `faults` tries nothing again either. */
+const SUBJECTS =
+  /attack|attribution|broken-off|canar|crowd|revo|expir|lifetime|retention|measured|held|closed|stale|stepped|restored|\/ends/
+const TAG = '/** @module-tag no-retry */\n'
+/** The life of the control plane of the tests, which is nobody's credential. */
+const OTHERS = 'cluster/control-plane-lifetime.private.long.test.ts'
+
+test('files about attacks, attribution, canaries, revocation and expiry are not tried again', () => {
+  const root = join(import.meta.dirname, '../..')
+  const files = globSync('{unit,cluster,direct}/**/*.test.ts', { cwd: root })
+  const wanted = files.filter((file) => SUBJECTS.test(file) && file !== OTHERS)
+  const tagged = files.filter((file) => readFileSync(join(root, file), 'utf8').startsWith(TAG))
+  expect(tagged.length).toBeGreaterThan(30)
+  expect(tagged.toSorted()).toEqual(wanted.toSorted())
+})
