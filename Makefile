@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help run test test-unit test-cluster test-faults test-container fuzz image install deploy undeploy verify generate fmt clean
+.PHONY: help run test test-all test-unit test-cluster test-faults test-container fuzz image install deploy undeploy verify generate fmt clean
 
 INSTALLED := node_modules/.package-lock.json
 SOURCES := src test tools bench
@@ -13,20 +13,23 @@ help: ## List the targets.
 run: $(INSTALLED) ## Start a real control plane with the operator and samples, to look at; Ctrl-C ends it.
 	@node tools/run.ts
 
-test: $(INSTALLED) ## Run every test: units, the real control plane, one round of faults.
+test: $(INSTALLED) ## Run what a change may break, in minutes: units, the real control plane, faults, the image.
 	@node tools/test.ts
 
-test-unit: $(INSTALLED) ## Run the tests that need no control plane.
-	@node tools/test.ts unit
+test-all: $(INSTALLED) ## Run every test there is: floods, long lives, other projects' programs.
+	@node tools/test.ts --all
 
-test-cluster: $(INSTALLED) ## Run the tests against a real control plane.
-	@node tools/test.ts cluster private direct
+test-unit: $(INSTALLED) ## Run the tests that need no control plane.
+	@node tools/test.ts --all unit
+
+test-cluster: $(INSTALLED) ## Run every test against a real control plane.
+	@node tools/test.ts --all cluster private direct
 
 test-faults: $(INSTALLED) ## Run ten rounds of the tests that break things.
-	@FAULT_ROUNDS=10 node tools/test.ts faults
+	@FAULT_ROUNDS=10 node tools/test.ts --all faults
 
 test-container: $(INSTALLED) ## Run the tests of the container image; Docker, or root and apt.
-	@node tools/test.ts container
+	@node tools/test.ts --all container
 
 fuzz: $(INSTALLED) ## Compare what the gateway decides on with what the API server audits; FUZZ_REQUESTS, or a million.
 	@node tools/fuzz.ts

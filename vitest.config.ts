@@ -6,24 +6,50 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const MINUTE_MS = 60_000
 
-/** Their files start and break control planes of their own: two files at a time. */
-const apart = { maxWorkers: 2, testTimeout: 5 * MINUTE_MS, hookTimeout: 2 * MINUTE_MS }
+/** By name, and by tier: without TEST_TIER there are all. */
+const LONG_FILES = process.env['TEST_TIER'] === 'quick' ? ['**/*.long.test.ts'] : []
 
-/** Files that take more than a minute or so: started last they would keep one core waiting. */
+/** A failed test is tried once more, and the run says so; not where one failure in a hundred is a defect. */
+const retry = 1
+const tags = [
+  {
+    name: 'no-retry',
+    description: 'attacks, attribution, canaries, revocation, expiry: one failure is a defect',
+    retry: 0,
+  },
+]
+
+/** Their files start and break control planes of their own: two files at a time. */
+const apart = {
+  exclude: LONG_FILES,
+  globalSetup: 'test/support/template.ts',
+  maxWorkers: 2,
+  testTimeout: 5 * MINUTE_MS,
+  hookTimeout: 2 * MINUTE_MS,
+  retry,
+}
+
+/** Files that take long, longest first: started last they would keep one core waiting. Units come last of all. */
 const LONG = [
-  'test/faults/',
   'docs.private',
-  'control-plane-lifetime',
-  'install/lifecycle',
-  'many.private',
+  'test/faults/',
   'gateway/limits',
+  'callers-stale',
+  'tokens/many',
   'gateway/measured',
+  'may-act',
+  'tokens/schedules',
+  'install/lifecycle',
   'gateway/closed',
   'gateway/replicas',
-  'tokens/schedules',
-  'gateway/callers-stale',
   'gateway/restored',
-  'gateway/may-act',
+  'test/cluster/leader',
+  'self-service',
+  'gateway/callers',
+  'cluster/policies/',
+  'gateway/held',
+  'cluster/tokens/',
+  'cluster/keys/',
 ]
 
 class LongFilesFirst extends BaseSequencer {
@@ -37,11 +63,17 @@ class LongFilesFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongFilesFirst },
+    tags,
     projects: [
       {
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts', 'test/*.test.ts'],
+          exclude: LONG_FILES,
+          // Nothing is mocked and nothing is kept: files need no processes of their own.
+          isolate: false,
+          maxWorkers: 4,
+          retry,
           // Some start processes, and the machine may be busy.
           testTimeout: MINUTE_MS,
           sequence: { groupOrder: 0 },
@@ -51,18 +83,20 @@ export default defineConfig({
         test: {
           name: 'cluster',
           include: ['test/cluster/**/*.test.ts'],
-          exclude: ['**/*.private.test.ts'],
-          globalSetup: 'test/support/global-setup.ts',
-          maxWorkers: 2,
+          exclude: ['**/*.private.test.ts', '**/*.private.long.test.ts', ...LONG_FILES],
+          globalSetup: ['test/support/template.ts', 'test/support/global-setup.ts'],
+          // They wait more than they work: the units work meanwhile.
+          maxWorkers: 4,
+          retry,
           testTimeout: MINUTE_MS,
           hookTimeout: MINUTE_MS,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 0 },
         },
       },
       {
         test: {
           name: 'private',
-          include: ['test/cluster/**/*.private.test.ts'],
+          include: ['test/cluster/**/*.private.test.ts', 'test/cluster/**/*.private.long.test.ts'],
           ...apart,
           sequence: { groupOrder: 2 },
         },
@@ -72,6 +106,7 @@ export default defineConfig({
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
           ...apart,
+          retry: 0,
           sequence: { groupOrder: 2 },
         },
       },
@@ -89,8 +124,8 @@ export default defineConfig({
         test: {
           name: 'container',
           include: ['test/container/**/*.test.ts'],
-          globalSetup: 'test/container/global-setup.ts',
           ...apart,
+          globalSetup: 'test/container/global-setup.ts',
           maxWorkers: 1,
           sequence: { groupOrder: 4 },
         },

@@ -1,5 +1,5 @@
-// `make run` as a person starts it, and every `$` block of README and docs on it, in order: README,
-// then the pages as README lists them.
+// `make run` as a person starts it, and every `$` block of README on it; in `make test-all` those of docs, too, in
+// the order in which README lists the pages.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventuallyPasses } from '../support/eventually.ts'
 import { startMakeRun } from '../support/make-run.ts'
+import { isWhole } from '../support/tier.ts'
 import { masked, stepsOf } from '../support/transcript.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -52,7 +53,7 @@ test('make run goes on where the last run ended', async () => {
   expect(names).toContain('laptop-cli')
 })
 
-describe.each(pages)('%s', (page) => {
+describe.each(isWhole ? pages : [])('%s', (page) => {
   showsWhatHappens(textOf(page))
 })
 

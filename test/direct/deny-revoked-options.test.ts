@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // What the script is told besides where list and file are: to change the file in any case, and how long a
 // list may be. See deny-revoked.test.ts.
 import { randomUUID } from 'node:crypto'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // The script by itself: what it makes of lists and files, good and bad. What a server makes of the file
 // that it writes is shown in revocation.test.ts.
 import { randomUUID } from 'node:crypto'

@@ -15,6 +15,7 @@ import { type OwnOperator, startOperator } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
 import { isWrite, type Match, refusal, type Rule } from '../support/proxy-rules.ts'
 import { rounds } from '../support/rounds.ts'
+import { inWhole, sampled } from '../support/tier.ts'
 import { crdsOf } from './crds.ts'
 import {
   freeLease,
@@ -95,29 +96,33 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
     })
 
     // biome-ignore format: a table
-    test.each([
+    const ways = [
       { name: 'is restarted', down: () => apiServer.stop(), up: () => apiServer.start(), lastsMs: 3000 },
       { name: 'is killed', down: () => apiServer.stop('SIGKILL'), up: () => apiServer.start(), lastsMs: 3000 },
       { name: 'is stopped for 20 s', down: () => signalled('SIGSTOP'), up: () => signalled('SIGCONT'), lastsMs: 20_000 },
-    ])('the API server $name, and keys end (2.7, 8.2)', async ({ down, up, lastsMs }) => {
-      await serves()
-      const [ended, login] = [await ending(), await ending({ type: 'Login' })]
-      await livesThrough(operator, async () => {
-        const interrupted = await keys.create()
-        await down()
-        await staysTrue('the operator lives', () => isAlive(operator), { forMs: lastsMs })
-        await up()
-        await Promise.all([
-          becomes(ended, 'Expired'),
-          becomes(login, null),
-          becomes(interrupted, 'Active'),
-          serves(),
-        ])
-      })
-      expectSound(operator)
-    })
+    ]
+    test.each(sampled(ways, 3, 1))(
+      'the API server $name, and keys end (2.7, 8.2)',
+      async ({ down, up, lastsMs }) => {
+        await serves()
+        const [ended, login] = [await ending(), await ending({ type: 'Login' })]
+        await livesThrough(operator, async () => {
+          const interrupted = await keys.create()
+          await down()
+          await staysTrue('the operator lives', () => isAlive(operator), { forMs: lastsMs })
+          await up()
+          await Promise.all([
+            becomes(ended, 'Expired'),
+            becomes(login, null),
+            becomes(interrupted, 'Active'),
+            serves(),
+          ])
+        })
+        expectSound(operator)
+      },
+    )
 
-    test('watches break in the middle', async () => {
+    test.each(inWhole('watches break in the middle'))('%s', async () => {
       const busy = [ACCESS_KEYS, CONFIGS]
       await serves()
       await declareCap()
@@ -192,42 +197,48 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
       expectSound(operator)
     })
 
-    test('the ServiceAccount is made anew, the token replaced late, then in time', async () => {
-      await tokens.replaceAccount()
-      const late = await keys.create()
-      const refusedSince = refusals()
-      const isRefused = () => refusedSince() >= 5 || undefined
-      await eventually('it is refused again and again', isRefused, SOON)
-      const revoke = await tokens.renewRevocable()
-      await keys.shown(late, 'Active')
+    test.each(inWhole('the ServiceAccount is made anew, the token replaced late, then in time'))(
+      '%s',
+      async () => {
+        await tokens.replaceAccount()
+        const late = await keys.create()
+        const refusedSince = refusals()
+        const isRefused = () => refusedSince() >= 5 || undefined
+        await eventually('it is refused again and again', isRefused, SOON)
+        const revoke = await tokens.renewRevocable()
+        await keys.shown(late, 'Active')
 
-      await tokens.renew()
-      await revoke()
-      const [told, refused] = [toldRefusals(operator), refusals()]
-      await serves()
-      expect(refused()).toBeGreaterThan(0)
-      expect(toldRefusals(operator)).toEqual(told)
-      expectSound(operator)
-    })
+        await tokens.renew()
+        await revoke()
+        const [told, refused] = [toldRefusals(operator), refusals()]
+        await serves()
+        expect(refused()).toBeGreaterThan(0)
+        expect(toldRefusals(operator)).toEqual(told)
+        expectSound(operator)
+      },
+    )
 
-    test('the standby notices the silence, and knows everything when it leads (8.1)', async () => {
-      const isNoticed = async (): Promise<void> => {
-        expect(await restartsFor('silent', standby.operator)).not.toContain(0)
-      }
-      await eventuallyPasses('each of its watches is opened anew', isNoticed, NOTICED)
-      expect((await keys.read(unserved))?.spec).not.toHaveProperty('key')
-      await freeLease(plane)
-      await untilItLeads(standby.operator)
-      await keys.shown(unserved, 'Active')
-      const knowsAll = async (): Promise<void> => {
-        const { items } = await plane.admin.list(ACCESS_KEYS, {}, 10_000)
-        expect(await countedKeys(standby.operator)).toBe(items.length)
-      }
-      // It may lead, and have served that key, while the last of what it missed still comes in.
-      await eventuallyPasses('it knows every key', knowsAll, SOON)
-      await expectGoodEnd(standby.operator)
-      shunning.release()
-    })
+    test.each(inWhole('the standby notices the silence, and knows everything when it leads (8.1)'))(
+      '%s',
+      async () => {
+        const isNoticed = async (): Promise<void> => {
+          expect(await restartsFor('silent', standby.operator)).not.toContain(0)
+        }
+        await eventuallyPasses('each of its watches is opened anew', isNoticed, NOTICED)
+        expect((await keys.read(unserved))?.spec).not.toHaveProperty('key')
+        await freeLease(plane)
+        await untilItLeads(standby.operator)
+        await keys.shown(unserved, 'Active')
+        const knowsAll = async (): Promise<void> => {
+          const { items } = await plane.admin.list(ACCESS_KEYS, {}, 10_000)
+          expect(await countedKeys(standby.operator)).toBe(items.length)
+        }
+        // It may lead, and have served that key, while the last of what it missed still comes in.
+        await eventuallyPasses('it knows every key', knowsAll, SOON)
+        await expectGoodEnd(standby.operator)
+        shunning.release()
+      },
+    )
   })
 })
 

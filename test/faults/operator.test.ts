@@ -11,6 +11,7 @@ import { type OwnOperator, startOperator } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
 import { type Act, first, isWrite, type Match, refusal } from '../support/proxy-rules.ts'
 import { rounds } from '../support/rounds.ts'
+import { inWhole, sampled } from '../support/tier.ts'
 import { crashOf, lateAnswer, POSITIONS } from './crash.ts'
 import { recordKeys } from './history.ts'
 import {
@@ -58,7 +59,7 @@ const leasePoint: WritePoint & { readonly flags: readonly string[] } = {
 describe.each(rounds)('round %i: an operator is killed (3.1, 5.1, 5.3, 6.5, 8.6)', () => {
   describe.each(POSITIONS)('while a write is $name', (position) => {
     const points = [...keyPoints(keys), ...settings.declared, ...settings.remade, leasePoint]
-    test.each(points)('$name', async (point) => {
+    test.each(sampled(points, 6, POSITIONS.indexOf(position)))('$name', async (point) => {
       await crash(point, position)
       expect(await history.rewritten()).toEqual([])
       expectSound(operator)
@@ -73,42 +74,45 @@ describe.each(rounds)('round %i: two managers, and the leader', () => {
   const startLeader = (flags: readonly string[]) => startManager(plane, own, flags, 'leader')
   const startStandby = (flags: readonly string[]) => startManager(plane, own, flags, 'standby')
 
-  test('is stopped for longer than its lease, with a write on its way (8.1, 8.6)', async () => {
-    const mark = await audit.mark()
-    await using leader = await startLeader(BRIEFLY)
-    await using next = await startStandby(BRIEFLY)
-    const ending = await keys.shown(await keys.create({ ttl: 12 }), 'Active')
-    const adoption = leader.line.on(first(1, isPatch), { kind: 'hold' })
-    const key = await keys.create()
-    await adoption.reached(SOON)
-    // Resumed, it is told of this end first, and only then that its time to renew is over.
-    await eventually('an end is near', () => Date.now() > endMs(ending) - 30 || undefined, SOON)
-    leader.operator.kill('SIGSTOP')
-    // What it had sent has come to its line by the time somebody else is answered.
-    await readLease(plane)
-    const sentBefore = leader.line.requests.length
+  test.each(inWhole('is stopped for longer than its lease, with a write on its way (8.1, 8.6)'))(
+    '%s',
+    async () => {
+      const mark = await audit.mark()
+      await using leader = await startLeader(BRIEFLY)
+      await using next = await startStandby(BRIEFLY)
+      const ending = await keys.shown(await keys.create({ ttl: 12 }), 'Active')
+      const adoption = leader.line.on(first(1, isPatch), { kind: 'hold' })
+      const key = await keys.create()
+      await adoption.reached(SOON)
+      // Resumed, it is told of this end first, and only then that its time to renew is over.
+      await eventually('an end is near', () => Date.now() > endMs(ending) - 30 || undefined, SOON)
+      leader.operator.kill('SIGSTOP')
+      // What it had sent has come to its line by the time somebody else is answered.
+      await readLease(plane)
+      const sentBefore = leader.line.requests.length
 
-    await untilItLeads(next.operator)
-    await keys.shown(ending, 'Expired')
-    await keys.shown(key, 'Active')
-    expect(await lateAnswer(adoption)).toBe(409)
-    leader.operator.kill('SIGCONT')
-    expect(await leader.operator.exited).toEqual({ code: 1, signal: null })
+      await untilItLeads(next.operator)
+      await keys.shown(ending, 'Expired')
+      await keys.shown(key, 'Active')
+      expect(await lateAnswer(adoption)).toBe(409)
+      leader.operator.kill('SIGCONT')
+      expect(await leader.operator.exited).toEqual({ code: 1, signal: null })
 
-    const sent = leader.line.requests.slice(sentBefore).filter(isWrite)
-    expect(sent.filter((request) => !isLeaseWrite(request))).toEqual([])
-    expect(sent.filter(isDone)).toEqual([])
-    const areThoseOfTheirTime = async (): Promise<void> => {
-      const audited = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
-      const leading = [...leader.line.requests.slice(0, sentBefore), ...next.line.requests]
-      const writes = leading.filter((one) => isWrite(one) && !isLeaseWrite(one))
-      expect(audited.filter(({ code }) => code < 300)).toHaveLength(writes.filter(isDone).length)
-    }
-    await eventuallyPasses('each wrote only while it led', areThoseOfTheirTime, SOON)
-    expect(await history.rewritten()).toEqual([])
-    expectSound(leader.operator)
-    await expectGoodEnd(next.operator)
-  })
+      const sent = leader.line.requests.slice(sentBefore).filter(isWrite)
+      expect(sent.filter((request) => !isLeaseWrite(request))).toEqual([])
+      expect(sent.filter(isDone)).toEqual([])
+      const areThoseOfTheirTime = async (): Promise<void> => {
+        const audited = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
+        const leading = [...leader.line.requests.slice(0, sentBefore), ...next.line.requests]
+        const writes = leading.filter((one) => isWrite(one) && !isLeaseWrite(one))
+        expect(audited.filter(({ code }) => code < 300)).toHaveLength(writes.filter(isDone).length)
+      }
+      await eventuallyPasses('each wrote only while it led', areThoseOfTheirTime, SOON)
+      expect(await history.rewritten()).toEqual([])
+      expectSound(leader.operator)
+      await expectGoodEnd(next.operator)
+    },
+  )
 
   test('is killed: the other one leads when its lease is over (8.1)', async () => {
     await using leader = await startLeader(BRIEFLY)
@@ -180,7 +184,7 @@ describe.each(rounds)('round %i: an operator that is refused', () => {
   })
 
   describe.concurrent('makes each write to a key in the end', () => {
-    test.each(REFUSALS)('$name', async ({ act, times, retryAfter = 0 }) => {
+    test.each(sampled(REFUSALS, 3, 2))('$name', async ({ act, times, retryAfter = 0 }) => {
       const points = keyPoints(keys).map((point) => ({ ...point, ...counted(point.isIt, times) }))
       for (const { isCounted } of points) proxy.on(isCounted, act)
       await Promise.all(points.map(({ lead }) => lead()))
@@ -219,7 +223,7 @@ describe.each(rounds)('round %i: an operator that is refused', () => {
     expect(await history.rewritten()).toEqual([])
   })
 
-  test.each(OUTAGES)(
+  test.each(sampled(OUTAGES, 5))(
     'gets nothing but $name for a while (8.2)',
     async ({ act, retryAfter = 0 }) => {
       const watches = [ACCESS_KEYS, CONFIGS].map(({ plural }) =>

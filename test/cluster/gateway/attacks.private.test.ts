@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Attacks on gateways that the threats know (A1 to A11, B1 to B11), on one that is naive and on ours. All of
 // them work on the naive one, so that each is known to be an attack. Between either and the API server stands
 // a proxy that does what Connection says.

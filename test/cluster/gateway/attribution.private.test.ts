@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // What the gateway decides on is what the API server authorizes and audits (contract 11.6; threats 2.0,
 // B1 to B5, B10): thousands of requests that no client would send, and the audit log says what they were.
 import { readFile } from 'node:fs/promises'

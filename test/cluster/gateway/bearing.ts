@@ -3,6 +3,7 @@ import { Agent } from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { Front } from './front.ts'
+import { isWhole, repeated } from '../../support/tier.ts'
 import { type Pressure, underPressure } from './pressure.ts'
 
 /** By how much an act may make the event loop of a gateway later than it is anyway, in milliseconds. */
@@ -12,7 +13,7 @@ export const MOST_LAG_MS = 50
 export const MOST_BODY_LAG_MS = 2 * MOST_LAG_MS
 
 /** How long the gateway is looked at while nobody bears down on it. */
-const QUIET_FOR_MS = 5000
+const QUIET_FOR_MS = repeated(500, 5000)
 
 /** Bears down on the gateway of a front. */
 export interface Bearing {
@@ -20,7 +21,10 @@ export interface Bearing {
   readonly quietMs: number
   /** Acts while others go on being served: each of their answers is a 200. */
   readonly borneDown: <Result>(act: () => Promise<Result>) => Promise<Pressure<Result>>
-  /** Small by so many MiB, and quick: by MOST_LAG_MS unless told otherwise. */
+  /**
+   * Small by so many MiB, and in `make test-all` quick: by MOST_LAG_MS unless told otherwise. A median of the few
+   * seconds of `make test` would measure the machine.
+   */
   readonly expectWell: (pressure: Pressure<unknown>, mostMiB: number, mostLagMs?: number) => void
 }
 
@@ -48,7 +52,7 @@ export async function bearingDown(front: Front, token: string, path: string): Pr
     },
     expectWell: ({ grownMiB, lagMs }, mostMiB, mostLagMs = MOST_LAG_MS) => {
       expect(grownMiB).toBeLessThan(mostMiB)
-      expect(lagMs - quietMs).toBeLessThan(mostLagMs)
+      if (isWhole) expect(lagMs - quietMs).toBeLessThan(mostLagMs)
     },
   }
 }

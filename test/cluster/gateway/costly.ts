@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { API_VERSION, TOKENS } from '../../../src/api/group.ts'
 import type { GatewayAnswer } from '../../support/gateway.ts'
+import { repeated } from '../../support/tier.ts'
 import { type Bearing, MOST_BODY_LAG_MS } from './bearing.ts'
 import type { Front } from './front.ts'
 import { many } from './pressure.ts'
@@ -13,10 +14,10 @@ const OURS = `/apis/${API_VERSION}`
 const PATH = `${OURS}/${TOKENS.plural}`
 
 /** How long somebody bears down at least. */
-const FOR_MS = 6000
+const FOR_MS = repeated(1000, 6000)
 
 /** Tokens of others, each as long as one with a scope, its conditions and its JWT. */
-const OTHERS = 3000
+const OTHERS = repeated(300, 3000)
 const WEIGHT = 'x'.repeat(2000)
 
 const byCode = (answers: readonly GatewayAnswer[]): Partial<Record<number, GatewayAnswer[]>> =>

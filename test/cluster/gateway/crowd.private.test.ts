@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // 500 keys, 200 requests at a time, over connections that they share and break off at random: nobody is told what
 // is somebody else's, and nothing runs as somebody else (threats A12, 2.0; contract 10.5).
 import { describe, expect, test } from 'vitest'
@@ -7,14 +8,15 @@ import { startForgetfulGateway } from '../../support/forgetful-gateway.ts'
 import type { Audited } from '../../support/fuzz/audited.ts'
 import { GATEWAY_USER } from '../../support/installed.ts'
 import { randomFrom } from '../../support/random.ts'
+import { repeated } from '../../support/tier.ts'
 import { CROWD_NAMESPACE, crowdAsks, type Gate, membersOf, QUESTIONS, wrongIn } from './crowd.ts'
 import { MANAGEMENT, SOON, startFront } from './front.ts'
 
 const front = await startFront()
 const { plane } = front
 const audit = auditOf(plane)
-const MEMBERS = 500
-const REQUESTS = 20_000
+const MEMBERS = repeated(50, 500)
+const REQUESTS = repeated(1000, 20_000)
 const SEED = Date.now() % 1_000_000
 const gateway = { url: front.gateways[0]?.url() ?? '', ca: front.ca }
 const gateOf = ({ url, ca }: Gate): Gate => ({ url: `${url}${MANAGEMENT}`, ca })

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // A key that ends while a request of it is held back, by its client or by the API server, writes nothing any
 // more and is told nothing (contract 12.1, 13.4; threats C3, C6). Whoever disables his own key hears of it.
 import { afterAll, describe, expect, test } from 'vitest'

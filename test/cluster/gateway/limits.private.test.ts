@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/gateway.ts'
+import { inWhole, isWhole, repeated } from '../../support/tier.ts'
 import { startBeside } from './asking.ts'
 import { bearingDown, MOST_LAG_MS } from './bearing.ts'
 import { MANAGEMENT, startFront, type UsableKey } from './front.ts'
@@ -39,7 +40,7 @@ const bearer = ({ token }: UsableKey): string => `Authorization: Bearer ${token}
 const bearing = await bearingDown(front, key.token, `${CONFIG_MAPS}?limit=1`)
 const { borneDown, expectWell, quietMs } = bearing
 
-describe('the measure', () => {
+describe.each(inWhole('the measure'))('%s', () => {
   const FOR_MS = 5000
   const BUSY = `setInterval(() => {
     const used = () => { const { user, system } = process.cpuUsage(); return user + system }
@@ -60,7 +61,7 @@ describe('the measure', () => {
 })
 
 describe('100,000 garbage keys a minute (C2)', () => {
-  const FOR_MS = 10_000
+  const FOR_MS = repeated(1000, 10_000)
   const COUNT = Math.round((100_000 / 60_000) * FOR_MS)
   const GARBAGE: readonly (() => string)[] = [
     () => `pak_${randomBytes(32).toString('hex').slice(0, 43)}_${randomBytes(3).toString('hex')}`,
@@ -98,11 +99,12 @@ describe('100,000 garbage keys a minute (C2)', () => {
 })
 
 describe('clients that are slow on purpose (13.3)', () => {
-  const EACH = 200
+  const EACH = repeated(20, 200)
   /** Longer than it takes to look, shorter than a request may take to come in. */
-  const FULL_FOR_MS = 15_000
+  const FULL_FOR_MS = repeated(500, 15_000)
 
-  test('lose their connection, and others do not notice', async () => {
+  // They have half a minute to be no longer slow.
+  test.each(inWhole('lose their connection, and others do not notice'))('%s', async () => {
     const pressure = await borneDown(async () => {
       const bare = await many(EACH, () => openWire(url, ca, false))
       const silent = await many(EACH, () => openWire(url, ca))
@@ -169,7 +171,7 @@ describe('headers that do not end (13.3)', () => {
     { name: 'a name without an end', bytes: `${START}${'X'.repeat(1_048_576)}` },
   ])('$name: 431, and the end of the connection', async ({ bytes }) => {
     const pressure = await borneDown(async () => {
-      const wires = await many(20, () => openWire(url, ca))
+      const wires = await many(repeated(2, 20), () => openWire(url, ca))
       for (const wire of wires) wire.write(bytes)
       return Promise.all(wires.map(({ closed }) => closed))
     })
@@ -228,7 +230,7 @@ describe('bodies that are bombs (13.3)', () => {
       codes: [413],
     },
   ])('64 MiB $name are answered, and not kept', async ({ head, codes }) => {
-    const pressure = await borneDown(() => many(24, () => bomb(head(), 64)))
+    const pressure = await borneDown(() => many(repeated(2, 24), () => bomb(head(), 64)))
     // What it goes on sending may reset the connection before its client has read the answer.
     const answers = new Set(pressure.results.flat().filter((line) => line !== ''))
     expect([...answers].map((line) => Number(/^HTTP\/1\.1 (\d+)/.exec(line)?.[1]))).toEqual(codes)
@@ -236,10 +238,10 @@ describe('bodies that are bombs (13.3)', () => {
   })
 })
 
-describe('5,000 idle watches (13.3)', () => {
+describe('idle watches, 5,000 in all (13.3)', () => {
   const WATCHERS = 10
-  const EACH = 500
-  const FOR_MS = 10_000
+  const EACH = repeated(20, 500)
+  const FOR_MS = repeated(500, 10_000)
 
   test('are kept, each is told of a change, and others do not notice', async () => {
     const watchers = await Promise.all(Array.from({ length: WATCHERS }, () => front.key()))
@@ -259,7 +261,7 @@ describe('5,000 idle watches (13.3)', () => {
         return wire
       })
     })
-    console.log(`5,000 watches: ${startedMiB.toFixed(0)} MiB`)
+    console.log(`${WATCHERS * EACH} watches: ${startedMiB.toFixed(0)} MiB`)
     const idle = await borneDown(() => delay(FOR_MS))
     expectWell(idle, 64)
     const name = 'bell'
@@ -270,11 +272,11 @@ describe('5,000 idle watches (13.3)', () => {
       () => wires.every((wire) => wire.received().includes('"ADDED"')) || undefined,
       MINUTE,
     )
-    // The limit of one key is not reached by 500 of them.
+    // They are no requests: the limit of those is not reached.
     expect((await front.ask(watchers[0]?.token ?? '', `${CONFIG_MAPS}?limit=1`)).code).toBe(200)
     for (const wire of wires) wire.end()
     expect(startedMiB).toBeLessThan(600)
   })
 })
 
-testCostly(front, bearing)
+if (isWhole) testCostly(front, bearing)

@@ -7,6 +7,7 @@ import { connect as connectPlain, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect as connectSecure } from 'node:tls'
 import type { Operator } from '../../support/observe.ts'
+import { repeated } from '../../support/tier.ts'
 
 /** What acts did to a process. */
 export interface Pressure<Result> {
@@ -27,7 +28,7 @@ export interface Pressure<Result> {
 const PART_MS = 1000
 
 /** So many parts at least: of fewer, the median may be what happened once. */
-const FEWEST_PARTS = 7
+const FEWEST_PARTS = repeated(1, 7)
 
 /**
  * Acts, again and again until there is enough to look at, and looks at the process meanwhile, which goes

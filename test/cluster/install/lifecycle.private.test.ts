@@ -9,6 +9,7 @@ import { startControlPlane } from '../../../tools/control-plane/control-plane.ts
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
 import { ISSUER, startOperator } from '../../support/operator.ts'
+import { inWhole } from '../../support/tier.ts'
 import { wholeCluster } from '../../support/whole-cluster.ts'
 import { CONFIG } from './manifests.ts'
 
@@ -98,36 +99,41 @@ describe('make undeploy (5.1)', () => {
     expect(out).toMatch(/^taking the operator out of .*\ndone: nothing of the operator is left\n$/)
   })
 
-  test('without an operator says what that means, and stops at what others hold', async () => {
-    await tool(['install'])
-    const operator = await startManager()
-    await settledSamples()
-    operator.kill('SIGKILL')
-    await operator.exited
-    const held = '{"metadata":{"finalizers":["management.platform.sh/revoke","example.com/hold"]}}'
-    await kubectl('patch', 'oak', 'laptop-cli', '--type=merge', '-p', held)
-    const end = await kubectl(
-      'get',
-      'dcet',
-      '-o',
-      'jsonpath={.items[0].status.expirationTimestamp}',
-    )
-    const { code, out, err } = await tool(['undeploy'])
-    expect(code).toBe(1)
-    expect(out).toContain('THE OPERATOR DOES NOT ANSWER')
-    expect(out).toContain('there is no Deployment manager')
-    expect(out).toContain('Taking its finalizer off access keys: 6, tokens: 1 without it')
-    expect(out).toContain(`here ${end} at the latest`)
-    expect(err).toBe(
-      'others hold these; run it again when their finalizers are gone:\n' +
-        '  ownedaccesskeys.management.platform.sh/laptop-cli: example.com/hold\n',
-    )
-    expect(await kubectl('get', 'oak,dcet', '-o', 'name')).toBe(
-      'ownedaccesskey.management.platform.sh/laptop-cli\n',
-    )
-  })
+  // It waits a minute for the operator to answer.
+  test.each(inWhole('without an operator says what that means, and stops at what others hold'))(
+    '%s',
+    async () => {
+      await tool(['install'])
+      const operator = await startManager()
+      await settledSamples()
+      operator.kill('SIGKILL')
+      await operator.exited
+      const held =
+        '{"metadata":{"finalizers":["management.platform.sh/revoke","example.com/hold"]}}'
+      await kubectl('patch', 'oak', 'laptop-cli', '--type=merge', '-p', held)
+      const end = await kubectl(
+        'get',
+        'dcet',
+        '-o',
+        'jsonpath={.items[0].status.expirationTimestamp}',
+      )
+      const { code, out, err } = await tool(['undeploy'])
+      expect(code).toBe(1)
+      expect(out).toContain('THE OPERATOR DOES NOT ANSWER')
+      expect(out).toContain('there is no Deployment manager')
+      expect(out).toContain('Taking its finalizer off access keys: 6, tokens: 1 without it')
+      expect(out).toContain(`here ${end} at the latest`)
+      expect(err).toBe(
+        'others hold these; run it again when their finalizers are gone:\n' +
+          '  ownedaccesskeys.management.platform.sh/laptop-cli: example.com/hold\n',
+      )
+      expect(await kubectl('get', 'oak,dcet', '-o', 'name')).toBe(
+        'ownedaccesskey.management.platform.sh/laptop-cli\n',
+      )
+    },
+  )
 
-  test('goes on from there, and leaves nothing', async () => {
+  test.each(inWhole('goes on from there, and leaves nothing'))('%s', async () => {
     await kubectl(
       'patch',
       'oak',
@@ -141,7 +147,8 @@ describe('make undeploy (5.1)', () => {
   })
 })
 
-describe('make undeploy, of an overlay with the component for older API servers (5.1, A4)', () => {
+const OVERLAY = 'make undeploy, of an overlay with the component for older API servers (5.1, A4)'
+describe.each(inWhole(OVERLAY))('%s', () => {
   const component = join(CONFIG, 'components/legacy-impersonation/impersonation.yaml')
   /** Roles and bindings of an administrator, beside ours and to ours. */
   const theirs = [

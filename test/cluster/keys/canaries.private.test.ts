@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Secrets are planted in every secret field of keys that go through all that can happen to a key;
 // then everything that the operator wrote, to whomever, is searched for parts of them (contract 3.5).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // What happens to an expired key while the retention is a day (contract 5.2). Its lifetime was over
 // when it was restored, so nothing has to be waited for; with seconds: retention.private.test.ts.
 import { describe, expect, test } from 'vitest'

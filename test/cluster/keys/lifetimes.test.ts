@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // When keys end, with real seconds on a real API server; the table of all cases with an injected
 // clock is test/unit/domain/lifetime.test.ts.
 import { describe, expect, test } from 'vitest'

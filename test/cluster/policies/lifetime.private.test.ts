@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // The warning about a ttl above the cap in force, and what a cap must never block (contract 2.2, 5.5). No
 // operator runs: what is in force is what the test writes into the status of Config.
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Private keys, tokens and scopes go through all that can happen to them; then everything that the
 // operator wrote, to whomever, is searched for parts of them (contract 3.5, 7.3).
 import { createPrivateKey } from 'node:crypto'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // What happens to the object of a token that has ended, while the retention is a day (contract 5.2).
 // What is kept although the retention is over: kept.private.test.ts.
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // When tokens end: by their ttl, by the key that owns them, by the operator's limit of a day (contract
 // 2.4). With a cap and other limits: caps.private.test.ts; all cases with an injected clock:
 // test/unit/controllers/directclusterendpointtoken.

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import type { ManualClock } from '../../support/clock.ts'
 import { failure, type Server } from './config-map-server.ts'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import { failure, type Mishap, type Request } from './config-map-server.ts'
 import {

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Managers come and go, answers are lost, watches break, hands delete; then it is calm again.
 import { expect, test } from 'vitest'
 import type { ConfigMap } from '../../../src/api/core.ts'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import { NotLeader } from '../../../src/kube/leader.ts'
 import { failure } from './config-map-server.ts'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // What is open is asked about within a second of what it stands on having become stale (contract 10.4, 13.4),
 // also where something else became stale a moment before.
 import { expect, onTestFinished, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // A request that its client holds back, or that the API server has not answered, ends with its key: nothing
 // is stored for it, and it is answered at once (contract 10.2, 13.4; threats C3).
 import { once } from 'node:events'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 import { expect, test } from 'vitest'
 import { canary, scan } from '../../support/canary.ts'
 

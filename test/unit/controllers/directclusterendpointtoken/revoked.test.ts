@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // What becomes of a token that is out: it stays, or it ends for good (contract 2.5, 5.4, 7.3, 7.4).
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'

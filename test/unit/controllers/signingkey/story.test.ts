@@ -12,6 +12,7 @@ import {
 } from '../../../../src/api/group.ts'
 import type { SigningAlgorithm, TokenClaims } from '../../../../src/domain/token-claims.ts'
 import { type Random, randomFrom } from '../../../support/random.ts'
+import { repeated } from '../../../support/tier.ts'
 import { DAY_MS, HOUR_MS, type Manager, MINUTE_MS, type World, world } from './world.ts'
 
 interface Signed {
@@ -192,7 +193,7 @@ function settledKeySigns({ w, managers }: Stage): void {
   expect(signing && isFresh(signing.publishedMs) && !isAlone).toBe(false)
 }
 
-const SEEDS = Array.from({ length: 20 }, (_, seed) => seed)
+const SEEDS = Array.from({ length: repeated(6, 20) }, (_, seed) => seed)
 
 test.each(SEEDS)('story %i (7.3, 8.6)', async (seed) => {
   const random = randomFrom(seed)

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import { heldBackClock } from '../../../../src/gateway/activity/held-back-clock.ts'
 import { t0 } from '../../../support/access-key.ts'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { lifetimeOf } from '../../../../src/domain/lifetime.ts'

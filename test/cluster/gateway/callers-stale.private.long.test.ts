@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // What gateways that hear nothing any more take for true: nothing (contract 10.4).
 import { cp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // The wall clock of a running gateway is set an hour ahead, and an hour back: no key lives longer for it, and
 // nobody else notices (contract 2.9, 10.4, 14.1; threats F11, invariants I1, I7).
 import { afterAll, describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // What ends a token at a stock server, and when: its end, the list of revoked tokens, the break-glass.
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Secrets are planted wherever a caller or an administrator might put one, and gateway and operator go through
 // all that can happen to them at their highest log level; then everything that either wrote, to whomever, is
 // searched for parts of them (contract 3.5, 10.2; threats 2.6, C8).

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // etcd is put back to an earlier state while gateways run: nothing that they remember opens anything, whether
 // revisions go back with it or not (contract 10.3, 10.4; threats C4, F7, invariants I2, I13). What an administrator
 // does is in docs/backup.md; this is what happens to one who stops no gateway.

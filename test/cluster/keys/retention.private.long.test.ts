@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // What happens after expiry with a retention of two seconds, seen in the audit log (contract 5.2).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/group.ts'

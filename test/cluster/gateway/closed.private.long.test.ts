@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // Nobody passes on stale knowledge: a gateway that hears nothing any more, and an API server that is gone or
 // stands still (contract 10.4, 13.4; threats F3, F5; invariants I2, I13).
 import { afterAll, expect, test } from 'vitest'
