@@ -1,5 +1,5 @@
 // How `make run` ends when it does not get as far as ready: at once, with one clear message, and
-// nothing is left behind. docs.private.test.ts shows it at work.
+// nothing is left behind. docs.test.ts shows it at work.
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

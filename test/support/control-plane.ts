@@ -3,7 +3,8 @@
 //   project   files                              control plane and operator
 //   unit      test/unit, test/*.test.ts          none
 //   cluster   test/cluster/**/*.test.ts          sharedControlPlane() and sharedOperator(): one of each
-//                                                for all files, which run four at a time
+//                                                for all files, which run four at a time;
+//                                                docs.test.ts has a `make run` of its own
 //   private   test/cluster/**/*.private.test.ts  privateControlPlane() and startOperator(): the file's
 //   faults    test/faults/**/*.test.ts           own, two files at a time
 //   direct    test/direct/**/*.test.ts           as private, and startStockServer(): a second API server

@@ -110,7 +110,7 @@ async function newKey(): Promise<{ readonly key: StoredKey; readonly token: stri
   return { key, token }
 }
 
-const TRIALS = repeated(5, 50)
+const TRIALS = repeated(3, 50)
 
 /** What ends a key, with what the API server has it as; resolves when that is stored. */
 const TRIGGERS: readonly {

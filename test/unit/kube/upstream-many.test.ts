@@ -10,6 +10,7 @@ import { createUpstream, type Impersonation, type Upstream } from '../../../src/
 import { type ManualClock, manualClock } from '../../support/clock.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'
 import { randomFrom } from '../../support/random.ts'
+import { repeated } from '../../support/tier.ts'
 import { scratchFolder, writeKubeconfig } from './scripted-server.ts'
 import {
   type Act,
@@ -166,7 +167,7 @@ describe('nobody gets what another asked for (A12)', () => {
 
   // A client that goes away costs HTTP/1.1 a handshake: fewer rounds.
   test.each([
-    { wire: 'h2', rounds: 20 },
+    { wire: 'h2', rounds: repeated(6, 20) },
     { wire: 'https', rounds: 4 },
   ] as const)(
     'over $wire: 500 keys, 200 requests at a time, clients that go away at any moment',

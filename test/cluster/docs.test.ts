@@ -12,6 +12,8 @@ import { masked, stepsOf } from '../support/transcript.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const START_WITHIN_MS = 150_000
+/** Some steps wait for the end of a key. */
+const WITHIN = { timeout: 300_000 }
 const home = mkdtempSync(join(tmpdir(), 'docs-'))
 for (const name of ['config', 'docs']) symlinkSync(join(ROOT, name), join(home, name))
 
@@ -39,7 +41,7 @@ describe('README.md', () => {
   showsWhatHappens(README)
 })
 
-test('make run goes on where the last run ended', async () => {
+test('make run goes on where the last run ended', WITHIN, async () => {
   run.kill('SIGINT')
   expect(await run.exited).toBe(0)
   run = startMakeRun(join(home, '.run'))
@@ -61,7 +63,7 @@ function showsWhatHappens(markdown: string): void {
   test('holds no text that looks like a key', () =>
     expect(markdown).not.toMatch(/pak_\w{43}_\w{6}|sha256:[0-9a-f]{64}/))
 
-  test.each(stepsOf(markdown))('$command', async ({ command, output }) => {
+  test.each(stepsOf(markdown))('$command', WITHIN, async ({ command, output }) => {
     const shows = async (): Promise<void> =>
       expect(masked(await typed(command))).toBe(masked(output))
     if (LOOKS.test(command)) await eventuallyPasses(command, shows, { withinMs: 60_000 })
