@@ -3,7 +3,7 @@
 // done without a body (contract 13.3, 13.4).
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { eventually } from '../../support/eventually.ts'
+import { eventually, staysTrue } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { repeated } from '../../support/tier.ts'
 import { MANAGEMENT, SOON, startFront, type UsableKey } from './front.ts'
@@ -53,9 +53,15 @@ interface Sent {
   readonly line: string
   readonly body: string
   readonly bytes: number
+  /** How long it may be on its way to the API server before it breaks off. */
+  readonly waitMs: number
 }
 
-async function begun(key: UsableKey, { line, body, bytes }: Sent, way: Way): Promise<Begun> {
+async function begun(
+  key: UsableKey,
+  { line, body, bytes, waitMs }: Sent,
+  way: Way,
+): Promise<Begun> {
   const wire = await openWire(url, ca)
   const type = body.startsWith('{') ? 'json' : 'yaml'
   const head = [
@@ -69,8 +75,7 @@ async function begun(key: UsableKey, { line, body, bytes }: Sent, way: Way): Pro
   const isFramed = way.framing === 'length' || part === ''
   const sent = isFramed ? part : `${part.length.toString(16)}\r\n${part}\r\n`
   wire.write(`${head.join('\r\n')}\r\n\r\n${sent}`)
-  // What was sent has come to the API server by now, or never does.
-  await delay(Math.random() * 20)
+  await delay(waitMs)
   return { wire, key }
 }
 
@@ -85,12 +90,18 @@ describe.each(WAYS)('a body that $name', (way) => {
     const body = JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', dryRun: ['All'] })
     for (let round = 0; round < ROUNDS; round += 1) {
       // Without a body it would delete.
-      const one = await begun(await newKey(way), { line, body, bytes: 0 }, way)
+      const one = await begun(
+        await newKey(way),
+        { line, body, bytes: 0, waitMs: (round * 5) % 23 },
+        way,
+      )
       await way.breakOff(one)
       await over(one)
     }
-    await delay(A_MOMENT_MS)
-    for (const name of names) expect((await plane.raw('GET', `${MAPS}/${name}`)).code).toBe(200)
+    const areKept = async (): Promise<void> => {
+      for (const name of names) expect((await plane.raw('GET', `${MAPS}/${name}`)).code).toBe(200)
+    }
+    await staysTrue('all are kept', areKept, { forMs: A_MOMENT_MS })
   })
 
   test('stores no half of an object (13.3)', async () => {
@@ -99,13 +110,19 @@ describe.each(WAYS)('a body that $name', (way) => {
     // Cut at the end of a line it is an object as well.
     const body = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata:\n  a: "1"\n#`
     for (let round = 0; round < ROUNDS; round += 1) {
-      const one = await begun(await newKey(way), { line, body, bytes: body.length - 1 }, way)
+      const one = await begun(
+        await newKey(way),
+        { line, body, bytes: body.length - 1, waitMs: (round * 5) % 23 },
+        way,
+      )
       await way.breakOff(one)
       await over(one)
     }
-    await delay(A_MOMENT_MS)
-    const { body: stored } = await plane.raw<{ data?: object }>('GET', `${MAPS}/${name}`)
-    expect(stored.data).toBeUndefined()
+    const isWhole = async (): Promise<void> => {
+      const { body: stored } = await plane.raw<{ data?: object }>('GET', `${MAPS}/${name}`)
+      expect(stored.data).toBeUndefined()
+    }
+    await staysTrue('it is as it was', isWhole, { forMs: A_MOMENT_MS })
   })
 })
 
