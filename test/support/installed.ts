@@ -8,8 +8,10 @@ import {
   type ControlPlaneOptions,
   startControlPlane,
 } from '../../tools/control-plane/control-plane.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { noteRights } from '../../tools/test/rights.ts'
 import { eventually } from './eventually.ts'
+import { createRaw } from './raw.ts'
 
 /** Where a running control plane is: enough to reach it from another process. */
 export interface Coordinates {
@@ -92,7 +94,9 @@ export function coordinatesOf(plane: ControlPlane): Coordinates {
 }
 
 /** Applies the product as a user would, and waits until its kinds are served and its policies bind. */
-export async function installProduct(access: Access): Promise<void> {
+export async function installProduct(
+  access: Access & Pick<Coordinates, 'adminKubeconfig'>,
+): Promise<void> {
   const must = async (args: readonly string[], input = ''): Promise<void> => {
     const { code, stderr } = await access.kubectl(args, { input })
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr.trim()}`)
@@ -109,15 +113,26 @@ export async function installProduct(access: Access): Promise<void> {
  * Waits until the policies are in force. The server takes them up once a second. kubectl applies them by
  * name and the server learns of them in that order: when the last one refuses, all do.
  */
-export async function policiesBind(access: Access): Promise<void> {
-  await eventually(
-    'the policies are in force',
-    async () => {
-      const { code, stderr } = await access.kubectl(DRY_RUN, {
-        input: JSON.stringify(KEY_IN_ANNOTATION),
-      })
-      return (code !== 0 && stderr.includes('secret-in-annotation')) || undefined
-    },
-    { withinMs: 20_000 },
-  )
+export async function policiesBind({
+  adminKubeconfig,
+}: Pick<Coordinates, 'adminKubeconfig'>): Promise<void> {
+  // Not kubectl: asked again and again it would take the processor that the server needs.
+  const raw = createRaw(adminKubeconfig, systemClock())
+  const path = `/apis/${API_VERSION}/${ACCESS_KEYS.plural}?dryRun=All`
+  try {
+    await eventually(
+      'the policies are in force',
+      async () => {
+        const { code, body } = await raw.call<{ readonly message?: string }>(
+          'POST',
+          path,
+          KEY_IN_ANNOTATION,
+        )
+        return (code >= 400 && body.message?.includes('secret-in-annotation')) || undefined
+      },
+      { withinMs: 20_000 },
+    )
+  } finally {
+    await raw.close()
+  }
 }

@@ -65,15 +65,16 @@ export async function startFront(gatewayCount = 1): Promise<Front> {
   const plane = await privateControlPlane()
   const folder = mkdtempSync(join(tmpdir(), 'front-'))
   const { namespace, name } = GATEWAY_ACCOUNT
-  const operator = await startOperator({
-    kubeconfig: await plane.operatorKubeconfig(),
-    flags: [`--issuer-url=${ISSUER}`],
-  })
-  const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
   const flags = [`--issuer-url=${ISSUER}`]
+  const [own, kubeconfig] = await Promise.all([
+    plane.operatorKubeconfig(),
+    plane.serviceAccountKubeconfig(namespace, name),
+  ])
   const another = (): Promise<OwnGateway> => startGateway({ kubeconfig, flags })
-  const starting = Array.from({ length: gatewayCount }, another)
-  const gateways = await Promise.all(starting)
+  const [operator, ...gateways] = await Promise.all([
+    startOperator({ kubeconfig: own, flags }),
+    ...Array.from({ length: gatewayCount }, another),
+  ])
   afterAll(async () => {
     await Promise.all([...gateways, operator].map((one) => one.stop()))
     rmSync(folder, { recursive: true })
