@@ -14,6 +14,7 @@ import { eventually } from '../../support/eventually.ts'
 import { GATEWAY_ACCOUNT, GATEWAY_USER } from '../../support/installed.ts'
 import { newKey } from '../../support/objects.ts'
 import { storedOf, type StoredObject } from '../../support/stored.ts'
+import { inWhole } from '../../support/tier.ts'
 import { type Recorder, startRecorder } from './recorder.ts'
 
 type StoredKey = OwnedAccessKey & StoredObject
@@ -139,7 +140,8 @@ async function history(key: StoredKey, signal: AbortSignal): Promise<() => reado
       .map(({ object }) => parseTimestamp(object.status?.lastActivity) ?? 0)
 }
 
-describe('two gateways write at once, while others change the keys (F8, I7)', () => {
+const AT_ONCE = 'two gateways write at once, while others change the keys (F8, I7)'
+describe.each(inWhole(AT_ONCE))('%s', () => {
   /** Half of a lifetime is more than a busy machine stands still, and all of it less than they write. */
   const FOR_MS = 15_000
   const TTL_SECONDS = 12
