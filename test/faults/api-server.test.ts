@@ -67,7 +67,7 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
   })
   afterAll(() => standby[Symbol.asyncDispose]())
 
-  test.each(inWhole('the CRDs are deleted and come back (6.5, 8.2)'))('%s', async () => {
+  test('the CRDs are deleted and come back (6.5, 8.2)', async () => {
     await declareCap()
     await capHolds()
     await serves()

@@ -6,7 +6,6 @@ import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import { ask, gatewayCa, type OwnGateway, startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
-import { inWhole } from '../../support/tier.ts'
 import { handWritten, newJwk } from './world.ts'
 
 const plane = await privateControlPlane()
@@ -256,7 +255,7 @@ describe('the revoked tokens (7.4)', () => {
   })
 })
 
-describe.each(inWhole('while the API server is away'))('%s', () => {
+describe('while the API server is away', () => {
   test('keys and issuer are served on, the list of revoked tokens ages, and both go on afterwards (7.2, 7.4)', async () => {
     const before = await asOfMs()
     await plane.apiServer.stop()
