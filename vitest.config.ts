@@ -35,7 +35,6 @@ const LONG = [
   'test/faults/',
   'gateway/limits',
   'callers-stale',
-  'tokens/many',
   'gateway/measured',
   'may-act',
   'tokens/schedules',
@@ -43,6 +42,8 @@ const LONG = [
   'gateway/closed',
   'gateway/replicas',
   'gateway/restored',
+  // Not beside the other flood, gateway/limits.
+  'tokens/many',
   'test/cluster/leader',
   'self-service',
   'gateway/callers',
