@@ -25,6 +25,12 @@ describe('a label selector, as the API server reads it (11.6)', () => {
   ])('%j is none', (text) => expect(isLabelSelector(text)).toBe(false))
 })
 
+// A reader that backtracks would not come back from the first of them.
+test.each([60, 100_000])('almost a selector, of %i commas, is refused at once (11.6)', (count) => {
+  for (const almost of [', ', ' ,', ',a ', 'a, '])
+    expect(isLabelSelector(`a in (${almost.repeat(count)}!`)).toBe(false)
+})
+
 /** The same grammar as one reads it: cut into requirements, and each looked at by itself. */
 function reads(text: string): boolean {
   const words = text.match(/!=|==|[=!(),<>]|[^=!(),<> \t\r\n]+/g) ?? []
