@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
+// Nothing is mocked and no file keeps anything for the next one, so none needs a process of its own (`isolate`).
 // What each project may do to a control plane is said in test/support/control-plane.ts. Groups run one
 // after the other, and no group runs more than two control planes at a time.
 
@@ -8,6 +10,11 @@ const MINUTE_MS = 60_000
 
 /** By name, and by tier: without TEST_TIER there are all. */
 const LONG_FILES = process.env['TEST_TIER'] === 'quick' ? ['**/*.long.test.ts'] : []
+
+// Programs and tests start again and again: what Node has compiled is kept.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compile')
+// Servers that live for minutes need not be sparing with memory.
+process.env['GOGC'] ??= '400'
 
 /** A failed test is tried once more, and the run says so; not where one failure in a hundred is a defect. */
 const retry = 1
@@ -19,10 +26,11 @@ const tags = [
   },
 ]
 
-/** Their files start and break control planes of their own: two files at a time. */
+/** Their files have a control plane each for itself: two files at a time. */
 const apart = {
   exclude: LONG_FILES,
   globalSetup: 'test/support/template.ts',
+  isolate: false,
   maxWorkers: 2,
   testTimeout: 5 * MINUTE_MS,
   hookTimeout: 2 * MINUTE_MS,
@@ -32,13 +40,15 @@ const apart = {
 /** Files that take long, longest first: started last they would keep one core waiting. Units come last of all. */
 const LONG = [
   'test/cluster/docs',
+  'test/faults/api-server',
+  'test/faults/operator',
+  'install/lifecycle',
   'test/faults/',
   'gateway/limits',
   'callers-stale',
   'gateway/measured',
   'may-act',
   'tokens/schedules',
-  'install/lifecycle',
   'gateway/closed',
   'gateway/replicas',
   'gateway/restored',
@@ -71,7 +81,6 @@ export default defineConfig({
           name: 'unit',
           include: ['test/unit/**/*.test.ts', 'test/*.test.ts'],
           exclude: LONG_FILES,
-          // Nothing is mocked and nothing is kept: files need no processes of their own.
           isolate: false,
           maxWorkers: 4,
           retry,
@@ -84,8 +93,9 @@ export default defineConfig({
         test: {
           name: 'cluster',
           include: ['test/cluster/**/*.test.ts'],
-          exclude: ['**/*.private.test.ts', '**/*.private.long.test.ts', ...LONG_FILES],
+          exclude: ['**/*.{private,own}{,.long}.test.ts', ...LONG_FILES],
           globalSetup: ['test/support/template.ts', 'test/support/global-setup.ts'],
+          isolate: false,
           // They wait more than they work: the units work meanwhile.
           maxWorkers: 4,
           retry,
@@ -97,7 +107,16 @@ export default defineConfig({
       {
         test: {
           name: 'private',
-          include: ['test/cluster/**/*.private.test.ts', 'test/cluster/**/*.private.long.test.ts'],
+          include: ['test/cluster/**/*.private{,.long}.test.ts'],
+          ...apart,
+          globalSetup: ['test/support/template.ts', 'test/support/planes.ts'],
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'own',
+          include: ['test/cluster/**/*.own{,.long}.test.ts'],
           ...apart,
           sequence: { groupOrder: 2 },
         },

@@ -12,7 +12,8 @@ import { isGood, judged, nothing, sum, summary, type Tally, tallyOf } from './te
 /** Projects that run together share their workers. The shared control plane is gone when others start theirs. */
 const GROUPS: readonly (readonly string[])[] = [
   ['unit', 'cluster'],
-  ['private', 'faults'],
+  ['private'],
+  ['own', 'faults'],
   ['direct'],
   ['container'],
 ]

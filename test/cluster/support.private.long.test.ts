@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
-import { ACCESS_KEYS } from '../../src/api/group.ts'
+import { ACCESS_KEYS, API_VERSION } from '../../src/api/group.ts'
 import { auditOf } from '../support/audit.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { OPERATOR_USER } from '../support/installed.ts'
-import { newKey } from '../support/objects.ts'
+import { newKey, uniqueName } from '../support/objects.ts'
 import { startOperator } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
 import { isWrite, type Match } from '../support/proxy-rules.ts'
+import { reset } from '../support/reset.ts'
 
 const plane = await privateControlPlane()
 const audit = auditOf(plane)
@@ -76,4 +77,35 @@ test('an operator is killed in the middle of a write, and the next one carries o
   const awaited = ['wait', `oak/${key.metadata.name}`, '--for=condition=Ready', '--timeout=30s']
   expect(await plane.kubectl(awaited)).toMatchObject({ code: 0 })
   expect(await operator.stop()).toEqual({ code: 0, signal: null })
+})
+
+test('a reset takes away what a file left, and puts back what it changed', async () => {
+  const { raw } = plane
+  const keys = `/apis/${API_VERSION}/ownedaccesskeys`
+  const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/view'
+  const platform = '/api/v1/namespaces/platform-system'
+  const policies = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'
+  const shipped = await raw<{ items: { metadata: { name: string } }[] }>('GET', policies)
+  const policy = `${policies}/${shipped.body.items[0]?.metadata.name}`
+  const { rules } = (await raw<{ rules: unknown }>('GET', role)).body
+  const held = { finalizers: ['example.com/for-ever'] }
+  const name = uniqueName('left')
+  const namespace = `/api/v1/namespaces/${name}`
+
+  const answers = [
+    await raw('POST', '/api/v1/namespaces', { metadata: { name } }),
+    await raw('POST', `${namespace}/configmaps`, { metadata: { name: 'held', ...held } }),
+    await raw('POST', keys, newKey({}, held)),
+    await raw('PATCH', role, { rules: [] }),
+    await raw('PATCH', platform, { metadata: { labels: { left: 'yes' } } }),
+    await raw('DELETE', policy),
+  ]
+  expect(answers.map(({ code }) => code)).toEqual([201, 201, 201, 200, 200, 200])
+
+  await reset(plane, raw)
+  expect((await raw('GET', namespace)).code).toBe(404)
+  expect((await raw<{ items: unknown[] }>('GET', keys)).body.items).toEqual([])
+  expect((await raw('GET', role)).body).toMatchObject({ rules })
+  expect((await raw('GET', platform)).body).not.toHaveProperty('metadata.labels.left')
+  expect((await raw('GET', policy)).code).toBe(200)
 })

@@ -19,7 +19,7 @@ import {
 import type { OwnedAccessKey } from '../../src/api/ownedaccesskey.gen.ts'
 import { JWKS_DATA_KEY } from '../../src/domain/signing-key-record.ts'
 import { KID_DATA_KEY, PRIVATE_KEY_DATA_KEY } from '../../src/signing/examine.ts'
-import { privateControlPlane, type TestControlPlane } from '../support/control-plane.ts'
+import { ownControlPlane, type TestControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { gatewayCa } from '../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../support/installed.ts'
@@ -61,7 +61,7 @@ const WITHIN_HALF_A_MINUTE = { withinMs: 30_000 }
  * @param front what verifiers see instead of the gateway; absent = the gateway
  */
 export async function startPlatform(front?: Front): Promise<Platform> {
-  const plane = await privateControlPlane()
+  const plane = await ownControlPlane()
   const address = await freeAddress()
   const issuer = front?.issuer ?? `https://${address}/oidc`
   const operator = await startOperator({

@@ -7,7 +7,7 @@ import type { OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
 import { pathOf } from '../../src/kube/client.ts'
 import { conditionOf } from '../../src/domain/conditions.ts'
 import { endingSoon, keysOf, type StoredKey } from '../cluster/keys/keys.ts'
-import { privateControlPlane } from '../support/control-plane.ts'
+import { ownControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../support/eventually.ts'
 import { uniqueName } from '../support/objects.ts'
 import type { LogLine, Operator } from '../support/observe.ts'
@@ -28,10 +28,10 @@ import {
 import { writesInAMinute } from './quiet.ts'
 import { expectGoodEnd, expectSound, hangingKeys, isAlive, livesThrough } from './sound.ts'
 import { tokenFileOf } from './tokens.ts'
-import { countedKeys, isWatch, restartsFor } from './watches.ts'
+import { allRestarts, countedKeys, isWatch, restartsFor } from './watches.ts'
 import { configPoints } from './write-points.ts'
 
-const plane = await privateControlPlane()
+const plane = await ownControlPlane()
 const { apiServer } = plane
 const own = await plane.operatorKubeconfig()
 const proxy = await startProxy(plane)
@@ -187,8 +187,11 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
         'each is told that its place is gone',
         async () => {
           // A cache that the server builds anew meanwhile may tell one of them twice.
+          const told = await allRestarts(operator)
           for (const [index, count] of (await restartsFor('expired', operator)).entries())
-            expect(count).toBeGreaterThan(before[index] ?? 0)
+            expect(count, `${before.join()} before, now:\n${told}`).toBeGreaterThan(
+              before[index] ?? 0,
+            )
         },
         SOON,
       )

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { ACCESS_KEYS, CONFIGS } from '../../src/api/group.ts'
 import { keysOf, type StoredKey } from '../cluster/keys/keys.ts'
 import { auditOf } from '../support/audit.ts'
-import { privateControlPlane } from '../support/control-plane.ts'
+import { ownControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 import { OPERATOR_USER } from '../support/installed.ts'
 import { type OwnOperator, startOperator } from '../support/operator.ts'
@@ -27,7 +27,7 @@ import { expectGoodEnd, expectSound, hangingKeys, isAlive } from './sound.ts'
 import { isWatchOf } from './watches.ts'
 import { configPoints, keyPoints, type WritePoint } from './write-points.ts'
 
-const plane = await privateControlPlane()
+const plane = await ownControlPlane()
 const proxy = await startProxy(plane)
 afterAll(() => proxy[Symbol.asyncDispose]())
 const own = await plane.operatorKubeconfig()

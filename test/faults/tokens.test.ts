@@ -6,7 +6,7 @@ import { keysOf } from '../cluster/keys/keys.ts'
 import { platformOf } from '../cluster/tokens/platform.ts'
 import { signingKeysOf } from '../cluster/tokens/signing-keys.ts'
 import { tokensOf } from '../cluster/tokens/tokens.ts'
-import { privateControlPlane } from '../support/control-plane.ts'
+import { ownControlPlane } from '../support/control-plane.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../support/operator.ts'
 import { startProxy } from '../support/proxy.ts'
@@ -21,7 +21,7 @@ import { expectGoodEnd, expectSound, isAlive } from './sound.ts'
 import { recordTokens } from './token-history.ts'
 import { rotationPoints, tokenPoints } from './token-points.ts'
 
-const plane = await privateControlPlane({ apiServerFlags: auditedIssues() })
+const plane = await ownControlPlane({ apiServerFlags: auditedIssues() })
 const proxy = await startProxy(plane)
 afterAll(() => proxy[Symbol.asyncDispose]())
 const kubeconfig = await proxy.kubeconfig(await plane.operatorKubeconfig())

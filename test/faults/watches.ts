@@ -24,6 +24,12 @@ export async function restartsFor(
   )
 }
 
+/** Every count of watches that were opened anew, for the text of an error. */
+export async function allRestarts(operator: Operator): Promise<string> {
+  const lines = (await operator.metrics()).split('\n')
+  return lines.filter((line) => /^platform_watch_restarts_total.* [^0]/.test(line)).join('\n')
+}
+
 /** How many keys an operator that leads knows of. */
 export async function countedKeys(operator: Operator): Promise<number> {
   return sumOf(await operator.metrics(), 'platform_access_keys{')

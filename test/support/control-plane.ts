@@ -5,17 +5,20 @@
 //   cluster   test/cluster/**/*.test.ts          sharedControlPlane() and sharedOperator(): one of each
 //                                                for all files, which run four at a time;
 //                                                docs.test.ts has a `make run` of its own
-//   private   test/cluster/**/*.private.test.ts  privateControlPlane() and startOperator(): the file's
-//   faults    test/faults/**/*.test.ts           own, two files at a time
-//   direct    test/direct/**/*.test.ts           as private, and startStockServer(): a second API server
+//   private   test/cluster/**/*.private.test.ts  privateControlPlane(): one that no other file has
+//                                                meanwhile, as it was before any had it (reset.ts), and
+//                                                startOperator(); two files at a time
+//   own       test/cluster/**/*.own.test.ts      ownControlPlane(): started for the file, with flags of
+//   faults    test/faults/**/*.test.ts           its own, to be broken; two files at a time
+//   direct    test/direct/**/*.test.ts           as own, and startStockServer(): a second API server
 //                                                that takes the tokens; one file at a time
 //   container test/container/**/*.test.ts        in containers, as is the product; one file at a time
 //
 // Two operators on one API server would undo each other's work, and the settings in force bind every
 // key. So a file of `cluster` makes objects under names of its own and looks at them; it starts no
 // operator, writes no Config and stops nothing. A test that needs an operator with its own flags or
-// environment, a restart, another cap or a fault is a `private` one, or one of `faults`, which are
-// repeated FAULT_ROUNDS times.
+// environment, a restart of it or another cap is a `private` one. One that stops a server, or needs one with
+// flags, is an `own` one, or one of `faults`, which are repeated FAULT_ROUNDS times.
 import { readFile } from 'node:fs/promises'
 import { afterAll, inject } from 'vitest'
 import { type KubeClient, createClient } from '../../src/kube/client.ts'
@@ -27,6 +30,7 @@ import type { ControlPlane, ControlPlaneOptions } from '../../tools/control-plan
 import { type Coordinates, coordinatesOf, OPERATOR_ACCOUNT, startInstalled } from './installed.ts'
 import { observe, type Operator, type OperatorCoordinates } from './observe.ts'
 import { createRaw, type Raw } from './raw.ts'
+import { reset } from './reset.ts'
 
 /** A control plane as a test file sees it. */
 export interface TestControlPlane extends Coordinates, Access {
@@ -39,7 +43,7 @@ export interface TestControlPlane extends Coordinates, Access {
 }
 
 /** A control plane that a test file may stop, starve and restart. */
-export type PrivateControlPlane = TestControlPlane &
+export type OwnControlPlane = TestControlPlane &
   Pick<ControlPlane, 'etcd' | 'apiServer' | 'controllerManager' | 'compactEtcd'>
 
 declare module 'vitest' {
@@ -51,11 +55,7 @@ declare module 'vitest' {
 
 /** The control plane of project `cluster`. To be called while the test file loads. */
 export async function sharedControlPlane(): Promise<TestControlPlane> {
-  const coordinates = inject('controlPlane')
-  const caPem = await readFile(coordinates.caFile, 'utf8')
-  const binaries = await ensureBinaries(console.log)
-  const access = createAccess(binaries, coordinates.dataDir, { url: coordinates.url, caPem })
-  return testControlPlane(coordinates, access)
+  return reached(inject('controlPlane'))
 }
 
 /** The operator of project `cluster`, with default flags and an issuer: to be looked at only. */
@@ -64,15 +64,35 @@ export function sharedOperator(): Operator {
 }
 
 /**
+ * A control plane that no other file has meanwhile, with the product's manifests and nothing else. To be called
+ * while the test file loads, once, in project `private`.
+ */
+export async function privateControlPlane(): Promise<TestControlPlane> {
+  const worker = process.env['VITEST_POOL_ID']
+  const coordinates = inject('planes')[Number(worker) - 1]
+  if (coordinates === undefined) throw new Error(`no control plane for worker ${worker}`)
+  const plane = await reached(coordinates)
+  await reset(plane, plane.raw)
+  return plane
+}
+
+/**
  * A control plane of the test file's own, with the product's manifests, stopped after its last test.
  * To be called while the test file loads, in a project whose files have their own.
  */
-export async function privateControlPlane(
+export async function ownControlPlane(
   options: Pick<ControlPlaneOptions, 'apiServerFlags'> = {},
-): Promise<PrivateControlPlane> {
+): Promise<OwnControlPlane> {
   const running = await startInstalled({ ...options, copyOf: inject('template') })
   afterAll(() => running.stop())
   return { ...running, ...(await testControlPlane(coordinatesOf(running), running)) }
+}
+
+async function reached(coordinates: Coordinates): Promise<TestControlPlane> {
+  const caPem = await readFile(coordinates.caFile, 'utf8')
+  const binaries = await ensureBinaries(console.log)
+  const access = createAccess(binaries, coordinates.dataDir, { url: coordinates.url, caPem })
+  return testControlPlane(coordinates, access)
 }
 
 async function testControlPlane(

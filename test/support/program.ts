@@ -14,8 +14,13 @@ export interface RunResult {
 
 /** Variables of a test's child processes: what they need to run, and what the test adds. */
 export function cleanEnv(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
-  const { PATH, HOME } = process.env
-  return { ...(PATH ? { PATH } : {}), ...(HOME ? { HOME } : {}), ...added }
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
+  return {
+    ...(PATH ? { PATH } : {}),
+    ...(HOME ? { HOME } : {}),
+    ...(NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}),
+    ...added,
+  }
 }
 
 /** Runs `management-operator <args>` to its end; killed when that takes longer than 30 s. */

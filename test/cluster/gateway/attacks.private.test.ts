@@ -29,9 +29,10 @@ import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { untilMay } from '../../support/rights.ts'
 import { startNaiveGateway } from '../../support/naive-gateway.ts'
 import { ISSUER } from '../../support/operator.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { MANAGEMENT, SOON, startFront } from './front.ts'
 
-const front = await startFront()
+const front = await startFront(await privateControlPlane())
 const { plane } = front
 const audit = auditOf(plane)
 /** The attacker's own server, which nothing should ever call. */

@@ -17,10 +17,11 @@ import { createSender, type Sender } from '../../support/fuzz/sender.ts'
 import { GATEWAY_USER } from '../../support/installed.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
 import { clientOf } from './client-certificate.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { MANAGEMENT, startFront, type UsableKey } from './front.ts'
 import { drawn, type Drawn, exactly, type Row, type Way, type Wrong, wrongs } from './fuzzed.ts'
 
-const front = await startFront()
+const front = await startFront(await privateControlPlane())
 const audit = auditOf(front.plane)
 
 /** Each of them may do nothing, so that nothing happens: it is refused after it was told what is asked. */

@@ -6,10 +6,11 @@ import { describe, expect, test } from 'vitest'
 import { eventually, staysTrue } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { repeated } from '../../support/tier.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { MANAGEMENT, SOON, startFront, type UsableKey } from './front.ts'
 import { openWire, type Wire } from './pressure.ts'
 
-const front = await startFront()
+const front = await startFront(await privateControlPlane())
 const { plane, keys, ca } = front
 const [gateway] = front.gateways
 if (!gateway) throw new Error('there is no gateway')

@@ -8,7 +8,7 @@ import { LOG_LEVELS } from '../../../src/runtime/log.ts'
 import { auditOf } from '../../support/audit.ts'
 import { type Canary, canary } from '../../support/canary.ts'
 import { settingsOf } from '../../support/config.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
+import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask, type GatewayAnswer, gatewayCa, startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
@@ -72,7 +72,7 @@ async function startPrograms() {
   const folder = mkdtempSync(join(tmpdir(), 'canaries-'))
   const policy = join(folder, 'audit-policy.json')
   writeFileSync(policy, JSON.stringify(EVERYTHING))
-  const plane = await privateControlPlane({ apiServerFlags: [`--audit-policy-file=${policy}`] })
+  const plane = await ownControlPlane({ apiServerFlags: [`--audit-policy-file=${policy}`] })
   const line = await startProxy(plane)
   const flags = [`--log-level=${LOG_LEVELS[0]}`, `--issuer-url=${ISSUER}`]
   const inEnvironment = { operator: canary('environment'), gateway: canary('environment') }

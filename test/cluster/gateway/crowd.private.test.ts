@@ -10,9 +10,10 @@ import { GATEWAY_USER } from '../../support/installed.ts'
 import { randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'
 import { CROWD_NAMESPACE, crowdAsks, type Gate, membersOf, QUESTIONS, wrongIn } from './crowd.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { MANAGEMENT, SOON, startFront } from './front.ts'
 
-const front = await startFront()
+const front = await startFront(await privateControlPlane())
 const { plane } = front
 const audit = auditOf(plane)
 const MEMBERS = repeated(50, 500)

@@ -7,7 +7,7 @@ import type { ObjectMeta } from '../../../src/api/meta.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { kubeconfig as kubeconfigOf } from '../../../tools/control-plane/kubeconfig.ts'
 import type { KubectlOptions, KubectlResult } from '../../../tools/control-plane/kubectl.ts'
-import { type PrivateControlPlane, privateControlPlane } from '../../support/control-plane.ts'
+import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
   ask,
@@ -36,8 +36,8 @@ export interface UsableKey {
 }
 
 /** A front of the test file's own. */
-export interface Front {
-  readonly plane: PrivateControlPlane
+export interface Front<Plane = TestControlPlane> {
+  readonly plane: Plane
   readonly operator: OwnOperator
   readonly gateways: readonly OwnGateway[]
   /** One more of them, to be stopped by who asked for it. */
@@ -60,9 +60,11 @@ export interface Front {
   ) => Promise<KubectlResult>
 }
 
-/** Starts it; everything is stopped after the file's last test. */
-export async function startFront(gatewayCount = 1): Promise<Front> {
-  const plane = await privateControlPlane()
+/** Starts operator and gateways on a control plane; they are stopped after the file's last test. */
+export async function startFront<Plane extends TestControlPlane>(
+  plane: Plane,
+  gatewayCount = 1,
+): Promise<Front<Plane>> {
   const folder = mkdtempSync(join(tmpdir(), 'front-'))
   const { namespace, name } = GATEWAY_ACCOUNT
   const flags = [`--issuer-url=${ISSUER}`]

@@ -13,12 +13,13 @@ import { isWhole } from '../../support/tier.ts'
 import { bound } from '../policies/callers.ts'
 import type { StoredKey } from '../keys/keys.ts'
 import { said, startBeside } from './asking.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { MANAGEMENT, SOON, startFront, type UsableKey } from './front.ts'
 import { hand, OURS } from './keys/hands.ts'
 import { lateness } from './lateness.ts'
 import { openWire, type Wire } from './pressure.ts'
 
-const front = await startFront()
+const front = await startFront(await privateControlPlane())
 const { keys, plane } = front
 const settings = settingsOf(plane)
 const [gateway] = front.gateways

@@ -4,9 +4,10 @@ import { describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { clientOf } from './callers.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { SOON, startFront, type UsableKey } from './front.ts'
 
-const front = await startFront()
+const front = await startFront(await privateControlPlane())
 const NAMESPACE = 'shop'
 
 await front.plane.raw('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE } })

@@ -9,6 +9,7 @@ import { ask } from '../../support/gateway.ts'
 import { inWhole, isWhole, repeated } from '../../support/tier.ts'
 import { startBeside } from './asking.ts'
 import { bearingDown, MOST_LAG_MS } from './bearing.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { MANAGEMENT, startFront, type UsableKey } from './front.ts'
 import { testCostly } from './costly.ts'
 import { grownBy, many, openWire, underPressure, type Wire } from './pressure.ts'
@@ -18,7 +19,7 @@ const NAMESPACE = 'default'
 const ACCESS_KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'
 const CONFIG_MAPS = `/api/v1/namespaces/${NAMESPACE}/configmaps`
 
-const front = await startFront()
+const front = await startFront(await privateControlPlane())
 const { plane, ca, gateways } = front
 const [gateway] = gateways
 if (!gateway) throw new Error('there is no gateway')

@@ -11,10 +11,11 @@ import { uniqueName } from '../../support/objects.ts'
 import { repeated } from '../../support/tier.ts'
 import { type Asked, clientOf, quantile } from './callers.ts'
 import { letWatch, type OpenWatch, openWatch } from './asking.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { SOON, startFront } from './front.ts'
 import { lateness } from './lateness.ts'
 
-const front = await startFront()
+const front = await startFront(await privateControlPlane())
 const { keys, plane } = front
 const settings = settingsOf(plane)
 const client = clientOf(front)

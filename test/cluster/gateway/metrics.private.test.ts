@@ -13,9 +13,10 @@ import { startProxy } from '../../support/proxy.ts'
 import type { Match } from '../../support/proxy-rules.ts'
 import type { StoredKey } from '../keys/keys.ts'
 import { isAccepted, letWatch, NOWHERE, said, startBeside, UPSTREAM, WATCHED } from './asking.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { MANAGEMENT, SOON, startFront } from './front.ts'
 
-const front = await startFront()
+const front = await startFront(await privateControlPlane())
 const { keys, plane, ca } = front
 await letWatch(front)
 const line = await startProxy(plane)

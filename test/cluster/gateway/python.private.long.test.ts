@@ -6,10 +6,11 @@ import { ensurePythonClient } from '../../../tools/python-client/python-client.t
 import { tether } from '../../../tools/tether.ts'
 import { eventually } from '../../support/eventually.ts'
 import { cleanEnv } from '../../support/program.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { SOON, startFront, type UsableKey } from './front.ts'
 
 const { python, env } = await ensurePythonClient(console.log)
-const front = await startFront()
+const front = await startFront(await privateControlPlane())
 const NAMESPACE = 'snake'
 const SCRIPT = join(import.meta.dirname, 'client.py')
 

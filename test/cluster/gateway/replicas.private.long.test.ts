@@ -12,9 +12,10 @@ import { rememberingLog } from '../../support/log.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { randomFrom } from '../../support/random.ts'
 import { type Asked, type Client, clientOf } from './callers.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { SOON, startFront } from './front.ts'
 
-const front = await startFront(2)
+const front = await startFront(await privateControlPlane(), 2)
 const { keys } = front
 const replicas = [...front.gateways]
 const clients: Client[] = replicas.map((one) => clientOf(front, one))

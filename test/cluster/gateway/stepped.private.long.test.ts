@@ -17,9 +17,10 @@ import {
   startBeside,
   UPSTREAM,
 } from './asking.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { SOON, startFront, type UsableKey } from './front.ts'
 
-const front = await startFront()
+const front = await startFront(await privateControlPlane())
 const { keys } = front
 await letWatch(front)
 const [neighbour] = front.gateways

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../src/api/meta.ts'
 import type { KeyState } from '../../../src/domain/access-key-state.ts'
 import type { Fate } from '../../../src/controllers/directclusterendpointtoken/fate.ts'
 import { CONFIGS } from '../../../src/api/group.ts'
-import type { PrivateControlPlane } from '../../support/control-plane.ts'
+import type { TestControlPlane } from '../../support/control-plane.ts'
 import { IN_FORCE_PATH, isReadyBy, settingsOf } from '../../support/config.ts'
 import { type StoredObject, storedOf } from '../../support/stored.ts'
 import { type Keys, keysOf, outlived, seenAgo } from '../keys/keys.ts'
@@ -24,7 +24,7 @@ export interface States {
 const HOUR = 3600
 
 /** Brings an object into each state of a key. */
-export async function keyStates(plane: PrivateControlPlane): Promise<States['keys']> {
+export async function keyStates(plane: TestControlPlane): Promise<States['keys']> {
   const keys = keysOf(plane)
   const key = `sha256:${'0'.repeat(64)}`
   const elder = await keys.shown(await keys.create({ key }), 'Active')
@@ -63,7 +63,7 @@ async function held(keys: Keys): Promise<KubeObject> {
  * to create signing keys until `allowSigning` is called.
  */
 export async function tokenStates(
-  plane: PrivateControlPlane,
+  plane: TestControlPlane,
   allowSigning: () => Promise<void>,
 ): Promise<States['tokens']> {
   const tokens = tokensOf(plane)
@@ -91,7 +91,7 @@ async function endedTokens(tokens: Tokens) {
   }
 }
 
-async function refusedTokens(plane: PrivateControlPlane, tokens: Tokens) {
+async function refusedTokens(plane: TestControlPlane, tokens: Tokens) {
   const keys = keysOf(plane)
   const narrow = { scope: { clusters: [{ cluster: 'a' }] } }
   const owner = await keys.shown(await keys.create(narrow), 'Active')
@@ -112,7 +112,7 @@ async function refusedTokens(plane: PrivateControlPlane, tokens: Tokens) {
 }
 
 /** Brings a Config into each state; the one in force ends without a fault. */
-export async function configStates(plane: PrivateControlPlane): Promise<States['configs']> {
+export async function configStates(plane: TestControlPlane): Promise<States['configs']> {
   const settings = settingsOf(plane)
   const read = async (reason: string): Promise<KubeObject> => {
     await settings.settled(`Config is ${reason}`, isReadyBy(reason))

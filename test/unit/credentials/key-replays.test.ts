@@ -2,10 +2,11 @@
 import { expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
+import { repeated } from '../../support/tier.ts'
 import { indexOf, key, secretOf } from './keys.ts'
 
 const NAMES = ['a', 'b', 'c']
-const SCRIPTS = 150
+const SCRIPTS = repeated(50, 150)
 const EVENTS = 30
 
 interface Event {

@@ -6,6 +6,7 @@ import { NONE_LATE } from '../../../src/domain/late.ts'
 import { revokedInAll } from '../../../src/domain/revocation.ts'
 import { NotLeader } from '../../../src/kube/leader.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
+import { repeated } from '../../support/tier.ts'
 import { failure, type Mishap, type Request, type Server } from './config-map-server.ts'
 import {
   EXP,
@@ -20,7 +21,7 @@ import {
   T0,
 } from './revoked-tokens-stage.ts'
 
-const STORIES = 40
+const STORIES = repeated(12, 40)
 const STORMY_SECONDS = 40
 const CALM_SECONDS = 30
 

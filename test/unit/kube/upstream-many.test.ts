@@ -167,8 +167,8 @@ describe('nobody gets what another asked for (A12)', () => {
 
   // A client that goes away costs HTTP/1.1 a handshake: fewer rounds.
   test.each([
-    { wire: 'h2', rounds: repeated(6, 20) },
-    { wire: 'https', rounds: 4 },
+    { wire: 'h2', rounds: repeated(3, 20) },
+    { wire: 'https', rounds: repeated(2, 4) },
   ] as const)(
     'over $wire: 500 keys, 200 requests at a time, clients that go away at any moment',
     async ({ wire, rounds }) => {

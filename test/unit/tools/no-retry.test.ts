@@ -7,7 +7,7 @@ const SUBJECTS =
   /attack|attribution|broken-off|canar|crowd|revo|expir|lifetime|retention|measured|held|closed|stale|stepped|restored|\/ends/
 const TAG = '/** @module-tag no-retry */\n'
 /** The life of the control plane of the tests, which is nobody's credential. */
-const OTHERS = 'cluster/control-plane-lifetime.private.long.test.ts'
+const OTHERS = 'cluster/control-plane-lifetime.own.long.test.ts'
 
 test('files about attacks, attribution, canaries, revocation and expiry are not tried again', () => {
   const root = join(import.meta.dirname, '../..')

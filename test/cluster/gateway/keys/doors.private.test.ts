@@ -7,6 +7,7 @@ import { eventually } from '../../../support/eventually.ts'
 import { LAST_APPLIED } from '../../../support/installed.ts'
 import { uniqueName } from '../../../support/objects.ts'
 import { bound } from '../../policies/callers.ts'
+import { privateControlPlane } from '../../../support/control-plane.ts'
 import { SOON, startFront } from '../front.ts'
 import {
   APPLIED,
@@ -22,7 +23,7 @@ import {
 } from './doors.ts'
 import { type Answered, type Hand, type Held, hand, JSON_PATCH, OURS, tellsAll } from './hands.ts'
 
-const front = await startFront()
+const front = await startFront(await privateControlPlane())
 const { plane, operator } = front
 
 /** The signed token of a token object; known once it is issued. */

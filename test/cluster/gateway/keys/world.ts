@@ -3,6 +3,7 @@ import { beforeAll } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { bound } from '../../policies/callers.ts'
+import { privateControlPlane } from '../../../support/control-plane.ts'
 import { type Front, SOON, startFront } from '../front.ts'
 import { type Answered, type Hand, hand, type Held, inHand } from './hands.ts'
 
@@ -44,7 +45,7 @@ export interface World extends Front {
 
 /** Starts it, for one test file. */
 export async function startWorld(): Promise<World> {
-  const front = await startFront()
+  const front = await startFront(await privateControlPlane())
   const hands = {} as Record<By, Hand>
   beforeAll(async () => {
     await bound(front.plane, 'root-user', 'cluster-admin')

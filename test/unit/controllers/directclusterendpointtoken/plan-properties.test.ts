@@ -48,7 +48,7 @@ function lived(seed: number): Life {
 const isAtRest = (world: World): boolean =>
   ['nothing', 'wait'].includes(nextStep(world)?.kind ?? '')
 
-const LIVES = Array.from({ length: repeated(1000, 3000) }, (_, seed) => lived(seed))
+const LIVES = Array.from({ length: repeated(500, 3000) }, (_, seed) => lived(seed))
 
 /** The seeds of the lives in which something breaks a rule. */
 const breaking = (holds: (life: Life) => boolean): readonly number[] =>

@@ -10,8 +10,8 @@ import { CLUSTER_ROLES, grants, PREFIX } from './matcher.ts'
 import { oneEntry, pair, union } from './scopes.ts'
 import { UNIVERSE } from './universe.ts'
 
-const SCOPES = repeated(60, 200)
-const PAIRS = repeated(210, 700)
+const SCOPES = repeated(30, 200)
+const PAIRS = repeated(105, 700)
 
 /** The ClusterRoles of the matcher, as RBAC writes them. */
 const roleRules = (role: string): readonly RoleRule[] =>

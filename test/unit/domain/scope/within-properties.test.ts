@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import { within } from '../../../../src/domain/scope/within.ts'
 import { randomFrom } from '../../../support/random.ts'
+import { repeated, sampled } from '../../../support/tier.ts'
 import { grants } from './matcher.ts'
 import { nearTo, oneEntry, pair, union } from './scopes.ts'
 import { UNIVERSE } from './universe.ts'
@@ -16,13 +17,13 @@ const PAIRS = fromSeeds(5000, (seed) => ({ seed, ...pair(randomFrom(seed)) }))
 const WITHIN = PAIRS.filter(({ child, parent }) => isWithin(child, parent))
 
 test('a scope within another grants no request that the other does not (11.2 to 11.8)', () => {
-  const tried = WITHIN.map((one) => {
+  const tried = sampled(WITHIN, 5).map((one) => {
     const granted = UNIVERSE.filter((request) => grants(one.child, request))
     const more = granted.find((request) => !grants(one.parent, request))
     return { ...one, grantsSome: granted.length > 0, more }
   })
   expect(tried.find(({ more }) => more)).toBeUndefined()
-  expect(tried.filter(({ grantsSome }) => grantsSome).length).toBeGreaterThan(1000)
+  expect(tried.filter(({ grantsSome }) => grantsSome).length).toBeGreaterThan(repeated(200, 1000))
 })
 
 test('the pairs reach every way in which one entry covers another', () => {

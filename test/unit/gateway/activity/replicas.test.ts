@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Random, randomFrom } from '../../../support/random.ts'
+import { repeated } from '../../../support/tier.ts'
 import {
   type Accepted,
   createReplica,
@@ -11,7 +12,7 @@ import {
 } from './replicas.ts'
 import { UNCAPPED } from './simulated.ts'
 
-const SEEDS = Array.from({ length: 8 }, (_, index) => index + 1)
+const SEEDS = Array.from({ length: repeated(3, 8) }, (_, index) => index + 1)
 /** In seconds. */
 const TTLS = [2, 3, 5, 10, 30, 120, 3600]
 const STEPS = 1500

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY } from '../../../src/api/group.ts'
 import { settingsOf } from '../../support/config.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
+import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import { isWatchOf } from '../../faults/watches.ts'
 import { beatOf, callersWorld, SOON } from './callers-world.ts'
 
-const plane = await privateControlPlane()
+const plane = await ownControlPlane()
 const settings = settingsOf(plane)
 const { keys, stands, given, check } = callersWorld(plane)
 

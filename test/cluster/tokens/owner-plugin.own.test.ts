@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../src/api/group.ts'
 import type { KubeObject, OwnerReference } from '../../../src/api/meta.ts'
 import { pathOf } from '../../../src/kube/client.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
+import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { ask, gatewayCa, startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
@@ -22,7 +22,7 @@ import {
   under,
 } from './tokens.ts'
 
-const plane = await privateControlPlane({
+const plane = await ownControlPlane({
   apiServerFlags: ['--enable-admission-plugins=OwnerReferencesPermissionEnforcement'],
 })
 const keys = keysOf(plane)

@@ -1,6 +1,6 @@
 // The blocks of docs/install.md, run as they stand there, from an empty cluster on: install, use, upgrade,
 // roll back. No kubelet runs pods here: the test says for them that they run, and starts the programs as
-// processes, with the accounts and flags of the Deployments. make targets: lifecycle.private.test.ts.
+// processes, with the accounts and flags of the Deployments. make targets: lifecycle.own.test.ts.
 import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

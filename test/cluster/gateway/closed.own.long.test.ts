@@ -18,10 +18,11 @@ import {
   startBeside,
   UPSTREAM,
 } from './asking.ts'
+import { ownControlPlane } from '../../support/control-plane.ts'
 import { SOON, startFront, type UsableKey } from './front.ts'
 import { lateness } from './lateness.ts'
 
-const front = await startFront()
+const front = await startFront(await ownControlPlane())
 const { keys, plane } = front
 await letWatch(front)
 const [hearing] = front.gateways

@@ -11,7 +11,7 @@ import { paths, urls } from '../../tools/control-plane/commands.ts'
 import type { Ports } from '../../tools/control-plane/ports.ts'
 import { ensureEtcdTools } from '../../tools/etcd-tools/programs.ts'
 import { isReadyBy, settingsOf } from '../support/config.ts'
-import { privateControlPlane } from '../support/control-plane.ts'
+import { ownControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../support/operator.ts'
 import { runBlock, shellBlocksOf } from '../support/shell-blocks.ts'
@@ -41,7 +41,7 @@ const [
   RESTORE_YAML = '',
 ] = shellBlocksOf(readFileSync(join(import.meta.dirname, '../../docs/backup.md'), 'utf8'))
 
-const plane = await privateControlPlane()
+const plane = await ownControlPlane()
 const keys = keysOf(plane)
 const tokens = tokensOf(plane)
 const platform = platformOf(plane)

@@ -4,7 +4,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { privateControlPlane } from '../../support/control-plane.ts'
+import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { GATEWAY_USER } from '../../support/installed.ts'
 import { CONFIG } from '../install/manifests.ts'
@@ -16,7 +16,7 @@ interface Said {
 }
 
 const apiServerFlags = ['--feature-gates=ConstrainedImpersonation=false']
-const plane = await privateControlPlane({ apiServerFlags })
+const plane = await ownControlPlane({ apiServerFlags })
 const gateway = await asGateway(plane)
 
 const overlay = realpathSync(mkdtempSync(join(tmpdir(), 'overlay-')))

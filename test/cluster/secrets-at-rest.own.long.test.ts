@@ -13,7 +13,7 @@ import { pathOf } from '../../src/kube/client.ts'
 import { auditOf, type Mark } from '../support/audit.ts'
 import { type Canary, scan } from '../support/canary.ts'
 import { settingsOf } from '../support/config.ts'
-import { privateControlPlane } from '../support/control-plane.ts'
+import { ownControlPlane } from '../support/control-plane.ts'
 import { etcdValues } from '../support/etcd-values.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../support/operator.ts'
@@ -45,7 +45,7 @@ writeFileSync(
     .replace('omitStages: [ResponseStarted, ResponseComplete, Panic]', ''),
 )
 
-const plane = await privateControlPlane({
+const plane = await ownControlPlane({
   apiServerFlags: [`--encryption-provider-config=${ENCRYPTION}`, `--audit-policy-file=${POLICY}`],
 })
 const keys = keysOf(plane)

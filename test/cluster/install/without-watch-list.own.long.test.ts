@@ -4,14 +4,14 @@ import { expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/group.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { auditOf } from '../../support/audit.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
+import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT, GATEWAY_USER, OPERATOR_USER } from '../../support/installed.ts'
 import { newKey } from '../../support/objects.ts'
 import { ISSUER, startOperator } from '../../support/operator.ts'
 
-const plane = await privateControlPlane({ apiServerFlags: ['--feature-gates=WatchList=false'] })
+const plane = await ownControlPlane({ apiServerFlags: ['--feature-gates=WatchList=false'] })
 const audit = auditOf(plane)
 const flags = [`--issuer-url=${ISSUER}`]
 

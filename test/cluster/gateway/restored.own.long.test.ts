@@ -28,10 +28,11 @@ import {
   UPSTREAM,
   WATCHED,
 } from './asking.ts'
+import { ownControlPlane } from '../../support/control-plane.ts'
 import { SOON, startFront } from './front.ts'
 
 // The one of the front lives through all of it; those of a test end with it.
-const front = await startFront(1)
+const front = await startFront(await ownControlPlane())
 const { etcdutl } = await ensureEtcdTools(console.log)
 const { keys, plane } = front
 await letWatch(front)

@@ -2,13 +2,13 @@
 // away. Nothing else of the product runs: the sources are written by hand.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkJwk } from '../../../src/credentials/jwks.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
+import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import { ask, gatewayCa, type OwnGateway, startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { handWritten, newJwk } from './world.ts'
 
-const plane = await privateControlPlane()
+const plane = await ownControlPlane()
 const world = handWritten(plane.raw)
 const { namespace, name: account } = GATEWAY_ACCOUNT
 const kubeconfig = await plane.serviceAccountKubeconfig(namespace, account)

@@ -1,0 +1,47 @@
+// Starts the control planes that the files of project `private` have one after the other, and ends them after the
+// last file.
+import type { TestProject } from 'vitest/node'
+import { systemClock } from '../../src/runtime/clock.ts'
+import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
+import { type Coordinates, coordinatesOf, startInstalled } from './installed.ts'
+import { createRaw } from './raw.ts'
+import { noteState } from './reset.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** One for each worker of project `private`; VITEST_POOL_ID counts them from 1. */
+    readonly planes: readonly Coordinates[]
+  }
+}
+
+/** Called by vitest before the first file; the result is called after the last. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { template } = project.getProvidedContext()
+  const workers = Array.from({ length: project.config.maxWorkers })
+  const started = await Promise.allSettled(workers.map(() => startNoted(template)))
+  const planes = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const stop = async (): Promise<void> => {
+    await Promise.all(planes.map((plane) => plane.stop()))
+  }
+  const failed = started.find((one) => one.status === 'rejected')
+  if (failed !== undefined) {
+    await stop()
+    throw failed.reason
+  }
+  project.provide('planes', planes.map(coordinatesOf))
+  return stop
+}
+
+async function startNoted(template: string): Promise<ControlPlane> {
+  const plane = await startInstalled({ copyOf: template })
+  const raw = createRaw(plane.adminKubeconfig, systemClock())
+  try {
+    await noteState(plane, raw.call)
+    return plane
+  } catch (error) {
+    await plane.stop()
+    throw error
+  } finally {
+    await raw.close()
+  }
+}
