@@ -82,11 +82,11 @@ export default defineConfig({
           include: ['test/unit/**/*.test.ts', 'test/*.test.ts'],
           exclude: LONG_FILES,
           isolate: false,
-          maxWorkers: 4,
+          maxWorkers: 2,
           retry,
           // Some start processes, and the machine may be busy.
           testTimeout: MINUTE_MS,
-          sequence: { groupOrder: 0 },
+          sequence: { groupOrder: 5 },
         },
       },
       {
@@ -96,7 +96,7 @@ export default defineConfig({
           exclude: ['**/*.{private,own}{,.long}.test.ts', ...LONG_FILES],
           globalSetup: ['test/support/template.ts', 'test/support/global-setup.ts'],
           isolate: false,
-          // They wait more than they work: the units work meanwhile.
+          // They wait more than they work.
           maxWorkers: 4,
           retry,
           testTimeout: MINUTE_MS,

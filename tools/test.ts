@@ -9,15 +9,20 @@ import { heartbeat } from './test/heartbeat.ts'
 import { rightsFailures } from './test/rights.ts'
 import { isGood, judged, nothing, sum, summary, type Tally, tallyOf } from './test/tally.ts'
 
-/** Projects that run together share their workers. The shared control plane is gone when others start theirs. */
+/** One group after the other, so that no more than two control planes run; projects of one share its workers. */
 const GROUPS: readonly (readonly string[])[] = [
-  ['unit', 'cluster'],
+  ['cluster'],
   ['private'],
   ['own', 'faults'],
   ['direct'],
   ['container'],
 ]
-const PROJECTS = GROUPS.flat()
+/** Needs no control plane, and so works while the groups wait. */
+const BESIDE = ['unit']
+const PROJECTS = [...BESIDE, ...GROUPS.flat()]
+
+/** Two runs print at the same time: nothing is drawn over. */
+const REPORTER: ['default', { summary: false }] = ['default', { summary: false }]
 
 const ALL = '--all'
 const chosen = process.argv.slice(2).filter((name) => name !== ALL)
@@ -30,11 +35,8 @@ if (unknown.length > 0) {
 
 process.env['TEST_TIER'] = isWhole ? 'all' : 'quick'
 const output = newOutputFolder()
-let total = nothing
-for (const group of GROUPS) {
-  const projects = group.filter((name) => chosen.length === 0 || chosen.includes(name))
-  if (projects.length > 0) total = sum(total, await run(projects))
-}
+const [beside, groups] = await Promise.all([run(BESIDE), inTurn()])
+let total = [beside, ...groups].reduce(sum, nothing)
 // What nobody used is known only once everything ran.
 const ranAll = isWhole && PROJECTS.every((name) => chosen.length === 0 || chosen.includes(name))
 total = judged(sum(total, { ...nothing, failures: rightsFailures(output, ranAll) }))
@@ -55,7 +57,16 @@ function newOutputFolder(): string {
   return folder
 }
 
-async function run(projects: readonly string[]): Promise<Tally> {
+async function inTurn(): Promise<readonly Tally[]> {
+  const tallies: Tally[] = []
+  for (const group of GROUPS) tallies.push(await run(group))
+  return tallies
+}
+
+/** Those of them that are chosen. */
+async function run(group: readonly string[]): Promise<Tally> {
+  const projects = group.filter((name) => chosen.length === 0 || chosen.includes(name))
+  if (projects.length === 0) return nothing
   console.log(`\n== ${projects.join(', ')} ==`)
   let tally = nothing
   let silent = projects
@@ -68,7 +79,7 @@ async function run(projects: readonly string[]): Promise<Tally> {
   const live = process.stdout.isTTY ? [] : [heartbeat(console.log)]
   const options = { project: [...projects], watch: false, allowOnly: false }
   try {
-    const vitest = await startVitest([], { ...options, reporters: ['default', counter, ...live] })
+    const vitest = await startVitest([], { ...options, reporters: [REPORTER, counter, ...live] })
     await vitest.close()
   } catch (error) {
     console.error(error)

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
 import type { Caller } from '../../../src/credentials/caller.ts'
 import type { Reconsidered } from '../../../src/credentials/callers.ts'
 import { createOwnKinds, isOwnKind } from '../../../src/gateway/keys/own-kinds.ts'
@@ -161,6 +162,8 @@ export function world({
   /** Begins a request with what of its body has come. */
   const begin = (method: string, path: string, came = '', gone = new AbortController()) => {
     const body = new PassThrough()
+    // Who waits for the rest of it keeps a place from others for as long.
+    onTestFinished(() => void body.end())
     if (came !== '') body.write(came)
     const apply = path.includes('fieldManager') ? 'apply-patch+yaml' : 'merge-patch+json'
     const type = method === 'PATCH' ? `application/${apply}` : 'application/json'
