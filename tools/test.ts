@@ -9,17 +9,14 @@ import { heartbeat } from './test/heartbeat.ts'
 import { rightsFailures } from './test/rights.ts'
 import { isGood, judged, nothing, sum, summary, type Tally, tallyOf } from './test/tally.ts'
 
-/** One group after the other, so that no more than two control planes run; projects of one share its workers. */
-const GROUPS: readonly (readonly string[])[] = [
-  ['cluster'],
-  ['private'],
-  ['own', 'faults'],
-  ['direct'],
-  ['container'],
-]
-/** Needs no control plane, and so works while the groups wait. */
-const BESIDE = ['unit']
-const PROJECTS = [...BESIDE, ...GROUPS.flat()]
+/**
+ * The groups of a row run one after the other, so that no more than two control planes run; projects of one share
+ * its workers. Units need no control plane: they work while those wait that stop servers and start containers.
+ */
+const BUSY: readonly (readonly string[])[] = [['cluster'], ['private']]
+const WAITING: readonly (readonly string[])[] = [['own', 'faults'], ['direct'], ['container']]
+const UNITS: readonly (readonly string[])[] = [['unit']]
+const PROJECTS = [UNITS, BUSY, WAITING].flat(2)
 
 /** Two runs print at the same time: nothing is drawn over. */
 const REPORTER: ['default', { summary: false }] = ['default', { summary: false }]
@@ -35,8 +32,9 @@ if (unknown.length > 0) {
 
 process.env['TEST_TIER'] = isWhole ? 'all' : 'quick'
 const output = newOutputFolder()
-const [beside, groups] = await Promise.all([run(BESIDE), inTurn()])
-let total = [beside, ...groups].reduce(sum, nothing)
+const busy = await inTurn(BUSY)
+const rest = await Promise.all([inTurn(UNITS), inTurn(WAITING)])
+let total = [busy, ...rest].flat().reduce(sum, nothing)
 // What nobody used is known only once everything ran.
 const ranAll = isWhole && PROJECTS.every((name) => chosen.length === 0 || chosen.includes(name))
 total = judged(sum(total, { ...nothing, failures: rightsFailures(output, ranAll) }))
@@ -57,9 +55,9 @@ function newOutputFolder(): string {
   return folder
 }
 
-async function inTurn(): Promise<readonly Tally[]> {
+async function inTurn(groups: readonly (readonly string[])[]): Promise<readonly Tally[]> {
   const tallies: Tally[] = []
-  for (const group of GROUPS) tallies.push(await run(group))
+  for (const group of groups) tallies.push(await run(group))
   return tallies
 }
 

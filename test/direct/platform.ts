@@ -64,15 +64,15 @@ export async function startPlatform(front?: Front): Promise<Platform> {
   const plane = await ownControlPlane()
   const address = await freeAddress()
   const issuer = front?.issuer ?? `https://${address}/oidc`
-  const operator = await startOperator({
-    kubeconfig: await plane.operatorKubeconfig(),
-    flags: [`--issuer-url=${issuer}`],
-  })
-  afterAll(async () => void (await operator.stop()))
+  const own = await plane.operatorKubeconfig()
+  const kubeconfig = await plane.serviceAccountKubeconfig(namespace, GATEWAY_ACCOUNT.name)
   const gateway = createGateway(address)
   afterAll(() => gateway.stop())
-  const kubeconfig = await plane.serviceAccountKubeconfig(namespace, GATEWAY_ACCOUNT.name)
-  await gateway.start(kubeconfig, issuer)
+  const [operator] = await Promise.all([
+    startOperator({ kubeconfig: own, flags: [`--issuer-url=${issuer}`] }),
+    gateway.start(kubeconfig, issuer),
+  ])
+  afterAll(async () => void (await operator.stop()))
   const served = { issuer: `https://${address}/oidc`, caPem: await gatewayCa(plane.admin) }
   front?.passTo(served)
   return {

@@ -61,7 +61,7 @@ const SERVER_SIDE = ['--server-side', '--field-manager']
 const ARGOCD = [...SERVER_SIDE, 'argocd-controller']
 const FLUX = [...SERVER_SIDE, 'kustomize-controller']
 
-describe.each([
+const TOOLS = [
   { tool: 'kubectl apply', flags: [], marks: MARKS.kubectl },
   { tool: 'Argo CD, client-side', flags: [], marks: MARKS.argocd },
   { tool: 'Argo CD, server-side', flags: ARGOCD, marks: MARKS.argocd },
@@ -76,7 +76,10 @@ describe.each([
     flags: [...FLUX, '--force-conflicts'],
     marks: MARKS.flux,
   },
-])('$tool', ({ tool, flags, marks }) => {
+]
+
+// In `make test` one way on the client and one on the server.
+describe.each(sampled(TOOLS, 4, 1))('$tool', ({ tool, flags, marks }) => {
   const manifests = samples.map((sample) => ofTool(sample, tool, marks))
   const input = manifests.map((manifest) => JSON.stringify(manifest)).join('\n---\n')
   const kubectl = (command: string) => plane.kubectl([command, ...flags, '-f', '-'], { input })
