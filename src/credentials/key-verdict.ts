@@ -3,7 +3,7 @@
 import { ACCESS_KEYS, API_VERSION } from '../api/group.ts'
 import { type AccessKey, accessKeyOf } from '../domain/access-key.ts'
 import type { Scope } from '../api/scope.gen.ts'
-import { boundsOf, hasElder, type KnownKeys, lineOf } from '../domain/key-line.ts'
+import { boundsOf, isInConflict, type KnownKeys, lineOf } from '../domain/key-line.ts'
 import { type Caps, isLive } from '../domain/lifetime.ts'
 import { meaningOf } from './key-meaning.ts'
 
@@ -74,7 +74,7 @@ function refusalOf(key: AccessKey, known: KnownKeys): KeyRefusal | null {
     ['deleted', key.isDeleting],
     ['noIdentity', meaningOf(key).identity === null],
     ['purpose', OTHER_PURPOSES.has(key.type)],
-    ['conflict', hasElder(key, known)],
+    ['conflict', isInConflict(key, known)],
     ['disabled', key.isDisabled],
   ]
   return checks.find(([, holds]) => holds)?.[0] ?? null

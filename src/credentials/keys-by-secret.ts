@@ -65,10 +65,15 @@ export function createKeyIndex(secret: Uint8Array): KeyIndex {
 
 /** No key is longer (contract 1.4). */
 const LONGEST_KEY = 256
+/** No key is shorter; a digest may be of anything, such as the word `null` (contract 3.6). */
+const SHORTEST_KEY = 32
 
 /** The digest form may stand in Git: presented, it opens nothing (contract 3.6). */
 const isPresentable = (token: string): boolean =>
-  token.length <= LONGEST_KEY && /^[!-~]+$/.test(token) && !/^sha256:/i.test(token)
+  token.length >= SHORTEST_KEY &&
+  token.length <= LONGEST_KEY &&
+  /^[!-~]+$/.test(token) &&
+  !/^sha256:/i.test(token)
 
 const isOf = (key: AccessKey, digest: Buffer): boolean =>
   timingSafeEqual(digest, Buffer.from(key.digest ?? '', 'hex'))

@@ -30,6 +30,8 @@ export interface AccessKey extends Lived, CredentialObject {
   readonly scope: Scope | null
   /** SHA-256 of the key in hex, whichever form it has in spec; null when there is none yet. */
   readonly digest: string | null
+  /** spec.key is `sha256:<hex>`: it shows no knowledge of the key itself (contract 3.3, 3.6). */
+  readonly holdsDigest: boolean
   /** spec.key is in our field set: it was generated, and every apply of ours repeats it. */
   readonly isKeyOurs: boolean
   readonly published: PublishedStatus
@@ -58,6 +60,7 @@ export function accessKeyOf(
     groups: spec.groups ?? NONE,
     scope: spec.scope ?? null,
     digest: spec.key ? digestOf(spec.key) : null,
+    holdsDigest: spec.key?.startsWith('sha256:') ?? false,
     isKeyOurs: ownedBy(metadata.managedFields ?? [], '').has('spec', 'key'),
     ttl: spec.ttl ?? 0,
     type: spec.type ?? '',

@@ -1,7 +1,7 @@
 // Keys that own keys: one never lives longer, nor grants more, than those that own it (contract 10.3, 12.3).
 import type { Scope } from '../api/scope.gen.ts'
 import type { AccessKey } from './access-key.ts'
-import { eldestOf, type KeyState, keyStateOf, type OwnKeyState } from './access-key-state.ts'
+import { conflictOf, type KeyState, keyStateOf, type OwnKeyState } from './access-key-state.ts'
 import { type Caps, least, lifetimeOf } from './lifetime.ts'
 import { within } from './scope/within.ts'
 
@@ -106,20 +106,18 @@ export function standingOf(
 }
 
 function stateOf(key: AccessKey, known: KnownKeys, caps: Caps, nowMs: number): OwnKeyState {
-  return keyStateOf(key, lifetimeOf(key, caps, nowMs), hasElder(key, known), nowMs)
+  return keyStateOf(key, lifetimeOf(key, caps, nowMs), isInConflict(key, known), nowMs)
 }
 
-/** Whether an elder has the same secret: it wins, whatever its state (contract 3.3). */
-export function hasElder(key: AccessKey, { sharing }: Pick<KnownKeys, 'sharing'>): boolean {
-  if (key.digest === null) return false
-  return eldestOf([key, ...sharing(key.digest)])?.uid !== key.uid
-}
+/** Whether others with the same secret make a key useless, whatever their state (contract 3.3). */
+export const isInConflict = (key: AccessKey, { sharing }: Pick<KnownKeys, 'sharing'>): boolean =>
+  key.digest !== null && conflictOf(key, sharing(key.digest)) !== null
 
 /** What is said of a key in such a state, behind its name. */
 export const SAID_OF: Readonly<Record<Exclude<LineState, 'Active'>, string>> = {
   Terminating: 'is being deleted',
   NoIdentity: 'stands for nobody',
-  KeyConflict: 'has the same key as an older one',
+  KeyConflict: 'has the same key as another one',
   Expired: 'has expired',
   Disabled: 'is disabled',
   Gone: 'is gone, or is one too many',
@@ -159,7 +157,10 @@ export function keysTouchedBy(
   { sharing, ownedBy }: KeyRelations,
 ): readonly AccessKey[] {
   const changed = [before, after].filter((key) => key !== undefined)
-  const isElsewhere = before?.digest !== after?.digest || before?.uid !== after?.uid
+  const isElsewhere =
+    before?.digest !== after?.digest ||
+    before?.holdsDigest !== after?.holdsDigest ||
+    before?.uid !== after?.uid
   const peers = isElsewhere
     ? changed.flatMap(({ digest }) => (digest === null ? [] : sharing(digest)))
     : []

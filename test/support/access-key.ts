@@ -65,12 +65,17 @@ export const accessKey = (differing: Partial<AccessKey> = {}): AccessKey => ({
   ...differing,
 })
 
-/** No caps, a retention of 24 hours, no elder, the moment t0; else as told. */
+/** An older object of that name has the same key, and wins (contract 3.3). */
+export const elder = (name: string): Pick<Circumstances, 'conflict'> => ({
+  conflict: { kind: 'elder', names: [name] },
+})
+
+/** No caps, a retention of 24 hours, no conflict, the moment t0; else as told. */
 export const circumstances = (differing: Partial<Circumstances> = {}): Circumstances => ({
   caps: { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 },
   configName: 'platform-manager-config',
   retentionMs: DAY_MS,
-  elder: null,
+  conflict: null,
   ownerFault: null,
   tokensFault: null,
   nowMs: t0,

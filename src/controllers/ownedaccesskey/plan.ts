@@ -1,6 +1,6 @@
 import { HEARTBEAT_KEY, REVOKE_FINALIZER } from '../../api/group.ts'
 import type { AccessKey } from '../../domain/access-key.ts'
-import { keyStateOf } from '../../domain/access-key-state.ts'
+import { type Conflict, keyStateOf } from '../../domain/access-key-state.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import { type Caps, isLive, least, lifetimeOf } from '../../domain/lifetime.ts'
 import { timestamp } from '../../domain/time.ts'
@@ -13,8 +13,8 @@ export interface Circumstances {
   readonly configName: string
   /** How long an expired key stays, in milliseconds (`--expired-retention`). */
   readonly retentionMs: number
-  /** Name of the older object with the same key; null = none. */
-  readonly elder: string | null
+  /** The objects with the same key that keep it from working; null = none do. */
+  readonly conflict: Conflict | null
   /** Which key that owns it makes it useless, and how, as a clause; null = none does. */
   readonly ownerFault: string | null
   /** Why its tokens could not be recorded as revoked the last time; null = nothing failed (5.1). */
@@ -78,9 +78,9 @@ const isHeartbeat = ({ name, digest }: AccessKey): boolean =>
 
 function foundOf(key: AccessKey, circumstances: Circumstances): Found {
   const { retentionMs, ...known } = circumstances
-  const { caps, elder, nowMs } = known
+  const { caps, conflict, nowMs } = known
   const lifetime = lifetimeOf(key, caps, nowMs)
-  const own = keyStateOf(key, lifetime, elder !== null, nowMs)
+  const own = keyStateOf(key, lifetime, conflict !== null, nowMs)
   const state = own === 'Active' && known.ownerFault !== null ? 'OwnerNotReady' : own
   const isLeft = key.isDeleting || isLive(lifetime.expiresMs, nowMs)
   const removalMs = isLeft ? null : removalMsOf(key, lifetime, retentionMs, nowMs)
@@ -107,7 +107,7 @@ function announcementsOf(found: Found, status: WantedStatus): readonly Announcem
       ? [{ reason: 'Expired', note, of: status.expirationTimestamp ?? '' } as const]
       : []),
     ...(state === 'KeyConflict' && isNew
-      ? [{ reason: 'KeyConflict', note, of: found.elder ?? '' } as const]
+      ? [{ reason: 'KeyConflict', note, of: found.conflict?.names[0] ?? '' } as const]
       : []),
     ...(lifetime.activityIgnoredUntilMs !== null
       ? [{ reason: 'ActivityIgnored', note, of: String(key.lastActivityMs) } as const]

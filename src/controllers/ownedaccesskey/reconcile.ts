@@ -1,6 +1,6 @@
 import { ACCESS_KEYS, API_VERSION, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../api/group.ts'
 import { type AccessKey, keyIdOf, type OwnedAccessKeyObject } from '../../domain/access-key.ts'
-import { eldestOf } from '../../domain/access-key-state.ts'
+import { conflictOf } from '../../domain/access-key-state.ts'
 import { SAID_OF, standingOf } from '../../domain/key-line.ts'
 import type { Caps } from '../../domain/lifetime.ts'
 import type { AppliedObject, KubeClient } from '../../kube/client.ts'
@@ -72,13 +72,12 @@ const soonest = (wakeMs: number | null, nowMs: number): Outcome =>
 
 function circumstancesOf(key: AccessKey, deps: KeyDeps): Circumstances {
   const { keys, caps, configName, retentionMs, clock, revocations } = deps
-  const eldest = key.digest === null ? undefined : eldestOf(keys.by(BY_DIGEST, key.digest))
-  const elder = eldest && eldest.uid !== key.uid ? eldest.name : null
+  const conflict = key.digest === null ? null : conflictOf(key, keys.by(BY_DIGEST, key.digest))
   const waits = key.isDeleting && countUnrecorded(key, deps) > 0
   const tokensFault = waits ? revocations.fault() : null
   const nowMs = clock.nowMs()
   const ownerFault = ownerFaultOf(key, keys, caps(), nowMs)
-  return { caps: caps(), configName, retentionMs, elder, ownerFault, tokensFault, nowMs }
+  return { caps: caps(), configName, retentionMs, conflict, ownerFault, tokensFault, nowMs }
 }
 
 /** A key is worth no more than one that owns it (contract 10.3, 12.3). */

@@ -1,7 +1,7 @@
 import type { Condition } from '../../api/meta.ts'
 import type { OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
 import { type AccessKey, keyIdOf, type PublishedStatus } from '../../domain/access-key.ts'
-import type { KeyState } from '../../domain/access-key-state.ts'
+import type { Conflict, KeyState } from '../../domain/access-key-state.ts'
 import { sameConditions, type Verdict, withTimes } from '../../domain/conditions.ts'
 import type { Caps, Lifetime } from '../../domain/lifetime.ts'
 import { timestamp } from '../../domain/time.ts'
@@ -12,8 +12,8 @@ export interface Found {
   readonly state: KeyState
   readonly lifetime: Lifetime
   readonly caps: Caps
-  /** The older object with the same key; null = none. */
-  readonly elder: string | null
+  /** The objects with the same key that keep it from working; null = none do. */
+  readonly conflict: Conflict | null
   /** Which key that owns it makes it useless, and how, as a clause; null = none does. */
   readonly ownerFault: string | null
   /** When the expired key is to be deleted; null = it is live, is kept, or is being deleted. */
@@ -102,12 +102,22 @@ const SENTENCES: Readonly<Record<KeyState, (found: Found) => string>> = {
       : `The key is being deleted and no longer works. It stays until its tokens are recorded as revoked, which failed: ${tokensFault}.`,
   NoIdentity: () =>
     'The key stands for nobody and does not work: set one of spec.user, spec.team and spec.subject.',
-  KeyConflict: ({ elder }) =>
-    `${elder} has the same key, is older and wins; this object does not work: delete one of the two.`,
+  KeyConflict: ({ conflict }) =>
+    conflict?.kind === 'unproven'
+      ? `${listed(conflict.names)} have the same key, and the oldest holds only its digest, which proves no knowledge of it: none of them works; delete those that are not to have it.`
+      : `${conflict?.names[0]} has the same key, is older and wins; this object does not work: delete one of the two.`,
   Expired: (found) =>
     `The key expired ${timestamp(found.lifetime.expiresMs ?? 0)}, ${sinceWhat(found)}; ${fateOf(found)}.`,
   Disabled: () => 'The key is disabled and does not work: remove spec.disabled to enable it.',
   OwnerNotReady: ({ ownerFault }) => `The key does not work, because ${ownerFault}.`,
+}
+
+const MOST_NAMES = 10
+
+/** Not more names than a person reads, or an event holds. */
+function listed(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES
+  return names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
 function sinceWhat({ lifetime, caps, key }: Found): string {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
+import { digestOf } from '../../../src/credentials/digest.ts'
 import { readScope } from '../../../src/domain/scope/decide.ts'
 import { t0, textAfter } from '../../support/access-key.ts'
 import { key, ownedBy, secretOf } from './keys.ts'
@@ -71,6 +72,25 @@ describe('while all is fresh (10.3)', () => {
     expect(await stage.outcome(secretOf('same'))).toBe('disabled')
     stage.index.store.remove(key('a', same, at(3)))
     expect(await stage.outcome(secretOf('same'))).toBe('bob')
+  })
+
+  test('who registered a digest first is not the caller, and nobody else is (3.3)', async () => {
+    const secret = secretOf('same')
+    const thief = (version: number) =>
+      key('thief', { key: `sha256:${digestOf(secret)}`, user: 'eve' }, at(version))
+    const stage = stageOf(thief(1), key('a', { key: secret }, {}, 1))
+    expect(await stage.outcome(secret)).toBe('conflict')
+    stage.index.store.remove(thief(2))
+    expect(await stage.outcome(secret)).toBe('ada')
+  })
+
+  test.each([
+    { token: 'null', is: 'unknown' },
+    { token: 'k'.repeat(31), is: 'unknown' },
+    { token: 'k'.repeat(32), is: 'ada' },
+  ])('a digest of $token makes its bearer $is (3.6)', async ({ token, is }) => {
+    const { outcome } = stageOf(key('a', { key: `sha256:${digestOf(token)}` }))
+    expect(await outcome(token)).toBe(is)
   })
 })
 

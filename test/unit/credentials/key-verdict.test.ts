@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
+import { digestOf } from '../../../src/credentials/digest.ts'
 import { NOBODY, verdictOn } from '../../../src/credentials/key-verdict.ts'
 import { LONGEST_LINE } from '../../../src/domain/key-line.ts'
 import type { Caps } from '../../../src/domain/lifetime.ts'
@@ -119,6 +120,7 @@ describe('its lifetime, by our own comparison (2.6, C7)', () => {
 
 describe('of two with the same secret the elder wins, whatever its state (3.3)', () => {
   const same = { key: secretOf('same') }
+  const digest = { key: `sha256:${digestOf(same.key)}` }
   test.each<Row>([
     { name: 'the elder', keys: [key('a', same), key('b', same, {}, 1)], is: null },
     { name: 'the younger', keys: [key('b', same, {}, 1), key('a', same)], is: 'conflict' },
@@ -141,6 +143,18 @@ describe('of two with the same secret the elder wins, whatever its state (3.3)',
     {
       name: 'of the same second, the lower uid',
       keys: [key('b', same), key('a', same)],
+      is: 'conflict',
+    },
+    { name: 'a digest alone', keys: [key('a', digest)], is: null },
+    { name: 'an elder in clear', keys: [key('a', same), key('b', digest, {}, 1)], is: null },
+    {
+      name: 'an elder that holds the digest only',
+      keys: [key('a', digest), key('b', same, {}, 1)],
+      is: 'conflict',
+    },
+    {
+      name: 'the younger of one that holds the digest only',
+      keys: [key('b', same, {}, 1), key('a', digest)],
       is: 'conflict',
     },
   ])('$name', (row) => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { digestOf } from '../../../src/credentials/digest.ts'
 import { keysTouchedBy } from '../../../src/domain/key-line.ts'
 import type { KeyIndex } from '../../../src/credentials/keys-by-secret.ts'
 import { indexOf, key, ownedBy, secretOf } from './keys.ts'
@@ -31,6 +32,11 @@ test.each<{
     name: 'a change of it otherwise does not',
     act: ({ store }) => store.put(key('a', { ...same, disabled: true }, at(2))),
     touched: ['a'],
+  },
+  {
+    name: 'one that holds its digest instead of the key touches them (3.3)',
+    act: ({ store }) => store.put(key('a', { key: `sha256:${digestOf(same.key)}` }, at(2))),
+    touched: ['a', 'b'],
   },
   {
     name: 'a key touches all that it owns, down the line (10.3)',

@@ -1,13 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import type { AccessKey } from '../../../src/domain/access-key.ts'
-import { eldestOf, KEY_STATES, keyStateOf } from '../../../src/domain/access-key-state.ts'
+import {
+  conflictOf,
+  eldestOf,
+  KEY_STATES,
+  keyStateOf,
+} from '../../../src/domain/access-key-state.ts'
 import { lifetimeOf } from '../../../src/domain/lifetime.ts'
 import { accessKey, after } from '../../support/access-key.ts'
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 
-const stateAt = (key: AccessKey, seconds: number, hasElder = false): string =>
-  keyStateOf(key, lifetimeOf(key, NO_CAPS, after(seconds)), hasElder, after(seconds))
+const stateAt = (key: AccessKey, seconds: number, isInConflict = false): string =>
+  keyStateOf(key, lifetimeOf(key, NO_CAPS, after(seconds)), isInConflict, after(seconds))
 
 const everything: Partial<AccessKey> = {
   isDeleting: true,
@@ -19,17 +24,17 @@ const everything: Partial<AccessKey> = {
 describe('the first that holds (contract 4.1)', () => {
   // biome-ignore format: a table
   const rows = [
-    { name: 'all at once: Terminating', differing: everything, hasElder: true, state: 'Terminating' },
-    { name: 'then NoIdentity', differing: { ...everything, isDeleting: false }, hasElder: true, state: 'NoIdentity' },
-    { name: 'then KeyConflict', differing: { ttl: 60, isDisabled: true }, hasElder: true, state: 'KeyConflict' },
+    { name: 'all at once: Terminating', differing: everything, isInConflict: true, state: 'Terminating' },
+    { name: 'then NoIdentity', differing: { ...everything, isDeleting: false }, isInConflict: true, state: 'NoIdentity' },
+    { name: 'then KeyConflict', differing: { ttl: 60, isDisabled: true }, isInConflict: true, state: 'KeyConflict' },
     { name: 'then Expired', differing: { ttl: 60, isDisabled: true }, state: 'Expired' },
     { name: 'then Disabled', differing: { ttl: 61, isDisabled: true }, state: 'Disabled' },
     { name: 'then Active', differing: { ttl: 61 }, state: 'Active' },
     { name: 'Active without an end', differing: {}, state: 'Active' },
     { name: 'Terminating whatever its finalizers', differing: { isDeleting: true, finalizers: [] }, state: 'Terminating' },
   ]
-  test.each(rows)('$name', ({ differing, hasElder = false, state }) => {
-    expect(stateAt(accessKey(differing), 60, hasElder)).toBe(state)
+  test.each(rows)('$name', ({ differing, isInConflict = false, state }) => {
+    expect(stateAt(accessKey(differing), 60, isInConflict)).toBe(state)
   })
 
   test('no state of its own is without a row', () => {
@@ -69,5 +74,23 @@ describe('of keys with the same secret the oldest wins (contract 3.3)', () => {
   ])('$name', ({ keys, eldest }) => {
     expect(eldestOf(keys)?.name).toBe(eldest)
     expect(eldestOf(keys.toReversed())?.name).toBe(eldest)
+  })
+})
+
+describe('what keeps a key from working among those with the same secret (contract 3.3)', () => {
+  const digest = { holdsDigest: true }
+  // biome-ignore format: a table
+  test.each([
+    { name: 'nothing where it is alone', sharing: [], is: null },
+    { name: 'nothing where it is alone, and found', sharing: [one('key', 5, 'k')], is: null },
+    { name: 'nothing where it is alone, and holds a digest', differing: digest, sharing: [one('key', 5, 'k', digest)], is: null },
+    { name: 'nothing where all others are younger', sharing: [one('a', 6, '1'), one('b', 6, '2', digest)], is: null },
+    { name: 'an older one', sharing: [one('a', 1, '1'), one('b', 6, '2')], is: { kind: 'elder', names: ['a'] } },
+    { name: 'an older one, whose digest it holds', differing: digest, sharing: [one('a', 1, '1')], is: { kind: 'elder', names: ['a'] } },
+    { name: 'an older one with the digest only', sharing: [one('b', 6, '2'), one('a', 1, '1', digest)], is: { kind: 'unproven', names: ['a', 'key', 'b'] } },
+    { name: 'its own digest, where another has the key', differing: digest, sharing: [one('b', 6, '2')], is: { kind: 'unproven', names: ['key', 'b'] } },
+    { name: 'its own digest, where another has the digest', differing: digest, sharing: [one('b', 6, '2', digest)], is: { kind: 'unproven', names: ['key', 'b'] } },
+  ])('$name', ({ differing, sharing, is }) => {
+    expect(conflictOf(one('key', 5, 'k', differing), sharing)).toEqual(is)
   })
 })

@@ -106,7 +106,7 @@ describe('it may be issued (2.4, 5.4, 7.1)', () => {
 const OWNER_SENTENCES = {
   Terminating: 'is being deleted',
   NoIdentity: 'stands for nobody',
-  KeyConflict: 'has the same key as an older one',
+  KeyConflict: 'has the same key as another one',
   Expired: 'has expired',
   Disabled: 'is disabled',
 } as const

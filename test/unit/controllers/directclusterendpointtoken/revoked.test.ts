@@ -121,7 +121,7 @@ describe('it stays issued (5.4)', () => {
 const STATES = {
   Terminating: 'is being deleted',
   NoIdentity: 'stands for nobody',
-  KeyConflict: 'has the same key as an older one',
+  KeyConflict: 'has the same key as another one',
   Expired: 'has expired',
   Disabled: 'is disabled',
 } as const

@@ -10,7 +10,14 @@ import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { KEY_STATES } from '../../../../src/domain/access-key-state.ts'
 import { conditionOf } from '../../../../src/domain/conditions.ts'
 import { isLive, lifetimeOf } from '../../../../src/domain/lifetime.ts'
-import { accessKey, after, circumstances, DAY_MS, stepped } from '../../../support/access-key.ts'
+import {
+  accessKey,
+  after,
+  circumstances,
+  DAY_MS,
+  elder,
+  stepped,
+} from '../../../support/access-key.ts'
 import { type Random, randomFrom } from '../../../support/random.ts'
 
 const STEPS: readonly Step['kind'][] = ['nothing', 'wait', 'adopt', 'publish', 'delete', 'release']
@@ -51,7 +58,7 @@ const randomCircumstances = ({ pick }: Random): Circumstances =>
       loginTtlSeconds: pick([null, 60, 1_728_000]),
     },
     retentionMs: pick([0, 1000, DAY_MS]),
-    elder: pick([null, null, null, 'old-ci']),
+    conflict: pick([null, null, null, elder('old-ci').conflict]),
     ownerFault: pick([null, null, null, 'access key login, which it depends on, is disabled']),
     nowMs: after(pick([0, 1, 30, 59.999, 60, 60.001, 90, 120, 500, 90_000])),
   })

@@ -6,7 +6,14 @@ import {
   type WantedStatus,
 } from '../../../../src/controllers/ownedaccesskey/status.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
-import { accessKey, after, capped, circumstances, textAfter } from '../../../support/access-key.ts'
+import {
+  accessKey,
+  after,
+  capped,
+  circumstances,
+  elder,
+  textAfter,
+} from '../../../support/access-key.ts'
 
 interface Given {
   readonly key?: Partial<AccessKey>
@@ -63,8 +70,12 @@ describe('the message of Ready, with the numbers in it (contract 4.4)', () => {
       says: 'The key does not work, because access key login, which it depends on, is disabled.' },
     { name: 'nobody', key: { identity: null },
       says: 'The key stands for nobody and does not work: set one of spec.user, spec.team and spec.subject.' },
-    { name: 'a conflict', around: { elder: 'old-ci' },
+    { name: 'a conflict', around: elder('old-ci'),
       says: 'old-ci has the same key, is older and wins; this object does not work: delete one of the two.' },
+    { name: 'a conflict that nobody wins', around: { conflict: { kind: 'unproven', names: ['old', 'ci'] } },
+      says: 'old, ci have the same key, and the oldest holds only its digest, which proves no knowledge of it: none of them works; delete those that are not to have it.' },
+    { name: 'of many', around: { conflict: { kind: 'unproven', names: Array.from({ length: 12 }, (_, at) => `k${at}`) } },
+      says: 'k0, k1, k2, k3, k4, k5, k6, k7, k8, k9 and 2 more have the same key, and the oldest holds only its digest, which proves no knowledge of it: none of them works; delete those that are not to have it.' },
     { name: 'being deleted, held by another finalizer', key: { isDeleting: true, finalizers: ['a/b'] },
       says: 'The key is being deleted and no longer works.' },
     { name: 'used too far ahead', key: { ...used(61), isDisabled: true },
@@ -85,7 +96,7 @@ describe('conditions (contract 4.1)', () => {
     { name: 'Active', given: {}, ready: 'True Active', stalled: undefined },
     { name: 'Terminating', given: { key: { isDeleting: true, finalizers: ['a/b'] } }, ready: 'False Terminating', stalled: undefined },
     { name: 'NoIdentity', given: { key: { identity: null } }, ready: 'False NoIdentity', stalled: 'True NoIdentity' },
-    { name: 'KeyConflict', given: { around: { elder: 'x' } }, ready: 'False KeyConflict', stalled: 'True KeyConflict' },
+    { name: 'KeyConflict', given: { around: elder('x') }, ready: 'False KeyConflict', stalled: 'True KeyConflict' },
     { name: 'Expired', given: { key: { ttl: 1 }, now: 1 }, ready: 'False Expired', stalled: undefined },
     { name: 'Disabled', given: { key: { isDisabled: true } }, ready: 'False Disabled', stalled: undefined },
     { name: 'disabled, and so is its owner', given: { key: { isDisabled: true }, around: { ownerFault: 'x' } }, ready: 'False Disabled', stalled: undefined },
