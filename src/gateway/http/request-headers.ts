@@ -32,8 +32,15 @@ export function refusedHeader(rawHeaders: readonly string[]): string | null {
   const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
   if (names.some(impersonates)) return 'headers that impersonate are not accepted here'
   const repeated = ONCE.find((name) => names.filter((one) => one === name).length > 1)
-  return repeated === undefined ? null : `header ${repeated} may be given once`
+  if (repeated !== undefined) return `header ${repeated} may be given once`
+  const framings = rawHeaders.filter((_, at) => names[(at - 1) / 2] === 'transfer-encoding')
+  return framings.every(isChunked) && framings.length <= 1
+    ? null
+    : 'header transfer-encoding may be chunked, once'
 }
+
+/** Node's parser refuses any other framing only once it comes to the body: by then the request has left. */
+const isChunked = (value: string): boolean => value.trim().toLowerCase() === 'chunked'
 
 /** In any spelling that a server or a proxy behind us might take for one. */
 const impersonates = (name: string): boolean =>

@@ -77,6 +77,16 @@ describe('a request that is refused for its headers', () => {
     },
   )
 
+  // biome-ignore format: a table
+  test.each([
+    [['chunked'], true], [['Chunked'], true], [[' chunked '], true],
+    [['xchunked'], false], [['"chunked"'], false], [['chunked;q=1'], false], [['gzip'], false], [['identity'], false], [[''], false],
+    [['gzip, chunked'], false], [['chunked, chunked'], false], [['chunked', 'chunked'], false], [['chunked', 'identity'], false],
+  ] as const)('a body in transfer-encodings %j: %s (A11)', (values, isTaken) => {
+    const raw = values.flatMap((value) => ['Transfer-Encoding', value])
+    expect(refusedHeader(raw)).toBe(isTaken ? null : 'header transfer-encoding may be chunked, once')
+  })
+
   test('only a name counts, not a value', () => {
     expect(refusedHeader(['User-Agent', 'Impersonate-User', 'Accept', 'authorization'])).toBeNull()
   })
