@@ -1,6 +1,7 @@
 // What a signed token in status says of itself. It is the record of what was issued.
 import { mapIn } from './config/json.ts'
 import type { Scope } from '../api/scope.gen.ts'
+import { SCOPED } from './token-claims.ts'
 
 /** What of an issued token later decisions stand on. The token itself is not kept. */
 export interface IssuedToken {
@@ -9,6 +10,8 @@ export interface IssuedToken {
   readonly groups: string
   /** The scope claim: compact JSON, `*` when unrestricted. */
   readonly scope: string
+  /** Whether only verifiers that enforce scopes take it (contract 7.1). */
+  readonly isConfined: boolean
   readonly expiresMs: number
 }
 
@@ -22,12 +25,25 @@ export function readIssued(token: string, jti: string): IssuedToken | null {
   const [, payload = ''] = token.split('.')
   const claims = decoded(payload)
   if (claims?.['jti'] !== jti) return null
-  const { sub, groups, exp } = claims
+  const { sub, groups, exp, iss, aud } = claims
   const scope = (claims['platform.sh'] as { readonly scope?: unknown } | null | undefined)?.scope
   const isWhole = typeof sub === 'string' && isScopeText(scope) && Number.isSafeInteger(exp)
   if (!isWhole || !Array.isArray(groups)) return null
-  return { identity: sub, groups: groupSet(groups), scope, expiresMs: Number(exp) * 1000 }
+  const isConfined = isConfinedTo(aud, `${String(iss)}${SCOPED}`)
+  return {
+    identity: sub,
+    groups: groupSet(groups),
+    scope,
+    isConfined,
+    expiresMs: Number(exp) * 1000,
+  }
 }
+
+/** Every audience is this one or below it, and there is one. */
+const isConfinedTo = (audiences: unknown, base: string): boolean =>
+  Array.isArray(audiences) &&
+  audiences.length > 0 &&
+  audiences.every((one) => one === base || String(one).startsWith(`${base}/`))
 
 /** Groups as one text, the same for the same groups in whatever order. */
 export const groupSet = (groups: readonly string[]): string =>

@@ -44,6 +44,8 @@ export interface Bearer {
   readonly uid: string
   /** The scope in force: the token's own, or else its owner's; null = unrestricted. */
   readonly scope: Scope | null
+  /** Whether the owning key, or one above it, has a scope. */
+  readonly isOwnerScoped: boolean
 }
 
 /** When and by whom a token is issued. Times in epoch milliseconds. */
@@ -62,14 +64,14 @@ const KINDS = { user: 'User', team: 'Team', subject: 'Subject', token: 'Token' }
  * anew after a crash extends nothing and one record revokes all signatures (contract 2.4, 7.1).
  */
 export function claimsOf(bearer: Bearer, issue: Issue): TokenClaims {
-  const { identity, groups, name, uid, scope } = bearer
+  const { identity, groups, name, uid, scope, isOwnerScoped } = bearer
   const kind = identity.slice(0, identity.indexOf(':')) as keyof typeof KINDS
   const issuedSeconds = Math.floor(issue.creationMs / 1000)
   return {
     iss: issue.issuer,
     sub: identity,
     groups: groupsOf(identity, groups),
-    aud: audiencesOf(issue.issuer, scope),
+    aud: audiencesOf(issue.issuer, scope, isOwnerScoped),
     jti: issue.jti,
     iat: issuedSeconds,
     nbf: issuedSeconds,
@@ -90,12 +92,20 @@ export const groupsOf = (identity: string, groups: readonly string[]): readonly 
 export const scopeText = (scope: Scope | null): string =>
   scope === null ? '*' : JSON.stringify(scope)
 
+/** What the audiences end in that only verifiers of scopes list. */
+export const SCOPED = '/scoped'
+
 /**
- * Who may accept the token. A scope that restricts more than the choice of clusters goes to
- * verifiers that enforce scopes, and to no others (contract 7.1).
+ * Who may accept the token. A scope that restricts more than the choice of clusters goes to verifiers that enforce
+ * scopes, and to no others; so does whatever comes from a scoped key, which withholds more (contract 7.1, 11.7).
  */
-export function audiencesOf(issuer: string, scope: Scope | null): readonly string[] {
-  const base = restrictsMoreThanClusters(scope) ? `${issuer}/scoped` : issuer
+export function audiencesOf(
+  issuer: string,
+  scope: Scope | null,
+  isOwnerScoped: boolean,
+): readonly string[] {
+  const isConfined = isOwnerScoped || restrictsMoreThanClusters(scope)
+  const base = isConfined ? `${issuer}${SCOPED}` : issuer
   const clusters = scope?.clusters?.map(({ cluster = '' }) => cluster) ?? []
   if (clusters.length === 0 || clusters.includes('*')) return [base]
   return [...new Set(clusters)].map((cluster) => `${base}/clusters/${cluster}`)

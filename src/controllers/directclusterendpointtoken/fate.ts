@@ -145,9 +145,11 @@ function ownerCauseOf(
   const isOther =
     identity !== issued.identity || groupSet(groupsOf(identity, groups)) !== issued.groups
   if (isOther) return `access key ${name} stands for another identity or other groups now`
-  return isWithin(issued, scope)
+  if (!isWithin(issued, scope))
+    return `the scope of access key ${name} is narrower than its own now`
+  return scope === null || issued.isConfined
     ? null
-    : `the scope of access key ${name} is narrower than its own now`
+    : `access key ${name} has a scope now, and it was issued for servers that enforce none`
 }
 
 /** A scope that has not changed is not narrower, though it held what this version can't read. */
@@ -224,7 +226,8 @@ const ISSUER_UNKNOWN =
   "The issuer is not known: set platformHost in Config, or the operator's flag --issuer-url."
 
 function bearerOf({ name, uid, scope }: Token, owner: Owner | null): Bearer {
-  if (!owner) return { identity: `token:${name}`, groups: [], name, uid, scope }
+  if (!owner)
+    return { identity: `token:${name}`, groups: [], name, uid, scope, isOwnerScoped: false }
   const { key } = owner
   return {
     identity: key.identity ?? '',
@@ -232,5 +235,6 @@ function bearerOf({ name, uid, scope }: Token, owner: Owner | null): Bearer {
     name: key.name,
     uid: key.uid,
     scope: scope ?? key.scope,
+    isOwnerScoped: key.scope !== null,
   }
 }

@@ -134,7 +134,7 @@ describe.concurrent('a token is revoked for good when a key that owns its owner 
     await tokens.shown(wide, 'ScopeExceedsOwner')
     const token = await tokens.issue({}, under(owner))
     const claims = decodeJwt(token.status.token ?? '')
-    expect(claims['aud']).toEqual([`${ISSUER}/clusters/a`])
+    expect(claims['aud']).toEqual([`${ISSUER}/scoped/clusters/a`])
     expect(claims['platform.sh']).toMatchObject({ scope: JSON.stringify(ONE_CLUSTER) })
   })
 

@@ -20,14 +20,39 @@ const withPayload = (payload: string): string =>
 describe('what an issued token says of itself (5.4, 7.1)', () => {
   test('of the claims that we sign', () => {
     const scope = { projects: [{ project: 'größe-¿?' }] }
-    const bearer = { identity: 'team:w', groups: ['b', 'a'], name: 'ci', uid: 'x', scope }
+    const bearer = {
+      identity: 'team:w',
+      groups: ['b', 'a'],
+      name: 'ci',
+      uid: 'x',
+      scope,
+      isOwnerScoped: false,
+    }
     const issue = { issuer: 'https://i', jti: UID, creationMs: 1000, expiresMs: 61_000 }
     expect(readIssued(tokenText(claimsOf(bearer, issue)), UID)).toEqual({
       identity: 'team:w',
       groups: 'authenticated\ngroup:a\ngroup:b\nteam:w',
       scope: '{"projects":[{"project":"größe-¿?"}]}',
+      isConfined: true,
       expiresMs: 61_000,
     })
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { aud: ['https://i/scoped'], isConfined: true },
+    { aud: ['https://i/scoped/clusters/a', 'https://i/scoped/clusters/b'], isConfined: true },
+    { aud: ['https://i'], isConfined: false },
+    { aud: ['https://i/clusters/scoped'], isConfined: false },
+    { aud: ['https://i/scoped', 'https://i'], isConfined: false },
+    { aud: ['https://i/scopedtoo'], isConfined: false },
+    { aud: ['https://j/scoped'], isConfined: false },
+    { aud: [], isConfined: false },
+    { aud: 'https://i/scoped', isConfined: false },
+    { aud: undefined, isConfined: false },
+  ])('for audiences $aud it is confined to verifiers of scopes: $isConfined', ({ aud, isConfined }) => {
+    const text = tokenText({ ...CLAIMS, iss: 'https://i', aud })
+    expect(readIssued(text, UID)).toMatchObject({ isConfined })
   })
 
   test('the letters that only base64url has are read', () => {
@@ -78,7 +103,9 @@ test.each([
   { scope: '*', gives: null },
   { scope: '{"clusters":[{"cluster":"a"}]}', gives: { clusters: [{ cluster: 'a' }] } },
 ])('the scope that it was issued with: $scope', ({ scope, gives }) => {
-  expect(scopeOf({ identity: '', groups: '', expiresMs: 0, scope })).toEqual(gives)
+  expect(scopeOf({ identity: '', groups: '', expiresMs: 0, scope, isConfined: false })).toEqual(
+    gives,
+  )
 })
 
 test('the same groups give the same text, in whatever order and however often', () => {

@@ -31,6 +31,7 @@ const bearerOf = (parts: Partial<Bearer> = {}): Bearer => ({
   name: 'ci',
   uid: 'uid-ci',
   scope: null,
+  isOwnerScoped: false,
   ...parts,
 })
 
@@ -168,7 +169,16 @@ describe('the audience (7.1)', () => {
       aud: [`${scoped}/clusters/east`],
     },
   ])('$name', ({ scope, aud }) => {
-    expect(audiencesOf(ISSUER, scope)).toEqual(aud)
+    expect(audiencesOf(ISSUER, scope, false)).toEqual(aud)
+  })
+
+  test.each([
+    { name: 'one cluster', scope: { clusters: [east] }, aud: [`${scoped}/clusters/east`] },
+    { name: 'every cluster', scope: { clusters: [{ cluster: '*' }] }, aud: [scoped] },
+    { name: 'rules', scope: { rules: [{ verbs: ['get'] }] }, aud: [scoped] },
+  ])('from a key with a scope, whatever it is: $name', ({ scope, aud }) => {
+    expect(audiencesOf(ISSUER, scope, true)).toEqual(aud)
+    expect(claimsOf(bearerOf({ scope, isOwnerScoped: true }), issue).aud).toEqual(aud)
   })
 })
 

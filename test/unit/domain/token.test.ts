@@ -86,6 +86,7 @@ describe('the view of an object', () => {
         identity: 'user:ada',
         groups: 'authenticated\nuser:ada',
         scope: '*',
+        isConfined: false,
         expiresMs: after(60),
       },
       isTokenForeign: false,

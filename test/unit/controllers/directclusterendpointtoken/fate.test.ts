@@ -61,7 +61,7 @@ describe('it may be issued (2.4, 5.4, 7.1)', () => {
       iss: 'https://platform.example.com/oidc',
       sub: 'team:web',
       groups: ['authenticated', 'team:web', 'group:ops', 'group:dev'],
-      aud: ['https://platform.example.com/oidc/clusters/a'],
+      aud: ['https://platform.example.com/oidc/scoped/clusters/a'],
       jti: 'uid-deploy',
       iat: after(0) / 1000,
       nbf: after(0) / 1000,

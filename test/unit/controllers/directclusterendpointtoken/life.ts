@@ -279,7 +279,8 @@ export function mayLive(world: World, claims: TokenClaims): boolean {
         group === claims.sub ||
         key.groups.includes(group.slice('group:'.length)),
     ) &&
-    isInside(claims['platform.sh'].scope, key.scope)
+    isInside(claims['platform.sh'].scope, key.scope) &&
+    (key.scope === null || claims.aud.every((one) => one.startsWith(`${claims.iss}/scoped`)))
   )
 }
 

@@ -1,7 +1,7 @@
 // An API server with the admission plugin OwnerReferencesPermissionEnforcement, which is off by default: what
 // operator and gateway write under keys is as good there, and who may hold up an owner is asked twice, by the
 // plugin first (contract 4.2, 12.3; threats E3).
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../src/api/group.ts'
 import type { KubeObject, OwnerReference } from '../../../src/api/meta.ts'
 import { pathOf } from '../../../src/kube/client.ts'
@@ -100,6 +100,17 @@ describe('through the gateway (12.3)', () => {
 })
 
 describe('past the gateway (4.2, E3)', () => {
+  // The plugin looks at the kinds that are served when it starts, and again every 30 s.
+  beforeAll(async () => {
+    const owner = await keys.shown(await keys.create(), 'Active')
+    const by = await caller(plane, uniqueName('first'), [WRITES])
+    const isKnown = async (): Promise<void> => {
+      const { message } = await create(newToken({}, under(owner, { blockOwnerDeletion: true })), by)
+      expect(message).not.toContain('RESTMapping')
+    }
+    await eventuallyPasses('the plugin knows our kinds', isKnown, { withinMs: 60_000 })
+  }, 90_000)
+
   const MAY_USE = onOurs(['use'], [ACCESS_KEYS.plural])
   const MAY_DELETE = onOurs(['delete'], [ACCESS_KEYS.plural])
   const MAY_FINALIZE = onOurs(['update'], [`${ACCESS_KEYS.plural}/finalizers`])
