@@ -83,6 +83,7 @@ export default defineConfig({
           exclude: LONG_FILES,
           isolate: false,
           maxWorkers: 2,
+          setupFiles: 'test/support/gently.ts',
           retry,
           // Some start processes, and the machine may be busy.
           testTimeout: MINUTE_MS,

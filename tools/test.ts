@@ -11,12 +11,17 @@ import { isGood, judged, nothing, sum, summary, type Tally, tallyOf } from './te
 
 /**
  * The groups of a row run one after the other, so that no more than two control planes run; projects of one share
- * its workers. Units need no control plane: they work while those wait that stop servers and start containers.
+ * its workers. Units need no control plane: they work while the files of the second row wait.
  */
-const BUSY: readonly (readonly string[])[] = [['cluster'], ['private']]
-const WAITING: readonly (readonly string[])[] = [['own', 'faults'], ['direct'], ['container']]
+const FIRST: readonly (readonly string[])[] = [['cluster']]
+const THEN: readonly (readonly string[])[] = [
+  ['private'],
+  ['own', 'faults'],
+  ['direct'],
+  ['container'],
+]
 const UNITS: readonly (readonly string[])[] = [['unit']]
-const PROJECTS = [UNITS, BUSY, WAITING].flat(2)
+const PROJECTS = [UNITS, FIRST, THEN].flat(2)
 
 /** Two runs print at the same time: nothing is drawn over. */
 const REPORTER: ['default', { summary: false }] = ['default', { summary: false }]
@@ -32,9 +37,9 @@ if (unknown.length > 0) {
 
 process.env['TEST_TIER'] = isWhole ? 'all' : 'quick'
 const output = newOutputFolder()
-const busy = await inTurn(BUSY)
-const rest = await Promise.all([inTurn(UNITS), inTurn(WAITING)])
-let total = [busy, ...rest].flat().reduce(sum, nothing)
+const first = await inTurn(FIRST)
+const then = await Promise.all([inTurn(UNITS), inTurn(THEN)])
+let total = [first, ...then].flat().reduce(sum, nothing)
 // What nobody used is known only once everything ran.
 const ranAll = isWhole && PROJECTS.every((name) => chosen.length === 0 || chosen.includes(name))
 total = judged(sum(total, { ...nothing, failures: rightsFailures(output, ranAll) }))

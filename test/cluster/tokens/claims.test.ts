@@ -93,7 +93,7 @@ describe.concurrent('a token', () => {
     expect(text).toBe(JSON.stringify(JSON.parse(text)))
   })
 
-  test('that names no scope inherits that of its owner (5.4, 7.1)', async () => {
+  test('under a key with a scope is for those who enforce it, and inherits it (5.4, 7.1)', async () => {
     const scope = { clusters: [{ cluster: 'a' }], roles: [{ role: 'agent' }] }
     const owner = await keys.shown(await keys.create({ scope }), 'Active')
     const inherits = claimsIn(await tokens.issue({}, under(owner)))
@@ -101,7 +101,7 @@ describe.concurrent('a token', () => {
     expect(JSON.parse(inherits['platform.sh'].scope)).toEqual(scope)
     const narrower = { clusters: [{ cluster: 'a' }] }
     const narrowed = claimsIn(await tokens.issue({ scope: narrower }, under(owner)))
-    expect(narrowed.aud).toEqual([`${ISSUER}/clusters/a`])
+    expect(narrowed.aud).toEqual([`${ISSUER}/scoped/clusters/a`])
   })
 
   test('that would be longer than 8 KiB is not signed (4.2, 7.1)', async () => {
