@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..')
 /** So long that a quadratic expression takes a second, where a linear one takes less than a millisecond. */
 const LENGTH = 60_000
 /** An expression may take so many times what a plain one takes over as much text. */
-const TIMES_A_PLAIN_ONE = 300
+const TIMES_A_PLAIN_ONE = 1000
 const PLAIN = '/^(?:a|b)*$/'
 
 /** How often a text is tried, as what a busy machine makes slow is quick the next time; and how long in all. */
