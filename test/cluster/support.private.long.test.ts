@@ -88,6 +88,11 @@ test('a reset takes away what a file left, and puts back what it changed', async
   const shipped = await raw<{ items: { metadata: { name: string } }[] }>('GET', policies)
   const policy = `${policies}/${shipped.body.items[0]?.metadata.name}`
   const { rules } = (await raw<{ rules: unknown }>('GET', role)).body
+  const managersOf = async (path: string) =>
+    (
+      await raw<{ metadata: { managedFields: { manager: string }[] } }>('GET', path)
+    ).body.metadata.managedFields.map(({ manager }) => manager)
+  const managers = await managersOf(platform)
   const held = { finalizers: ['example.com/for-ever'] }
   const name = uniqueName('left')
   const namespace = `/api/v1/namespaces/${name}`
@@ -107,5 +112,6 @@ test('a reset takes away what a file left, and puts back what it changed', async
   expect((await raw<{ items: unknown[] }>('GET', keys)).body.items).toEqual([])
   expect((await raw('GET', role)).body).toMatchObject({ rules })
   expect((await raw('GET', platform)).body).not.toHaveProperty('metadata.labels.left')
+  expect(await managersOf(platform)).toEqual(managers)
   expect((await raw('GET', policy)).code).toBe(200)
 })

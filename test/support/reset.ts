@@ -12,6 +12,7 @@ interface StoredObject {
     readonly namespace?: string
     readonly resourceVersion?: string
     readonly finalizers?: readonly string[]
+    readonly managedFields?: readonly object[] | undefined
   }
 }
 
@@ -156,15 +157,27 @@ async function putBack(raw: Raw, path: string, object: StoredObject | undefined)
   const { code, body } = await raw<StoredObject>('GET', path)
   const answer =
     code === 404
-      ? await raw('POST', path.slice(0, path.lastIndexOf('/')), wanted)
-      : await raw('PUT', path, {
-          ...wanted,
-          metadata: { ...wanted.metadata, resourceVersion: body.metadata.resourceVersion },
-        })
-  if (answer.code >= 300) {
-    throw new Error(`${path} is not put back: ${answer.code} ${JSON.stringify(answer.body)}`)
+      ? await raw<StoredObject>('POST', path.slice(0, path.lastIndexOf('/')), wanted)
+      : await replaced(raw, path, wanted, body.metadata.resourceVersion)
+  // Only a change of nothing else leaves the owners of the fields as they are sent.
+  const { metadata } = answer.body
+  const { managedFields } = object?.metadata ?? {}
+  const owned =
+    answer.code < 300
+      ? await replaced(
+          raw,
+          path,
+          { ...wanted, metadata: { ...wanted.metadata, managedFields } },
+          metadata.resourceVersion,
+        )
+      : answer
+  if (owned.code >= 300) {
+    throw new Error(`${path} is not put back: ${owned.code} ${JSON.stringify(owned.body)}`)
   }
 }
+
+const replaced = (raw: Raw, path: string, object: StoredObject, resourceVersion = '') =>
+  raw<StoredObject>('PUT', path, { ...object, metadata: { ...object.metadata, resourceVersion } })
 
 /** Asks for it, and holds nothing up: finalizers come off, a namespace is finished. Whether it is gone. */
 async function remove(raw: Raw, path: string): Promise<boolean> {
