@@ -67,7 +67,7 @@ async function start(self: GatewayProcess): Promise<void> {
   metrics.followWatchAges({ keys: api.ageMs, published: following.ageMs })
   const readiness = readinessOf(lifecycle.stopping, following, api, certificate)
   const respond = createPipeline({
-    pages: publicPages(following, readiness),
+    pages: publicPages(following, readiness, clock),
     version: versionPage(PROGRAM_VERSION),
     ...api,
     answered: metrics.answered,

@@ -1,41 +1,76 @@
 import type { ConfigMap } from '../api/core.ts'
-import { revokedIn } from '../domain/revocation.ts'
+import { revokedIn, revokedNamesIn } from '../domain/revocation.ts'
 
 /** What a change of a ConfigMap did to the whole: tokens that are there now, or nowhere any more. */
 export interface StoredChange {
   readonly gained: readonly string[]
   /** With the exp that was stored, in epoch milliseconds. */
   readonly lost: readonly (readonly [jti: string, expiresMs: number])[]
+  /** Those of which something changed here, while another ConfigMap has them, too. */
+  readonly shared: readonly string[]
 }
 
-/** In which ConfigMaps revoked tokens are: in how many each, for somebody may have copied one. */
+/** A token that is stored. */
+export interface StoredRevocation {
+  /** In how many ConfigMaps, for somebody may have copied one. */
+  readonly places: number
+  /** The latest end that one of them gave it, in epoch milliseconds. */
+  readonly endMs: number
+}
+
+/** Which revoked tokens are in the ConfigMaps. A change costs what it changed, and not what is there. */
 export class StoredRevocations {
-  readonly #places = new Map<string, number>()
+  readonly #stored = new Map<string, StoredRevocation>()
 
   has(jti: string): boolean {
-    return this.#places.has(jti)
+    return this.#stored.has(jti)
+  }
+
+  /** undefined = it is nowhere. */
+  get(jti: string): StoredRevocation | undefined {
+    return this.#stored.get(jti)
+  }
+
+  /** How many have not ended yet. */
+  countAt(nowMs: number): number {
+    let count = 0
+    for (const { endMs } of this.#stored.values()) if (endMs > nowMs) count += 1
+    return count
   }
 
   /** Takes in one ConfigMap's change; undefined = it was, or is, not there. */
   update(before: ConfigMap | undefined, after: ConfigMap | undefined): StoredChange {
+    const change: Changing = { gained: [], lost: [], shared: [] }
+    const [was, is] = [before?.data ?? {}, after?.data ?? {}]
     // First what is there: a token that stays is never gone in between.
-    const gained = [...(after ? revokedIn(after).keys() : [])].filter((jti) => this.#enter(jti))
-    const lost = [...(before ? revokedIn(before) : [])].filter(([jti]) => this.#leave(jti))
-    return { gained, lost }
+    for (const [jti, endMs] of after ? revokedIn(after, before) : [])
+      this.#enter(jti, endMs, !Object.hasOwn(was, jti), change)
+    for (const jti of revokedNamesIn(before)) if (!Object.hasOwn(is, jti)) this.#leave(jti, change)
+    return change
   }
 
-  /** Whether it was nowhere. */
-  #enter(jti: string): boolean {
-    const places = this.#places.get(jti) ?? 0
-    this.#places.set(jti, places + 1)
-    return places === 0
+  /** @param isNew else that ConfigMap had it before, with another end */
+  #enter(jti: string, endMs: number, isNew: boolean, { gained, shared }: Changing): void {
+    const { places: before, endMs: beforeMs } = this.#stored.get(jti) ?? NOWHERE
+    const places = before + (isNew ? 1 : 0)
+    this.#stored.set(jti, { places, endMs: places > 1 ? Math.max(endMs, beforeMs) : endMs })
+    if (before === 0) gained.push(jti)
+    if (places > 1) shared.push(jti)
   }
 
-  /** Whether it is nowhere now. */
-  #leave(jti: string): boolean {
-    const places = this.#places.get(jti) ?? 0
-    if (places <= 1) return this.#places.delete(jti)
-    this.#places.set(jti, places - 1)
-    return false
+  #leave(jti: string, { lost, shared }: Changing): void {
+    const { places, endMs } = this.#stored.get(jti) ?? NOWHERE
+    if (places > 1) {
+      this.#stored.set(jti, { places: places - 1, endMs })
+      shared.push(jti)
+    } else if (this.#stored.delete(jti)) lost.push([jti, endMs])
   }
 }
+
+interface Changing extends StoredChange {
+  readonly gained: string[]
+  readonly lost: (readonly [jti: string, expiresMs: number])[]
+  readonly shared: string[]
+}
+
+const NOWHERE: StoredRevocation = { places: 0, endMs: 0 }

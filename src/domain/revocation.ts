@@ -49,11 +49,18 @@ export const isPastRecording = (expiresMs: number, nowMs: number): boolean =>
 export const isRecordable = (jti: string): boolean =>
   /^[-._a-zA-Z0-9]{1,253}$/.test(jti) && !/^(?:\.$|\.\.)/.test(jti)
 
+/** The tokens of a ConfigMap, by `jti`; none when it is none of ours. */
+export const revokedNamesIn = (configMap: ConfigMap | undefined): readonly string[] =>
+  configMap && hourEndMs(configMap.metadata.name) !== null ? Object.keys(configMap.data ?? {}) : []
+
 /**
  * What a ConfigMap holds; nothing when it is none of ours. Where an exp is damaged, or lies outside
  * of the hour in the name, the token stays revoked to the last moment of that hour.
+ *
+ * @param before the same ConfigMap as it was: what it held in the same words is left out
  */
-export function revokedIn({ metadata, data = {} }: ConfigMap): Revocations {
+export function revokedIn(configMap: ConfigMap, before?: ConfigMap): Revocations {
+  const { metadata, data = {} } = configMap
   const endMs = hourEndMs(metadata.name)
   if (endMs === null) return new Map()
   const expiresMsOf = (exp: string): number => {
@@ -61,18 +68,11 @@ export function revokedIn({ metadata, data = {} }: ConfigMap): Revocations {
     const isInHour = expiresMs !== null && expiresMs >= endMs - HOUR_MS && expiresMs < endMs
     return isInHour ? expiresMs : endMs - 1
   }
-  return new Map(Object.entries(data).map(([jti, exp]) => [jti, expiresMsOf(exp)]))
-}
-
-/** What all of them hold. A token that is there twice counts until its later end. */
-export function revokedInAll(configMaps: Iterable<ConfigMap>): Revocations {
-  const all = new Map<string, number>()
-  for (const configMap of configMaps) {
-    for (const [jti, expiresMs] of revokedIn(configMap)) {
-      all.set(jti, Math.max(expiresMs, all.get(jti) ?? expiresMs))
-    }
-  }
-  return all
+  const known = before?.data ?? {}
+  const isOther = ([jti, exp]: readonly [string, string]): boolean =>
+    !Object.hasOwn(known, jti) || known[jti] !== exp
+  const entries = Object.entries(data).filter(isOther)
+  return new Map(entries.map(([jti, exp]) => [jti, expiresMsOf(exp)]))
 }
 
 /** Entries for one ConfigMap. */
@@ -122,21 +122,14 @@ export const dataWith = ({ configMap, tokens }: Addition): Readonly<Record<strin
   ...expiryTexts(tokens),
 })
 
-/** What is served at `<issuer>/revoked`. Times are RFC 3339. */
-export interface RevokedList {
-  readonly asOf: string
-  readonly tokens: Readonly<Record<string, string>>
-}
-
 /**
- * The list of revoked tokens, by `jti`: the same tokens give the same text.
- *
- * @param asOfMs when the revocations were known to be complete, in epoch milliseconds
+ * Revoked tokens as members of a JSON object, `<jti>` to exp in RFC 3339, without its braces: a list that
+ * is made of parts is put together of these.
  */
-export function revokedList(revocations: Revocations, asOfMs: number): RevokedList {
-  const sorted = [...revocations].sort(([a], [b]) => (a < b ? -1 : 1))
-  return { asOf: timestamp(asOfMs), tokens: expiryTexts(sorted) }
-}
+export const revokedMembers = (
+  tokens: Iterable<readonly [jti: string, expiresMs: number]>,
+): string =>
+  [...tokens].map(([jti, endMs]) => `${JSON.stringify(jti)}:"${timestamp(endMs)}"`).join(',')
 
 /** fromEntries, for it defines properties: `__proto__` is a key like any other. */
 const expiryTexts = (

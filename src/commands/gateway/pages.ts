@@ -4,6 +4,7 @@ import { createKeysPage } from '../../gateway/oidc/keys.ts'
 import { createRevokedPage } from '../../gateway/oidc/revoked.ts'
 import type { PublicPage } from '../../gateway/pipeline.ts'
 import type { PublicRoute } from '../../gateway/public-routes.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { type HealthCheck, healthPage } from '../../runtime/health.ts'
 import type { Page } from '../../runtime/http.ts'
 import { alivePage, commonChecks } from '../probes.ts'
@@ -32,6 +33,7 @@ export function readinessOf(
 export function publicPages(
   following: Following,
   readiness: Readonly<Record<string, HealthCheck>>,
+  clock: Clock,
 ): Readonly<Record<PublicRoute, PublicPage>> {
   const { issuer, jwks, stores, heardMs } = following
   return {
@@ -39,7 +41,7 @@ export function publicPages(
     '/readyz': textual(healthPage('readyz', readiness)),
     '/oidc/.well-known/openid-configuration': () => discoveryAnswer(issuer.current()),
     '/oidc/keys': createKeysPage(jwks),
-    '/oidc/revoked': createRevokedPage({ ...stores, heardMs }),
+    '/oidc/revoked': createRevokedPage({ ...stores, heardMs, clock }),
   }
 }
 

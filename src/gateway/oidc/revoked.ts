@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import type { ConfigMap } from '../../api/core.ts'
-import { revokedInAll, revokedList } from '../../domain/revocation.ts'
+import { hourEndMs } from '../../domain/revocation.ts'
+import { timestamp } from '../../domain/time.ts'
 import type { Store, Whole } from '../../kube/store.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import type { Call } from '../http/server.ts'
+import { type RevokedPart, RevokedParts } from './revoked-parts.ts'
 
 const UNKNOWN = failure('ServiceUnavailable', 'the revoked tokens are not known yet', {
   'retry-after': '5',
@@ -15,35 +19,122 @@ export interface RevokedSources {
   readonly configMaps: Store<Whole<ConfigMap>>
   /** When the store was last known to be complete, in epoch milliseconds; null = never. */
   readonly heardMs: () => number | null
+  readonly clock: Clock
+}
+
+/** A list that was asked for again this early is the same, whatever was revoked meanwhile. */
+const BUILT_EVERY_MS = 1000
+
+/** A list, and what it was built from. */
+interface BuiltList {
+  readonly beganMs: number
+  readonly asOfMs: number
+  /** Counts the changes of what is revoked. */
+  readonly version: number
+  readonly headers: Answer['headers'] & { readonly etag: string }
+  /** Put together for the first who has another. */
+  readonly body: () => Buffer
 }
 
 /**
  * The list of `<issuer>/revoked` (contract 7.4). `asOf` is when the records were last known to be
  * complete and not when they are asked for: while the API server is away it ages, and verifiers go by
  * it. It is part of the ETag, for who is told "not modified" would not learn it.
+ *
+ * Anybody may ask, and there may be hundreds of thousands of tokens (threat X8): the list is built when
+ * something has changed, once a second at most, from the ConfigMaps that did, one in each turn of the event
+ * loop; who asks meanwhile shares it.
  */
-export function createRevokedPage({ configMaps, heardMs }: RevokedSources): (call: Call) => Answer {
-  let built: { readonly asOfMs: number; readonly answer: Answer; readonly etag: string } | null =
-    null
-  const build = (asOfMs: number) => {
-    const objects = [...configMaps.values()].map(({ object }) => object)
-    const body = Buffer.from(JSON.stringify(revokedList(revokedInAll(objects), asOfMs)))
-    const etag = `"${createHash('sha256').update(body).digest('base64url')}"`
-    const headers = { 'content-type': 'application/json', 'cache-control': 'no-cache', etag }
-    return { asOfMs, etag, answer: { status: 200, headers, body } }
-  }
-  configMaps.subscribe(() => {
-    built = null
+export function createRevokedPage(sources: RevokedSources): (call: Call) => Promise<Answer> {
+  const { configMaps, heardMs, clock } = sources
+  const parts = new RevokedParts()
+  let version = 0
+  let built: BuiltList | null = null
+  let building: Promise<BuiltList> | null = null
+  configMaps.subscribe(({ name }) => {
+    if (isRecord(name)) version += 1
   })
-  return ({ headers }) => {
+
+  const build = async (asOfMs: number): Promise<BuiltList> => {
+    const began = { beganMs: clock.monotonicMs(), asOfMs, version }
+    try {
+      built = { ...began, ...listOf(asOfMs, await refreshed(parts, recordsIn(configMaps))) }
+      return built
+    } finally {
+      building = null
+    }
+  }
+  const isCurrent = (list: BuiltList, asOfMs: number): boolean =>
+    (list.version === version && list.asOfMs === asOfMs) ||
+    clock.monotonicMs() - list.beganMs < BUILT_EVERY_MS
+  const current = async (asOfMs: number): Promise<BuiltList> => {
+    if (built !== null && isCurrent(built, asOfMs)) return built
+    building ??= build(asOfMs)
+    return building
+  }
+  return async ({ headers }) => {
     const asOfMs = heardMs()
     if (asOfMs === null) return UNKNOWN
-    if (built?.asOfMs !== asOfMs) built = build(asOfMs)
-    const { answer, etag } = built
-    if (!isHeld(headers['if-none-match'], etag)) return answer
-    return { status: 304, headers: answer.headers, body: Buffer.alloc(0) }
+    const list = await current(asOfMs)
+    if (isHeld(headers['if-none-match'], list.headers.etag))
+      return { status: 304, headers: list.headers, body: Buffer.alloc(0) }
+    return { status: 200, headers: list.headers, body: list.body() }
   }
 }
+
+const isRecord = (name: string): boolean => hourEndMs(name) !== null
+
+/** As they are at one moment: what comes while a list is being built is for the next. */
+const recordsIn = (configMaps: Store<Whole<ConfigMap>>): ReadonlyMap<string, ConfigMap> =>
+  new Map(
+    [...configMaps.values()]
+      .filter(({ name }) => isRecord(name))
+      .map(({ name, object }) => [name, object]),
+  )
+
+/** The parts of the list as these records have it. Nothing else touches them meanwhile. */
+async function refreshed(
+  parts: RevokedParts,
+  records: ReadonlyMap<string, ConfigMap>,
+): Promise<readonly RevokedPart[]> {
+  for (const name of new Set([...parts.names(), ...records.keys()])) {
+    if (parts.take(name, records.get(name))) await setImmediate()
+  }
+  const all: RevokedPart[] = []
+  for (const name of parts.names()) {
+    const { part, isNew } = parts.partOf(name)
+    all.push(part)
+    if (isNew) await setImmediate()
+  }
+  return all.filter(({ text }) => text.length > 0)
+}
+
+function listOf(
+  asOfMs: number,
+  parts: readonly RevokedPart[],
+): Pick<BuiltList, 'headers' | 'body'> {
+  const asOf = timestamp(asOfMs)
+  const hash = createHash('sha256').update(asOf)
+  for (const { digest } of parts) hash.update(digest)
+  const etag = `"${hash.digest('base64url')}"`
+  let body: Buffer | null = null
+  return {
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-cache', etag },
+    body: () => {
+      body ??= bodyOf(asOf, parts)
+      return body
+    },
+  }
+}
+
+const COMMA = Buffer.from(',')
+
+const bodyOf = (asOf: string, parts: readonly RevokedPart[]): Buffer =>
+  Buffer.concat([
+    Buffer.from(`{"asOf":"${asOf}","tokens":{`),
+    ...parts.flatMap(({ text }, at) => (at === 0 ? [text] : [COMMA, text])),
+    Buffer.from('}}'),
+  ])
 
 /** Whether the client holds what has this tag; a proxy may have made it a weak one. */
 const isHeld = (ifNoneMatch: string | undefined, etag: string): boolean =>

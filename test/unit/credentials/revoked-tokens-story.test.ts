@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { ConfigMap } from '../../../src/api/core.ts'
 import { NONE_LATE } from '../../../src/domain/late.ts'
-import { revokedInAll } from '../../../src/domain/revocation.ts'
+import { revokedInAll } from '../domain/revocations.ts'
 import { NotLeader } from '../../../src/kube/leader.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'

@@ -1,13 +1,8 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import type { ConfigMap } from '../../../src/api/core.ts'
-import {
-  type Addition,
-  dataWith,
-  nextAddition,
-  revokedInAll,
-} from '../../../src/domain/revocation.ts'
-import { asked, configMap, entries, HOUR, jtis } from './revocations.ts'
+import { type Addition, dataWith, nextAddition } from '../../../src/domain/revocation.ts'
+import { HOUR, asked, configMap, entries, jtis, revokedInAll } from './revocations.ts'
 
 /** All that is written, one addition after the other. */
 function additionsFor(

@@ -6,11 +6,10 @@ import {
   isPastRecording,
   isRecordable,
   revokedIn,
-  revokedInAll,
-  revokedList,
+  revokedMembers,
   revokedTokensName,
 } from '../../../src/domain/revocation.ts'
-import { asked, at, configMap, entries, HOUR, jtis } from './revocations.ts'
+import { asked, at, configMap, entries, HOUR } from './revocations.ts'
 
 describe('the name of a ConfigMap (7.4)', () => {
   test.each([
@@ -133,42 +132,30 @@ describe('reading a ConfigMap (7.4)', () => {
     expect([...revokedIn(configMap(HOUR, data)).keys()]).toEqual(['__proto__', 'constructor'])
   })
 
-  test('of several: the later end of a token counts, foreign ones count for nothing', () => {
-    const all = revokedInAll([
-      configMap(`${HOUR}-1`, { a: 'damaged', b: '2026-11-21T10:10:00Z' }),
-      configMap(HOUR, { a: '2026-11-21T10:30:00Z' }),
-      configMap('kube-root-ca.crt', { 'ca.crt': 'x' }),
-    ])
-    expect(all).toEqual(
-      new Map([
-        ['a', at('2026-11-21T10:59:59.999Z')],
-        ['b', at('2026-11-21T10:10:00Z')],
-      ]),
-    )
+  test('what stood there before in the same words is left out', () => {
+    const before = configMap(HOUR, { a: '2026-11-21T10:30:00Z', b: 'damaged', c: 'x' })
+    const after = configMap(HOUR, { a: '2026-11-21T10:30:00Z', b: '2026-11-21T10:10:00Z', d: 'x' })
+    expect([...revokedIn(after, before).keys()]).toEqual(['b', 'd'])
+    expect(revokedIn(after, configMap(HOUR)).size).toBe(3)
   })
 })
 
-describe('the list that is served (7.4)', () => {
-  const asOfMs = at('2026-11-21T10:00:00.250Z')
-
-  test('of none', () => {
-    expect(revokedList(new Map(), asOfMs)).toEqual({ asOf: '2026-11-21T10:00:00.250Z', tokens: {} })
+describe('members of the list that is served (7.4)', () => {
+  test.each<{ name: string; tokens: Readonly<Record<string, string>>; is: string }>([
+    { name: 'none', tokens: {}, is: '' },
+    { name: 'one', tokens: { a: '2026-11-21T10:30:00Z' }, is: '"a":"2026-11-21T10:30:00Z"' },
+    {
+      name: 'several, with a fraction where there is one',
+      tokens: { b: '2026-11-21T10:59:59.999Z', a: '2026-11-21T10:30:00.000Z' },
+      is: '"b":"2026-11-21T10:59:59.999Z","a":"2026-11-21T10:30:00Z"',
+    },
+  ])('$name', ({ tokens, is }) => {
+    expect(revokedMembers(Object.entries(tokens).map(([jti, exp]) => [jti, at(exp)]))).toBe(is)
   })
 
-  test('the same text in whatever order they came', () => {
-    const list = [...asked(jtis(50)), ...asked(['B', 'a', '__proto__'], '2026-11-21T10:00:00Z')]
-    const text = JSON.stringify(revokedList(new Map(list), asOfMs))
-    expect(JSON.stringify(revokedList(new Map(list.toReversed()), asOfMs))).toBe(text)
-    expect(text).toContain('"__proto__":"2026-11-21T10:00:00Z"')
-    expect(Object.keys(revokedList(new Map(list), asOfMs).tokens).slice(0, 3)).toEqual([
-      'B',
-      '__proto__',
-      'a',
-    ])
-  })
-
-  test('times are RFC 3339', () => {
-    const { tokens } = revokedList(asked(['a']), asOfMs)
-    expect(tokens).toEqual({ a: '2026-11-21T10:30:00Z' })
+  test('whatever the name, it is JSON', () => {
+    const members = revokedMembers([...asked(['__proto__', 'a"b\\'])])
+    expect(members).toContain('"__proto__":"2026-11-21T10:30:00Z"')
+    expect(Object.keys(JSON.parse(`{${members}}`))).toEqual(['__proto__', 'a"b\\'])
   })
 })

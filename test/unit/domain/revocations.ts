@@ -1,6 +1,7 @@
 // ConfigMaps and tokens to revoke, as rows of a table name them.
 import type { ConfigMap } from '../../../src/api/core.ts'
 import type { ObjectMeta } from '../../../src/api/meta.ts'
+import { revokedIn, type Revocations } from '../../../src/domain/revocation.ts'
 
 /** The first ConfigMap of an hour. */
 export const HOUR = 'platform-revoked-tokens-2026112110'
@@ -36,3 +37,7 @@ export const entries = (ids: readonly string[], exp = '2026-11-21T10:30:00Z') =>
 /** All of them, asked for. */
 export const asked = (ids: readonly string[], exp = '2026-11-21T10:30:00Z') =>
   new Map(ids.map((jti) => [jti, at(exp)]))
+
+/** What all of them hold, each in one of them. */
+export const revokedInAll = (configMaps: readonly ConfigMap[]): Revocations =>
+  new Map(configMaps.flatMap((one) => [...revokedIn(one)]))

@@ -1,0 +1,28 @@
+// What the pages without a credential are made from, and what they answer.
+import { CONFIG_MAPS } from '../../../../src/api/group.ts'
+import type { KubeObject } from '../../../../src/api/meta.ts'
+import type { Answer } from '../../../../src/gateway/http/answer.ts'
+
+let version = 0
+
+/** The next version of the ConfigMap of that name. */
+export function configMap(name: string, data: Readonly<Record<string, string>>): KubeObject {
+  version += 1
+  const metadata = {
+    name,
+    uid: name,
+    resourceVersion: String(version),
+    creationTimestamp: '2026-11-21T10:00:00Z',
+  }
+  const object = { apiVersion: 'v1', kind: CONFIG_MAPS.kind, metadata, data }
+  return object
+}
+
+/** The body of an answer. */
+export const textOf = ({ body }: Answer): string => String(Buffer.isBuffer(body) && body.toString())
+
+/** What a failure says. */
+export const statusOf = (answer: Answer) => ({
+  status: answer.status,
+  message: JSON.parse(textOf(answer)).message,
+})
