@@ -63,6 +63,12 @@ export class RevocationWriter {
     return { count: this.#since.size, longestMs: nowMs - oldestMs }
   }
 
+  /** How long a token's record has been asked for, in milliseconds; null = it is not, or is stored. */
+  askedForMs(jti: string): number | null {
+    const sinceMs = this.#since.get(jti)
+    return sinceMs === undefined ? null : this.#options.clock.monotonicMs() - sinceMs
+  }
+
   /** Resolves when nothing is left to write, or this process does not lead. Never rejects. */
   async settled(): Promise<void> {
     await this.#writing

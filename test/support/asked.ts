@@ -75,6 +75,8 @@ export interface AskedRecords {
   readonly stored: Set<string>
   /** Why the last write failed. */
   fault: string | null
+  /** How long those that are not stored have been asked for. */
+  askedForMs: number
 }
 
 /** None are there, none fail. */
@@ -85,10 +87,12 @@ export function askedRecords(): AskedRecords {
     asked,
     stored,
     fault: null,
+    askedForMs: 0,
     revocations: {
       has: (jti) => stored.has(jti),
       record: (jti, expiresMs) => void asked.set(jti, expiresMs),
       backlog: () => NONE_LATE,
+      askedForMs: (jti) => (asked.has(jti) && !stored.has(jti) ? records.askedForMs : null),
       fault: () => records.fault,
       subscribe: () => undefined,
       sweep: () => Promise.resolve(),

@@ -84,6 +84,7 @@ export const tokenCircumstances = (differing: Partial<Circumstances> = {}): Circ
   maxTtlMs: DAY_MS,
   isRecorded: false,
   recordFault: null,
+  recordAskedForMs: null,
   retentionMs: DAY_MS,
   nowMs: t0,
   ...differing,

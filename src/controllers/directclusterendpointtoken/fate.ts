@@ -45,10 +45,16 @@ export interface TokenCircumstances {
   readonly nowMs: number
 }
 
+/** Ended, for good. */
+export interface EndedFate {
+  readonly reason: 'Expired' | 'Revoked'
+  readonly message: string
+}
+
 /** What a token is now. `message` is a sentence for the condition. */
 export type Fate =
   | { readonly reason: 'Issued'; readonly issue: Signable | null; readonly endMs: number }
-  | { readonly reason: 'Expired' | 'Revoked'; readonly message: string }
+  | EndedFate
   | { readonly reason: Waiting; readonly message: string; readonly endMs: number | null }
 
 /** Not issued, for a reason that may pass. */
@@ -75,7 +81,7 @@ export function fateOf(token: Token, circumstances: TokenCircumstances): Fate {
   const outMs = outUntilMs(token)
   const old = conditionOf(token.published.conditions, 'Ready')
   if (old?.reason === 'Expired' || old?.reason === 'Revoked')
-    return { reason: old.reason, message: old.message }
+    return { reason: old.reason, message: withoutFault(old.message) }
   if (outMs !== null && outMs <= nowMs) return expired(outMs)
   if (outMs === null)
     return isRecorded ? revoked(RECORDED) : waitingOrIssuable(token, circumstances)
@@ -96,6 +102,14 @@ const revoked = (because: string): Fate => ({
   reason: 'Revoked',
   message: `The token was revoked for good, because ${because}; make a new object for another token.`,
 })
+
+const UNRECORDED = ' Clusters take it until its revocation is recorded, which failed: '
+
+/** What status says of one that ended, while its record can't be stored (contract 7.4). */
+export const unrecordedMessage = (message: string, fault: string): string =>
+  `${message}${UNRECORDED}${fault}.`
+
+const withoutFault = (message: string): string => message.split(UNRECORDED)[0] ?? message
 
 const RECORDED = 'its id is among the revoked'
 

@@ -2,7 +2,13 @@ import { REVOKE_FINALIZER } from '../../api/group.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import { outUntilMs, type Token } from '../../domain/token.ts'
 import type { TokenClaims } from '../../domain/token-claims.ts'
-import { type Fate, fateOf, type TokenCircumstances } from './fate.ts'
+import {
+  type EndedFate,
+  type Fate,
+  fateOf,
+  type TokenCircumstances,
+  unrecordedMessage,
+} from './fate.ts'
 import { removalMsOf } from './removal.ts'
 import { isPublished, statusOf, terminatingStatus, type WantedStatus } from './status.ts'
 
@@ -12,6 +18,8 @@ export interface Circumstances extends TokenCircumstances {
   readonly retentionMs: number
   /** Why revocations could not be recorded the last time; null = they could. */
   readonly recordFault: string | null
+  /** How long the token's record has been asked for, in milliseconds; null = it is not, or is stored. */
+  readonly recordAskedForMs: number | null
 }
 
 /** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
@@ -32,7 +40,7 @@ export type Step =
       readonly status: WantedStatus
       readonly announce: readonly Announcement[]
     }
-  | { readonly kind: 'record'; readonly expiresMs: number }
+  | { readonly kind: 'record'; readonly expiresMs: number; readonly wakeMs: number }
   | {
       readonly kind: 'publish'
       readonly status: WantedStatus
@@ -56,23 +64,53 @@ export function plan(token: Token, circumstances: Circumstances): Step {
   // A clock that was ahead has ended it too early, and its exp is yet to come.
   if (fate.reason === 'Revoked' || fate.reason === 'Expired') {
     const expiresMs = unrecordedUntilMs(token, circumstances)
-    if (expiresMs !== null) return { kind: 'record', expiresMs }
+    if (expiresMs !== null) return planRecord(token, fate, expiresMs, circumstances)
   }
   return planPublication(token, fate, circumstances)
+}
+
+/**
+ * It is asked for first, as that takes the keys as they are now. Where it can't be stored status says so,
+ * and the token is given to nobody any more.
+ */
+function planRecord(
+  token: Token,
+  fate: EndedFate,
+  expiresMs: number,
+  circumstances: Circumstances,
+): Step {
+  const { recordFault, recordAskedForMs } = circumstances
+  const record = recordStep(expiresMs, circumstances)
+  if (recordFault === null || recordAskedForMs === null) return record
+  const told = { ...fate, message: unrecordedMessage(fate.message, recordFault) }
+  const published = planPublication(token, told, circumstances)
+  return published.kind === 'publish' ? published : record
+}
+
+const LOOK_AGAIN_AFTER_MS = 1000
+const LOOK_AGAIN_WITHIN_MS = 60_000
+
+/** Its being stored brings the token back; it is looked after besides, each time after twice as long. */
+function recordStep(
+  expiresMs: number,
+  { recordAskedForMs, nowMs }: Circumstances,
+): Extract<Step, { kind: 'record' }> {
+  const afterMs = Math.max(recordAskedForMs ?? 0, LOOK_AGAIN_AFTER_MS)
+  return { kind: 'record', expiresMs, wakeMs: nowMs + Math.min(afterMs, LOOK_AGAIN_WITHIN_MS) }
 }
 
 function planDeletion(token: Token, isHeld: boolean, circumstances: Circumstances): Step {
   const { recordFault, nowMs } = circumstances
   const expiresMs = unrecordedUntilMs(token, circumstances)
   const fault = expiresMs === null ? null : recordFault
-  if (expiresMs !== null && fault === null) return { kind: 'record', expiresMs }
+  if (expiresMs !== null && fault === null) return recordStep(expiresMs, circumstances)
   const isAlone = token.finalizers.length === (isHeld ? 1 : 0)
   if (fault !== null || !isAlone) {
     const status = terminatingStatus(token, fault, nowMs)
     if (!isPublished(status, false, token.published))
       return { kind: 'publish', status, keepsToken: false, announce: [], wakeMs: null }
   }
-  if (expiresMs !== null) return { kind: 'record', expiresMs }
+  if (expiresMs !== null) return recordStep(expiresMs, circumstances)
   return isHeld ? { kind: 'release' } : { kind: 'nothing' }
 }
 

@@ -47,7 +47,7 @@ export interface TokenDeps {
 /** Why tokens are written, for metrics. */
 export const TOKEN_WRITE_REASONS = ['adopt', 'status', 'expired', 'finalizer', 'owner'] as const
 
-/** How soon a record that was asked for is looked after, if its being stored brings nothing back. */
+/** How soon a token is looked at again where keys say different things, or its own write brings nothing back. */
 const LOOK_AGAIN_AFTER_MS = 1000
 
 /** Brings one token a step further; its own write brings it back for the next. */
@@ -70,7 +70,7 @@ export async function reconcile(name: string, deps: TokenDeps): Promise<Outcome>
       return done
     case 'record':
       revocations.record(token.uid, step.expiresMs)
-      return later(clock.nowMs() + LOOK_AGAIN_AFTER_MS)
+      return later(step.wakeMs)
     case 'publish':
       await publish(token, step, deps)
       return step.wakeMs === null
@@ -97,12 +97,15 @@ const later = (atMs: number): Outcome => ({ result: 'later', atMs })
  */
 async function nextStep(token: Token, deps: TokenDeps): Promise<Step | 'later'> {
   const step = plan(token, circumstancesOf(token, keysIn(deps.keys), deps))
-  const isFinal = step.kind === 'issue' || (step.kind === 'record' && !token.isDeleting)
-  if (!isFinal || token.ownerRef === null) return step
+  if (!isFinal(step, token, deps) || token.ownerRef === null) return step
   const known = await deps.readKeys([token.ownerRef.name])
   const now = plan(token, circumstancesOf(token, known, deps))
   return isSameDeed(step, now) ? now : 'later'
 }
+
+/** What can't be taken back once it is done; a record that is asked for is. */
+const isFinal = ({ kind }: Step, { uid, isDeleting }: Token, { revocations }: TokenDeps): boolean =>
+  kind === 'issue' || (kind === 'record' && !isDeleting && revocations.askedForMs(uid) === null)
 
 /** What is signed is the same, to the letter: the watch and what was read may each be the older one. */
 const isSameDeed = (step: Step, now: Step): boolean =>
@@ -125,6 +128,7 @@ function circumstancesOf(token: Token, known: KnownKeys, deps: TokenDeps): Circu
     maxTtlMs,
     isRecorded: revocations.has(token.uid),
     recordFault: revocations.fault(),
+    recordAskedForMs: revocations.askedForMs(token.uid),
     retentionMs,
     nowMs,
   }

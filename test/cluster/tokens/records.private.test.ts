@@ -1,16 +1,18 @@
-// ConfigMaps of revoked tokens as they meet what happens to them (contract 7.4): their hour ends, and
-// somebody else has written at the same moment.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+// ConfigMaps of revoked tokens as they meet what happens to them (contract 7.4): their hour ends,
+// somebody else has written at the same moment, or a policy refuses them.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ConfigMap } from '../../../src/api/core.ts'
 import { CONFIG_MAPS, REVOKED_TOKENS_PREFIX } from '../../../src/api/group.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { eventually } from '../../support/eventually.ts'
+import { conditionOf } from '../../../src/domain/conditions.ts'
+import { eventually, staysTrue } from '../../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
 import { type FaultProxy, startProxy } from '../../support/proxy.ts'
 import { first } from '../../support/proxy-rules.ts'
+import { keysOf } from '../keys/keys.ts'
 import { platformOf } from './platform.ts'
-import { tokensOf } from './tokens.ts'
+import { type StoredToken, tokensOf, under } from './tokens.ts'
 
 const HOUR_S = 3600
 const SOON = { withinMs: 20_000 }
@@ -19,6 +21,7 @@ const OVER = { namespace, name: `${REVOKED_TOKENS_PREFIX}2026010100` }
 
 const plane = await privateControlPlane()
 const tokens = tokensOf(plane)
+const keys = keysOf(plane)
 const platform = platformOf(plane)
 let proxy: FaultProxy
 let operator: OwnOperator
@@ -60,6 +63,83 @@ test('a record that changed meanwhile is read again, and loses nothing (7.4)', a
   expect(conflict.hits).toHaveLength(1)
   const expected = [one, other].map(({ metadata }) => metadata.uid)
   expect(Object.keys(await platform.revoked()).toSorted()).toEqual(expected.toSorted())
+})
+
+describe('records that a policy refuses (4.2, 7.4)', () => {
+  const REFUSING = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'
+  const messageOf = (token: StoredToken): string =>
+    conditionOf(token.status.conditions ?? [], 'Ready')?.message ?? ''
+
+  test('status says so, keys are not read again meanwhile, and one that is stored at last is revoked', async () => {
+    const owner = await keys.shown(await keys.create(), 'Active')
+    const spec = { ttl: ttlIntoOneHour() }
+    const issued = [await tokens.issue(spec, under(owner)), await tokens.issue(spec, under(owner))]
+    for (const [path, object] of refusal()) {
+      const { code, body } = await plane.raw('POST', path, object)
+      expect([code, body]).toEqual([201, expect.anything()])
+    }
+    await eventually('the policy refuses records', isRefused, SOON)
+
+    await keys.patch(owner, { spec: { disabled: true } })
+    for (const token of issued) {
+      const stuck = await tokens.until(token, 'it says why', (now) =>
+        messageOf(now).includes('Clusters take it until its revocation is recorded, which failed'),
+      )
+      expect(conditionOf(stuck.status.conditions ?? [], 'Ready')).toMatchObject({
+        status: 'False',
+        reason: 'Revoked',
+      })
+      expect(stuck.status).not.toHaveProperty('token')
+    }
+    const reads = () =>
+      proxy.requests.filter(
+        ({ method, path }) => method === 'GET' && path.endsWith(`/${owner.metadata.name}`),
+      ).length
+    const before = reads()
+    await staysTrue('nobody reads the key', async () => expect(reads()).toBe(before), {
+      forMs: 2500,
+    })
+
+    expect((await plane.raw('DELETE', `${REFUSING}/no-records`)).code).toBe(200)
+    for (const token of issued) {
+      const stored = await tokens.until(token, 'it is stored', (now) =>
+        messageOf(now).endsWith('make a new object for another token.'),
+      )
+      expect(await platform.revoked()).toHaveProperty(stored.metadata.uid)
+    }
+  })
+
+  /** A policy, and what puts it into force. */
+  function refusal(): readonly (readonly [path: string, object: object])[] {
+    const metadata = { name: 'no-records' }
+    const resourceRules = [
+      {
+        apiGroups: [''],
+        apiVersions: ['v1'],
+        operations: ['CREATE', 'UPDATE'],
+        resources: ['configmaps'],
+      },
+    ]
+    const expression = `!object.metadata.name.startsWith('${REVOKED_TOKENS_PREFIX}')`
+    const policy = {
+      failurePolicy: 'Fail',
+      matchConstraints: { resourceRules },
+      validations: [{ expression }],
+    }
+    const binding = { policyName: 'no-records', validationActions: ['Deny'] }
+    return [
+      [REFUSING, { metadata, spec: policy }],
+      [REFUSING.replace('policies', 'policybindings'), { metadata, spec: binding }],
+    ]
+  }
+
+  /** Asked as a dry run, until the API server has taken the policy up. */
+  async function isRefused(): Promise<true | undefined> {
+    const metadata = { name: `${REVOKED_TOKENS_PREFIX}2026010101`, namespace }
+    const path = `/api/v1/namespaces/${namespace}/configmaps?dryRun=All`
+    const { code } = await plane.raw('POST', path, { metadata })
+    return code === 422 || undefined
+  }
 })
 
 const CONFLICT = {

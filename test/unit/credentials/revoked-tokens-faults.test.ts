@@ -285,9 +285,15 @@ describe('the backlog of records (8.4)', () => {
     one.records.record('jti-1', EXPIRES_MS)
     await clock.advance(10_000)
     expect(one.records.backlog()).toEqual({ count: 2, longestMs: 30_000 })
+    expect(['jti-0', 'jti-1', 'jti-2'].map((jti) => one.records.askedForMs(jti))).toEqual([
+      30_000,
+      10_000,
+      null,
+    ])
     one.mishap = () => null
     await clock.advance(10_000)
     expect(one.records.backlog()).toEqual({ count: 0, longestMs: 0 })
+    expect(one.records.askedForMs('jti-0')).toBeNull()
   })
 
   test('what no server takes any more is no part of it', async () => {

@@ -204,7 +204,8 @@ function ownerIn({ object, key, hasElder, caps, nowMs }: World): Owner | null {
 
 /** What the reconciler would find. */
 export function found(world: World): Circumstances {
-  const { object, caps, issuer, kid, withdrawn, maxTtlMs, recordFault, stored, nowMs } = world
+  const { object, caps, issuer, kid, withdrawn, maxTtlMs, recordFault, asked, stored, nowMs } =
+    world
   const signedBy = tokenOf(object ?? tokenObject()).published.keyID
   const canSign = kid !== null && !withdrawn.has(kid)
   return tokenCircumstances({
@@ -216,6 +217,7 @@ export function found(world: World): Circumstances {
     maxTtlMs,
     isRecorded: stored.has('uid-deploy'),
     recordFault,
+    recordAskedForMs: asked.has('uid-deploy') && !stored.has('uid-deploy') ? 0 : null,
     nowMs,
   })
 }
@@ -243,7 +245,7 @@ export function worked(world: World, most: number): readonly Taken[] {
     if (!step || step.kind === 'nothing' || step.kind === 'wait') break
     const next = done(before, step)
     taken.push({ step, before, after: next })
-    if (step.kind === 'record' && before.recordFault !== null) break
+    if (step.kind === 'record' && before.recordFault !== null && before.asked.size > 0) break
     before = next
   }
   return taken
