@@ -9,6 +9,8 @@
 #   stays at least until it has ended: a list that lost it, such as one from a backup, makes it good for
 #   nobody.
 # - Without a list that is sound to the last byte the file stays as it is.
+# - Of more tokens than the server bears it takes those that end last, and says with exit code 1 how many
+#   it leaves out: who floods the list with revocations is not to keep it from being read.
 # - 50 tokens a rule: the server refuses expressions above 100,000 characters, and it logs the whole
 #   expression whenever one refuses a token.
 set -eu
@@ -18,17 +20,22 @@ umask 077
 
 usage() {
   cat <<'END'
-usage: deny-revoked.sh --issuer <url> --file <file> [--ca-file <file>] [--max-list-bytes <number>] [--reload]
+usage: deny-revoked.sh --issuer <url> --file <file> [--ca-file <file>] [--max-tokens <number>]
+                       [--max-list-bytes <number>] [--reload]
 
   --issuer          the issuer, as in the authentication file; the list is at <issuer>/revoked
   --file            the authentication file, what --authentication-config of the server names
   --ca-file         who signed the issuer's certificate (PEM), where this machine does not trust them anyway
-  --max-list-bytes  longest list that is taken; 8388608, some 130,000 tokens, unless it is set
+  --max-tokens      how many tokens the file denies at most; 20000 unless it is set. Of more, those that end
+                    last: see docs/direct-endpoint.md for what the server bears
+  --max-list-bytes  how much of a longer list is read; 67108864, a million tokens, unless it is set. What
+                    ends last comes first on it
   --reload          change the file in any case: the server then fetches the signing keys. After a key was
                     withdrawn
 
 Exit code 0: every token on the list is denied by the file, and with --reload the file has changed. 1: no
-sound list, or the file could not be written; it is as it was. 2: wrong arguments, or a file that can't be
+sound list, or the file could not be written, and it is as it was; or there are more tokens than the file
+may deny, and it denies those that end last. 2: wrong arguments, or a file that can't be
 worked on.
 END
 }
@@ -48,39 +55,46 @@ denied_in() {
   ' "$1"
 }
 
+# Prints the beginning of what is there, as much of it as is read; curl's exit code goes into another file.
 # -q is first: a curlrc must not switch off what is checked here. Redirects are not followed.
 fetch() {
-  curl -q --silent --show-error --fail --proto '=https' --max-time 20 --max-filesize "$max_list_bytes" \
-    ${ca_file:+--cacert "$ca_file"} --output "$2" -- "$1"
-}
-
-too_long() {
-  fail 1 "the list at $issuer/revoked is longer than $max_list_bytes bytes: --max-list-bytes raises that"
+  {
+    curl -q --silent --show-error --fail --proto '=https' --max-time 60 \
+      ${ca_file:+--cacert "$ca_file"} -- "$1" && echo 0 >"$2" || echo $? >"$2"
+  } | head -c "$max_list_bytes"
 }
 
 # Prints a line for each token of a list: <uid> <end>; when it was made goes into another file. Fails
-# for all but {"asOf": <time>, "tokens": {<name>: <time>, ...}}. A name that is no uid is left out: the
-# authentication file accepts no token with such a jti.
+# for all but {"asOf": <time>, "tokens": {<name>: <time>, ...}}, of which the end may be cut off where that
+# is said. A name that is no uid is left out: the authentication file accepts no token with such a jti.
 tokens_of() {
-  awk -v as_of="$2" '
-    { text = text $0 }
-    END {
+  awk -v RS=, -v as_of="$2" -v may_be_cut="$3" '
+    BEGIN {
       d = "[0-9]"; x = "[0-9a-f]"; x4 = x x x x
       time = "\"" d d d d "-" d d "-" d d "T" d d ":" d d ":" d d "(\\.[0-9]+)?Z\""
       uid = "\"" x4 x4 "-" x4 "-" x4 "-" x4 "-" x4 x4 x4 "\""
-      gsub(/[ \t\r]/, "", text)
-      if (text !~ "^[{]\"asOf\":" time ",\"tokens\":[{].*[}][}]$") exit 1
-      start = index(text, ":{") + 2
-      count = split(substr(text, start, length(text) - start - 1), entries, ",")
-      split(text, parts, "\"")
-      print parts[4] >as_of
-      for (i = 1; i <= count; i++) {
-        if (entries[i] !~ "^\"[-._a-zA-Z0-9]+\":" time "$") exit 1
-        if (entries[i] !~ "^" uid) continue
-        split(entries[i], parts, "\"")
-        print parts[2], parts[4]
-      }
     }
+    # One that is no entry may be the last of a list that was cut off, and nothing else.
+    odd || ended { failed = 1; exit }
+    { gsub(/[ \t\r\n]/, "") }
+    NR == 1 {
+      if ($0 !~ "^[{]\"asOf\":" time "$") { failed = 1; exit }
+      split($0, parts, "\"")
+      print parts[4] >as_of
+      next
+    }
+    NR == 2 {
+      if (!sub(/^"tokens":[{]/, "")) { failed = 1; exit }
+      if ($0 == "}}") { ended = 1; next }
+    }
+    {
+      ended = sub(/[}][}]$/, "")
+      odd = $0 !~ "^\"[-._a-zA-Z0-9]+\":" time "$"
+      if (odd || $0 !~ "^" uid) next
+      split($0, parts, "\"")
+      print parts[2], parts[4]
+    }
+    END { exit failed || NR < 2 || (!may_be_cut && (odd || !ended)) || (odd && ended) }
   ' "$1"
 }
 
@@ -114,7 +128,7 @@ replace() {
     cp -p "$1" "$next" && cat "$2" >"$next" && mv -f "$next" "$1"
 }
 
-issuer='' file='' ca_file='' max_list_bytes=8388608 comment=''
+issuer='' file='' ca_file='' max_tokens=20000 max_list_bytes=67108864 comment=''
 while [ $# -gt 0 ]; do
   case $1 in
     --help) usage && exit 0 ;;
@@ -124,13 +138,14 @@ while [ $# -gt 0 ]; do
       shift
       continue
       ;;
-    --issuer | --file | --ca-file | --max-list-bytes) [ $# -gt 1 ] || fail 2 "$1 needs a value" ;;
+    --issuer | --file | --ca-file | --max-tokens | --max-list-bytes) [ $# -gt 1 ] || fail 2 "$1 needs a value" ;;
     *) fail 2 "unknown argument $1: --help names those there are" ;;
   esac
   case $1 in
     --issuer) issuer=$2 ;;
     --file) file=$2 ;;
     --ca-file) ca_file=$2 ;;
+    --max-tokens) max_tokens=$2 ;;
     --max-list-bytes) max_list_bytes=$2 ;;
   esac
   shift 2
@@ -139,9 +154,13 @@ case $issuer in
   https://?*[!/]) ;;
   *) fail 2 '--issuer must be an https URL without a slash at its end' ;;
 esac
-case $max_list_bytes in
-  '' | 0* | *[!0-9]*) fail 2 "--max-list-bytes must be a number above 0, not '$max_list_bytes'" ;;
-esac
+must_be_number() {
+  case $2 in
+    '' | 0* | *[!0-9]*) fail 2 "$1 must be a number above 0, not '$2'" ;;
+  esac
+}
+must_be_number --max-tokens "$max_tokens"
+must_be_number --max-list-bytes "$max_list_bytes"
 # A rename would put a file in the place of the link, and the server might go on reading what it led to.
 [ ! -h "$file" ] || fail 2 "$file is a symbolic link: name the file that it leads to"
 [ -f "$file" ] || fail 2 "--file must be the authentication file: $file is none"
@@ -153,35 +172,46 @@ trap 'exit 1' HUP INT TERM
 
 denied_in "$file" >"$work/denied" ||
   fail 2 "$file needs one line '# BEGIN revoked tokens' and after it one '# END revoked tokens'"
-fetch "$issuer/revoked" "$work/body" 2>"$work/error" || {
-  [ $? -ne 63 ] || too_long
-  fail 1 "no list from $issuer/revoked: $(sed -n 1p "$work/error")"
-}
-# An older curl knows only of a length that the answer begins with.
-[ "$(wc -c <"$work/body")" -le "$max_list_bytes" ] || too_long
-tokens_of "$work/body" "$work/as_of" >"$work/list" ||
+fetch "$issuer/revoked" "$work/code" >"$work/body" 2>"$work/error"
+may_be_cut=$(($(wc -c <"$work/body") >= max_list_bytes))
+# What reads no further ends curl: it says so by 23, or the shell by 141.
+case $may_be_cut:$(cat "$work/code") in
+  ?:0 | 1:23 | 1:141) ;;
+  *) fail 1 "no list from $issuer/revoked: $(sed -n 1p "$work/error")" ;;
+esac
+tokens_of "$work/body" "$work/as_of" "$may_be_cut" >"$work/list" ||
   fail 1 "$issuer/revoked answers something else than a list of revoked tokens"
+# A list that is as long as may be read is whole where it ends as one does.
+is_cut=0
+[ "$may_be_cut" -eq 0 ] || tokens_of "$work/body" "$work/as_of" 0 >/dev/null || is_cut=1
 sort -u -k 1,1 "$work/list" >"$work/listed"
 
-# Both together: what is on the list, and what was denied and has not ended.
+# Both together, those that end last first: what is on the list, and what was denied and has not ended.
 now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
-awk -v now="$now" -v denied="$work/denied" -v added="$work/added" '
+awk -v now="$now" -v denied="$work/denied" '
   BEGIN { while ((getline line <denied) > 0) { split(line, part, " "); end[part[1]] = part[2] } }
-  { print; if (!($1 in end)) new++; delete end[$1] }
-  END {
-    for (uid in end) if (end[uid] > now) print uid, end[uid]
-    print new + 0 >added
-  }
-' "$work/listed" >"$work/both"
-sort "$work/both" >"$work/tokens"
+  { print; delete end[$1] }
+  END { for (uid in end) if (end[uid] > now) print uid, end[uid] }
+' "$work/listed" | sort -k 2,2r -k 1,1 >"$work/both"
+head -n "$max_tokens" "$work/both" | sort >"$work/tokens"
+left=$(awk -v most="$max_tokens" -v now="$now" 'NR > most && $2 > now { n++ } END { print n + 0 }' "$work/both")
+added=$(awk -v denied="$work/denied" '
+  BEGIN { while ((getline line <denied) > 0) { split(line, part, " "); is[part[1]] = 1 } }
+  !($1 in is) { n++ }
+  END { print n + 0 }
+' "$work/tokens")
 as_of=$(cat "$work/as_of")
-added=$(cat "$work/added")
 total=$(($(wc -l <"$work/tokens")))
 
 if [ "$added" -eq 0 ] && [ -z "$comment" ]; then
-  echo "deny-revoked: nothing new on the list of $as_of"
-  exit 0
+  result="nothing new on the list of $as_of"
+else
+  with_tokens "$file" "$work/tokens" "$comment" >"$work/file" || fail 1 "$file could not be read"
+  replace "$file" "$work/file" || fail 1 "$file could not be written"
+  result="$total tokens denied, $added of them new on the list of $as_of${comment:+; $comment}"
 fi
-with_tokens "$file" "$work/tokens" "$comment" >"$work/file" || fail 1 "$file could not be read"
-replace "$file" "$work/file" || fail 1 "$file could not be written"
-echo "deny-revoked: $total tokens denied, $added of them new on the list of $as_of${comment:+; $comment}"
+if [ "$is_cut" -eq 1 ]; then
+  fail 1 "$result; $((left + 1)) or more that end sooner are not: the list is longer than $max_list_bytes bytes"
+fi
+[ "$left" -eq 0 ] || fail 1 "$result; $left that end sooner are not: $max_tokens tokens are all that it may deny"
+echo "deny-revoked: $result"

@@ -42,6 +42,8 @@ export interface RevokedTokens {
    * @throws Error for a `jti` that can be no uid
    */
   record(jti: string, expiresMs: number): void
+  /** How many tokens are stored as revoked and have not ended by then, epoch milliseconds. */
+  countAt(nowMs: number): number
   /** How long its record has been asked for, in milliseconds; null = it is not, or is stored. */
   askedForMs(jti: string): number | null
   /** Why the last write failed, in the same words each time; null = it did not. */
@@ -94,6 +96,7 @@ export function followRevokedTokens(options: RevokedTokensOptions): RevokedToken
       if (!isRecordable(jti)) throw new Error('a token to be revoked has no uid for its jti')
       if (!stored.has(jti)) ask([[jti, expiresMs]])
     },
+    countAt: (nowMs) => stored.countAt(nowMs),
     askedForMs: (jti) => writer.askedForMs(jti),
     fault: () => writer.fault,
     backlog: () => writer.backlog,

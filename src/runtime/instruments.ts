@@ -33,6 +33,8 @@ const HELP = {
   platform_tokens_issued_total: 'Number of tokens that were issued.',
   platform_token_signing_seconds: 'How long signing a token took.',
   platform_revocations_total: 'Number of tokens that were recorded as revoked.',
+  platform_revoked_tokens:
+    'Number of tokens that are recorded as revoked and have not ended yet: what is to be denied.',
   platform_revocation_backlog: 'Number of revoked tokens whose record is not stored yet.',
   platform_revocation_backlog_seconds:
     'How long ago the oldest record that is not stored yet was asked for; 0 = all are stored.',

@@ -119,6 +119,7 @@ const NO_SOURCES: MetricSources = {
   keyEnds: () => [],
   signingKeys: () => [],
   signingKeyFaults: () => 0,
+  revokedTokens: () => 0,
   revocationBacklog: () => NONE_LATE,
 }
 

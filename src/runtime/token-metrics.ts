@@ -11,6 +11,8 @@ export interface TokenSources {
   readonly signingKeys: () => Iterable<KeyLife>
   /** How many Secrets with a signing key are corrupt. */
   readonly signingKeyFaults: () => number
+  /** How many tokens are recorded as revoked and have not ended yet. */
+  readonly revokedTokens: () => number
   /** Revoked tokens whose record is not stored yet: how many, and since when the oldest waits. */
   readonly revocationBacklog: () => Late
 }
@@ -52,6 +54,7 @@ export function tokenMetrics(
   changingGauge(registry, SIGNING_KEY_BEGINNINGS, keys('createdMs'))
   changingGauge(registry, SIGNING_KEY_ENDS, keys('endMs'))
   gauge('platform_signing_key_faults', [{}], () => sources().signingKeyFaults())
+  gauge('platform_revoked_tokens', [{}], () => sources().revokedTokens())
   const backlog = (): Late => sources().revocationBacklog()
   gauge('platform_revocation_backlog', [{}], () => backlog().count)
   gauge('platform_revocation_backlog_seconds', [{}], () => backlog().longestMs / 1000)

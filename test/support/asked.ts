@@ -92,6 +92,7 @@ export function askedRecords(): AskedRecords {
       has: (jti) => stored.has(jti),
       record: (jti, expiresMs) => void asked.set(jti, expiresMs),
       backlog: () => NONE_LATE,
+      countAt: () => stored.size,
       askedForMs: (jti) => (asked.has(jti) && !stored.has(jti) ? records.askedForMs : null),
       fault: () => records.fault,
       subscribe: () => undefined,

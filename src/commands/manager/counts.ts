@@ -45,6 +45,7 @@ export function countObjects({
     },
     signingKeys: () => keyring.lives(),
     signingKeyFaults: () => keyring.faults().length,
+    revokedTokens: () => revocations.countAt(clock.nowMs()),
     revocationBacklog: () => revocations.backlog(),
   }
 }

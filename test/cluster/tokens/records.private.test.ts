@@ -1,6 +1,6 @@
 // ConfigMaps of revoked tokens as they meet what happens to them (contract 7.4): their hour ends,
 // somebody else has written at the same moment, or a policy refuses them.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { ConfigMap } from '../../../src/api/core.ts'
 import { CONFIG_MAPS, REVOKED_TOKENS_PREFIX } from '../../../src/api/group.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -75,6 +75,7 @@ describe('records that a policy refuses (4.2, 7.4)', () => {
     const spec = { ttl: ttlIntoOneHour() }
     const issued = [await tokens.issue(spec, under(owner)), await tokens.issue(spec, under(owner))]
     for (const [path, object] of refusal()) {
+      onTestFinished(async () => void (await plane.raw('DELETE', `${path}/no-records`)))
       const { code, body } = await plane.raw('POST', path, object)
       expect([code, body]).toEqual([201, expect.anything()])
     }

@@ -26,6 +26,12 @@ describe('what alerts stand on (8.4)', () => {
       is: 2,
     },
     {
+      name: 'revoked tokens that have not ended',
+      happens: (m) => m.follow({ ...none, revokedTokens: () => 130_000 }),
+      series: 'platform_revoked_tokens',
+      is: 130_000,
+    },
+    {
       name: 'records that are not stored',
       happens: (m) => m.follow({ ...none, revocationBacklog: () => LATE }),
       series: 'platform_revocation_backlog',

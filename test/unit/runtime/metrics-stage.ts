@@ -25,6 +25,7 @@ export const none: MetricSources = {
   overdueByKind: () => ({}),
   signingKeys: () => [],
   signingKeyFaults: () => 0,
+  revokedTokens: () => 0,
   revocationBacklog: () => NONE_LATE,
 }
 

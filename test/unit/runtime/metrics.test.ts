@@ -31,6 +31,7 @@ describe('every series is there from the start (contract 8.4)', () => {
     'platform_lifetimes_capped{kind="OwnedAccessKey"}',
     'platform_expirations_overdue{kind="OwnedAccessKey"}',
     'platform_expirations_overdue_seconds{kind="OwnedAccessKey"}',
+    'platform_revoked_tokens',
     'platform_revocation_backlog',
     'platform_revocation_backlog_seconds',
     'platform_signing_key_faults',
