@@ -3,7 +3,6 @@
 // passes.
 import type { Scope } from '../api/scope.gen.ts'
 import type { AccessKey } from '../domain/access-key.ts'
-import { eldestOf } from '../domain/access-key-state.ts'
 import type { KnownKeys } from '../domain/key-line.ts'
 import type { Caps } from '../domain/lifetime.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -62,9 +61,10 @@ export function createCallers(options: CallersOptions): Callers {
 
   /** The keys that a verdict may stand on; null where there are none. */
   const knownAround = async (
-    keys: readonly { readonly name: string }[],
+    keysToRead: () => readonly { readonly name: string }[],
   ): Promise<KnownKeys | null> => {
     if (isFresh(provenAt(), momentOf(clock))) return index
+    const keys = keysToRead()
     if (keys.length === 0) return null
     return reader.around(keys.map(({ name }) => name)).catch(() => null)
   }
@@ -91,16 +91,17 @@ export function createCallers(options: CallersOptions): Callers {
     recognise: async (token) => {
       if (!(await settings.refreshed())) return UNAVAILABLE
       const found = index.find(token)
-      const known = await knownAround(found)
+      const holders = () => (found === NOBODY ? [] : index.sharing(found.digest ?? ''))
+      const known = await knownAround(holders)
       if (known === null) return UNAVAILABLE
-      // The eldest is the one that counts, and what is found first may be gone by now. Where nothing is
-      // found the same is done all the same: how long a refusal takes must not tell why (threat C1).
-      const eldest = eldestOf(known.sharing((found[0] ?? NOBODY).digest ?? ''))
-      return callerFrom((found.length > 0 ? eldest : null) ?? NOBODY, known)
+      // The eldest is the one that counts, and what was found may be gone by now. For nobody the same is
+      // done, in the same steps: how long a refusal takes must not tell why (threat C1).
+      const eldest = known.eldest(found.digest ?? '') ?? NOBODY
+      return callerFrom(found === NOBODY ? NOBODY : eldest, known)
     },
     reconsider: async (caller) => {
       if (!(await settings.refreshed())) return { ok: false, because: 'stale' }
-      const known = await knownAround([caller.key])
+      const known = await knownAround(() => [caller.key])
       if (known === null) return { ok: false, because: 'stale' }
       const key = known.named(caller.key.name)
       const now = await callerFrom(key?.uid === caller.key.uid ? key : NOBODY, known)

@@ -1,5 +1,6 @@
 import { ACCESS_KEYS } from '../api/group.ts'
 import type { AccessKey } from '../domain/access-key.ts'
+import { eldestOf } from '../domain/access-key-state.ts'
 import { type KnownKeys, LONGEST_LINE } from '../domain/key-line.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -52,7 +53,12 @@ const namesAround = ({ ownerRef, digest }: AccessKey, index: KnownKeys): readonl
   ...(digest === null ? [] : index.sharing(digest).map(({ name }) => name)),
 ]
 
-const known = (keys: readonly AccessKey[]): KnownKeys => ({
-  named: (name) => keys.find((key) => key.name === name),
-  sharing: (digest) => keys.filter((key) => key.digest === digest),
-})
+function known(keys: readonly AccessKey[]): KnownKeys {
+  const sharing = (digest: string) => keys.filter((key) => key.digest === digest)
+  return {
+    named: (name) => keys.find((key) => key.name === name),
+    sharing,
+    eldest: (digest) => eldestOf(sharing(digest)),
+    isShared: (digest) => sharing(digest).length > 1,
+  }
+}

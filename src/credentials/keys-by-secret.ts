@@ -7,6 +7,7 @@ import {
   type OwnedAccessKeyObject,
   type PublishedStatus,
 } from '../domain/access-key.ts'
+import { isElder } from '../domain/access-key-state.ts'
 import type { KeyRelations, KnownKeys } from '../domain/key-line.ts'
 import { Store } from '../kube/store.ts'
 import { digestOf } from './digest.ts'
@@ -16,15 +17,12 @@ import { NOBODY } from './key-verdict.ts'
 export interface KeyIndex extends KnownKeys, KeyRelations {
   /** To be kept equal to the keys of the API server. */
   readonly store: Store<AccessKey>
-  /** The keys whose secret was presented: none, one, or several in conflict. */
-  readonly find: (token: string) => readonly AccessKey[]
+  /** The eldest key whose secret was presented; NOBODY where there is none. */
+  readonly find: (token: string) => AccessKey
 }
 
 const BY_KEYED_DIGEST = 'keyedDigest'
 const BY_OWNER = 'owner'
-const NONE: readonly AccessKey[] = []
-/** Compared where there is nothing to compare with: it takes its time, and is never found. */
-const DECOY: readonly AccessKey[] = [NOBODY]
 
 /**
  * An index of no keys yet. Its Map is keyed by an HMAC of the SHA-256 of a key: what callers send, and the
@@ -36,28 +34,31 @@ export function createKeyIndex(secret: Uint8Array): KeyIndex {
   const hmacKey = createSecretKey(secret)
   const keyed = (digest: Buffer): string =>
     createHmac('sha256', hmacKey).update(digest).digest('base64')
-  const store = new Store(viewOf, {
-    [BY_KEYED_DIGEST]: ({ digest }) => digest && keyed(Buffer.from(digest, 'hex')),
-    [BY_OWNER]: ({ ownerRef }) => ownerRef && ownerRef.uid,
-  })
-  const withDigest = (digest: Buffer): readonly AccessKey[] => {
-    const candidates = store.by(BY_KEYED_DIGEST, keyed(digest))
-    const same = (candidates.length > 0 ? candidates : DECOY).filter((key) => isOf(key, digest))
-    return candidates.length > 0 ? same : NONE
+  const indexers = {
+    [BY_KEYED_DIGEST]: ({ digest }: AccessKey) => digest && keyed(Buffer.from(digest, 'hex')),
+    [BY_OWNER]: ({ ownerRef }: AccessKey) => ownerRef && ownerRef.uid,
+  }
+  const store = new Store(viewOf, indexers, { [BY_KEYED_DIGEST]: isElder })
+  // Where nothing is found NOBODY is compared all the same: how long a refusal takes must not tell why.
+  const eldestWith = (digest: Buffer): AccessKey => {
+    const found = store.firstBy(BY_KEYED_DIGEST, keyed(digest)) ?? NOBODY
+    return isOf(found, digest) ? found : NOBODY
   }
   return {
     store,
     named: (name) => store.get(name),
-    sharing: (digest) => withDigest(Buffer.from(digest, 'hex')),
+    sharing: (digest) => store.by(BY_KEYED_DIGEST, keyed(Buffer.from(digest, 'hex'))),
+    eldest: (digest) => {
+      const found = eldestWith(Buffer.from(digest, 'hex'))
+      return found === NOBODY ? undefined : found
+    },
+    isShared: (digest) => store.countBy(BY_KEYED_DIGEST, keyed(Buffer.from(digest, 'hex'))) > 1,
     find: (token) => {
       const isSound = isPresentable(token)
-      // What is no key is looked up all the same: how long a refusal takes must not tell why.
-      const found = withDigest(
-        createHash('sha256')
-          .update(isSound ? token : '')
-          .digest(),
-      )
-      return isSound ? found : NONE
+      // What is no key is looked up all the same.
+      const text = isSound ? token : ''
+      const found = eldestWith(createHash('sha256').update(text).digest())
+      return isSound ? found : NOBODY
     },
     ownedBy: (uid) => store.by(BY_OWNER, uid),
   }

@@ -50,26 +50,42 @@ export interface Conflict {
   readonly names: readonly string[]
 }
 
-/** What keeps a key from working among those with the same secret, itself included or not; null = nothing. */
-export function conflictOf(key: AccessKey, sharing: readonly AccessKey[]): Conflict | null {
-  const eldest = eldestOf([key, ...sharing]) ?? key
-  const isAlone = sharing.every(({ uid }) => uid === key.uid)
-  if (eldest.holdsDigest && !isAlone) return { kind: 'unproven', names: namesByAge(key, sharing) }
-  return eldest.uid === key.uid ? null : { kind: 'elder', names: [eldest.name] }
+/** The keys whose secret has one SHA-256, in hex. */
+export interface SecretHolders {
+  /** All of them. */
+  readonly sharing: (digest: string) => readonly AccessKey[]
+  /** The eldest, and whether there is another: what decides, found without going through them. */
+  readonly eldest: (digest: string) => AccessKey | undefined
+  readonly isShared: (digest: string) => boolean
 }
 
-const namesByAge = (key: AccessKey, sharing: readonly AccessKey[]): readonly string[] =>
-  [key, ...sharing.filter(({ uid }) => uid !== key.uid)]
-    .toSorted((a, b) => (isElder(a, b) ? -1 : 1))
-    .map(({ name }) => name)
+/** Of which kind the conflict is that keeps a key, which is one of them, from working; null = there is none. */
+export function conflictKindOf(
+  { uid, digest }: AccessKey,
+  { eldest, isShared }: Pick<SecretHolders, 'eldest' | 'isShared'>,
+): Conflict['kind'] | null {
+  const first = eldest(digest ?? '')
+  const isOnlyOne = !isShared(digest ?? '')
+  if (digest === null || first === undefined) return null
+  if (first.holdsDigest && !isOnlyOne) return 'unproven'
+  return first.uid === uid ? null : 'elder'
+}
+
+/** What keeps a key from working among those with the same secret, of which it is one; null = nothing. */
+export function conflictOf(key: AccessKey, holders: SecretHolders): Conflict | null {
+  const kind = conflictKindOf(key, holders)
+  if (kind === null || key.digest === null) return null
+  const all = kind === 'elder' ? [holders.eldest(key.digest)] : holders.sharing(key.digest)
+  const names = all.filter((one) => one !== undefined).toSorted(byAge)
+  return { kind, names: names.map(({ name }) => name) }
+}
+
+const byAge = (a: AccessKey, b: AccessKey): number => (isElder(a, b) ? -1 : 1)
 
 /** The oldest of the keys with the same secret, then the one with the lowest uid. */
-export function eldestOf(keys: readonly AccessKey[]): AccessKey | undefined {
-  return keys.reduce<AccessKey | undefined>(
-    (eldest, key) => (eldest && isElder(eldest, key) ? eldest : key),
-    undefined,
-  )
-}
+export const eldestOf = (keys: readonly AccessKey[]): AccessKey | undefined =>
+  keys.toSorted(byAge)[0]
 
-const isElder = (a: AccessKey, b: AccessKey): boolean =>
+/** Whether a key is older than another: by creationTimestamp, then by uid (contract 3.3). */
+export const isElder = (a: AccessKey, b: AccessKey): boolean =>
   a.creationMs === b.creationMs ? a.uid < b.uid : a.creationMs < b.creationMs

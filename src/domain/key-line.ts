@@ -1,15 +1,19 @@
 // Keys that own keys: one never lives longer, nor grants more, than those that own it (contract 10.3, 12.3).
 import type { Scope } from '../api/scope.gen.ts'
 import type { AccessKey } from './access-key.ts'
-import { conflictOf, type KeyState, keyStateOf, type OwnKeyState } from './access-key-state.ts'
+import {
+  conflictKindOf,
+  type KeyState,
+  keyStateOf,
+  type OwnKeyState,
+  type SecretHolders,
+} from './access-key-state.ts'
 import { type Caps, least, lifetimeOf } from './lifetime.ts'
 import { within } from './scope/within.ts'
 
 /** The keys that one is judged among. */
-export interface KnownKeys {
+export interface KnownKeys extends SecretHolders {
   readonly named: (name: string) => AccessKey | undefined
-  /** All whose secret has this SHA-256, in hex. */
-  readonly sharing: (digest: string) => readonly AccessKey[]
 }
 
 /** Keys may own keys that own keys; a longer line of them is taken for a circle, and nothing works. */
@@ -110,8 +114,10 @@ function stateOf(key: AccessKey, known: KnownKeys, caps: Caps, nowMs: number): O
 }
 
 /** Whether others with the same secret make a key useless, whatever their state (contract 3.3). */
-export const isInConflict = (key: AccessKey, { sharing }: Pick<KnownKeys, 'sharing'>): boolean =>
-  key.digest !== null && conflictOf(key, sharing(key.digest)) !== null
+export const isInConflict = (
+  key: AccessKey,
+  holders: Pick<KnownKeys, 'eldest' | 'isShared'>,
+): boolean => conflictKindOf(key, holders) !== null
 
 /** What is said of a key in such a state, behind its name. */
 export const SAID_OF: Readonly<Record<Exclude<LineState, 'Active'>, string>> = {

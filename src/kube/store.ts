@@ -1,4 +1,5 @@
 import type { KubeObject } from '../api/meta.ts'
+import { NamesByValue } from './names-by-value.ts'
 
 /** What every cached object carries, whatever else its projection keeps. */
 export interface Cached {
@@ -41,6 +42,9 @@ export interface Sink {
 /** Named ways to find objects by a value of theirs; null = not in this index. */
 export type Indexers<T> = Readonly<Record<string, (item: T) => string | null>>
 
+/** In which order the objects of one indexed value are, by index; it never changes in the life of an object. */
+export type Orders<T> = Readonly<Record<string, (item: T, other: T) => boolean>>
+
 interface Slot<T> {
   item: T
   /** The listing that held it last. */
@@ -58,7 +62,7 @@ export class Store<T extends Cached> implements Sink {
   readonly #project: (object: KubeObject) => T
   readonly #slots = new Map<string, Slot<T>>()
   readonly #indexers: Indexers<T>
-  readonly #indexes = new Map<string, Index>()
+  readonly #indexes = new Map<string, NamesByValue>()
   readonly #listeners: ((change: Change<T>) => void)[] = []
   readonly #onSynced: (() => void)[] = []
   /** The latest version of what was removed since the last listing. */
@@ -67,11 +71,27 @@ export class Store<T extends Cached> implements Sink {
   #listing = false
   #synced = false
 
-  /** @param project what to keep of an object */
-  constructor(project: (object: KubeObject) => T, indexers: Indexers<T> = {}) {
+  /**
+   * @param project what to keep of an object
+   * @param orders whether an object comes before another of the same value, for indexes that keep an order
+   */
+  constructor(
+    project: (object: KubeObject) => T,
+    indexers: Indexers<T> = {},
+    orders: Orders<T> = {},
+  ) {
     this.#project = project
     this.#indexers = indexers
-    for (const index of Object.keys(indexers)) this.#indexes.set(index, new Map())
+    for (const index of Object.keys(indexers)) {
+      const isBefore = orders[index]
+      const names = (name: string, other: string): boolean => this.#isBefore(name, other, isBefore)
+      this.#indexes.set(index, new NamesByValue(isBefore ? names : null))
+    }
+  }
+
+  #isBefore(name: string, other: string, isBefore: Orders<T>[string] | undefined): boolean {
+    const [one, another] = [this.get(name), this.get(other)]
+    return one !== undefined && another !== undefined && (isBefore?.(one, another) ?? false)
   }
 
   /** Whether a full listing has been seen. Stays true when the watch breaks later. */
@@ -92,12 +112,19 @@ export class Store<T extends Cached> implements Sink {
     for (const slot of this.#slots.values()) yield slot.item
   }
 
-  /** All objects whose indexed value is this one. */
+  /** All objects whose indexed value is this one, in the order of the index where it keeps one. */
   by(index: string, value: string): readonly T[] {
-    const names = this.#indexes.get(index)?.get(value) ?? []
-    return (typeof names === 'string' ? [names] : [...names]).flatMap(
-      (name) => this.get(name) ?? [],
-    )
+    return (this.#indexes.get(index)?.names(value) ?? []).flatMap((name) => this.get(name) ?? [])
+  }
+
+  /** The first of them, found in the same steps whether there are none, one or thousands. */
+  firstBy(index: string, value: string): T | undefined {
+    return this.get(this.#indexes.get(index)?.first(value) ?? '')
+  }
+
+  /** How many they are, found without going through them. */
+  countBy(index: string, value: string): number {
+    return this.#indexes.get(index)?.count(value) ?? 0
   }
 
   /** Calls back for every change from now on. */
@@ -173,9 +200,8 @@ export class Store<T extends Cached> implements Sink {
 
   #replace(after: T, slot: Slot<T>, listed: boolean): void {
     const before = slot.item
-    this.#index(before, false)
     slot.item = after
-    this.#index(after, true)
+    this.#indexAnew(before, after)
     this.#tell({ name: after.name, before, after, listed })
   }
 
@@ -190,30 +216,25 @@ export class Store<T extends Cached> implements Sink {
       const value = valueOf(item)
       const index = this.#indexes.get(name)
       if (value === null || !index) continue
-      if (present) enter(index, value, item.name)
-      else leave(index, value, item.name)
+      if (present) index.enter(value, item.name)
+      else index.leave(value, item.name)
+    }
+  }
+
+  /** What changes neither its value nor its uid keeps its place. */
+  #indexAnew(before: T, after: T): void {
+    for (const [name, valueOf] of Object.entries(this.#indexers)) {
+      const [old, now] = [valueOf(before), valueOf(after)]
+      const index = this.#indexes.get(name)
+      if (!index || (old === now && before.uid === after.uid)) continue
+      if (old !== null) index.leave(old, before.name)
+      if (now !== null) index.enter(now, after.name)
     }
   }
 
   #tell(change: Change<T>): void {
     for (const listener of this.#listeners) listener(change)
   }
-}
-
-/** Names by value. Mostly there is one: a set for each would cost more than the objects. */
-type Index = Map<string, string | Set<string>>
-
-function enter(index: Index, value: string, name: string): void {
-  const there = index.get(value)
-  if (there === undefined) index.set(value, name)
-  else if (typeof there === 'string') index.set(value, new Set([there, name]))
-  else there.add(name)
-}
-
-function leave(index: Index, value: string, name: string): void {
-  const there = index.get(value)
-  if (there === name) index.delete(value)
-  else if (typeof there === 'object' && there.delete(name) && there.size === 0) index.delete(value)
 }
 
 /** etcd's revision decides, which grows with each write, also from one object to its successor. */

@@ -9,7 +9,7 @@ import {
   plan,
   type Step,
 } from '../../src/controllers/directclusterendpointtoken/plan.ts'
-import { KEY_INDEXERS } from '../../src/controllers/ownedaccesskey/order.ts'
+import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/order.ts'
 import { digestOf } from '../../src/credentials/digest.ts'
 import {
   type AccessKey,
@@ -224,7 +224,7 @@ export function tokenStore(...objects: readonly DirectClusterEndpointToken[]): S
 /** A store of these access keys, synced. */
 export function keyStore(...objects: readonly OwnedAccessKeyObject[]): Store<AccessKey> {
   const keyOf = (object: KubeObject) => accessKeyOf(object as OwnedAccessKeyObject, digestOf)
-  const store = new Store(keyOf, KEY_INDEXERS)
+  const store = new Store(keyOf, KEY_INDEXERS, KEY_ORDERS)
   fill(store, objects)
   return store
 }

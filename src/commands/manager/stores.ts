@@ -12,7 +12,7 @@ import {
 } from '../../api/group.ts'
 import type { KubeObject } from '../../api/meta.ts'
 import { TOKEN_INDEXERS } from '../../controllers/directclusterendpointtoken/order.ts'
-import { KEY_INDEXERS } from '../../controllers/ownedaccesskey/order.ts'
+import { KEY_INDEXERS, KEY_ORDERS } from '../../controllers/ownedaccesskey/order.ts'
 import { type FollowedCaps, followCaps } from '../../credentials/caps.ts'
 import { ourConfigMap } from '../../credentials/config-maps.ts'
 import { digestOf } from '../../credentials/digest.ts'
@@ -47,7 +47,7 @@ export function createStores(): Stores {
   const keyOf = (object: KubeObject): AccessKey =>
     accessKeyOf(object as OwnedAccessKeyObject, digestOf)
   return {
-    keys: new Store(keyOf, KEY_INDEXERS),
+    keys: new Store(keyOf, KEY_INDEXERS, KEY_ORDERS),
     tokens: new Store(
       (object: KubeObject) => tokenOf(object as DirectClusterEndpointToken),
       TOKEN_INDEXERS,

@@ -1,7 +1,8 @@
 import type { AccessKey } from '../../domain/access-key.ts'
+import { isElder } from '../../domain/access-key-state.ts'
 import type { KeyRelations, KnownKeys } from '../../domain/key-line.ts'
 import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
-import type { Indexers, Store } from '../../kube/store.ts'
+import type { Indexers, Orders, Store } from '../../kube/store.ts'
 
 /** Name of the index of keys by digest. */
 export const BY_DIGEST = 'digest'
@@ -15,10 +16,15 @@ export const KEY_INDEXERS: Indexers<AccessKey> = {
   [BY_OWNER_KEY]: ({ ownerRef }) => ownerRef?.uid ?? null,
 }
 
+/** Keys with the same secret, the eldest first. */
+export const KEY_ORDERS: Orders<AccessKey> = { [BY_DIGEST]: isElder }
+
 /** The keys of the store, as one is judged among them and bears on others. */
 export const keysIn = (keys: Store<AccessKey>): KnownKeys & KeyRelations => ({
   named: (name) => keys.get(name),
   sharing: (digest) => keys.by(BY_DIGEST, digest),
+  eldest: (digest) => keys.firstBy(BY_DIGEST, digest),
+  isShared: (digest) => keys.countBy(BY_DIGEST, digest) > 1,
   ownedBy: (uid) => keys.by(BY_OWNER_KEY, uid),
 })
 

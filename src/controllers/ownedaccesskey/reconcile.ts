@@ -9,7 +9,7 @@ import type { EventRecorder } from '../../kube/events.ts'
 import { removeFinalizer } from '../../kube/finalizer.ts'
 import type { Store } from '../../kube/store.ts'
 import type { Log } from '../../runtime/log.ts'
-import { BY_DIGEST, keysIn } from './order.ts'
+import { keysIn } from './order.ts'
 import { type Announcement, type Circumstances, plan, type Step } from './plan.ts'
 import type { WantedStatus } from './status.ts'
 import { countUnrecorded, endTokens, type TokensDeps } from './tokens.ts'
@@ -72,7 +72,7 @@ const soonest = (wakeMs: number | null, nowMs: number): Outcome =>
 
 function circumstancesOf(key: AccessKey, deps: KeyDeps): Circumstances {
   const { keys, caps, configName, retentionMs, clock, revocations } = deps
-  const conflict = key.digest === null ? null : conflictOf(key, keys.by(BY_DIGEST, key.digest))
+  const conflict = conflictOf(key, keysIn(keys))
   const waits = key.isDeleting && countUnrecorded(key, deps) > 0
   const tokensFault = waits ? revocations.fault() : null
   const nowMs = clock.nowMs()

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AccessKey } from '../../../src/domain/access-key.ts'
 import {
+  conflictKindOf,
   conflictOf,
   eldestOf,
   KEY_STATES,
@@ -91,6 +92,14 @@ describe('what keeps a key from working among those with the same secret (contra
     { name: 'its own digest, where another has the key', differing: digest, sharing: [one('b', 6, '2')], is: { kind: 'unproven', names: ['key', 'b'] } },
     { name: 'its own digest, where another has the digest', differing: digest, sharing: [one('b', 6, '2', digest)], is: { kind: 'unproven', names: ['key', 'b'] } },
   ])('$name', ({ differing, sharing, is }) => {
-    expect(conflictOf(one('key', 5, 'k', differing), sharing)).toEqual(is)
+    const key = one('key', 5, 'k', differing)
+    const all = [key, ...sharing.filter(({ uid }) => uid !== 'k')]
+    const holders = {
+      sharing: () => all,
+      eldest: () => eldestOf(all),
+      isShared: () => all.length > 1,
+    }
+    expect(conflictOf(key, holders)).toEqual(is)
+    expect(conflictKindOf(key, holders)).toBe(is?.kind ?? null)
   })
 })

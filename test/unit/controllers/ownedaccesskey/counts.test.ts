@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { countKeys } from '../../../../src/controllers/ownedaccesskey/counts.ts'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
-import { KEY_INDEXERS } from '../../../../src/controllers/ownedaccesskey/order.ts'
+import { KEY_INDEXERS, KEY_ORDERS } from '../../../../src/controllers/ownedaccesskey/order.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { Store } from '../../../../src/kube/store.ts'
 import { keyObject } from '../../../support/objects.ts'
@@ -14,6 +14,7 @@ function storeOf(keys: Readonly<Record<string, AccessKey>>): Store<AccessKey> {
   const store = new Store(
     ({ metadata }) => ({ ...(keys[metadata.name] as AccessKey), name: metadata.name }),
     KEY_INDEXERS,
+    KEY_ORDERS,
   )
   store.begin()
   for (const name of Object.keys(keys)) store.put(keyObject({ metadata: { name, uid: name } }))
@@ -83,4 +84,34 @@ describe('keys whose end status does not tell (8.4)', () => {
   ])('$name', ({ nowMs, overdue }) => {
     expect(countKeys(keys, CAPS, nowMs).overdue).toEqual(overdue)
   })
+})
+
+/** How often the age of a key is looked at while so many with one secret come, and are counted twice. */
+function looksOf(count: number): number {
+  let looks = 0
+  const names = Array.from({ length: count }, (_, at) => `key-${at}`)
+  const counted = (key: AccessKey): AccessKey =>
+    new Proxy(key, {
+      get: (target, member) => {
+        if (member === 'creationMs' || member === 'holdsDigest') looks += 1
+        return Reflect.get(target, member) as unknown
+      },
+    })
+  const keys = Object.fromEntries(
+    names.map((name, at) => [name, of('a', { uid: name, creationMs: after(-at) })]),
+  )
+  const store = new Store(
+    ({ metadata }) => counted({ ...(keys[metadata.name] as AccessKey), name: metadata.name }),
+    KEY_INDEXERS,
+    KEY_ORDERS,
+  )
+  for (const name of names) store.put(keyObject({ metadata: { name, uid: name } }))
+  for (const _ of [1, 2])
+    expect(countKeys(store, CAPS, after(0)).byState).toEqual({ active: 1, key_conflict: count - 1 })
+  return looks
+}
+
+test('keys with one secret are counted in steps that grow as they do (3.3)', () => {
+  const few = looksOf(100)
+  expect(looksOf(400) / few).toBeLessThan(6)
 })
