@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-
-const DIGEST_FORM = /^sha256:([0-9a-f]{64})$/
+import { heldDigestOf } from '../domain/access-key.ts'
 
 /**
  * SHA-256 of spec.key in hex, by which a key is looked up, named and compared. A `sha256:<hex>`
@@ -8,5 +7,5 @@ const DIGEST_FORM = /^sha256:([0-9a-f]{64})$/
  * unless the digest form was refused before: it may stand in Git and must open nothing.
  */
 export function digestOf(key: string): string {
-  return DIGEST_FORM.exec(key)?.[1] ?? createHash('sha256').update(key, 'utf8').digest('hex')
+  return heldDigestOf(key) ?? createHash('sha256').update(key, 'utf8').digest('hex')
 }

@@ -60,7 +60,7 @@ export function accessKeyOf(
     groups: spec.groups ?? NONE,
     scope: spec.scope ?? null,
     digest: spec.key ? digestOf(spec.key) : null,
-    holdsDigest: spec.key?.startsWith('sha256:') ?? false,
+    holdsDigest: heldDigestOf(spec.key ?? '') !== null,
     isKeyOurs: ownedBy(metadata.managedFields ?? [], '').has('spec', 'key'),
     ttl: spec.ttl ?? 0,
     type: spec.type ?? '',
@@ -71,6 +71,11 @@ export function accessKeyOf(
     published: publishedOf(metadata, status),
   }
 }
+
+const DIGEST_FORM = /^sha256:([0-9a-f]{64})$/
+
+/** The SHA-256 in hex that spec.key holds instead of a key (contract 3.6); null = it is a key, or none. */
+export const heldDigestOf = (key: string): string | null => DIGEST_FORM.exec(key)?.[1] ?? null
 
 /** What people find the key by without seeing it (contract 1.5); empty when there is no key yet. */
 export const keyIdOf = ({ digest }: AccessKey): string => digest?.slice(0, 16) ?? ''

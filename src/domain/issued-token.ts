@@ -1,7 +1,7 @@
 // What a signed token in status says of itself. It is the record of what was issued.
 import { mapIn } from './config/json.ts'
 import type { Scope } from '../api/scope.gen.ts'
-import { SCOPED } from './token-claims.ts'
+import { isConfinedTo } from './token-claims.ts'
 
 /** What of an issued token later decisions stand on. The token itself is not kept. */
 export interface IssuedToken {
@@ -29,7 +29,7 @@ export function readIssued(token: string, jti: string): IssuedToken | null {
   const scope = (claims['platform.sh'] as { readonly scope?: unknown } | null | undefined)?.scope
   const isWhole = typeof sub === 'string' && isScopeText(scope) && Number.isSafeInteger(exp)
   if (!isWhole || !Array.isArray(groups)) return null
-  const isConfined = isConfinedTo(aud, `${String(iss)}${SCOPED}`)
+  const isConfined = isConfinedTo(aud, String(iss))
   return {
     identity: sub,
     groups: groupSet(groups),
@@ -38,12 +38,6 @@ export function readIssued(token: string, jti: string): IssuedToken | null {
     expiresMs: Number(exp) * 1000,
   }
 }
-
-/** Every audience is this one or below it, and there is one. */
-const isConfinedTo = (audiences: unknown, base: string): boolean =>
-  Array.isArray(audiences) &&
-  audiences.length > 0 &&
-  audiences.every((one) => one === base || String(one).startsWith(`${base}/`))
 
 /** Groups as one text, the same for the same groups in whatever order. */
 export const groupSet = (groups: readonly string[]): string =>

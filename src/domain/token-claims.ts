@@ -92,8 +92,9 @@ export const groupsOf = (identity: string, groups: readonly string[]): readonly 
 export const scopeText = (scope: Scope | null): string =>
   scope === null ? '*' : JSON.stringify(scope)
 
-/** What the audiences end in that only verifiers of scopes list. */
-export const SCOPED = '/scoped'
+/** What follows the issuer in audiences that only verifiers of scopes list, and before a cluster in any. */
+const SCOPED = '/scoped'
+const CLUSTERS = '/clusters/'
 
 /**
  * Who may accept the token. A scope that restricts more than the choice of clusters goes to verifiers that enforce
@@ -108,7 +109,20 @@ export function audiencesOf(
   const base = isConfined ? `${issuer}${SCOPED}` : issuer
   const clusters = scope?.clusters?.map(({ cluster = '' }) => cluster) ?? []
   if (clusters.length === 0 || clusters.includes('*')) return [base]
-  return [...new Set(clusters)].map((cluster) => `${base}/clusters/${cluster}`)
+  return [...new Set(clusters)].map((cluster) => `${base}${CLUSTERS}${cluster}`)
+}
+
+/**
+ * Whether only verifiers that enforce scopes take a token with these audiences: there are some, and each
+ * is one of theirs.
+ *
+ * @param audiences the claim, whatever it is
+ */
+export function isConfinedTo(audiences: unknown, issuer: string): boolean {
+  const base = `${issuer}${SCOPED}`
+  const isOfTheirs = (one: unknown): boolean =>
+    one === base || (typeof one === 'string' && one.startsWith(`${base}${CLUSTERS}`))
+  return Array.isArray(audiences) && audiences.length > 0 && audiences.every(isOfTheirs)
 }
 
 function restrictsMoreThanClusters(scope: Scope | null): boolean {
