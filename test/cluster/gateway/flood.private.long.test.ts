@@ -1,5 +1,6 @@
 // A kube-apiserver fetches the keys once for each token with an unknown kid, without limit (threats D5):
 // what the gateway does then, and what becomes of everybody else.
+import { randomUUID } from 'node:crypto'
 import { Agent } from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -151,6 +152,45 @@ describe('1,000 fetches of the keys (7.2)', () => {
     const codes = (await Promise.all(asking)).map(({ code }) => code)
     expect(codes).toHaveLength(200)
     expect(new Set(codes)).toEqual(new Set([200]))
+  })
+})
+
+describe('130,000 revoked tokens, and a record every quarter of a second (7.4, threat X8)', () => {
+  const [HOURS, IN_EACH] = [65, 2000]
+  const url = () => `${gateway.url()}/oidc/revoked`
+  const tokens = (count: number): Readonly<Record<string, string>> =>
+    Object.fromEntries(Array.from({ length: count }, () => [randomUUID(), EXP]))
+
+  test('the list, asked for without end, keeps nobody waiting, and news show', async () => {
+    for (let hour = 1; hour <= HOURS; hour += 1)
+      await world.revoked(`${HOUR}-${hour}`, tokens(IN_EACH))
+    const countOf = (body: string): number => body.split('":"').length - 2
+    const whole = async () => {
+      const { body } = await ask(url(), { ca: keys.ca, agent })
+      return countOf(body) >= HOURS * IN_EACH ? body : undefined
+    }
+    const body = await eventually('all are listed', whole, BOUND)
+    // What it takes to build it at once, and so what a gateway that does so stands still for.
+    const startMs = performance.now()
+    const entries = Object.entries<string>(JSON.parse(body).tokens)
+    JSON.stringify(Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1))))
+    const wholeMs = performance.now() - startMs
+
+    const over = new AbortController()
+    const probing = probes(over.signal)
+    const answers: string[] = []
+    for (let record = 0; record < 20; record += 1) {
+      await world.revoked(`${HOUR}-99`, { [`new-${record}`]: EXP })
+      const { body: listed } = await ask(url(), { ca: keys.ca, agent })
+      answers.push(listed)
+      await delay(250)
+    }
+    over.abort()
+    // Where each record and its list stand in the way, ten probes and more waited for one.
+    const slowMs = (await probing).at(-10) ?? Number.NaN
+    console.log(`measured: all probes but nine within ${ms(slowMs)}, the list takes ${ms(wholeMs)}`)
+    expect(new Set(answers).size).toBeGreaterThan(2)
+    expect(slowMs).toBeLessThan(wholeMs / 2)
   })
 })
 
