@@ -1,8 +1,7 @@
 import { configSettingsSchema, type SettingsSchema } from '../../api/config.schema.gen.ts'
 import { isList, isMap, type Json, type JsonMap, mapOf, own } from './json.ts'
 import type { Path } from './path.ts'
-import { treatments } from './secrecy.ts'
-import { type Leaf, mapLeaves } from './walk.ts'
+import { isHidden, type Leaf, mapLeaves } from './walk.ts'
 
 /** Settings of one source, and the places of fields that are no settings. */
 export interface Known {
@@ -58,14 +57,22 @@ function fieldSchema(
 
 /**
  * The settings without what says nothing: null, empty texts, false (contract 1.2), 0 where it has
- * no meaning (6.5), hidden values (6.3), and maps in which nothing else is left. Entries of lists
- * stay, since an empty one is a fault.
+ * no meaning (6.5), hidden values outside lists (6.3), and maps in which nothing else is left.
+ * Entries of lists stay, since an empty one is a fault; so do hidden values in them, since the list
+ * takes the place of the one that has the secret.
  */
 export const cleaned = (settings: JsonMap): JsonMap =>
-  mapLeaves(settings, (leaf) => (saysNothing(leaf) ? undefined : leaf.value))
+  mapLeaves(settings, (leaf) =>
+    saysNothing(leaf) || (isHidden(leaf) && !isInList(leaf)) ? undefined : leaf.value,
+  )
+
+/** The settings without what says nothing, where what is hidden is lost, and so says nothing. */
+export const cleanedRecord = (settings: JsonMap): JsonMap =>
+  mapLeaves(settings, (leaf) => (saysNothing(leaf) || isHidden(leaf) ? undefined : leaf.value))
+
+const isInList = ({ path }: Leaf): boolean => path.some((step) => typeof step === 'number')
 
 function saysNothing({ path, value, rule }: Leaf): boolean {
-  if (typeof value === 'string' && treatments[rule.secrecy].isHidden(value)) return true
   if (typeof path.at(-1) === 'number') return false
   if (value === '') return !rule.emptyCounts
   return value === null || value === false || (value === 0 && rule.zeroIsAbsent === true)

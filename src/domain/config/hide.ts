@@ -1,5 +1,5 @@
 import type { Json, JsonMap } from './json.ts'
-import { isReference } from './references.ts'
+import { isReference } from './reference.ts'
 import { treatments } from './secrecy.ts'
 import { type Leaf, mapLeaves } from './walk.ts'
 

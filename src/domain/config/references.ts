@@ -1,9 +1,11 @@
-import { type Fault, faultAt } from './fault.ts'
+import { counterparts, valueAt } from './counterparts.ts'
+import { type Fault, faultAt, type Source } from './fault.ts'
 import type { Secrecy } from './fields.ts'
 import type { JsonMap } from './json.ts'
 import { type Layer, sourceAt } from './merge.ts'
+import { variableIn } from './reference.ts'
 import { REDACTED, treatments } from './secrecy.ts'
-import { type Leaf, mapLeaves } from './walk.ts'
+import { isHidden, type Leaf, mapLeaves } from './walk.ts'
 
 /** The operator's environment: the value of a variable, undefined when it is not set. */
 export type Environment = (name: string) => string | undefined
@@ -14,19 +16,15 @@ export interface Resolved {
   readonly faults: readonly Fault[]
 }
 
-const REFERENCE = /^\$(PLATFORM_CONFIG_[A-Z0-9_]+)$/
 const ALMOST_REFERENCE = /^\$\{?PLATFORM_CONFIG/
-
-/** Whether a value names a variable of the operator, in a field where that is read so. */
-export const isReference = ({ value, rule }: Leaf): boolean =>
-  typeof value === 'string' && rule.secrecy !== 'text' && REFERENCE.test(value)
 
 const ADVICE =
   'write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put it into the Secret'
 
 /**
- * Replaces `$NAME` in fields that may be secret by variables of the environment, and faults literal
- * secrets outside the Secret (contract 6.3). What is at fault is left out of the settings.
+ * Replaces `$NAME` in fields that may be secret by variables of the environment, what is hidden in a list
+ * by the value of the Secret's entry that stands for the same, and faults literal secrets outside the
+ * Secret and what is hidden and nowhere else (contract 6.3). What is at fault is left out of the settings.
  *
  * A field of status that another manager owns is treated like spec: everybody reads it. In the
  * Secret a value that is not `$PLATFORM_CONFIG_<NAME>` is a literal, also when it begins with `$`.
@@ -37,38 +35,64 @@ export function resolveReferences(
   environment: Environment,
 ): Resolved {
   const faults: Fault[] = []
+  const secret = layers.find(({ source }) => source === 'Secret')?.settings ?? {}
+  const inSecret = counterparts(merged, secret)
   const settings = mapLeaves(merged, (leaf) => {
     if (typeof leaf.value !== 'string') return leaf.value
     const source = sourceAt(layers, leaf.path) ?? 'spec'
-    const answer = resolve(leaf.value, leaf.rule.secrecy, source !== 'Secret', environment)
+    const stays = isHidden(leaf) && source !== 'Secret' ? valueAt(inSecret, leaf.path) : undefined
+    const answer =
+      typeof stays === 'string'
+        ? resolveHidden(leaf, stays, environment)
+        : resolve(leaf.value, leaf.rule.secrecy, source, environment)
     if ('value' in answer) return answer.value
-    faults.push(faultAt(leaf.path, source, answer.fault))
+    faults.push(faultAt(leaf.path, answer.source ?? source, answer.fault))
     return undefined
   })
   return { settings, faults }
 }
 
-type Answer = { readonly value: string } | { readonly fault: string }
+/** `source`: where the fault is, if not where the value came from. */
+type Answer = { readonly value: string } | { readonly fault: string; readonly source?: Source }
+
+/** The Secret's value, where it is what the hidden one stands for: an address may be another by now. */
+function resolveHidden(
+  { value, rule: { secrecy } }: Leaf,
+  stays: string,
+  environment: Environment,
+): Answer {
+  const answer = resolve(stays, secrecy, 'Secret', environment)
+  if ('fault' in answer) return { ...answer, source: 'Secret' }
+  return treatments[secrecy].hide(answer.value) === value ? answer : { fault: HIDDEN.spec }
+}
 
 function resolve(
   value: string,
   secrecy: Secrecy,
-  inTheOpen: boolean,
+  source: Source,
   environment: Environment,
 ): Answer {
   if (treatments[secrecy].isHidden(value))
-    return { fault: `is ${REDACTED}, which stands for a hidden value and is none: ${ADVICE}` }
-  const name = secrecy === 'text' ? undefined : REFERENCE.exec(value)?.[1]
-  if (name !== undefined) {
+    return { fault: source === 'Secret' ? HIDDEN.Secret : HIDDEN.spec }
+  const name = variableIn(value, secrecy)
+  if (name !== null) {
     const found = environment(name)
     if (found) return { value: found }
     return { fault: `names ${name}, which is not set in the operator's environment: set it` }
   }
   if (secrecy !== 'text' && ALMOST_REFERENCE.test(value))
     return { fault: 'is no whole $PLATFORM_CONFIG_<NAME>: use only A-Z, 0-9 and _ in the name' }
-  if (inTheOpen && treatments[secrecy].shows(value)) return { fault: literalFault[secrecy] }
+  if (source !== 'Secret' && treatments[secrecy].shows(value))
+    return { fault: literalFault[secrecy] }
   return { value }
 }
+
+const IS_HIDDEN = `is ${REDACTED}, which stands for a hidden value and is none`
+
+const HIDDEN = {
+  spec: `${IS_HIDDEN}: write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put the value into the Secret, into an entry of the same id, name or clientId`,
+  Secret: `${IS_HIDDEN}: write the value itself, or $PLATFORM_CONFIG_<NAME>, a variable of the operator`,
+} as const
 
 const literalFault = {
   whole: `is a literal secret in the open: ${ADVICE}`,

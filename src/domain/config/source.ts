@@ -1,4 +1,4 @@
-import { cleaned, knownFields } from './clean.ts'
+import { cleaned, cleanedRecord, knownFields } from './clean.ts'
 import type { Fault, Source } from './fault.ts'
 import { isMap, type JsonMap } from './json.ts'
 import { pathText } from './path.ts'
@@ -30,7 +30,8 @@ export function readSource(source: Source, value: unknown, shapeCheck: ShapeChec
   if (!isMap(value))
     return unreadable(source, 'is not a map: write the groups of settings, as in spec of a Config')
   const known = knownFields(value)
-  const settings = cleaned(known.settings)
+  // A record was written without its secrets, and nothing is wrong with that.
+  const settings = (source === 'ConfigMap' ? cleanedRecord : cleaned)(known.settings)
   return {
     source,
     settings,

@@ -2,6 +2,7 @@ import { type FieldRule, PLAIN, type Rule, SECRET, SECRET_NAMES, SETTINGS } from
 import type { Check } from './format.ts'
 import { isEmpty, isList, isMap, type Json, type JsonMap, mapOf } from './json.ts'
 import type { Path } from './path.ts'
+import { treatments } from './secrecy.ts'
 
 /** One single value in the settings, with the rule of its field. */
 export interface Leaf {
@@ -9,6 +10,10 @@ export interface Leaf {
   readonly value: string | number | boolean | null
   readonly rule: FieldRule
 }
+
+/** Whether the value is what hiding leaves behind: no value at all (contract 6.3). */
+export const isHidden = ({ value, rule }: Leaf): boolean =>
+  typeof value === 'string' && treatments[rule.secrecy].isHidden(value)
 
 /** What becomes of a leaf; undefined: it is left out. */
 export type Change = (leaf: Leaf) => Json | undefined

@@ -188,6 +188,34 @@ describe('sources', () => {
     expect(JSON.stringify(status)).not.toContain('REDACTED')
   })
 
+  test('a status copied into spec takes no secret of a list from the Secret, or is a fault (6.3)', async () => {
+    const secretOf = (id: string, secret: string) =>
+      `{id: ${id}, idpB: {clientId: ${id}, clientSecret: ${secret}}}`
+    await settings.declare({})
+    await settings.secret(
+      `auth: {connectors: [${secretOf('one', 'canary-1')}, ${secretOf('two', 'canary-2')}]}`,
+    )
+    const { auth } = await settings.settled('the connectors are in force', (seen) =>
+      JSON.stringify(seen.auth ?? {}).includes('REDACTED'),
+    )
+    const connectors = auth?.['connectors'] as readonly { readonly id: string }[]
+    await settings.declare({ auth: { connectors }, platformHost: 'copied.example' })
+    const copied = await settings.settled('it is in force', isReadyBy('Applied'))
+    expect(copied).toMatchObject({ auth: { connectors }, platformHost: 'copied.example' })
+    const [first] = connectors
+    await settings.declare({ auth: { connectors: [{ ...first, id: 'three' }] } })
+    const refused = await settings.settled('it is invalid', isReadyBy('Invalid'))
+    expect(readyOf(refused).message).toContain(
+      'auth.connectors[0].idpB.clientSecret (spec): is REDACTED',
+    )
+    expect(refused.auth?.['connectors']).toEqual(connectors)
+    expect(JSON.stringify([copied, refused])).not.toContain('canary')
+    await settings.secret('{}')
+    await settings.declare({})
+    await settings.settled('it is mended', isReadyBy('Applied'))
+    await settings.secret(null)
+  })
+
   test('a second Config is told that it is not in force (6.1, 4.3)', async () => {
     await settings.declare({})
     const created = await raw('POST', CONFIGS_PATH, {

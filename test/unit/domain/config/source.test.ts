@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cleaned, knownFields } from '../../../../src/domain/config/clean.ts'
+import { cleaned, cleanedRecord, knownFields } from '../../../../src/domain/config/clean.ts'
 import type { JsonMap } from '../../../../src/domain/config/json.ts'
 import { isWithin, pathOfPointer, pathText } from '../../../../src/domain/config/path.ts'
 import { readSource } from '../../../../src/domain/config/source.ts'
@@ -135,11 +135,8 @@ describe('what says nothing', () => {
     },
     {
       name: 'hidden URLs',
-      given: {
-        apps: { repositories: [{ url: 'https://REDACTED@h/', name: 'n' }] },
-        secretStore: { address: 'https://REDACTED@h' },
-      },
-      says: { apps: { repositories: [{ name: 'n' }] } },
+      given: { secretStore: { address: 'https://REDACTED@h' } },
+      says: {},
     },
     {
       name: 'hidden data source names',
@@ -155,17 +152,28 @@ describe('what says nothing', () => {
       says: {},
     },
     {
-      name: 'a list of hidden values only',
-      given: { database: { extraArgs: ['REDACTED', 'REDACTED'] } },
-      says: {},
-    },
-    {
-      name: 'a list with others beside: a fault later',
-      given: { database: { extraArgs: ['REDACTED', '--a'] } },
-      says: { database: { extraArgs: ['REDACTED', '--a'] } },
+      name: 'but not in a list: it takes the place of one with the secret (6.3)',
+      given: {
+        database: { extraArgs: ['REDACTED', '--a'] },
+        apps: { repositories: [{ url: 'https://REDACTED@h/', name: 'n', username: '' }] },
+      },
+      says: {
+        database: { extraArgs: ['REDACTED', '--a'] },
+        apps: { repositories: [{ url: 'https://REDACTED@h/', name: 'n' }] },
+      },
     },
   ])('$name', ({ given, says }) => {
     expect(cleaned(given)).toEqual(says)
+  })
+
+  test('in a record hidden values say nothing, in lists neither (6.3, 6.5)', () => {
+    const given = {
+      platformHost: '',
+      secretStore: { address: 'https://REDACTED@h' },
+      apps: { repositories: [{ url: 'https://REDACTED@h/', name: 'n' }] },
+      database: { extraArgs: ['REDACTED', 'REDACTED'] },
+    }
+    expect(cleanedRecord(given)).toEqual({ apps: { repositories: [{ name: 'n' }] } })
   })
 })
 
