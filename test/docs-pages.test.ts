@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { partConditions } from '../src/domain/config/parts.ts'
+import { partsNotServed } from '../src/domain/config/parts.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -20,23 +20,25 @@ describe('docs/config.md', () => {
   test('lists the conditions of a Config with their reasons (4.3, 6.7)', () => {
     const [, table = ''] = page.split('\n## Conditions\n')
     const rows = [...table.matchAll(/^\| (\w+) \| (True|False) \| `(\w+)` \|/gm)]
-    const all = partConditions({
-      audit: { enabled: true },
-      auth: { oidc: {} },
-      secretStore: { enabled: true },
-    })
+    const [, stalled = ''] = /^\| Stalled \| True \| (.*?) \|/m.exec(table) ?? []
+    const failing = rows.flatMap(([, type, status, reason]) =>
+      type === 'Ready' && status === 'False' ? [reason] : [],
+    )
+    expect([...stalled.matchAll(/\w+/g)].map(([reason]) => reason)).toEqual(failing)
+    const parts = partsNotServed({ audit: { enabled: true } })
     const plan = textOf('src/controllers/config/plan.ts')
     const own = [...plan.matchAll(/type: '(\w+)', status: '(\w+)', reason: '(\w+)'/g)]
     expect(rows.map(([, ...row]) => row.join(' ')).toSorted()).toEqual(
       [
         ...own.map(([, ...row]) => row.join(' ')),
-        ...all.map(({ type, status, reason }) => `${type} ${status} ${reason}`),
+        ...parts.map(({ type, status, reason }) => `${type} ${status} ${reason}`),
       ].toSorted(),
     )
   })
 
   test('lists the settings that something is done by (2.2, 7.2, 9.1)', () => {
-    const [, section = ''] = page.split('\n## What the operator acts on\n')
+    const [, rest = ''] = page.split('\n## What the operator acts on\n')
+    const [section = ''] = rest.split('\n## ')
     const rows = [...section.matchAll(/^\| (`[^|]*`) \|/gm)]
     const listed = rows.flatMap(([, names = '']) =>
       [...names.matchAll(/`(?:\w+\.)?(\w+)`/g)].map(([, name = '']) => name),

@@ -99,7 +99,7 @@ describe('docs/troubleshooting.md', () => {
   const OTHERS = new Set(
     [
       'True False Normal Warning Reconcile Keep Delete Ready Stalled LifetimeCapped Login',
-      'AuditNotWritten SignInNotServed SecretStoreNotSynced Secret ConfigMap Lease Event',
+      'PartsNotServed Secret ConfigMap Lease Event',
     ].flatMap((line) => line.split(' ')),
   )
   const sources = [

@@ -136,7 +136,7 @@ async function applySamples(controlPlane: ControlPlane): Promise<void> {
   await kubectl(controlPlane, 'apply', '--server-side', '-k', SAMPLES)
   writeFileSync(SAMPLES_APPLIED, '')
   await applyToken(controlPlane)
-  const seen = '--for=jsonpath={.status.observedGeneration}'
+  const seen = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}'
   await kubectl(controlPlane, 'wait', seen, '--timeout=30s', 'oak,dcet,config', '--all')
 }
 

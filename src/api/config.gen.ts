@@ -18,26 +18,21 @@ export type Config = KubeObject<ConfigSettings, ConfigStatus>
  */
 export interface ConfigSettings {
   /**
-   * Sign-in and the lifetimes of access keys. The operator acts on accessKeyMaxTTLSeconds and
-   * loginAccessKeyTTLSeconds. The sign-in settings are checked and published for the part of the
-   * platform that owns them; where providers are set and no part serves sign-in, condition
-   * SignInNotServed says so.
+   * Sign-in and the lifetimes of access keys. The product acts on accessKeyMaxTTLSeconds and
+   * loginAccessKeyTTLSeconds; nothing in it acts on the settings of sign-in, which are checked and
+   * published.
    */
   readonly auth?: AuthSettings
   /**
    * Deprecated: configure OIDC clients by the client UI or a secret. The platform as an OIDC
-   * server. Checked and published for the part of the platform that owns it.
+   * server. Nothing in this product acts on it.
    */
   readonly oidc?: OidcServer
   /**
-   * Apps that the UI offers and where their charts come from. Checked and published for the part of
-   * the platform that owns it.
+   * Apps that the UI offers and where their charts come from. Nothing in this product acts on it.
    */
   readonly apps?: AppsSettings
-  /**
-   * Audit log of the API. Checked and published for the part of the platform that owns it; where
-   * the log is enabled and no part writes it, condition AuditNotWritten says so.
-   */
+  /** Audit log of the API. Nothing in this product acts on it. */
   readonly audit?: AuditSettings
   /**
    * Domain where the platform is hosted, without http:// or https://. The operator derives the
@@ -52,15 +47,13 @@ export interface ConfigSettings {
    */
   readonly projectNamespacePrefix?: string
   /**
-   * Deprecated: subdomain of workspaces, of the form *.workspace.<domain>. Checked and published
-   * for the part of the platform that owns it.
+   * Deprecated: subdomain of workspaces, of the form *.workspace.<domain>. Nothing in this product
+   * acts on it.
    */
   readonly devPodSubDomain?: string
-  /** Appearance of the UI. Checked and published for the part of the platform that owns it. */
+  /** Appearance of the UI. Nothing in this product acts on it. */
   readonly uiSettings?: UiSettings
-  /**
-   * Integration of a secret store. Checked and published for the part of the platform that owns it.
-   */
+  /** Integration of a secret store. Nothing in this product acts on it. */
   readonly secretStore?: SecretStoreSettings
   /**
    * When true, settings cannot be changed by the UI and the config endpoint; the gateway answers
@@ -72,52 +65,62 @@ export interface ConfigSettings {
    * clusters of release 0.27 or later. Default false.
    */
   readonly authenticateVersionEndpoint?: boolean
-  /**
-   * Settings of hosted cloud deployments only. Checked and published for the part of the platform
-   * that owns it.
-   */
+  /** Settings of hosted cloud deployments only. Nothing in this product acts on it. */
   readonly cloud?: CloudSettings
-  /** Cost dashboard. Checked and published for the part of the platform that owns it. */
+  /** Cost dashboard. Nothing in this product acts on it. */
   readonly costControl?: CostControlSettings
-  /** Database of the platform. Checked and published for the part of the platform that owns it. */
+  /** Database of the platform. Nothing in this product acts on it. */
   readonly platformDB?: PlatformDbSettings
-  /**
-   * Builder of images for workspaces. Checked and published for the part of the platform that owns
-   * it.
-   */
+  /** Builder of images for workspaces. Nothing in this product acts on it. */
   readonly imageBuilder?: ImageBuilderSettings
   /**
-   * Datastore of a deployment with an embedded orchestrator. Checked and published for the part of
-   * the platform that owns it.
+   * Datastore of a deployment with an embedded orchestrator. Nothing in this product acts on it.
    */
   readonly database?: DatabaseSettings
 }
 
 /**
- * Sign-in and the lifetimes of access keys. The operator acts on accessKeyMaxTTLSeconds and
- * loginAccessKeyTTLSeconds. The sign-in settings are checked and published for the part of the
- * platform that owns them; where providers are set and no part serves sign-in, condition
- * SignInNotServed says so.
+ * Sign-in and the lifetimes of access keys. The product acts on accessKeyMaxTTLSeconds and
+ * loginAccessKeyTTLSeconds; nothing in it acts on the settings of sign-in, which are checked and
+ * published.
  */
 export interface AuthSettings {
-  /** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
+  /**
+   * Sign-in through an OpenID Connect provider. Absent, this provider is not offered. Nothing in
+   * this product acts on it.
+   */
   readonly oidc?: OidcProvider
-  /** Sign-in through source code host A. Absent, this provider is not offered. */
+  /**
+   * Sign-in through source code host A. Absent, this provider is not offered. Nothing in this
+   * product acts on it.
+   */
   readonly sourceHostA?: SourceHostAProvider
-  /** Sign-in through source code host B. Absent, this provider is not offered. */
+  /**
+   * Sign-in through source code host B. Absent, this provider is not offered. Nothing in this
+   * product acts on it.
+   */
   readonly sourceHostB?: SourceHostBProvider
-  /** Sign-in through identity provider A. Absent, this provider is not offered. */
+  /**
+   * Sign-in through identity provider A. Absent, this provider is not offered. Nothing in this
+   * product acts on it.
+   */
   readonly idpA?: IdpAProvider
-  /** Sign-in through identity provider B. Absent, this provider is not offered. */
+  /**
+   * Sign-in through identity provider B. Absent, this provider is not offered. Nothing in this
+   * product acts on it.
+   */
   readonly idpB?: IdpBProvider
   /**
    * Sign-in through a SAML provider. Exactly one of caData, ca and insecureSkipSignatureValidation
-   * is needed. Absent, this provider is not offered.
+   * is needed. Absent, this provider is not offered. Nothing in this product acts on it.
    */
   readonly saml?: SamlProvider
-  /** Sign-in with a password. */
+  /** Sign-in with a password. Nothing in this product acts on it. */
   readonly password?: PasswordLogin
-  /** Additional providers, each under an id of its own. Absent or empty, none. */
+  /**
+   * Additional providers, each under an id of its own. Absent or empty, none. Nothing in this
+   * product acts on it.
+   */
   readonly connectors?: readonly Connector[]
   /**
    * When false, the default, teams are created for new groups of a user who signs in through single
@@ -141,19 +144,22 @@ export interface AuthSettings {
    */
   readonly loginAccessKeyTTLSeconds?: number
   /**
-   * Headers set on the answers of the authentication endpoints, name to value. In spec a value is
-   * $PLATFORM_CONFIG_<NAME>, an environment variable of the operator, or empty; literals belong
-   * into the Secret. status shows REDACTED for each value.
+   * Headers set on the answers of the authentication endpoints, name to value. Nothing in this
+   * product acts on it. In spec a value is $PLATFORM_CONFIG_<NAME>, an environment variable of the
+   * operator, or empty; literals belong into the Secret. status shows REDACTED for each value.
    */
   readonly customHttpHeaders?: Readonly<Record<string, string>>
   /**
    * Regular expressions (RE2); only groups from single sign-on that match one of them are saved
-   * into the user. Absent or empty, all groups are saved.
+   * into the user. Absent or empty, all groups are saved. Nothing in this product acts on it.
    */
   readonly groupsFilters?: readonly string[]
 }
 
-/** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
+/**
+ * Sign-in through an OpenID Connect provider. Absent, this provider is not offered. Nothing in this
+ * product acts on it.
+ */
 export interface OidcProvider {
   /**
    * URL that the provider signs ID tokens as (the iss claim). It is also where the provider's
@@ -172,8 +178,8 @@ export interface OidcProvider {
    */
   readonly clientSecret?: string
   /**
-   * Callback address of this service for the provider, of the form <base
-   * URL>/auth/<provider>/callback.
+   * Callback address of this service for the provider: its path is /auth/<provider>/callback, of a
+   * connector /auth/<id of the connector>/callback. Absent, it stands below platformHost.
    */
   readonly redirectURI?: string
   /** Where the provider redirects to after logout. Absent, it decides itself. */
@@ -217,7 +223,10 @@ export interface OidcProvider {
   readonly resource?: string
 }
 
-/** Sign-in through source code host A. Absent, this provider is not offered. */
+/**
+ * Sign-in through source code host A. Absent, this provider is not offered. Nothing in this product
+ * acts on it.
+ */
 export interface SourceHostAProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
@@ -228,8 +237,8 @@ export interface SourceHostAProvider {
    */
   readonly clientSecret?: string
   /**
-   * Callback address of this service for the provider, of the form <base
-   * URL>/auth/<provider>/callback.
+   * Callback address of this service for the provider: its path is /auth/<provider>/callback, of a
+   * connector /auth/<id of the connector>/callback. Absent, it stands below platformHost.
    */
   readonly redirectURI?: string
   /**
@@ -260,7 +269,10 @@ export interface SourceHostAOrg {
   readonly teams?: readonly string[]
 }
 
-/** Sign-in through source code host B. Absent, this provider is not offered. */
+/**
+ * Sign-in through source code host B. Absent, this provider is not offered. Nothing in this product
+ * acts on it.
+ */
 export interface SourceHostBProvider {
   /** Address of the provider. Default, the provider's public hosted address. */
   readonly baseURL?: string
@@ -273,8 +285,8 @@ export interface SourceHostBProvider {
    */
   readonly clientSecret?: string
   /**
-   * Callback address of this service for the provider, of the form <base
-   * URL>/auth/<provider>/callback.
+   * Callback address of this service for the provider: its path is /auth/<provider>/callback, of a
+   * connector /auth/<id of the connector>/callback. Absent, it stands below platformHost.
    */
   readonly redirectURI?: string
   /**
@@ -284,7 +296,10 @@ export interface SourceHostBProvider {
   readonly groups?: readonly string[]
 }
 
-/** Sign-in through identity provider A. Absent, this provider is not offered. */
+/**
+ * Sign-in through identity provider A. Absent, this provider is not offered. Nothing in this
+ * product acts on it.
+ */
 export interface IdpAProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
@@ -295,8 +310,8 @@ export interface IdpAProvider {
    */
   readonly clientSecret?: string
   /**
-   * Callback address of this service for the provider, of the form <base
-   * URL>/auth/<provider>/callback.
+   * Callback address of this service for the provider: its path is /auth/<provider>/callback, of a
+   * connector /auth/<id of the connector>/callback. Absent, it stands below platformHost.
    */
   readonly redirectURI?: string
   /** Scopes requested from the provider. Default profile and email. */
@@ -317,7 +332,10 @@ export interface IdpAProvider {
   readonly adminEmail?: string
 }
 
-/** Sign-in through identity provider B. Absent, this provider is not offered. */
+/**
+ * Sign-in through identity provider B. Absent, this provider is not offered. Nothing in this
+ * product acts on it.
+ */
 export interface IdpBProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
@@ -328,8 +346,8 @@ export interface IdpBProvider {
    */
   readonly clientSecret?: string
   /**
-   * Callback address of this service for the provider, of the form <base
-   * URL>/auth/<provider>/callback.
+   * Callback address of this service for the provider: its path is /auth/<provider>/callback, of a
+   * connector /auth/<id of the connector>/callback. Absent, it stands below platformHost.
    */
   readonly redirectURI?: string
   /**
@@ -350,12 +368,13 @@ export interface IdpBProvider {
 
 /**
  * Sign-in through a SAML provider. Exactly one of caData, ca and insecureSkipSignatureValidation is
- * needed. Absent, this provider is not offered.
+ * needed. Absent, this provider is not offered. Nothing in this product acts on it.
  */
 export interface SamlProvider {
   /**
-   * Callback address of this service, of the form <base URL>/auth/saml/callback. It must equal the
-   * Destination element of the response's assertion where that is present.
+   * Callback address of this service: its path is /auth/saml/callback, of a connector /auth/<id of
+   * the connector>/callback. It must equal the Destination element of the response's assertion
+   * where that is present. Absent, it stands below platformHost.
    */
   readonly redirectURI?: string
   /** URL that the sign-in request is posted to. */
@@ -406,31 +425,49 @@ export interface SamlProvider {
   readonly nameIDPolicyFormat?: string
 }
 
-/** Sign-in with a password. */
+/** Sign-in with a password. Nothing in this product acts on it. */
 export interface PasswordLogin {
   /** When true, sign-in with a password is disabled. Default false. */
   readonly disabled?: boolean
 }
 
-/** An additional provider; one of the provider objects says which. */
+/** An additional provider; exactly one of the provider objects says which. */
 export interface Connector {
-  /** Id of the connector, shown in the URL. Each id is used once. */
+  /**
+   * Id of the connector, shown in the URL. Each id is used once, and none of oidc, sourceHostA,
+   * sourceHostB, idpA, idpB, saml, password, login and logout.
+   */
   readonly id?: string
   /** Name shown in the UI. */
   readonly displayName?: string
-  /** Sign-in through an OpenID Connect provider. Absent, this provider is not offered. */
+  /**
+   * Sign-in through an OpenID Connect provider. Absent, this provider is not offered. Nothing in
+   * this product acts on it.
+   */
   readonly oidc?: OidcProvider
-  /** Sign-in through source code host A. Absent, this provider is not offered. */
+  /**
+   * Sign-in through source code host A. Absent, this provider is not offered. Nothing in this
+   * product acts on it.
+   */
   readonly sourceHostA?: SourceHostAProvider
-  /** Sign-in through source code host B. Absent, this provider is not offered. */
+  /**
+   * Sign-in through source code host B. Absent, this provider is not offered. Nothing in this
+   * product acts on it.
+   */
   readonly sourceHostB?: SourceHostBProvider
-  /** Sign-in through identity provider A. Absent, this provider is not offered. */
+  /**
+   * Sign-in through identity provider A. Absent, this provider is not offered. Nothing in this
+   * product acts on it.
+   */
   readonly idpA?: IdpAProvider
-  /** Sign-in through identity provider B. Absent, this provider is not offered. */
+  /**
+   * Sign-in through identity provider B. Absent, this provider is not offered. Nothing in this
+   * product acts on it.
+   */
   readonly idpB?: IdpBProvider
   /**
    * Sign-in through a SAML provider. Exactly one of caData, ca and insecureSkipSignatureValidation
-   * is needed. Absent, this provider is not offered.
+   * is needed. Absent, this provider is not offered. Nothing in this product acts on it.
    */
   readonly saml?: SamlProvider
   /**
@@ -447,7 +484,7 @@ export interface Connector {
 
 /**
  * Deprecated: configure OIDC clients by the client UI or a secret. The platform as an OIDC server.
- * Checked and published for the part of the platform that owns it.
+ * Nothing in this product acts on it.
  */
 export interface OidcServer {
   /** When true, the platform acts as an OIDC server. Default false. */
@@ -473,10 +510,7 @@ export interface OidcClient {
   readonly redirectURIs?: readonly string[]
 }
 
-/**
- * Apps that the UI offers and where their charts come from. Checked and published for the part of
- * the platform that owns it.
- */
+/** Apps that the UI offers and where their charts come from. Nothing in this product acts on it. */
 export interface AppsSettings {
   /** When true, the default apps are not parsed. Default false. */
   readonly noDefault?: boolean
@@ -525,10 +559,7 @@ export interface PredefinedApp {
   readonly readmeUrl?: string
 }
 
-/**
- * Audit log of the API. Checked and published for the part of the platform that owns it; where the
- * log is enabled and no part writes it, condition AuditNotWritten says so.
- */
+/** Audit log of the API. Nothing in this product acts on it. */
 export interface AuditSettings {
   /**
    * When true, incoming API requests are logged according to the policy; path is needed then.
@@ -552,7 +583,10 @@ export interface AuditSettings {
   readonly dataStoreEndpoint?: string
   /** Longest time that events are kept in the data store, in hours. Absent or 0, no limit. */
   readonly dataStoreTTL?: number
-  /** Directory of the audit log files; rotated files stay in it. Needed when the log is enabled. */
+  /**
+   * Directory of the audit log files, an absolute path; rotated files stay in it. "-" is standard
+   * output. Needed when the log is enabled.
+   */
   readonly path?: string
   /**
    * Days of 24 hours for which rotated log files are kept. Absent or 0, none is removed for its
@@ -631,7 +665,7 @@ export interface AuditPolicyResources {
   readonly resourceNames?: readonly string[]
 }
 
-/** Appearance of the UI. Checked and published for the part of the platform that owns it. */
+/** Appearance of the UI. Nothing in this product acts on it. */
 export interface UiSettings {
   /** Version of the platform that the UI shows. */
   readonly platformVersion?: string
@@ -683,9 +717,7 @@ export interface ExternalUrls {
   readonly allow?: readonly string[]
 }
 
-/**
- * Integration of a secret store. Checked and published for the part of the platform that owns it.
- */
+/** Integration of a secret store. Nothing in this product acts on it. */
 export interface SecretStoreSettings {
   /**
    * When true, secrets may be synced to and from the store. It does not set up authentication
@@ -730,10 +762,7 @@ export interface SecretKeyRef {
   readonly optional?: boolean
 }
 
-/**
- * Settings of hosted cloud deployments only. Checked and published for the part of the platform
- * that owns it.
- */
+/** Settings of hosted cloud deployments only. Nothing in this product acts on it. */
 export interface CloudSettings {
   /** Channel that says which updates or versions apply. */
   readonly releaseChannel?: string
@@ -749,7 +778,7 @@ export interface MaintenanceWindow {
   readonly timeWindow?: string
 }
 
-/** Cost dashboard. Checked and published for the part of the platform that owns it. */
+/** Cost dashboard. Nothing in this product acts on it. */
 export interface CostControlSettings {
   /**
    * When true, the dashboard is available and the infrastructure of its metrics is deployed.
@@ -848,16 +877,13 @@ export interface CostControlPrices {
   readonly averageRAMPricePerNode?: Readonly<Record<string, unknown>>
 }
 
-/** Database of the platform. Checked and published for the part of the platform that owns it. */
+/** Database of the platform. Nothing in this product acts on it. */
 export interface PlatformDbSettings {
   /** Storage class of the database's volume claim. Absent, the cluster's default class. */
   readonly storageClass?: string
 }
 
-/**
- * Builder of images for workspaces. Checked and published for the part of the platform that owns
- * it.
- */
+/** Builder of images for workspaces. Nothing in this product acts on it. */
 export interface ImageBuilderSettings {
   /**
    * When true, images are built ad hoc from devcontainer definitions; when false, the default, that
@@ -870,10 +896,7 @@ export interface ImageBuilderSettings {
   readonly resources?: ComputeResources
 }
 
-/**
- * Datastore of a deployment with an embedded orchestrator. Checked and published for the part of
- * the platform that owns it.
- */
+/** Datastore of a deployment with an embedded orchestrator. Nothing in this product acts on it. */
 export interface DatabaseSettings {
   /** When true, the datastore described here is used. Default false. */
   readonly enabled?: boolean
@@ -907,13 +930,13 @@ export interface DatabaseSettings {
  * stays in force below both sources.
  */
 export interface ConfigStatus extends ConfigSettings {
-  /** metadata.generation that the status was computed from. */
+  /** metadata.generation that the status was computed from; -1, none yet. */
   readonly observedGeneration?: number
   /**
    * What is to be known about the settings. Ready is True (Applied) when the declared settings are
    * in force, and False as Invalid (the message names every fault; the last good settings stay in
-   * force) or NotInForce (another object is). AuditNotWritten and SignInNotServed stand for what is
-   * switched on and not there.
+   * force) or NotInForce (another object is); Stalled says the same while Ready is False.
+   * PartsNotServed names what is switched on and nothing in this product acts on.
    */
   readonly conditions?: readonly Condition[]
 }

@@ -42,13 +42,14 @@ export interface DirectClusterEndpointTokenStatus {
   readonly keyID?: string
   /** The access key that the token was issued under. Absent, none. */
   readonly owner?: TokenOwner
-  /** metadata.generation that the status was computed from. */
+  /** metadata.generation that the status was computed from; -1, none yet. */
   readonly observedGeneration?: number
   /**
    * What is to be known about the token. Ready is True (Issued) while the token is valid, and False
    * as Pending, Expired, Revoked, OwnerNotReady, ScopeExceedsOwner, ScopeTooLarge,
-   * SigningKeyUnavailable, IssuerUnknown or Terminating. Stalled is True where somebody must mend
-   * something. LifetimeCapped is True where the token would live longer without a cap.
+   * SigningKeyUnavailable, IssuerUnknown or Terminating. Stalled is True with the same reason where
+   * that does not change by itself. LifetimeCapped is True where the token would live longer
+   * without a cap.
    */
   readonly conditions?: readonly Condition[]
 }

@@ -160,13 +160,13 @@ export interface OwnedAccessKeyStatus {
   readonly keyID?: string
   /** Whom the key stands for, as user:<user>, team:<team> or subject:<subject>. */
   readonly identity?: string
-  /** metadata.generation that the status was computed from. */
+  /** metadata.generation that the status was computed from; -1, none yet. */
   readonly observedGeneration?: number
   /**
    * What is to be known about the key. Ready is True (Active) while the key authenticates, and
    * False as Terminating, NoIdentity, KeyConflict, Expired, Disabled or OwnerNotReady (a key that
-   * owns it does not work). Stalled is True where somebody must mend something. LifetimeCapped is
-   * True where the key would live longer without Config's cap.
+   * owns it does not work). Stalled is True with the same reason where that does not change by
+   * itself. LifetimeCapped is True where the key would live longer without Config's cap.
    */
   readonly conditions?: readonly Condition[]
 }

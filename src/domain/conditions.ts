@@ -5,6 +5,12 @@ import { timestamp } from './time.ts'
 export type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
 /**
+ * Beside a Ready condition that is False for what does not change by itself: who reads conditions of all
+ * kinds alike sees a failure at once, and does not wait (contract 4.1 to 4.3).
+ */
+export const stalled = (ready: Verdict): Verdict => ({ ...ready, type: 'Stalled', status: 'True' })
+
+/**
  * The conditions to publish: those decided, each with the time of its last change of status, which
  * stays where the status did not change (contract 4.4). metav1.Time has whole seconds.
  */

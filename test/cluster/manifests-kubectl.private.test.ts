@@ -7,6 +7,7 @@ import { API_VERSION } from '../../src/api/group.ts'
 import { readKind } from '../../tools/generate/crd.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
+import type { StoredObject } from '../support/stored.ts'
 import { exampleOf } from './manifests/example.ts'
 import type { Fields } from './manifests/manifest.ts'
 import { fieldsOf, type PublishedKinds } from './manifests/openapi.ts'
@@ -85,6 +86,54 @@ describe('kubectl get', () => {
     ])
     expect(secretsIn(shown + wide)).toEqual([])
   })
+
+  test.each([
+    {
+      kind: 'OwnedAccessKey',
+      short: 'oak',
+      columns: ['NAME', 'READY', 'REASON', 'IDENTITY', 'TYPE', 'EXPIRES', 'LAST ACTIVITY', 'AGE'],
+    },
+    {
+      kind: 'DirectClusterEndpointToken',
+      short: 'dcet',
+      columns: ['NAME', 'READY', 'REASON', 'EXPIRES', 'AGE'],
+    },
+    {
+      kind: 'Config',
+      short: 'configs.management.platform.sh',
+      columns: ['NAME', 'READY', 'MAX TTL', 'AGE'],
+    },
+  ])(
+    'of a $kind that nobody has looked at yet: it is in progress (4.3)',
+    async ({ kind, short, columns }) => {
+      const name = newName()
+      await create(raw, kind, {}, name)
+      const path = `${collectionOf(kind)}/${name}`
+      const { body } = await raw<StoredObject>('GET', path)
+      expect(body.status).toEqual({ observedGeneration: -1 })
+      // It belongs to nobody, so whoever writes status first conflicts with nobody.
+      expect(JSON.stringify(body.metadata.managedFields)).not.toContain('status')
+      expect(cells(await kubectl('get', short, name))).toEqual([columns, [name, AGE]])
+      const wait = await plane.kubectl([
+        'wait',
+        '--for=condition=Ready',
+        `${short}/${name}`,
+        '--timeout=0',
+      ])
+      expect(wait.code).toBe(1)
+      const envelope = { apiVersion: API_VERSION, kind, metadata: { name } }
+      const applied = await raw<StoredObject>(
+        'PATCH',
+        `${path}/status?fieldManager=one`,
+        { ...envelope, status: { observedGeneration: 1 } },
+        { contentType: 'application/apply-patch+yaml' },
+      )
+      expect({ code: applied.code, status: applied.body.status }).toEqual({
+        code: 200,
+        status: { observedGeneration: 1 },
+      })
+    },
+  )
 
   test('shows the cap in force', async () => {
     const auth = { accessKeyMaxTTLSeconds: 2_592_000 }

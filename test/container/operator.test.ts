@@ -94,7 +94,7 @@ test.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway' }]
 test('the samples settle, and kubectl can wait for it (4.4)', async () => {
   const samples = ['-k', join(ROOT, 'config/samples')]
   await cluster.must(['apply', '--server-side', ...samples])
-  const seen = '--for=jsonpath={.status.observedGeneration}'
+  const seen = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}'
   await cluster.must(['wait', seen, '--timeout=30s', 'config,oak,dcet', '--all'])
   const named = ['oak/ci-deploy', 'oak/laptop-cli', 'oak/year-long']
   const waited = await cluster.must(['wait', '--for=condition=Ready', '--timeout=30s', ...named])

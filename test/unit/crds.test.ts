@@ -6,6 +6,7 @@ import { Ajv } from 'ajv'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { configSettingsSchema } from '../../src/api/config.schema.gen.ts'
+import { PROVIDERS } from '../../src/domain/config/providers.ts'
 import { generate, staleFiles } from '../../tools/generate.ts'
 import type { Schema as TypedSchema } from '../../tools/generate/crd.ts'
 import { collectInterfaces, renderInterface } from '../../tools/generate/interfaces.ts'
@@ -79,6 +80,16 @@ describe.each(PLURALS)('%s', (plural) => {
     expect(version.subresources).toEqual({ status: {} })
   })
 
+  test('reads as in progress until somebody has looked at it (4.3)', () => {
+    const { status } = schemaOf(plural).properties ?? {}
+    expect(status?.['default']).toEqual({ observedGeneration: -1 })
+    expect(status?.properties?.['observedGeneration']).not.toHaveProperty('minimum')
+    const others = [...nodesOf(schemaOf(plural))].filter(
+      ([, node]) => node['default'] !== undefined,
+    )
+    expect(others.map(([path]) => path)).toEqual(['status'])
+  })
+
   test('requires spec, and nothing in it', () => {
     const required = [...nodesOf(schemaOf(plural))].filter(([, node]) => node.required)
     const outside = required.filter(([path]) => !path.startsWith('status.conditions'))
@@ -141,6 +152,24 @@ test.each([
   expect(fields.map(([path]) => path).toSorted()).toEqual(deprecated)
 })
 
+/** Settings that are only checked and published (contract 6.7). */
+const NOT_ACTED_ON = [
+  'auth.oidc auth.sourceHostA auth.sourceHostB auth.idpA auth.idpB auth.saml auth.password auth.connectors',
+  'auth.customHttpHeaders auth.groupsFilters oidc apps audit devPodSubDomain uiSettings secretStore cloud',
+  'costControl platformDB imageBuilder database',
+].flatMap((line) => line.split(' '))
+
+test('a group of settings that nothing acts on says so (6.7)', () => {
+  const saying = fieldsOf('configs').filter(([, { description }]) =>
+    description?.includes('Nothing in this product acts on it.'),
+  )
+  const paths = ['spec', 'status'].flatMap((where) => [
+    ...NOT_ACTED_ON.map((path) => `${where}.${path}`),
+    ...PROVIDERS.map((name) => `${where}.auth.connectors[].${name}`),
+  ])
+  expect(saying.map(([path]) => path).toSorted()).toEqual(paths.toSorted())
+})
+
 /** The text of the field scope: all lines that stand deeper. */
 const scopeIn = (plural: string): string | undefined =>
   /^ {16}scope:\n(?: {17,}.*\n)+/m.exec(textOf(plural))?.[0]
@@ -183,7 +212,7 @@ describe('Config', () => {
     const groups = Object.entries(spec?.properties ?? {})
     const silent = groups.filter(
       ([, { description = '' }]) =>
-        !/Checked and published|operator (acts|derives)|gateway answers|product finds/.test(
+        !/Nothing in this product acts|product (acts|finds)|operator derives|gateway answers/.test(
           description,
         ),
     )

@@ -3,8 +3,6 @@
 
 -- Ends that somebody wanted: nothing is wrong, and nothing works any more.
 local ended = { Expired = true, Disabled = true }
--- What somebody must mend in a Config; the other kinds say so by condition Stalled.
-local faulty = { Invalid = true, NotInForce = true }
 
 local status = obj.status or {}
 local conditions = {}
@@ -17,19 +15,18 @@ local stalled = conditions.Stalled
 if obj.metadata.deletionTimestamp ~= nil then
   return { status = "Progressing", message = "It is being deleted." }
 end
+-- The API server itself gives a new object observedGeneration -1.
 if ready == nil or status.observedGeneration ~= obj.metadata.generation then
   return { status = "Progressing", message = "The operator has not seen it yet." }
-end
-if stalled ~= nil and stalled.status == "True" then
-  return { status = "Degraded", message = stalled.message }
 end
 if ready.status == "True" then
   return { status = "Healthy", message = ready.message }
 end
-if faulty[ready.reason] then
-  return { status = "Degraded", message = ready.message }
-end
 if ended[ready.reason] then
   return { status = "Suspended", message = ready.message }
+end
+-- What somebody must mend: it does not change by itself.
+if stalled ~= nil and stalled.status == "True" then
+  return { status = "Degraded", message = stalled.message }
 end
 return { status = "Progressing", message = ready.message }

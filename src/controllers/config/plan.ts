@@ -1,7 +1,7 @@
 import type { Config } from '../../api/config.gen.ts'
 import { FIELD_MANAGER } from '../../api/group.ts'
 import type { Condition } from '../../api/meta.ts'
-import { sameConditions, type Verdict, withTimes } from '../../domain/conditions.ts'
+import { sameConditions, stalled, type Verdict, withTimes } from '../../domain/conditions.ts'
 import {
   CONDITION_MESSAGE_LIMIT,
   EVENT_NOTE_LIMIT,
@@ -15,7 +15,7 @@ import {
   type UnknownField,
 } from '../../domain/config/in-force.ts'
 import { type JsonMap, sameJson } from '../../domain/config/json.ts'
-import { partConditions } from '../../domain/config/parts.ts'
+import { partsNotServed } from '../../domain/config/parts.ts'
 import type { ConfigMapData } from '../../domain/config/record.ts'
 import { ownedBy } from '../../domain/ownership.ts'
 
@@ -68,8 +68,8 @@ export function planInForce(found: InForce): { readonly step: Step; readonly isV
 /** What any other Config needs: to be told that it is not in force (contract 6.1). */
 export function planOther(config: Config, configName: string, nowMs: number): Step {
   const message = `Config ${configName} is in force, this one is not read.`
-  const verdict: Verdict = { type: 'Ready', status: 'False', reason: 'NotInForce', message }
-  return publish(config, statusOf(config, {}, [verdict], nowMs), [])
+  const ready: Verdict = { type: 'Ready', status: 'False', reason: 'NotInForce', message }
+  return publish(config, statusOf(config, {}, [ready, stalled(ready)], nowMs), [])
 }
 
 function statusOf(
@@ -96,7 +96,13 @@ function publish(config: Config, status: WantedStatus, announce: readonly Announ
 
 function verdictsOf(outcome: Settlement, found: InForce): readonly Verdict[] {
   const settings = (outcome.ok ? outcome.settings : outcome.lastGood) ?? {}
-  return [readyOf(outcome, found), ...partConditions(settings), ...signingKeyConditions(found)]
+  const ready = readyOf(outcome, found)
+  return [
+    ready,
+    ...(ready.status === 'False' ? [stalled(ready)] : []),
+    ...partsNotServed(settings),
+    ...signingKeyConditions(found),
+  ]
 }
 
 function readyOf(outcome: Settlement, { issuerToCome }: InForce): Verdict {

@@ -1,6 +1,12 @@
 import type { DirectClusterEndpointTokenStatus } from '../../api/directclusterendpointtoken.gen.ts'
 import type { Condition } from '../../api/meta.ts'
-import { conditionOf, sameConditions, type Verdict, withTimes } from '../../domain/conditions.ts'
+import {
+  conditionOf,
+  sameConditions,
+  stalled,
+  type Verdict,
+  withTimes,
+} from '../../domain/conditions.ts'
 import { isLive } from '../../domain/lifetime.ts'
 import { timestamp } from '../../domain/time.ts'
 import { outUntilMs, type PublishedToken, type Token } from '../../domain/token.ts'
@@ -93,7 +99,9 @@ const conditionsOf = (
   nowMs: number,
 ): readonly Condition[] => withTimes(verdicts, published.conditions, generation, nowMs)
 
+/** What ends only when somebody makes another object, or changes the owner. */
 const STALLED: ReadonlySet<Fate['reason']> = new Set([
+  'Expired',
   'Revoked',
   'ScopeExceedsOwner',
   'ScopeTooLarge',
@@ -118,7 +126,7 @@ function verdictsOf(
       : cappedOnceEnded(token, circumstances)
   return [
     ready,
-    ...(STALLED.has(reason) ? [{ ...ready, type: 'Stalled', status: 'True' } as const] : []),
+    ...(STALLED.has(reason) ? [stalled(ready)] : []),
     ...(capped === null ? [] : [capped]),
   ]
 }

@@ -2,7 +2,7 @@ import type { Condition } from '../../api/meta.ts'
 import type { OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
 import { type AccessKey, keyIdOf, type PublishedStatus } from '../../domain/access-key.ts'
 import type { Conflict, KeyState } from '../../domain/access-key-state.ts'
-import { sameConditions, type Verdict, withTimes } from '../../domain/conditions.ts'
+import { sameConditions, stalled, type Verdict, withTimes } from '../../domain/conditions.ts'
 import type { Caps, Lifetime } from '../../domain/lifetime.ts'
 import { timestamp } from '../../domain/time.ts'
 
@@ -58,6 +58,9 @@ export function isPublished(wanted: WantedStatus, published: PublishedStatus): b
   )
 }
 
+/** States that end only when somebody, or a changed cap, ends them. */
+const STALLED: ReadonlySet<KeyState> = new Set(['NoIdentity', 'KeyConflict', 'Expired', 'Disabled'])
+
 function verdictsOf(found: Found): readonly Verdict[] {
   const { state, lifetime } = found
   const message = messageOf(found)
@@ -67,10 +70,9 @@ function verdictsOf(found: Found): readonly Verdict[] {
     reason: state,
     message,
   } as const
-  const mustBeMended = state === 'NoIdentity' || state === 'KeyConflict'
   return [
     ready,
-    ...(mustBeMended ? [{ ...ready, type: 'Stalled', status: 'True' } as const] : []),
+    ...(STALLED.has(state) ? [stalled(ready)] : []),
     ...(lifetime.capped ? [cappedVerdict(found)] : []),
   ]
 }

@@ -1,16 +1,19 @@
 import type { AuthSettings, Connector, IdpAProvider, SamlProvider } from '../../api/config.gen.ts'
 import { entriesOf } from './entries.ts'
 import type { SettingFault } from './fault.ts'
+import { connectorId, webUrl } from './format.ts'
 import type { Path } from './path.ts'
+import { PROVIDERS, type ProviderName, providersIn } from './providers.ts'
 
-type Providers = Pick<Connector, 'saml' | 'idpA'>
+type Providers = Pick<Connector, ProviderName>
 
 /** What is wrong between the values of auth and its connectors (contract 6.5). */
 export function authFaults(auth: AuthSettings): readonly SettingFault[] {
   const connectors = entriesOf(auth.connectors)
   return [
     ...providerFaults(['auth'], auth),
-    ...connectors.flatMap(([at, one]) => providerFaults(['auth', 'connectors', at], one)),
+    ...PROVIDERS.flatMap((name) => callbackFaults(['auth', name], auth[name], name)),
+    ...connectors.flatMap(([at, one]) => connectorFaults(['auth', 'connectors', at], one)),
     ...idFaults(connectors),
     ...headerFaults(auth.customHttpHeaders),
   ]
@@ -20,6 +23,39 @@ const providerFaults = (path: Path, { saml, idpA }: Providers): readonly Setting
   ...(saml ? samlFaults([...path, 'saml'], saml) : []),
   ...(idpA ? idpAFaults([...path, 'idpA'], idpA) : []),
 ]
+
+function connectorFaults(path: Path, connector: Connector): readonly SettingFault[] {
+  const { id } = connector
+  const given = providersIn(connector)
+  const state = given.length === 0 ? 'sets none of them' : `sets ${given.join(' and ')}`
+  const message = `${state}: set exactly one of ${PROVIDERS.join(', ')}`
+  // Of an id that is at fault nobody knows what it is to be.
+  const isRoute = typeof id === 'string' && connectorId(id) === null
+  return [
+    ...(given.length === 1 ? [] : [{ path, message }]),
+    ...providerFaults(path, connector),
+    ...given.flatMap((name) =>
+      isRoute ? callbackFaults([...path, name], connector[name], id) : [],
+    ),
+  ]
+}
+
+/** The part of a URL between its host and its query, as it is sent to the provider: not resolved. */
+const PATH_OF_URL = /^[^:/]+:\/\/[^/?#]*([^?#]*)/
+
+/** A provider answers where it was told to, and only this route takes the answer. */
+function callbackFaults(
+  path: Path,
+  provider: { readonly redirectURI?: string } | undefined,
+  id: string,
+): readonly SettingFault[] {
+  const uri = provider?.redirectURI
+  if (typeof uri !== 'string' || webUrl(uri) !== null) return []
+  if (PATH_OF_URL.exec(uri)?.[1] === `/auth/${id}/callback`) return []
+  const shown = path.length > 2 ? '<id of the connector>' : id
+  const message = `has another path: write https://<platformHost>/auth/${shown}/callback, or leave it out`
+  return [{ path: [...path, 'redirectURI'], message }]
+}
 
 const TRUSTS = ['caData', 'ca', 'insecureSkipSignatureValidation'] as const
 

@@ -129,7 +129,7 @@ export const SETTINGS: Rule = group({
     } satisfies RulesOf<Api.AuditPolicy>),
     dataStoreEndpoint: dsn,
     dataStoreTTL: zeroIsAbsent,
-    path: text(format.directory),
+    path: text(format.auditPath),
     maxAge: zeroIsAbsent,
     maxBackups: zeroIsAbsent,
     maxSize: zeroIsAbsent,

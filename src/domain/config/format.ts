@@ -3,6 +3,7 @@
 
 import { RE2JS } from 're2js'
 import { parseDuration } from '../duration.ts'
+import { PROVIDERS } from './providers.ts'
 import { isQuantity } from './quantity.ts'
 
 /** Says what is wrong with a text, and what would be right; null when it is sound. */
@@ -90,11 +91,19 @@ export const namespacePrefix: Check = matching(
     'beginning with a letter or digit and ending in -, for example p-',
 )
 
-/** Id of a connector, a step of a URL. */
-export const connectorId: Check = matching(
+/** What stands in the place of a connector's id in the product's own routes. */
+const TAKEN_IDS: readonly string[] = [...PROVIDERS, 'password', 'login', 'logout']
+
+const urlStep: Check = matching(
   /^[A-Za-z0-9][A-Za-z0-9._~-]*$/,
   'is not an id: it stands in a URL; use letters, digits, ., _, ~ and -, a letter or digit first',
 )
+
+/** Id of a connector, a step of a URL, and of no route of the product itself. */
+export const connectorId: Check = (text) =>
+  TAKEN_IDS.includes(text)
+    ? `is a route of the product itself: choose another than ${TAKEN_IDS.join(', ')}`
+    : urlStep(text)
 
 /** A range of the day, 24 hours. */
 export const timeWindow: Check = matching(
@@ -130,11 +139,14 @@ export const prometheusDuration: Check = (text) =>
 export const quantity: Check = (text) =>
   isQuantity(text) ? null : 'is not a quantity: write it as in Kubernetes, for example 500m or 20Gi'
 
-/** A directory; `..` would lead out of the one that was meant. */
-export const directory: Check = (text) =>
-  text.split('/').includes('..') || text.includes('\0')
-    ? 'is not a directory to write to: leave out .. and NUL characters'
-    : null
+/** Where the audit log goes: an absolute directory, in which `..` would lead elsewhere, or `-`. */
+export const auditPath: Check = (text) => {
+  if (text.split('/').includes('..') || text.includes('\0'))
+    return 'is not a directory to write to: leave out .. and NUL characters'
+  return text === '-' || text.startsWith('/')
+    ? null
+    : 'is neither an absolute path nor -: write a directory such as /var/log/platform, or - for standard output'
+}
 
 /** A regular expression that RE2 takes, as Go does: it is linear, whatever it says (threats E9). */
 export const re2: Check = (text) => {

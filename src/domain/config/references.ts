@@ -24,7 +24,8 @@ const ADVICE =
 /**
  * Replaces `$NAME` in fields that may be secret by variables of the environment, what is hidden in a list
  * by the value of the Secret's entry that stands for the same, and faults literal secrets outside the
- * Secret and what is hidden and nowhere else (contract 6.3). What is at fault is left out of the settings.
+ * Secret and what is hidden and nowhere else (contract 6.3). What is at fault stays as it is, so that it
+ * does not count as missing besides.
  *
  * A field of status that another manager owns is treated like spec: everybody reads it. In the
  * Secret a value that is not `$PLATFORM_CONFIG_<NAME>` is a literal, also when it begins with `$`.
@@ -47,7 +48,7 @@ export function resolveReferences(
         : resolve(leaf.value, leaf.rule.secrecy, source, environment)
     if ('value' in answer) return answer.value
     faults.push(faultAt(leaf.path, answer.source ?? source, answer.fault))
-    return undefined
+    return leaf.value
   })
   return { settings, faults }
 }

@@ -39,9 +39,20 @@ const FAULTY = {
     customHttpHeaders: { 'Bad Header': '$PLATFORM_CONFIG_MISSING' },
     saml: { ssoURL: 'https://idp.example', caData: 'eA==', insecureSkipSignatureValidation: true },
     idpA: { clientId: 'a', serviceAccountFilePath: '/sa.json' },
-    connectors: [{ id: 'same' }, { id: 'same' }, { displayName: 'nameless' }],
+    oidc: { redirectURI: 'https://p.example/callback' },
+    connectors: [
+      { id: 'same', idpB: { clientId: 'a' } },
+      { id: 'same', idpB: { clientId: 'a' }, idpA: { clientId: 'a' } },
+      { displayName: 'nameless' },
+      { id: 'login', idpB: { clientId: 'a' } },
+    ],
   },
-  audit: { enabled: true, level: 7, policy: { rules: [{ level: 'Everything', verbs: ['get'] }] } },
+  audit: {
+    enabled: true,
+    path: 'logs',
+    level: 7,
+    policy: { rules: [{ level: 'Everything', verbs: ['get'] }] },
+  },
   projectNamespacePrefix: 'p',
   secretStore: { syncInterval: 'one minute' },
   uiSettings: {
@@ -58,8 +69,12 @@ const REPORTED = [
   'auth.customHttpHeaders',
   'auth.saml',
   'auth.idpA.adminEmail',
+  'auth.oidc.redirectURI',
   'auth.connectors[1].id',
+  'auth.connectors[1] (spec): sets idpA and idpB',
   'auth.connectors[2].id',
+  'auth.connectors[2] (spec): sets none of them',
+  'auth.connectors[3].id',
   'audit.level',
   'audit.path',
   'audit.policy.rules[0].level',
@@ -77,6 +92,8 @@ describe('faults', () => {
     const { message } = readyOf(status)
     expect(REPORTED.filter((path) => !message.includes(path))).toEqual([])
     expect(message).not.toContain('auth.groupsFilters[0]')
+    const [, stalled] = status.conditions ?? []
+    expect(stalled).toMatchObject({ type: 'Stalled', status: 'True', reason: 'Invalid', message })
     expect(status.auth?.accessKeyMaxTTLSeconds).toBe(CAP)
     expect(await operator.metrics()).toMatch(/^platform_config_valid 0$/m)
     await eventually(

@@ -1,5 +1,6 @@
 // Where settings come from, on a real control plane with an operator of its own environment.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Condition } from '../../../src/api/meta.ts'
 import {
   CONFIGS_PATH,
   IN_FORCE_PATH,
@@ -229,44 +230,36 @@ describe('sources', () => {
       'it is told',
       async () => {
         const { body } = await raw<SeenConfig>('GET', `${CONFIGS_PATH}/another`)
-        return body.status
+        return body.status?.conditions && body.status
       },
       { withinMs: 20_000 },
     )
-    expect(readyOf(other)).toMatchObject({ status: 'False', reason: 'NotInForce' })
+    expect(other.conditions).toMatchObject([
+      { type: 'Ready', status: 'False', reason: 'NotInForce' },
+      { type: 'Stalled', status: 'True', reason: 'NotInForce' },
+    ])
     expect(other.auth).toBeUndefined()
     expect((await settings.read()).status?.auth?.accessKeyMaxTTLSeconds).toBeUndefined()
   })
 
-  test.each([
-    {
-      part: 'audit',
-      spec: { audit: { enabled: true, path: '/var/log/platform' } },
-      condition: 'AuditNotWritten',
-    },
-    {
-      part: 'sign-in',
-      spec: { auth: { oidc: { issuerUrl: 'https://idp.example', clientId: 'a' } } },
-      condition: 'SignInNotServed',
-    },
-    {
-      part: 'secret store',
-      spec: { secretStore: { enabled: true } },
-      condition: 'SecretStoreNotSynced',
-    },
-  ])(
-    '$part is switched on and not built: a condition says so (6.7)',
-    async ({ spec, condition }) => {
-      await settings.declare(spec)
-      await settings.settled('the condition is there', ({ conditions = [] }) =>
-        conditions.some(({ type, status }) => type === condition && status === 'True'),
-      )
-      await settings.declare({})
-      await settings.settled('the condition has gone', ({ conditions = [] }) =>
-        conditions.every(({ type }) => type !== condition),
-      )
-    },
-  )
+  test('what is switched on and not built is named in one condition, which goes with it (6.7)', async () => {
+    await settings.declare({
+      audit: { enabled: true, path: '/var/log/platform' },
+      auth: { oidc: { issuerUrl: 'https://idp.example', clientId: 'a' } },
+      secretStore: { enabled: true },
+    })
+    const isTold = ({ type, status }: Condition) => type === 'PartsNotServed' && status === 'True'
+    const { conditions } = await settings.settled('the condition is there', (status) =>
+      (status.conditions ?? []).some(isTold),
+    )
+    expect(conditions?.find(isTold)?.message).toBe(
+      'Nothing in this product acts on what is switched on here: auth.oidc, audit.enabled, secretStore.enabled.',
+    )
+    await settings.declare({})
+    await settings.settled('the condition has gone', (status) =>
+      (status.conditions ?? []).every(({ type }) => type === 'Ready'),
+    )
+  })
 
   test('a field that nobody knows is an event, no fault (6.5, 4.5)', async () => {
     await settings.secret('auth: {acessKeyMaxTTLSeconds: 60}\nnonsense: 1')

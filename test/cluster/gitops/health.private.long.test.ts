@@ -138,6 +138,16 @@ describe.each(KINDS)('$kind', ({ kind, rows, of, rule }) => {
     { name: 'no status', changed: () => ({ status: null }), flux: 'Unknown' },
     { name: 'an empty status', changed: () => ({ status: {} }), flux: 'Unknown' },
     {
+      name: 'the status that the API server gives a new object (4.3)',
+      changed: () => ({ status: { observedGeneration: -1 } }),
+      flux: 'InProgress',
+    },
+    {
+      name: 'the status that the API server gives a new object (4.3)',
+      changed: () => ({ status: { observedGeneration: -1 } }),
+      flux: 'InProgress',
+    },
+    {
       name: 'no conditions',
       changed: () => ({ status: { ...wellWith({}), conditions: [] } }),
       flux: 'InProgress',

@@ -17,14 +17,14 @@ describe.concurrent('conditions', () => {
   test.each([
     { name: 'nobody’s', spec: { user: '' }, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
       message: 'The key stands for nobody and does not work: set one of spec.user, spec.team and spec.subject.' },
-    { name: 'disabled', spec: { disabled: true }, reason: 'Disabled', said: ['Ready=False Disabled'],
+    { name: 'disabled', spec: { disabled: true }, reason: 'Disabled', said: ['Ready=False Disabled', 'Stalled=True Disabled'],
       message: 'The key is disabled and does not work: remove spec.disabled to enable it.' },
     { name: 'not disabled', spec: { disabled: false }, reason: 'Active', said: ['Ready=True Active'], message: 'The key works and never expires.' },
     { name: 'nobody’s and disabled', spec: { user: '', disabled: true }, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
       message: expect.any(String) },
     { name: 'expired and nobody’s', spec: { user: '', ttl: 60 }, ago: 60, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
       message: expect.any(String) },
-    { name: 'expired and disabled', spec: { disabled: true, ttl: 60 }, ago: 60, reason: 'Expired', said: ['Ready=False Expired'],
+    { name: 'expired and disabled', spec: { disabled: true, ttl: 60 }, ago: 60, reason: 'Expired', said: ['Ready=False Expired', 'Stalled=True Expired'],
       message: expect.stringMatching(/^The key expired/) },
   ])('of a key that is $name (4.1)', async ({ spec, ago, reason, said, message }) => {
     const metadata = ago === undefined ? {} : seenAgo(ago)
@@ -65,7 +65,7 @@ describe.concurrent('conditions', () => {
     await eventually('the next second begins', nextSecond, SOON)
     await keys.patch(created, { spec: { user: 'ada', disabled: true } })
     const disabled = await keys.shown(created, 'Disabled')
-    expect(saidOf(disabled)).toEqual(['Ready=False Disabled'])
+    expect(saidOf(disabled)).toEqual(['Ready=False Disabled', 'Stalled=True Disabled'])
     expect(condition(disabled, 'Ready').lastTransitionTime).toBe(textAfter(firstMs, 0))
     await keys.patch(created, { spec: { disabled: null } })
     const active = await keys.shown(created, 'Active')

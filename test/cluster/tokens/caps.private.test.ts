@@ -120,7 +120,9 @@ describe('a token that waits', () => {
     await aged(token, 1)
     await keys.patch(owner, { spec: { disabled: false } })
     const { status } = await tokens.shown(token, 'Expired')
-    expect(status).toEqual({ observedGeneration: 1, conditions: [expect.anything()] })
+    const told = (status.conditions ?? []).map(({ type, reason }) => `${type} ${reason}`)
+    expect(told).toEqual(['Ready Expired', 'Stalled Expired'])
+    expect(Object.keys(status).toSorted()).toEqual(['conditions', 'observedGeneration'])
     expect(conditionIn({ status }, 'Ready').message).toBe(
       `The token expired ${bornPlus(token, 1)}.`,
     )

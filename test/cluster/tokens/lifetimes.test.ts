@@ -132,7 +132,10 @@ describe.concurrent('a token of seconds', () => {
         // It was out: without a signature there is none.
         keyID: expect.any(String),
         observedGeneration: 1,
-        conditions: [expect.objectContaining({ type: 'Ready', status: 'False', message })],
+        conditions: [
+          expect.objectContaining({ type: 'Ready', status: 'False', message }),
+          expect.objectContaining({ type: 'Stalled', status: 'True', reason: 'Expired', message }),
+        ],
       })
     }
     return eventually('every end is logged', () => lagsOf(expired), SOON)

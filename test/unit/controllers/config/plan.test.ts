@@ -74,10 +74,12 @@ describe('the Config in force', () => {
     const faulty = { ...end.config, spec: { auth: { accessKeyMaxTTLSeconds: -1 } } }
     const broken = stepsOf({ ...end, config: faulty }).end
     expect(broken.config.status?.auth?.accessKeyMaxTTLSeconds).toBe(60)
-    expect(broken.config.status?.conditions?.[0]).toMatchObject({
-      status: 'False',
-      reason: 'Invalid',
-    })
+    const [ready, stalled, ...others] = broken.config.status?.conditions ?? []
+    expect(ready).toMatchObject({ type: 'Ready', status: 'False', reason: 'Invalid' })
+    // Nothing mends it by itself, so plain readers of status see a failure (4.3).
+    expect(stalled).toEqual({ ...ready, type: 'Stalled', status: 'True' })
+    expect(others).toEqual([])
+    expect(end.config.status?.conditions?.map(({ type }) => type)).toEqual(['Ready'])
     expect(planInForce(broken).isValid).toBe(false)
   })
 
@@ -92,6 +94,22 @@ describe('the Config in force', () => {
     })
   })
 
+  test('what nothing acts on is told beside Ready, also while spec is at fault, and goes with its settings (6.7)', () => {
+    const served = (config: Config['spec']) => {
+      const { conditions = [] } =
+        stepsOf(found({ config: withSpec(config) })).end.config.status ?? {}
+      return conditions.map(({ type, message }) => (type === 'PartsNotServed' ? message : type))
+    }
+    const on = { secretStore: { enabled: true } }
+    const told = 'Nothing in this product acts on what is switched on here: secretStore.enabled.'
+    expect(served(on)).toEqual(['Ready', told])
+    expect(served({ secretStore: { enabled: false } })).toEqual(['Ready'])
+    const { end } = stepsOf(found({ config: withSpec(on) }))
+    const faulty = { ...end.config, spec: { ...on, platformHost: 'https://p' } }
+    const broken = stepsOf({ ...end, config: faulty }).end.config.status?.conditions ?? []
+    expect(broken.map(({ type }) => type)).toEqual(['Ready', 'Stalled', 'PartsNotServed'])
+  })
+
   test('an unknown field is part of the message, so it is told (6.5)', () => {
     const secret = { kind: 'parsed', value: { nonsense: 1 } } as const
     const { end } = stepsOf(found({ secret }))
@@ -102,14 +120,17 @@ describe('the Config in force', () => {
 })
 
 describe('another Config', () => {
-  test('is told that it is not in force, once (6.1)', () => {
+  test('is told that it is not in force, once (4.3, 6.1)', () => {
     const config = configObject({ metadata: { name: 'other' } })
     const step = planOther(config, 'platform-manager-config', NOW_MS)
     expect(step).toMatchObject({
       kind: 'publish',
       status: {
         observedGeneration: 1,
-        conditions: [{ type: 'Ready', status: 'False', reason: 'NotInForce' }],
+        conditions: [
+          { type: 'Ready', status: 'False', reason: 'NotInForce' },
+          { type: 'Stalled', status: 'True', reason: 'NotInForce' },
+        ],
       },
     })
     const told = after(found({ config }), { step }).config

@@ -97,9 +97,9 @@ describe('conditions (contract 4.1)', () => {
     { name: 'Terminating', given: { key: { isDeleting: true, finalizers: ['a/b'] } }, ready: 'False Terminating', stalled: undefined },
     { name: 'NoIdentity', given: { key: { identity: null } }, ready: 'False NoIdentity', stalled: 'True NoIdentity' },
     { name: 'KeyConflict', given: { around: elder('x') }, ready: 'False KeyConflict', stalled: 'True KeyConflict' },
-    { name: 'Expired', given: { key: { ttl: 1 }, now: 1 }, ready: 'False Expired', stalled: undefined },
-    { name: 'Disabled', given: { key: { isDisabled: true } }, ready: 'False Disabled', stalled: undefined },
-    { name: 'disabled, and so is its owner', given: { key: { isDisabled: true }, around: { ownerFault: 'x' } }, ready: 'False Disabled', stalled: undefined },
+    { name: 'Expired', given: { key: { ttl: 1 }, now: 1 }, ready: 'False Expired', stalled: 'True Expired' },
+    { name: 'Disabled', given: { key: { isDisabled: true } }, ready: 'False Disabled', stalled: 'True Disabled' },
+    { name: 'disabled, and so is its owner', given: { key: { isDisabled: true }, around: { ownerFault: 'x' } }, ready: 'False Disabled', stalled: 'True Disabled' },
     { name: 'OwnerNotReady', given: { around: { ownerFault: 'x' } }, ready: 'False OwnerNotReady', stalled: undefined },
   ])('$name: Ready $ready, Stalled $stalled', ({ given, ready, stalled }) => {
     const told = (type: string): string | undefined => {

@@ -27,6 +27,9 @@ const FAULTS: readonly FaultRow[] = [
     path: 'audit.level', says: 'stands beside policy' },
   { name: 'audit enabled without path', spec: { audit: { enabled: true } }, path: 'audit.path', says: 'is missing' },
   { name: 'audit path that leads out', spec: { audit: { path: '/var/log/../../etc' } }, path: 'audit.path', says: 'leave out ..' },
+  ...['logs', './logs', 'var/log/platform', '--', 'file:///var/log'].map((path) => ({
+    name: `audit path ${path}`, spec: { audit: { path } }, path: 'audit.path',
+    says: 'is neither an absolute path nor -: write a directory such as /var/log/platform, or - for standard output' })),
   { name: 'rule without level', spec: { audit: { policy: { rules: [{ users: ['a'] }] } } },
     path: `${oneRule}.level`, says: 'is missing: write one of None, Metadata, Request, RequestResponse' },
   { name: 'rule with another level', spec: rule({ level: 'metadata' }), path: `${oneRule}.level`, says: 'is not a level' },
@@ -59,6 +62,8 @@ const FAULTS: readonly FaultRow[] = [
 const SOUND: readonly SoundRow[] = [
   { name: 'level 0 beside a policy', spec: { audit: { level: 0, policy: { rules: [{ level: 'None' }] } } } },
   { name: 'every level', spec: { audit: { level: 4 } } },
+  { name: 'audit on standard output', spec: { audit: { enabled: true, path: '-' } } },
+  { name: 'audit in a directory', spec: { audit: { enabled: true, path: '/var/log/platform' } } },
   { name: 'audit off without path', spec: { audit: { enabled: false } } },
   { name: 'a policy as in the documentation of Kubernetes',
     spec: { audit: { policy: { omitStages: ['RequestReceived'], rules: [

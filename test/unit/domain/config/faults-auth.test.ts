@@ -8,6 +8,21 @@ import {
   type SoundRow,
 } from './world.ts'
 
+/** The one provider that a connector needs. */
+const idpB = { clientId: 'c' }
+
+const RESERVED = [
+  'oidc',
+  'sourceHostA',
+  'sourceHostB',
+  'idpA',
+  'idpB',
+  'saml',
+  'password',
+  'login',
+  'logout',
+]
+
 const header = (name: string) => ({ auth: { customHttpHeaders: { [name]: '$PLATFORM_CONFIG_A' } } })
 
 // biome-ignore format: a table
@@ -31,12 +46,12 @@ const FAULTS: readonly FaultRow[] = [
     path: 'auth.idpA.adminEmail', says: 'is missing' },
   { name: 'idpA of a connector', spec: { auth: { connectors: [{ id: 'a', idpA: { serviceAccountFilePath: '/f' } }] } },
     path: 'auth.connectors[0].idpA.adminEmail', says: 'is missing' },
-  { name: 'connector without id', spec: { auth: { connectors: [{ displayName: 'a' }] } },
+  { name: 'connector without id', spec: { auth: { connectors: [{ displayName: 'a', idpB }] } },
     path: 'auth.connectors[0].id', says: 'is missing' },
-  { name: 'connector with an empty id', spec: { auth: { connectors: [{ id: '' }] } }, path: 'auth.connectors[0].id', says: 'is missing' },
-  { name: 'connector id twice', spec: { auth: { connectors: [{ id: 'a' }, { id: 'b' }, { id: 'a' }] } },
+  { name: 'connector with an empty id', spec: { auth: { connectors: [{ id: '', idpB }] } }, path: 'auth.connectors[0].id', says: 'is missing' },
+  { name: 'connector id twice', spec: { auth: { connectors: [{ id: 'a', idpB }, { id: 'b', idpB }, { id: 'a', idpB }] } },
     path: 'auth.connectors[2].id', says: 'the id of connectors[0] too' },
-  { name: 'connector id that is no step of a URL', spec: { auth: { connectors: [{ id: 'a/b' }] } },
+  { name: 'connector id that is no step of a URL', spec: { auth: { connectors: [{ id: 'a/b', idpB }] } },
     path: 'auth.connectors[0].id', says: 'is not an id' },
   { name: 'open group in a filter', spec: { auth: { groupsFilters: ['^dev-', '('] } },
     path: 'auth.groupsFilters[1]', says: 'is not a regular expression' },
@@ -60,6 +75,26 @@ const FAULTS: readonly FaultRow[] = [
     path: 'auth.connectors[0].sourceHostB.baseURL', says: 'is not a URL' },
   { name: 'host name with a scheme', spec: { auth: { sourceHostA: { hostName: 'https://git' } } },
     path: 'auth.sourceHostA.hostName', says: 'is not a host' },
+  { name: 'connector without a provider', spec: { auth: { connectors: [{ id: 'a', displayName: 'A' }] } },
+    path: 'auth.connectors[0]', says: 'sets none of them: set exactly one of oidc, sourceHostA, sourceHostB, idpA, idpB, saml' },
+  { name: 'connector with an empty provider', spec: { auth: { connectors: [{ id: 'a', oidc: { clientId: '' } }] } },
+    path: 'auth.connectors[0]', says: 'sets none of them' },
+  { name: 'connector with several providers', spec: { auth: { connectors: [{ id: 'a', idpB }, { id: 'b', idpB, sourceHostA: { clientId: 'c' } }] } },
+    path: 'auth.connectors[1]', says: 'sets sourceHostA and idpB: set exactly one of' },
+  ...RESERVED.map((id) => ({ name: `connector id ${id}`, spec: { auth: { connectors: [{ id, idpB }] } },
+    path: 'auth.connectors[0].id', says: 'is a route of the product itself: choose another than oidc, sourceHostA' })),
+  { name: 'callback of another route', spec: { auth: { oidc: { redirectURI: 'https://p/auth/other/callback' } } },
+    path: 'auth.oidc.redirectURI', says: 'has another path: write https://<platformHost>/auth/oidc/callback, or leave it out' },
+  { name: 'callback below a path', spec: { auth: { sourceHostA: { redirectURI: 'https://p/base/auth/sourceHostA/callback' } } },
+    path: 'auth.sourceHostA.redirectURI', says: 'has another path' },
+  { name: 'callback without a path', spec: { auth: { sourceHostB: { redirectURI: 'https://p' } } },
+    path: 'auth.sourceHostB.redirectURI', says: 'has another path' },
+  { name: 'callback with a slash at the end', spec: { auth: { idpA: { redirectURI: 'https://p/auth/idpA/callback/' } } },
+    path: 'auth.idpA.redirectURI', says: 'has another path' },
+  { name: 'callback with dot segments', spec: { auth: { idpB: { redirectURI: 'https://p/x/../auth/idpB/callback' } } },
+    path: 'auth.idpB.redirectURI', says: 'has another path' },
+  { name: 'callback of a connector that is its provider’s', spec: { auth: { connectors: [{ id: 'a', saml: { ca: 'x', redirectURI: 'https://p/auth/saml/callback' } }] } },
+    path: 'auth.connectors[0].saml.redirectURI', says: 'has another path: write https://<platformHost>/auth/<id of the connector>/callback' },
 ]
 
 // biome-ignore format: a table
@@ -69,6 +104,10 @@ const SOUND: readonly SoundRow[] = [
       { id: 'a', saml: { caData: 'YQ==' } },
       { id: 'b', saml: { insecureSkipSignatureValidation: true, ca: '' } },
     ] } } },
+  { name: 'callbacks', spec: { auth: {
+    oidc: { redirectURI: 'https://p.example.com:8443/auth/oidc/callback' },
+    connectors: [{ id: 'corp.SSO', idpB: { redirectURI: 'https://p/auth/corp.SSO/callback?tenant=a' } }] } } },
+  { name: 'connector ids that look like routes', spec: { auth: { connectors: [{ id: 'OIDC', idpB }, { id: 'login2', idpB }] } } },
   { name: 'idpA with administrator', spec: { auth: { idpA: { serviceAccountFilePath: '/f', adminEmail: 'a@b' } } } },
   { name: 'filters in Go syntax', spec: { auth: { groupsFilters: ['^(?:dev|ops)-', '(?i)admin', '\\pL+', '(?P<n>a)'] } } },
 ]

@@ -11,11 +11,16 @@ describe('all at once', () => {
         oidc: { clientSecret: 'literal', issuerUrl: 'x' },
         saml: { ca: 'a', caData: '!' },
         idpA: { serviceAccountFilePath: '/f' },
-        connectors: [{ id: 'a', saml: { ssoURL: 'https://s' } }, { id: 'a' }, {}],
+        connectors: [
+          { id: 'a', saml: { ssoURL: 'https://s' } },
+          { id: 'a', idpB: { clientId: 'c' }, oidc: { redirectURI: 'https://p/callback' } },
+          {},
+        ],
         groupsFilters: ['(', 'ok', '['],
         customHttpHeaders: { 'X A': '$PLATFORM_CONFIG_A', 'X-B': '$PLATFORM_CONFIG_B' },
       },
       audit: {
+        path: 'logs',
         level: 7,
         policy: {
           omitStages: ['x'],
@@ -37,7 +42,6 @@ describe('all at once', () => {
     const found = outcome.ok ? [] : outcome.faults.map(({ path, source }) => `${source}: ${path}`)
     expect(found.sort()).toEqual([
       'Secret: audit.level',
-      'Secret: audit.path',
       'Secret: cloud.maintenanceWindow.dayOfWeek',
       'Secret: cloud.maintenanceWindow.timeWindow',
       'Secret: costControl.global.metrics.retention',
@@ -46,6 +50,7 @@ describe('all at once', () => {
       'Secret: secretStore.syncInterval',
       'spec: audit.level',
       'spec: audit.level',
+      'spec: audit.path',
       'spec: audit.policy.omitStages[0]',
       'spec: audit.policy.rules[0].level',
       'spec: audit.policy.rules[0].nonResourceURLs',
@@ -54,7 +59,10 @@ describe('all at once', () => {
       'spec: audit.policy.rules[0].resources[0].resourceNames',
       'spec: auth.accessKeyMaxTTLSeconds',
       'spec: auth.connectors[0].saml',
+      'spec: auth.connectors[1]',
       'spec: auth.connectors[1].id',
+      'spec: auth.connectors[1].oidc.redirectURI',
+      'spec: auth.connectors[2]',
       'spec: auth.connectors[2].id',
       'spec: auth.customHttpHeaders.X-B',
       'spec: auth.customHttpHeaders["X A"]',
@@ -77,7 +85,7 @@ describe('all at once', () => {
     const secret = {
       auth: {
         groupsFilters: ['(', 5],
-        connectors: ['a', { id: 'b' }, { id: 'b', oidc: 'x' }],
+        connectors: ['a', { id: 'b', idpB: { clientId: 'c' } }, { id: 'b', oidc: 'x' }],
         saml: [],
       },
       audit: { policy: { rules: 'x' }, level: true, enabled: 'yes' },

@@ -206,6 +206,12 @@ describe('faults of secrets', () => {
       says: 'put it into the Secret',
     },
     {
+      name: 'the only setting of a provider, which is not missing for that',
+      spec: { auth: { connectors: [{ id: 'a', idpB: { clientSecret: CANARY } }] } },
+      path: 'auth.connectors[0].idpB.clientSecret',
+      says: 'put it into the Secret',
+    },
+    {
       name: 'missing variable for a URL among others',
       spec: { uiSettings: { customCss: ['https://a/b.css', '$PLATFORM_CONFIG_MISSING'] } },
       path: 'uiSettings.customCss[1]',
