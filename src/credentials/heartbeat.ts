@@ -3,15 +3,14 @@
 // each hears of that by its own watch, behind all that was committed before.
 import {
   ACCESS_KEYS,
-  API_VERSION,
-  EXPIRED_ANNOTATION,
   HEARTBEAT_ANNOTATION,
   HEARTBEAT_BEFORE_ANNOTATION,
   HEARTBEAT_KEY,
 } from '../api/group.ts'
 import type { KubeObject } from '../api/meta.ts'
+import type { OwnedAccessKeyObject } from '../domain/access-key.ts'
 import { timestamp } from '../domain/time.ts'
-import type { KubeClient, NewObject, PatchOperation } from '../kube/client.ts'
+import type { KubeClient } from '../kube/client.ts'
 import { isConflict, isTestFailed } from '../kube/failure.ts'
 import type { Sink } from '../kube/store.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
@@ -26,6 +25,9 @@ import {
   provenBy,
   RENEW_AFTER_MS,
 } from './freshness.ts'
+import { beatOn, heartbeatKey, isOfAnotherForm } from './heartbeat-key.ts'
+
+const REF = { name: HEARTBEAT_KEY }
 
 /** Label of the writes to the heartbeat key, for rest_client metrics. */
 export const HEARTBEAT_REASON = 'heartbeat'
@@ -191,15 +193,33 @@ export class Heartbeat {
   /** @returns false where another replica was first, and the watch has yet to tell */
   async #write(at: string, signal: AbortSignal): Promise<boolean> {
     const { client } = this.#options
-    const ref = { name: HEARTBEAT_KEY }
-    const there = await client.get(ACCESS_KEYS, ref, signal)
+    const there = await client.get<OwnedAccessKeyObject>(ACCESS_KEYS, REF, signal)
     const stored = there?.metadata.annotations?.[HEARTBEAT_ANNOTATION]
     const isNew = stored !== undefined && stored !== this.#seen
     this.#seen = isNew ? stored : at
     if (isNew) return false
-    if (!there) await client.create(ACCESS_KEYS, heartbeatKey(at), HEARTBEAT_REASON)
-    else await client.patch(ACCESS_KEYS, ref, patchOf(there, at), HEARTBEAT_REASON)
+    const kept = there && isOfAnotherForm(there) ? await this.#removed(there) : there
+    if (!kept) await client.create(ACCESS_KEYS, heartbeatKey(at), HEARTBEAT_REASON)
+    else await client.patch(ACCESS_KEYS, REF, beatOn(kept, at), HEARTBEAT_REASON)
     return true
+  }
+
+  /**
+   * Gateways of the version before write to any form, and make their own only where there is none: so those
+   * of both versions run beside each other, and what is made in between is replaced at the next turn.
+   *
+   * @returns null when it is gone; the object where something holds it or keeps us from it
+   */
+  async #removed(object: OwnedAccessKeyObject): Promise<KubeObject | null> {
+    const { client, log } = this.#options
+    const { uid, resourceVersion } = object.metadata
+    try {
+      return await client.delete(ACCESS_KEYS, REF, { uid, resourceVersion }, HEARTBEAT_REASON)
+    } catch (err) {
+      if (isConflict(err)) throw err
+      log.warn({ err }, 'could not replace the heartbeat key')
+      return object
+    }
   }
 
   /** The watch is deaf where something was stored long ago, and nothing as young has been told. */
@@ -224,37 +244,3 @@ interface Told {
 
 const follows = (now: Told, last: Told): boolean =>
   now.uid === last.uid && (now.at === last.at || now.before === last.at)
-
-/** No cap may take it away once it has "expired" (contract 5.2). */
-const heartbeatKey = (at: string): NewObject => ({
-  apiVersion: API_VERSION,
-  kind: ACCESS_KEYS.kind,
-  metadata: {
-    name: HEARTBEAT_KEY,
-    annotations: { [HEARTBEAT_ANNOTATION]: at, [EXPIRED_ANNOTATION]: 'Keep' },
-  },
-  spec: {
-    subject: 'heartbeat',
-    disabled: true,
-    description:
-      'Opens nothing: gateways write to it to know that they hear of every change to a key.',
-  },
-})
-
-/** Conditional on what was read, so that of several who write at once one does. */
-function patchOf({ metadata }: KubeObject, at: string): readonly PatchOperation[] {
-  const { resourceVersion, annotations } = metadata
-  const annotated = {
-    [HEARTBEAT_ANNOTATION]: at,
-    [HEARTBEAT_BEFORE_ANNOTATION]: annotations?.[HEARTBEAT_ANNOTATION] ?? '',
-    [EXPIRED_ANNOTATION]: 'Keep',
-  }
-  return [
-    { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
-    ...(annotations ? [] : [{ op: 'add', path: '/metadata/annotations', value: {} } as const]),
-    ...Object.entries(annotated).map(
-      ([name, value]) =>
-        ({ op: 'add', path: `/metadata/annotations/${name.replace('/', '~1')}`, value }) as const,
-    ),
-  ]
-}

@@ -1,5 +1,5 @@
 // The slim view of an OwnedAccessKey on which every decision stands. It holds no secret.
-import { CREATED_ANNOTATION } from '../api/group.ts'
+import { CREATED_ANNOTATION, HEARTBEAT_KEY } from '../api/group.ts'
 import type { Condition, KubeObject, ObjectMeta } from '../api/meta.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../api/ownedaccesskey.gen.ts'
 import type { Scope } from '../api/scope.gen.ts'
@@ -79,6 +79,13 @@ export const heldDigestOf = (key: string): string | null => DIGEST_FORM.exec(key
 
 /** What people find the key by without seeing it (contract 1.5); empty when there is no key yet. */
 export const keyIdOf = ({ digest }: AccessKey): string => digest?.slice(0, 16) ?? ''
+
+/**
+ * Whether it is the gateways' own (contract 10.4): without a key it opens nothing and owns nothing, so there is
+ * nothing to generate, to hold it for, to end or to count. One that holds a key is a key like any other.
+ */
+export const isHeartbeat = ({ name, digest }: AccessKey): boolean =>
+  name === HEARTBEAT_KEY && digest === null
 
 /** What others wrote into status is not ours to compare: no apply of ours takes it away. */
 function publishedOf(

@@ -1,4 +1,4 @@
-import type { AccessKey } from '../../domain/access-key.ts'
+import { type AccessKey, isHeartbeat } from '../../domain/access-key.ts'
 import type { KeyState } from '../../domain/access-key-state.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import { type Late, NONE_LATE, withLate } from '../../domain/late.ts'
@@ -25,13 +25,14 @@ export interface KeyCounts {
   readonly overdue: Late
 }
 
-/** Counts the keys as they are now, by the same functions that decide on each. */
+/** Counts the keys as they are now, but for the heartbeat (contract 10.4), by the same functions that decide on each. */
 export function countKeys(keys: Store<AccessKey>, caps: Caps, nowMs: number): KeyCounts {
   const among = keysIn(keys)
   const byState: Record<string, number> = {}
   let capped = 0
   let overdue = NONE_LATE
   for (const key of keys.values()) {
+    if (isHeartbeat(key)) continue
     const lifetime = lifetimeOf(key, caps, nowMs)
     const state = readyStateOf(standingOf(key, among, caps, nowMs))
     const label = KEY_STATE_LABELS[state]
@@ -51,6 +52,7 @@ export function* keyEnds(
   nowMs: number,
 ): Generator<readonly [string, number]> {
   for (const key of keys.values()) {
+    if (isHeartbeat(key)) continue
     const { expiresMs } = lifetimeOf(key, caps, nowMs)
     if (expiresMs !== null) yield [key.name, expiresMs]
   }

@@ -1,5 +1,5 @@
-import { HEARTBEAT_KEY, REVOKE_FINALIZER } from '../../api/group.ts'
-import type { AccessKey } from '../../domain/access-key.ts'
+import { REVOKE_FINALIZER } from '../../api/group.ts'
+import { type AccessKey, isHeartbeat } from '../../domain/access-key.ts'
 import { type Conflict, keyStateOf } from '../../domain/access-key-state.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import { type Caps, isLive, least, lifetimeOf } from '../../domain/lifetime.ts'
@@ -69,22 +69,19 @@ export function plan(key: AccessKey, circumstances: Circumstances): Step {
   return wakeMs === null ? { kind: 'nothing' } : { kind: 'wait', wakeMs }
 }
 
-/**
- * The gateways' own opens nothing and owns nothing, so there is nothing to generate, and nothing to hold it
- * for: a gateway that still runs while everything is taken away makes it again.
- */
-const isHeartbeat = ({ name, digest }: AccessKey): boolean =>
-  name === HEARTBEAT_KEY && digest === null
+/** A gateway makes its heartbeat again as long as it runs: nothing is won by an end. */
+const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: null }
 
 function foundOf(key: AccessKey, circumstances: Circumstances): Found {
   const { retentionMs, ...known } = circumstances
-  const { caps, conflict, nowMs } = known
+  const { conflict, nowMs } = known
+  const caps = isHeartbeat(key) ? NO_CAPS : known.caps
   const lifetime = lifetimeOf(key, caps, nowMs)
   const own = keyStateOf(key, lifetime, conflict !== null, nowMs)
   const state = own === 'Active' && known.ownerFault !== null ? 'OwnerNotReady' : own
   const isLeft = key.isDeleting || isLive(lifetime.expiresMs, nowMs)
   const removalMs = isLeft ? null : removalMsOf(key, lifetime, retentionMs, nowMs)
-  return { ...known, key, state, lifetime, removalMs }
+  return { ...known, caps, key, state, lifetime, removalMs }
 }
 
 const isOverdue = ({ removalMs, nowMs }: Found): boolean => removalMs !== null && nowMs >= removalMs

@@ -1,6 +1,11 @@
 import type { Condition } from '../../api/meta.ts'
 import type { OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
-import { type AccessKey, keyIdOf, type PublishedStatus } from '../../domain/access-key.ts'
+import {
+  type AccessKey,
+  isHeartbeat,
+  keyIdOf,
+  type PublishedStatus,
+} from '../../domain/access-key.ts'
 import type { Conflict, KeyState } from '../../domain/access-key-state.ts'
 import { sameConditions, stalled, type Verdict, withTimes } from '../../domain/conditions.ts'
 import type { Caps, Lifetime } from '../../domain/lifetime.ts'
@@ -93,11 +98,16 @@ function messageOf(found: Found): string {
   return SENTENCES[found.state](found) + (isIgnored ? ignored : '')
 }
 
+const HEARTBEAT_SENTENCE =
+  'The key opens nothing and never ends: gateways write to it to know that they hear of every change to a key.'
+
 const SENTENCES: Readonly<Record<KeyState, (found: Found) => string>> = {
-  Active: (found) =>
-    found.lifetime.expiresMs === null
+  Active: (found) => {
+    if (isHeartbeat(found.key)) return HEARTBEAT_SENTENCE
+    return found.lifetime.expiresMs === null
       ? 'The key works and never expires.'
-      : `The key works until ${timestamp(found.lifetime.expiresMs)}, ${sinceWhat(found)}.`,
+      : `The key works until ${timestamp(found.lifetime.expiresMs)}, ${sinceWhat(found)}.`
+  },
   Terminating: ({ tokensFault }) =>
     tokensFault === null
       ? 'The key is being deleted and no longer works.'

@@ -7,7 +7,7 @@ import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import { GATEWAY_USER, OPERATOR_USER } from '../../support/installed.ts'
 import { inWhole } from '../../support/tier.ts'
-import { outlived, type StoredKey } from '../keys/keys.ts'
+import { condition, outlived, type StoredKey } from '../keys/keys.ts'
 import { beatOf, callersWorld } from './callers-world.ts'
 
 const plane = await privateControlPlane()
@@ -153,18 +153,36 @@ describe('the heartbeat key (10.4)', () => {
   )
 
   test('the operator tells its state, gives it no key and holds it for nothing, and has nothing to do when it beats', async () => {
-    const told = await keys.shown(HEARTBEAT_KEY, 'Disabled')
+    const told = await keys.shown(HEARTBEAT_KEY, 'Active')
     expect(told.spec.key).toBeUndefined()
     expect(told.metadata.finalizers ?? []).toEqual([])
-    expect(told.spec).toMatchObject({ subject: 'heartbeat', disabled: true })
+    expect(told.spec).toMatchObject({ subject: 'heartbeat', type: 'Reset' })
+    // So a wait for all keys is no trap.
+    expect(condition(told, 'Ready').status).toBe('True')
+    expect(told.status.expirationTimestamp).toBeUndefined()
     const mark = await audit.mark()
     await keys.until(HEARTBEAT_KEY, 'beats', (now) => beatOf(now) !== beatOf(told))
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
     expect(writes.filter(({ name }) => name === HEARTBEAT_KEY)).toEqual([])
   })
 
+  test('of another form, as an earlier version makes it: it is replaced, and nobody notices (10.4)', async () => {
+    const { metadata } = await keys.shown(HEARTBEAT_KEY, 'Active')
+    await keys.patch(HEARTBEAT_KEY, { spec: { disabled: true } })
+    const isReplaced = (key: StoredKey) => key.metadata.uid !== metadata.uid
+    const replaced = await keys.until(HEARTBEAT_KEY, 'is replaced', isReplaced)
+    expect(replaced.spec.disabled).toBeUndefined()
+    await keys.shown(HEARTBEAT_KEY, 'Active')
+    for (const { callers } of stands()) expect(callers.ageMs()).toBeLessThan(15_000)
+    const mark = await audit.mark()
+    const beat = beatOf((await keys.read(HEARTBEAT_KEY)) ?? replaced)
+    await keys.until(HEARTBEAT_KEY, 'beats', (now) => beatOf(now) !== beat)
+    const writes = await audit.writesSince(mark, { user: GATEWAY_USER })
+    expect(writes.filter(({ verb }) => verb !== 'patch')).toEqual([])
+  })
+
   test('somebody deletes it: it comes again', async () => {
-    const { metadata } = await keys.shown(HEARTBEAT_KEY, 'Disabled')
+    const { metadata } = await keys.shown(HEARTBEAT_KEY, 'Active')
     await keys.remove(HEARTBEAT_KEY)
     await keys.until(HEARTBEAT_KEY, 'is another', (key) => key.metadata.uid !== metadata.uid)
     for (const { callers } of stands()) expect(callers.ageMs()).toBeLessThan(15_000)

@@ -5,7 +5,7 @@ import {
   HEARTBEAT_BEFORE_ANNOTATION,
 } from '../../../src/api/group.ts'
 import { textAfter } from '../../support/access-key.ts'
-import { heartbeat, oldest, start } from './heartbeats.ts'
+import { heartbeat, oldest, olderHeartbeat, otherHeartbeat, start } from './heartbeats.ts'
 
 describe('the heartbeat key (10.4)', () => {
   test('is created where it is missing: it opens nothing, and no cap takes it away', async () => {
@@ -19,8 +19,9 @@ describe('the heartbeat key (10.4)', () => {
         name: 'platform-heartbeat',
         annotations: { [HEARTBEAT_ANNOTATION]: textAfter(0), [EXPIRED_ANNOTATION]: 'Keep' },
       },
-      spec: { subject: 'heartbeat', disabled: true },
+      spec: { type: 'Reset', subject: 'heartbeat' },
     })
+    expect(api.object?.spec).not.toHaveProperty('disabled')
     expect(replicas[0].age()).toBe(1)
   })
 
@@ -92,5 +93,93 @@ describe('the heartbeat key (10.4)', () => {
     beat()
     await clock.advance(11_000)
     expect(replicas[0].returned).toEqual([40, 40, 40])
+  })
+})
+
+describe('a heartbeat key of another form (10.4)', () => {
+  const SPEC = { type: 'Reset', subject: 'heartbeat' }
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'that of the version before', spec: { subject: 'heartbeat', disabled: true } },
+    { name: 'of another type', spec: { ...SPEC, type: 'Other' } },
+    { name: 'that somebody disabled', spec: { ...SPEC, disabled: true } },
+    { name: 'with a lifetime', spec: { ...SPEC, ttl: 60 } },
+    { name: 'of somebody else', spec: { type: 'Reset', user: 'ada' } },
+  ])('$name is replaced once, and then written to', async ({ spec }) => {
+    const { clock, api, replicas, beat } = start({}, { random: 0.5 })
+    api.put(otherHeartbeat(spec))
+    beat()
+    await clock.advance(1000)
+    expect(api.writes.map(({ what }) => what)).toEqual(['delete', 'create'])
+    expect(api.object).toMatchObject({ metadata: { uid: 'heartbeat-1' }, spec: SPEC })
+    await clock.advance(60_000)
+    expect(api.writes.slice(2).every(({ what }) => what === 'patch')).toBe(true)
+    expect(replicas.map(({ age, doubts, logged }) => [age() < 7, doubts(), logged()])).toEqual([
+      [true, 0, []],
+      [true, 0, []],
+    ])
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'as it is made', spec: SPEC },
+    { name: 'with empty fields', spec: { ...SPEC, disabled: false, ttl: 0, user: '' } },
+    { name: 'described in other words', spec: { ...SPEC, description: 'x' } },
+    { name: 'a key like any other, which somebody may use', spec: { user: 'ada', key: `sha256:${'0'.repeat(64)}` } },
+  ])('$name stays', async ({ spec }) => {
+    const { clock, api, beat } = start({})
+    api.put(otherHeartbeat(spec))
+    beat()
+    await clock.advance(30_000)
+    expect(new Set(api.writes.map(({ what }) => what))).toEqual(new Set(['patch']))
+  })
+
+  test('gateways that come upon it at the same moment replace it once', async () => {
+    const world = start({ random: 0.5 }, { random: 0.5 })
+    world.api.put(olderHeartbeat())
+    world.beat()
+    await oldest(world, 60)
+    expect(world.api.writes.filter(({ what }) => what !== 'patch')).toHaveLength(2)
+    expect(world.replicas.map(({ age, logged }) => [age() < 7, logged()])).toEqual([
+      [true, []],
+      [true, []],
+    ])
+  })
+
+  test('where a gateway of the version before makes its own in between, the next turn replaces that', async () => {
+    const { clock, api, replicas, beat } = start({})
+    api.put(olderHeartbeat())
+    api.onDeleted = () => {
+      api.onDeleted = () => undefined
+      api.put({ ...olderHeartbeat(), metadata: { ...olderHeartbeat().metadata, uid: 'theirs' } })
+    }
+    beat()
+    await clock.advance(60_000)
+    expect(api.writes.slice(0, 3).map(({ what }) => what)).toEqual(['delete', 'delete', 'create'])
+    expect(api.writes.slice(3).every(({ what }) => what === 'patch')).toBe(true)
+    expect(api.object?.spec).toMatchObject(SPEC)
+    expect([replicas[0].age() < 7, replicas[0].logged()]).toEqual([true, []])
+  })
+
+  test('that a finalizer holds is deleted once, and written to until it is gone', async () => {
+    const { clock, api, replicas, beat } = start({})
+    api.put(otherHeartbeat({ subject: 'heartbeat', disabled: true }, ['example.com/backup']))
+    beat()
+    await clock.advance(30_000)
+    expect(api.writes.slice(0, 2).map(({ what }) => what)).toEqual(['delete', 'patch'])
+    expect(api.writes.slice(2).every(({ what }) => what === 'patch')).toBe(true)
+    expect(replicas[0].age()).toBeLessThan(7)
+  })
+
+  test('that may not be deleted is written to, and the log says so', async () => {
+    const { clock, api, replicas, beat } = start({})
+    replicas[0].line.refusesDeletes = true
+    api.put(olderHeartbeat())
+    beat()
+    await clock.advance(12_000)
+    expect(new Set(api.writes.map(({ what }) => what))).toEqual(new Set(['patch']))
+    expect(replicas[0].age()).toBeLessThan(7)
+    expect(replicas[0].logged()).toContain('warn: could not replace the heartbeat key')
   })
 })

@@ -8,11 +8,16 @@ import {
 import type { KubeObject } from '../../../src/api/meta.ts'
 import { momentOf, msBetween } from '../../../src/credentials/freshness.ts'
 import { Heartbeat } from '../../../src/credentials/heartbeat.ts'
-import type { KubeClient, NewObject, PatchOperation } from '../../../src/kube/client.ts'
+import type {
+  KubeClient,
+  NewObject,
+  PatchOperation,
+  Preconditions,
+} from '../../../src/kube/client.ts'
 import { KubeFailure } from '../../../src/kube/failure.ts'
 import type { Sink } from '../../../src/kube/store.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
-import { t0 } from '../../support/access-key.ts'
+import { t0, textAfter } from '../../support/access-key.ts'
 import { manualClock, type ManualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
 import { keyObject } from '../../support/objects.ts'
@@ -25,6 +30,8 @@ export interface Line {
   listsAnew: boolean
   /** Requests fail. */
   isDown: boolean
+  /** Somebody else's policy refuses deletes. */
+  refusesDeletes: boolean
 }
 
 /** A gateway that beats and hears. */
@@ -44,10 +51,13 @@ export interface Replica {
 /** The API server, with what was written to the key. */
 export class Heartland {
   readonly #clock: ManualClock
-  readonly #tell: ((object: KubeObject) => void)[] = []
+  readonly #tell: ((object: KubeObject, isGone: boolean) => void)[] = []
+  /** What another does as soon as one was deleted. */
+  onDeleted: () => void = () => undefined
   #object: KubeObject | null = null
   #revision = 10
-  readonly writes: { readonly by: string; readonly what: 'create' | 'patch' }[] = []
+  #deleted = 0
+  readonly writes: { readonly by: string; readonly what: 'create' | 'patch' | 'delete' }[] = []
   readonly refused: string[] = []
 
   constructor(clock: ManualClock) {
@@ -61,13 +71,13 @@ export class Heartland {
   /** As somebody else would write it, or an etcd that was restored would have it; null deletes it. */
   put(object: KubeObject | null, isTold = true): void {
     this.#object = object
-    if (object && isTold) for (const tell of this.#tell) tell(object)
+    if (object && isTold) for (const tell of this.#tell) tell(object, false)
   }
 
   /** A gateway that has listed, of which the wall clock differs by so much. */
   replica(name: string, { aheadMs = 0, random = 0 } = {}): Replica {
     const clock: Clock = { ...this.#clock, nowMs: () => this.#clock.nowMs() + aheadMs }
-    const line: Line = { eventsAfterMs: 5, listsAnew: true, isDown: false }
+    const line: Line = { eventsAfterMs: 5, listsAnew: true, isDown: false, refusesDeletes: false }
     const returned: number[] = []
     const { log, lines } = rememberingLog()
     let doubts = 0
@@ -84,8 +94,9 @@ export class Heartland {
     })
     const nothing = (): void => undefined
     const sink = heartbeat.through({ begin: nothing, put: nothing, remove: nothing, end: nothing })
-    this.#tell.push((object) => {
-      if (line.eventsAfterMs !== null) clock.schedule(line.eventsAfterMs, () => sink.put(object))
+    this.#tell.push((object, isGone) => {
+      const hear = () => (isGone ? sink.remove(object) : sink.put(object))
+      if (line.eventsAfterMs !== null) clock.schedule(line.eventsAfterMs, hear)
     })
     const list = (): void => {
       sink.begin()
@@ -118,14 +129,19 @@ export class Heartland {
       watch: unused,
       replace: unused,
       apply: unused,
-      delete: unused,
+      delete: (_, __, conditions) =>
+        answer(() => {
+          if (line.refusesDeletes) throw this.#refusal(by, 403, 'Forbidden')
+          return this.#delete(by, conditions)
+        }),
     }
   }
 
   #create(by: string, { metadata, ...object }: NewObject): KubeObject {
     if (this.#object) throw this.#refusal(by, 409, 'AlreadyExists')
     this.writes.push({ by, what: 'create' })
-    const stored = { name: HEARTBEAT_KEY, uid: 'heartbeat', creationTimestamp: '', ...metadata }
+    const uid = this.#deleted === 0 ? 'heartbeat' : `heartbeat-${this.#deleted}`
+    const stored = { name: HEARTBEAT_KEY, uid, creationTimestamp: '', ...metadata }
     return this.#stored({ ...object, metadata: { ...stored, resourceVersion: '' } })
   }
 
@@ -150,6 +166,23 @@ export class Heartland {
     }
     this.writes.push({ by, what: 'patch' })
     return this.#stored(object)
+  }
+
+  #delete(by: string, { uid, resourceVersion }: Preconditions): KubeObject | null {
+    const object = this.#object
+    if (!object) return null
+    if (object.metadata.uid !== uid || object.metadata.resourceVersion !== resourceVersion)
+      throw this.#refusal(by, 409, 'Conflict')
+    this.writes.push({ by, what: 'delete' })
+    if (object.metadata.finalizers?.length) {
+      const deletionTimestamp = '2026-11-21T10:00:00Z'
+      return this.#stored({ ...object, metadata: { ...object.metadata, deletionTimestamp } })
+    }
+    this.#deleted += 1
+    this.#object = null
+    for (const tell of this.#tell) tell(object, true)
+    this.onDeleted()
+    return null
   }
 
   #stored(object: KubeObject): KubeObject {
@@ -202,8 +235,18 @@ export const heartbeat = (
         ? {}
         : { annotations: { [HEARTBEAT_ANNOTATION]: at, [HEARTBEAT_BEFORE_ANNOTATION]: before } }),
     },
-    spec: { subject: 'heartbeat', disabled: true },
+    spec: { type: 'Reset', subject: 'heartbeat' },
   })
+
+/** The heartbeat key with another spec, or held by somebody's finalizer, as it is stored. */
+export function otherHeartbeat(spec: object, finalizers: readonly string[] = []): KubeObject {
+  const object = heartbeat('3', textAfter(-20))
+  return { ...object, metadata: { ...object.metadata, finalizers }, spec }
+}
+
+/** As a gateway of the version before makes it. */
+export const olderHeartbeat = (): KubeObject =>
+  otherHeartbeat({ subject: 'heartbeat', disabled: true })
 
 /** The oldest that it ever was, looked at ten times a second. */
 export async function oldest(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { countKeys } from '../../../../src/controllers/ownedaccesskey/counts.ts'
+import { countKeys, keyEnds } from '../../../../src/controllers/ownedaccesskey/counts.ts'
+import { HEARTBEAT_KEY } from '../../../../src/api/group.ts'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../../../src/controllers/ownedaccesskey/order.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
@@ -59,6 +60,16 @@ describe('keys by state (8.4)', () => {
   test('those that the cap shortens', () => {
     const keys = storeOf({ a: of('a', { ttl: 60 }), b: of('b', { ttl: 90 }), c: of('c', {}) })
     expect(countKeys(keys, { ...CAPS, maxTtlSeconds: 60 }, after(0)).capped).toBe(2)
+  })
+
+  test('the heartbeat of the gateways is not counted, and has no end (10.4)', () => {
+    const keys = storeOf({
+      [HEARTBEAT_KEY]: accessKey({ uid: 'h', digest: null, type: 'Reset' }),
+      a: of('a', {}),
+    })
+    const caps = { ...CAPS, maxTtlSeconds: 60 }
+    expect(countKeys(keys, caps, after(0))).toMatchObject({ byState: { active: 1 }, capped: 1 })
+    expect([...keyEnds(keys, caps, after(0))].map(([name]) => name)).toEqual(['a'])
   })
 })
 

@@ -66,6 +66,53 @@ describe('adoption (contract 2.8, 3.1)', () => {
   })
 })
 
+describe('the heartbeat of the gateways (contract 10.4)', () => {
+  const beating = {
+    name: HEARTBEAT_KEY,
+    type: 'Reset',
+    identity: 'subject:heartbeat',
+    finalizers: [],
+    firstSeenMs: null,
+    digest: null,
+  }
+
+  test('is ready, and no cap ends it', () => {
+    const step = plan(accessKey(beating), at(900 * DAY, capped(90)))
+    expect(step).toMatchObject({ kind: 'publish', announce: [], wakeMs: null })
+    const { conditions, ...status } = (step as Extract<Step, { kind: 'publish' }>).status
+    expect(status).toEqual({ identity: 'subject:heartbeat', observedGeneration: 1 })
+    expect(conditions).toMatchObject([
+      {
+        type: 'Ready',
+        status: 'True',
+        reason: 'Active',
+        message:
+          'The key opens nothing and never ends: gateways write to it to know that they hear of every change to a key.',
+      },
+    ])
+  })
+
+  test('costs nothing once that is said, whatever the cap', () => {
+    const key = settled(beating, at(0))
+    const steps = [0, 90, 900 * DAY].map((second) => plan(key, at(second, capped(90))))
+    expect(steps).toEqual([nothing, nothing, nothing])
+  })
+
+  test('with a key it is a key like any other, which the cap ends', () => {
+    const key = {
+      ...beating,
+      digest: 'd'.repeat(64),
+      firstSeenMs: after(0),
+      finalizers: [REVOKE_FINALIZER],
+    }
+    expect(plan(accessKey(key), at(99, capped(90)))).toMatchObject({
+      status: {
+        conditions: [{ reason: 'Expired' }, { type: 'Stalled' }, { type: 'LifetimeCapped' }],
+      },
+    })
+  })
+})
+
 describe('deletion (contract 5.1)', () => {
   const deleting = { isDeleting: true }
   // biome-ignore format: a table

@@ -1,0 +1,59 @@
+// The key that gateways write to, so that each hears of it by its own watch (contract 10.4).
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  EXPIRED_ANNOTATION,
+  HEARTBEAT_ANNOTATION,
+  HEARTBEAT_BEFORE_ANNOTATION,
+  HEARTBEAT_KEY,
+} from '../api/group.ts'
+import type { KubeObject } from '../api/meta.ts'
+import type { OwnedAccessKeyObject } from '../domain/access-key.ts'
+import type { NewObject, PatchOperation } from '../kube/client.ts'
+
+/** Of a type that opens nothing, whatever becomes of the object. */
+const SPEC = { type: 'Reset', subject: 'heartbeat' } as const
+
+/** The heartbeat key, written at that time. An operator of an earlier version is told to keep it. */
+export const heartbeatKey = (at: string): NewObject => ({
+  apiVersion: API_VERSION,
+  kind: ACCESS_KEYS.kind,
+  metadata: {
+    name: HEARTBEAT_KEY,
+    annotations: { [HEARTBEAT_ANNOTATION]: at, [EXPIRED_ANNOTATION]: 'Keep' },
+  },
+  spec: {
+    ...SPEC,
+    description:
+      'Opens nothing: gateways write to it to know that they hear of every change to a key.',
+  },
+})
+
+/**
+ * Whether the object is of another form than gateways make now: an earlier version made it, or somebody
+ * changed it. The type is immutable, so it is replaced. One that holds a key may be in use, and stays; so
+ * does one that is going already.
+ */
+export function isOfAnotherForm({ metadata, spec = {} }: OwnedAccessKeyObject): boolean {
+  if (metadata.deletionTimestamp !== undefined || spec.key) return false
+  const { type, subject, disabled, ttl } = spec
+  return type !== SPEC.type || subject !== SPEC.subject || disabled === true || (ttl ?? 0) > 0
+}
+
+/** A write at that time, conditional on what was read, so that of several who write at once one does. */
+export function beatOn({ metadata }: KubeObject, at: string): readonly PatchOperation[] {
+  const { resourceVersion, annotations } = metadata
+  const annotated = {
+    [HEARTBEAT_ANNOTATION]: at,
+    [HEARTBEAT_BEFORE_ANNOTATION]: annotations?.[HEARTBEAT_ANNOTATION] ?? '',
+    [EXPIRED_ANNOTATION]: 'Keep',
+  }
+  return [
+    { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+    ...(annotations ? [] : [{ op: 'add', path: '/metadata/annotations', value: {} } as const]),
+    ...Object.entries(annotated).map(
+      ([name, value]) =>
+        ({ op: 'add', path: `/metadata/annotations/${name.replace('/', '~1')}`, value }) as const,
+    ),
+  ]
+}
