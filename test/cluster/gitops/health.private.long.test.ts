@@ -21,35 +21,36 @@ import {
   tokenStates,
 } from './states.ts'
 
-type Shown = readonly [argocd: string, flux: string]
+/** `plain` is what a tool without our files says: nothing that does not change by itself is waited for. */
+type Shown = readonly [argocd: string, flux: string, plain: string]
 
 // biome-ignore format: a table
 const KEYS: Readonly<Record<KeyState, Shown>> = {
-  Active:      ['Healthy',     'Current'],
-  NoIdentity:  ['Degraded',    'Failed'],
-  KeyConflict: ['Degraded',    'Failed'],
-  Expired:     ['Suspended',   'Current'],
-  Disabled:    ['Suspended',   'Current'],
-  OwnerNotReady: ['Progressing', 'InProgress'],
-  Terminating: ['Progressing', 'InProgress'],
+  Active:      ['Healthy', 'Current', 'Current'],
+  NoIdentity:  ['Degraded', 'Failed', 'Failed'],
+  KeyConflict: ['Degraded', 'Failed', 'Failed'],
+  Expired:     ['Suspended', 'Current', 'Failed'],
+  Disabled:    ['Suspended', 'Current', 'Failed'],
+  OwnerNotReady: ['Progressing', 'InProgress', 'InProgress'],
+  Terminating: ['Progressing', 'InProgress', 'Terminating'],
 }
 // biome-ignore format: a table
 const TOKEN_ROWS: Readonly<Record<TokenReason, Shown>> = {
-  Issued:                ['Healthy',     'Current'],
-  Expired:               ['Suspended',   'Current'],
-  Revoked:               ['Degraded',    'Failed'],
-  ScopeExceedsOwner:     ['Degraded',    'Failed'],
-  ScopeTooLarge:         ['Degraded',    'Failed'],
-  OwnerNotReady:         ['Progressing', 'InProgress'],
-  SigningKeyUnavailable: ['Progressing', 'InProgress'],
-  IssuerUnknown:         ['Progressing', 'InProgress'],
-  Terminating:           ['Progressing', 'InProgress'],
+  Issued:                ['Healthy', 'Current', 'Current'],
+  Expired:               ['Suspended', 'Current', 'Failed'],
+  Revoked:               ['Degraded', 'Failed', 'Failed'],
+  ScopeExceedsOwner:     ['Degraded', 'Failed', 'Failed'],
+  ScopeTooLarge:         ['Degraded', 'Failed', 'Failed'],
+  OwnerNotReady:         ['Progressing', 'InProgress', 'InProgress'],
+  SigningKeyUnavailable: ['Progressing', 'InProgress', 'InProgress'],
+  IssuerUnknown:         ['Progressing', 'InProgress', 'InProgress'],
+  Terminating:           ['Progressing', 'InProgress', 'Terminating'],
 }
 // biome-ignore format: a table
 const CONFIG_ROWS: Readonly<Record<ConfigReason, Shown>> = {
-  Applied:    ['Healthy',  'Current'],
-  Invalid:    ['Degraded', 'Failed'],
-  NotInForce: ['Degraded', 'Failed'],
+  Applied:    ['Healthy', 'Current', 'Current'],
+  Invalid:    ['Degraded', 'Failed', 'Failed'],
+  NotInForce: ['Degraded', 'Failed', 'Failed'],
 }
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -94,14 +95,18 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => operator?.stop())
 
-/** Both tools' answers for an object; a message must be that of its conditions. */
+/** The tools' answers for an object; a message must be that of its conditions. */
 async function shown(object: KubeObject): Promise<Shown> {
-  const [argocd, flux] = await Promise.all([tools.argocd(object), tools.flux(object)])
+  const [argocd, flux, plain] = await Promise.all([
+    tools.argocd(object),
+    tools.flux(object),
+    tools.plain(object),
+  ])
   expect(flux.error).toBeUndefined()
   const { conditions = [] } = (object as StoredObject).status
   const messages = [...conditions.map(({ message }) => message), 'It is being deleted.']
   expect(messages).toContain(argocd.message)
-  return [argocd.status, flux.status]
+  return [argocd.status, flux.status, plain.status]
 }
 
 const KINDS = [
@@ -182,6 +187,14 @@ describe.each(KINDS)('$kind', ({ kind, rows, of, rule }) => {
   })
 })
 
+test('a tool without our files waits for an object that nobody has looked at (4.3)', async () => {
+  const { status: _, ...object } = states.keys.Active as StoredObject
+  const fresh = { ...object, status: { observedGeneration: -1 } } as KubeObject
+  expect((await tools.plain(fresh)).status).toBe('InProgress')
+  // Without the default it is taken for one that is well.
+  expect((await tools.plain(object)).status).toBe('Current')
+})
+
 test('the table has every state of a key (4.1)', () =>
   expect(Object.keys(KEYS).toSorted()).toEqual(KEY_STATES.toSorted()))
 
@@ -204,10 +217,10 @@ test('the health scripts are added to the ConfigMap of Argo CD, and its other se
 })
 
 test('the page shows the same', () => {
-  const rows = [...PAGE.matchAll(/^\| (\w+) \| `(\w+)` \| (\w+) \| (\w+) \|$/gm)]
-  const written = rows.map(([, kind, reason, argocd, flux]) => [kind, reason, argocd, flux])
+  const rows = [...PAGE.matchAll(/^\| (\w+) \| `(\w+)` \| (\w+) \| (\w+) \| (\w+) \|$/gm)]
+  const written = rows.map(([, ...row]) => row)
   const seen = KINDS.flatMap(({ kind, rows: table }) =>
-    Object.entries(table).map(([reason, [argocd, flux]]) => [kind, reason, argocd, flux]),
+    Object.entries(table).map(([reason, answers]) => [kind, reason, ...answers]),
   )
   expect(written).toEqual(seen)
 })

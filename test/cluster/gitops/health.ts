@@ -28,6 +28,8 @@ export interface FluxHealth {
 export interface Health {
   argocd(object: KubeObject): Promise<ArgoHealth>
   flux(object: KubeObject): Promise<FluxHealth>
+  /** By no file at all: what kstatus reads out of status. */
+  plain(object: KubeObject): Promise<FluxHealth>
 }
 
 /** The tools; their interpreters are built when they are not there yet. */
@@ -41,6 +43,7 @@ export async function healthTools({ kubectl }: Pick<TestControlPlane, 'kubectl'>
   return {
     argocd: (object) => argocd(programs, scripts[argoKey(object.kind)] ?? '', object),
     flux: (object) => ask<FluxHealth>(programs.flux, { kustomization, objects: [object] }),
+    plain: (object) => ask<FluxHealth>(programs.flux, { kustomization: {}, objects: [object] }),
   }
 }
 

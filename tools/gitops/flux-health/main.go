@@ -1,4 +1,5 @@
-// flux-health evaluates healthCheckExprs as kustomize-controller of Flux does, by Flux's own packages.
+// flux-health evaluates healthCheckExprs as kustomize-controller of Flux does, by Flux's own packages; where
+// there are none, it goes by kstatus, as Flux and others then do.
 //
 // Standard input: {"kustomization": <a Kustomization of Flux>, "objects": [...]}; a field that Flux does
 // not know is an error. Standard output: [{"status", "error"}, ...], where an expression that can't be
@@ -13,6 +14,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/runtime/cel"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -48,6 +50,9 @@ func run(in io.Reader, out io.Writer) error {
 	if err := decoder.Decode(&given); err != nil {
 		return err
 	}
+	if len(given.Kustomization.Spec.HealthCheckExprs) == 0 {
+		return plain(given.Objects, out)
+	}
 	newReader, err := cel.NewStatusReader(given.Kustomization.Spec.HealthCheckExprs)
 	if err != nil {
 		return err
@@ -64,6 +69,18 @@ func run(in io.Reader, out io.Writer) error {
 			answer.Error = seen.Error.Error()
 		}
 		answers = append(answers, answer)
+	}
+	return json.NewEncoder(out).Encode(answers)
+}
+
+func plain(objects []*unstructured.Unstructured, out io.Writer) error {
+	answers := []health{}
+	for _, object := range objects {
+		seen, err := status.Compute(object)
+		if err != nil {
+			return err
+		}
+		answers = append(answers, health{Status: seen.Status.String()})
 	}
 	return json.NewEncoder(out).Encode(answers)
 }
