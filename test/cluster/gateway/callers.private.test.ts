@@ -166,7 +166,11 @@ describe('the heartbeat key (10.4)', () => {
     expect(writes.filter(({ name }) => name === HEARTBEAT_KEY)).toEqual([])
   })
 
-  test('of another form, as an earlier version makes it: it is replaced, and nobody notices (10.4)', async () => {
+  test.each(
+    inWhole(
+      'of another form, as an earlier version makes it: it is replaced, and nobody notices (10.4)',
+    ),
+  )('%s', async () => {
     const { metadata } = await keys.shown(HEARTBEAT_KEY, 'Active')
     await keys.patch(HEARTBEAT_KEY, { spec: { disabled: true } })
     const isReplaced = (key: StoredKey) => key.metadata.uid !== metadata.uid
