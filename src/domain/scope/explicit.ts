@@ -11,11 +11,15 @@ const LASTING_RESOURCES: ReadonlySet<string> = new Set([
   'nodes/proxy',
 ])
 
+/** Subresources of any resource that lead into what it runs: of pods, and of what other groups have, such as machines. */
 const SESSIONS: ReadonlySet<string> = new Set([
-  'pods/exec',
-  'pods/attach',
-  'pods/portforward',
-  'pods/ephemeralcontainers',
+  'exec',
+  'attach',
+  'portforward',
+  'proxy',
+  'console',
+  'vnc',
+  'usbredir',
 ])
 
 /**
@@ -35,11 +39,13 @@ export const resourceOutlivesKey = (resource: string): boolean => LASTING_RESOUR
 
 /**
  * Whether a rule or a role must name the resource (`x` or `x/sub`) to grant it: what outlives the
- * key, sessions in pods, and every proxy. Lists of targets grant the latter two. The wildcard
- * `*\/proxy` counts as a proxy: whatever it is taken for, it stands for nothing but itself.
+ * key, and sessions, which lists of targets grant. The wildcard `*\/exec` counts as a session:
+ * whatever it is taken for, it stands for nothing but itself.
  */
 export const mustBeNamed = (resource: string): boolean =>
-  resourceOutlivesKey(resource) || SESSIONS.has(resource) || resource.endsWith('/proxy')
+  resourceOutlivesKey(resource) ||
+  resource === 'pods/ephemeralcontainers' ||
+  (resource.includes('/') && SESSIONS.has(resource.slice(resource.indexOf('/') + 1)))
 
 /** Whether the request is of objects; else it is of a path. */
 export const isResourceRequest = (request: ScopedRequest): request is ResourceRequest =>

@@ -42,6 +42,12 @@ const SURROUNDINGS: ScopeSurroundings = {
 const isAllowed = (scope: Scope | null, request: ScopedRequest, differing = {}): boolean =>
   decide(readScope(scope), request, { ...SURROUNDINGS, ...differing }).allowed
 
+const SESSIONS = ['exec', 'attach', 'portforward', 'console', 'vnc', 'usbredir']
+
+/** What some groups have of this kind, such as the console of a machine. */
+const sessions = (target: Target): readonly ScopedRequest[] =>
+  SESSIONS.map((sub) => of(target, `get machines/${sub} m`, '', 'machines.example'))
+
 interface Row {
   readonly scope: Scope
   readonly may: readonly ScopedRequest[]
@@ -85,7 +91,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     may: [of(MANAGEMENT, 'get nodes m'), of(MANAGEMENT, 'get services m')], mayNot: [of(MANAGEMENT, 'get pods m')] },
   'a role of all but what must be named (11.4, 11.7)': { scope: names('all'),
     may: [of(MANAGEMENT, 'delete pods m'), path(MANAGEMENT, 'get /metrics')],
-    mayNot: [of(MANAGEMENT, 'create pods/exec m'), of(MANAGEMENT, 'get services/proxy m'), of(MANAGEMENT, 'create serviceaccounts/token m'), of(MANAGEMENT, 'bind roles m')] },
+    mayNot: [of(MANAGEMENT, 'create pods/exec m'), of(MANAGEMENT, 'get services/proxy m'), of(MANAGEMENT, 'create serviceaccounts/token m'), of(MANAGEMENT, 'bind roles m'), ...sessions(MANAGEMENT)] },
   'a role that names it (11.7)': { scope: names('opener'), may: [of(MANAGEMENT, 'create pods/exec m'), of(MANAGEMENT, 'bind roles m')], mayNot: [of(MANAGEMENT, 'create pods/attach m')] },
   'a role on instances (11.4)': { scope: names('named'), may: [of(MANAGEMENT, 'get pods m')], mayNot: [of(MANAGEMENT, 'get pods n'), of(MANAGEMENT, 'list pods')] },
   'no role that is unknown (11.2, 11.4)': { scope: names('constructor'), may: [], mayNot: [of(MANAGEMENT, 'get pods'), path(MANAGEMENT, 'get /api')] },
@@ -97,6 +103,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     mayNot: [of(CLUSTER, 'get pods/log m'), of(CLUSTER, 'get pods m', '', 'batch'), of(CLUSTER, 'get x/proxy m', '', 'apps'), path(CLUSTER, 'get /metrics')] },
   'subresources (11.5)': { scope: { rules: [{ resources: [{ resources: ['pods/*', '*/scale'] }] }] },
     may: [of(CLUSTER, 'get pods/log m'), of(CLUSTER, 'get x/scale m')], mayNot: [of(CLUSTER, 'get pods m'), of(CLUSTER, 'create pods/exec m'), of(CLUSTER, 'get x m')] },
+  'no session in a wildcard, whatever its group (11.7)': { scope: { rules: [{ resources: [{ group: 'machines.example', resources: ['*', 'machines/*', ...SESSIONS.map((sub) => `*/${sub}`)] }] }] },
+    may: [of(CLUSTER, 'get machines/status m', '', 'machines.example'), of(CLUSTER, 'get console m', '', 'machines.example')], mayNot: sessions(CLUSTER) },
+  'no session in a verb (11.7)': { scope: { rules: [{ verbs: ['get'] }] }, may: [], mayNot: sessions(CLUSTER) },
+  'sessions of another group that are named (11.7)': { scope: { rules: [{ resources: [{ group: 'machines.example', resources: SESSIONS.map((sub) => `machines/${sub}`) }] }] }, may: sessions(CLUSTER), mayNot: [] },
+  'sessions in a list of targets (11.7)': { scope: { clusters: [{ cluster: 'c1' }] }, may: sessions(CLUSTER), mayNot: [] },
   'a session that is named (11.7)': { scope: { rules: [{ resources: [{ resources: ['pods/exec'] }] }] }, may: [of(CLUSTER, 'create pods/exec m')], mayNot: [of(CLUSTER, 'create pods/attach m')] },
   'instances (11.5)': { scope: { rules: [{ resources: [{ resources: ['pods'], resourceNames: ['m', 'n'] }], resourceNames: ['m'] }] }, may: [of(CLUSTER, 'get pods m')], mayNot: [of(CLUSTER, 'get pods n'), of(CLUSTER, 'list pods')] },
   'namespaces (11.5)': { scope: { rules: [{ namespaces: ['x', ''] }] }, may: [of(CLUSTER, 'get pods m', 'x'), of(CLUSTER, 'get nodes m')], mayNot: [of(CLUSTER, 'get pods m', 'y'), path(CLUSTER, 'get /metrics')] },

@@ -52,9 +52,10 @@ const outlivesByResource = (request: ResourceRequest): boolean =>
 // 11.7, second sentence: for rules and roles these too.
 const mustBeNamed = (request: ResourceRequest): boolean =>
   outlivesByResource(request) ||
-  request.subresource === 'proxy' ||
-  (request.resource === 'pods' &&
-    ['exec', 'attach', 'portforward', 'ephemeralcontainers'].includes(request.subresource))
+  ['proxy', 'exec', 'attach', 'portforward', 'console', 'vnc', 'usbredir'].includes(
+    request.subresource,
+  ) ||
+  combined(request) === 'pods/ephemeralcontainers'
 
 const outlives = (request: ScopedRequest): boolean =>
   outlivesByVerb(request) || (isResource(request) && outlivesByResource(request))

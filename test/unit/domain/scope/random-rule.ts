@@ -31,7 +31,17 @@ const PATTERNS = {
     '*/proxy',
     'namespaces',
   ],
-  apps: ['pods/exec', 'deployments', 'deployments/scale', 'deployments/*', '*/scale', '*'],
+  apps: [
+    'pods/exec',
+    'deployments',
+    'deployments/scale',
+    'deployments/*',
+    '*/scale',
+    'machines/vnc',
+    'machines/*',
+    '*/vnc',
+    '*',
+  ],
 } as const
 
 function resources(random: Random): ScopeRuleResources {

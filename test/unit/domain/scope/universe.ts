@@ -36,6 +36,7 @@ const RESOURCES: readonly (readonly [group: string, resource: string, subresourc
   ['apps', 'pods', 'exec'],
   ['apps', 'deployments', ''],
   ['apps', 'deployments', 'scale'],
+  ['apps', 'machines', 'vnc'],
   ['other', 'jobs', ''],
   ['other', 'pods', 'log'],
 ]

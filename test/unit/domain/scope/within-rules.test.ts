@@ -87,7 +87,13 @@ const NAMED: readonly Row[] = [
   ]),
   ['pods/exec by name', of('pods/exec'), of('pods/exec'), true],
   ['pods/exec by name in another group', ofApps('pods/exec'), of('pods/exec'), false],
-  ['what is no session of pods, of all', of('pods/log', 'pods/eviction', 'things/exec'), of('*'), true],
+  ...['exec', 'attach', 'portforward', 'console', 'vnc', 'usbredir'].flatMap((sub): readonly Row[] => [
+    [`${sub} of anything, of all of its group`, ofApps(`machines/${sub}`), ofApps('*'), false],
+    [`${sub} of anything, of its subresources`, ofApps(`machines/${sub}`), ofApps('machines/*'), false],
+    [`${sub} of anything, of that of all`, ofApps(`machines/${sub}`), ofApps(`*/${sub}`), false],
+    [`${sub} of anything by name`, ofApps(`machines/${sub}`), ofApps(`machines/${sub}`), true],
+  ]),
+  ['what is no session, of all', of('pods/log', 'pods/eviction', 'exec', 'things/ephemeralcontainers', 'things/consoles'), of('*'), true],
   ['a wildcard names none of them', of('pods/*'), of('pods/*'), true],
   ...['escalate', 'bind', 'impersonate', 'approve', 'impersonate:uid', 'impersonate-on:uid:get'].flatMap((verb): readonly Row[] => [
     [`${verb} of every verb`, { ...of('users'), ...verbs(verb) }, of('users'), false],
