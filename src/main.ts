@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --disable-sigusr1 --disable-proto=delete --disallow-code-generation-from-strings
 import { PROGRAM_VERSION } from './runtime/version.ts'
 
 /** Runs one command with the arguments behind its name; answers the exit code. */

@@ -4,9 +4,11 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { renderSettingsCheck } from './generate/check.ts'
 import { type Kind, readKind } from './generate/crd.ts'
 import { renderKind, renderScope, renderSettingsSchema } from './generate/modules.ts'
 import { prometheusRule } from './generate/prometheus-rule.ts'
+import { plainSchema } from './generate/settings.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const RULES = 'config/components/prometheus/rules.yml'
@@ -27,6 +29,7 @@ export function generate(): ReadonlyMap<string, string> {
     scope: renderScope([accessKey, token]),
     config: renderKind(config),
     'config.schema': renderSettingsSchema(config),
+    'config.check': renderSettingsCheck(plainSchema(config.spec)),
   }
   const rule = prometheusRule(readFileSync(join(ROOT, RULES), 'utf8'))
   const files = Object.entries(modules).map(([name, text]) => asFile(name, text))

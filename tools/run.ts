@@ -7,6 +7,7 @@ import { ACCESS_KEYS, API_VERSION, GATEWAY_TLS_SECRET, TOKENS } from '../src/api
 import { ensureBinaries } from './control-plane/binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts'
 import { choosePort } from './control-plane/ports.ts'
+import { NODE_FLAGS } from './node-flags.ts'
 import { type ConnectedCluster, startConnectedCluster } from './run/connected-cluster.ts'
 import {
   type GatewayAddress,
@@ -201,7 +202,10 @@ async function writeEnvironment(controlPlane: ControlPlane): Promise<void> {
   const bin = join(HOME, 'bin')
   mkdirSync(bin, { recursive: true })
   const wrapper = join(bin, 'management-operator')
-  writeFileSync(wrapper, `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`)
+  writeFileSync(
+    wrapper,
+    `#!/bin/sh\nexec '${process.execPath}' ${NODE_FLAGS.join(' ')} '${MAIN}' "$@"\n`,
+  )
   chmodSync(wrapper, 0o755)
   const lines = [
     `export KUBECONFIG='${controlPlane.adminKubeconfig}'`,

@@ -33,7 +33,6 @@ const NEVER: readonly (readonly [from: string, to: string])[] = [
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@kubernetes/client-node': ['src/kube/'],
   undici: ['src/kube/'],
-  ajv: ['src/runtime/'],
   jose: ['src/credentials/', 'src/signing/'],
   'node-cron': ['src/runtime/'],
   pino: ['src/runtime/'],

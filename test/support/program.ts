@@ -1,8 +1,12 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { NODE_FLAGS } from '../../tools/node-flags.ts'
 
-/** The program, as Node runs it. */
-export const MAIN = join(import.meta.dirname, '../../src/main.ts')
+/** What Node is called with to run the program; its command and flags come behind. */
+export const PROGRAM: readonly string[] = [
+  ...NODE_FLAGS,
+  join(import.meta.dirname, '../../src/main.ts'),
+]
 
 /** How a finished run ended and what it printed. */
 export interface RunResult {
@@ -31,7 +35,7 @@ export function runProgram(
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      [MAIN, ...args],
+      [...PROGRAM, ...args],
       { env: cleanEnv(env), timeout: 30_000, killSignal: 'SIGKILL' },
       (_, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
     )

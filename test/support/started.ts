@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { tether } from '../../tools/tether.ts'
 import { eventually } from './eventually.ts'
 import { observe, type Operator } from './observe.ts'
-import { cleanEnv, MAIN } from './program.ts'
+import { cleanEnv, PROGRAM } from './program.ts'
 
 /** How a process ended: by an exit code, or by a signal. */
 export interface Exit {
@@ -87,7 +87,7 @@ function spawnCommand(
     `--health-probe-bind-address=${ANY_PORT}`,
     `--metrics-bind-address=${ANY_PORT}`,
   ]
-  const child = spawn(process.execPath, [MAIN, command, ...own, ...flags], {
+  const child = spawn(process.execPath, [...PROGRAM, command, ...own, ...flags], {
     env: cleanEnv(env),
     stdio: ['ignore', ...files],
   })

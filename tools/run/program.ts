@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ControlPlane } from '../control-plane/control-plane.ts'
+import { NODE_FLAGS } from '../node-flags.ts'
 import { tether } from '../tether.ts'
 
 /** How to run a command of the program. */
@@ -95,7 +96,7 @@ function spawnProgram(
     ...own,
   ]
   // In a group of its own: Ctrl-C is for this process, which ends the operator in its turn.
-  const child = spawn(process.execPath, [main, command, ...flags], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, main, command, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })

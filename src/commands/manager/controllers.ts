@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP } from '../../api/group.ts'
-import { configSettingsSchema } from '../../api/config.schema.gen.ts'
 import * as config from '../../controllers/config/reconcile.ts'
 import { lastExpMs } from '../../controllers/directclusterendpointtoken/counts.ts'
 import { BY_UID, tokensByEnd } from '../../controllers/directclusterendpointtoken/order.ts'
@@ -10,10 +9,10 @@ import { keysIn, namesByEnd } from '../../controllers/ownedaccesskey/order.ts'
 import * as accessKey from '../../controllers/ownedaccesskey/reconcile.ts'
 import * as signingKey from '../../controllers/signingkey/reconcile.ts'
 import { createKeyReader } from '../../credentials/key-reader.ts'
+import { settingsShape } from '../../domain/config/shape.ts'
 import { keysTouchedBy } from '../../domain/key-line.ts'
 import { formatKey } from '../../domain/key.ts'
 import type { StopController } from '../../kube/controller.ts'
-import { compileCheck } from '../../runtime/schema.ts'
 import { runOnSchedule } from '../../runtime/schedule.ts'
 import { type ControllersOptions, known, startLoop, whenAllSynced } from './loop.ts'
 import { countObjects } from './counts.ts'
@@ -59,7 +58,7 @@ function startConfigs(options: ControllersOptions): StopController {
     configName,
     namespace,
     environment: (name) => process.env[name],
-    shapeCheck: compileCheck(configSettingsSchema),
+    shapeCheck: settingsShape,
     signingKeyFaults: () => keyring.faults(),
     log: log.child({ controller: CONTROLLERS.configs }),
     observer: { checked: metrics.configChecked, applied: metrics.configApplied },

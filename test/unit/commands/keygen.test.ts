@@ -1,11 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { PROGRAM } from '../../support/program.ts'
 import { hasValidChecksum } from '../../support/scanner.ts'
 import { PROGRAM_VERSION } from '../../../src/runtime/version.ts'
-
-const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
 
 interface Ran {
   readonly status: number | null
@@ -14,7 +12,7 @@ interface Ran {
 }
 
 const run = (...argv: readonly string[]): Ran =>
-  spawnSync(process.execPath, [MAIN, ...argv], { encoding: 'utf8' })
+  spawnSync(process.execPath, [...PROGRAM, ...argv], { encoding: 'utf8' })
 
 const digestOf = (key: string): string => `sha256:${createHash('sha256').update(key).digest('hex')}`
 

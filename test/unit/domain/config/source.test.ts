@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { cleaned, cleanedRecord, knownFields } from '../../../../src/domain/config/clean.ts'
 import type { JsonMap } from '../../../../src/domain/config/json.ts'
 import { isWithin, pathOfPointer, pathText } from '../../../../src/domain/config/path.ts'
+import { settingsShape } from '../../../../src/domain/config/shape.ts'
 import { readSource } from '../../../../src/domain/config/source.ts'
-import { shapeCheck } from './world.ts'
 
 describe('unknown fields', () => {
   const nested = (depth: number): JsonMap => (depth === 0 ? {} : { a: nested(depth - 1) })
@@ -201,7 +201,7 @@ describe('the shape of a source', () => {
       paths: ['audit.level', 'audit.maxAge'],
     },
   ])('$name', ({ given, paths }) => {
-    const { faults } = readSource('Secret', given, shapeCheck)
+    const { faults } = readSource('Secret', given, settingsShape)
     expect(faults.map(({ path }) => path)).toEqual(paths)
     expect(faults.every(({ source }) => source === 'Secret')).toBe(true)
   })

@@ -1,7 +1,6 @@
 // A Config with its sources, and what an API server and the operator make of them, for tables.
 import { expect } from 'vitest'
 import type { ConfigSettings } from '../../../../src/api/config.gen.ts'
-import { configSettingsSchema } from '../../../../src/api/config.schema.gen.ts'
 import type { ManagedFieldsEntry } from '../../../../src/api/meta.ts'
 import type { Fault } from '../../../../src/domain/config/fault.ts'
 import {
@@ -19,9 +18,7 @@ import {
 } from '../../../../src/domain/config/json.ts'
 import { merge, without, withoutEqual } from '../../../../src/domain/config/merge.ts'
 import type { ConfigMapData } from '../../../../src/domain/config/record.ts'
-import { compileCheck } from '../../../../src/runtime/schema.ts'
-
-export const shapeCheck = compileCheck(configSettingsSchema)
+import { settingsShape } from '../../../../src/domain/config/shape.ts'
 
 const MANAGER = 'ours'
 
@@ -55,7 +52,7 @@ export function settled(world: World): Settlement {
     secret: secretOf(world),
     record: world.record ?? null,
     environment: (name) => environment[name],
-    shapeCheck,
+    shapeCheck: settingsShape,
   })
 }
 

@@ -1,0 +1,51 @@
+// How Node runs the program: with the flags that leave least to whoever has a foot in its process.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { NODE_FLAGS } from '../../../tools/node-flags.ts'
+import { startCommand } from '../../support/started.ts'
+import { kubeconfigOfNone } from './no-cluster.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+const kubeconfig = kubeconfigOfNone()
+afterAll(kubeconfig.remove)
+
+describe('every way to start the program has the flags of Node (threats E15)', () => {
+  test('the image', () => {
+    const [, entrypoint = ''] = /^ENTRYPOINT (\[[^\]]*\])$/m.exec(read('Dockerfile')) ?? []
+    const [node, heap, ...args] = JSON.parse(entrypoint.replaceAll('\\\n', ''))
+    expect(node).toBe('node')
+    expect(heap).toMatch(/^--max-old-space-size-percentage=/)
+    expect(args).toEqual([...NODE_FLAGS, '/app/src/main.ts'])
+  })
+
+  test('the page on operating it', () => {
+    expect(read('docs/operating.md')).toContain(
+      `\nnode ${NODE_FLAGS.join(' ')} src/main.ts manager`,
+    )
+  })
+
+  test('the program by itself, and what npm links to it', () => {
+    const [first] = read('src/main.ts').split('\n')
+    expect(first).toBe(`#!/usr/bin/env -S node ${NODE_FLAGS.join(' ')}`)
+  })
+})
+
+const COMMANDS = [
+  { command: 'manager', flags: [] },
+  { command: 'gateway', flags: ['--bind-address=127.0.0.1:0'] },
+] as const
+
+test.each(COMMANDS)('SIGUSR1 opens no inspector of the $command', async ({ command, flags }) => {
+  await using started = await startCommand(command, {
+    kubeconfig: kubeconfig.path,
+    flags,
+    until: 'serving',
+  })
+  started.kill('SIGUSR1')
+  expect(await started.health('/healthz')).toMatchObject({ code: 200 })
+  expect(await started.stop()).toEqual({ code: 0, signal: null })
+  expect(started.output().stderr).toBe('')
+})
