@@ -39,7 +39,10 @@ export interface ObjectEvent {
 
 /** Takes events and forgets them. */
 export interface EventRecorder {
-  /** Queues the event; the oldest makes way where too many wait. Never throws, never waits. */
+  /**
+   * Queues the event. Where too many wait, the oldest makes way, an urgent one (a key in conflict, a revoked token)
+   * only where no other waits. Never throws, never waits.
+   */
   record(event: ObjectEvent): void
   /** Resolves when all is sent, or when the signal aborts. */
   flush(signal: AbortSignal): Promise<void>
@@ -60,6 +63,14 @@ export const EVENT_REASONS = ['record'] as const
 
 /** Where events about cluster-scoped objects live; others live with their object. */
 const NAMESPACE = 'default'
+/** Reasons of urgent events, which tell of an attack, a refusal or an end: sent first, dropped last (contract 4.5). */
+const URGENT: ReadonlySet<string> = new Set([
+  'KeyConflict',
+  'Revoked',
+  'ScopeExceedsOwner',
+  'ActivityIgnored',
+])
+
 const LONGEST_QUEUE = 1000
 const MOST_PER_SECOND = 10
 const LONGEST_NOTE_BYTES = 1024
@@ -69,7 +80,9 @@ const TELL_DROPS_EVERY_MS = 60_000
 /** A recorder with an empty queue. */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { client, clock, instance } = options
-  const queue: NewObject[] = []
+  const urgent: NewObject[] = []
+  const others: NewObject[] = []
+  const waiting = (): number => urgent.length + others.length
   const drops = createDropCount(options)
   const turn = createPace(clock)
   const stopped = new AbortController()
@@ -84,9 +97,9 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     }
   }
   const sendAll = async (): Promise<void> => {
-    while (queue.length > 0) {
+    while (waiting() > 0) {
       await turn(stopped.signal)
-      const event = queue.shift()
+      const event = urgent.shift() ?? others.shift()
       if (event) await send(event)
     }
     sending = null
@@ -94,9 +107,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   return {
     record: (event) => {
       if (stopped.signal.aborted) return
+      const queue = URGENT.has(event.reason) ? urgent : others
       queue.push(eventObject(event, instance, clock.nowMs()))
-      if (queue.length > LONGEST_QUEUE) {
-        queue.shift()
+      if (waiting() > LONGEST_QUEUE) {
+        void (others.shift() ?? urgent.shift())
         drops.add(1, new Error('too many events wait'))
       }
       sending ??= sendAll()
@@ -106,7 +120,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     },
     stop: () => {
       stopped.abort()
-      drops.add(queue.splice(0).length, new Error('the process ends'))
+      drops.add(urgent.splice(0).length + others.splice(0).length, new Error('the process ends'))
       drops.tell()
     },
   }

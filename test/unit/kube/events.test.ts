@@ -163,6 +163,48 @@ describe('a burst', () => {
   })
 })
 
+describe('urgent events (4.5)', () => {
+  const REASONS = ['KeyConflict', 'Revoked', 'ScopeExceedsOwner', 'ActivityIgnored']
+  /** 100 of each reason, the oldest first. */
+  const urgent = burst(100).flatMap((event) => REASONS.map((reason) => ({ ...event, reason })))
+  const reasonsIn = (events: readonly Record<string, unknown>[]) =>
+    Object.fromEntries(
+      [...REASONS, 'Expired'].map((reason) => [
+        reason,
+        events.filter((event) => event['reason'] === reason).length,
+      ]),
+    )
+  const ofEach = (count: number) => Object.fromEntries(REASONS.map((reason) => [reason, count]))
+
+  test.each([
+    { name: 'older', events: [...urgent, ...burst(1300)] },
+    { name: 'younger', events: [...burst(1300), ...urgent] },
+  ])('are not dropped where they are $name than others that wait', async ({ events }) => {
+    const { clock, recorder, stored } = stage()
+    for (const event of events) recorder.record(event)
+    await clock.advance(120_000)
+    expect(reasonsIn(stored())).toEqual({ ...ofEach(100), Expired: 600 })
+  })
+
+  test('are sent first, so that none waits behind others when the process ends', async () => {
+    const { clock, recorder, stored } = stage()
+    for (const event of [...burst(600), ...urgent]) recorder.record(event)
+    await clock.advance(40_000)
+    recorder.stop()
+    expect(reasonsIn(stored())).toEqual({ ...ofEach(100), Expired: 10 })
+  })
+
+  test('make way for each other only, the oldest first', async () => {
+    const { clock, recorder, names, lines } = stage()
+    const events = burst(1300).map((event): ObjectEvent => ({ ...event, reason: 'Revoked' }))
+    for (const event of [...events, expired({ name: 'other' })]) recorder.record(event)
+    await clock.advance(120_000)
+    expect(keysOf(names())).toEqual(events.slice(300).map(({ regarding }) => regarding.name))
+    recorder.stop()
+    expect(lines.map(({ fields }) => fields['dropped'])).toEqual([1, 300])
+  })
+})
+
 describe('when the API server does not take them', () => {
   test.each([
     { name: 'no answer', error: new Error('ECONNREFUSED') },
