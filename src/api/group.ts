@@ -113,5 +113,8 @@ export const SIGNING_KEY_PREFIX = 'platform-signing-key-'
 /** Name of a ConfigMap of revoked tokens, before the hour in which they end (contract 7.4). */
 export const REVOKED_TOKENS_PREFIX = 'platform-revoked-tokens-'
 
+/** Secret with the authority that signs the gateway's own certificate (contract 9.7). */
+export const GATEWAY_CA_SECRET = 'platform-gateway-ca'
+
 /** Secret with the gateway's own certificate, where no files give one (contract 9.7). */
 export const GATEWAY_TLS_SECRET = 'platform-gateway-tls'

@@ -1,8 +1,5 @@
 // Certificates of our own (RFC 5280), for a server that nobody has given one. Node makes keys and
 // signatures, but no certificates: these are the few bytes around them.
-//
-// One key does for both: it is the authority's, and the server signs with it too. So whoever keeps the
-// server's pair can issue the next certificate, and clients that were given the authority trust that.
 import {
   createHash,
   createPrivateKey,
@@ -52,7 +49,7 @@ const OID = {
 
 /** A new key on P-256 and the certificate of its authority, which may sign those of servers. */
 export function newAuthority(subject: Subject): CertificatePair {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { privateKey } = newKey()
   const isAuthority = sequence(TRUE, integer(0))
   const extensions = [
     extension(OID.basicConstraints, isAuthority, 'critical'),
@@ -61,14 +58,16 @@ export function newAuthority(subject: Subject): CertificatePair {
     extension(OID.subjectKeyId, octets(keyIdOf(privateKey))),
   ]
   return {
-    certificatePem: certificate(subject, subject.commonName, extensions, privateKey),
-    keyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    certificatePem: certificate(subject, privateKey, extensions, {
+      commonName: subject.commonName,
+      key: privateKey,
+    }),
+    keyPem: keyText(privateKey),
   }
 }
 
 /**
- * A server's certificate by an authority, for that one's key. Go wants the names among the alternative
- * ones.
+ * A server's certificate by an authority, for a new key. Go wants the names among the alternative ones.
  *
  * @param authority common name and key of newAuthority
  * @param hosts host names and IP addresses, at least one
@@ -78,39 +77,48 @@ export function issueFor(
   hosts: readonly string[],
   authority: { readonly commonName: string; readonly keyPem: string },
 ): CertificatePair {
-  const key = createPrivateKey(authority.keyPem)
-  const keyId = keyIdOf(key)
+  const signer = createPrivateKey(authority.keyPem)
+  const { privateKey } = newKey()
   const extensions = [
     extension(OID.basicConstraints, sequence(), 'critical'),
     // digitalSignature, the first of eight bits.
     extension(OID.keyUsage, bits(Uint8Array.of(0b1000_0000), 7), 'critical'),
     extension(OID.extendedKeyUsage, sequence(oid(OID.serverAuth))),
-    extension(OID.subjectKeyId, octets(keyId)),
-    extension(OID.authorityKeyId, sequence(tlv(0x80, keyId))),
+    extension(OID.subjectKeyId, octets(keyIdOf(privateKey))),
+    extension(OID.authorityKeyId, sequence(tlv(0x80, keyIdOf(signer)))),
     extension(OID.alternativeNames, sequence(...hosts.map(alternativeName))),
   ]
-  const certificatePem = certificate(subject, authority.commonName, extensions, key)
-  return { certificatePem, keyPem: authority.keyPem }
+  return {
+    certificatePem: certificate(subject, privateKey, extensions, {
+      commonName: authority.commonName,
+      key: signer,
+    }),
+    keyPem: keyText(privateKey),
+  }
 }
+
+const newKey = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
+
+const keyText = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString()
 
 function certificate(
   { commonName, nowMs, untilMs }: Subject,
-  issuer: string,
-  extensions: readonly Uint8Array[],
   key: KeyObject,
+  extensions: readonly Uint8Array[],
+  issuer: { readonly commonName: string; readonly key: KeyObject },
 ): string {
   const algorithm = sequence(oid(OID.ecdsaWithSha256))
   const body = sequence(
     tlv(0xa0, integer(2)),
     serial(),
     algorithm,
-    name(issuer),
+    name(issuer.commonName),
     sequence(time(nowMs - BACKDATED_MS), time(untilMs)),
     name(commonName),
     spkiOf(key),
     tlv(0xa3, sequence(...extensions)),
   )
-  return pem('CERTIFICATE', sequence(body, algorithm, bits(sign('sha256', body, key))))
+  return pem('CERTIFICATE', sequence(body, algorithm, bits(sign('sha256', body, issuer.key))))
 }
 
 const name = (commonName: string): Uint8Array =>

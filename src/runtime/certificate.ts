@@ -41,6 +41,14 @@ export function checkPair(pair: CertificatePair): CheckedPair | string {
   }
 }
 
+/** Whether an authority, both PEM, has signed the certificate. */
+export function isSignedBy(certificatePem: string, authorityPem: string): boolean {
+  const certificate = parsed(() => new X509Certificate(certificatePem))
+  const authority = parsed(() => new X509Certificate(authorityPem))
+  if (!certificate || !authority) return false
+  return certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
+}
+
 function parsed<T>(parse: () => T): T | null {
   try {
     return parse()

@@ -1,6 +1,6 @@
-// Keeps the gateway's own certificate in a Secret, so that all replicas show the same one.
+// Keeps the gateway's own certificate and its authority in Secrets, so that all replicas show the same one.
 import type { Secret } from '../../api/core.ts'
-import { GATEWAY_TLS_SECRET, SECRETS } from '../../api/group.ts'
+import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET, SECRETS } from '../../api/group.ts'
 import type { NamedObject } from '../../kube/claim.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isConflict } from '../../kube/failure.ts'
@@ -8,21 +8,22 @@ import type { CheckedPair } from '../../runtime/certificate.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import {
-  type CertificateStep,
+  authorityIn,
+  authoritySecret,
   certificateStep,
-  dataIn,
-  issuedSecret,
   missingHosts,
   OUR_COMMON_NAME,
+  serverIn,
+  serverSecret,
 } from './secret.ts'
 
-/** Why the Secret is written, for metrics. */
+/** Why the Secrets are written, for metrics. */
 export const CERTIFICATE_WRITE_REASONS = ['create', 'renew'] as const
 
 /** What the keeper stands on; it ends when the signal aborts. */
 export interface KeepOptions {
   readonly client: Pick<KubeClient, 'get' | 'apply'>
-  /** Creates the Secret unless somebody else has. */
+  /** Creates a Secret unless somebody else has. */
   readonly create: (secret: NamedObject, reason: 'create') => Promise<unknown>
   readonly namespace: string
   /** The hosts that the certificate should be good for, as known by now. */
@@ -90,26 +91,42 @@ async function settled(options: KeepOptions): Promise<CheckedPair | null> {
 
 async function settle(options: KeepOptions): Promise<CheckedPair> {
   const { client, namespace, hosts, clock } = options
+  const read = (name: string) => client.get<Secret>(SECRETS, { namespace, name })
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    const secret = await client.get<Secret>(SECRETS, { namespace, name: GATEWAY_TLS_SECRET })
-    const step = certificateStep(secret && dataIn(secret), hosts(), clock.nowMs())
-    if (step.kind === 'serve') return step.pair
-    if (step.kind === 'unusable')
-      throw new Error(
-        `Secret ${GATEWAY_TLS_SECRET}: ${step.because}; mend it, or delete it to get a new one`,
-      )
-    await write(options, secret, step)
+    const authority = await read(GATEWAY_CA_SECRET)
+    const server = await read(GATEWAY_TLS_SECRET)
+    const found = {
+      authority: authority && authorityIn(authority),
+      server: server && serverIn(server),
+    }
+    const nowMs = clock.nowMs()
+    const step = certificateStep(found, hosts(), nowMs)
+    switch (step.kind) {
+      case 'serve':
+        return step.pair
+      case 'establish':
+        await write(options, authority, authoritySecret(namespace, step.authority, nowMs))
+        break
+      case 'issue':
+        await write(options, server, serverSecret(namespace, step, nowMs))
+        break
+      case 'unusable':
+        throw new Error(
+          `Secret ${step.secret}: ${step.because}; mend it, or delete it to get a new one`,
+        )
+      default:
+        return step satisfies never
+    }
   }
-  throw new Error(`Secret ${GATEWAY_TLS_SECRET} was written by others ${MOST_TRIES} times in a row`)
+  throw new Error(`the certificate's Secrets were written by others ${MOST_TRIES} times in a row`)
 }
 
 /** A conflict is a win of somebody else's, whose certificate is as good. */
 async function write(
-  { client, create, namespace, clock, log }: KeepOptions,
+  { client, create, log }: KeepOptions,
   before: Secret | null,
-  step: Extract<CertificateStep, { kind: 'issue' }>,
+  secret: NamedObject,
 ): Promise<void> {
-  const secret = issuedSecret(namespace, step, clock.nowMs())
   try {
     if (before === null) await create(secret, 'create')
     else {
@@ -117,7 +134,7 @@ async function write(
       const metadata = { ...secret.metadata, uid, resourceVersion }
       await client.apply(SECRETS, { ...secret, metadata }, 'renew')
     }
-    log.info({ object: secret.metadata, newAuthority: !step.authority }, 'certificate stored')
+    log.info({ object: secret.metadata }, 'certificate stored')
   } catch (error) {
     if (!isConflict(error)) throw error
   }

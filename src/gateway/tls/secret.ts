@@ -1,8 +1,16 @@
-// The Secret that holds the gateway's own certificate, and what to do about it (contract 9.7).
+// The Secrets that hold the gateway's own certificate and its authority, and what to do about them (contract 9.7).
+//
+// Two, so that whoever gets hold of what the gateways show and sign with can't issue certificates. Before there were
+// two, one key was the authority's and the certificate's: such an authority is moved, and its certificate replaced.
 import type { Secret } from '../../api/core.ts'
-import { GATEWAY_TLS_SECRET } from '../../api/group.ts'
+import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../api/group.ts'
 import { issueFor, newAuthority } from '../../runtime/authority.ts'
-import { type CheckedPair, checkPair } from '../../runtime/certificate.ts'
+import {
+  type CertificatePair,
+  type CheckedPair,
+  checkPair,
+  isSignedBy,
+} from '../../runtime/certificate.ts'
 
 /** Subject of the certificates that we make. One with another subject is somebody's own. */
 export const OUR_COMMON_NAME = 'management-operator gateway'
@@ -10,52 +18,75 @@ export const OUR_COMMON_NAME = 'management-operator gateway'
 /** Subject of the authority that signs them. */
 const AUTHORITY_COMMON_NAME = 'management-operator gateway authority'
 
-const DAY_MS = 86_400_000
-const VALID_MS = 365 * DAY_MS
+const VALID_MS = 365 * 86_400_000
 /** Clients are given the authority, and nobody tells them of the next one: it is a rare event. */
 const AUTHORITY_VALID_MS = 10 * VALID_MS
-const RENEW_BEFORE_MS = 30 * DAY_MS
 
-/** The Secret's data in PEM: the pair, and the certificate of the authority that clients are given. */
-export interface TlsData {
+/** What the Secret of the certificate holds, PEM. */
+export interface ServerData {
   readonly pair: CheckedPair
-  /** null = there is none, or it did not sign with this key. */
-  readonly authority: CheckedPair | null
+  /** The authority that clients are given; empty where there is none. */
+  readonly authorityPem: string
 }
 
-/** What to do: show what is there, or put a new certificate for these hosts there. */
+/** What was found: null = there is no such Secret; a clause on what is wrong with it; or what it holds. */
+export interface FoundSecrets {
+  readonly authority: CheckedPair | string | null
+  readonly server: ServerData | string | null
+}
+
+/** What to do: show what is there, or store something and look again. */
 export type CertificateStep =
   | { readonly kind: 'serve'; readonly pair: CheckedPair }
-  | {
-      readonly kind: 'issue'
-      readonly hosts: readonly string[]
-      /** The authority that goes on; null = a new one. */
-      readonly authority: CheckedPair | null
-    }
-  | { readonly kind: 'unusable'; readonly because: string }
+  /** Store an authority: this one, or a new one (null). */
+  | { readonly kind: 'establish'; readonly authority: CertificatePair | null }
+  /** Store a certificate for these hosts, signed by the authority. */
+  | { readonly kind: 'issue'; readonly hosts: readonly string[]; readonly authority: CheckedPair }
+  | { readonly kind: 'unusable'; readonly secret: string; readonly because: string }
 
 /**
  * Decides on what was found. Replicas with other hosts in mind agree: a host is added to those that are
  * there, and goes only at the next renewal. A certificate that is not ours is served as it is, and what
- * can't be served is left alone: somebody put it there.
- *
- * @param found null = there is no Secret; a clause on what is wrong with it; or what it holds
+ * can't be used is left alone: somebody put it there.
  */
 export function certificateStep(
-  found: TlsData | string | null,
+  { authority, server }: FoundSecrets,
   wanted: readonly string[],
   nowMs: number,
 ): CertificateStep {
-  if (found === null) return { kind: 'issue', hosts: wanted, authority: null }
-  if (typeof found === 'string') return { kind: 'unusable', because: found }
-  const { pair } = found
-  if (pair.commonName !== OUR_COMMON_NAME) return { kind: 'serve', pair }
-  const lasts = (found.authority?.notAfterMs ?? 0) - nowMs >= VALID_MS
-  const authority = lasts ? found.authority : null
-  if (pair.notAfterMs - nowMs < RENEW_BEFORE_MS) return { kind: 'issue', hosts: wanted, authority }
-  const missing = missingHosts(pair, wanted)
-  if (missing.length === 0) return { kind: 'serve', pair }
-  return { kind: 'issue', hosts: [...pair.hosts, ...missing], authority }
+  if (typeof server === 'string') return unusable(GATEWAY_TLS_SECRET, server)
+  if (server && server.pair.commonName !== OUR_COMMON_NAME)
+    return { kind: 'serve', pair: server.pair }
+  if (typeof authority === 'string') return unusable(GATEWAY_CA_SECRET, authority)
+  if (authority === null) return { kind: 'establish', authority: server && sharedAuthority(server) }
+  if (isDue(authority, nowMs)) return { kind: 'establish', authority: null }
+  if (server === null || isDue(server.pair, nowMs) || !isUnder(server, authority))
+    return { kind: 'issue', hosts: wanted, authority }
+  const missing = missingHosts(server.pair, wanted)
+  if (missing.length === 0) return { kind: 'serve', pair: server.pair }
+  return { kind: 'issue', hosts: [...server.pair.hosts, ...missing], authority }
+}
+
+const unusable = (secret: string, because: string): CertificateStep => ({
+  kind: 'unusable',
+  secret,
+  because,
+})
+
+/** Whether no more than a third of its life is left. */
+const isDue = ({ notBeforeMs, notAfterMs }: CheckedPair, nowMs: number): boolean =>
+  notAfterMs - nowMs <= (notAfterMs - notBeforeMs) / 3
+
+/** Whether clients of the authority take the certificate, and its key is one of its own. */
+const isUnder = ({ pair, authorityPem }: ServerData, authority: CheckedPair): boolean =>
+  authorityPem === authority.certificatePem &&
+  pair.keyPem !== authority.keyPem &&
+  isSignedBy(pair.certificatePem, authority.certificatePem)
+
+/** The authority of a certificate that has the authority's own key; clients have been given it. */
+function sharedAuthority({ pair, authorityPem }: ServerData): CertificatePair | null {
+  const authority = checkedAuthority({ certificatePem: authorityPem, keyPem: pair.keyPem })
+  return typeof authority === 'string' ? null : authority
 }
 
 /** The hosts that the certificate is not good for. */
@@ -64,42 +95,64 @@ export const missingHosts = (
   wanted: readonly string[],
 ): readonly string[] => wanted.filter((host) => !hosts.includes(host))
 
-/** What a Secret holds, or what is wrong with it. */
-export function dataIn({ data }: Secret): TlsData | string {
-  const text = (key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8')
-  const keyPem = text('tls.key')
-  const pair = checkPair({ certificatePem: text('tls.crt'), keyPem })
-  if (typeof pair === 'string') return pair
-  const authority = checkPair({ certificatePem: text('ca.crt'), keyPem })
-  const isOurs = typeof authority !== 'string' && authority.commonName === AUTHORITY_COMMON_NAME
-  return { pair, authority: isOurs ? authority : null }
+/** The authority in its Secret, or what is wrong with it. */
+export const authorityIn = (secret: Secret): CheckedPair | string =>
+  checkedAuthority(pairIn(secret))
+
+function checkedAuthority(pair: CertificatePair): CheckedPair | string {
+  const checked = checkPair(pair)
+  if (typeof checked === 'string' || checked.commonName === AUTHORITY_COMMON_NAME) return checked
+  return 'the certificate is not one of our authorities'
 }
 
-/** The Secret with a new certificate in it, without what the API server adds. */
-export function issuedSecret(
+/** What the Secret of the certificate holds, or what is wrong with it. */
+export function serverIn(secret: Secret): ServerData | string {
+  const pair = checkPair(pairIn(secret))
+  return typeof pair === 'string' ? pair : { pair, authorityPem: textIn(secret, 'ca.crt') }
+}
+
+const pairIn = (secret: Secret): CertificatePair => ({
+  certificatePem: textIn(secret, 'tls.crt'),
+  keyPem: textIn(secret, 'tls.key'),
+})
+
+const textIn = ({ data }: Secret, key: string): string =>
+  Buffer.from(data?.[key] ?? '', 'base64').toString('utf8')
+
+/** The Secret with that authority, or a new one, in it, without what the API server adds. */
+export function authoritySecret(
   namespace: string,
-  { hosts, authority }: Extract<CertificateStep, { kind: 'issue' }>,
+  authority: CertificatePair | null,
   nowMs: number,
 ) {
-  const subject = (commonName: string, validMs: number) => ({
-    commonName,
-    nowMs,
-    untilMs: nowMs + validMs,
-  })
+  const untilMs = nowMs + AUTHORITY_VALID_MS
   const { certificatePem, keyPem } =
-    authority ?? newAuthority(subject(AUTHORITY_COMMON_NAME, AUTHORITY_VALID_MS))
-  const signer = { commonName: AUTHORITY_COMMON_NAME, keyPem }
-  const issued = issueFor(subject(OUR_COMMON_NAME, VALID_MS), hosts, signer)
-  const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64')
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: GATEWAY_TLS_SECRET, namespace },
-    type: 'kubernetes.io/tls',
-    data: {
-      'tls.crt': base64(issued.certificatePem),
-      'tls.key': base64(keyPem),
-      'ca.crt': base64(certificatePem),
-    },
-  }
+    authority ?? newAuthority({ commonName: AUTHORITY_COMMON_NAME, nowMs, untilMs })
+  return secretOf(namespace, GATEWAY_CA_SECRET, { 'tls.crt': certificatePem, 'tls.key': keyPem })
 }
+
+/** The Secret with a new certificate in it, and its authority for clients, without what the API server adds. */
+export function serverSecret(
+  namespace: string,
+  { hosts, authority }: Omit<Extract<CertificateStep, { kind: 'issue' }>, 'kind'>,
+  nowMs: number,
+) {
+  const untilMs = Math.min(nowMs + VALID_MS, authority.notAfterMs)
+  const subject = { commonName: OUR_COMMON_NAME, nowMs, untilMs }
+  const { certificatePem, keyPem } = issueFor(subject, hosts, authority)
+  return secretOf(namespace, GATEWAY_TLS_SECRET, {
+    'tls.crt': certificatePem,
+    'tls.key': keyPem,
+    'ca.crt': authority.certificatePem,
+  })
+}
+
+const secretOf = (namespace: string, name: string, texts: Readonly<Record<string, string>>) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, namespace },
+  type: 'kubernetes.io/tls',
+  data: Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')]),
+  ),
+})

@@ -4,7 +4,12 @@ import { once } from 'node:events'
 import { get } from 'node:https'
 import { expect } from 'vitest'
 import type { Secret } from '../../../src/api/core.ts'
-import { API_VERSION, GATEWAY_TLS_SECRET, SECRETS } from '../../../src/api/group.ts'
+import {
+  API_VERSION,
+  GATEWAY_CA_SECRET,
+  GATEWAY_TLS_SECRET,
+  SECRETS,
+} from '../../../src/api/group.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { GatewayAnswer } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT, LAST_APPLIED } from '../../support/installed.ts'
@@ -247,8 +252,11 @@ async function configured({ settings, plant }: CanaryStand): Promise<void> {
 /** The gateway's own keys: what is private of them, as PEM writes it. */
 async function noteCertificate({ plane, planted }: CanaryStand): Promise<void> {
   const { namespace } = GATEWAY_ACCOUNT
-  const secret = await plane.admin.get<Secret>(SECRETS, { namespace, name: GATEWAY_TLS_SECRET })
-  for (const [label, data] of Object.entries(secret?.data ?? {})) {
+  const names = [GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET]
+  const secrets = await Promise.all(
+    names.map((name) => plane.admin.get<Secret>(SECRETS, { namespace, name })),
+  )
+  for (const [label, data] of secrets.flatMap((secret) => Object.entries(secret?.data ?? {}))) {
     if (!label.endsWith('.key')) continue
     const key = createPrivateKey(Buffer.from(data, 'base64'))
     const der = key.export({ type: 'pkcs8', format: 'der' })

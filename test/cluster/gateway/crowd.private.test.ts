@@ -133,6 +133,7 @@ const OWN_DEEDS: ReadonlySet<string> = new Set([
   'watch configmaps',
   'get configmaps platform-config-in-force',
   'get clusterroles platform:scope:',
+  'get secrets platform-gateway-ca',
   'get secrets platform-gateway-tls',
 ])
 

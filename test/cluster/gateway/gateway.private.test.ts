@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { GATEWAY_TLS_SECRET } from '../../../src/api/group.ts'
+import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../../src/api/group.ts'
 import { kubeconfig as kubeconfigOf } from '../../../tools/control-plane/kubeconfig.ts'
 import { auditOf } from '../../support/audit.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -67,10 +67,11 @@ describe('the certificate of our own (9.7)', () => {
     const stored = gateways
       .flatMap((one) => one.logs())
       .filter(({ msg }) => msg === 'certificate stored')
-    expect(stored).toHaveLength(1)
+    expect(stored).toHaveLength(2)
     const writes = await audit.writesSince(beginning, WRITES)
     const won = writes.filter(({ code, resource }) => code < 400 && resource === 'secrets')
     expect(won).toMatchObject([
+      { verb: 'patch', resource: 'secrets', name: GATEWAY_CA_SECRET, code: 201 },
       { verb: 'patch', resource: 'secrets', name: GATEWAY_TLS_SECRET, code: 201 },
     ])
   })

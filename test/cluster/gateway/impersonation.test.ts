@@ -160,7 +160,7 @@ describe('what the gateway may do as itself (12.1)', () => {
     const KINDS = 'directclusterendpointtokens, ownedaccesskeys of management.platform.sh'
     expect(ours.filter((rule) => !rule.startsWith('impersonate')).toSorted()).toEqual([
       `create, delete, get, list, patch, update, watch: ${KINDS}`,
-      'create, get, patch: secrets platform-gateway-tls',
+      'create, get, patch: secrets platform-gateway-ca, platform-gateway-tls',
       'delegate, use: ownedaccesskeys of management.platform.sh',
       'get, list, watch: configmaps',
       'get, list, watch: configs of management.platform.sh',

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { issueFor, newAuthority } from '../../../src/runtime/authority.ts'
-import { checkPair } from '../../../src/runtime/certificate.ts'
+import { checkPair, isSignedBy } from '../../../src/runtime/certificate.ts'
 import { serverPair } from '../../support/server-pair.ts'
 import { scratchFolder } from '../kube/scripted-server.ts'
 
@@ -18,7 +18,7 @@ const hasOpenssl = (process.env['PATH'] ?? '')
   .some((folder) => existsSync(join(folder, 'openssl')))
 
 describe('certificates of our own (contract 9.7)', () => {
-  test('are an authority, and a server that it signed for, with one key', () => {
+  test('are an authority, and a server that it signed for, each with a key of its own', () => {
     const { certificatePem, keyPem, caPem } = serverPair('a gateway')
     const [authority, server] = [new X509Certificate(caPem), new X509Certificate(certificatePem)]
     expect(authority.verify(authority.publicKey)).toBe(true)
@@ -28,8 +28,13 @@ describe('certificates of our own (contract 9.7)', () => {
     expect(server.ca).toBe(false)
     expect(server.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1'])
     expect(server.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
-    for (const pem of [certificatePem, caPem])
-      expect(checkPair({ certificatePem: pem, keyPem })).toHaveProperty('keyPem')
+    expect(checkPair({ certificatePem, keyPem })).toHaveProperty('keyPem')
+    expect(checkPair({ certificatePem: caPem, keyPem })).toBe(
+      'the key is not the one of the certificate',
+    )
+    expect(isSignedBy(certificatePem, caPem)).toBe(true)
+    expect(isSignedBy(certificatePem, serverPair('a gateway').caPem)).toBe(false)
+    expect(isSignedBy(certificatePem, 'garbage')).toBe(false)
   })
 
   test('are good for their names and addresses, and no others', () => {
@@ -106,7 +111,7 @@ describe('a client that knows the authority and nothing else', () => {
     return incoming.statusCode === 200
   }
 
-  test('takes the server, and the next certificate for its key as well', async () => {
+  test('takes the server, and the next certificate as well', async () => {
     const authority = newAuthority({ ...times, commonName: 'us' })
     const signer = { commonName: 'us', keyPem: authority.keyPem }
     const issue = (host: string) =>

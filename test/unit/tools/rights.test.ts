@@ -205,6 +205,7 @@ test('the rights of both accounts are read from config/rbac, and all but those t
   const granted = grantedRights()
   expect(granted.map(rightText)).toEqual(
     expect.arrayContaining([
+      'gateway: patch secrets platform-gateway-ca in platform-system',
       'gateway: patch secrets platform-gateway-tls in platform-system',
       'manager: list configs.management.platform.sh',
       'manager: create events.events.k8s.io in default',

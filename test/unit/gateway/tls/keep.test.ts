@@ -1,12 +1,19 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Secret } from '../../../../src/api/core.ts'
-import { GATEWAY_TLS_SECRET, SECRETS } from '../../../../src/api/group.ts'
+import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET, SECRETS } from '../../../../src/api/group.ts'
 import { keepCertificate } from '../../../../src/gateway/tls/keep.ts'
-import { dataIn, issuedSecret, type TlsData } from '../../../../src/gateway/tls/secret.ts'
+import {
+  authorityIn,
+  authoritySecret,
+  serverIn,
+  serverSecret,
+} from '../../../../src/gateway/tls/secret.ts'
+import type { NewObject } from '../../../../src/kube/client.ts'
 import type { CheckedPair } from '../../../../src/runtime/certificate.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { rememberingLog } from '../../../support/log.ts'
 import { type Line, memoryApi } from '../../../support/memory-api.ts'
+import { oneKeySecret } from '../../../support/one-key-secret.ts'
 import { serverPair } from '../../../support/server-pair.ts'
 
 const DAY_MS = 86_400_000
@@ -47,17 +54,27 @@ function cluster() {
     })
     return { keeper, taken, writes, lines, hosts }
   }
-  const held = (): TlsData => {
-    const secret: Secret | undefined = api.objects.get(GATEWAY_TLS_SECRET)
-    const data = secret ? dataIn(secret) : 'there is no Secret'
+  const read = <Found>(name: string, found: (secret: Secret) => Found | string): Found => {
+    const secret: Secret | undefined = api.objects.get(name)
+    const data = secret ? found(secret) : 'there is no Secret'
     if (typeof data === 'string') throw new Error(data)
     return data
   }
-  /** Puts a Secret there, of ours as it was issued then, or with other data. */
-  const put = (issuedMs: number, data: Readonly<Record<string, string>> = {}) => {
-    const step = { kind: 'issue', hosts: ['localhost'], authority: null } as const
-    const secret = issuedSecret('n', step, issuedMs)
-    return api.client().create(SECRETS, { ...secret, data: { ...secret.data, ...data } }, 'test')
+  const held = () => ({
+    ...read(GATEWAY_TLS_SECRET, serverIn),
+    authority: read(GATEWAY_CA_SECRET, authorityIn),
+  })
+  /** Puts both Secrets there, of ours as they were issued then; that of the certificate with other texts. */
+  const put = async (issuedMs: number, texts: Readonly<Record<string, string>> = {}) => {
+    const { objects } = api
+    const create = (secret: NewObject) => api.client().create<Secret>(SECRETS, secret, 'test')
+    const stored =
+      objects.get(GATEWAY_CA_SECRET) ?? (await create(authoritySecret('n', null, issuedMs)))
+    const authority = authorityIn(stored)
+    if (typeof authority === 'string') throw new Error(authority)
+    const secret = serverSecret('n', { hosts: ['localhost'], authority }, issuedMs)
+    const data = Object.entries(texts).map(([key, text]) => [key, btoa(text)])
+    await create({ ...secret, data: { ...secret.data, ...Object.fromEntries(data) } })
   }
   return { api, clock, abort, replica, held, put }
 }
@@ -68,25 +85,31 @@ describe('the certificate of our own (contract 9.7)', () => {
     const { keeper, taken, writes, lines } = replica()
     expect(keeper.fault()).toBe('Secret platform-gateway-tls has not been read or written yet')
     await clock.advance(10 * 60_000)
-    expect(writes).toEqual(['create'])
+    expect(writes).toEqual(['create', 'create'])
     expect(taken).toEqual([held().pair])
     expect(keeper.fault()).toBeNull()
-    expect(lines.map(({ sentence }) => sentence)).toEqual(['certificate stored'])
+    expect(lines.map(({ sentence, fields }) => [sentence, fields['object']])).toEqual([
+      ['certificate stored', { name: 'platform-gateway-ca', namespace: 'n' }],
+      ['certificate stored', { name: 'platform-gateway-tls', namespace: 'n' }],
+    ])
   })
 
   test('is one for two replicas that start on an empty cluster at the same time', async () => {
     const { clock, replica, held } = cluster()
     const [a, b] = [replica(), replica()]
     await clock.advance(60_000)
-    expect([...a.writes, ...b.writes]).toEqual(['create', 'create'])
     expect(a.taken).toEqual([held().pair])
     expect(b.taken).toEqual(a.taken)
-    expect([...a.lines, ...b.lines].map(({ sentence }) => sentence)).toEqual(['certificate stored'])
+    expect(held().authorityPem).toBe(held().authority.certificatePem)
+    const stored = [...a.lines, ...b.lines].map(({ sentence }) => sentence)
+    expect(stored).toEqual(['certificate stored', 'certificate stored'])
   })
 
-  test('is renewed a month before its end, once, and every replica takes it', async () => {
+  test('is replaced with a third of its life left, by one, and every replica takes it', async () => {
     const { clock, replica, put, held } = cluster()
-    await put(NOW_MS - 335 * DAY_MS + 90_000)
+    // From an hour before it was issued on it is valid, for a year.
+    const thirdMs = (365 * DAY_MS + 3_600_000) / 3
+    await put(NOW_MS - 365 * DAY_MS + thirdMs + 90_000)
     const { authority } = held()
     const [a, b] = [replica(), replica()]
     await clock.advance(60_000)
@@ -111,9 +134,7 @@ describe('the certificate of our own (contract 9.7)', () => {
       replica(['localhost', 'b.example.com']),
     ]
     await clock.advance(120_000)
-    expect(held().pair).toMatchObject({
-      hosts: ['localhost', 'a.example.com', 'b.example.com'],
-    })
+    expect(held().pair.hosts.toSorted()).toEqual(['a.example.com', 'b.example.com', 'localhost'])
     a.hosts.push('c.example.com')
     expect(a.keeper.fault()).toBe('the certificate lacks c.example.com')
     a.keeper.look()
@@ -129,7 +150,7 @@ describe('the certificate of our own (contract 9.7)', () => {
   test('is not put in the place of somebody’s own', async () => {
     const { clock, replica, put } = cluster()
     const { certificatePem, keyPem } = serverPair('www', { nowMs: NOW_MS, validMs: 600_000 })
-    await put(NOW_MS, { 'tls.crt': btoa(certificatePem), 'tls.key': btoa(keyPem) })
+    await put(NOW_MS, { 'tls.crt': certificatePem, 'tls.key': keyPem })
     const { taken, writes, keeper } = replica()
     await clock.advance(1_200_000)
     expect(writes).toEqual([])
@@ -139,7 +160,7 @@ describe('the certificate of our own (contract 9.7)', () => {
 
   test('is not put in the place of what can not be served: the log says what to do', async () => {
     const { api, clock, replica, put } = cluster()
-    await put(NOW_MS, { 'tls.crt': btoa('HUNTER2') })
+    await put(NOW_MS, { 'tls.crt': 'HUNTER2' })
     const { taken, writes, lines } = replica()
     await clock.advance(1000)
     expect({ taken, writes }).toEqual({ taken: [], writes: [] })
@@ -164,6 +185,36 @@ describe('the certificate of our own (contract 9.7)', () => {
     api.objects.delete(GATEWAY_TLS_SECRET)
     await clock.advance(60_000)
     expect(taken).toHaveLength(2)
+  })
+
+  test('goes on under its authority where its Secret is deleted, under a new one where that is (9.7)', async () => {
+    const { api, clock, replica, held } = cluster()
+    const { taken } = replica()
+    await clock.advance(1000)
+    const { authority } = held()
+    api.objects.delete(GATEWAY_TLS_SECRET)
+    await clock.advance(60_000)
+    expect(taken).toHaveLength(2)
+    expect(held().authority).toEqual(authority)
+    api.objects.delete(GATEWAY_CA_SECRET)
+    await clock.advance(60_000)
+    expect(taken).toHaveLength(3)
+    expect(held().authority).not.toEqual(authority)
+    expect(held().authorityPem).toBe(held().authority.certificatePem)
+  })
+
+  test('of one Secret and one key goes on under its authority, with a key of its own', async () => {
+    const { api, clock, replica, put, held } = cluster()
+    const texts = await oneKeySecret(['localhost', 'a.example.com'], NOW_MS)
+    await put(NOW_MS, texts)
+    api.objects.delete(GATEWAY_CA_SECRET)
+    const [a, b] = [replica(['a.example.com']), replica(['a.example.com'])]
+    await clock.advance(60_000)
+    const { authority, authorityPem, pair } = held()
+    expect([authority.certificatePem, authorityPem]).toEqual([texts['ca.crt'], texts['ca.crt']])
+    expect(authority.keyPem).toBe(texts['tls.key'])
+    expect(pair.keyPem).not.toBe(texts['tls.key'])
+    expect([a.taken, b.taken]).toEqual([[pair], [pair]])
   })
 
   test('comes when the API server does, with growing pauses', async () => {

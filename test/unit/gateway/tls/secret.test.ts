@@ -1,93 +1,149 @@
+import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Secret } from '../../../../src/api/core.ts'
 import { hostsOf } from '../../../../src/gateway/tls/hosts.ts'
 import {
+  authorityIn,
+  authoritySecret,
   certificateStep,
-  dataIn,
-  issuedSecret,
+  type FoundSecrets,
   OUR_COMMON_NAME,
-  type TlsData,
+  type ServerData,
+  serverIn,
+  serverSecret,
 } from '../../../../src/gateway/tls/secret.ts'
-import { type CheckedPair, checkPair } from '../../../../src/runtime/certificate.ts'
+import { type CheckedPair, checkPair, isSignedBy } from '../../../../src/runtime/certificate.ts'
+import { oneKeySecret } from '../../../support/one-key-secret.ts'
 import { serverPair } from '../../../support/server-pair.ts'
 
 const DAY_MS = 86_400_000
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z')
 
 const metadata = { uid: 'u', resourceVersion: '1', creationTimestamp: '2026-11-21T10:00:00Z' }
-const stored = (hosts: readonly string[], authority: CheckedPair | null = null): Secret => {
-  const secret = issuedSecret('n', { kind: 'issue', hosts, authority }, NOW_MS)
-  return { ...secret, metadata: { ...metadata, ...secret.metadata } }
-}
-const read = (secret: Secret): TlsData => {
-  const data = dataIn(secret)
-  if (typeof data === 'string') throw new Error(data)
-  return data
+const stored = (secret: Omit<Secret, 'metadata'> & { metadata: { name: string } }): Secret => ({
+  ...secret,
+  metadata: { ...metadata, ...secret.metadata },
+})
+
+function sound<Found extends object>(found: Found | string): Found {
+  if (typeof found === 'string') throw new Error(found)
+  return found
 }
 
-const ours = read(stored(['localhost', '::1']))
-const { pair, authority } = ours
-const withoutAuthority = { pair, authority: null }
-const theirs = { pair: checkPair(serverPair('www')) as CheckedPair, authority: null }
+const authorityOf = (nowMs = NOW_MS): CheckedPair =>
+  sound(authorityIn(stored(authoritySecret('n', null, nowMs))))
+const authority = authorityOf()
+const serverOf = (hosts: readonly string[], under = authority, nowMs = NOW_MS): ServerData =>
+  sound(serverIn(stored(serverSecret('n', { hosts, authority: under }, nowMs))))
+
+const server = serverOf(['localhost', '::1'])
+const { pair } = server
+const ours = { authority, server }
+const theirs = { pair: checkPair(serverPair('www')) as CheckedPair, authorityPem: '' }
+const otherAuthority = authorityOf()
+const oneKey = await oneKeySecret(['localhost'], NOW_MS)
+const old: ServerData = {
+  pair: sound(checkPair({ certificatePem: oneKey['tls.crt'], keyPem: oneKey['tls.key'] })),
+  authorityPem: oneKey['ca.crt'],
+}
+const oldAuthority = sound(checkPair({ certificatePem: old.authorityPem, keyPem: old.pair.keyPem }))
+const THIRD = (365 * 2) / 3
+
+interface Row {
+  readonly name: string
+  readonly found: FoundSecrets
+  readonly wanted: readonly string[]
+  readonly afterDays: number
+  readonly step: object
+}
 
 // biome-ignore format: a table
-test.each([
-  { name: 'no Secret: a new authority', found: null, wanted: ['a'], afterDays: 0, step: { kind: 'issue', hosts: ['a'], authority: null } },
+test.each<Row>([
+  { name: 'no Secret: an authority first', found: { authority: null, server: null }, wanted: ['a'], afterDays: 0, step: { kind: 'establish', authority: null } },
+  { name: 'an authority alone: it stays, and signs', found: { authority, server: null }, wanted: ['a'], afterDays: 0, step: { kind: 'issue', hosts: ['a'], authority } },
   { name: 'ours: served', found: ours, wanted: ['::1', 'localhost'], afterDays: 0, step: { kind: 'serve', pair } },
   { name: 'ours with more hosts: served', found: ours, wanted: ['::1'], afterDays: 0, step: { kind: 'serve', pair } },
   { name: 'ours that lacks a host: issued for both', found: ours, wanted: ['::1', 'a'], afterDays: 0, step: { kind: 'issue', hosts: ['localhost', '::1', 'a'], authority } },
-  { name: 'ours on the last day before its renewal: served', found: ours, wanted: ['::1'], afterDays: 335, step: { kind: 'serve', pair } },
-  { name: 'ours a month before its end: renewed, for the hosts of today', found: ours, wanted: ['::1'], afterDays: 335.1, step: { kind: 'issue', hosts: ['::1'], authority } },
-  { name: 'ours after its end: renewed', found: ours, wanted: ['::1'], afterDays: 400, step: { kind: 'issue', hosts: ['::1'], authority } },
-  { name: 'an authority that would end before the next certificate: a new one', found: ours, wanted: ['::1'], afterDays: 9.1 * 365, step: { kind: 'issue', hosts: ['::1'], authority: null } },
-  { name: 'ours without its authority: served', found: withoutAuthority, wanted: ['::1'], afterDays: 0, step: { kind: 'serve', pair } },
-  { name: 'ours without its authority, to be renewed: a new one', found: withoutAuthority, wanted: ['::1'], afterDays: 336, step: { kind: 'issue', hosts: ['::1'], authority: null } },
-  { name: 'somebody’s own: served, whatever its hosts and its end', found: theirs, wanted: ['a'], afterDays: 400, step: { kind: 'serve', pair: theirs.pair } },
-  { name: 'what can not be served: left alone', found: 'is garbled', wanted: ['a'], afterDays: 0, step: { kind: 'unusable', because: 'is garbled' } },
+  { name: 'ours with more than a third of its life left: served', found: ours, wanted: ['::1'], afterDays: THIRD - 0.1, step: { kind: 'serve', pair } },
+  { name: 'ours with a third of its life left: replaced, for the hosts of today', found: ours, wanted: ['::1'], afterDays: THIRD + 0.1, step: { kind: 'issue', hosts: ['::1'], authority } },
+  { name: 'ours after its end: replaced', found: ours, wanted: ['::1'], afterDays: 400, step: { kind: 'issue', hosts: ['::1'], authority } },
+  { name: 'an authority with more than a third of its life left: it stays', found: ours, wanted: ['::1'], afterDays: THIRD * 10 - 1, step: { kind: 'issue', hosts: ['::1'], authority } },
+  { name: 'an authority with a third of its life left: a new one', found: ours, wanted: ['::1'], afterDays: THIRD * 10 + 1, step: { kind: 'establish', authority: null } },
+  { name: 'an authority that has been replaced: it signs anew', found: { authority: otherAuthority, server }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority: otherAuthority } },
+  { name: 'a certificate that says so, but is of another authority: it signs anew', found: { authority: otherAuthority, server: { pair, authorityPem: otherAuthority.certificatePem } }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority: otherAuthority } },
+  { name: 'a certificate without its authority: signed anew, for clients need that', found: { authority, server: { pair, authorityPem: '' } }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority } },
+  { name: 'an authority that is gone: a new one', found: { authority: null, server }, wanted: ['::1'], afterDays: 0, step: { kind: 'establish', authority: null } },
+  { name: 'one key for both: its authority moves', found: { authority: null, server: old }, wanted: ['localhost'], afterDays: 0, step: { kind: 'establish', authority: oldAuthority } },
+  { name: 'one key for both, the authority moved: a certificate with a key of its own', found: { authority: oldAuthority, server: old }, wanted: ['localhost'], afterDays: 0, step: { kind: 'issue', hosts: ['localhost'], authority: oldAuthority } },
+  { name: 'one key for both, with another authority: a new one', found: { authority: null, server: { ...old, authorityPem: authority.certificatePem } }, wanted: ['localhost'], afterDays: 0, step: { kind: 'establish', authority: null } },
+  { name: 'somebody’s own: served, whatever its hosts, its end and the authority', found: { authority: 'is garbled', server: theirs }, wanted: ['a'], afterDays: 400, step: { kind: 'serve', pair: theirs.pair } },
+  { name: 'a certificate that can not be served: left alone', found: { authority, server: 'is garbled' }, wanted: ['a'], afterDays: 0, step: { kind: 'unusable', secret: 'platform-gateway-tls', because: 'is garbled' } },
+  { name: 'an authority that can not sign: left alone', found: { authority: 'is garbled', server }, wanted: ['a'], afterDays: 0, step: { kind: 'unusable', secret: 'platform-gateway-ca', because: 'is garbled' } },
 ])('$name (9.7)', ({ found, wanted, afterDays, step }) => {
   expect(certificateStep(found, wanted, NOW_MS + afterDays * DAY_MS)).toEqual(step)
 })
 
-describe('the Secret', () => {
-  test('holds a certificate for a year, and its authority for ten', () => {
-    const secret = stored(['localhost'])
-    expect(secret.type).toBe('kubernetes.io/tls')
-    expect(Object.keys(secret.data ?? {}).sort()).toEqual(['ca.crt', 'tls.crt', 'tls.key'])
-    expect(read(secret)).toMatchObject({
+describe('the Secrets (9.7)', () => {
+  test('of the authority: its certificate for ten years, and its key', () => {
+    const secret = authoritySecret('n', null, NOW_MS)
+    expect(secret).toMatchObject({
+      metadata: { name: 'platform-gateway-ca', namespace: 'n' },
+      type: 'kubernetes.io/tls',
+    })
+    expect(Object.keys(secret.data).toSorted()).toEqual(['tls.crt', 'tls.key'])
+    expect(authority.notAfterMs).toBe(NOW_MS + 3650 * DAY_MS)
+    expect(new X509Certificate(authority.certificatePem).ca).toBe(true)
+  })
+
+  test('of the certificate: for a year, with its own key and the authority’s certificate', () => {
+    const secret = serverSecret('n', { hosts: ['localhost'], authority }, NOW_MS)
+    expect(secret).toMatchObject({
+      metadata: { name: 'platform-gateway-tls', namespace: 'n' },
+      type: 'kubernetes.io/tls',
+    })
+    expect(Object.keys(secret.data).toSorted()).toEqual(['ca.crt', 'tls.crt', 'tls.key'])
+    expect(server).toMatchObject({
       pair: {
         commonName: OUR_COMMON_NAME,
-        hosts: ['localhost'],
+        hosts: ['localhost', '::1'],
         notAfterMs: NOW_MS + 365 * DAY_MS,
       },
-      authority: { notAfterMs: NOW_MS + 3650 * DAY_MS },
+      authorityPem: authority.certificatePem,
     })
+    expect(isSignedBy(pair.certificatePem, authority.certificatePem)).toBe(true)
+    expect(pair.keyPem).not.toBe(authority.keyPem)
   })
 
-  test('keeps the authority and the key when it is issued again', () => {
-    const before = stored(['localhost'])
-    const after = stored(['localhost', 'a'], read(before).authority)
-    expect(after.data?.['ca.crt']).toBe(before.data?.['ca.crt'])
-    expect(after.data?.['tls.key']).toBe(before.data?.['tls.key'])
-    expect(read(after).pair.hosts).toEqual(['localhost', 'a'])
+  test('a certificate ends with its authority at the latest', () => {
+    const late = serverOf(['a'], authority, authority.notAfterMs - DAY_MS)
+    expect(late.pair.notAfterMs).toBe(authority.notAfterMs)
   })
 
-  test.each([
-    { name: 'another one', ca: stored(['localhost']).data?.['ca.crt'] },
-    { name: 'the certificate itself', ca: stored(['localhost']).data?.['tls.crt'] },
-    { name: 'garbage', ca: 'AAAA' },
-    { name: 'nothing', ca: '' },
-  ])('with $name for its authority has none', ({ ca = '' }) => {
-    const secret = stored(['localhost'])
-    const data = { ...secret.data, 'ca.crt': ca }
-    expect(read({ ...secret, data }).authority).toBeNull()
+  test('each certificate has a new key', () => {
+    expect(serverOf(['localhost']).pair.keyPem).not.toBe(pair.keyPem)
   })
 
-  test.each<Readonly<Record<string, string>>>([
-    {},
-    { 'tls.crt': '', 'tls.key': '' },
-    { 'tls.crt': 'AAAA' },
-  ])('with %j is no pair', (data) => {
-    expect(dataIn({ ...stored(['a']), data })).toBe('the certificate is no PEM certificate')
+  test('an authority that moves is stored as it is', () => {
+    expect(authorityIn(stored(authoritySecret('n', oldAuthority, NOW_MS)))).toEqual(oldAuthority)
+  })
+
+  test.each<{ readonly data: Readonly<Record<string, string>>; readonly because: string }>([
+    { data: {}, because: 'the certificate is no PEM certificate' },
+    { data: { 'tls.crt': '', 'tls.key': '' }, because: 'the certificate is no PEM certificate' },
+    { data: { 'tls.crt': 'AAAA' }, because: 'the certificate is no PEM certificate' },
+  ])('with $data hold nothing to use', ({ data, because }) => {
+    expect(
+      serverIn(stored({ ...serverSecret('n', { hosts: ['a'], authority }, NOW_MS), data })),
+    ).toBe(because)
+    expect(authorityIn(stored({ ...authoritySecret('n', null, NOW_MS), data }))).toBe(because)
+  })
+
+  test('somebody else’s certificate is no authority of ours', () => {
+    const { certificatePem, keyPem } = serverPair('www')
+    const data = { 'tls.crt': btoa(certificatePem), 'tls.key': btoa(keyPem) }
+    expect(authorityIn(stored({ ...authoritySecret('n', null, NOW_MS), data }))).toBe(
+      'the certificate is not one of our authorities',
+    )
   })
 })
 
@@ -110,6 +166,6 @@ describe('the hosts of a certificate of our own (contract 9.7)', () => {
 
   test('are read back as they were written, so that nothing is issued twice', () => {
     const hosts = hostsOf(['https://[2001:db8::1]/oidc', 'https://xn--mnchen-3ya.example'], 'n')
-    expect(read(stored(hosts)).pair.hosts).toEqual(hosts)
+    expect(serverOf(hosts).pair.hosts).toEqual(hosts)
   })
 })
