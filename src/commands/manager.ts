@@ -2,12 +2,10 @@
 // only; what each part does stands in its own file.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { CONTROLLER_NAME } from '../api/group.ts'
 import { createClient } from '../kube/client.ts'
 import { followRevokedTokens } from '../credentials/revoked-tokens.ts'
-import { type Connection, connect } from '../kube/connection.ts'
+import { connect } from '../kube/connection.ts'
 import { createEventRecorder } from '../kube/events.ts'
-import { runLeaderElection } from '../kube/leader.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { type Lifecycle, startLifecycle } from '../runtime/lifecycle.ts'
 import { createLogger, type Log } from '../runtime/log.ts'
@@ -18,6 +16,7 @@ import { createKeyring } from '../signing/keyring.ts'
 import { answer } from './answer.ts'
 import { clientDeps, surroundings } from './client.ts'
 import { startControllers } from './manager/controllers.ts'
+import { joinElection } from './manager/leadership.ts'
 import { createManagerMetrics } from './manager/metrics.ts'
 import { serveManager } from './manager/serve.ts'
 import { createStores, followStores } from './manager/stores.ts'
@@ -51,7 +50,7 @@ interface Process {
   readonly metrics: Metrics
 }
 
-const STOP_WITHIN_MS = { controllers: 20_000, events: 2000, lease: 3000, other: 2000 }
+const STOP_WITHIN_MS = { controllers: 20_000, events: 2000, other: 2000 }
 
 /** What is started last stops first; see lifecycle.onStop. */
 async function start(self: Process): Promise<void> {
@@ -60,7 +59,7 @@ async function start(self: Process): Promise<void> {
   log.info({ version: PROGRAM_VERSION, identity }, 'starting')
   const connection = await connect(settings.kubeconfig, clock)
   lifecycle.onStop('connection', STOP_WITHIN_MS.other, () => connection.close())
-  const leadership = lead(self, connection, identity)
+  const leadership = await joinElection({ ...self, identity })
   const client = createClient(clientDeps(self, connection, leadership.mayWrite))
   const stores = createStores()
   const following = followStores(stores, { ...self, client, signal: lifecycle.stopping })
@@ -83,35 +82,4 @@ async function start(self: Process): Promise<void> {
   const shared = { client, stores, events, keyring, revocations }
   const stop = startControllers({ ...self, ...following, ...shared })
   lifecycle.onStop('controllers', STOP_WITHIN_MS.controllers, stop)
-}
-
-interface Leadership {
-  /** Resolves when this process may work. */
-  readonly acquired: Promise<void>
-  /** Throws when it may not write (any more). */
-  readonly mayWrite: () => void
-}
-
-/** A leader whose time is over ends the process: another leads, and our view of it all is old. */
-function lead(self: Process, connection: Connection, identity: string): Leadership {
-  const { settings, clock, log, lifecycle, metrics } = self
-  if (settings.leaderElection === null) {
-    metrics.leads(true)
-    return { acquired: Promise.resolve(), mayWrite: () => undefined }
-  }
-  const election = runLeaderElection({
-    ...settings.leaderElection,
-    client: createClient(clientDeps(self, connection, () => undefined)),
-    clock,
-    log,
-    ref: { namespace: settings.namespace, name: CONTROLLER_NAME },
-    identity,
-  })
-  void election.acquired.then(() => metrics.leads(true))
-  void election.lost.then(() => {
-    metrics.leads(false)
-    lifecycle.stop('leadership lost', 1)
-  })
-  lifecycle.onStop('lease', STOP_WITHIN_MS.lease, () => election.release())
-  return { acquired: election.acquired, mayWrite: () => election.mayWrite() }
 }

@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Connection } from './connection.ts'
 import { failureOf, KubeFailure } from './failure.ts'
+import { NotLeader } from './leader.ts'
 
 /** Told of every answer and every write, for metrics and the clock's skew. */
 export interface ClientObserver {
@@ -13,8 +14,8 @@ export interface ClientObserver {
 }
 
 /**
- * What a client stands on. `mayWrite` is asked right before each write leaves, also before a second
- * try: an ex-leader throws there (contract 8.6).
+ * What a client stands on. `mayWrite` is asked as each write leaves, however long it waited for a
+ * connection, also before a second try: an ex-leader throws there (contract 8.6).
  */
 export interface ClientDeps {
   readonly connection: Connection
@@ -91,9 +92,9 @@ async function request(
   refused: boolean,
 ): Promise<Dispatcher.ResponseData> {
   const open = await deps.connection.open(refused)
-  if (method !== 'GET') deps.mayWrite()
+  const line = method === 'GET' ? open[pool] : open[pool].compose(asking(deps.mayWrite))
   try {
-    const answer = await open[pool].request({
+    const answer = await line.request({
       method,
       path: `${deps.connection.prefix}${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`,
       headers: {
@@ -108,10 +109,26 @@ async function request(
     deps.observer.responded(method, String(answer.statusCode), dateOf(answer))
     return answer
   } catch (error) {
-    deps.observer.responded(method, '<error>', null)
+    if (!(error instanceof NotLeader)) deps.observer.responded(method, '<error>', null)
     throw error
   }
 }
+
+/**
+ * Asks once the request has a connection, right before its first byte: one that waited while all were
+ * taken may have been allowed in another time. Nothing is sent where it throws.
+ */
+const asking =
+  (mayWrite: () => void): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler)
+    handler.onRequestStart = (controller, context) => {
+      mayWrite()
+      start?.(controller, context)
+    }
+    return dispatch(options, handler)
+  }
 
 function parsed(text: string): unknown {
   try {

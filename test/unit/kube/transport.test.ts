@@ -1,5 +1,7 @@
+import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { KubeClient } from '../../../src/kube/client.ts'
+import { NotLeader } from '../../../src/kube/leader.ts'
 import { canary, scan } from '../../support/canary.ts'
 import type { ManualClock } from '../../support/clock.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -9,6 +11,7 @@ import {
   connectTo,
   inTurn,
   json,
+  type Received,
   refuse,
   startScripted,
   stall,
@@ -18,6 +21,8 @@ import {
 } from './scripted-server.ts'
 
 const SOON = { withinMs: 20_000 }
+/** Of the pool for calls. */
+const CONNECTIONS = 32
 const a = thing('a', 5)
 const applied = { apiVersion: 'g.io/v1', kind: 'Thing', metadata: { name: 'a', uid: 'a-uid' } }
 const good = json(200, a)
@@ -172,6 +177,38 @@ describe('who may write is asked before each write leaves', () => {
     expect(told).not.toContain('Thing because')
     expect(await outcomeOf(clock, read(client))).toEqual({ result: a })
   })
+})
+
+test('a lease lost while all connections are taken: no write that waited leaves (8.6)', async () => {
+  const held: ServerResponse[] = []
+  const lost = new NotLeader()
+  let leads = true
+  const { client, server, told } = await stage(
+    (response) => void held.push(response),
+    () => {
+      if (!leads) throw lost
+    },
+  )
+  const first = Array.from({ length: CONNECTIONS }, () => write(client))
+  await eventually('all are taken', () => held.length === CONNECTIONS || undefined, SOON)
+  const waiting = Promise.allSettled([write(client), write(client)])
+  const reading = read(client)
+  // All that needs no connection is done by now.
+  await new Promise(setImmediate)
+  leads = false
+  for (const response of held.splice(0)) good(response, {} as Received)
+  await Promise.all(first)
+  expect(await waiting).toEqual(
+    Array.from({ length: 2 }, () => ({ status: 'rejected', reason: lost })),
+  )
+  const response = await eventually('the read is asked', () => held[0], SOON)
+  good(response, {} as Received)
+  expect(await reading).toEqual(a)
+  expect(server.received.map(({ method }) => method)).toEqual([
+    ...Array.from({ length: CONNECTIONS }, () => 'PATCH'),
+    'GET',
+  ])
+  expect(told).not.toContain('PATCH <error>')
 })
 
 describe('an answer that is none', () => {

@@ -1,0 +1,59 @@
+// Whether this process may work, and the end of it where another one does.
+import { CONTROLLER_NAME } from '../../api/group.ts'
+import { createClient } from '../../kube/client.ts'
+import { connect } from '../../kube/connection.ts'
+import { runLeaderElection } from '../../kube/leader.ts'
+import type { Lifecycle } from '../../runtime/lifecycle.ts'
+import type { Metrics } from '../../runtime/metrics.ts'
+import type { ManagerSettings } from '../../runtime/settings.ts'
+import { type ClientParts, clientDeps } from '../client.ts'
+
+/** What a candidacy takes; `identity` is unique to this run of the process. */
+export interface LeadershipOptions extends ClientParts {
+  readonly settings: Pick<ManagerSettings, 'kubeconfig' | 'namespace' | 'leaderElection'>
+  readonly lifecycle: Pick<Lifecycle, 'onStop' | 'stop'>
+  readonly metrics: Metrics
+  readonly identity: string
+}
+
+/** What this process may do. */
+export interface Leadership {
+  /** Resolves when this process may work. */
+  readonly acquired: Promise<void>
+  /** Throws when it may not write (any more). */
+  readonly mayWrite: () => void
+}
+
+const STOP_WITHIN_MS = { connection: 2000, lease: 3000 }
+
+/**
+ * Joins the election, on a connection of its own: where all others are taken by calls that the API
+ * server is slow to answer, a renewal that waited for its turn would cost the Lease. A leader whose time
+ * is over ends the process: another leads, and our view of it all is old.
+ *
+ * @throws Error as `connect` does
+ */
+export async function joinElection(options: LeadershipOptions): Promise<Leadership> {
+  const { settings, clock, log, lifecycle, metrics, identity } = options
+  if (settings.leaderElection === null) {
+    metrics.leads(true)
+    return { acquired: Promise.resolve(), mayWrite: () => undefined }
+  }
+  const connection = await connect(settings.kubeconfig, clock)
+  lifecycle.onStop('lease connection', STOP_WITHIN_MS.connection, () => connection.close())
+  const election = runLeaderElection({
+    ...settings.leaderElection,
+    client: createClient(clientDeps(options, connection, () => undefined)),
+    clock,
+    log,
+    ref: { namespace: settings.namespace, name: CONTROLLER_NAME },
+    identity,
+  })
+  void election.acquired.then(() => metrics.leads(true))
+  void election.lost.then(() => {
+    metrics.leads(false)
+    lifecycle.stop('leadership lost', 1)
+  })
+  lifecycle.onStop('lease', STOP_WITHIN_MS.lease, () => election.release())
+  return { acquired: election.acquired, mayWrite: () => election.mayWrite() }
+}

@@ -1,0 +1,84 @@
+// The election of a manager whose calls all hang, on a server that a test writes.
+import { expect, onTestFinished, test } from 'vitest'
+import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import { clientDeps } from '../../../src/commands/client.ts'
+import { joinElection } from '../../../src/commands/manager/leadership.ts'
+import { createManagerMetrics } from '../../../src/commands/manager/metrics.ts'
+import { createClient } from '../../../src/kube/client.ts'
+import { connect } from '../../../src/kube/connection.ts'
+import { readManagerSettings } from '../../../src/runtime/settings.ts'
+import { manualClock } from '../../support/clock.ts'
+import { eventually } from '../../support/eventually.ts'
+import { rememberingLog } from '../../support/log.ts'
+import {
+  type Answer,
+  json,
+  refuse,
+  stall,
+  startScripted,
+  writeKubeconfig,
+} from '../kube/scripted-server.ts'
+
+const SOON = { withinMs: 20_000 }
+
+/** Keeps the Lease, and says nothing to anything else. */
+function leasesOnly(): Answer {
+  let version = 0
+  let lease: object | null = null
+  return (response, request) => {
+    if (!request.path.includes('/leases')) return stall(response, request)
+    if (request.method !== 'GET') {
+      version += 1
+      const { metadata, ...rest } = JSON.parse(request.body) as { readonly metadata: object }
+      lease = { ...rest, metadata: { ...metadata, resourceVersion: String(version) } }
+    }
+    const answer = lease === null ? refuse(404) : json(200, lease)
+    answer(response, request)
+  }
+}
+
+function settingsOf(kubeconfig: string) {
+  const argv = [`--kubeconfig=${kubeconfig}`, '--namespace=platform-system', '--leader-elect']
+  const invocation = readManagerSettings(argv, { env: () => null, file: () => null })
+  if (invocation.kind !== 'run') throw new Error('these are no flags')
+  return invocation.settings
+}
+
+test('a leader keeps its Lease while all other calls wait for an answer (8.1)', async () => {
+  const server = await startScripted(leasesOnly())
+  const settings = settingsOf(await writeKubeconfig({ server: server.url }))
+  const clock = manualClock(Date.parse('2026-11-21T10:00:00Z'))
+  const { log } = rememberingLog()
+  const metrics = createManagerMetrics(settings)
+  const stops: (() => unknown)[] = []
+  let ended: string | null = null
+  const lifecycle = {
+    onStop: (_: string, __: number, stop: () => unknown) => void stops.unshift(stop),
+    stop: (because: string) => {
+      ended = because
+    },
+  }
+  onTestFinished(async () => {
+    for (const stop of stops) await stop()
+  })
+  const self = { settings, clock, log, metrics, lifecycle, identity: 'it' }
+  const connection = await connect(settings.kubeconfig, clock)
+  lifecycle.onStop('connection', 0, () => connection.close())
+  const leadership = await joinElection(self)
+  const client = createClient(clientDeps(self, connection, leadership.mayWrite))
+  await leadership.acquired
+
+  const calls = Array.from({ length: 80 }, (_, n) => client.get(ACCESS_KEYS, { name: `key-${n}` }))
+  const ends = Promise.allSettled(calls)
+  const asked = (): number => server.received.filter(({ method }) => method === 'PUT').length
+  await eventually('calls wait', () => server.received.length > 30 || undefined, SOON)
+  // Twice the renew deadline, one retry period at a time.
+  for (let renewals = 1; renewals <= 10; renewals += 1) {
+    await clock.advance(2000)
+    await eventually(`renewal ${renewals}`, () => asked() >= renewals || undefined, SOON)
+  }
+  expect(() => leadership.mayWrite()).not.toThrow()
+  expect(ended).toBeNull()
+  await connection.close()
+  await ends
+})
