@@ -6,6 +6,7 @@ import { createClient } from '../kube/client.ts'
 import { followRevokedTokens } from '../credentials/revoked-tokens.ts'
 import { connect } from '../kube/connection.ts'
 import { createEventRecorder } from '../kube/events.ts'
+import { Turns } from '../kube/turns.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { type Lifecycle, startLifecycle } from '../runtime/lifecycle.ts'
 import { createLogger, type Log } from '../runtime/log.ts'
@@ -79,7 +80,8 @@ async function start(self: Process): Promise<void> {
     namespace: settings.namespace,
     observer: { revoked: self.metrics.tokensRevoked },
   })
-  const shared = { client, stores, events, keyring, revocations }
+  const turns = new Turns(clock)
+  const shared = { client, stores, events, keyring, revocations, turns }
   const stop = startControllers({ ...self, ...following, ...shared })
   lifecycle.onStop('controllers', STOP_WITHIN_MS.controllers, stop)
 }

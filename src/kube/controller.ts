@@ -4,6 +4,7 @@ import type { ReconcileResult } from '../runtime/metrics.ts'
 import { isConflict, KubeFailure } from './failure.ts'
 import { NotLeader } from './leader.ts'
 import type { WorkQueue } from './queue.ts'
+import type { Turns } from './turns.ts'
 
 /** What a reconcile leaves to do: nothing, or another look at a moment in epoch milliseconds. */
 export type Outcome =
@@ -26,6 +27,7 @@ export interface ControllerOptions {
   readonly workers: number
   readonly reconcile: (key: string) => Promise<Outcome>
   readonly clock: Clock
+  readonly turns: Turns
   readonly log: Log
   readonly observer: ControllerObserver
 }
@@ -47,8 +49,9 @@ export function startController(options: ControllerOptions): StopController {
 }
 
 async function work(options: ControllerOptions): Promise<void> {
-  const { queue } = options
+  const { queue, turns } = options
   for (let key = await queue.take(); key !== null; key = await queue.take()) {
+    await turns.pass()
     await handle(options, key)
     queue.done(key)
   }

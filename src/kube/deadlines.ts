@@ -2,6 +2,8 @@ import type { Clock } from '../runtime/clock.ts'
 import { LONGEST_TIMER_MS } from '../runtime/clock.ts'
 
 const CHILDREN = 4
+/** So many are told in one turn of the event loop; more that are due come in the next ones. */
+const MOST_AT_ONCE = 1000
 
 /**
  * One moment per key, on one heap and one timer: a million of them cost what a few dozen
@@ -64,7 +66,7 @@ export class Deadlines {
     const nowMs = this.#clock.nowMs()
     const due: string[] = []
     for (let key = this.#heap[0]; key !== undefined; key = this.#heap[0]) {
-      if (this.#atMs(key) > nowMs) break
+      if (this.#atMs(key) > nowMs || due.length === MOST_AT_ONCE) break
       this.delete(key)
       due.push(key)
     }

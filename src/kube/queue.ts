@@ -1,8 +1,15 @@
 import type { Clock } from '../runtime/clock.ts'
+import { Arrivals } from './arrivals.ts'
 import { Deadlines } from './deadlines.ts'
 
-/** `fresh`: somebody is waiting for this one. `refresh`: a restart or a setting touched them all. */
-export type Lane = 'fresh' | 'refresh'
+/** The most urgent first. */
+const LANES = ['fresh', 'due', 'refresh'] as const
+
+/**
+ * Why a key waits. `fresh`: it has changed, and somebody is waiting for it. `due`: its moment has come, or
+ * it is tried again. `refresh`: a restart or a setting touched them all.
+ */
+export type Lane = (typeof LANES)[number]
 
 /** Told what the queue does, for the workqueue_* metrics. Durations are in seconds. */
 export interface QueueObserver {
@@ -20,8 +27,22 @@ export interface QueueOptions {
   readonly observer: QueueObserver
 }
 
-/** Every so many keys one of the refresh lane goes first, so that a busy day starves none. */
-const REFRESH_EVERY = 10
+/**
+ * The lane that each of ten keys in a row is taken from, if it has any. What is new goes first; expiries are
+ * promised within a second, so much of the work is theirs, and a busy day starves none to refresh.
+ */
+const TURNS: readonly Lane[] = [
+  'fresh',
+  'fresh',
+  'due',
+  'fresh',
+  'fresh',
+  'due',
+  'fresh',
+  'fresh',
+  'due',
+  'refresh',
+]
 
 /**
  * Keys that wait to be reconciled. A key is there once however often it is added, and never in two
@@ -29,9 +50,10 @@ const REFRESH_EVERY = 10
  */
 export class WorkQueue {
   readonly #options: QueueOptions
-  readonly #lanes: Readonly<Record<Lane, Map<string, number>>> = {
-    fresh: new Map(),
-    refresh: new Map(),
+  readonly #lanes: Readonly<Record<Lane, Arrivals>> = {
+    fresh: new Arrivals(),
+    due: new Arrivals(),
+    refresh: new Arrivals(),
   }
   readonly #inHand = new Map<string, { sinceMs: number; again: Lane | null }>()
   readonly #failures = new Map<string, number>()
@@ -42,12 +64,13 @@ export class WorkQueue {
 
   constructor(options: QueueOptions) {
     this.#options = options
-    this.#later = new Deadlines(options.clock, (key) => this.add(key, 'fresh'))
+    this.#later = new Deadlines(options.clock, (key) => this.add(key, 'due'))
   }
 
   /** Keys that wait now, those with a moment to come not counted. */
   get depth(): number {
-    return this.#lanes.fresh.size + this.#lanes.refresh.size
+    const { fresh, due, refresh } = this.#lanes
+    return fresh.size + due.size + refresh.size
   }
 
   /** How long the key in hand the longest is in hand, in seconds. */
@@ -60,31 +83,28 @@ export class WorkQueue {
   get longestWaitSeconds(): number {
     const nowMs = this.#options.clock.monotonicMs()
     // Not the first of each lane: one that changed lanes keeps its place in time, not in the order.
-    let oldestMs = nowMs
-    for (const lane of Object.values(this.#lanes))
-      for (const sinceMs of lane.values()) oldestMs = Math.min(oldestMs, sinceMs)
+    const oldestMs = Math.min(...LANES.map((lane) => this.#lanes[lane].earliestMs()), nowMs)
     return (nowMs - oldestMs) / 1000
   }
 
-  /** Adds the key, or moves it to the fresh lane where it waits in the other. */
+  /** Adds the key, or moves it to this lane where it waits in a less urgent one. */
   add(key: string, lane: Lane): void {
     if (this.#closed) return
     const held = this.#inHand.get(key)
     if (held) {
-      held.again = held.again === 'fresh' ? 'fresh' : lane
+      if (held.again === null || isMoreUrgent(lane, held.again)) held.again = lane
       return
     }
-    const { fresh, refresh } = this.#lanes
-    if (fresh.has(key) || (lane === 'refresh' && refresh.has(key))) return
-    const waitingSinceMs = refresh.get(key)
-    refresh.delete(key)
-    this.#lanes[lane].set(key, waitingSinceMs ?? this.#options.clock.monotonicMs())
-    if (waitingSinceMs === undefined) this.#options.observer.added()
+    const waitsIn = LANES.find((one) => this.#lanes[one].has(key))
+    if (waitsIn !== undefined && !isMoreUrgent(lane, waitsIn)) return
+    const waitingSinceMs = waitsIn && this.#lanes[waitsIn].take(key)
+    this.#lanes[lane].push(key, waitingSinceMs ?? this.#options.clock.monotonicMs())
+    if (waitsIn === undefined) this.#options.observer.added()
     this.#serve()
   }
 
   /**
-   * Adds the key to the fresh lane at a moment in epoch milliseconds; replaces an earlier wish. Once
+   * Adds the key to the lane of those due at a moment in epoch milliseconds; replaces an earlier wish. Once
    * the key is taken, for whatever reason, the wish is gone.
    */
   addAt(key: string, atMs: number): void {
@@ -142,13 +162,9 @@ export class WorkQueue {
   }
 
   #next(): string | null {
-    const { fresh, refresh } = this.#lanes
-    const refreshFirst = this.#taken % REFRESH_EVERY === REFRESH_EVERY - 1
-    const lane = fresh.size === 0 || (refreshFirst && refresh.size > 0) ? refresh : fresh
-    const first = lane.entries().next()
-    if (first.done) return null
-    const [key, sinceMs] = first.value
-    lane.delete(key)
+    const first = this.#lane().shift()
+    if (first === null) return null
+    const [key, sinceMs] = first
     // What comes of this look decides when the next is due; an earlier wish that fired meanwhile would
     // cut short a wait that the server asks for.
     this.#later.delete(key)
@@ -158,4 +174,13 @@ export class WorkQueue {
     this.#inHand.set(key, { sinceMs: nowMs, again: null })
     return key
   }
+
+  /** The lane whose turn it is, or the most urgent one with a key in it. */
+  #lane(): Arrivals {
+    const turn = this.#lanes[TURNS[this.#taken % TURNS.length] ?? 'fresh']
+    const { fresh, due, refresh } = this.#lanes
+    return [turn, fresh, due].find(({ size }) => size > 0) ?? refresh
+  }
 }
+
+const isMoreUrgent = (lane: Lane, than: Lane): boolean => LANES.indexOf(lane) < LANES.indexOf(than)

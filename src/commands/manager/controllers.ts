@@ -2,17 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP } from '../../api/group.ts'
 import * as config from '../../controllers/config/reconcile.ts'
 import { lastExpMs } from '../../controllers/directclusterendpointtoken/counts.ts'
-import { BY_UID, tokensByEnd } from '../../controllers/directclusterendpointtoken/order.ts'
+import { BY_UID, tokenEndMs } from '../../controllers/directclusterendpointtoken/order.ts'
 import { namesUnder } from '../../controllers/directclusterendpointtoken/owner.ts'
 import * as token from '../../controllers/directclusterendpointtoken/reconcile.ts'
-import { keysIn, namesByEnd } from '../../controllers/ownedaccesskey/order.ts'
+import { endMsOf, keysIn } from '../../controllers/ownedaccesskey/order.ts'
 import * as accessKey from '../../controllers/ownedaccesskey/reconcile.ts'
 import * as signingKey from '../../controllers/signingkey/reconcile.ts'
 import { createKeyReader } from '../../credentials/key-reader.ts'
+import type { AccessKey } from '../../domain/access-key.ts'
 import { settingsShape } from '../../domain/config/shape.ts'
 import { keysTouchedBy } from '../../domain/key-line.ts'
 import { formatKey } from '../../domain/key.ts'
 import type { StopController } from '../../kube/controller.ts'
+import { inTurnsByMoment } from '../../kube/turns.ts'
 import { runOnSchedule } from '../../runtime/schedule.ts'
 import { type ControllersOptions, known, startLoop, whenAllSynced } from './loop.ts'
 import { countObjects } from './counts.ts'
@@ -77,8 +79,9 @@ function startConfigs(options: ControllersOptions): StopController {
   return loop.stop
 }
 
-function startKeys(options: ControllersOptions): StopController {
-  const { settings, stores, caps, clock, log, metrics, revocations } = options
+/** Starts the controller of access keys: from the moment that they, their tokens and records are known. */
+export function startKeys(options: ControllersOptions): StopController {
+  const { settings, stores, caps, clock, turns, log, metrics, revocations } = options
   const { keys, tokens } = stores
   const among = keysIn(keys)
   const deps: accessKey.KeyDeps = {
@@ -95,6 +98,7 @@ function startKeys(options: ControllersOptions): StopController {
   const loop = startLoop(options, CONTROLLERS.keys, settings.workers, (name) =>
     accessKey.reconcile(name, deps),
   )
+  const refresh = ({ name }: AccessKey): void => loop.queue.add(name, 'refresh')
   whenAllSynced([keys, tokens, stores.configMaps], () => {
     keys.subscribe((change) => {
       if (caps.current() === null) return
@@ -106,15 +110,17 @@ function startKeys(options: ControllersOptions): StopController {
         if (isDeleting) loop.queue.add(name, 'fresh')
     })
     caps.subscribe((inForce) => {
-      for (const name of namesByEnd(keys, inForce, clock.nowMs())) loop.queue.add(name, 'refresh')
+      const nowMs = clock.nowMs()
+      const end = (key: AccessKey): number => endMsOf(key, inForce, nowMs)
+      void inTurnsByMoment(turns, keys.values(), end, refresh)
     })
   })
   return loop.stop
 }
 
 function startTokens(options: ControllersOptions): StopController {
-  const { settings, stores, caps, issuer, keyring, revocations, client, clock, log, metrics } =
-    options
+  const { settings, stores, caps, issuer, keyring, revocations } = options
+  const { client, clock, turns, log, metrics } = options
   const { keys, tokens } = stores
   const among = keysIn(keys)
   const deps: token.TokenDeps = {
@@ -136,7 +142,9 @@ function startTokens(options: ControllersOptions): StopController {
   )
   const all = (): void => {
     if (caps.current() === null) return
-    for (const name of tokensByEnd(tokens)) loop.queue.add(name, 'refresh')
+    void inTurnsByMoment(turns, tokens.values(), tokenEndMs, ({ name }) =>
+      loop.queue.add(name, 'refresh'),
+    )
   }
   whenAllSynced([keys, tokens, stores.configMaps, stores.signingSecrets], () => {
     const fresh = (name: string): void => {

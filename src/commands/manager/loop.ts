@@ -7,6 +7,7 @@ import { type Outcome, type StopController, startController } from '../../kube/c
 import type { EventRecorder } from '../../kube/events.ts'
 import { WorkQueue } from '../../kube/queue.ts'
 import type { Cached, Store } from '../../kube/store.ts'
+import type { Turns } from '../../kube/turns.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
@@ -25,6 +26,8 @@ export interface ControllersOptions {
   readonly revocations: RevokedTokens
   readonly events: EventRecorder
   readonly clock: Clock
+  /** The share of the event loop that all controllers have together. */
+  readonly turns: Turns
   readonly log: Log
   readonly metrics: Metrics
 }
@@ -40,7 +43,7 @@ const BACK_OFF = { baseDelayMs: 100, maxDelayMs: 15_000 }
 
 /** Starts a controller with a queue of its own. */
 export function startLoop(
-  { clock, log, metrics }: Pick<ControllersOptions, 'clock' | 'log' | 'metrics'>,
+  { clock, turns, log, metrics }: Pick<ControllersOptions, 'clock' | 'turns' | 'log' | 'metrics'>,
   name: string,
   workers: number,
   reconcile: (key: string) => Promise<Outcome>,
@@ -50,7 +53,16 @@ export function startLoop(
   reported.follow(queue)
   return {
     queue,
-    stop: startController({ name, queue, workers, reconcile, clock, log, observer: reported.loop }),
+    stop: startController({
+      name,
+      queue,
+      workers,
+      reconcile,
+      clock,
+      turns,
+      log,
+      observer: reported.loop,
+    }),
   }
 }
 

@@ -1,5 +1,6 @@
+import { parseTimestamp } from '../../domain/time.ts'
 import { issuedUnder, type Token } from '../../domain/token.ts'
-import type { Indexers, Store } from '../../kube/store.ts'
+import type { Indexers } from '../../kube/store.ts'
 
 /** Index of tokens by the uid of the access key that their reference names. */
 export const BY_OWNER = 'owner'
@@ -17,13 +18,6 @@ export const TOKEN_INDEXERS: Indexers<Token> = {
   [BY_UID]: ({ uid }) => uid,
 }
 
-/** Names of all tokens, earliest end first. */
-export function tokensByEnd(tokens: Store<Token>): readonly string[] {
-  const ends = [...tokens.values()].map((token) => ({
-    name: token.name,
-    end: token.published.expirationTimestamp ?? '',
-  }))
-  return ends
-    .toSorted((a, b) => (a.end < b.end ? -1 : a.end > b.end ? 1 : 0))
-    .map(({ name }) => name)
-}
+/** When a token ends by its status, in epoch milliseconds; minus infinity = it has none yet. */
+export const tokenEndMs = ({ published }: Token): number =>
+  parseTimestamp(published.expirationTimestamp) ?? Number.NEGATIVE_INFINITY

@@ -28,13 +28,6 @@ export const keysIn = (keys: Store<AccessKey>): KnownKeys & KeyRelations => ({
   ownedBy: (uid) => keys.by(BY_OWNER_KEY, uid),
 })
 
-/** Names of all keys, earliest end first: what is overdue is caught up in that order (contract 2.7). */
-export function namesByEnd(keys: Store<AccessKey>, caps: Caps, nowMs: number): readonly string[] {
-  const ends = [...keys.values()].map((key) => ({
-    name: key.name,
-    endMs: lifetimeOf(key, caps, nowMs).expiresMs ?? Number.POSITIVE_INFINITY,
-  }))
-  return ends
-    .toSorted((a, b) => (a.endMs === b.endMs ? 0 : a.endMs - b.endMs))
-    .map(({ name }) => name)
-}
+/** When a key ends, in epoch milliseconds; infinity = never. What is overdue is caught up in that order (2.7). */
+export const endMsOf = (key: AccessKey, caps: Caps, nowMs: number): number =>
+  lifetimeOf(key, caps, nowMs).expiresMs ?? Number.POSITIVE_INFINITY

@@ -3,6 +3,7 @@ import { done, type Outcome, startController } from '../../../src/kube/controlle
 import { KubeFailure } from '../../../src/kube/failure.ts'
 import { NotLeader } from '../../../src/kube/leader.ts'
 import { WorkQueue } from '../../../src/kube/queue.ts'
+import { Turns } from '../../../src/kube/turns.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
 
@@ -31,6 +32,7 @@ function stage(reconcile: (key: string, turn: number) => Promise<Outcome>, worke
     queue,
     workers,
     clock,
+    turns: new Turns(clock),
     log,
     reconcile: (key) => {
       turns.push(`${key} ${clock.nowMs() - T0}`)

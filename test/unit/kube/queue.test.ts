@@ -73,6 +73,26 @@ describe('a key is there once', () => {
       ],
       order: ['b', 'a'],
     },
+    {
+      name: 'what is new passes what is due, and that passes those to refresh',
+      adds: [
+        ['a', 'refresh'],
+        ['b', 'due'],
+        ['c', 'fresh'],
+      ],
+      order: ['c', 'b', 'a'],
+    },
+    {
+      name: 'one to refresh that falls due changes its lane, one that is new does not',
+      adds: [
+        ['a', 'refresh'],
+        ['b', 'refresh'],
+        ['c', 'fresh'],
+        ['b', 'due'],
+        ['c', 'due'],
+      ],
+      order: ['c', 'b', 'a'],
+    },
   ])('$name', async ({ adds, order }) => {
     const { queue, told, drain } = stage()
     for (const [key, lane] of adds) queue.add(key, lane)

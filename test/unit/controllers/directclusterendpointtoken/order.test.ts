@@ -3,8 +3,10 @@ import {
   BY_ISSUED_UNDER,
   BY_OWNER,
   BY_UID,
-  tokensByEnd,
+  tokenEndMs,
 } from '../../../../src/controllers/directclusterendpointtoken/order.ts'
+import { inTurnsByMoment, Turns } from '../../../../src/kube/turns.ts'
+import { manualClock } from '../../../support/clock.ts'
 import {
   issuedObject,
   owner,
@@ -21,7 +23,7 @@ const named = (name: string, key?: string) => ({
     : { ownerReferences: [referenceTo({ name: key, uid: `uid-${key}` })] }),
 })
 
-test('earliest end first, before all those that have none yet (2.7)', () => {
+test('earliest end first, before all those that have none yet (2.7)', async () => {
   const out = (name: string, ttl: number) => issuedObject({ metadata: named(name), spec: { ttl } })
   const waiting = tokenObject({ metadata: named('waits') })
   const store = tokenStore(
@@ -32,7 +34,10 @@ test('earliest end first, before all those that have none yet (2.7)', () => {
     out('c', 60),
     out('e', 3600),
   )
-  expect(tokensByEnd(store)).toEqual(['waits', 'a', 'b', 'c', 'd', 'e'])
+  const names: string[] = []
+  const turns = new Turns(manualClock(0))
+  await inTurnsByMoment(turns, store.values(), tokenEndMs, ({ name }) => names.push(name))
+  expect(names).toEqual(['waits', 'a', 'b', 'c', 'd', 'e'])
 })
 
 test('found by owner, by the key that they were issued under, and by their id (5.1, 5.4, 7.4)', () => {

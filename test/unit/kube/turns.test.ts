@@ -1,0 +1,138 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { inTurns, inTurnsByMoment, Turns } from '../../../src/kube/turns.ts'
+import type { Clock } from '../../../src/runtime/clock.ts'
+import { manualClock } from '../../support/clock.ts'
+import { eventually } from '../../support/eventually.ts'
+import { manyKeys, settledKeys } from '../../support/many-keys.ts'
+
+const T0 = Date.parse('2026-11-21T10:00:00Z')
+const SOON = { withinMs: 30_000 }
+
+/** A clock on which each look at it takes so long: what runs in one turn is counted, whatever the machine. */
+function ticking(tickMs: number) {
+  const clock = manualClock(T0)
+  let tickedMs = 0
+  const monotonicMs = (): number => {
+    tickedMs += tickMs
+    return clock.monotonicMs() + tickedMs
+  }
+  return { ...clock, monotonicMs } satisfies Clock
+}
+
+/** Counts what happens in each turn of the event loop; the most in any so far. */
+function counting() {
+  let now = 0
+  let most = 0
+  let all = 0
+  let turn = setImmediate(function next() {
+    now = 0
+    turn = setImmediate(next)
+  })
+  onTestFinished(() => clearImmediate(turn))
+  return {
+    count: () => {
+      now += 1
+      all += 1
+      most = Math.max(most, now)
+    },
+    most: () => most,
+    all: () => all,
+  }
+}
+
+describe('work gives way to others after its share of a turn', () => {
+  test('as much as the clock allows, then the next turn', async () => {
+    const turns = new Turns(ticking(1))
+    const seen = counting()
+    await inTurns(turns, Array.from({ length: 5000 }), seen.count)
+    // One look at the clock for each 50 items, 10 ms in each turn.
+    expect(seen.all()).toBe(5000)
+    expect(seen.most()).toBeLessThanOrEqual(1000)
+    expect(seen.most()).toBeGreaterThanOrEqual(250)
+  })
+
+  test('two kinds of work have one share', async () => {
+    const turns = new Turns(ticking(1))
+    const seen = counting()
+    const items = Array.from({ length: 5000 })
+    await Promise.all([inTurns(turns, items, seen.count), inTurns(turns, items, seen.count)])
+    expect(seen.most()).toBeLessThanOrEqual(1100)
+  })
+
+  test('what takes no time takes one turn', async () => {
+    const turns = new Turns(manualClock(T0))
+    const seen = counting()
+    await inTurns(turns, Array.from({ length: 5000 }), seen.count)
+    expect(seen.most()).toBe(5000)
+  })
+
+  test('the earliest moment first, what has none last', async () => {
+    const turns = new Turns(ticking(1))
+    const never = Number.POSITIVE_INFINITY
+    const items = Array.from({ length: 3000 }, (_, n) => ({
+      n,
+      atMs: n % 3 === 0 ? never : (n * 7919) % 1000,
+    }))
+    const seen: typeof items = []
+    await inTurnsByMoment(
+      turns,
+      items,
+      ({ atMs }) => atMs,
+      (item) => void seen.push(item),
+    )
+    expect(seen).toEqual(
+      items.toSorted((a, b) => (a.atMs === b.atMs ? a.n - b.n : a.atMs - b.atMs)),
+    )
+  })
+})
+
+describe('20,000 keys are no turn of seconds', () => {
+  const COUNT = 20_000
+  const MOST = 2000
+
+  /** All keys, and how many were reconciled and put into the queue in one turn. */
+  function stage(ttlOf: (n: number) => number) {
+    const clock = ticking(0.01)
+    const reconciled = counting()
+    const added = counting()
+    const ignore = (): void => undefined
+    const metrics = {
+      keyExpired: ignore,
+      controller: () => ({
+        queue: { added: added.count, retried: ignore, waited: ignore, worked: ignore },
+        loop: { started: reconciled.count, finished: ignore },
+        follow: ignore,
+      }),
+    }
+    const it = manyKeys(settledKeys(COUNT, T0, ttlOf), clock, metrics)
+    onTestFinished(async () => {
+      await it.stop()
+    })
+    const until = (what: string, seen: typeof added, count: number): Promise<true> =>
+      eventually(`${what} ${count}`, () => seen.all() >= count || undefined, SOON)
+    return { ...it, clock, reconciled, added, until }
+  }
+
+  test('when a process starts, and when the cap changes (2.5)', async () => {
+    const it = stage(() => 0)
+    it.list()
+    await it.until('reconciled', it.reconciled, COUNT)
+    expect(it.reconciled.most()).toBeLessThanOrEqual(MOST)
+    expect(it.added.most()).toBeLessThanOrEqual(MOST)
+    // Nothing ends within a century: each key is looked at once more, and its status is published.
+    it.cap(3_000_000_000)
+    await it.until('reconciled', it.reconciled, COUNT + 5000)
+    expect(it.reconciled.most()).toBeLessThanOrEqual(MOST)
+    expect(it.added.most()).toBeLessThanOrEqual(MOST)
+  })
+
+  test('when all end in one second (2.7)', async () => {
+    const it = stage(() => 3600)
+    it.list()
+    await it.until('reconciled', it.reconciled, COUNT)
+    await it.clock.advance(3_600_000)
+    await it.until('reconciled', it.reconciled, COUNT + 5000)
+    expect(it.reconciled.most()).toBeLessThanOrEqual(MOST)
+    expect(it.added.most()).toBeLessThanOrEqual(MOST)
+  })
+})
