@@ -76,7 +76,11 @@ const SENTENCE = new RegExp(
 )
 
 /** Said in the words of the API server, as if it had. */
-const AS_THE_API_SERVER = ['….… not found', 'the server could not find the requested resource']
+const AS_THE_API_SERVER = [
+  '….… not found',
+  '….… already exists',
+  'the server could not find the requested resource',
+]
 
 const SCOPE_REFUSAL = 'the scope of the access key does not grant …'
 

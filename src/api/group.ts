@@ -41,6 +41,14 @@ export const CLUSTER_ROLES: Resource = {
   kind: 'ClusterRole',
 }
 
+/** What the caller himself may do, by the API server's authorizers. */
+export const SELF_SUBJECT_ACCESS_REVIEWS: Resource = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'selfsubjectaccessreviews',
+  kind: 'SelfSubjectAccessReview',
+}
+
 /** Core ConfigMaps. */
 export const CONFIG_MAPS: Resource = {
   group: '',
@@ -73,6 +81,9 @@ export const REVOKE_FINALIZER = `${GROUP}/revoke`
 
 /** When a key was first seen, RFC 3339: a restore from backup renews no lifetime (contract 2.8). */
 export const CREATED_ANNOTATION = `${GROUP}/created`
+
+/** On a key that self-service made: the uid of the key that it was made with (contract 12.2). */
+export const MADE_WITH_LABEL = `${GROUP}/made-with`
 
 /** The access key that opens nothing: gateways write to it, so that their watches have news (10.4). */
 export const HEARTBEAT_KEY = 'platform-heartbeat'

@@ -8,6 +8,9 @@ import type { Identity } from './caller.ts'
  */
 export const AUTHENTICATED = 'system:authenticated'
 
+/** As whom the API server knows the keys of a team. */
+export const teamUser = (team: string): string => `platform:team:${team}`
+
 /** One printable word: the API server trims the value of a header, and reads other bytes in its own way. */
 const VISIBLE = /^[!-~]+$/
 const RESERVED = /^(?:system|platform):/i
@@ -26,7 +29,7 @@ export function identityOf({ identity, groups }: AccessKey): Identity | null {
   if (![name, ...groups].every(mayName)) return null
   const own = `platform:${kind}:${name}`
   return {
-    user: kind === 'team' ? own : name,
+    user: kind === 'team' ? teamUser(name) : name,
     groups: [
       ...groups,
       ...groups.map((group) => `platform:group:${group}`),

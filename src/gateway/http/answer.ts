@@ -29,6 +29,7 @@ const FAILURES = {
   MethodNotAllowed: 405,
   NotAcceptable: 406,
   Conflict: 409,
+  AlreadyExists: 409,
   Expired: 410,
   RequestEntityTooLarge: 413,
   UnsupportedMediaType: 415,

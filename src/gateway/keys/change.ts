@@ -1,17 +1,19 @@
 // Changing objects of our kinds (contract 12.1, 12.3, 12.5). One's own: tried first, judged as it would be
 // stored, then stored, provided that nothing has changed since; anything else as the caller.
-import { CONFIGS } from '../../api/group.ts'
+import { ACCESS_KEYS, CONFIGS } from '../../api/group.ts'
 import type { JsonMap } from '../../domain/config/json.ts'
 import { parseTimestamp } from '../../domain/time.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import { textAt } from './at.ts'
 import { makeOne } from './create.ts'
+import { bringsDigest, givingFault, NO_DIGEST } from './escalation.ts'
 import { answerOf, ask, asOfNow, type Exchange, type Question, type Reply } from './exchange.ts'
 import { entriesOf, GATEWAY_MANAGER } from './field-ownership.ts'
 import { secretsIn } from './hidden.ts'
+import { isOpen, notFound, taken } from './foreign.ts'
 import { type Fault, mayStore } from './may-store.ts'
-import { notFound, showsTo } from './read.ts'
+import { showsTo } from './read.ts'
 import {
   APPLY,
   type Body,
@@ -92,27 +94,55 @@ async function changedOnce(
   const { resource, name } = asked
   const before = current.json
   // Only an apply makes what is not there.
-  if (current.status === 404 && sent.by === 'apply' && !asked.isStatus)
-    return makeOne(exchange, deps, sent.sent, { method: 'PATCH', type: APPLY, name })
+  const mayMake = sent.by === 'apply' && !asked.isStatus
+  if (current.status === 404)
+    return mayMake
+      ? makeOne(exchange, deps, sent.sent, { method: 'PATCH', type: APPLY, name })
+      : notFound(exchange)
   if (current.status !== 200)
     return answerOf(exchange, current, { shows: showsTo(exchange), secrets: [] })
-  if (!isVisible(asked, before, standing, find)) return notFound(exchange)
+  if (!(await mayKnow(exchange, before))) return mayMake ? taken(exchange) : notFound(exchange)
   const isMine = !asked.isStatus && isOwn(asked, before, standing, find)
   if (!isMine && standing.scope !== null && resource !== CONFIGS) return refusal(NOT_YOURS)
-  if (isMine && isOfAnother(sent, before)) return NOT_THIS
+  const isJudged = isMine || (resource === ACCESS_KEYS && !asked.isStatus && !standing.isPerson)
+  if (isJudged && isOfAnother(sent, before)) return NOT_THIS
   const body = bodyOf(resource, sent, before)
   if (!body.ok) return body.answer
+  const bar = asked.isStatus ? null : barOf(exchange, sent, before, isMine)
+  if (bar !== null) return refusal(bar)
+  const isSelf = isMine && !bringsDigest(resource, sent, before)
   const secrets = [...secretsIn(resource, before), ...secretsInChange(resource, sent)]
   const answered = (reply: Reply): Answer =>
     answerOf(exchange, reply, { shows: showsTo(exchange), secrets })
-  const question = storing(exchange, sent, body.value, isMine)
-  if (isMine) {
+  const question = storing(exchange, sent, body.value, isSelf)
+  if (isSelf) {
     const tried = await ask(exchange, { ...question, query: writing(exchange.query, DRY_RUN) })
     if (tried.status !== 200) return answered(tried)
     const fault = faultOf(await asOfNow(exchange), deps, before, tried.json)
     if (fault !== null) return refusal(fault)
   } else await asOfNow(exchange)
   return answered(await ask(exchange, { ...question, form: exchange.form }))
+}
+
+/** Whether the caller may be told anything of what is there. */
+async function mayKnow(exchange: Exchange, object: JsonMap): Promise<boolean> {
+  const { asked, standing, find } = exchange
+  if (asked.resource === CONFIGS) return true
+  if (!isVisible(asked, object, standing, find)) return false
+  return isOwn(asked, object, standing, find) || isOpen(exchange)
+}
+
+/** What no key that stands for nobody in person may do, be it self-service or by RBAC. */
+function barOf(
+  { asked: { resource }, standing }: Exchange,
+  sent: Change,
+  before: JsonMap,
+  isMine: boolean,
+): Fault | null {
+  if (!isMine) return givingFault(resource, sent, before, standing)
+  return !standing.isPerson && bringsDigest(resource, sent, before)
+    ? { field: 'spec.key', because: NO_DIGEST }
+    : null
 }
 
 const faultOf = (
@@ -141,11 +171,11 @@ function storing(
   { asked, caller, query }: Exchange,
   { by }: Change,
   body: Body,
-  isMine: boolean,
+  isSelf: boolean,
 ): Question {
   const { resource, name, isStatus } = asked
   return {
-    as: isMine ? 'gateway' : { caller },
+    as: isSelf ? 'gateway' : { caller },
     method: by === 'put' ? 'PUT' : 'PATCH',
     resource,
     name,

@@ -8,6 +8,7 @@ import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
 import { at, type FieldPath, textAt, withAt } from './at.ts'
 import { answerOf, ask, asOfNow, type Exchange, type Question, type Reply } from './exchange.ts'
+import { makingFault } from './escalation.ts'
 import { KEY, secretsIn, TOKEN } from './hidden.ts'
 import { isHidden } from './kinds.ts'
 import { finished, isForSelf, type Made, made } from './made.ts'
@@ -52,14 +53,18 @@ export async function makeOne(
   }
   if (isHidden(resource, textAt(sent, ['metadata', 'name']))) return refusal(NOT_YOUR_NAME)
   const isSelf = isForSelf(resource, sent, standing)
+  const first = made(resource, sent, standing, deps.newKey)
+  const escalation = makingFault(resource, first.object, isSelf, standing)
+  if (escalation !== null) return refusal(escalation)
   if (!isSelf && standing.scope !== null) return refusal(OUTGROWS)
   const as: RunsAs = isSelf ? 'gateway' : { caller }
-  const first = made(resource, sent, standing, deps.newKey)
   const tried = await ask(exchange, storing(exchange, as, way, first.object, DRY_RUN))
   if (tried.status !== 201) return answerOf(exchange, tried, shown)
   const now = await asOfNow(exchange)
   const last = finished(resource, first, tried.json, now.standing)
-  const fault = isSelf ? faultOf(now, deps, tried.json, last) : null
+  const fault = isSelf
+    ? faultOf(now, deps, tried.json, last)
+    : makingFault(resource, tried.json, isSelf, now.standing)
   if (fault !== null) return refusal(fault)
   const stored = await ask(exchange, storing(exchange, as, way, last.object, []))
   if (stored.status !== 201 || isDryRun(exchange.query)) return answerOf(exchange, stored, shown)

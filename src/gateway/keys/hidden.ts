@@ -77,7 +77,7 @@ function filledIn(sent: Json, field: FieldPath | null, value: Json | undefined):
 }
 
 /** Where a field stands in what stands at a path; null = it does not. */
-const restOf = (field: FieldPath, path: FieldPath): FieldPath | null =>
+export const restOf = (field: FieldPath, path: FieldPath): FieldPath | null =>
   path.every((name, place) => field[place] === name) ? field.slice(path.length) : null
 
 /** The same for a whole object. */

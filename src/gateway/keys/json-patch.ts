@@ -59,7 +59,7 @@ function tooMany(sent: readonly Json[]): string | null {
 }
 
 /** The path of an operation; a text says why it is not taken. */
-function pathIn(one: Json): FieldPath | string {
+export function pathIn(one: Json): FieldPath | string {
   const [op, pointer] = [textAt(one, ['op']), at(one, ['path'])]
   if (!OPERATIONS.has(op))
     return `operation ${quoted(op)} is not taken here, only ${[...OPERATIONS].join(', ')}`

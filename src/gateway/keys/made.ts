@@ -9,8 +9,10 @@ import {
 } from '../../api/group.ts'
 import type { Json, JsonMap } from '../../domain/config/json.ts'
 import { at, type FieldPath, textAt, textsAt, withAt } from './at.ts'
+import { isDigest } from './escalation.ts'
 import { KEY } from './hidden.ts'
 import { longestTtl } from './less.ts'
+import { labelsOfMade } from './marks.ts'
 import { ownersOf } from './may-store.ts'
 import { type Standing } from './standing.ts'
 
@@ -31,8 +33,9 @@ export function isForSelf(resource: Resource, sent: JsonMap, { user }: Standing)
   if (resource !== ACCESS_KEYS) return resource === TOKENS
   const named = ['team', 'subject'].some((name) => textAt(sent, ['spec', name]) !== '')
   const other = textAt(sent, ['spec', 'user'])
-  const isTypeKnown = EXPECTED_TYPES.has(textAt(sent, ['spec', 'type']))
-  return user !== null && !named && (other === '' || other === user) && isTypeKnown
+  const isExpected =
+    EXPECTED_TYPES.has(textAt(sent, ['spec', 'type'])) && !isDigest(textAt(sent, KEY))
+  return user !== null && !named && (other === '' || other === user) && isExpected
 }
 
 /** The object as it is tried out: without what only the API server knows (see `finished`). */
@@ -88,8 +91,11 @@ function ofKey(sent: JsonMap, { user }: Standing, newKey: () => string): readonl
 function ofOwn(resource: Resource, standing: Standing): readonly Addition[] {
   const { scope, isPerson } = standing
   const owners = ownersOf(resource, standing)
-  const owned: readonly Addition[] =
-    owners.length === 0 ? [] : [[['metadata', 'ownerReferences'], owners]]
+  const labels = Object.entries(labelsOfMade(resource, standing.key))
+  const owned: readonly Addition[] = [
+    ...labels.map(([name, value]): Addition => [['metadata', 'labels', name], value]),
+    ...(owners.length === 0 ? [] : [[['metadata', 'ownerReferences'], owners] as const]),
+  ]
   if (resource !== ACCESS_KEYS || isPerson) return owned
   const scoped: readonly Addition[] =
     scope === null ? [] : [[['spec', 'scope'], scope as unknown as Json]]

@@ -1,20 +1,17 @@
 // Whether self-service may store an object as it would be stored (contract 12.1, 12.3). What is refused
 // here may still be had elsewhere: this is what needs no right on our kinds.
-import {
-  ACCESS_KEYS,
-  API_VERSION,
-  GROUP,
-  type Resource,
-  REVOKE_FINALIZER,
-} from '../../api/group.ts'
+import { ACCESS_KEYS, API_VERSION, type Resource, REVOKE_FINALIZER } from '../../api/group.ts'
 import { isList, isMap, type Json, type JsonMap, sameJson } from '../../domain/config/json.ts'
 import type { KeyRef } from '../../domain/key-ref.ts'
 import type { Caps } from '../../domain/lifetime.ts'
 import { quoted } from '../../domain/scope/text.ts'
 import { within } from '../../domain/scope/within.ts'
-import { at, type FieldPath, mapAt, textAt, textsAt } from './at.ts'
+import { at, type FieldPath, textAt, textsAt } from './at.ts'
 import { endsWithin, givesLess } from './less.ts'
 import { entriesOf, RESERVED_MANAGERS } from './field-ownership.ts'
+import { isDigest, NO_DIGEST } from './escalation.ts'
+import { KEY } from './hidden.ts'
+import { marksFault } from './marks.ts'
 import { scopeIn, type Standing } from './standing.ts'
 
 /** A write as it is judged. */
@@ -47,15 +44,11 @@ export function mayStore(storing: Storing): Fault | null {
   return null
 }
 
-const FOR_BOTH: readonly Check[] = [
-  ownersAreOurs,
-  finalizersAreOurs,
-  annotationsAreOurs,
-  managersAreOurs,
-]
+const FOR_BOTH: readonly Check[] = [ownersAreOurs, finalizersAreOurs, marksAreOurs, managersAreOurs]
 
 const FOR_KEYS: readonly Check[] = [
   userIsCaller,
+  digestStoodThere,
   nothingOfSignOn,
   groupsAreCallers,
   typeIsForPeople,
@@ -69,6 +62,13 @@ const FOR_TOKENS: readonly Check[] = [scopeIsWithin]
 function userIsCaller({ standing, after }: Storing): Fault | null {
   if (standing.user !== null && textAt(after, ['spec', 'user']) === standing.user) return null
   return { field: 'spec.user', because: 'your own keys are of your own user: leave it as it is' }
+}
+
+/** Who reads a digest in Git knows nothing of its key, and would be the first to hold it. */
+function digestStoodThere({ before, after }: Storing): Fault | null {
+  const digest = textAt(after, KEY)
+  if (!isDigest(digest) || digest === textAt(before ?? {}, KEY)) return null
+  return { field: 'spec.key', because: NO_DIGEST }
 }
 
 /** Written by the platform, or by who has rights on access keys. */
@@ -179,20 +179,8 @@ function finalizersAreOurs({ resource, before, after }: Storing): Fault | null {
   }
 }
 
-function annotationsAreOurs({ before, after }: Storing): Fault | null {
-  const [was, is] = [before ?? {}, after].map((object) =>
-    mapAt(object, ['metadata', 'annotations']),
-  )
-  const names = new Set([...Object.keys(was ?? {}), ...Object.keys(is ?? {})])
-  const changed = [...names].find(
-    (name) =>
-      name.startsWith(`${GROUP}/`) && !sameJson(at(was, [name]) ?? null, at(is, [name]) ?? null),
-  )
-  if (changed === undefined) return null
-  return {
-    field: `metadata.annotations[${changed}]`,
-    because: `annotations under ${GROUP}/ can not be changed on your own: leave them as they are`,
-  }
+function marksAreOurs({ resource, standing, before, after }: Storing): Fault | null {
+  return marksFault(resource, standing.key, before, after)
 }
 
 /**

@@ -1,7 +1,6 @@
 // Reads of keys, tokens and Configs (contract 9.3, 12.1, 12.3).
 import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../api/group.ts'
 import type { JsonMap } from '../../domain/config/json.ts'
-import { quoted } from '../../domain/scope/text.ts'
 import type { Answer } from '../http/answer.ts'
 import { failure, type WholeAnswer } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
@@ -16,6 +15,7 @@ import {
   type Question,
   type Reply,
 } from './exchange.ts'
+import { notFound } from './foreign.ts'
 import { admitted, isFiltered, type Whose } from './filtering.ts'
 import { TOKEN, secretsIn } from './hidden.ts'
 import { isHidden } from './kinds.ts'
@@ -36,16 +36,21 @@ export async function get(exchange: Exchange): Promise<Answer> {
   const shows = showsTo(exchange)
   const object = objectIn(reply.json)
   const secrets = secretsIn(asked.resource, object)
+  if (reply.status === 404) return notFound(exchange)
   if (reply.status !== 200) return answerOf(exchange, reply, { shows, secrets })
   if (!isVisible(asked, object, standing, find)) return notFound(exchange)
   if (asked.resource === CONFIGS || isOwn(asked, object, standing, find))
     return answerOf(exchange, reply, { shows, secrets })
   const theirs = await ask(exchange, one(exchange, { caller }))
+  if (REFUSED_OR_GONE.has(theirs.status)) return notFound(exchange)
   // What was seen a moment ago may be another object by now.
   if (theirs.status === 200 && !isVisible(asked, objectIn(theirs.json), standing, find))
     return notFound(exchange)
   return answerOf(exchange, theirs, { shows, secrets })
 }
+
+/** It is a matter of nobody's but those to whom RBAC opens it (contract 12.1). */
+const REFUSED_OR_GONE: ReadonlySet<number> = new Set([403, 404])
 
 /** A get of status tells the whole object, but may be granted to a caller where a get is not. */
 function one({ asked, form }: Exchange, as: RunsAs): Question {
@@ -53,10 +58,6 @@ function one({ asked, form }: Exchange, as: RunsAs): Question {
   const subresource = isStatus && as !== 'gateway' ? ({ subresource: 'status' } as const) : {}
   return { as, method: 'GET', resource, name, ...subresource, query: [], form }
 }
-
-/** As the API server says it. */
-export const notFound = ({ asked: { resource, name } }: Pick<Exchange, 'asked'>): Answer =>
-  failure('NotFound', `${resource.plural}.${resource.group} ${quoted(name)} not found`)
 
 /** So few that nobody waits for the event loop while a page is read, some milliseconds each. */
 const PAGE = '100'

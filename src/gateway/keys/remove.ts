@@ -17,9 +17,12 @@ import {
   type Question,
   type Reply,
 } from './exchange.ts'
+import { isOpen, notFound } from './foreign.ts'
 import { secretsIn } from './hidden.ts'
 import { keeping, objectsIn } from './objects.ts'
-import { hasOwn, listed, notFound, showsTo } from './read.ts'
+import { withoutQuotes } from './quoted.ts'
+import { hasOwn, listed, showsTo } from './read.ts'
+import { scrubbed } from './redact.ts'
 import { type Sent, sentObject } from './sent.ts'
 import { isOwn, isVisible } from './standing.ts'
 import { refusal } from './writing.ts'
@@ -32,10 +35,13 @@ export async function remove(exchange: Exchange): Promise<Answer> {
   if (!options.ok) return options.answer
   const current = await ask(exchange, { as: 'gateway', method: 'GET', resource, name, query: [] })
   const shown = { shows: showsTo(exchange), secrets: secretsIn(resource, current.json) }
+  if (current.status === 404) return notFound(exchange)
   if (current.status !== 200) return answerOf(exchange, current, shown)
   if (!isVisible(asked, current.json, standing, find)) return notFound(exchange)
   const isMine = isOwn(asked, current.json, standing, find)
-  if (!isMine && standing.scope !== null && resource !== CONFIGS) return refusal(NOT_YOURS)
+  const isForeign = !isMine && resource !== CONFIGS
+  if (isForeign && !(await isOpen(exchange))) return notFound(exchange)
+  if (isForeign && standing.scope !== null) return refusal(NOT_YOURS)
   if (isMine && leavesChildren(options.value)) return refusal(NO_ORPHANS)
   const as: RunsAs = isMine ? 'gateway' : { caller }
   await asOfNow(exchange)
@@ -113,8 +119,10 @@ export async function removeAll(exchange: Exchange): Promise<Answer> {
   // A scope that is narrower than the rights of its user: he deletes what he sees with it.
   const asCaller = standing.scope === null || asked.resource === CONFIGS
   const all = asCaller ? await removedAsCaller(exchange, options.value) : null
-  if (all !== null && !(all.status === 403 && hasOwn(exchange)))
-    return answerOf(exchange, all, shown)
+  if (all !== null && !(all.status === 403 && hasOwn(exchange))) {
+    const told = all.status < 400 ? all : await withoutQuotes(exchange, all)
+    return answerOf(exchange, told, shown)
+  }
   if (leavesChildren(options.value)) return refusal(NO_ORPHANS)
   return answerOf(exchange, await removedOwn(exchange, options.value), shown)
 }
@@ -156,7 +164,8 @@ async function removedOwn(exchange: Exchange, options: JsonMap): Promise<Reply> 
     const name = textAt(object, ['metadata', 'name'])
     const reply = await ask(exchange, removal(exchange, 'gateway', name, ofThis(options, object)))
     if (reply.status === 200) removed.add(uidOf(object))
-    else if (reply.status !== 404 && reply.status !== 409) return reply
+    else if (reply.status !== 404 && reply.status !== 409)
+      return { ...reply, json: scrubbed(reply.json, secretsIn(exchange.asked.resource, object)) }
   }
   return { ...own, json: keeping(own.json, (object) => removed.has(uidOf(object))) }
 }

@@ -1,10 +1,11 @@
 // What a client sends to change an object, and what is sent on for it (contract 12.4, 12.5).
-import { API_VERSION, CONFIGS, GROUP, type Resource } from '../../api/group.ts'
-import { isMap, type Json, type JsonMap, mapOf } from '../../domain/config/json.ts'
+import { API_VERSION, CONFIGS, type Resource } from '../../api/group.ts'
+import { isMap, type Json, type JsonMap } from '../../domain/config/json.ts'
 import { failure } from '../http/answer.ts'
-import { at, type FieldPath, mapAt, textAt, withAt } from './at.ts'
+import { at, type FieldPath, textAt, withAt } from './at.ts'
 import { secretsIn, withHidden } from './hidden.ts'
 import { jsonPatchOf, secretsOf } from './json-patch.ts'
+import { withMarksOf } from './marks.ts'
 import { patchKindOf, type Sender, type Sent, sentList, sentMap, sentObject } from './sent.ts'
 
 /** A change as the client sent it. */
@@ -122,16 +123,11 @@ const guarded = (sent: JsonMap, current: JsonMap, names: readonly string[]): Jso
   }, sent)
 
 /** A manifest knows nothing of what the platform put on the object: a PUT without any of it keeps it. */
-function withMarks(sent: JsonMap, current: JsonMap): JsonMap {
-  const path = ['metadata', 'annotations']
-  const isOurs = ([name]: readonly [string, Json]): boolean => name.startsWith(`${GROUP}/`)
-  const ours = Object.entries(mapAt(current, path)).filter(isOurs)
-  const noted = mapOf([...ours, ...Object.entries(mapAt(sent, path))])
-  return ['finalizers', 'ownerReferences'].reduce(
+const withMarks = (sent: JsonMap, current: JsonMap): JsonMap =>
+  ['finalizers', 'ownerReferences'].reduce(
     (whole, name) => keeping(whole, current, ['metadata', name]),
-    ours.length === 0 ? sent : withAt(sent, path, noted),
+    withMarksOf(current, sent),
   )
-}
 
 function keeping(sent: JsonMap, current: JsonMap, path: FieldPath): JsonMap {
   const there = at(current, path)

@@ -14,6 +14,8 @@ import type { Asked } from './kinds.ts'
 export interface Standing {
   /** Whose keys are his own; null for the key of a team or subject, which has none. */
   readonly user: string | null
+  /** As whom he is known to the API server: two keys with the same are the same to it (contract 10.5). */
+  readonly runsAs: string
   readonly key: KeyRef
   /** Groups that the calling key adds to its user. */
   readonly groups: readonly string[]
@@ -31,10 +33,11 @@ export type FindKey = (name: string) => AccessKey | undefined
 const USER = 'user:'
 
 /** The standing of a caller. */
-export function standingOf({ key, expiresMs }: Caller): Standing {
+export function standingOf({ key, identity: { user: runsAs }, expiresMs }: Caller): Standing {
   const { name, uid, identity, groups, scope, type } = key
   return {
     user: identity?.startsWith(USER) ? identity.slice(USER.length) : null,
+    runsAs,
     key: { name, uid },
     groups,
     scope,

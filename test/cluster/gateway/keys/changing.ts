@@ -145,6 +145,7 @@ export function testChanging(world: World): void {
       const stored = await keys.read(name)
       expect(stored?.spec).toEqual({ ...made.json.spec, displayName: 'new' })
       expect(stored?.metadata.finalizers).toEqual([REVOKE_FINALIZER])
+      expect(stored?.metadata.labels).toEqual(made.json.metadata.labels)
     })
 
     test('by who says that it is wanted strictly otherwise is changed strictly', async () => {

@@ -21,7 +21,16 @@ import {
   secrets,
   WRITES,
 } from './doors.ts'
-import { type Answered, type Hand, type Held, hand, JSON_PATCH, OURS, tellsAll } from './hands.ts'
+import {
+  type Answered,
+  APPLY_PATCH,
+  type Hand,
+  type Held,
+  hand,
+  JSON_PATCH,
+  OURS,
+  tellsAll,
+} from './hands.ts'
 
 const front = await startFront(await privateControlPlane())
 const { plane, operator } = front
@@ -108,9 +117,11 @@ async function triedBy(by: By, door: Door): Promise<object> {
 }
 
 /** Whether somebody was told more than he may know: of one object, or of it among others. */
-function learned({ path }: Door, { code, text }: Answered): boolean {
+function learned({ path, type }: Door, { code, text }: Answered): boolean {
   const isOne = /^[a-z]+\/[a-z]/.test(path)
-  return isOne ? ![403, 409, 422].includes(code) : code !== 200 || text.includes(NAME)
+  // An apply would make what is not there.
+  const isApply = type === APPLY_PATCH && !path.includes('/status')
+  return isOne ? code !== (isApply ? 409 : 404) : code !== 200 || text.includes(NAME)
 }
 
 describe('a key (12.4, C8)', () => {

@@ -54,6 +54,20 @@ export function testLists(world: World): void {
       expect(text).not.toContain('bob"')
     })
 
+    test('of the name of a stranger’s are like those of a name that nobody has (12.1)', async () => {
+      const { name } = (await keys.create({ user: 'bob' })).metadata
+      const asked = [name, 'no-such-key'].map(async (one) => {
+        const path = `ownedaccesskeys?fieldSelector=metadata.name%3D${one}`
+        const list = await hands.person.ask('GET', path)
+        const watch = await hands.person.ask('GET', `${path}&watch=true&timeoutSeconds=1`)
+        const events = watch.text.replaceAll(/"resourceVersion":"\d+"/g, '')
+        return { code: list.code, items: list.json.items, watch: watch.code, events }
+      })
+      const [there, nowhere] = await Promise.all(asked)
+      expect(there).toEqual(nowhere)
+      expect(there).toMatchObject({ code: 200, items: [], watch: 200 })
+    })
+
     test('a user’s name selects his own keys and nothing else, whatever it looks like', async () => {
       const odd = await hand(world, { user: 'x\\,spec.user!=y', type: 'Login' })
       await keys.create({ user: 'x' })

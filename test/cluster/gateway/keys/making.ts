@@ -4,6 +4,7 @@ import {
   ACCESS_KEYS,
   API_VERSION,
   CREATED_ANNOTATION,
+  MADE_WITH_LABEL,
   REVOKE_FINALIZER,
 } from '../../../../src/api/group.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
@@ -41,6 +42,7 @@ export function testMaking(world: World): void {
       expect(laterMs).toBeGreaterThanOrEqual(0)
       expect(laterMs).toBeLessThan(SOON.withinMs)
       expect(metadata.ownerReferences).toBeUndefined()
+      expect(metadata.labels).toEqual({ [MADE_WITH_LABEL]: hands.person.object.metadata.uid })
       await keys.shown(json, 'Active')
       await opensSoon(spec.key)
       const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
@@ -50,9 +52,31 @@ export function testMaking(world: World): void {
       expect(ofThis.map(({ subresource }) => subresource)).not.toContain('')
     })
 
-    test('with a key, or the digest of one: it is taken as it is, and shown', async () => {
-      for (const key of [`given-${'x'.repeat(40)}`, `sha256:${'0'.repeat(64)}`])
-        expect((await make('person', { key })).json.spec.key).toBe(key)
+    test('with a key: it is taken as it is, and shown', async () => {
+      const key = `given-${'x'.repeat(40)}`
+      expect((await make('person', { key })).json.spec.key).toBe(key)
+    })
+
+    test('with a digest by a person: RBAC decides, and then it is not self-service’s (12.1)', async () => {
+      const key = `sha256:${'0'.repeat(64)}`
+      expect((await make('person', { key })).code).toBe(403)
+      const { code, json } = await make('root', { key })
+      expect({ code, message: json.message }).toMatchObject({ code: 201 })
+      expect(json.spec).toEqual({ user: 'root-user', key })
+      expect(json.metadata.labels).toBeUndefined()
+    })
+
+    test('with a digest that stands there is applied again, and changed, by any key (12.1)', async () => {
+      const key = `sha256:${'1'.repeat(64)}`
+      const { name } = (await keys.create({ user: 'ada', type: 'User', key })).metadata
+      await keys.shown(name, 'Active')
+      const kind = { apiVersion: API_VERSION, kind: 'OwnedAccessKey' }
+      for (const by of ['person', 'plain'] as const) {
+        const body = { ...kind, spec: { key, displayName: by } }
+        const path = `ownedaccesskeys/${name}?fieldManager=git-${by}&force=true`
+        const { code, json } = await hands[by].ask('PATCH', path, { type: APPLY_PATCH, body })
+        expect({ code, message: json.message }).toMatchObject({ code: 200 })
+      }
     })
 
     test('with a status, it has none of it', async () => {
@@ -83,7 +107,7 @@ export function testMaking(world: World): void {
       const before = await keys.read(name)
       const body = { apiVersion: API_VERSION, kind: 'OwnedAccessKey', spec: { ttl: 5 } }
       const path = `ownedaccesskeys/${name}?fieldManager=hand&force=true`
-      expect((await hands.person.ask('PATCH', path, { type: APPLY_PATCH, body })).code).toBe(403)
+      expect((await hands.person.ask('PATCH', path, { type: APPLY_PATCH, body })).code).toBe(409)
       expect((await keys.read(name))?.spec).toEqual(before?.spec)
     })
 
@@ -216,6 +240,17 @@ export function testMaking(world: World): void {
       { by: 'person', spec: { groups: ['ops'] }, code: 403 },
       { by: 'plain', spec: { user: 'bob' }, code: 403 },
       { by: 'plain', spec: { groups: ['dev'] }, code: 403 },
+      { by: 'plain', spec: { type: 'Login' }, code: 403 },
+      { by: 'plain', spec: { key: `sha256:${'2'.repeat(64)}` }, code: 403 },
+      { by: 'rootPlain', spec: { type: 'Login' }, code: 403 },
+      { by: 'rootPlain', spec: { user: 'bob', type: 'Login' }, code: 403 },
+      { by: 'rootPlain', spec: { type: 'Workspace' }, code: 403 },
+      { by: 'rootPlain', spec: { subject: 'root-user' }, code: 403 },
+      { by: 'rootPlain', spec: { key: `sha256:${'3'.repeat(64)}` }, code: 403 },
+      { by: 'rootPlain', spec: { user: 'bob' }, code: 201 },
+      { by: 'rootTeam', spec: { team: 'admins' }, code: 403 },
+      { by: 'rootTeam', spec: { team: 'ops' }, code: 201 },
+      { by: 'root', spec: { type: 'Login' }, code: 201 },
       { by: 'root', spec: { user: 'bob' }, code: 201 },
       { by: 'root', spec: { team: 'ops', groups: ['dev'] }, code: 201 },
       { by: 'root', spec: { subject: 'robot' }, code: 201 },
@@ -234,6 +269,41 @@ export function testMaking(world: World): void {
       expect(made.json.spec).toMatchObject(isOfCaller ? { user: hands[by].object.spec.user } : spec)
       expect(made.json.spec.key).toMatch(/^pak_/)
       await keys.shown(made.json, 'Active')
+    })
+
+    test.each([
+      { by: 'rootPlain', spec: { user: 'root-user' } },
+      { by: 'rootPlain', spec: { user: null, subject: 'root-user' } },
+      { by: 'rootTeam', spec: { user: null, team: 'admins' } },
+    ] as const)('$by makes a key for somebody else, and not its own: $spec (12.3)', async (row) => {
+      const { by, spec } = row
+      const { name } = (await make(by, { user: 'bob' })).json.metadata
+      const path = `ownedaccesskeys/${name}`
+      const patched = await hands[by].ask('PATCH', path, { body: { spec } })
+      expect({ code: patched.code, message: patched.json.message }).toEqual({
+        code: 403,
+        message: expect.stringMatching(/^spec\.(user|team|subject): /) as string,
+      })
+      expect((await keys.read(name))?.spec.user).toBe('bob')
+      const longer = await hands[by].ask('PATCH', path, { body: { spec: { displayName: 'x' } } })
+      expect(longer.code).toBe(200)
+    })
+
+    test('no mark of the platform’s can be put on a key or taken off (12.1, 12.2)', async () => {
+      const made = await make('plain', { type: 'User' })
+      const path = `ownedaccesskeys/${made.json.metadata.name}`
+      for (const labels of [null, { [MADE_WITH_LABEL]: null }, { [MADE_WITH_LABEL]: 'x' }])
+        for (const by of ['person', 'plain'] as const) {
+          const refused = await hands[by].ask('PATCH', path, { body: { metadata: { labels } } })
+          expect({ code: refused.code, message: refused.json.message }).toEqual({
+            code: 403,
+            message: expect.stringMatching(/^metadata\.labels\[/) as string,
+          })
+        }
+      const labelled = { metadata: { labels: { a: 'b' } } }
+      expect((await hands.plain.ask('PATCH', path, { body: labelled })).code).toBe(200)
+      const uid = { [MADE_WITH_LABEL]: hands.person.object.metadata.uid }
+      expect((await make('plain', {}, { labels: uid })).code).toBe(403)
     })
   })
 }

@@ -160,7 +160,7 @@ export function testTokens(world: World): void {
       await plane.admin.create<DirectClusterEndpointToken>(TOKENS, body, 'test')
       expect((await hands.root.ask('GET', `${PLURAL}/${name}`)).code).toBe(200)
       for (const by of ['person', 'plain', 'team'] as const)
-        expect((await hands[by].ask('GET', `${PLURAL}/${name}`)).code).toBe(403)
+        expect((await hands[by].ask('GET', `${PLURAL}/${name}`)).code).toBe(404)
       expect((await hands.scoped.ask('GET', `${PLURAL}/${name}`)).code).toBe(404)
     })
   })

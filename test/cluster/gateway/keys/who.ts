@@ -58,11 +58,11 @@ export const ACTS: Readonly<Record<string, Act>> = {
 
 const HERS = { 'her own': 200, 'her own within': 200, 'her key’s': 200 } as const
 
-/** What each answers: 200, 403 by RBAC, or 404 of what can't be seen. */
+/** What each answers: 200, 403 where RBAC opens something of it, or 404. */
 const CODES = {
-  person: { ...HERS, 'a stranger’s': 403, 'a team’s': 403 },
-  plain: { ...HERS, 'a stranger’s': 403, 'a team’s': 403 },
-  child: { ...HERS, 'a stranger’s': 403, 'a team’s': 403 },
+  person: { ...HERS, 'a stranger’s': 404, 'a team’s': 404 },
+  plain: { ...HERS, 'a stranger’s': 404, 'a team’s': 404 },
+  child: { ...HERS, 'a stranger’s': 404, 'a team’s': 404 },
   scoped: {
     'her own': 404,
     'her own within': 200,
@@ -79,11 +79,11 @@ const CODES = {
     'a team’s': 404,
   },
   team: {
-    'her own': 403,
-    'her own within': 403,
-    'her key’s': 403,
-    'a stranger’s': 403,
-    'a team’s': 403,
+    'her own': 404,
+    'her own within': 404,
+    'her key’s': 404,
+    'a stranger’s': 404,
+    'a team’s': 404,
   },
 } as const satisfies Readonly<Partial<Record<By, Readonly<Record<About, number>>>>>
 
@@ -91,9 +91,15 @@ type Caller = keyof typeof CODES
 const CALLERS = Object.keys(CODES) as readonly Caller[]
 const ALL_ABOUT = Object.keys(CODES.person) as readonly About[]
 
-/** RBAC lets a scoped key of an administrator read what is within its scope; it changes its own only. */
-const codeOf = (by: Caller, act: string, about: About): number =>
-  by === 'rootScoped' && act === 'get' && about === 'her own within' ? 200 : CODES[by][about]
+/**
+ * RBAC lets a scoped key of an administrator read what is within its scope; it changes its own only. An apply
+ * would make what is not there, and so tells what is.
+ */
+function codeOf(by: Caller, act: string, about: About): number {
+  const code = CODES[by][about]
+  if (code === 404 && act === 'apply') return 409
+  return by === 'rootScoped' && act === 'get' && about === 'her own within' ? 200 : code
+}
 
 const rows = CALLERS.flatMap((by) =>
   Object.keys(ACTS).flatMap((act) =>
@@ -128,7 +134,8 @@ export function testWho(world: World): void {
     const { by, act, about, code } = row
     const { name } = (await madeAbout(world, about)).metadata
     const answer = await ACTS[act]?.(world, by, name)
-    expect({ code: answer?.code, text: answer?.text }).toMatchObject({ code })
+    const reason = code === 409 ? { reason: 'AlreadyExists' } : {}
+    expect({ code: answer?.code, ...answer?.json }).toMatchObject({ code, ...reason })
     if (code !== 404) return
     // It is told of in the words for what is not there.
     const missing = await ACTS['get']?.(world, by, 'no-such-key')

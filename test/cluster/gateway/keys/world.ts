@@ -24,6 +24,8 @@ const CALLERS = {
   scoped: { user: 'ada', type: 'User', scope: KEEPER },
   /** May do everything that RBAC grants. */
   root: { user: 'root-user', type: 'Login' },
+  rootPlain: { user: 'root-user', type: 'User' },
+  rootTeam: { user: '', team: 'admins', type: 'User' },
   rootScoped: { user: 'root-user', type: 'Login', scope: KEEPER },
   team: { user: '', team: 'ops', type: 'User' },
 } as const satisfies Readonly<Record<string, OwnedAccessKeySpec>>
@@ -48,7 +50,8 @@ export async function startWorld(): Promise<World> {
   const front = await startFront(await privateControlPlane())
   const hands = {} as Record<By, Hand>
   beforeAll(async () => {
-    await bound(front.plane, 'root-user', 'cluster-admin')
+    for (const user of ['root-user', 'platform:team:admins'])
+      await bound(front.plane, user, 'cluster-admin')
     for (const by of Object.keys(CALLERS) as (keyof typeof CALLERS)[])
       hands[by] = await hand(front, CALLERS[by])
     hands.child = await held(await make('plain'))

@@ -1,9 +1,10 @@
 // Requests of a key to our kinds, and the API server that they come to, without a network.
 import { Readable } from 'node:stream'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { ACCESS_KEYS } from '../../../../src/api/group.ts'
+import { ACCESS_KEYS, type Resource } from '../../../../src/api/group.ts'
+import { identityOf } from '../../../../src/credentials/identity.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
-import type { JsonMap } from '../../../../src/domain/config/json.ts'
+import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
 import type { Exchange } from '../../../../src/gateway/keys/exchange.ts'
 import type { Verb } from '../../../../src/gateway/keys/kinds.ts'
 import { standingOf } from '../../../../src/gateway/keys/standing.ts'
@@ -17,7 +18,10 @@ export interface Requested {
   readonly verb: Verb
   /** Empty where it names no object. */
   readonly name: string
-  readonly body?: { readonly type: string; readonly json: JsonMap }
+  /** Absent: keys. */
+  readonly resource?: Resource
+  readonly isStatus?: boolean
+  readonly body?: { readonly type: string; readonly json: Json }
   /** The code and object that the API server answers with. */
   readonly answers: (call: UpstreamCall) => readonly [number, JsonMap]
   readonly find?: (name: string) => AccessKey | undefined
@@ -26,7 +30,7 @@ export interface Requested {
 
 /** The exchange of a key named ci, of user ada unless its spec says otherwise. */
 export function exchangeOf(
-  { verb, name, body, answers, find, still }: Requested,
+  { verb, name, resource = ACCESS_KEYS, isStatus = false, body, answers, find, still }: Requested,
   spec: OwnedAccessKeySpec = {},
   metadata: JsonMap = {},
 ): Exchange {
@@ -38,9 +42,10 @@ export function exchangeOf(
     metadata: { name: 'ci', uid: 'uid-ci', ...metadata },
     spec: { user: 'ada', ...spec },
   })
-  const caller = { key, identity: { user: 'ada', groups: [] }, scope: null, expiresMs: null }
+  const identity = identityOf(key) ?? { user: 'ada', groups: [] }
+  const caller = { key, identity, scope: null, expiresMs: null }
   return {
-    asked: { resource: ACCESS_KEYS, verb, name, isStatus: false },
+    asked: { resource, verb, name, isStatus },
     query: [],
     call,
     caller,
@@ -58,7 +63,11 @@ export function exchangeOf(
 const upstreamTo = (answers: Requested['answers']): Upstream => ({
   send: async (call) => {
     const [status, json] = answers(call)
-    return { status, headers: {}, body: Readable.from([Buffer.from(JSON.stringify(json))]) }
+    return {
+      status,
+      headers: { 'audit-id': 'told' },
+      body: Readable.from([Buffer.from(JSON.stringify(json))]),
+    }
   },
   close: async () => undefined,
 })

@@ -33,9 +33,12 @@ export const key = ({ metadata, spec, status }: Parts = {}): JsonMap => ({
   ...(status ? { status } : {}),
 })
 
+/** Which key a key of ci's making was made with. */
+export const MADE_WITH_CI: JsonMap = { 'management.platform.sh/made-with': 'uid-ci' }
+
 /** A key as a try of its making shows it: what only the store knows is not there yet. */
 export const newKey = ({ metadata, spec }: Parts = {}): JsonMap =>
-  key({ metadata: { annotations: {}, ...metadata }, spec: { ...spec } })
+  key({ metadata: { annotations: {}, labels: MADE_WITH_CI, ...metadata }, spec: { ...spec } })
 
 /** A reference to an access key as the owner of something. */
 export const owner = (name: string, uid = `uid-${name}`): JsonMap => ({
@@ -66,18 +69,17 @@ export const project = (name: string): { readonly projects: [{ readonly project:
   projects: [{ project: name }],
 })
 
-const ci = { name: 'ci', uid: 'uid-ci' }
+const ADA = { user: 'ada', runsAs: 'ada', key: { name: 'ci', uid: 'uid-ci' } } as const
 
 /** Callers of user ada by the keys that they call with, and one of a team. */
 export const callers = {
   /** With a Login key: she acts in person. */
-  person: { user: 'ada', key: ci, groups: ['dev'], scope: null, isPerson: true, expiresMs: null },
+  person: { ...ADA, groups: ['dev'], scope: null, isPerson: true, expiresMs: null },
   /** With a key of type User that has no scope and no end. */
-  plain: { user: 'ada', key: ci, groups: ['dev'], scope: null, isPerson: false, expiresMs: null },
+  plain: { ...ADA, groups: ['dev'], scope: null, isPerson: false, expiresMs: null },
   /** With one that ends an hour after t0. */
   ending: {
-    user: 'ada',
-    key: ci,
+    ...ADA,
     groups: [],
     scope: null,
     isPerson: false,
@@ -85,8 +87,7 @@ export const callers = {
   },
   /** With one for project shop. */
   scoped: {
-    user: 'ada',
-    key: ci,
+    ...ADA,
     groups: [],
     scope: project('shop'),
     isPerson: false,
@@ -94,13 +95,20 @@ export const callers = {
   },
   /** With a Login key for project shop. */
   login: {
-    user: 'ada',
-    key: ci,
+    ...ADA,
     groups: [],
     scope: project('shop'),
     isPerson: false,
     expiresMs: null,
   },
   /** With the key of a team. */
-  team: { user: null, key: ci, groups: [], scope: null, isPerson: false, expiresMs: null },
+  team: {
+    ...ADA,
+    user: null,
+    runsAs: 'platform:team:ops',
+    groups: [],
+    scope: null,
+    isPerson: false,
+    expiresMs: null,
+  },
 } as const satisfies Readonly<Record<string, Standing>>

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../../src/api/group.ts'
 import type { JsonMap } from '../../../../src/domain/config/json.ts'
 import { finished, isForSelf, made } from '../../../../src/gateway/keys/made.ts'
-import { callers, newKey, owner, project } from './keys.ts'
+import { callers, MADE_WITH_CI, newKey, owner, project } from './keys.ts'
 
 const KEY = 'pak_generated'
 const REVOKE = 'management.platform.sh/revoke'
@@ -29,7 +29,7 @@ describe('what somebody makes of his own (12.1, 12.3)', () => {
 })
 
 describe('a key to be made (12.2, 12.3)', () => {
-  const marks = { finalizers: [REVOKE] }
+  const marks = { labels: MADE_WITH_CI, finalizers: [REVOKE] }
 
   test.each([
     { by: 'person', spec: { user: 'ada', key: KEY }, metadata: marks },
@@ -43,7 +43,7 @@ describe('a key to be made (12.2, 12.3)', () => {
       spec: { user: 'ada', key: KEY, type: 'User', scope: project('shop') },
       metadata: { ...marks, ownerReferences: [owner('ci')] },
     },
-    { by: 'team', spec: { key: KEY }, metadata: marks },
+    { by: 'team', spec: { key: KEY }, metadata: { finalizers: [REVOKE] } },
   ] as const)('of nothing by $by', ({ by, spec, metadata }) => {
     const { object, added } = of(by, {})
     expect(added).toEqual({ spec, metadata })
@@ -57,7 +57,7 @@ describe('a key to be made (12.2, 12.3)', () => {
 
   test('has what was sent, and the gateway owns only what was not', () => {
     const sent = {
-      metadata: { name: 'mine', finalizers: ['a.b/c'], ownerReferences: [] },
+      metadata: { name: 'mine', labels: { mine: 'x' }, finalizers: ['a.b/c'], ownerReferences: [] },
       spec: { user: 'ada', key: 'given', scope: project('x'), type: 'User' },
       status: { lastActivity: 'x' },
     }
@@ -66,10 +66,13 @@ describe('a key to be made (12.2, 12.3)', () => {
     expect(object).not.toHaveProperty('status')
     expect(object['metadata']).toEqual({
       name: 'mine',
+      labels: { mine: 'x', ...MADE_WITH_CI },
       finalizers: ['a.b/c', REVOKE],
       ownerReferences: [owner('ci')],
     })
-    expect(added).toEqual({ metadata: { finalizers: [REVOKE], ownerReferences: [owner('ci')] } })
+    expect(added).toEqual({
+      metadata: { labels: MADE_WITH_CI, finalizers: [REVOKE], ownerReferences: [owner('ci')] },
+    })
   })
 
   test.each([
@@ -86,6 +89,11 @@ describe('a key to be made (12.2, 12.3)', () => {
   test('of somebody else is not given to the caller', () => {
     for (const spec of [{ user: 'bob' }, { team: 'ops' }, { subject: 'robot' }])
       expect(of('person', { spec }).object['spec']).toEqual({ ...spec, key: KEY })
+  })
+
+  test('goes by another’s rights where it holds a digest, and so has no label (12.1)', () => {
+    const { object } = of('person', { spec: { key: `sha256:${'0'.repeat(64)}` } })
+    expect(object['metadata']).toEqual({ generateName: 'key-', finalizers: [REVOKE] })
   })
 
   test('is as old as its try says, and ends with the calling key (2.8, 12.3)', () => {

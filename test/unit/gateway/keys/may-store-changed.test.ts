@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { TOKENS } from '../../../../src/api/group.ts'
 import { judge, MINE, managed, noted } from './judged.ts'
-import { type callers, key, owner, type Parts, project, token } from './keys.ts'
+import { type callers, key, MADE_WITH_CI, owner, type Parts, project, token } from './keys.ts'
 
 /** What becomes of it, what it was, what it is to be, and the field that is refused. */
 type Row = readonly [name: string, before: Parts, after: Parts, fault: string | null]
@@ -11,11 +11,15 @@ const REVOKE = 'management.platform.sh/revoke'
 const CREATED = 'management.platform.sh/created'
 const EXPIRED = 'management.platform.sh/expired'
 const owners = 'metadata.ownerReferences'
+const MADE_WITH = 'management.platform.sh/made-with'
+const label = (name: string): string => `metadata.labels[${name}]`
 const annotation = (name: string): string => `metadata.annotations[${name}]`
 const spec = (fields: NonNullable<Parts['spec']>): Parts => ({ spec: fields })
 const meta = (fields: NonNullable<Parts['metadata']>): Parts => ({ metadata: fields })
 
 const NOTHING: Parts = {}
+const MADE = meta({ labels: MADE_WITH_CI })
+const KNOWN = spec({ key: `sha256:${'0'.repeat(64)}` })
 const SHOP = spec({ scope: project('shop') })
 const WIDE = spec({ scope: { projects: [{ project: 'shop' }, { project: 'bank' }] } })
 const DISABLED = spec({ disabled: true })
@@ -43,6 +47,11 @@ const NEVER: readonly Row[] = [
   ['younger', NOTHING, meta(noted({ [CREATED]: '2027-01-01T00:00:00Z' })), annotation(CREATED)],
   ['ageless', NOTHING, meta({ annotations: {} }), annotation(CREATED)],
   ['kept after its end', NOTHING, meta(noted({ [EXPIRED]: 'Keep' })), annotation(EXPIRED)],
+  ['made with nothing', MADE, NOTHING, label(MADE_WITH)],
+  ['made with another', MADE, meta({ labels: { [MADE_WITH]: 'uid-x' } }), label(MADE_WITH)],
+  ['made with a key', NOTHING, MADE, label(MADE_WITH)],
+  ['labelled as ours', NOTHING, meta({ labels: { [EXPIRED]: 'Keep' } }), label(EXPIRED)],
+  ['known by a digest', NOTHING, spec({ key: `sha256:${'0'.repeat(64)}` }), 'spec.key'],
   ['the operator’s in its scope', OPERATED, ALL_OWNED, 'metadata.managedFields'],
   ['the operator’s twice', OPERATED, TWICE_OWNED, 'metadata.managedFields'],
   ['the operator’s for the first time', NOTHING, OPERATED, 'metadata.managedFields'],
@@ -52,6 +61,8 @@ const NEVER: readonly Row[] = [
 const ALWAYS: readonly Row[] = [
   ['what it was', NOTHING, NOTHING, null],
   ['labelled', NOTHING, meta({ labels: { a: 'b' }, ...noted({ c: 'd' }) }), null],
+  ['labelled too', MADE, meta({ labels: { ...MADE_WITH_CI, a: 'b' } }), null],
+  ['what a digest opens', KNOWN, spec({ ...KNOWN.spec, displayName: 'x' }), null],
   ['named anew', NOTHING, spec({ displayName: 'x', description: 'y' }), null],
   ['another manager’s too', OPERATED, meta(managed('management-operator', 'kubectl')), null],
   ['less of the operator’s', ALL_OWNED, OPERATED, null],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { TOKENS } from '../../../../src/api/group.ts'
 import { judge, MINE, managed } from './judged.ts'
-import { type callers, newKey, owner, type Parts, project, token } from './keys.ts'
+import { type callers, MADE_WITH_CI, newKey, owner, type Parts, project, token } from './keys.ts'
 
 /** What it is, what it says, and the field that is refused; null = it may be stored. */
 type Row = readonly [name: string, parts: Parts, fault: string | null]
@@ -10,7 +10,9 @@ type By = keyof typeof callers
 const REVOKE = 'management.platform.sh/revoke'
 const EXPIRED = 'management.platform.sh/expired'
 const owners = 'metadata.ownerReferences'
+const MADE_WITH = 'management.platform.sh/made-with'
 const annotation = (name: string): string => `metadata.annotations[${name}]`
+const label = (name: string): string => `metadata.labels[${name}]`
 const ALL_THAT_IS_HIS = {
   ttl: 60,
   ttlAfterLastActivity: true,
@@ -58,7 +60,19 @@ const IN_PERSON: readonly Row[] = [
   ['with his finalizer', { metadata: { finalizers: [REVOKE, 'a.b/c'] } }, 'metadata.finalizers'],
   ['without our finalizer', { metadata: { finalizers: [] } }, 'metadata.finalizers'],
   ['to be kept', { metadata: { annotations: { [EXPIRED]: 'Keep' } } }, annotation(EXPIRED)],
-  ['with marks of his', { metadata: { annotations: { a: 'b' }, labels: { c: 'd' } } }, null],
+  [
+    'with marks of his',
+    { metadata: { annotations: { a: 'b' }, labels: { ...MADE_WITH_CI, c: 'd' } } },
+    null,
+  ],
+  ['made with nothing', { metadata: { labels: {} } }, label(MADE_WITH)],
+  ['made with another', { metadata: { labels: { [MADE_WITH]: 'uid-other' } } }, label(MADE_WITH)],
+  [
+    'with another label of ours',
+    { metadata: { labels: { ...MADE_WITH_CI, [EXPIRED]: 'Keep' } } },
+    label(EXPIRED),
+  ],
+  ['with a digest', { spec: { key: `sha256:${'0'.repeat(64)}` } }, 'spec.key'],
   ['as the operator', { metadata: managed('management-operator') }, 'metadata.managedFields'],
   [
     'as the gateway',
@@ -136,6 +150,8 @@ const OF_TOKENS: readonly Row[] = [
   ['owned by another key', { metadata: { ownerReferences: [owner('other')] } }, owners],
   ['with a finalizer', { metadata: { finalizers: ['a.b/c'] } }, 'metadata.finalizers'],
   ['to be kept', { metadata: { annotations: { [EXPIRED]: 'Keep' } } }, annotation(EXPIRED)],
+  ['labelled', { metadata: { labels: { a: 'b' } } }, null],
+  ['made with a key', { metadata: { labels: MADE_WITH_CI } }, label(MADE_WITH)],
 ]
 
 test.each([

@@ -113,10 +113,13 @@ describe('the answer to a deletion says nothing that is hidden (12.4)', () => {
     { name: 'one that a policy keeps, and quotes', way: ONE, one: [422, refused] },
     { name: 'a collection, by RBAC', way: ALL, all: [200, listOf(held)] },
     { name: 'a collection, one by one', way: ALL, one: [200, held] },
+    { name: 'a collection that a policy keeps, and quotes', way: ALL, all: [422, refused] },
+    { name: 'one of them that a policy keeps, and quotes', way: ALL, one: [422, refused] },
   ])('of $name', async ({ way: { verb, name, answer }, one = FORBIDDEN, all = FORBIDDEN }) => {
     const answers = ({ method, path }: UpstreamCall): Said => {
       const isOne = path.endsWith('/ci')
       if (method === 'GET') return [200, isOne ? held : listOf(held)]
+      if (method === 'POST') return [201, { status: { allowed: true } }]
       return isOne ? one : all
     }
     const { body } = await answer(exchangeOf({ verb, name, answers }))

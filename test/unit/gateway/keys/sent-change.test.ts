@@ -9,10 +9,14 @@ import {
   sentPut,
 } from '../../../../src/gateway/keys/sent-change.ts'
 import { callTo } from '../calls.ts'
-import { key, owner } from './keys.ts'
+import { key, MADE_WITH_CI, owner } from './keys.ts'
 
 const current = key({
-  metadata: { resourceVersion: '7', ownerReferences: [owner('ci')] },
+  metadata: {
+    resourceVersion: '7',
+    labels: { ...MADE_WITH_CI, was: 'there' },
+    ownerReferences: [owner('ci')],
+  },
   spec: {
     key: 'the-key-itself',
     identity: { username: 'ada', connectorData: 'data' },
@@ -36,7 +40,10 @@ describe('a PUT (12.4)', () => {
 
   test('keeps what was not shown, and what a manifest does not know', () => {
     expect(
-      put({ metadata: { name: 'ci' }, spec: { user: 'ada', identity: { username: 'x' } } }),
+      put({
+        metadata: { name: 'ci', labels: { a: 'b' } },
+        spec: { user: 'ada', identity: { username: 'x' } },
+      }),
     ).toEqual({
       apiVersion: 'management.platform.sh/v1',
       kind: 'OwnedAccessKey',
@@ -44,6 +51,7 @@ describe('a PUT (12.4)', () => {
         name: 'ci',
         ...GUARD,
         annotations: { 'management.platform.sh/created': '2026-11-21T10:00:00Z' },
+        labels: { ...MADE_WITH_CI, a: 'b' },
         finalizers: ['management.platform.sh/revoke'],
         ownerReferences: [owner('ci')],
       },
@@ -62,6 +70,7 @@ describe('a PUT (12.4)', () => {
       uid: 'other',
       resourceVersion: '5',
       annotations: { 'management.platform.sh/created': 'x', a: 'b' },
+      labels: { 'management.platform.sh/made-with': 'x' },
       finalizers: [],
       ownerReferences: [],
     }
