@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   manager: () => import('./commands/manager.ts'),
   gateway: () => import('./commands/gateway.ts'),
   keygen: () => import('./commands/keygen.ts'),
+  revoke: () => import('./commands/revoke.ts'),
 }
 
 const HELP = `Access keys and platform settings as a Kubernetes operator.
@@ -20,6 +21,7 @@ Usage: management-operator <command> [flags]
   manager      Reconcile access keys and the platform settings.
   gateway      Serve what verifiers of tokens need.
   keygen       Print a new access key and its digest.
+  revoke       Disable an access key that leaked, and every key that was made with it.
   --version    Print the version.
   --help       Print this text; <command> --help prints a command's flags.
 `

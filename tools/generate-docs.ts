@@ -4,6 +4,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gatewayFlagsTable } from '../src/runtime/gateway-settings.ts'
+import { revokeFlagsTable } from '../src/runtime/revoke-settings.ts'
 import { managerFlagsTable } from '../src/runtime/settings.ts'
 import { referencePages } from './generate/reference.ts'
 import { rulesMarkdown } from './rules.ts'
@@ -11,7 +12,11 @@ import { rulesMarkdown } from './rules.ts'
 const DOCS = join(import.meta.dirname, '../docs')
 
 const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'operating.md': { flags: managerFlagsTable(), 'gateway-flags': gatewayFlagsTable() },
+  'operating.md': {
+    flags: managerFlagsTable(),
+    'gateway-flags': gatewayFlagsTable(),
+    'revoke-flags': revokeFlagsTable(),
+  },
   'contributing.md': { rules: rulesMarkdown() },
 }
 

@@ -74,10 +74,32 @@ export const helpFlag: Flag<boolean> = {
 }
 
 /**
+ * Reads the command line of a command that takes words beside its flags.
+ *
+ * @returns the words too, in their order: what begins with a dash is none
+ */
+export function readWords<F extends Flags>(
+  flags: F,
+  argv: readonly string[],
+): ReadFlags<F> & { readonly words: readonly string[] } {
+  const words: string[] = []
+  const read = readLine(flags, argv, (word) => !word.startsWith('-') && words.push(word) > 0)
+  return { ...read, words }
+}
+
+/**
  * Reads a command line: `--name value` or `--name=value`, for a switch `--name` or `--name=false`.
  * Given twice, the last one counts, as in Go.
  */
-export function readFlags<F extends Flags>(flags: F, argv: readonly string[]): ReadFlags<F> {
+export const readFlags = <F extends Flags>(flags: F, argv: readonly string[]): ReadFlags<F> =>
+  readLine(flags, argv, () => false)
+
+/** `takes` says whether a word that is no flag is taken as it is. */
+function readLine<F extends Flags>(
+  flags: F,
+  argv: readonly string[],
+  takes: (word: string) => boolean,
+): ReadFlags<F> {
   const given: Record<string, string> = {}
   const faults: string[] = []
   const rest = [...argv]
@@ -86,6 +108,7 @@ export function readFlags<F extends Flags>(flags: F, argv: readonly string[]): R
     const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? []
     const flag = Object.hasOwn(flags, name) ? flags[name] : undefined
     const text = inline ?? (flag?.kind === switchKind ? 'true' : flag && rest.shift())
+    if (!flag && takes(word)) continue
     if (!flag) faults.push(`${JSON.stringify(word)} is no flag, accepted are ${namesOf(flags)}`)
     else if (text === undefined) faults.push(`--${name} lacks its value, ${flag.kind.accepts}`)
     else given[name] = text

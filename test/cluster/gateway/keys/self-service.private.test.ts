@@ -3,6 +3,7 @@
 import { testChanging } from './changing.ts'
 import { testLists } from './lists.ts'
 import { testMaking } from './making.ts'
+import { testRevoking } from './revoking.ts'
 import { testTokens } from './tokens.ts'
 import { testWho } from './who.ts'
 import { startWorld } from './world.ts'
@@ -14,3 +15,4 @@ testLists(world)
 testMaking(world)
 testChanging(world)
 testTokens(world)
+testRevoking(world)

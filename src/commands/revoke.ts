@@ -1,0 +1,89 @@
+import { CONTROLLER_NAME } from '../api/group.ts'
+import { type Fate, type Revocation, type Revoked, revokeLine } from '../credentials/revoke-line.ts'
+import { createClient } from '../kube/client.ts'
+import { connect } from '../kube/connection.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { readRevokeSettings, type RevokeSettings } from '../runtime/revoke-settings.ts'
+import { PROGRAM_VERSION } from '../runtime/version.ts'
+import { answer } from './answer.ts'
+
+/**
+ * `management-operator revoke <name or uid>` (contract 12.2).
+ *
+ * @returns the exit code: 1 where a key that is meant may still work
+ */
+export async function run(argv: readonly string[]): Promise<number> {
+  const invocation = readRevokeSettings(argv)
+  if (invocation.kind !== 'run') return answer(invocation)
+  try {
+    return told(invocation.settings, await revoke(invocation.settings))
+  } catch (error) {
+    process.stderr.write(`management-operator revoke: ${messageOf(error)}\n`)
+    return 1
+  }
+}
+
+async function revoke({ kubeconfig, nameOrUid, isDryRun }: RevokeSettings): Promise<Revocation> {
+  const clock = systemClock()
+  const connection = await connect(kubeconfig, clock)
+  try {
+    const client = createClient({
+      connection,
+      clock,
+      observer: { responded: () => undefined, wrote: () => undefined },
+      // In the API server's audit log, and as the field manager of what it disables.
+      userAgent: `${CONTROLLER_NAME}-revoke/${PROGRAM_VERSION}`,
+      mayWrite: () => undefined,
+    })
+    return await revokeLine({ client, clock, isDryRun, tell }, nameOrUid)
+  } finally {
+    await connection.close()
+  }
+}
+
+const WORDS: Readonly<Record<Fate, string>> = {
+  disabled: 'disabled',
+  wouldBeDisabled: 'would be disabled',
+  opensNothing: 'is disabled or being deleted already',
+  gone: 'is gone meanwhile',
+  failed: 'FAILED',
+}
+
+function tell({ key, maker, fate, because }: Revoked): void {
+  const how = maker === null ? '' : `, made with ${maker}`
+  const why = because === '' ? '' : `: ${because}`
+  process.stdout.write(`${key.name} (${key.identity ?? 'nobody'}${how}): ${WORDS[fate]}${why}\n`)
+}
+
+/** Sums up what became of the keys; returns the exit code. */
+function told({ nameOrUid, isDryRun }: RevokeSettings, revocation: Revocation): number {
+  if (revocation === null) {
+    process.stderr.write(
+      `management-operator revoke: no access key has the name or uid ${JSON.stringify(nameOrUid)}, and none was made with a key of that uid; ${WHERE_UIDS_ARE}\n`,
+    )
+    return 1
+  }
+  const { uid, all } = revocation
+  const isThere = all.some(({ key }) => key.uid === uid)
+  const count = all.filter(({ fate }) => fate === 'disabled' || fate === 'wouldBeDisabled').length
+  const lines = [
+    ...(isThere ? [] : [`The key with uid ${uid} is gone itself.`]),
+    `${count} of ${all.length} ${isDryRun ? 'would be disabled' : 'disabled'}. ${OF_RBAC}`,
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+  return all.some(({ fate }) => fate === 'failed') ? 1 : 0
+}
+
+const WHERE_UIDS_ARE =
+  "the uid of a key that is gone is in the operator's log, and in label management.platform.sh/made-with of what it made"
+
+const OF_RBAC = `What it made by rights in RBAC, past self-service, carries no label and is not among them:
+the API server's audit log names the key in impersonatedUser.extra["platform.sh/access-key"] of such requests.`
+
+/** The cause of an unreadable file is a code such as ENOENT; other causes may quote what they read. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'it failed'
+  const { code } = (error.cause ?? error) as { readonly code?: unknown }
+  const isSaid = typeof code !== 'string' || error.message.includes(code)
+  return isSaid ? error.message : `${error.message}: ${code}`
+}
