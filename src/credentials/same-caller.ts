@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+import type { AccessKey } from '../domain/access-key.ts'
 import type { Caller } from './caller.ts'
 
 /**
@@ -10,9 +12,22 @@ export function isSameCaller(before: Caller, now: Caller): boolean {
   return (
     before.key.uid === now.key.uid &&
     before.key.digest === now.key.digest &&
-    // The API server sends the members of an object in one order.
-    textOf(before) === textOf(now)
+    digestOf(before) === digestOf(now)
   )
 }
 
-const textOf = ({ key, identity }: Caller): string => JSON.stringify([identity, key.scope])
+/** Of each state of a key that was compared; gone with it. */
+const digests = new WeakMap<AccessKey, string>()
+
+/**
+ * SHA-256 of what a key grants. A key may have a thousand watches and a scope of a megabyte: as text it is
+ * written once for each state of the key, not once for each watch (contract 13.3).
+ */
+function digestOf({ key, identity }: Caller): string {
+  const known = digests.get(key)
+  if (known !== undefined) return known
+  // The API server sends the members of an object in one order.
+  const digest = hash('sha256', JSON.stringify([identity, key.scope]))
+  digests.set(key, digest)
+  return digest
+}
