@@ -1,3 +1,4 @@
+import { amountOf } from '../domain/config/quantity.ts'
 import type { BindAddress } from './address.ts'
 import type { CertificateFiles } from './certificate-files.ts'
 import {
@@ -35,6 +36,8 @@ export interface GatewaySettings {
   readonly certificateFiles: CertificateFiles | null
   /** How often the use of keys whose end does not hang on it is recorded. */
   readonly activityWritesPerSecond: number
+  /** What answers and events about our own kinds may hold in all. */
+  readonly ownKindsBufferBytes: number
   /** null = no metrics server. */
   readonly metricsAddress: BindAddress | null
   /** null = no health server in plain HTTP. */
@@ -50,6 +53,19 @@ const activityWritesKind: ValueKind<number> = {
   accepts: `a whole number from 1 to ${MOST_ACTIVITY_WRITES}`,
   read: (text) =>
     /^[1-9]\d{0,2}$/.test(text) && Number(text) <= MOST_ACTIVITY_WRITES ? Number(text) : undefined,
+}
+
+const LEAST_BUFFER_BYTES = 32 * 1024 ** 2
+
+/** One caller may hold an eighth, and the largest object of our kinds is to pass. */
+const bufferKind: ValueKind<number> = {
+  placeholder: '<quantity>',
+  accepts: 'a Kubernetes quantity of at least 32Mi, such as 64Mi or 1Gi',
+  read: (text) => {
+    const bytes = amountOf(text)
+    const isSound = Number.isSafeInteger(bytes) && Number(bytes) >= LEAST_BUFFER_BYTES
+    return bytes !== null && isSound ? bytes : undefined
+  },
 }
 
 const FLAGS = {
@@ -76,6 +92,11 @@ const FLAGS = {
     kind: activityWritesKind,
     fallback: '10',
     help: 'Most last uses recorded in a second, of keys whose end does not follow from their use.',
+  },
+  'own-kinds-buffer': {
+    kind: bufferKind,
+    fallback: '64Mi',
+    help: 'Most that answers and events about access keys, tokens and Configs hold in memory, an eighth of it for one caller.',
   },
   ...PROBE_FLAGS,
   ...CLOSING_FLAGS,
@@ -116,6 +137,7 @@ function settingsOf(values: Values, namespace: string): GatewaySettings {
     certificateFiles:
       certificateFile === null || keyFile === null ? null : { certificateFile, keyFile },
     activityWritesPerSecond: values['activity-writes-per-second'],
+    ownKindsBufferBytes: values['own-kinds-buffer'],
     metricsAddress: on(values['metrics-bind-address']),
     healthAddress: on(values['health-probe-bind-address']),
     logLevel: values['log-level'],

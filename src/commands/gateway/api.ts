@@ -7,6 +7,7 @@ import type { ScopeSurroundings } from '../../domain/scope/decide.ts'
 import { createActivity } from '../../gateway/activity/activity.ts'
 import { type HeldBackClock, heldBackClock } from '../../gateway/activity/held-back-clock.ts'
 import { withExpiry } from '../../gateway/http/expiry-headers.ts'
+import { createOwnKindsBuffer } from '../../gateway/keys/buffer.ts'
 import { createOwnKinds, isOwnKind } from '../../gateway/keys/own-kinds.ts'
 import type { PipelineOptions } from '../../gateway/pipeline.ts'
 import { createServeApi } from '../../gateway/serve-api.ts'
@@ -92,6 +93,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
   const ownKinds = createOwnKinds({
     upstream,
     limits,
+    buffer: createOwnKindsBuffer(settings.ownKindsBufferBytes, () => metrics.limited('buffer')),
     keyNamed: callers.index.named,
     isConfigClosed: () => switches()?.disableConfigEndpoint ?? true,
     caps: capsNow,

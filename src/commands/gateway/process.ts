@@ -32,7 +32,7 @@ export const createMetrics = (): GatewayMetrics =>
     watchRestartReasons: RESTART_REASONS,
     targets: ['Management'],
     refusals: AUTHENTICATION_REFUSALS,
-    limits: ADMISSION_KINDS,
+    limits: [...ADMISSION_KINDS, 'buffer'],
     streamKinds: STREAM_KINDS,
     cutReasons: CUT_REASONS,
   })

@@ -32,6 +32,10 @@ export interface Call {
   readonly remoteAddress: string
   /** Aborts when the client is gone before the answer is complete. */
   readonly gone: AbortSignal
+  /** Aborts when nothing more of the answer is held here: the client has taken it, or is gone. */
+  readonly ended: AbortSignal
+  /** Bytes of the answer that the client has not taken yet; what it has not been given does not count. */
+  readonly unsent: () => number
 }
 
 /** Answers any request: of any method, to any target, upgrades and CONNECT included. Never rejects. */
@@ -174,7 +178,11 @@ function drained(request: IncomingMessage, limits: typeof BEFORE_IT): Promise<vo
 function callOf(request: IncomingMessage, response: ServerResponse, by: Call['by']): Call {
   const { method = '', url: target = '', headers, rawHeaders, socket } = request
   const gone = new AbortController()
-  response.once('close', () => response.writableFinished || gone.abort())
+  const ended = new AbortController()
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort()
+    ended.abort()
+  })
   return {
     method,
     target,
@@ -184,6 +192,8 @@ function callOf(request: IncomingMessage, response: ServerResponse, by: Call['by
     body: bodyOf(request, response, by),
     remoteAddress: socket.remoteAddress ?? '',
     gone: gone.signal,
+    ended: ended.signal,
+    unsent: () => response.writableLength,
   }
 }
 

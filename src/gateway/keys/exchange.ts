@@ -1,12 +1,12 @@
 // One request to our kinds on its way: what is asked, by whom, and the API server to ask (contract 12.1).
 import type { OutgoingHttpHeaders } from 'node:http'
-import { text } from 'node:stream/consumers'
 import type { Resource } from '../../api/group.ts'
 import type { Caller } from '../../credentials/caller.ts'
 import { type Json, type JsonMap, mapIn } from '../../domain/config/json.ts'
 import { pathOf } from '../../kube/client.ts'
 import { type Upstream, type UpstreamAnswer, UpstreamUnavailable } from '../../kube/upstream.ts'
-import type { Answer } from '../http/answer.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Answer, WholeAnswer } from '../http/answer.ts'
 import { upstreamHeaders } from '../http/request-headers.ts'
 import { clientHeaders } from '../http/response-headers.ts'
 import type { Call } from '../http/server.ts'
@@ -15,6 +15,7 @@ import { type Query, valueOf, writtenQuery } from '../request/query.ts'
 import type { Limits } from '../stages/limits.ts'
 import type { UnderWay } from '../streams/under-way.ts'
 import type { RunsAs } from '../targets/forward.ts'
+import type { Holding } from './buffer.ts'
 import { acceptOf, type Form, type IncludeObject, shaped, written } from './form.ts'
 import type { Asked } from './kinds.ts'
 import { redactedAnswer, type Shows } from './redact.ts'
@@ -35,6 +36,9 @@ export interface Exchange {
   readonly upstream: Upstream
   /** Of the process: what is filtered here takes its event loop, and there is one. */
   readonly limits: Limits
+  /** What the request has in memory until its client has taken it. */
+  readonly held: Holding
+  readonly clock: Clock
   readonly signal: AbortSignal
   readonly still: UnderWay['still']
 }
@@ -101,23 +105,45 @@ export async function open(
 
 const WHOLE: Form = { encoding: 'json', shape: { as: 'object' } }
 
-/** Sends a question and reads the answer. @throws UpstreamUnavailable, and Error for one that is no JSON */
+/**
+ * Sends a question and reads the answer.
+ *
+ * @throws UpstreamUnavailable, Error for an answer that is no JSON, and NoRoom for one that there is no room
+ * for; never for one that says what has been stored
+ */
 export async function ask(exchange: Exchange, question: Question): Promise<Reply> {
-  return readReply(await open(exchange, question))
+  const { atLeast, anyway } = exchange.held
+  const isDone = question.method !== 'GET' && !question.query.some(([name]) => name === 'dryRun')
+  return readReply(await open(exchange, question), isDone ? anyway : atLeast)
 }
 
 /** Characters above which an answer waits for its turn: many that come at once would be one long stop. */
 const LARGE = 16_384
 const turn = everySoManyTurns(1)
 
-/** The answer, read whole. */
-export async function readReply({ status, headers, body }: UpstreamAnswer): Promise<Reply> {
-  const said = await text(body)
+/** The answer, read whole. @param came told how many bytes of it are here; what it throws ends the answer */
+export async function readReply(
+  { status, headers, body }: UpstreamAnswer,
+  came: (bytes: number) => void,
+): Promise<Reply> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of body as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    came(bytes)
+    pieces.push(piece)
+  }
+  const said = Buffer.concat(pieces, bytes).toString()
   if (said.length > LARGE) await turn()
   const json = mapIn(said)
   if (json) return { status, headers: clientHeaders(headers), json }
   if (status < 400) throw new Error('the API server answered something else than JSON')
   return { status, headers: clientHeaders(headers), json: plainFailure(status) }
+}
+
+/** What the gateway says itself, as if the API server had. */
+export function replyOf({ status, headers, body }: WholeAnswer): Reply {
+  return { status, headers, json: JSON.parse(body.toString()) as JsonMap }
 }
 
 /** The API server says some failures in plain text. */
@@ -148,8 +174,18 @@ const OF_BYTES = [
 ]
 
 /** The headers that pass with a body of ours. */
-export const headersBeside = (headers: OutgoingHttpHeaders): OutgoingHttpHeaders =>
+const headersBeside = (headers: OutgoingHttpHeaders): OutgoingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_BYTES.includes(name)))
+
+/** The headers of an answer of this type that is written anew. */
+export const headersOf = (
+  { headers }: Pick<Reply, 'headers'>,
+  type: string,
+): Answer['headers'] => ({
+  'cache-control': 'no-store',
+  ...headersBeside(headers),
+  'content-type': type,
+})
 
 /** What may be shown of an answer, in the form that the client asked for. */
 export interface Shown {
@@ -162,10 +198,5 @@ export interface Shown {
 export function answerOf({ asked, form, include }: Exchange, reply: Reply, shown: Shown): Answer {
   const clean = redactedAnswer(asked.resource, reply.json, shown.shows, shown.secrets)
   const { type, body } = written(shaped(clean, form.shape, include), form.encoding)
-  const headers = {
-    'cache-control': 'no-store',
-    ...headersBeside(reply.headers),
-    'content-type': type,
-  }
-  return { status: reply.status, headers, body }
+  return { status: reply.status, headers: headersOf(reply, type), body }
 }

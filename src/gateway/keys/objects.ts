@@ -3,7 +3,7 @@ import { isList, isMap, type Json, type JsonMap } from '../../domain/config/json
 import { at, textAt, withAt } from './at.ts'
 
 /** Where an answer holds its objects: rows of a Table, or items of a List. */
-const placeOf = (answer: JsonMap): 'rows' | 'items' =>
+export const placeOf = (answer: JsonMap): 'rows' | 'items' =>
   textAt(answer, ['kind']) === 'Table' ? 'rows' : 'items'
 
 /** The object of a Table's row; of a List the item is the object. */
@@ -40,9 +40,8 @@ export function keeping(answer: JsonMap, isKept: (object: JsonMap) => boolean): 
   return withAt(answer, [placeOf(answer)], kept)
 }
 
-/** Pages of one List or Table as one, which nothing follows. */
+/** Pages of one List or Table as one. */
 export function joined(first: JsonMap, others: readonly JsonMap[]): JsonMap {
-  const whole = withAt(first, [placeOf(first)], [first, ...others].flatMap(entriesOf))
-  const ended = withAt(whole, ['metadata', 'continue'], undefined)
-  return withAt(ended, ['metadata', 'remainingItemCount'], undefined)
+  const { metadata = {} } = others.at(-1) ?? first
+  return { ...first, metadata, [placeOf(first)]: [first, ...others].flatMap(entriesOf) }
 }

@@ -11,6 +11,7 @@ import type { ApiRequest } from '../request/api-request.ts'
 import type { Limits } from '../stages/limits.ts'
 import type { UnderWay } from '../streams/under-way.ts'
 import { UNAVAILABLE } from '../targets/forward.ts'
+import { NoRoom, type OwnKindsBuffer } from './buffer.ts'
 import type { Exchange } from './exchange.ts'
 import { parameter } from './exchange.ts'
 import { formOf, includeObjectOf } from './form.ts'
@@ -34,6 +35,7 @@ export const isOwnKind = ({ attributes }: Pick<ApiRequest, 'attributes'>): boole
 export interface OwnKindsOptions extends WriteDeps {
   readonly upstream: Upstream
   readonly limits: Limits
+  readonly buffer: OwnKindsBuffer
   /** A key by name, among those that are known now. */
   readonly keyNamed: (name: string) => AccessKey | undefined
   /** Whether Configs are read only here (disableConfigEndpoint). */
@@ -65,8 +67,11 @@ export function createOwnKinds(options: OwnKindsOptions): OwnKinds {
       if (form === null) return NOT_ACCEPTABLE
       const include = includeObjectOf(parameter(request.query, 'includeObject'))
       if (include === null) return BAD_INCLUDE
-      const { upstream, limits, keyNamed: find } = options
+      const { upstream, limits, clock, keyNamed: find } = options
       const standing = standingOf(caller)
+      const held = options.buffer.holding(caller.identity.user)
+      if (call.ended.aborted) held.release()
+      else call.ended.addEventListener('abort', held.release, { once: true })
       const exchange = {
         asked,
         query: request.query,
@@ -78,6 +83,8 @@ export function createOwnKinds(options: OwnKindsOptions): OwnKinds {
         include,
         upstream,
         limits,
+        held,
+        clock,
         signal,
         still,
       }
@@ -85,6 +92,7 @@ export function createOwnKinds(options: OwnKindsOptions): OwnKinds {
         return await answerTo(exchange, options)
       } catch (error) {
         if (error instanceof UpstreamUnavailable) return UNAVAILABLE
+        if (error instanceof NoRoom) return error.answer
         throw error
       }
     },

@@ -20,11 +20,13 @@ import {
 import { isOpen, notFound } from './foreign.ts'
 import { secretsIn } from './hidden.ts'
 import { keeping, objectsIn } from './objects.ts'
+import { listed } from './pages.ts'
 import { withoutQuotes } from './quoted.ts'
-import { hasOwn, listed, showsTo } from './read.ts'
+import { showsTo } from './read.ts'
 import { scrubbed } from './redact.ts'
 import { type Sent, sentObject } from './sent.ts'
 import { isOwn, isVisible } from './standing.ts'
+import { hasOwn } from './whose.ts'
 import { refusal } from './writing.ts'
 
 /** The answer to the deletion of one object. */

@@ -2,7 +2,6 @@
 import { finished, Readable } from 'node:stream'
 import { CONFIGS } from '../../api/group.ts'
 import { isMap, type JsonMap } from '../../domain/config/json.ts'
-import { jsonLines } from '../../kube/lines.ts'
 import type { UpstreamAnswer } from '../../kube/upstream.ts'
 import type { Answer, WholeAnswer } from '../http/answer.ts'
 import { clientHeaders } from '../http/response-headers.ts'
@@ -12,19 +11,23 @@ import { at, mapAt, textAt, withAt } from './at.ts'
 import {
   answerOf,
   type Exchange,
-  headersBeside,
+  headersOf,
   open,
   parameter,
   pick,
   readReply,
   type Reply,
+  replyOf,
 } from './exchange.ts'
+import { eventsThrough } from './events.ts'
 import { admitted, isFiltered, type Whose } from './filtering.ts'
 import { shaped } from './form.ts'
 import { objectIn, objectsIn } from './objects.ts'
-import { hasOwn, isListed, listed, replyOf, selecting, showsTo } from './read.ts'
+import { pagesOf } from './pages.ts'
+import { showsTo } from './read.ts'
 import { redactedAnswer } from './redact.ts'
 import { type Happening, outOfSight, seen } from './watch-filter.ts'
+import { hasOwn, isListed, selecting } from './whose.ts'
 
 const WATCHES = [
   'resourceVersion',
@@ -84,14 +87,14 @@ async function answered(exchange: Exchange, whose: Whose, answer: UpstreamAnswer
     answer.body.destroy()
     return refusedAs(exchange, known.refusal)
   }
-  const events = Readable.from(eventsOf(exchange, whose, answer, known.uids), { objectMode: false })
+  // What it knew of before was read from lists, which are here no more.
+  exchange.held.exactly(0)
+  const telling = tellingOf(exchange, whose, known.uids)
+  const events = Readable.from(eventsThrough(exchange, answer.body, telling), { objectMode: false })
   // A silent watch gives the generator no occasion to end it.
   events.once('close', () => answer.body.destroy())
-  const headers = {
-    ...headersBeside(clientHeaders(answer.headers)),
-    'content-type': 'application/json',
-  }
-  return { status: 200, headers: { 'cache-control': 'no-store', ...headers }, body: events }
+  const headers = headersOf({ headers: clientHeaders(answer.headers) }, 'application/json')
+  return { status: 200, headers, body: events }
 }
 
 const watching = (exchange: Exchange, whose: Whose): Query => [
@@ -109,7 +112,8 @@ async function knownBefore(
   whose: Whose,
   answer: UpstreamAnswer,
 ): Promise<{ readonly refusal: Reply | null; readonly uids: Set<string> | null }> {
-  if (answer.status !== 200) return { refusal: await readReply(answer), uids: null }
+  if (answer.status !== 200)
+    return { refusal: await readReply(answer, exchange.held.atLeast), uids: null }
   if (!isFiltered(exchange, whose)) return { refusal: null, uids: null }
   const version = parameter(exchange.query, 'resourceVersion')
   const tellsAll = parameter(exchange.query, 'sendInitialEvents') === 'true'
@@ -119,37 +123,42 @@ async function knownBefore(
     ['resourceVersionMatch', 'Exact'],
   ]
   const selectors = pick(exchange.query, ['labelSelector', 'fieldSelector'])
-  const reply = await listed({ ...exchange, query: [...selectors, ...then] }, whose)
-  if (reply.status !== 200) return { refusal: reply, uids: null }
-  return { refusal: null, uids: new Set(objectsIn(reply.json).map(uidOf)) }
+  const uids = new Set<string>()
+  for await (const { reply } of pagesOf({ ...exchange, query: [...selectors, ...then] }, whose)) {
+    if (reply.status !== 200) return { refusal: reply, uids: null }
+    for (const object of objectsIn(reply.json)) uids.add(uidOf(object))
+  }
+  return { refusal: null, uids }
 }
 
 const uidOf = (object: JsonMap): string => textAt(object, ['metadata', 'uid'])
 
-/** The events as lines. `known` is null where every object that is told of is in sight. */
-async function* eventsOf(
+/**
+ * What a client is told of each event, as a line; null = nothing. `known` is null where every object that is
+ * told of is in sight.
+ */
+function tellingOf(
   exchange: Exchange,
   whose: Whose,
-  { body }: UpstreamAnswer,
   known: Set<string> | null,
-): AsyncGenerator<Buffer> {
+): (line: JsonMap) => Buffer | null {
   const { asked, form, include } = exchange
   const isInSight = isListed(exchange, whose)
   const shown = showsTo(exchange)
   let columns: JsonMap | null = null
   let isFirst = true
-  for await (const line of jsonLines(body, () => undefined)) {
-    if (!isMap(line) || !isMap(line['object'])) continue
+  return (line) => {
+    if (!isMap(line['object'])) return null
     columns ??= withAt({}, ['columnDefinitions'], at(line['object'], ['columnDefinitions']))
     const event = toldOf(line, isInSight, known)
-    if (event === null) continue
+    if (event === null) return null
     const clean = redactedAnswer(asked.resource, event.object, shown, [])
     const object = shaped(clean, form.shape, include)
     // A Table says its columns in the first event, which this client may not have been told of.
     const whole =
       isFirst && textAt(object, ['kind']) === 'Table' ? { ...object, ...columns } : object
     isFirst = false
-    yield Buffer.from(`${JSON.stringify({ type: event.type, object: whole })}\n`)
+    return Buffer.from(`${JSON.stringify({ type: event.type, object: whole })}\n`)
   }
 }
 

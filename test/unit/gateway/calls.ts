@@ -11,5 +11,7 @@ export const callTo = (target: string, given: Partial<Call> = {}): Call => ({
   body: Readable.from([]),
   remoteAddress: '192.0.2.1',
   gone: new AbortController().signal,
+  ended: new AbortController().signal,
+  unsent: () => 0,
   ...given,
 })

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import type { Caller } from '../../../src/credentials/caller.ts'
 import type { Reconsidered } from '../../../src/credentials/callers.ts'
+import { createOwnKindsBuffer } from '../../../src/gateway/keys/buffer.ts'
 import { createOwnKinds, isOwnKind } from '../../../src/gateway/keys/own-kinds.ts'
 import { createServeApi } from '../../../src/gateway/serve-api.ts'
 import { createLimits } from '../../../src/gateway/stages/limits.ts'
@@ -147,6 +148,7 @@ export function world({
     ownKinds: createOwnKinds({
       upstream,
       limits,
+      buffer: createOwnKindsBuffer(64 * 1024 ** 2, () => undefined),
       keyNamed: () => undefined,
       isConfigClosed: () => false,
       caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),

@@ -26,6 +26,7 @@ const defaults: GatewaySettings = {
   bindAddress: { host: null, port: 8443 },
   certificateFiles: null,
   activityWritesPerSecond: 10,
+  ownKindsBufferBytes: 64 * 1024 ** 2,
   metricsAddress: { host: null, port: 8080 },
   healthAddress: { host: null, port: 8081 },
   logLevel: 'info',
@@ -68,6 +69,16 @@ describe('flags of gateway (contract 9.7)', () => {
       line: '--activity-writes-per-second 100',
       differs: { activityWritesPerSecond: 100 },
     },
+    {
+      name: 'a larger buffer of own kinds (12.2)',
+      line: '--own-kinds-buffer=1Gi',
+      differs: { ownKindsBufferBytes: 1024 ** 3 },
+    },
+    {
+      name: 'the smallest',
+      line: '--own-kinds-buffer 33554432',
+      differs: { ownKindsBufferBytes: 32 * 1024 ** 2 },
+    },
     { name: 'no metrics', line: '--metrics-bind-address=0', differs: { metricsAddress: null } },
     { name: 'no probes', line: '--health-probe-bind-address=0', differs: { healthAddress: null } },
     { name: 'a log level', line: '--log-level=debug', differs: { logLevel: 'debug' } },
@@ -77,6 +88,8 @@ describe('flags of gateway (contract 9.7)', () => {
 
   test.each([
     { line: '--leader-elect', says: ['"--leader-elect" is no flag', '--bind-address'] },
+    { line: '--own-kinds-buffer=1Mi', says: ['--own-kinds-buffer is "1Mi"', 'at least 32Mi'] },
+    { line: '--own-kinds-buffer=much', says: ['quantity'] },
     { line: '--bind-address=0', says: ['--bind-address is "0"', ':8443'] },
     { line: '--bind-address=8443', says: ['--bind-address is "8443"', ':8443'] },
     { line: '--issuer-url=http://p', says: ['--issuer-url is "http://p"', 'https'] },
@@ -112,6 +125,7 @@ describe('the texts', () => {
       'tls-cert-file',
       'tls-private-key-file',
       'activity-writes-per-second',
+      'own-kinds-buffer',
       'metrics-bind-address',
       'health-probe-bind-address',
       'log-level',

@@ -5,12 +5,14 @@ import { ACCESS_KEYS, type Resource } from '../../../../src/api/group.ts'
 import { identityOf } from '../../../../src/credentials/identity.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
+import { createOwnKindsBuffer } from '../../../../src/gateway/keys/buffer.ts'
 import type { Exchange } from '../../../../src/gateway/keys/exchange.ts'
 import type { Verb } from '../../../../src/gateway/keys/kinds.ts'
 import { standingOf } from '../../../../src/gateway/keys/standing.ts'
 import { createLimits } from '../../../../src/gateway/stages/limits.ts'
 import type { Upstream, UpstreamCall } from '../../../../src/kube/upstream.ts'
-import { viewOf } from '../../../support/access-key.ts'
+import { t0, viewOf } from '../../../support/access-key.ts'
+import { manualClock } from '../../../support/clock.ts'
 import { callTo } from '../calls.ts'
 
 /** A request about keys, and who answers it. */
@@ -55,6 +57,8 @@ export function exchangeOf(
     include: 'Metadata',
     upstream: upstreamTo(answers),
     limits: createLimits(() => undefined),
+    held: createOwnKindsBuffer(64 * 1024 ** 2, () => undefined).holding('ada'),
+    clock: manualClock(t0),
     signal: call.gone,
     still: still ?? (async () => caller),
   }

@@ -6,17 +6,20 @@ import { describe, expect, test } from 'vitest'
 import { CONFIGS, type Resource, TOKENS } from '../../../../src/api/group.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import type { Answer } from '../../../../src/gateway/http/answer.ts'
+import { createOwnKindsBuffer } from '../../../../src/gateway/keys/buffer.ts'
 import type { Exchange } from '../../../../src/gateway/keys/exchange.ts'
 import { list } from '../../../../src/gateway/keys/read.ts'
 import { standingOf } from '../../../../src/gateway/keys/standing.ts'
 import { watch } from '../../../../src/gateway/keys/watch.ts'
 import { createLimits, MOST_AT_A_TIME, MOST_IN_ALL } from '../../../../src/gateway/stages/limits.ts'
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/upstream.ts'
-import { viewOf } from '../../../support/access-key.ts'
+import { t0, viewOf } from '../../../support/access-key.ts'
+import { manualClock } from '../../../support/clock.ts'
 import { uniqueName } from '../../../support/objects.ts'
 import { callTo } from '../calls.ts'
 
 const limits = createLimits(() => undefined)
+const buffer = createOwnKindsBuffer(64 * 1024 ** 2, () => undefined)
 
 /** What an API server says to a path; `as`: whether as the gateway itself. */
 type Says = (path: string, as: 'gateway' | 'caller') => UpstreamAnswer | Promise<UpstreamAnswer>
@@ -69,6 +72,8 @@ function asking({ says: said, key = uniqueName('key'), spec = {}, ...asked }: As
       close: async () => undefined,
     },
     limits,
+    held: buffer.holding(key),
+    clock: manualClock(t0),
     signal: call.gone,
     still: async () => caller,
   }
@@ -149,7 +154,9 @@ describe('lists that are picked out of more (13.3)', () => {
       const isLast = paths.length === 3
       return says(200, isLast ? EMPTY : EMPTY.replace('{}', '{"continue":"c"}'))
     }
-    expect((await list(asking({ query, says: toNobody(own) }))).status).toBe(200)
+    const { status, body } = await list(asking({ query, says: toNobody(own) }))
+    expect(status).toBe(200)
+    await text(body as Readable)
     expect(paths.map((path) => path.split('?')[1])).toEqual([
       'limit=100',
       'limit=100&continue=c',

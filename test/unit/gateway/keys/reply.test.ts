@@ -21,7 +21,7 @@ test.each([
     if (!isDone) setImmediate(count)
   }
   const read = Array.from({ length: 50 }, async () => {
-    await readReply(answer(bytes))
+    await readReply(answer(bytes), () => undefined)
     return turns
   })
   setImmediate(count)

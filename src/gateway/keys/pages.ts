@@ -1,0 +1,180 @@
+// Lists of our kinds, read page by page: however many objects there are, and however large they are, a page
+// of them is in memory (contract 12.2, 13.3).
+import { CONFIGS } from '../../api/group.ts'
+import type { JsonMap } from '../../domain/config/json.ts'
+import { failure } from '../http/answer.ts'
+import type { Query } from '../request/query.ts'
+import { MOST_AT_A_TIME, MOST_IN_ALL } from '../stages/limits.ts'
+import type { RunsAs } from '../targets/forward.ts'
+import { textAt } from './at.ts'
+import {
+  type Exchange,
+  open,
+  parameter,
+  pick,
+  type Question,
+  readReply,
+  type Reply,
+  replyOf,
+} from './exchange.ts'
+import { admitted, isFiltered, type Whose } from './filtering.ts'
+import { entriesOf, joined, keeping } from './objects.ts'
+import { atMost } from './turns.ts'
+import { isListed, selecting } from './whose.ts'
+
+/** A part of a list, or the refusal of all of it. */
+export interface Page {
+  /** With the objects only that the request is about. */
+  readonly reply: Reply
+  /** How long it was. */
+  readonly bytes: number
+  readonly isLast: boolean
+}
+
+/** So few that nobody waits for the event loop while a page is read, some milliseconds each. */
+const MOST_OBJECTS = 100
+
+/** Of what is picked out of more a page is read at a time: a client that reads slowly keeps no place. */
+const amongPicked = atMost(MOST_IN_ALL.filteredList, MOST_AT_A_TIME.filteredList)
+
+/**
+ * The objects that a request is about, at least a page of them. Where they are picked out here, the client
+ * gets all of them: a token to continue with would name the last object of a page, which may be anybody's.
+ *
+ * @param beside bytes of former pages that are still in memory
+ * @throws NoRoom, and as `ask` does
+ */
+export async function* pagesOf(
+  exchange: Exchange,
+  whose: Whose,
+  beside: () => number = () => 0,
+): AsyncGenerator<Page, void> {
+  const isPicked = isFiltered(exchange, whose)
+  if (isPicked && parameter(exchange.query, 'continue') !== '') {
+    yield { reply: EXPIRED, bytes: 0, isLast: true }
+    return
+  }
+  const admission = admitted(exchange, whose, 'filteredList')
+  if (!admission.ok) {
+    yield { reply: replyOf(admission.answer), bytes: 0, isLast: true }
+    return
+  }
+  const reading = new Reading(exchange, whose, isPicked)
+  try {
+    for (let page = null as Page | null; page?.isLast !== true; ) {
+      page = await reading.next(beside())
+      admission.release()
+      yield page
+    }
+  } finally {
+    admission.release()
+  }
+}
+
+/** Clients then list anew from the beginning. */
+const EXPIRED: Reply = replyOf(
+  failure('Expired', 'this list comes as a whole: list again without the parameter continue'),
+)
+
+const VERSIONS = ['resourceVersion', 'resourceVersionMatch']
+
+/** A page is longer than what is read of one: there are to be fewer objects in it. */
+class TooLong extends Error {}
+
+/** How far a list has been read. */
+class Reading {
+  readonly #exchange: Exchange
+  readonly #isPicked: boolean
+  readonly #as: RunsAs
+  readonly #selected: Query
+  readonly #isKept: (object: JsonMap) => boolean
+  /** Objects in a page. */
+  #most = MOST_OBJECTS
+  /** Objects that the client still wants. */
+  #left: number
+  #versions: Query
+  #next: string
+  #isFirst = true
+
+  constructor(exchange: Exchange, whose: Whose, isPicked: boolean) {
+    const { asked, query, caller } = exchange
+    const limit = Number(parameter(query, 'limit'))
+    this.#exchange = exchange
+    this.#isPicked = isPicked
+    this.#as = whose === 'own' || asked.resource === CONFIGS ? 'gateway' : { caller }
+    this.#selected = selecting(exchange, whose)
+    this.#isKept = isListed(exchange, whose)
+    this.#left = isPicked || !(limit > 0) ? Number.POSITIVE_INFINITY : limit
+    this.#versions = versionsIn(query)
+    this.#next = isPicked ? '' : parameter(query, 'continue')
+  }
+
+  async next(beside: number): Promise<Page> {
+    for (;;) {
+      const read = (): Promise<Page> => this.#read(beside)
+      try {
+        return await (this.#isPicked ? amongPicked(this.#exchange.caller.key.uid, read) : read())
+      } catch (error) {
+        if (!(error instanceof TooLong)) throw error
+        this.#most = Math.ceil(this.#most / 4)
+      }
+    }
+  }
+
+  async #read(beside: number): Promise<Page> {
+    const { held } = this.#exchange
+    const limit = Math.min(this.#most, this.#left)
+    // What begins to be told keeps its room to the end.
+    const least = this.#isFirst ? 0 : held.pageBytes
+    let bytes = 0
+    const reply = await readReply(await open(this.#exchange, this.#question(limit)), (came) => {
+      bytes = came
+      if (came > held.pageBytes && limit > 1) throw new TooLong()
+      held.exactly(Math.max(beside + came, least))
+    })
+    if (reply.status !== 200) return { reply, bytes, isLast: true }
+    this.#isFirst = false
+    this.#versions = []
+    this.#next = textAt(reply.json, ['metadata', 'continue'])
+    this.#left -= entriesOf(reply.json).length
+    // Objects that are small again may come faster again.
+    if (bytes * 4 < held.pageBytes) this.#most = Math.min(this.#most * 2, MOST_OBJECTS)
+    const isLast = this.#next === '' || this.#left <= 0
+    return { reply: { ...reply, json: keeping(reply.json, this.#isKept) }, bytes, isLast }
+  }
+
+  #question(limit: number): Question {
+    const { asked, form } = this.#exchange
+    const page = [
+      ['limit', String(limit)] as const,
+      ...(this.#next === '' ? [] : [['continue', this.#next] as const]),
+    ]
+    const query = [...this.#selected, ...this.#versions, ...page]
+    return { as: this.#as, method: 'GET', resource: asked.resource, query, form }
+  }
+}
+
+/**
+ * Which version a list is of. Of any (0), the API server tells all objects at once, whatever the limit: the
+ * latest is one of any, and comes in pages.
+ */
+function versionsIn(query: Query): Query {
+  const isAny =
+    parameter(query, 'resourceVersion') === '0' &&
+    ['', 'NotOlderThan'].includes(parameter(query, 'resourceVersionMatch'))
+  return isAny ? [] : pick(query, VERSIONS)
+}
+
+/** All objects that a request is about at once, for who goes through them himself. @throws as `pagesOf` does */
+export async function listed(exchange: Exchange, whose: Whose): Promise<Reply> {
+  const kept: JsonMap[] = []
+  let bytes = 0
+  for await (const page of pagesOf(exchange, whose, () => bytes)) {
+    if (page.reply.status !== 200) return page.reply
+    bytes += page.bytes
+    kept.push(page.reply.json)
+    const [first, ...others] = kept
+    if (page.isLast && first) return { ...page.reply, json: joined(first, others) }
+  }
+  throw new Error('a list has a last page')
+}
