@@ -7,6 +7,7 @@ import { sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import { textAt } from './at.ts'
 import { makeOne } from './create.ts'
+import { bodyRefusal, sizeRefusal } from './bounds.ts'
 import { bringsDigest, givingFault, NO_DIGEST } from './escalation.ts'
 import { answerOf, ask, asOfNow, type Exchange, type Question, type Reply } from './exchange.ts'
 import { entriesOf, GATEWAY_MANAGER } from './field-ownership.ts'
@@ -106,6 +107,8 @@ async function changedOnce(
   if (!isMine && standing.scope !== null && resource !== CONFIGS) return refusal(NOT_YOURS)
   const isJudged = isMine || (resource === ACCESS_KEYS && !asked.isStatus && !standing.isPerson)
   if (isJudged && isOfAnother(sent, before)) return NOT_THIS
+  const long = isMine ? bodyRefusal(exchange.call, sent.sent, before) : null
+  if (long !== null) return long
   const body = bodyOf(resource, sent, before)
   if (!body.ok) return body.answer
   const bar = asked.isStatus ? null : barOf(exchange, sent, before, isMine)
@@ -120,6 +123,8 @@ async function changedOnce(
     if (tried.status !== 200) return answered(tried)
     const fault = faultOf(await asOfNow(exchange), deps, before, tried.json)
     if (fault !== null) return refusal(fault)
+    const large = sizeRefusal(before, tried.json)
+    if (large !== null) return large
   } else await asOfNow(exchange)
   return answered(await ask(exchange, { ...question, form: exchange.form }))
 }

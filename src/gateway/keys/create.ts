@@ -7,6 +7,7 @@ import type { Answer } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
 import { at, type FieldPath, textAt, withAt } from './at.ts'
+import { bodyRefusal, sizeRefusal } from './bounds.ts'
 import { answerOf, ask, asOfNow, type Exchange, type Question, type Reply } from './exchange.ts'
 import { makingFault } from './escalation.ts'
 import { KEY, secretsIn, TOKEN } from './hidden.ts'
@@ -57,9 +58,13 @@ export async function makeOne(
   const escalation = makingFault(resource, first.object, isSelf, standing)
   if (escalation !== null) return refusal(escalation)
   if (!isSelf && standing.scope !== null) return refusal(OUTGROWS)
+  const long = isSelf ? bodyRefusal(exchange.call, sent, null) : null
+  if (long !== null) return long
   const as: RunsAs = isSelf ? 'gateway' : { caller }
   const tried = await ask(exchange, storing(exchange, as, way, first.object, DRY_RUN))
   if (tried.status !== 201) return answerOf(exchange, tried, shown)
+  const large = isSelf ? sizeRefusal(null, tried.json) : null
+  if (large !== null) return large
   const now = await asOfNow(exchange)
   const last = finished(resource, first, tried.json, now.standing)
   const fault = isSelf
