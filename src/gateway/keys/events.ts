@@ -39,19 +39,36 @@ export async function* eventsThrough(
   told: (event: JsonMap) => Buffer | null,
 ): AsyncGenerator<Buffer, void> {
   const { held } = watching
-  for await (const { line, beside } of linesOf(watching, body, told)) {
-    const refusal = refusalOf(() => held.exactly(line.length + beside))
-    yield refusal ?? line
-    if (refusal !== null) return
+  for await (const { pieces, bytes, beside } of linesOf(watching, body, told)) {
+    const refusal = refusalOf(() => held.exactly(bytes + beside))
+    if (refusal !== null) {
+      yield refusal
+      return
+    }
+    for (let piece = pieces.shift(); piece; piece = pieces.shift()) yield piece
     if (!(await isTaken(watching))) throw new Error('the client does not read its watch')
     held.exactly(0)
   }
 }
 
 /** A line, and the bytes behind it that have come as well. */
-interface Line {
-  readonly line: Buffer
+interface Line extends Pieces {
   readonly beside: number
+}
+
+/** What stands in a generator that waits stays in memory: a line is taken out of here piece by piece. */
+interface Pieces {
+  readonly pieces: Buffer[]
+  readonly bytes: number
+}
+
+const PIECE = 16_384
+
+function piecesOf(line: Buffer): Pieces {
+  const pieces: Buffer[] = []
+  for (let from = 0; from < line.length; from += PIECE)
+    pieces.push(Buffer.from(line.subarray(from, from + PIECE)))
+  return { pieces, bytes: line.length }
 }
 
 const NEWLINE = 0x0a
@@ -74,7 +91,7 @@ async function* linesOf(
         rest = []
         leave?.()
         leave = null
-        if (line !== null) yield { line, beside: chunk.length - from }
+        if (line !== null) yield { ...line, beside: chunk.length - from }
       }
       if (from === chunk.length) continue
       rest.push(chunk.subarray(from))
@@ -92,12 +109,13 @@ const entered = (caller: string): Promise<() => void> =>
 function lineOf(
   pieces: readonly Uint8Array[],
   told: (event: JsonMap) => Buffer | null,
-): Buffer | null {
+): Pieces | null {
   const text = Buffer.concat(pieces).toString('utf8')
   if (text === '') return null
   const event = mapIn(text)
   if (event === null) throw new Error('an event of the API server is no JSON object')
-  return told(event)
+  const line = told(event)
+  return line && piecesOf(line)
 }
 
 /** The last event where there is no room; null where there is. */

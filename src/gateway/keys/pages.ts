@@ -6,7 +6,7 @@ import { failure } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
 import { MOST_AT_A_TIME, MOST_IN_ALL } from '../stages/limits.ts'
 import type { RunsAs } from '../targets/forward.ts'
-import { textAt } from './at.ts'
+import { textAt, withAt } from './at.ts'
 import {
   type Exchange,
   open,
@@ -78,6 +78,13 @@ const EXPIRED: Reply = replyOf(
 
 const VERSIONS = ['resourceVersion', 'resourceVersionMatch']
 
+/** Of what comes whole no page tells how to go on, nor how much of everybody's is left. */
+const withoutNext = (json: JsonMap): JsonMap =>
+  ['continue', 'remainingItemCount'].reduce(
+    (whole, name) => withAt(whole, ['metadata', name], undefined),
+    json,
+  )
+
 /** A page is longer than what is read of one: there are to be fewer objects in it. */
 class TooLong extends Error {}
 
@@ -140,7 +147,9 @@ class Reading {
     // Objects that are small again may come faster again.
     if (bytes * 4 < held.pageBytes) this.#most = Math.min(this.#most * 2, MOST_OBJECTS)
     const isLast = this.#next === '' || this.#left <= 0
-    return { reply: { ...reply, json: keeping(reply.json, this.#isKept) }, bytes, isLast }
+    const kept = keeping(reply.json, this.#isKept)
+    const json = this.#isPicked ? withoutNext(kept) : kept
+    return { reply: { ...reply, json }, bytes, isLast }
   }
 
   #question(limit: number): Question {

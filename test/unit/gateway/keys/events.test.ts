@@ -43,15 +43,15 @@ function watching({ buffer = buffered(), caller = 'ada', unsent = () => 0 }: Opt
   }
   const tell = (event: JsonMap): Buffer => Buffer.from(`${JSON.stringify(event)}\n`)
   const events = Readable.from(eventsThrough(parts, upstream, tell), { objectMode: false })
-  const given: string[] = []
+  let said = ''
   let ended = ''
-  events.on('data', (line: Buffer) => given.push(line.toString()))
+  events.on('data', (piece: Buffer) => (said += piece.toString()))
   events.once('end', () => (ended = 'whole'))
   events.once('error', ({ message }) => (ended = message))
   const settle = async (): Promise<void> => {
     for (let at = 0; at < 30; at += 1) await turn()
   }
-  return { clock, upstream, given: () => given, ended: () => ended, settle }
+  return { clock, upstream, given: () => said.match(/.*\n/g) ?? [], ended: () => ended, settle }
 }
 
 const event = (at: number, weight = 0): string =>

@@ -152,11 +152,13 @@ describe('lists that are picked out of more (13.3)', () => {
     const own = (path: string) => {
       paths.push(path)
       const isLast = paths.length === 3
-      return says(200, isLast ? EMPTY : EMPTY.replace('{}', '{"continue":"c"}'))
+      const next = isLast ? '{"continue":""}' : '{"continue":"c","remainingItemCount":3}'
+      return says(200, EMPTY.replace('{}', next))
     }
     const { status, body } = await list(asking({ query, says: toNobody(own) }))
     expect(status).toBe(200)
-    await text(body as Readable)
+    const { metadata } = JSON.parse(await text(body as Readable)) as { metadata: object }
+    expect(metadata).toEqual({})
     expect(paths.map((path) => path.split('?')[1])).toEqual([
       'limit=100',
       'limit=100&continue=c',
