@@ -19,10 +19,13 @@ export interface KeyIndex extends KnownKeys, KeyRelations {
   readonly store: Store<AccessKey>
   /** The eldest key whose secret was presented; NOBODY where there is none. */
   readonly find: (token: string) => AccessKey
+  /** The keys of one `user:<user>`, `team:<team>` or `subject:<subject>`. */
+  readonly of: (identity: string) => readonly AccessKey[]
 }
 
 const BY_KEYED_DIGEST = 'keyedDigest'
 const BY_OWNER = 'owner'
+const BY_IDENTITY = 'identity'
 
 /**
  * An index of no keys yet. Its Map is keyed by an HMAC of the SHA-256 of a key: what callers send, and the
@@ -37,6 +40,7 @@ export function createKeyIndex(secret: Uint8Array): KeyIndex {
   const indexers = {
     [BY_KEYED_DIGEST]: ({ digest }: AccessKey) => digest && keyed(Buffer.from(digest, 'hex')),
     [BY_OWNER]: ({ ownerRef }: AccessKey) => ownerRef && ownerRef.uid,
+    [BY_IDENTITY]: ({ identity }: AccessKey) => identity,
   }
   const store = new Store(viewOf, indexers, { [BY_KEYED_DIGEST]: isElder })
   // Where nothing is found NOBODY is compared all the same: how long a refusal takes must not tell why.
@@ -60,6 +64,7 @@ export function createKeyIndex(secret: Uint8Array): KeyIndex {
       const found = eldestWith(createHash('sha256').update(text).digest())
       return isSound ? found : NOBODY
     },
+    of: (identity) => store.by(BY_IDENTITY, identity),
     ownedBy: (uid) => store.by(BY_OWNER, uid),
   }
 }

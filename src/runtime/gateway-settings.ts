@@ -36,6 +36,10 @@ export interface GatewaySettings {
   readonly certificateFiles: CertificateFiles | null
   /** How often the use of keys whose end does not hang on it is recorded. */
   readonly activityWritesPerSecond: number
+  /** The most access keys of a user that have not ended, by self-service. */
+  readonly maxKeysPerUser: number
+  /** The most tokens of a user, team or subject that have not ended, by self-service. */
+  readonly maxTokensPerUser: number
   /** What answers and events about our own kinds may hold in all. */
   readonly ownKindsBufferBytes: number
   /** null = no metrics server. */
@@ -53,6 +57,15 @@ const activityWritesKind: ValueKind<number> = {
   accepts: `a whole number from 1 to ${MOST_ACTIVITY_WRITES}`,
   read: (text) =>
     /^[1-9]\d{0,2}$/.test(text) && Number(text) <= MOST_ACTIVITY_WRITES ? Number(text) : undefined,
+}
+
+const MOST_OWN = 1_000_000
+
+const countKind: ValueKind<number> = {
+  placeholder: '<number>',
+  accepts: `a whole number from 1 to ${MOST_OWN}`,
+  read: (text) =>
+    /^[1-9]\d{0,6}$/.test(text) && Number(text) <= MOST_OWN ? Number(text) : undefined,
 }
 
 const LEAST_BUFFER_BYTES = 32 * 1024 ** 2
@@ -92,6 +105,16 @@ const FLAGS = {
     kind: activityWritesKind,
     fallback: '10',
     help: 'Most last uses recorded in a second, of keys whose end does not follow from their use.',
+  },
+  'max-keys-per-user': {
+    kind: countKind,
+    fallback: '100',
+    help: 'Most access keys of a user that have not ended, by self-service; of ended ones as many again are kept.',
+  },
+  'max-tokens-per-user': {
+    kind: countKind,
+    fallback: '1000',
+    help: 'The same of tokens under the keys of a user, team or subject; a deleted one counts until it would have ended.',
   },
   'own-kinds-buffer': {
     kind: bufferKind,
@@ -137,6 +160,8 @@ function settingsOf(values: Values, namespace: string): GatewaySettings {
     certificateFiles:
       certificateFile === null || keyFile === null ? null : { certificateFile, keyFile },
     activityWritesPerSecond: values['activity-writes-per-second'],
+    maxKeysPerUser: values['max-keys-per-user'],
+    maxTokensPerUser: values['max-tokens-per-user'],
     ownKindsBufferBytes: values['own-kinds-buffer'],
     metricsAddress: on(values['metrics-bind-address']),
     healthAddress: on(values['health-probe-bind-address']),

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { TOKENS } from '../../api/group.ts'
 import { type FollowedCallers, followCallers } from '../../credentials/follow-callers.ts'
 import { followGatewaySwitches } from '../../credentials/gateway-switches.ts'
+import { createTokenIndex } from '../../credentials/tokens-by-owner.ts'
 import { formatKey } from '../../domain/key.ts'
 import type { Caps } from '../../domain/lifetime.ts'
 import type { ScopeSurroundings } from '../../domain/scope/decide.ts'
@@ -8,6 +10,7 @@ import { createActivity } from '../../gateway/activity/activity.ts'
 import { type HeldBackClock, heldBackClock } from '../../gateway/activity/held-back-clock.ts'
 import { withExpiry } from '../../gateway/http/expiry-headers.ts'
 import { createOwnKindsBuffer } from '../../gateway/keys/buffer.ts'
+import { createCounts } from '../../gateway/keys/counts.ts'
 import { createOwnKinds, isOwnKind } from '../../gateway/keys/own-kinds.ts'
 import type { PipelineOptions } from '../../gateway/pipeline.ts'
 import { createServeApi } from '../../gateway/serve-api.ts'
@@ -90,6 +93,15 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
   })
   lifecycle.onStop('activity', STOP_WITHIN_MS.activity, () => activity.flush())
   const limits = createLimits(metrics.limited)
+  const tokens = createTokenIndex(callers.index, () => clock.nowMs())
+  following.follow(TOKENS, tokens.store, {})
+  const counts = createCounts({
+    keys: callers.index,
+    tokens,
+    most: { keys: settings.maxKeysPerUser, tokens: settings.maxTokensPerUser },
+    caps: capsNow,
+    clock,
+  })
   const ownKinds = createOwnKinds({
     upstream,
     limits,
@@ -97,6 +109,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     keyNamed: callers.index.named,
     isConfigClosed: () => switches()?.disableConfigEndpoint ?? true,
     caps: capsNow,
+    counts,
     newKey: () => formatKey(randomBytes(32)),
     clock,
   })

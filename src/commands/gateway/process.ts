@@ -1,4 +1,4 @@
-import { ACCESS_KEYS, CONFIG_MAPS, CONFIGS, SECRETS } from '../../api/group.ts'
+import { ACCESS_KEYS, CONFIG_MAPS, CONFIGS, SECRETS, TOKENS } from '../../api/group.ts'
 import { HEARTBEAT_REASON } from '../../credentials/heartbeat.ts'
 import { ACTIVITY_WRITE_REASONS } from '../../gateway/activity/record.ts'
 import { AUTHENTICATION_REFUSALS } from '../../gateway/stages/authenticate.ts'
@@ -28,7 +28,7 @@ export const createMetrics = (): GatewayMetrics =>
       [SECRETS.kind]: CERTIFICATE_WRITE_REASONS,
       [ACCESS_KEYS.kind]: [HEARTBEAT_REASON, ...ACTIVITY_WRITE_REASONS],
     },
-    watches: [ACCESS_KEYS, CONFIGS, CONFIG_MAPS].map(({ plural }) => plural),
+    watches: [ACCESS_KEYS, TOKENS, CONFIGS, CONFIG_MAPS].map(({ plural }) => plural),
     watchRestartReasons: RESTART_REASONS,
     targets: ['Management'],
     refusals: AUTHENTICATION_REFUSALS,

@@ -2,12 +2,14 @@
 // one write. Configs are made as the caller.
 import { API_VERSION, CONFIGS, HEARTBEAT_KEY, TOKENS } from '../../api/group.ts'
 import type { JsonMap } from '../../domain/config/json.ts'
+import type { KeyRef } from '../../domain/key-ref.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Answer } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
 import { at, type FieldPath, textAt, withAt } from './at.ts'
 import { bodyRefusal, sizeRefusal } from './bounds.ts'
+import { counted } from './counts.ts'
 import { answerOf, ask, asOfNow, type Exchange, type Question, type Reply } from './exchange.ts'
 import { makingFault } from './escalation.ts'
 import { KEY, secretsIn, TOKEN } from './hidden.ts'
@@ -37,12 +39,26 @@ export async function create(exchange: Exchange, deps: WriteDeps): Promise<Answe
   return sent.ok ? makeOne(await asOfNow(exchange), deps, sent.value, POSTED) : sent.answer
 }
 
-/** The answer to an object that is sent to be made. */
+/** The answer to an object that is sent to be made; one's own are counted. */
 export async function makeOne(
   exchange: Exchange,
   deps: WriteDeps,
   sent: JsonMap,
   way: Way,
+): Promise<Answer> {
+  const { asked, standing } = exchange
+  if (asked.resource === CONFIGS || !isForSelf(asked.resource, sent, standing))
+    return making(exchange, deps, sent, way, () => undefined)
+  return counted(exchange, deps.counts, (stored) => making(exchange, deps, sent, way, stored))
+}
+
+/** The same. @param isStored told of one's own that was stored */
+async function making(
+  exchange: Exchange,
+  deps: WriteDeps,
+  sent: JsonMap,
+  way: Way,
+  isStored: (made: KeyRef) => void,
 ): Promise<Answer> {
   const { asked, standing, caller } = exchange
   const { resource } = asked
@@ -73,9 +89,15 @@ export async function makeOne(
   if (fault !== null) return refusal(fault)
   const stored = await ask(exchange, storing(exchange, as, way, last.object, []))
   if (stored.status !== 201 || isDryRun(exchange.query)) return answerOf(exchange, stored, shown)
+  isStored(refOf(stored))
   const kept = await claimed(exchange, stored, last.added)
   if (resource === TOKENS) return answerWithToken(exchange, deps.clock, kept)
   return answerOf(exchange, kept, { ...shown, shows: () => [KEY] })
+}
+
+function refOf({ json }: Reply): KeyRef {
+  const { metadata } = objectIn(json)
+  return { name: textAt(metadata, ['name']), uid: textAt(metadata, ['uid']) }
 }
 
 /** Judged as it was tried, with what was added since. */

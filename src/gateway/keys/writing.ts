@@ -3,6 +3,7 @@ import type { Caps } from '../../domain/lifetime.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
+import type { OwnCounts } from './counts.ts'
 import { parameter, pick } from './exchange.ts'
 import { RESERVED_MANAGERS } from './field-ownership.ts'
 import type { Fault } from './may-store.ts'
@@ -14,6 +15,7 @@ export interface WriteDeps {
   /** A new key in clear. */
   readonly newKey: () => string
   readonly clock: Clock
+  readonly counts: OwnCounts
 }
 
 /** The 403 that names the field. */

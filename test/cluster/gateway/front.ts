@@ -68,13 +68,15 @@ export async function startFront<Plane extends TestControlPlane>(
   const folder = mkdtempSync(join(tmpdir(), 'front-'))
   const { namespace, name } = GATEWAY_ACCOUNT
   const flags = [`--issuer-url=${ISSUER}`]
-  const [own, kubeconfig] = await Promise.all([
+  const [ofOperator, kubeconfig] = await Promise.all([
     plane.operatorKubeconfig(),
     plane.serviceAccountKubeconfig(namespace, name),
   ])
-  const another = (): Promise<OwnGateway> => startGateway({ kubeconfig, flags })
+  // The tests of a file share a few users, who have more keys than people do.
+  const own = [...flags, '--max-keys-per-user=10000', '--max-tokens-per-user=10000']
+  const another = (): Promise<OwnGateway> => startGateway({ kubeconfig, flags: own })
   const [operator, ...gateways] = await Promise.all([
-    startOperator({ kubeconfig: own, flags }),
+    startOperator({ kubeconfig: ofOperator, flags }),
     ...Array.from({ length: gatewayCount }, another),
   ])
   afterAll(async () => {

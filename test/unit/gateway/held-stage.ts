@@ -21,6 +21,7 @@ import { t0, viewOf } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
 import { callTo } from './calls.ts'
+import { COUNTS } from './keys/exchanges.ts'
 
 /** The collection of the keys. */
 export const KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'
@@ -153,6 +154,7 @@ export function world({
       isConfigClosed: () => false,
       caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
       newKey: () => 'a-key-in-clear',
+      counts: COUNTS,
       clock,
     }).answer,
     forward: (request, call, caller, signal) =>

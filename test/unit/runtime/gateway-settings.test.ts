@@ -26,6 +26,8 @@ const defaults: GatewaySettings = {
   bindAddress: { host: null, port: 8443 },
   certificateFiles: null,
   activityWritesPerSecond: 10,
+  maxKeysPerUser: 100,
+  maxTokensPerUser: 1000,
   ownKindsBufferBytes: 64 * 1024 ** 2,
   metricsAddress: { host: null, port: 8080 },
   healthAddress: { host: null, port: 8081 },
@@ -70,6 +72,11 @@ describe('flags of gateway (contract 9.7)', () => {
       differs: { activityWritesPerSecond: 100 },
     },
     {
+      name: 'more keys and tokens (12.2)',
+      line: '--max-keys-per-user=500 --max-tokens-per-user=1000000',
+      differs: { maxKeysPerUser: 500, maxTokensPerUser: 1_000_000 },
+    },
+    {
       name: 'a larger buffer of own kinds (12.2)',
       line: '--own-kinds-buffer=1Gi',
       differs: { ownKindsBufferBytes: 1024 ** 3 },
@@ -89,6 +96,7 @@ describe('flags of gateway (contract 9.7)', () => {
   test.each([
     { line: '--leader-elect', says: ['"--leader-elect" is no flag', '--bind-address'] },
     { line: '--own-kinds-buffer=1Mi', says: ['--own-kinds-buffer is "1Mi"', 'at least 32Mi'] },
+    { line: '--max-keys-per-user=0', says: ['from 1 to 1000000'] },
     { line: '--own-kinds-buffer=much', says: ['quantity'] },
     { line: '--bind-address=0', says: ['--bind-address is "0"', ':8443'] },
     { line: '--bind-address=8443', says: ['--bind-address is "8443"', ':8443'] },
@@ -125,6 +133,8 @@ describe('the texts', () => {
       'tls-cert-file',
       'tls-private-key-file',
       'activity-writes-per-second',
+      'max-keys-per-user',
+      'max-tokens-per-user',
       'own-kinds-buffer',
       'metrics-bind-address',
       'health-probe-bind-address',

@@ -156,11 +156,11 @@ export function testChanging(world: World): void {
     })
 
     test.each([
-      { name: 'long paths', bomb: { op: 'add', path: '/a'.repeat(3000), value: 1 } },
-      { name: 'tests of much', bomb: { op: 'test', path: '/metadata', value: 1 } },
-    ])('by a JSON patch of many $name is not changed (E8)', async ({ bomb }) => {
+      { name: 'long paths', count: 5, bomb: { op: 'add', path: '/a'.repeat(3000), value: 1 } },
+      { name: 'tests of much', count: 200, bomb: { op: 'test', path: '/metadata', value: 1 } },
+    ])('by a JSON patch of many $name is not changed (E8)', async ({ count, bomb }) => {
       const { name } = (await make('person')).json.metadata
-      const body = Array.from({ length: 200 }, () => bomb)
+      const body = Array.from({ length: count }, () => bomb)
       const codes = [name, 'no-such-key'].map(async (one) => {
         const path = `ownedaccesskeys/${one}`
         return (await hands.person.ask('PATCH', path, { type: JSON_PATCH, body })).code

@@ -9,12 +9,13 @@ import { create } from '../../../../src/gateway/keys/create.ts'
 import { REVOKE_FINALIZER } from '../../../../src/api/group.ts'
 import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
-import { exchangeOf } from './exchanges.ts'
+import { COUNTS, exchangeOf } from './exchanges.ts'
 
 const DEPS = {
   caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
   newKey: () => 'x',
   clock: systemClock(),
+  counts: COUNTS,
 }
 const PERSON = { type: 'Login' } as const
 

@@ -6,7 +6,7 @@ import { change } from '../../../../src/gateway/keys/change.ts'
 import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 import { timestamp } from '../../../../src/domain/time.ts'
-import { exchangeOf } from './exchanges.ts'
+import { COUNTS, exchangeOf } from './exchanges.ts'
 import { key, project } from './keys.ts'
 
 const WIDE = project('shop')
@@ -44,6 +44,7 @@ const DEPS = {
   caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
   newKey: () => 'x',
   clock: systemClock(),
+  counts: COUNTS,
 }
 
 describe('a key that is taken back while its bearer changes it stays so (12.3)', () => {

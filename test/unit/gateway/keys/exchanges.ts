@@ -6,6 +6,7 @@ import { identityOf } from '../../../../src/credentials/identity.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
 import { createOwnKindsBuffer } from '../../../../src/gateway/keys/buffer.ts'
+import type { OwnCounts } from '../../../../src/gateway/keys/counts.ts'
 import type { Exchange } from '../../../../src/gateway/keys/exchange.ts'
 import type { Verb } from '../../../../src/gateway/keys/kinds.ts'
 import { standingOf } from '../../../../src/gateway/keys/standing.ts'
@@ -14,6 +15,16 @@ import type { Upstream, UpstreamCall } from '../../../../src/kube/upstream.ts'
 import { t0, viewOf } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { callTo } from '../calls.ts'
+
+/** Counts nothing: there is a place for everything. */
+export const COUNTS: OwnCounts = {
+  take: () => ({
+    ok: true,
+    stored: () => undefined,
+    leave: () => undefined,
+    beyond: () => [],
+  }),
+}
 
 /** A request about keys, and who answers it. */
 export interface Requested {

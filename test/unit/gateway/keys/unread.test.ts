@@ -15,6 +15,7 @@ import { t0, viewOf } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { served } from '../served.ts'
+import { COUNTS } from './exchanges.ts'
 
 const PATH = '/apis/management.platform.sh/v1/ownedaccesskeys'
 const MEBIBYTE = 1024 ** 2
@@ -51,6 +52,7 @@ async function serving(answers: (call: UpstreamCall) => Readable, clock: Clock =
     isConfigClosed: () => false,
     caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
     newKey: () => 'a-key-in-clear',
+    counts: COUNTS,
     clock,
   })
   const respond = async (call: Call) => {
