@@ -11,6 +11,7 @@ import { LONGEST_PARSED_BODY } from '../src/gateway/http/body.ts'
 import { LONGEST_HEAD } from '../src/gateway/http/broken.ts'
 import { LARGEST_OWN } from '../src/gateway/keys/bounds.ts'
 import { UNREAD_WITHIN_MS } from '../src/gateway/keys/events.ts'
+import { SELF_SERVICE } from '../src/gateway/keys/exchange.ts'
 import { LARGE_BODIES, LONGEST_YAML } from '../src/gateway/keys/sent.ts'
 import { MOST_AT_A_TIME, MOST_IN_ALL } from '../src/gateway/stages/limits.ts'
 
@@ -204,6 +205,9 @@ test('docs/gateway.md, docs/sizing.md: limits are those of the program (13.3)', 
   expect(PAGE).toContain(`| ${json} MiB, and ${yaml} KiB as YAML; others are not looked at |`)
   expect(PAGE).toContain(`ends when an event waits for ${UNREAD_WITHIN_MS / 1000} s`)
   expect(PAGE).toContain(`and a body that writes it | ${LARGEST_OWN / 1024} KiB; `)
+  expect(PAGE).toContain(
+    `| ${SELF_SERVICE.ofOne} for one user, team or subject, ${SELF_SERVICE.inAll} for all; `,
+  )
   const { aboveBytes, inAll, ofOne } = LARGE_BODIES
   expect(PAGE).toContain(`| such bodies above ${aboveBytes / 1024} KiB, `)
   expect(PAGE).toContain(`| ${ofOne} of one user or team at a time, ${inAll} of all; others wait |`)

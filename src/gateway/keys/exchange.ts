@@ -1,5 +1,6 @@
 // One request to our kinds on its way: what is asked, by whom, and the API server to ask (contract 12.1).
 import type { OutgoingHttpHeaders } from 'node:http'
+import { finished } from 'node:stream'
 import type { Resource } from '../../api/group.ts'
 import type { Caller } from '../../credentials/caller.ts'
 import { type Json, type JsonMap, mapIn } from '../../domain/config/json.ts'
@@ -20,7 +21,7 @@ import { acceptOf, type Form, type IncludeObject, shaped, written } from './form
 import type { Asked } from './kinds.ts'
 import { redactedAnswer, type Shows } from './redact.ts'
 import { type FindKey, type Standing, standingOf } from './standing.ts'
-import { everySoManyTurns } from './turns.ts'
+import { atMost, everySoManyTurns } from './turns.ts'
 
 /** A request to our kinds, with everything that decides about it. */
 export interface Exchange {
@@ -75,8 +76,30 @@ export interface Reply {
   readonly json: JsonMap
 }
 
+/**
+ * Requests of the gateway itself that are under way for its callers; others wait. As it is one account for all,
+ * the API server can't tell whose they are. What it asks for itself, the heartbeat and the reads of keys, is not
+ * among them, nor is a watch.
+ */
+export const SELF_SERVICE = { inAll: 64, ofOne: 16 } as const
+
+const amongSelfService = atMost(SELF_SERVICE.inAll, SELF_SERVICE.ofOne)
+
 /** Sends a question; resolves with the head of the answer. @throws UpstreamUnavailable as Upstream does */
-export async function open(
+export async function open(exchange: Exchange, question: Question): Promise<UpstreamAnswer> {
+  if (question.as !== 'gateway' || question.isWatch === true) return sent(exchange, question)
+  const head = Promise.withResolvers<UpstreamAnswer>()
+  void amongSelfService(exchange.caller.identity.user, async () => {
+    const answering = sent(exchange, question)
+    head.resolve(answering)
+    const answer = await answering.catch(() => null)
+    // It has its place until the answer is here.
+    if (answer) await new Promise<void>((over) => finished(answer.body, () => over()))
+  })
+  return head.promise
+}
+
+async function sent(
   { upstream, call, signal }: Exchange,
   question: Question,
 ): Promise<UpstreamAnswer> {

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/gateway.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { inWhole, isWhole, repeated } from '../../support/tier.ts'
 import { startBeside } from './asking.ts'
 import { bearingDown, MOST_LAG_MS } from './bearing.ts'
@@ -59,6 +60,24 @@ describe.each(inWhole('the measure'))('%s', () => {
     const { lagMs } = await underPressure(busy, () => delay(FOR_MS))
     expect(lagMs - quietMs).toBeGreaterThan(MOST_LAG_MS)
   })
+})
+
+test('the gateway’s own requests queue apart from those of all other accounts (13.3)', async () => {
+  const { namespace, name } = GATEWAY_ACCOUNT
+  const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
+  const schema = [
+    'get',
+    'flowschema',
+    'management-operator-gateway',
+    '-o',
+    'jsonpath={.metadata.uid}',
+  ]
+  const { stdout: uid } = await plane.kubectl(schema)
+  expect(uid).toMatch(/^[-0-9a-f]{36}$/)
+  const told = async (options: object) =>
+    (await plane.kubectl(['get', '--raw', '/version', '-v=8'], options)).stderr
+  expect(await told({ kubeconfig })).toContain(uid)
+  expect(await told({})).not.toContain(uid)
 })
 
 describe('100,000 garbage keys a minute (C2)', () => {
