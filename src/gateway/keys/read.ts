@@ -48,7 +48,6 @@ function one({ asked, form }: Exchange, as: RunsAs): Question {
   return { as, method: 'GET', resource, name, ...subresource, query: [], form }
 }
 
-
 /** The answer to a list: what RBAC lets the caller see; where it refuses, his own (contract 12.1). */
 export async function list(exchange: Exchange): Promise<Answer> {
   const all = await begun(pagesOf(exchange, 'all'))

@@ -6,12 +6,13 @@ import { change } from '../../../../src/gateway/keys/change.ts'
 import { create } from '../../../../src/gateway/keys/create.ts'
 import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
-import { exchangeOf } from './exchanges.ts'
+import { COUNTS, exchangeOf } from './exchanges.ts'
 
 /** What every write stands on here: no caps, and one new key. */
 export const DEPS = {
   caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
   newKey: () => 'k'.repeat(32),
+  counts: COUNTS,
   clock: systemClock(),
 }
 
