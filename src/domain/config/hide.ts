@@ -1,7 +1,8 @@
 import type { Json, JsonMap } from './json.ts'
+import type { Path } from './path.ts'
 import { isReference } from './reference.ts'
 import { treatments } from './secrecy.ts'
-import { type Leaf, mapLeaves } from './walk.ts'
+import { type Leaf, leavesOf, mapLeaves } from './walk.ts'
 
 /**
  * The settings as status and the ConfigMap show them: every secret is `REDACTED`, be it a whole
@@ -18,3 +19,11 @@ function hiddenLeaf({ value, rule }: Leaf): Json {
   if (typeof value === 'string') return treatments[rule.secrecy].hide(value)
   return rule.secrecy === 'whole' && value !== null ? treatments.whole.hide('') : value
 }
+
+/** Where the settings hold what hiding leaves in place of a secret, which is no value (contract 6.3). */
+export const hiddenPlacesOf = (settings: JsonMap): readonly Path[] =>
+  leavesOf(settings)
+    .filter(
+      ({ value, rule }) => typeof value === 'string' && treatments[rule.secrecy].isHidden(value),
+    )
+    .map(({ path }) => path)

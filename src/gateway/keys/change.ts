@@ -21,6 +21,7 @@ import {
   bodyOf,
   type Change,
   isOfAnother,
+  nothingChanged,
   secretsInChange,
   sentPatch,
   sentPut,
@@ -110,13 +111,19 @@ async function changedOnce(
   const long = isMine ? bodyRefusal(exchange.call, sent.sent, before) : null
   if (long !== null) return long
   const body = bodyOf(resource, sent, before)
-  if (!body.ok) return body.answer
-  const bar = asked.isStatus ? null : barOf(exchange, sent, before, isMine)
-  if (bar !== null) return refusal(bar)
-  const isSelf = isMine && !bringsDigest(resource, sent, before)
   const secrets = [...secretsIn(resource, before), ...secretsInChange(resource, sent)]
   const answered = (reply: Reply): Answer =>
     answerOf(exchange, reply, { shows: showsTo(exchange), secrets })
+  if (!body.ok) {
+    // Why it is refused tells of the object: only who may change it is told.
+    const tried = isMine
+      ? null
+      : await ask(await asOfNow(exchange), changingNothing(exchange, sent, before))
+    return tried !== null && FOREIGN.has(tried.status) ? answered(tried) : body.answer
+  }
+  const bar = asked.isStatus ? null : barOf(exchange, sent, before, isMine)
+  if (bar !== null) return refusal(bar)
+  const isSelf = isMine && !bringsDigest(resource, sent, before)
   const question = storing(exchange, sent, body.value, isSelf)
   if (isSelf) {
     const tried = await ask(exchange, { ...question, query: writing(exchange.query, DRY_RUN) })
@@ -149,6 +156,15 @@ function barOf(
     ? { field: 'spec.key', because: NO_DIGEST }
     : null
 }
+
+/** What the API server says of objects that are no business of somebody's. */
+const FOREIGN: ReadonlySet<number> = new Set([403, 404])
+
+/** The try, as the caller, of a change in the same way that leaves the object as it is. */
+const changingNothing = (exchange: Exchange, sent: Change, current: JsonMap): Question => ({
+  ...storing(exchange, sent, nothingChanged(sent, current), false),
+  query: writing(exchange.query, DRY_RUN),
+})
 
 const faultOf = (
   { asked: { resource }, standing }: Exchange,

@@ -50,24 +50,28 @@ const withoutSecretSettings = (object: JsonMap): JsonMap =>
     }),
   )
 
+/** What is shown of an object and what is there, at any place; undefined where nothing is. */
+export interface Sides {
+  readonly shown: (path: FieldPath) => Json | undefined
+  readonly current: (path: FieldPath) => Json | undefined
+}
+
 /**
- * Fills in again what is hidden of this object, in what a client that saw it without that sent to stand in
- * one place of it; no path = the whole (contract 12.4). A whole part that it saw and left out stays out:
- * that was on purpose.
+ * Fills in again what is hidden of an object, in what a client that saw it without that sent to stand in one
+ * place of it; no path = the whole (contract 12.4). A whole part that it saw and left out stays out: that
+ * was on purpose.
  */
-export function filling(
+export function filled(
   resource: Resource,
-  current: JsonMap,
-): (sent: Json, path: FieldPath) => Json {
-  if (resource === CONFIGS) {
-    const shown = withoutSecretSettings(current)
-    return (sent, path) => keptIn(sent, at(shown, path), at(current, path))
-  }
-  return (sent, path) =>
-    hiddenFields(resource).reduce(
-      (whole, field) => filledIn(whole, restOf(field, path), at(current, field)),
-      sent,
-    )
+  { shown, current }: Sides,
+  sent: Json,
+  path: FieldPath,
+): Json {
+  if (resource === CONFIGS) return keptIn(sent, shown(path), current(path))
+  return hiddenFields(resource).reduce(
+    (whole, field) => filledIn(whole, restOf(field, path), current(field)),
+    sent,
+  )
 }
 
 function filledIn(sent: Json, field: FieldPath | null, value: Json | undefined): Json {
@@ -81,8 +85,11 @@ export const restOf = (field: FieldPath, path: FieldPath): FieldPath | null =>
   path.every((name, place) => field[place] === name) ? field.slice(path.length) : null
 
 /** The same for a whole object. */
-export const withHidden = (resource: Resource, sent: JsonMap, current: JsonMap): JsonMap =>
-  filling(resource, current)(sent, []) as JsonMap
+export function withHidden(resource: Resource, sent: JsonMap, current: JsonMap): JsonMap {
+  const shown = withoutHidden(resource, current)
+  const sides: Sides = { shown: (path) => at(shown, path), current: (path) => at(current, path) }
+  return filled(resource, sides, sent, []) as JsonMap
+}
 
 /** The secrets of an object in clear: what must not stand anywhere else in what is shown of it. */
 export const secretsIn = (resource: Resource, object: JsonMap): readonly string[] =>

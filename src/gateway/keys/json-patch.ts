@@ -4,8 +4,9 @@ import type { Json, JsonMap } from '../../domain/config/json.ts'
 import { partsOfPointer } from '../../domain/config/path.ts'
 import { quoted } from '../../domain/scope/text.ts'
 import { at, type FieldPath, textAt } from './at.ts'
-import { filling, secretsAt } from './hidden.ts'
-import { telling } from './telling.ts'
+import type { Step } from './draft.ts'
+import { secretsAt } from './hidden.ts'
+import { patchingOf } from './patching.ts'
 
 /** A patch that may be sent, or why it may not. */
 export type PatchReading =
@@ -23,7 +24,8 @@ const OPERATIONS: ReadonlySet<string> = new Set(['add', 'remove', 'replace', 'te
 
 /**
  * The operations to send for those that a client sent, for the object as it is: they fail when it has
- * changed since. What they put in place of a part with something hidden keeps that.
+ * changed since. Each is judged on the object as those before it leave it. What they put in place of a part
+ * with something hidden keeps that.
  */
 export function jsonPatchOf(
   resource: Resource,
@@ -32,22 +34,29 @@ export function jsonPatchOf(
 ): PatchReading {
   const many = tooMany(sent)
   if (many !== null) return no(many)
-  const [tells, filled] = [telling(resource, current), filling(resource, current)]
+  const first = guards(current, sent)
+  const patching = patchingOf(resource, current)
+  for (const { op, path } of first)
+    if (op === 'add') patching.take({ op, path: partsOfPointer(path), value: {} })
   const operations: JsonMap[] = []
   for (const one of sent) {
     const path = pathIn(one)
     if (typeof path === 'string') return no(path)
-    const op = textAt(one, ['op'])
-    const pointer = textAt(one, ['path'])
-    if (op === 'test' && tells(path))
-      return no(`a test of ${quoted(pointer)} is refused: it holds what is hidden`)
-    const value = at(one, ['value'])
-    const isKept = value !== undefined && (op === 'add' || op === 'replace')
-    const kept = isKept ? filled(value, path) : value
-    operations.push({ op, path: pointer, ...(kept === undefined ? {} : { value: kept }) })
+    const [op, pointer, value] = [textAt(one, ['op']), textAt(one, ['path']), at(one, ['value'])]
+    if (isStep(op)) {
+      const taken = patching.take({ op, path, value: value ?? null })
+      if (!taken.ok) return no(`operation ${op} of ${quoted(pointer)}: ${taken.because}`)
+      operations.push({ op, path: pointer, ...(op === 'remove' ? {} : { value: taken.value }) })
+      continue
+    }
+    const because = patching.untestable(path)
+    if (because !== null) return no(`a test of ${quoted(pointer)} is refused: ${because}`)
+    operations.push({ op, path: pointer, ...(value === undefined ? {} : { value }) })
   }
-  return { ok: true, operations: [...guards(current, sent), ...operations] }
+  return { ok: true, operations: [...first, ...operations] }
 }
+
+const isStep = (op: string): op is Step['op'] => op !== 'test'
 
 const no = (because: string): PatchReading => ({ ok: false, because })
 
@@ -84,8 +93,13 @@ export const secretsOf = (resource: Resource, sent: readonly Json[]): readonly s
     return typeof path === 'string' ? [] : secretsAt(resource, at(one, ['value']), path)
   })
 
+interface Guard extends JsonMap {
+  readonly op: string
+  readonly path: string
+}
+
 /** First of all: it is still the object that was judged, and annotations can be added (contract 12.5). */
-function guards(current: JsonMap, sent: readonly Json[]): readonly JsonMap[] {
+function guards(current: JsonMap, sent: readonly Json[]): readonly Guard[] {
   const test = {
     op: 'test',
     path: '/metadata/resourceVersion',

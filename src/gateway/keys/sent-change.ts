@@ -84,6 +84,10 @@ export function bodyOf(resource: Resource, change: Change, current: JsonMap): Se
   return { ok: true, value: { type, json: WHOLE[change.by](resource, change.sent, current) } }
 }
 
+/** The body of a change of the same verb that changes nothing. */
+export const nothingChanged = ({ by }: Change, current: JsonMap): Body =>
+  by === 'put' ? { type: TYPES.put, json: current } : { type: TYPES.json, json: [] }
+
 const WHOLE: Readonly<
   Record<
     'put' | 'merge' | 'apply',

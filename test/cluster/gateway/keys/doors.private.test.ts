@@ -31,6 +31,7 @@ import {
   OURS,
   tellsAll,
 } from './hands.ts'
+import { movesEntries } from './moved-entries.ts'
 
 const front = await startFront(await privateControlPlane())
 const { plane, operator } = front
@@ -295,6 +296,13 @@ describe('a Config (6.3, 9.3, 12.4)', () => {
     const answer = await hands.root.ask(method, `configs/${SETTINGS}`, sending)
     clean(answer)
     expect(answer.code).toBe(code)
+  })
+
+  test('a JSON patch that moves entries of a list tells nothing of them, and keeps them (12.4, X4)', async () => {
+    const config = (method: 'GET' | 'PATCH', body?: object): Promise<Held> =>
+      must(method, ours('configs', SETTINGS), body)
+    const { found, wanted } = await movesEntries({ hands, config, clean })
+    expect(found).toMatchObject(wanted)
   })
 
   test('a PUT of what was read keeps what was not shown', async () => {
