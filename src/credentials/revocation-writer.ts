@@ -12,7 +12,7 @@ import {
 } from '../domain/revocation.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isConflict, isNotFound, KubeFailure } from '../kube/failure.ts'
-import { NotLeader } from '../kube/leader.ts'
+import { NotLeader } from '../kube/not-leader.ts'
 import type { Store, Whole } from '../kube/store.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'

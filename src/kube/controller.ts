@@ -2,7 +2,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { ReconcileResult } from '../runtime/metrics.ts'
 import { isConflict, KubeFailure } from './failure.ts'
-import { NotLeader } from './leader.ts'
+import { NotLeader } from './not-leader.ts'
 import type { WorkQueue } from './queue.ts'
 import type { Turns } from './turns.ts'
 

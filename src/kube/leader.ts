@@ -4,6 +4,7 @@ import { sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { LeaderElectionSettings } from '../runtime/settings.ts'
 import { decide, held, type Lease, type LeaseView, released, seen } from './lease.ts'
+import { NotLeader } from './not-leader.ts'
 import { createLeaseLock, type LeaseLock, type LeaseLockOptions } from './lease-lock.ts'
 
 /** One candidate. Its client is one of its own, whose writes nobody guards. */
@@ -31,16 +32,6 @@ export interface LeaderElection {
    * it after the last write. Never rejects: a Lease that can't be freed runs out.
    */
   release(): Promise<void>
-}
-
-/** A write of a process that does not lead; it was not sent. */
-export class NotLeader extends Error {
-  override readonly name = 'NotLeader'
-  readonly code = 'NotLeader'
-
-  constructor() {
-    super('this process does not lead (any more): the write was not sent')
-  }
 }
 
 /** Joins the election. */

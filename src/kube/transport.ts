@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Connection } from './connection.ts'
 import { failureOf, KubeFailure } from './failure.ts'
-import { NotLeader } from './leader.ts'
+import { NotLeader } from './not-leader.ts'
 
 /** Told of every answer and every write, for metrics and the clock's skew. */
 export interface ClientObserver {

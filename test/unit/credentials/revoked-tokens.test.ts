@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { NotLeader } from '../../../src/kube/leader.ts'
+import { NotLeader } from '../../../src/kube/not-leader.ts'
 import { failure } from './config-map-server.ts'
 import {
   counts,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { done, type Outcome, startController } from '../../../src/kube/controller.ts'
 import { KubeFailure } from '../../../src/kube/failure.ts'
-import { NotLeader } from '../../../src/kube/leader.ts'
+import { NotLeader } from '../../../src/kube/not-leader.ts'
 import { WorkQueue } from '../../../src/kube/queue.ts'
 import { Turns } from '../../../src/kube/turns.ts'
 import { manualClock } from '../../support/clock.ts'

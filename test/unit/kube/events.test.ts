@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createEventRecorder, type ObjectEvent } from '../../../src/kube/events.ts'
-import { NotLeader } from '../../../src/kube/leader.ts'
+import { NotLeader } from '../../../src/kube/not-leader.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
 import { type Line, memoryApi, silence } from '../../support/memory-api.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { LEASES } from '../../../src/api/group.ts'
-import { type LeaderElection, NotLeader, runLeaderElection } from '../../../src/kube/leader.ts'
+import { type LeaderElection, runLeaderElection } from '../../../src/kube/leader.ts'
+import { NotLeader } from '../../../src/kube/not-leader.ts'
 import type { LeaseSpec } from '../../../src/kube/lease.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'

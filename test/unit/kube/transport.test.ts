@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { KubeClient } from '../../../src/kube/client.ts'
-import { NotLeader } from '../../../src/kube/leader.ts'
+import { NotLeader } from '../../../src/kube/not-leader.ts'
 import { canary, scan } from '../../support/canary.ts'
 import type { ManualClock } from '../../support/clock.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,0 +1,9 @@
+/** A write of a process that does not lead; it was not sent. */
+export class NotLeader extends Error {
+  override readonly name = 'NotLeader'
+  readonly code = 'NotLeader'
+
+  constructor() {
+    super('this process does not lead (any more): the write was not sent')
+  }
+}
