@@ -44,12 +44,14 @@ const FILE = /^rights-.*\.json$/
 
 /**
  * Rights that no request shows, because policies ask for them: on finalizers, when the manager takes its own
- * off (test/cluster/policies/finalizers.ts: without it the finalizer stays), and to delegate and to use, when
- * the gateway makes a key or a token for a caller (test/cluster/gateway/impersonation.test.ts).
+ * off (test/cluster/policies/finalizers.ts: without it the finalizer stays), to generate, when it sets a key
+ * (test/cluster/policies/reserved.ts: without it there is none), and to delegate and to use, when the gateway
+ * makes a key or a token for a caller (test/cluster/gateway/impersonation.test.ts).
  */
-const isAskedByPolicy = ({ resource, verb }: Right): boolean =>
+const isAskedByPolicy = ({ account, resource, verb }: Right): boolean =>
   (resource.endsWith('/finalizers') && verb === 'update') ||
-  (resource === 'ownedaccesskeys' && (verb === 'delegate' || verb === 'use'))
+  (resource === 'ownedaccesskeys' &&
+    (account === 'manager' ? verb === 'generate' : verb === 'delegate' || verb === 'use'))
 
 /** What the files of config/rbac grant to ServiceAccounts, one entry for each combination of a rule. */
 export function grantedRights(): readonly Right[] {

@@ -13,21 +13,13 @@ import type { KubeObject } from '../../../src/api/meta.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { LAST_APPLIED } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
-import { sampled } from '../../support/tier.ts'
-import { caller, onOurs, WRITES } from './callers.ts'
+import { callers, onOurs, WRITES } from './callers.ts'
+import { tableTester } from './each-way.ts'
 import { FINALIZER_CALLERS, finalizerRows } from './finalizers.ts'
 import { IDENTITY_CALLERS, identityRows, MOST, placeRows } from './identities.ts'
 import { ADVICE, DIGEST, KEY, LAST_APPLIED_CALLERS, lastAppliedRows } from './last-applied.ts'
 import { blockRows, ownedBy, OWNER_CALLERS, ownerRows } from './owners.ts'
-import {
-  CHANGES,
-  CREATIONS,
-  type Manifest,
-  type Row,
-  sender,
-  type Way,
-  type Written,
-} from './ways.ts'
+import { CHANGES, type Manifest, sender, type Way, type Written } from './ways.ts'
 
 const plane = await privateControlPlane()
 const send = sender(plane)
@@ -40,13 +32,9 @@ const grants = {
   ...LAST_APPLIED_CALLERS,
   statusWriter: [WRITES, onOurs(['update', 'patch'], ['ownedaccesskeys/status'])],
 }
-const kubeconfigs: ReadonlyMap<string, string> = new Map(
-  await Promise.all(
-    Object.entries(grants).map(
-      async ([user, rights]) => [user, await caller(plane, user, rights)] as const,
-    ),
-  ),
-)
+type Caller = keyof typeof grants
+const kubeconfigOf = await callers(plane, grants)
+const eachWay = tableTester(plane, kubeconfigOf)
 
 const owners = {
   one: await existing(ACCESS_KEYS, 'one'),
@@ -93,7 +81,7 @@ describe('the finalizer of a token (5.1, 5.5)', () => {
 
 describe('the annotation of kubectl apply on a key (3.5, 5.5)', () => {
   const byHand = (way: Way) => way !== 'kubectl apply'
-  eachWay(ACCESS_KEYS, lastAppliedRows, byHand)
+  eachWay(ACCESS_KEYS, lastAppliedRows, { isMeant: byHand })
 
   test('may be as large as annotations can be', async () => {
     const long = 'k'.repeat(256)
@@ -128,14 +116,20 @@ describe('kubectl, given a key in clear (3.5, 5.5)', () => {
     expect(await kubectl('apply', uniqueName('clear'), {})).toMatchObject({ code: 0 })
   })
 
-  test('applies its digest, as told', async () => {
-    expect(await kubectl('apply', uniqueName('clear'), { key: DIGEST })).toMatchObject({ code: 0 })
+  test('applies its digest, as told, where nobody is named or may be impersonated', async () => {
+    const digest = { key: DIGEST }
+    expect(await kubectl('apply', uniqueName('clear'), digest)).toMatchObject({ code: 0 })
+    const ofBob = { ...digest, user: 'bob' }
+    expect(await kubectl('apply', uniqueName('clear'), ofBob)).toMatchObject({ code: 1 })
+    const by = 'impersonator'
+    expect(await kubectl('apply', uniqueName('clear'), ofBob, by)).toMatchObject({ code: 0 })
   })
 
   test('applies it on the server where the annotation was removed, as told', async () => {
     const name = uniqueName('clear')
     const onServer = 'apply --server-side'
-    expect(await kubectl('apply', name, {})).toMatchObject({ code: 0 })
+    expect(await kubectl('create', name, { key: KEY })).toMatchObject({ code: 0 })
+    expect(await kubectl('apply', name, { ttl: 60 })).toMatchObject({ code: 0 })
     expect((await kubectl(onServer, name, { key: KEY })).stderr).toContain(ADVICE)
     const [kubeconfig, removed] = [kubeconfigOf('writer'), `${LAST_APPLIED}-`]
     await plane.kubectl(['annotate', 'oak', name, removed], { kubeconfig })
@@ -157,10 +151,10 @@ describe('kubectl, given a key in clear (3.5, 5.5)', () => {
     expect(stored).toMatchObject({ spec: { key: KEY, ttl: 60 } })
   })
 
-  function kubectl(command: string, name: string, spec: object) {
+  function kubectl(command: string, name: string, spec: object, by: Caller = 'writer') {
     const { kind } = ACCESS_KEYS
     const input = JSON.stringify({ apiVersion: API_VERSION, kind, metadata: { name }, spec })
-    const kubeconfig = kubeconfigOf('writer')
+    const kubeconfig = kubeconfigOf(by)
     return plane.kubectl([...command.split(' '), '-f', '-'], { input, kubeconfig })
   }
 })
@@ -183,49 +177,10 @@ describe('a write to status (5.5)', () => {
   })
 })
 
-/** A test of each row, on each way to make or to change an object; kubectl is slow, and in `make test` takes a few. */
-function eachWay(
-  resource: Resource,
-  rows: readonly Row<keyof typeof grants>[],
-  isMeant: (way: Way) => boolean = () => true,
-): void {
-  const byKubectl = new Set(sampled(rows, 6, 1))
-  const isTaken = (row: Row<keyof typeof grants>) => (way: Way) =>
-    isMeant(way) && (way !== 'kubectl apply' || byKubectl.has(row))
-  const cases = rows.flatMap((row) =>
-    (row.from ? CHANGES : CREATIONS).filter(isTaken(row)).map((way) => ({
-      ...row,
-      way,
-      does: `${row.by} ${row.refused ? 'may not' : 'may'} ${row.from ? 'change' : 'make'}`,
-    })),
-  )
-  test.concurrent.each(cases)('$does $name by $way', async ({ way, by, refused, ...write }) => {
-    const written = await send(way, { ...write, resource, kubeconfig: kubeconfigOf(by) })
-    expect(written).toEqual(expected(write, refused))
-  })
-}
-
-function expected(
-  { from, to }: Pick<Row<string>, 'from' | 'to'>,
-  refused: Row<string>['refused'],
-): Written {
-  if (!refused) return { code: from ? 200 : 201, message: '', stored: whole(to) }
-  const message: string = expect.stringContaining(`denied request: ${refused.says}`)
-  return { code: refused.code, message, stored: from ? whole(from) : null }
-}
-
-const whole = ({ metadata = {}, spec }: Manifest): Manifest => ({ metadata, spec })
-
 /** Makes a key in these groups. */
-function makes(by: string, groups: readonly string[]): Promise<Written> {
+function makes(by: Caller, groups: readonly string[]): Promise<Written> {
   const write = { resource: ACCESS_KEYS, kubeconfig: kubeconfigOf(by), to: { spec: { groups } } }
   return send('create', write)
-}
-
-function kubeconfigOf(user: string): string {
-  const kubeconfig = kubeconfigs.get(user)
-  if (kubeconfig === undefined) throw new Error(`${user} is no caller`)
-  return kubeconfig
 }
 
 async function existing(resource: Resource, name: string): Promise<KubeObject> {

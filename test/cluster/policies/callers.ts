@@ -48,6 +48,23 @@ export async function caller(
   return bound(plane, user, user)
 }
 
+/** Makes a user for each of these grants, under its name; returns who has which kubeconfig. */
+export async function callers<Name extends string>(
+  plane: TestControlPlane,
+  grants: Readonly<Record<Name, readonly Grant[]>>,
+): Promise<(user: Name) => string> {
+  const users = Object.entries<readonly Grant[]>(grants)
+  const made = users.map(
+    async ([user, rights]) => [user, await caller(plane, user, rights)] as const,
+  )
+  const kubeconfigs: ReadonlyMap<string, string> = new Map(await Promise.all(made))
+  return (user) => {
+    const kubeconfig = kubeconfigs.get(user)
+    if (kubeconfig === undefined) throw new Error(`${user} is no caller`)
+    return kubeconfig
+  }
+}
+
 /** Makes a user with a ClusterRole that is there; returns his kubeconfig once the binding counts. */
 export async function bound(plane: TestControlPlane, user: string, role: string): Promise<string> {
   await post(plane, 'clusterrolebindings', {

@@ -23,7 +23,10 @@ export const IDENTITY_CALLERS = {
   delegate: [WRITES, onOurs(['delegate'], ['ownedaccesskeys'])],
 } as const
 
-type Caller = keyof typeof IDENTITY_CALLERS
+/** One of them. */
+export type IdentityCaller = keyof typeof IDENTITY_CALLERS
+
+type Caller = IdentityCaller
 
 interface Case {
   readonly name: string

@@ -73,6 +73,33 @@ describe('who has the role platform-key-admin', async () => {
     expect(message).toContain('needs the verb impersonate on users/ada')
   })
 
+  test('makes no key with a digest, not even his own (5.5)', async () => {
+    const { code, message } = await make(ACCESS_KEYS, { user, key: `sha256:${'0a'.repeat(32)}` })
+    expect(code).toBe(403)
+    expect(message).toContain(`needs the verb impersonate on users/${user}`)
+  })
+
+  test('shortens, limits, disables and deletes the key of another, and lifts no limit of it (5.5)', async () => {
+    const key = await plane.admin.create(
+      ACCESS_KEYS,
+      objectOf(ACCESS_KEYS, { user: 'ada' }),
+      'test',
+    )
+    const path = pathOf(ACCESS_KEYS, key.metadata)
+    const patch = async (spec: object) => (await plane.raw('PATCH', path, { spec }, by)).code
+    const scope = { projects: [{ project: 'shop' }] }
+    const given = [{ ttl: 3600 }, { ttl: 60 }, { scope }, { disabled: true }]
+    for (const limit of given) expect(await patch(limit)).toBe(200)
+    const lifted = [
+      { ttl: 3600 },
+      { ttlAfterLastActivity: true },
+      { scope: null },
+      { disabled: false },
+    ]
+    for (const limit of lifted) expect(await patch(limit)).toBe(403)
+    expect((await plane.raw('DELETE', path, undefined, by)).code).toBe(200)
+  })
+
   test('makes a token of nobody, but none under a key (5.5)', async () => {
     const key = await plane.admin.create(ACCESS_KEYS, objectOf(ACCESS_KEYS), 'test')
     expect((await make(TOKENS, {}, {})).code).toBe(201)
@@ -107,7 +134,7 @@ async function rightsOf(kubeconfig: string): Promise<string[]> {
     `${plural}/finalizers`,
   ])
   const asked = resources.flatMap((resource) =>
-    [...EVERY_VERB, 'use', 'delegate'].map(async (verb) =>
+    [...EVERY_VERB, 'use', 'delegate', 'generate'].map(async (verb) =>
       (await may(plane, kubeconfig, verb, resource)) ? [`${verb} ${resource}`] : [],
     ),
   )

@@ -14,6 +14,7 @@ export interface Manifest {
     readonly finalizers?: readonly string[]
     readonly ownerReferences?: readonly OwnerReference[]
     readonly annotations?: Readonly<Record<string, string>>
+    readonly labels?: Readonly<Record<string, string>>
   }
   readonly spec: Readonly<Record<string, unknown>>
 }
@@ -179,13 +180,14 @@ async function storedOf(
 ): Promise<Manifest | null> {
   const { code, body } = await raw<KubeObject<Manifest['spec']>>('GET', pathTo(named))
   if (code === 404) return null
-  const { finalizers, ownerReferences, annotations } = body.metadata
+  const { finalizers, ownerReferences, annotations, labels } = body.metadata
   const others = Object.entries(annotations ?? {}).filter(([name]) => !unsaid.includes(name))
   return {
     metadata: {
       ...(finalizers && { finalizers }),
       ...(ownerReferences && { ownerReferences }),
       ...(others.length > 0 && { annotations: Object.fromEntries(others) }),
+      ...(labels && { labels }),
     },
     spec: body.spec ?? {},
   }

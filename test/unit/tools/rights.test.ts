@@ -201,6 +201,17 @@ test('a run fails for each right that nobody used and each that was missing', ()
   expect(differences([{ ...seen, refused: [] }], [used])).toEqual([])
 })
 
+test('what only policies ask for counts as used by the account that they ask about, and by no other', () => {
+  const onKeys = (account: string, verb: string): Right =>
+    anywhere({ account, verb, group: 'management.platform.sh', resource: 'ownedaccesskeys' })
+  const asked = [onKeys('manager', 'generate'), onKeys('gateway', 'delegate')]
+  expect(differences([], [...asked, onKeys('gateway', 'use')])).toEqual([])
+  const swapped = [onKeys('gateway', 'generate'), onKeys('manager', 'delegate')]
+  expect(differences([], swapped)).toEqual([
+    expect.objectContaining({ error: swapped.map(rightText).join('\n') }),
+  ])
+})
+
 test('the rights of both accounts are read from config/rbac, and all but those to act for others are narrow', () => {
   const granted = grantedRights()
   expect(granted.map(rightText)).toEqual(
