@@ -21,16 +21,8 @@ import {
   secrets,
   WRITES,
 } from './doors.ts'
-import {
-  type Answered,
-  APPLY_PATCH,
-  type Hand,
-  type Held,
-  hand,
-  JSON_PATCH,
-  OURS,
-  tellsAll,
-} from './hands.ts'
+import type { Answered, Hand, Held } from './hands.ts'
+import { APPLY_PATCH, hand, JSON_PATCH, OURS, tellsAll } from './hands.ts'
 import { movesEntries } from './moved-entries.ts'
 
 const front = await startFront(await privateControlPlane())
