@@ -314,5 +314,6 @@ test('what was answered is counted (8.4, 15)', async () => {
   expect(
     count('platform_watch_restarts_total{resource="configmaps",reason="failed"}'),
   ).toBeGreaterThan(0)
-  expect(count('platform_api_writes_total{kind="Secret",reason="create"}')).toBe(1)
+  // The authority, and the certificate that it signed.
+  expect(count('platform_api_writes_total{kind="Secret",reason="create"}')).toBe(2)
 })
