@@ -7,6 +7,16 @@ import { type CredentialObject, credentialObjectOf } from './credential-object.t
 import type { Lived } from './lifetime.ts'
 import { oursIn, ownedBy } from './ownership.ts'
 import { parseTimestamp } from './time.ts'
+import {
+  fieldsOf,
+  isAbsent,
+  isTextOrAbsent,
+  scopeOf,
+  secondsOf,
+  textOf,
+  textsOf,
+  type Untyped,
+} from './untyped.ts'
 
 /** What a key's status says as ours; conditions of others are left out. */
 export interface PublishedStatus {
@@ -21,8 +31,9 @@ export interface PublishedStatus {
 
 /** A key without its secret. */
 export interface AccessKey extends Lived, CredentialObject {
+  /** Also where it can't be read whether, or how long, it works. */
   readonly isDisabled: boolean
-  /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set. */
+  /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set, or one can't be read. */
   readonly identity: string | null
   /** spec.groups: the groups that it adds to its identity. */
   readonly groups: readonly string[]
@@ -40,11 +51,9 @@ export interface AccessKey extends Lived, CredentialObject {
 /** An OwnedAccessKey as the API server sends it. */
 export type OwnedAccessKeyObject = KubeObject<OwnedAccessKeySpec, OwnedAccessKeyStatus>
 
-/** Shared by the many keys without groups. */
-const NONE: readonly string[] = []
-
 /**
- * The view of an object. An empty string equals absent everywhere in spec (contract 1.2).
+ * The view of an object. An empty string equals absent everywhere in spec (contract 1.2). What the schema would
+ * refuse never throws and never gives more: it makes the key nobody, disabled, or a scope that grants nothing (10.3).
  *
  * @param digestOf SHA-256 in hex of a key in clear, or what follows `sha256:` (contract 3.6)
  */
@@ -52,18 +61,22 @@ export function accessKeyOf(
   object: OwnedAccessKeyObject,
   digestOf: (key: string) => string,
 ): AccessKey {
-  const { metadata, spec = {}, status = {} } = object
+  const { metadata } = object
+  const spec: Untyped<OwnedAccessKeySpec> = fieldsOf(object.spec)
+  const status: Untyped<OwnedAccessKeyStatus> = fieldsOf(object.status)
+  const key = textOf(spec.key) ?? ''
+  const groups = textsOf(spec.groups)
   return {
     ...credentialObjectOf(metadata),
-    isDisabled: spec.disabled === true,
-    identity: identityOf(spec),
-    groups: spec.groups ?? NONE,
-    scope: spec.scope ?? null,
-    digest: spec.key ? digestOf(spec.key) : null,
-    holdsDigest: heldDigestOf(spec.key ?? '') !== null,
+    isDisabled: isDisabled(spec),
+    identity: groups && identityOf(spec),
+    groups: groups ?? [],
+    scope: scopeOf(spec.scope),
+    digest: key === '' ? null : digestOf(key),
+    holdsDigest: heldDigestOf(key) !== null,
     isKeyOurs: ownedBy(metadata.managedFields ?? [], '').has('spec', 'key'),
-    ttl: spec.ttl ?? 0,
-    type: spec.type ?? '',
+    ttl: secondsOf(spec.ttl) ?? 0,
+    type: textOf(spec.type) ?? '',
     slides: spec.ttlAfterLastActivity === true,
     creationMs: parseTimestamp(metadata.creationTimestamp) ?? 0,
     firstSeenMs: parseTimestamp(metadata.annotations?.[CREATED_ANNOTATION]),
@@ -90,10 +103,11 @@ export const isHeartbeat = ({ name, digest }: AccessKey): boolean =>
 /** What others wrote into status is not ours to compare: no apply of ours takes it away. */
 function publishedOf(
   { managedFields = [] }: ObjectMeta,
-  status: OwnedAccessKeyStatus,
+  status: Untyped<OwnedAccessKeyStatus>,
 ): PublishedStatus {
   const owned = ownedBy(managedFields, 'status')
-  const ours = oursIn(owned, status)
+  // Only ever compared with what is wanted: of another type it is another value.
+  const ours = oursIn(owned, status as OwnedAccessKeyStatus)
   return {
     expirationTimestamp: ours('expirationTimestamp'),
     removalTimestamp: ours('removalTimestamp'),
@@ -101,16 +115,29 @@ function publishedOf(
     keyID: ours('keyID'),
     identity: ours('identity'),
     observedGeneration: ours('observedGeneration'),
-    conditions: owned.conditions(status.conditions ?? []),
+    conditions: owned.conditions(status.conditions),
   }
 }
 
-function identityOf(spec: OwnedAccessKeySpec): string | null {
+/** What can't be read may be what limits it. */
+const isDisabled = ({
+  disabled,
+  ttl,
+  type,
+  ttlAfterLastActivity,
+}: Untyped<OwnedAccessKeySpec>): boolean =>
+  !(isAbsent(disabled) || disabled === false) ||
+  secondsOf(ttl) === null ||
+  !isTextOrAbsent(type) ||
+  !(isAbsent(ttlAfterLastActivity) || typeof ttlAfterLastActivity === 'boolean')
+
+function identityOf(spec: Untyped<OwnedAccessKeySpec>): string | null {
   const named = [
     ['user', spec.user],
     ['team', spec.team],
     ['subject', spec.subject],
   ] as const
+  if (!named.every(([, name]) => isTextOrAbsent(name))) return null
   const [only, ...others] = named.filter(([, name]) => name)
   return only && others.length === 0 ? only.join(':') : null
 }

@@ -1,6 +1,7 @@
 // Which access key an object belongs to.
 import { ACCESS_KEYS, GROUP } from '../api/group.ts'
-import type { ObjectMeta } from '../api/meta.ts'
+import type { ObjectMeta, OwnerReference } from '../api/meta.ts'
+import { isMap } from './config/json.ts'
 
 /** Names an access key. */
 export interface KeyRef {
@@ -8,11 +9,26 @@ export interface KeyRef {
   readonly uid: string
 }
 
-/** The access key that the controller owner reference names; null = none (contract 5.4, 12.3). */
-export function ownerKeyOf({ ownerReferences = [] }: ObjectMeta): KeyRef | null {
-  const owner = ownerReferences.find(
+/** No key is named so, and none has this uid. */
+const UNREADABLE: KeyRef = { name: '(unreadable)', uid: '' }
+
+/**
+ * The access key that the controller owner reference names; null = none (contract 5.4, 12.3). Where references
+ * can't be read one of them may name a key, so what they are of depends on one that is not there (10.3).
+ */
+export function ownerKeyOf({ ownerReferences }: ObjectMeta): KeyRef | null {
+  const all: unknown = ownerReferences ?? []
+  if (!Array.isArray(all) || !all.every(isReference)) return UNREADABLE
+  const owner = all.find(
     ({ apiVersion, kind, controller }) =>
       controller === true && kind === ACCESS_KEYS.kind && apiVersion.startsWith(`${GROUP}/`),
   )
   return owner ? { name: owner.name, uid: owner.uid } : null
 }
+
+const TEXTS = ['apiVersion', 'kind', 'name', 'uid']
+
+const isReference = (value: unknown): value is OwnerReference =>
+  isMap(value) &&
+  TEXTS.every((name) => typeof value[name] === 'string') &&
+  ['boolean', 'undefined'].includes(typeof (value['controller'] ?? undefined))

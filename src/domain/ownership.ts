@@ -1,5 +1,6 @@
 import { FIELD_MANAGER } from '../api/group.ts'
 import type { Condition, ManagedFieldsEntry } from '../api/meta.ts'
+import { isMap } from './config/json.ts'
 
 /** A tree of fieldsV1: `f:name`, `k:{...}`, `v:...` and `.`. */
 type Fields = Readonly<Record<string, unknown>>
@@ -8,8 +9,8 @@ type Fields = Readonly<Record<string, unknown>>
 export interface Owned {
   /** Whether we own the field; a path of names from the top of the object. */
   readonly has: (...path: readonly string[]) => boolean
-  /** Those of the conditions in status that are ours as a whole. */
-  readonly conditions: (conditions: readonly Condition[]) => readonly Condition[]
+  /** Those of the conditions in status that are ours as a whole; none where it is no list. */
+  readonly conditions: (conditions: unknown) => readonly Condition[]
 }
 
 /**
@@ -33,7 +34,10 @@ export function ownedBy(
         fields,
         path.map((name) => `f:${name}`),
       ) !== undefined,
-    conditions: (all) => all.filter((condition) => ownsWhole(fields, condition)),
+    conditions: (all) =>
+      Array.isArray(all)
+        ? all.filter(isCondition).filter((condition) => ownsWhole(fields, condition))
+        : [],
   }
 }
 
@@ -42,6 +46,11 @@ export const oursIn =
   <Status extends object>(owned: Owned, status: Status) =>
   <Name extends keyof Status & string>(name: Name): Status[Name] | undefined =>
     owned.has('status', name) ? status[name] : undefined
+
+const TEXTS = ['type', 'status', 'reason', 'message', 'lastTransitionTime']
+
+const isCondition = (value: unknown): value is Condition =>
+  isMap(value) && TEXTS.every((name) => typeof value[name] === 'string')
 
 function ownsWhole(fields: Fields, condition: Condition): boolean {
   const key = `k:${JSON.stringify({ type: condition.type })}`

@@ -14,10 +14,11 @@ const LAST_MS = Date.parse('9999-12-31T23:59:59Z')
 const RFC_3339 =
   /^(\d{4}-\d{2}-\d{2})[Tt]([01]\d|2[0-3]):\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
 
-/** Epoch milliseconds of an RFC 3339 text; null when it is absent or is none. */
-export function parseTimestamp(text: string | undefined): number | null {
-  const day = RFC_3339.exec(text ?? '')?.[1]
-  if (text === undefined || day === undefined || !isInCalendar(day)) return null
+/** Epoch milliseconds of an RFC 3339 text; null when it is absent or is none, whatever its type. */
+export function parseTimestamp(text: unknown): number | null {
+  if (typeof text !== 'string') return null
+  const day = RFC_3339.exec(text)?.[1]
+  if (day === undefined || !isInCalendar(day)) return null
   const atMs = Date.parse(text.toUpperCase())
   return Number.isNaN(atMs) ? null : atMs
 }

@@ -1,5 +1,6 @@
 // What a direct cluster endpoint token says (contract 7.1). Pure: who signs it is another's affair.
 import type { Scope } from '../api/scope.gen.ts'
+import { isMap } from './config/json.ts'
 
 /** Algorithms that kube-apiserver accepts and this program offers (`--token-signing-algorithm`). */
 export const SIGNING_ALGORITHMS = ['ES256', 'RS256'] as const
@@ -107,7 +108,7 @@ export function audiencesOf(
 ): readonly string[] {
   const isConfined = isOwnerScoped || restrictsMoreThanClusters(scope)
   const base = isConfined ? `${issuer}${SCOPED}` : issuer
-  const clusters = scope?.clusters?.map(({ cluster = '' }) => cluster) ?? []
+  const clusters = clusterNames(scope)
   if (clusters.length === 0 || clusters.includes('*')) return [base]
   return [...new Set(clusters)].map((cluster) => `${base}${CLUSTERS}${cluster}`)
 }
@@ -127,8 +128,18 @@ export function isConfinedTo(audiences: unknown, issuer: string): boolean {
 
 function restrictsMoreThanClusters(scope: Scope | null): boolean {
   if (scope === null) return false
-  const { clusters = [], ...others } = scope
-  return clusters.length === 0 || Object.values(others).some(setsSomething)
+  const { clusters: _, ...others } = scope
+  return clusterNames(scope).length === 0 || Object.values(others).some(setsSomething)
+}
+
+/** The clusters that a scope names; none where one of them can't be read, so that only verifiers of scopes take it. */
+function clusterNames(scope: Scope | null): readonly string[] {
+  const clusters: unknown = scope?.clusters
+  if (!Array.isArray(clusters)) return []
+  const names = clusters.map((entry: unknown) =>
+    isMap(entry) && typeof entry['cluster'] === 'string' ? entry['cluster'] : null,
+  )
+  return names.every((name) => name !== null) ? names : []
 }
 
 /** false and an empty list set nothing; what this version does not know does (contract 1.4). */

@@ -1,6 +1,7 @@
 // The slim view of a DirectClusterEndpointToken on which every decision stands. It holds no secret.
 import type {
   DirectClusterEndpointToken,
+  DirectClusterEndpointTokenSpec,
   DirectClusterEndpointTokenStatus,
 } from '../api/directclusterendpointtoken.gen.ts'
 import type { Condition, ObjectMeta } from '../api/meta.ts'
@@ -11,6 +12,7 @@ import type { KeyRef } from './key-ref.ts'
 import { oursIn, ownedBy } from './ownership.ts'
 import { LONGEST_TOKEN_TTL_MS } from './signing-key.ts'
 import { parseTimestamp } from './time.ts'
+import { fieldsOf, scopeOf, secondsOf, textOf, type Untyped } from './untyped.ts'
 
 /** What a token's status says as ours; what others wrote into it is left out. */
 export interface PublishedToken {
@@ -37,14 +39,22 @@ export interface Token extends CredentialObject {
   readonly published: PublishedToken
 }
 
-/** The view of an object. */
+/** A lifetime that can't be read is no default: the shortest there is. */
+const SHORTEST_TTL = 1
+
+/**
+ * The view of an object. What the schema would refuse never throws and never gives more: a scope that grants
+ * nothing, the shortest life, a token that is not ours (contract 10.3).
+ */
 export function tokenOf(object: DirectClusterEndpointToken): Token {
-  const { metadata, spec = {}, status = {} } = object
+  const { metadata } = object
+  const spec: Untyped<DirectClusterEndpointTokenSpec> = fieldsOf(object.spec)
+  const status = fieldsOf(object.status)
   return {
     ...credentialObjectOf(metadata),
     creationMs: parseTimestamp(metadata.creationTimestamp) ?? 0,
-    ttl: spec.ttl ?? 0,
-    scope: spec.scope ?? null,
+    ttl: secondsOf(spec.ttl) ?? SHORTEST_TTL,
+    scope: scopeOf(spec.scope),
     published: publishedOf(metadata, status),
   }
 }
@@ -63,11 +73,13 @@ export function outUntilMs({ published, creationMs }: Token): number | null {
 
 function publishedOf(
   { uid, managedFields = [] }: ObjectMeta,
-  status: DirectClusterEndpointTokenStatus,
+  status: Untyped<DirectClusterEndpointTokenStatus>,
 ): PublishedToken {
   const owned = ownedBy(managedFields, 'status')
-  const ours = oursIn(owned, status)
-  const { name: ownerName, uid: ownerUid } = ours('owner') ?? {}
+  // Mostly compared with what is wanted: of another type it is another value.
+  const ours = oursIn(owned, status as DirectClusterEndpointTokenStatus)
+  const { name, uid: ofOwner } = fieldsOf(ours('owner'))
+  const [ownerName, ownerUid] = [textOf(name), textOf(ofOwner)]
   const beside = {
     expirationTimestamp: ours('expirationTimestamp'),
     keyID: ours('keyID'),
@@ -75,11 +87,11 @@ function publishedOf(
   }
   return {
     ...beside,
-    issued: status.token ? (issuedIn(ours('token') ?? '', uid, beside) ?? 'damaged') : null,
+    issued: status.token ? (issuedIn(textOf(ours('token')) ?? '', uid, beside) ?? 'damaged') : null,
     isTokenForeign: Boolean(status.token) && !owned.has('status', 'token'),
     issuedTimestamp: ours('issuedTimestamp'),
     observedGeneration: ours('observedGeneration'),
-    conditions: owned.conditions(status.conditions ?? []),
+    conditions: owned.conditions(status.conditions),
   }
 }
 
