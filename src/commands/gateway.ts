@@ -49,6 +49,7 @@ async function start(self: GatewayProcess): Promise<void> {
   log.info({ version: PROGRAM_VERSION }, 'starting')
   const connection = await connect(settings.kubeconfig, clock)
   lifecycle.onStop('connection', STOP_WITHIN_MS.connection, () => connection.close())
+  connection.outage.report(log)
   // Replicas work at the same time: every write of theirs is conditional in itself.
   const deps = clientDeps(self, connection, () => undefined)
   const client = createClient(deps)

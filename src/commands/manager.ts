@@ -60,6 +60,8 @@ async function start(self: Process): Promise<void> {
   log.info({ version: PROGRAM_VERSION, identity }, 'starting')
   const connection = await connect(settings.kubeconfig, clock)
   lifecycle.onStop('connection', STOP_WITHIN_MS.other, () => connection.close())
+  const { outage } = connection
+  outage.report(log)
   const leadership = await joinElection({ ...self, identity })
   const client = createClient(clientDeps(self, connection, leadership.mayWrite))
   const stores = createStores()
@@ -81,7 +83,7 @@ async function start(self: Process): Promise<void> {
     observer: { revoked: self.metrics.tokensRevoked },
   })
   const turns = new Turns(clock)
-  const shared = { client, stores, events, keyring, revocations, turns }
+  const shared = { client, stores, events, keyring, revocations, turns, outage }
   const stop = startControllers({ ...self, ...following, ...shared })
   lifecycle.onStop('controllers', STOP_WITHIN_MS.controllers, stop)
 }

@@ -7,6 +7,7 @@ import type { KubeConfig } from '@kubernetes/client-node'
 import { type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../runtime/clock.ts'
 import { parseYaml } from '../runtime/yaml.ts'
+import { Outage } from './outage.ts'
 
 /** Pools to one API server, with the headers that authenticate a request made now. */
 export interface Connection {
@@ -14,6 +15,8 @@ export interface Connection {
   readonly prefix: string
   /** Host and port, for messages. */
   readonly server: string
+  /** Whether the API server answers what is sent by this connection. */
+  readonly outage: Outage
   /**
    * Pools and headers for the next request. The files that the kubeconfig names are read again after
    * a minute, and with the kubeconfig itself at once when `refused`, so that rotated tokens and client
@@ -54,6 +57,7 @@ export async function connect(kubeconfig: string | null, clock: Clock): Promise<
   const url = new URL(cluster.server)
   let held: (Pools & { readonly readAtMs: number }) | null = null
   let reading: Promise<OpenConnection> | null = null
+  const outage = new Outage(clock)
 
   const read = async (refused: boolean): Promise<OpenConnection> => {
     if (refused) config = await loadConfig(kubeconfig)
@@ -71,6 +75,7 @@ export async function connect(kubeconfig: string | null, clock: Clock): Promise<
   return {
     prefix: withoutSlash(url.pathname),
     server: url.host,
+    outage,
     open: async (refused = false) => {
       const fresh = held && clock.monotonicMs() - held.readAtMs < REREAD_AFTER_MS
       if (held && fresh && !refused) return held
@@ -86,6 +91,7 @@ export async function connect(kubeconfig: string | null, clock: Clock): Promise<
       return reading
     },
     close: async () => {
+      outage.close()
       if (held) await Promise.all(poolsOf(held).map((pool) => pool.destroy()))
       held = null
     },

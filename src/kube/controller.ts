@@ -2,7 +2,9 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { ReconcileResult } from '../runtime/metrics.ts'
 import { isConflict, KubeFailure } from './failure.ts'
+import { NoAnswer } from './no-answer.ts'
 import { NotLeader } from './not-leader.ts'
+import type { Outage } from './outage.ts'
 import type { WorkQueue } from './queue.ts'
 import type { Turns } from './turns.ts'
 
@@ -28,6 +30,7 @@ export interface ControllerOptions {
   readonly reconcile: (key: string) => Promise<Outcome>
   readonly clock: Clock
   readonly turns: Turns
+  readonly outage: Pick<Outage, 'isCertain'>
   readonly log: Log
   readonly observer: ControllerObserver
 }
@@ -38,26 +41,32 @@ export type StopController = () => Promise<void>
 /**
  * Runs the loop. This is one of the two places that catch everything: a conflict means an old view
  * and is tried again quietly, anything else thrown is a machine's mistake, logged and tried again
- * after the key's back-off (or what Retry-After asked for).
+ * after the key's back-off (or what Retry-After asked for). An API server that does not answer is no
+ * mistake of the key's: it is tried again when the queue's gate opens.
  */
 export function startController(options: ControllerOptions): StopController {
-  const workers = Array.from({ length: options.workers }, () => work(options))
+  const unanswered = new Set<string>()
+  const workers = Array.from({ length: options.workers }, () => work(options, unanswered))
   return async () => {
     options.queue.close()
     await Promise.all(workers)
   }
 }
 
-async function work(options: ControllerOptions): Promise<void> {
+async function work(options: ControllerOptions, unanswered: Set<string>): Promise<void> {
   const { queue, turns } = options
   for (let key = await queue.take(); key !== null; key = await queue.take()) {
     await turns.pass()
-    await handle(options, key)
+    await handle(options, key, unanswered)
     queue.done(key)
   }
 }
 
-async function handle(options: ControllerOptions, key: string): Promise<void> {
+async function handle(
+  options: ControllerOptions,
+  key: string,
+  unanswered: Set<string>,
+): Promise<void> {
   const { queue, clock, observer, reconcile } = options
   const startedMs = clock.monotonicMs()
   observer.started()
@@ -66,11 +75,36 @@ async function handle(options: ControllerOptions, key: string): Promise<void> {
   try {
     const outcome = await reconcile(key)
     queue.forget(key)
+    unanswered.delete(key)
     if (outcome.result === 'later') queue.addAt(key, outcome.atMs)
     finish(outcome.result === 'later' ? 'requeue_after' : 'success')
   } catch (error) {
-    finish(tryAgain(options, key, error))
+    const isAway = error instanceof NoAnswer && isOutage(options, key, unanswered)
+    finish(isAway ? waitForAnswer(options, key, error) : tryAgain(options, key, error))
   }
+}
+
+/**
+ * Whether it is no fault of the key's that it had no answer. Once that is taken on trust; then others must
+ * have had none either, for a request that breaks its connection each time would be sent without a pause.
+ */
+function isOutage({ outage }: ControllerOptions, key: string, unanswered: Set<string>): boolean {
+  const isTrusted = outage.isCertain || !unanswered.has(key)
+  unanswered.add(key)
+  return isTrusted
+}
+
+function waitForAnswer(
+  { name, queue, log }: ControllerOptions,
+  key: string,
+  err: NoAnswer,
+): 'requeue' {
+  queue.add(key, 'due')
+  log.debug(
+    { controller: name, object: { name: key }, err },
+    'no answer: waiting for the API server',
+  )
+  return 'requeue'
 }
 
 function tryAgain(

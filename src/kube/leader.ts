@@ -57,6 +57,8 @@ class Elector implements LeaderElection {
   /** The Lease as we wrote it last, to renew without a read; null when unsure. */
   #written: Lease | null = null
   #leadsUntilMs = 0
+  /** Whether the log has the reason why tries fail since the last that did not. */
+  #isWarned = false
 
   constructor(options: ElectionOptions) {
     this.#options = options
@@ -94,14 +96,23 @@ class Elector implements LeaderElection {
     const written = this.#written
     this.#written = null
     try {
-      return await this.#act(written ?? (await this.#lock.read(this.#limitMs())))
+      const waitMs = await this.#act(written ?? (await this.#lock.read(this.#limitMs())))
+      this.#isWarned = false
+      return waitMs
     } catch (err) {
       if (this.#phase === 'leading' && this.#leftMs() <= 0) return this.#lose(err)
       // Somebody may have touched the Lease without taking it: a fresh read tells, at once.
       if (written) return 0
-      this.#log.warn({ err }, 'could not acquire or renew the lease, trying again')
+      this.#warn(err)
       return this.#phase === 'leading' ? Math.min(retryPeriodMs, this.#leftMs()) : this.#jittered()
     }
+  }
+
+  #warn(err: unknown): void {
+    const sentence = 'could not acquire or renew the lease, trying again'
+    if (this.#isWarned) this.#log.debug({ err }, sentence)
+    else this.#log.warn({ err }, sentence)
+    this.#isWarned = true
   }
 
   async #act(lease: Lease | null): Promise<number> {

@@ -19,12 +19,23 @@ export interface QueueObserver {
   worked(seconds: number): void
 }
 
+/** What lets work through, and stops it while it would be in vain. */
+export interface Gate {
+  /** Asked before each key is handed out; null = none now. A probe is to be followed by `probed`. */
+  admit(): 'freely' | 'as a probe' | null
+  /** The key that was handed out as a probe is put down. */
+  probed(): void
+  /** Calls back whenever the gate may let through more than before. */
+  whenOpen(listener: () => void): void
+}
+
 /** Back-off per key: `baseDelayMs` after the first failure, doubled each time up to `maxDelayMs`. */
 export interface QueueOptions {
   readonly clock: Clock
   readonly baseDelayMs: number
   readonly maxDelayMs: number
   readonly observer: QueueObserver
+  readonly gate: Gate
 }
 
 /**
@@ -44,6 +55,12 @@ const TURNS: readonly Lane[] = [
   'refresh',
 ]
 
+interface Held {
+  readonly sinceMs: number
+  readonly isProbe: boolean
+  again: Lane | null
+}
+
 /**
  * Keys that wait to be reconciled. A key is there once however often it is added, and never in two
  * hands at once: added while in hand, it comes again when it is put down.
@@ -55,7 +72,7 @@ export class WorkQueue {
     due: new Arrivals(),
     refresh: new Arrivals(),
   }
-  readonly #inHand = new Map<string, { sinceMs: number; again: Lane | null }>()
+  readonly #inHand = new Map<string, Held>()
   readonly #failures = new Map<string, number>()
   readonly #later: Deadlines
   readonly #takers: ((key: string | null) => void)[] = []
@@ -65,6 +82,7 @@ export class WorkQueue {
   constructor(options: QueueOptions) {
     this.#options = options
     this.#later = new Deadlines(options.clock, (key) => this.add(key, 'due'))
+    options.gate.whenOpen(() => this.#serve())
   }
 
   /** Keys that wait now, those with a moment to come not counted. */
@@ -132,7 +150,7 @@ export class WorkQueue {
     return delayMs
   }
 
-  /** The next key, as soon as there is one; null once the queue is closed. */
+  /** The next key, as soon as there is one and the gate lets it through; null once the queue is closed. */
   async take(): Promise<string | null> {
     if (this.#closed) return null
     const key = this.#next()
@@ -147,6 +165,7 @@ export class WorkQueue {
     this.#inHand.delete(key)
     this.#options.observer.worked((this.#options.clock.monotonicMs() - held.sinceMs) / 1000)
     if (held.again) this.add(key, held.again)
+    if (held.isProbe) this.#options.gate.probed()
   }
 
   /** Hands out nothing more: waiting takers get null. */
@@ -157,11 +176,17 @@ export class WorkQueue {
   }
 
   #serve(): void {
-    const taker = this.#takers.shift()
-    if (taker) taker(this.#next())
+    while (this.#takers.length > 0) {
+      const key = this.#next()
+      if (key === null) return
+      this.#takers.shift()?.(key)
+    }
   }
 
   #next(): string | null {
+    // Asked only where there is a key: a probe without one would keep others from it.
+    const admitted = this.depth > 0 ? this.#options.gate.admit() : null
+    if (admitted === null) return null
     const first = this.#lane().shift()
     if (first === null) return null
     const [key, sinceMs] = first
@@ -171,7 +196,8 @@ export class WorkQueue {
     this.#taken += 1
     const nowMs = this.#options.clock.monotonicMs()
     this.#options.observer.waited((nowMs - sinceMs) / 1000)
-    this.#inHand.set(key, { sinceMs: nowMs, again: null })
+    const isProbe = admitted === 'as a probe'
+    this.#inHand.set(key, { sinceMs: nowMs, isProbe, again: null })
     return key
   }
 

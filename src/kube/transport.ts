@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Connection } from './connection.ts'
 import { failureOf, KubeFailure } from './failure.ts'
+import { NoAnswer } from './no-answer.ts'
 import { NotLeader } from './not-leader.ts'
 
 /** Told of every answer and every write, for metrics and the clock's skew. */
@@ -42,7 +43,8 @@ const LONGEST_BUSY_WAIT_MS = 10_000
  * Sends and reads one call. A server that says 429 with a time is obeyed here, a few times; one that
  * keeps saying so is the queue's to wait for.
  *
- * @throws KubeFailure when the answer is no success, Error when there is none
+ * @throws KubeFailure when the answer is no success, NoAnswer when there is none, AbortError when the
+ *   signal aborts
  */
 export async function send(deps: ClientDeps, call: Call): Promise<unknown> {
   for (let attempt = 1; ; attempt += 1) {
@@ -60,7 +62,7 @@ export async function send(deps: ClientDeps, call: Call): Promise<unknown> {
 
 async function sendOnce(deps: ClientDeps, call: Call): Promise<unknown> {
   const answer = await exchange(deps, call, 'calls')
-  const body = parsed(await answer.body.text())
+  const body = parsed(await textOf(deps, call, answer))
   if (answer.statusCode < 300 && body !== undefined) return body
   throw failureOf(`${call.method} ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
 }
@@ -69,7 +71,7 @@ async function sendOnce(deps: ClientDeps, call: Call): Promise<unknown> {
 export async function openStream(deps: ClientDeps, call: Call): Promise<Readable> {
   const answer = await exchange(deps, call, 'watches')
   if (answer.statusCode < 300) return answer.body
-  const body = parsed(await answer.body.text())
+  const body = parsed(await textOf(deps, call, answer))
   throw failureOf(`WATCH ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
 }
 
@@ -85,14 +87,43 @@ async function exchange(
   return request(deps, call, pool, true)
 }
 
+/** The body, whose connection may break as well. */
+async function textOf(
+  { connection: { outage } }: ClientDeps,
+  call: Call,
+  answer: Dispatcher.ResponseData,
+): Promise<string> {
+  const sent = outage.sent()
+  try {
+    return await answer.body.text()
+  } catch (error) {
+    if (isOurs(error, call)) throw error
+    outage.failed(sent, error)
+    throw new NoAnswer(`${call.method} ${call.path}`, error)
+  }
+}
+
+/** The ends that we make ourselves. */
+const OURS: ReadonlySet<unknown> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
+
+/** What the network, TLS and undici say has a code in words; what was thrown before a request left has none. */
+function isOurs(error: unknown, { signal }: Call): boolean {
+  const { code } = error as { readonly code?: unknown }
+  if (error instanceof NotLeader || signal?.aborted) return true
+  return typeof code !== 'string' || OURS.has(code)
+}
+
 async function request(
   deps: ClientDeps,
-  { method, path, query, body, contentType, signal }: Call,
+  call: Call,
   pool: 'calls' | 'watches',
   refused: boolean,
 ): Promise<Dispatcher.ResponseData> {
+  const { method, path, query, body, contentType, signal } = call
+  const { outage } = deps.connection
   const open = await deps.connection.open(refused)
   const line = method === 'GET' ? open[pool] : open[pool].compose(asking(deps.mayWrite))
+  const sent = outage.sent()
   try {
     const answer = await line.request({
       method,
@@ -106,11 +137,14 @@ async function request(
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     })
+    outage.answered()
     deps.observer.responded(method, String(answer.statusCode), dateOf(answer))
     return answer
   } catch (error) {
     if (!(error instanceof NotLeader)) deps.observer.responded(method, '<error>', null)
-    throw error
+    if (isOurs(error, call)) throw error
+    outage.failed(sent, error)
+    throw new NoAnswer(`${method} ${path}`, error)
   }
 }
 

@@ -71,6 +71,13 @@ export function afterEnding(state: WatchState, ending: Ending): Transition {
   }
 }
 
+/**
+ * Whether the back-off begins anew: a version that is too old (410) is an answer, and a listing mends it. Not
+ * where the one before was too old as well, or a listing would follow a listing every 200 ms.
+ */
+export const beginsAnew = (ending: Ending, before: Ending['how'] | null): boolean =>
+  ending.how === 'expired' && before !== 'expired'
+
 /** The same watcher, once it has everything up to this resourceVersion. */
 export function following(state: WatchState, resourceVersion: string): WatchState {
   return { at: 'follow', resourceVersion, anew: wayOf(state) }

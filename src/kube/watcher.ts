@@ -5,9 +5,10 @@ import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { KubeClient, ListQuery } from './client.ts'
 import { failureOf, isGone, isNotFound, KubeFailure } from './failure.ts'
+import { NoAnswer } from './no-answer.ts'
 import { jsonLines } from './lines.ts'
 import type { Sink } from './store.ts'
-import { afterEnding, type Ending, following, type WatchState } from './watch-state.ts'
+import { afterEnding, beginsAnew, type Ending, following, type WatchState } from './watch-state.ts'
 
 /** What a watcher watches, and what it tells. */
 export interface WatcherOptions {
@@ -41,6 +42,7 @@ const END_OF_INITIAL_EVENTS = 'k8s.io/initial-events-end'
 export async function watchForever(options: WatcherOptions, signal: AbortSignal): Promise<void> {
   let state: WatchState = { at: 'stream' }
   let waitMs = FIRST_WAIT_MS
+  let before: Ending['how'] | null = null
   while (!signal.aborted) {
     const watch = new Round(options, state, signal)
     options.doubtable?.(() => watch.doubt())
@@ -49,7 +51,11 @@ export async function watchForever(options: WatcherOptions, signal: AbortSignal)
     const next = afterEnding(watch.state, ending)
     report(options, ending)
     state = next.state
-    if (!next.wait) waitMs = FIRST_WAIT_MS
+    if (beginsAnew(ending, before)) waitMs = FIRST_WAIT_MS
+    // What a listing leads to tells whether it was worth it.
+    if (ending.how !== 'listed') before = ending.how
+    if (!next.wait)
+      waitMs = ending.how === 'listed' && before === 'expired' ? waitMs : FIRST_WAIT_MS
     else {
       // Jitter: replicas that lost the same API server must not come back in step.
       const jitteredMs = waitMs * (0.5 + Math.random() / 2)
@@ -189,8 +195,10 @@ class Round {
     const invalid = error instanceof KubeFailure && (error.code === 422 || error.code === 400)
     if (invalid && this.state.at === 'stream') return { how: 'refused' }
     const { log, resource } = this.#options
-    if (!this.#signal.aborted)
-      log.warn({ resource: resource.plural, err: error }, 'watch failed, trying again')
+    const fields = { resource: resource.plural, err: error }
+    // The outage has a line of its own, one for all.
+    if (error instanceof NoAnswer) log.debug(fields, 'watch has no answer, trying again')
+    else if (!this.#signal.aborted) log.warn(fields, 'watch failed, trying again')
     return { how: 'failed', served: this.#read }
   }
 

@@ -18,6 +18,7 @@ import { timestamp } from '../../src/domain/time.ts'
 import { tokenOf } from '../../src/domain/token.ts'
 import type { AppliedObject, KubeClient } from '../../src/kube/client.ts'
 import { Store, type Whole, whole } from '../../src/kube/store.ts'
+import { Outage } from '../../src/kube/outage.ts'
 import { Turns } from '../../src/kube/turns.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import type { Metrics } from '../../src/runtime/metrics.ts'
@@ -110,6 +111,7 @@ export function manyKeys(
     caps,
     clock,
     turns: new Turns(clock),
+    outage: new Outage(clock),
     metrics,
     log,
     events: { record: () => undefined },

@@ -5,6 +5,7 @@ import type { Caps } from '../../domain/lifetime.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { type Outcome, type StopController, startController } from '../../kube/controller.ts'
 import type { EventRecorder } from '../../kube/events.ts'
+import type { Outage } from '../../kube/outage.ts'
 import { WorkQueue } from '../../kube/queue.ts'
 import type { Cached, Store } from '../../kube/store.ts'
 import type { Turns } from '../../kube/turns.ts'
@@ -28,6 +29,8 @@ export interface ControllersOptions {
   readonly clock: Clock
   /** The share of the event loop that all controllers have together. */
   readonly turns: Turns
+  /** Whether the API server answers: no key is worked on while it does not. */
+  readonly outage: Outage
   readonly log: Log
   readonly metrics: Metrics
 }
@@ -43,13 +46,19 @@ const BACK_OFF = { baseDelayMs: 100, maxDelayMs: 15_000 }
 
 /** Starts a controller with a queue of its own. */
 export function startLoop(
-  { clock, turns, log, metrics }: Pick<ControllersOptions, 'clock' | 'turns' | 'log' | 'metrics'>,
+  {
+    clock,
+    turns,
+    outage,
+    log,
+    metrics,
+  }: Pick<ControllersOptions, 'clock' | 'turns' | 'outage' | 'log' | 'metrics'>,
   name: string,
   workers: number,
   reconcile: (key: string) => Promise<Outcome>,
 ): Loop {
   const reported = metrics.controller(name)
-  const queue = new WorkQueue({ clock, ...BACK_OFF, observer: reported.queue })
+  const queue = new WorkQueue({ clock, ...BACK_OFF, observer: reported.queue, gate: outage })
   reported.follow(queue)
   return {
     queue,
@@ -60,6 +69,7 @@ export function startLoop(
       reconcile,
       clock,
       turns,
+      outage,
       log,
       observer: reported.loop,
     }),

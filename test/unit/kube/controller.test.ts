@@ -5,6 +5,7 @@ import { NotLeader } from '../../../src/kube/not-leader.ts'
 import { WorkQueue } from '../../../src/kube/queue.ts'
 import { Turns } from '../../../src/kube/turns.ts'
 import { manualClock } from '../../support/clock.ts'
+import { OPEN } from '../../support/gate.ts'
 import { rememberingLog } from '../../support/log.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
@@ -26,6 +27,7 @@ function stage(reconcile: (key: string, turn: number) => Promise<Outcome>, worke
     baseDelayMs: 200,
     maxDelayMs: 1000,
     observer: { added: ignore, retried: ignore, waited: ignore, worked: ignore },
+    gate: OPEN,
   })
   const stop = startController({
     name: 'things',
@@ -33,6 +35,7 @@ function stage(reconcile: (key: string, turn: number) => Promise<Outcome>, worke
     workers,
     clock,
     turns: new Turns(clock),
+    outage: { isCertain: false },
     log,
     reconcile: (key) => {
       turns.push(`${key} ${clock.nowMs() - T0}`)

@@ -307,6 +307,20 @@ describe('release', () => {
   })
 })
 
+test('tries that fail in a row have one warning, and another once one did not (8.5)', async () => {
+  const { clock, join, lines } = stage()
+  const warned = () => lines.filter(({ level }) => level === 'warn').length
+  const a = join('a', { there: () => Promise.reject(new Error('refused')) })
+  await clock.advance(60_000)
+  expect(warned()).toBe(1)
+  delete a.line.there
+  await clock.advance(SLOWEST_LOOK_MS)
+  expect(a.ends.acquired).toBe(true)
+  a.line.there = () => Promise.reject(new Error('refused'))
+  await clock.advance(2 * timing.retryPeriodMs)
+  expect(warned()).toBe(2)
+})
+
 test('the log names the Lease and who leads', async () => {
   const { clock, join, lines } = stage()
   join('a')

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { WorkQueue } from '../../../src/kube/queue.ts'
 import { manualClock } from '../../support/clock.ts'
+import { OPEN } from '../../support/gate.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
 
@@ -9,7 +10,7 @@ function stage() {
   const clock = manualClock(T0)
   const ignore = (): void => undefined
   const observer = { added: ignore, retried: ignore, waited: ignore, worked: ignore }
-  const queue = new WorkQueue({ clock, baseDelayMs: 200, maxDelayMs: 1000, observer })
+  const queue = new WorkQueue({ clock, baseDelayMs: 200, maxDelayMs: 1000, observer, gate: OPEN })
   /** Takes what waits, and puts each down at once. */
   const drain = async (): Promise<readonly (string | null)[]> => {
     const taken: (string | null)[] = []

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Lane, WorkQueue } from '../../../src/kube/queue.ts'
 import { manualClock } from '../../support/clock.ts'
+import { OPEN } from '../../support/gate.ts'
 import { randomFrom } from '../../support/random.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
@@ -19,6 +20,7 @@ function stage() {
       waited: (seconds) => told.waited.push(seconds),
       worked: (seconds) => told.worked.push(seconds),
     },
+    gate: OPEN,
   })
   /** Takes what waits, and puts each down at once. */
   const drain = async (): Promise<readonly (string | null)[]> => {

@@ -12,6 +12,7 @@ import { onTestFinished } from 'vitest'
 import type { Resource } from '../../../src/api/group.ts'
 import { createClient, type KubeClient } from '../../../src/kube/client.ts'
 import { connect } from '../../../src/kube/connection.ts'
+import type { Outage } from '../../../src/kube/outage.ts'
 import { manualClock, type ManualClock } from '../../support/clock.ts'
 
 /** A request as it arrived. */
@@ -145,6 +146,7 @@ export async function writeKubeconfig(parts: KubeconfigParts): Promise<string> {
 export interface Connected {
   readonly client: KubeClient
   readonly clock: ManualClock
+  readonly outage: Outage
   /** Each answer, such as `GET 200`, and each write, such as `Thing because`. */
   readonly told: string[]
   /** Date headers of the answers. */
@@ -169,7 +171,7 @@ export async function connectTo(
     wrote: (kind: string, reason: string): void => void told.push(`${kind} ${reason}`),
   }
   const client = createClient({ connection, clock, observer, userAgent: 'tester/1', mayWrite })
-  return { client, clock, told, dates }
+  return { client, clock, outage: connection.outage, told, dates }
 }
 
 /** Kinds that no program knows. */

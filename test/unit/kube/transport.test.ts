@@ -234,7 +234,7 @@ describe('an answer that is none', () => {
     {
       name: 'a connection that breaks',
       answer: breakOff,
-      error: { name: 'SocketError', code: 'UND_ERR_SOCKET' },
+      error: { name: 'NoAnswer', cause: { name: 'SocketError', code: 'UND_ERR_SOCKET' } },
       told: 'PATCH <error>',
     },
     {
@@ -243,7 +243,7 @@ describe('an answer that is none', () => {
         response.writeHead(200, { 'content-length': '100' }).write('{"a":')
         setImmediate(() => response.destroy())
       },
-      error: expect.any(Error) as unknown,
+      error: { name: 'NoAnswer', cause: expect.any(Error) as unknown },
       told: 'PATCH 200',
     },
   ])('$name', async ({ answer, error, told }) => {
@@ -253,12 +253,23 @@ describe('an answer that is none', () => {
     expect(staged.server.received).toHaveLength(1)
   })
 
-  test('nobody listens', async () => {
-    const { client, clock, told } = await connectTo(
+  test('nobody listens: an outage, until there is an answer of any kind', async () => {
+    const { client, clock, told, outage } = await connectTo(
       await writeKubeconfig({ server: 'http://127.0.0.1:1' }),
     )
-    expect(await outcomeOf(clock, write(client))).toMatchObject({ error: { code: 'ECONNREFUSED' } })
+    expect(await outcomeOf(clock, write(client))).toMatchObject({
+      error: { name: 'NoAnswer', cause: { code: 'ECONNREFUSED' } },
+    })
     expect(told).toEqual(['PATCH <error>'])
+    expect(outage.admit()).toBe(null)
+  })
+
+  test('any answer ends an outage, a refusal too', async () => {
+    const { client, clock, outage } = await stage(inTurn(breakOff, refuse(500)))
+    await outcomeOf(clock, write(client))
+    expect(outage.admit()).not.toBe('freely')
+    await outcomeOf(clock, write(client))
+    expect(outage.admit()).toBe('freely')
   })
 
   test('an abort ends a call that is under way', async () => {

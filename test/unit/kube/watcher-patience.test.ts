@@ -190,6 +190,33 @@ describe('it never gives up', () => {
     }
   })
 
+  test('a version that is too old (410) is an answer: the listing it costs is soon, a second one not', async () => {
+    const bad = Array.from({ length: 6 }, () => refuse(500))
+    const gone = closing(EXPIRED)
+    const it = await watch(
+      inTurn(closing(end(5)), ...bad, gone, gone, gone, open(added('a', 7), end(9))),
+    )
+    const follows = Array.from({ length: 7 }, () => 'follow 5')
+    await it.becomes({
+      world: ['a@7'],
+      requests: ['stream', ...follows, 'stream', 'stream', 'stream'],
+    })
+    const [first = 0, second = 0, third = 0] = it.waits.slice(-3)
+    expect(first).toBeLessThanOrEqual(200)
+    expect(second).toBeGreaterThanOrEqual(200)
+    expect(third).toBeGreaterThanOrEqual(400)
+  })
+
+  test('the same where it lists in pages: listings that end in 410 do not follow each other in a loop', async () => {
+    const round = [page(9, []), closing(EXPIRED)]
+    const it = await watch(
+      inTurn(withoutWatchList, ...round, ...round, ...round, ...round, page(9, [thing('a', 1)])),
+    )
+    await it.until('it is there', () => it.store.size === 1)
+    expect(it.waits).toHaveLength(4)
+    expect(it.waits.at(-1)).toBeGreaterThanOrEqual(800)
+  })
+
   test('once it read something the next wait is short again', async () => {
     const bad = Array.from({ length: 8 }, () => refuse(500))
     const it = await watch(
