@@ -35,7 +35,7 @@ export interface KeyDeps extends TokensDeps {
 /** Why keys are written, for metrics. */
 export const KEY_WRITE_REASONS = ['adopt', 'status', 'expired', 'finalizer'] as const
 
-/** Brings one key a step further; its own write brings it back for the next. */
+/** Brings one key a step further, a new one two; its own write brings it back for the next. */
 export async function reconcile(name: string, deps: KeyDeps): Promise<Outcome> {
   const key = deps.keys.get(name)
   if (!key) return done
@@ -47,10 +47,9 @@ export async function reconcile(name: string, deps: KeyDeps): Promise<Outcome> {
       return later(step.wakeMs)
     case 'adopt':
       await adopt(key, step.createdAt, deps)
-      return done
+      return publishAdopted(name, deps)
     case 'publish':
-      await publish(key, step, deps)
-      return soonest(step.wakeMs, deps.clock.nowMs())
+      return publish(key, step, deps)
     case 'delete':
       await remove(key, deps)
       return done
@@ -136,17 +135,29 @@ function adoptedObject({ name, uid }: AccessKey, createdAt: string, live: LiveKe
   }
 }
 
+/**
+ * Its status in the same pass: behind a burst of others the key would wait once more to be Ready. Whatever
+ * else it needs, another adoption too, is for the pass that our write brings.
+ */
+async function publishAdopted(name: string, deps: KeyDeps): Promise<Outcome> {
+  const key = deps.keys.get(name)
+  if (!key) return done
+  const step = plan(key, circumstancesOf(key, deps))
+  return step.kind === 'publish' ? publish(key, step, deps) : done
+}
+
 async function publish(
   key: AccessKey,
   step: Extract<Step, { kind: 'publish' }>,
   deps: KeyDeps,
-): Promise<void> {
+): Promise<Outcome> {
   const { client, keys } = deps
   keys.observe(await client.apply(ACCESS_KEYS, statusObject(key, step.status), 'status', 'status'))
   for (const announcement of step.announce) {
     tell(key, announcement, deps)
     if (announcement.reason === 'Expired') reportExpiry(key, step.status, deps)
   }
+  return soonest(step.wakeMs, deps.clock.nowMs())
 }
 
 function statusObject(
