@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { ReconcileResult } from '../runtime/metrics.ts'
@@ -6,6 +7,7 @@ import { NoAnswer } from './no-answer.ts'
 import { NotLeader } from './not-leader.ts'
 import type { Outage } from './outage.ts'
 import type { WorkQueue } from './queue.ts'
+import type { Cached } from './store.ts'
 import type { Turns } from './turns.ts'
 
 /** What a reconcile leaves to do: nothing, or another look at a moment in epoch milliseconds. */
@@ -28,6 +30,8 @@ export interface ControllerOptions {
   readonly queue: WorkQueue
   readonly workers: number
   readonly reconcile: (key: string) => Promise<Outcome>
+  /** The object of a key, for the log; undefined when there is none. */
+  readonly objectOf: (key: string) => Cached | undefined
   readonly clock: Clock
   readonly turns: Turns
   readonly outage: Pick<Outage, 'isCertain'>
@@ -70,8 +74,12 @@ async function handle(
   const { queue, clock, observer, reconcile } = options
   const startedMs = clock.monotonicMs()
   observer.started()
-  const finish = (result: ReconcileResult): void =>
-    observer.finished(result, (clock.monotonicMs() - startedMs) / 1000)
+  const finish = (result: ReconcileResult): void => {
+    const tookMs = clock.monotonicMs() - startedMs
+    observer.finished(result, tookMs / 1000)
+    // 100,000 keys are looked at in a refresh: what nobody reads is not computed.
+    if (options.log.tellsDebug) tell(options, key, result, tookMs)
+  }
   try {
     const outcome = await reconcile(key)
     queue.forget(key)
@@ -82,6 +90,19 @@ async function handle(
     const isAway = error instanceof NoAnswer && isOutage(options, key, unanswered)
     finish(isAway ? waitForAnswer(options, key, error) : tryAgain(options, key, error))
   }
+}
+
+function tell(
+  { name: controller, objectOf, log }: ControllerOptions,
+  key: string,
+  result: ReconcileResult,
+  tookMs: number,
+): void {
+  const found = objectOf(key)
+  const object = found
+    ? { name: found.name, uid: found.uid, resourceVersion: found.resourceVersion }
+    : { name: key }
+  log.debug({ controller, object, reconcileID: randomUUID(), result, tookMs }, 'reconciled')
 }
 
 /**

@@ -15,6 +15,8 @@ export type LogFields = Readonly<Record<string, unknown>>
 
 /** Where the program says what it does: a constant sentence plus fields (contract 8.5). */
 export interface Log {
+  /** Whether lines at debug are written: what only they say need not be computed where not. */
+  readonly tellsDebug: boolean
   readonly debug: (fields: LogFields, sentence: string) => void
   readonly info: (fields: LogFields, sentence: string) => void
   readonly warn: (fields: LogFields, sentence: string) => void
@@ -39,6 +41,7 @@ export function createLogger(level: LogLevel): Log {
 
 function logOf(logger: pino.Logger): Log {
   return {
+    tellsDebug: logger.isLevelEnabled('debug'),
     debug: (fields, sentence) => logger.debug(shown(fields), sentence),
     info: (fields, sentence) => logger.info(shown(fields), sentence),
     warn: (fields, sentence) => logger.warn(shown(fields), sentence),

@@ -7,8 +7,11 @@ export interface LoggedLine {
   readonly sentence: string
 }
 
-/** A log that only remembers. */
-export function rememberingLog(): { readonly log: Log; readonly lines: readonly LoggedLine[] } {
+/** A log that only remembers, also what is below the level that it says it has. */
+export function rememberingLog(least: 'debug' | 'info' = 'info'): {
+  readonly log: Log
+  readonly lines: readonly LoggedLine[]
+} {
   const lines: LoggedLine[] = []
   const logOf = (parent: LogFields): Log => {
     const at =
@@ -16,6 +19,7 @@ export function rememberingLog(): { readonly log: Log; readonly lines: readonly 
       (fields: LogFields, sentence: string): void =>
         void lines.push({ level, fields: { ...parent, ...fields }, sentence })
     return {
+      tellsDebug: least === 'debug',
       debug: at('debug'),
       info: at('info'),
       warn: at('warn'),

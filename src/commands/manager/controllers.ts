@@ -65,7 +65,13 @@ function startConfigs(options: ControllersOptions): StopController {
     log: log.child({ controller: CONTROLLERS.configs }),
     observer: { checked: metrics.configChecked, applied: metrics.configApplied },
   }
-  const loop = startLoop(options, CONTROLLERS.configs, 1, (name) => config.reconcile(name, deps))
+  const loop = startLoop(
+    options,
+    CONTROLLERS.configs,
+    1,
+    (name) => config.reconcile(name, deps),
+    (name) => stores.configs.get(name),
+  )
   const again = (): void => loop.queue.add(configName, 'fresh')
   whenAllSynced([stores.configs, stores.secrets, stores.configMaps, stores.signingSecrets], () => {
     stores.configs.subscribe(({ name }) => loop.queue.add(name, 'fresh'))
@@ -95,8 +101,12 @@ export function startKeys(options: ControllersOptions): StopController {
     log: log.child({ controller: CONTROLLERS.keys }),
     observer: { expired: metrics.keyExpired },
   }
-  const loop = startLoop(options, CONTROLLERS.keys, settings.workers, (name) =>
-    accessKey.reconcile(name, deps),
+  const loop = startLoop(
+    options,
+    CONTROLLERS.keys,
+    settings.workers,
+    (name) => accessKey.reconcile(name, deps),
+    (name) => keys.get(name),
   )
   const refresh = ({ name }: AccessKey): void => loop.queue.add(name, 'refresh')
   whenAllSynced([keys, tokens, stores.configMaps], () => {
@@ -137,8 +147,12 @@ function startTokens(options: ControllersOptions): StopController {
     log: log.child({ controller: CONTROLLERS.tokens }),
     observer: { issued: metrics.tokenIssued, signed: metrics.tokenSigned },
   }
-  const loop = startLoop(options, CONTROLLERS.tokens, settings.workers, (name) =>
-    token.reconcile(name, deps),
+  const loop = startLoop(
+    options,
+    CONTROLLERS.tokens,
+    settings.workers,
+    (name) => token.reconcile(name, deps),
+    (name) => tokens.get(name),
   )
   const all = (): void => {
     if (caps.current() === null) return
@@ -176,7 +190,8 @@ function startSigningKeys(options: ControllersOptions): StopController {
     lastExpMs: (kid) => lastExpMs(tokens, kid),
     log: log.child({ controller: CONTROLLERS.signingKeys }),
   })
-  const loop = startLoop(options, CONTROLLERS.signingKeys, 1, reconcile)
+  // Its one key stands for all signing keys, and is no object.
+  const loop = startLoop(options, CONTROLLERS.signingKeys, 1, reconcile, () => undefined)
   const again = (): void => loop.queue.add(signingKey.SIGNING_KEYS, 'fresh')
   let stopSchedule = (): void => undefined
   whenAllSynced([tokens, signingSecrets, configMaps], () => {

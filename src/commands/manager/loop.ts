@@ -56,6 +56,7 @@ export function startLoop(
   name: string,
   workers: number,
   reconcile: (key: string) => Promise<Outcome>,
+  objectOf: (key: string) => Cached | undefined,
 ): Loop {
   const reported = metrics.controller(name)
   const queue = new WorkQueue({ clock, ...BACK_OFF, observer: reported.queue, gate: outage })
@@ -67,6 +68,7 @@ export function startLoop(
       queue,
       workers,
       reconcile,
+      objectOf,
       clock,
       turns,
       outage,

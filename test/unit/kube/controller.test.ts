@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { done, type Outcome, startController } from '../../../src/kube/controller.ts'
+import {
+  type ControllerOptions,
+  done,
+  type Outcome,
+  startController,
+} from '../../../src/kube/controller.ts'
 import { KubeFailure } from '../../../src/kube/failure.ts'
 import { NotLeader } from '../../../src/kube/not-leader.ts'
 import { WorkQueue } from '../../../src/kube/queue.ts'
@@ -12,10 +17,18 @@ const T0 = Date.parse('2026-11-21T10:00:00Z')
 const failure = (code: number, retryAfterMs: number | null = null): KubeFailure =>
   new KubeFailure({ code, reason: '', message: `it said ${code}`, retryAfterMs, causes: 0 })
 
+interface Logged extends Pick<ControllerOptions, 'objectOf'> {
+  readonly level: 'debug' | 'info'
+}
+
 /** One controller over a queue; `reconcile` is told how often it was called before. */
-function stage(reconcile: (key: string, turn: number) => Promise<Outcome>, workers = 1) {
+function stage(
+  reconcile: (key: string, turn: number) => Promise<Outcome>,
+  workers = 1,
+  { level, objectOf }: Logged = { level: 'info', objectOf: () => undefined },
+) {
   const clock = manualClock(T0)
-  const { log, lines } = rememberingLog()
+  const { log, lines } = rememberingLog(level)
   const finished: { result: string; seconds: number }[] = []
   /** What was reconciled, each with the milliseconds since the start. */
   const turns: string[] = []
@@ -31,6 +44,7 @@ function stage(reconcile: (key: string, turn: number) => Promise<Outcome>, worke
   })
   const stop = startController({
     name: 'things',
+    objectOf,
     queue,
     workers,
     clock,
@@ -191,6 +205,59 @@ describe('what a reconcile leaves to do', () => {
       { result: 'success', seconds: 0.1 },
       { result: 'success', seconds: 0.1 },
     ])
+  })
+})
+
+describe('the line that ends a reconcile, at debug (8.5)', () => {
+  const reference = { name: 'a', uid: 'uid-a', resourceVersion: '5' }
+  test.each<{ name: string; known: boolean; ends: () => Promise<Outcome>; result: string }>([
+    { name: 'nothing to do', known: true, ends: () => Promise.resolve(done), result: 'success' },
+    {
+      name: 'another look',
+      known: true,
+      ends: () => Promise.resolve({ result: 'later', atMs: T0 + 86_400_000 }),
+      result: 'requeue_after',
+    },
+    { name: 'a failure', known: true, ends: () => Promise.reject(failure(500)), result: 'error' },
+    {
+      name: 'an object that is gone',
+      known: false,
+      ends: () => Promise.resolve(done),
+      result: 'success',
+    },
+  ])('$name', async ({ known, ends, result }) => {
+    const it = stage(
+      async () => {
+        await new Promise<void>((resolve) => void it.clock.schedule(100, resolve))
+        return ends()
+      },
+      1,
+      { level: 'debug', objectOf: () => (known ? { ...reference, secret: 'x' } : undefined) },
+    )
+    it.queue.add('a', 'fresh')
+    await it.clock.advance(100)
+    expect(it.lines.filter(({ sentence }) => sentence === 'reconciled')).toEqual([
+      {
+        level: 'debug',
+        sentence: 'reconciled',
+        fields: {
+          controller: 'things',
+          object: known ? reference : { name: 'a' },
+          reconcileID: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown,
+          result,
+          tookMs: 100,
+        },
+      },
+    ])
+  })
+
+  test('at level info nothing of it is computed', async () => {
+    let looks = 0
+    const objectOf = () => ((looks += 1), undefined)
+    const it = stage(() => Promise.resolve(done), 1, { level: 'info', objectOf })
+    it.queue.add('a', 'fresh')
+    await it.clock.advance(0)
+    expect([it.results(), looks, it.lines]).toEqual([['success'], 0, []])
   })
 })
 

@@ -48,6 +48,7 @@ function stage(keys: number, workers = 32) {
   }
   const stop = startController({
     name: 'things',
+    objectOf: () => undefined,
     queue,
     workers,
     reconcile,
