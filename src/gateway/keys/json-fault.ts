@@ -14,7 +14,7 @@ const INTEGER = /^-?\d+$/
 
 /**
  * Why a JSON text is not taken, whether it is valid or not: a name twice in one object, of which readers
- * keep different ones, a number that is another when it is read, or more of anything than an object of
+ * keep different ones, a number or a text that is another when it is read, or more of anything than an object of
  * ours needs (threats E8). null = nothing.
  *
  * It comes before the parser: what that needs for some texts is a second, and nobody else is answered
@@ -29,7 +29,8 @@ export function jsonFault(text: string): string | null {
     if (token === '{' || token === '[') open.push(token === '{' ? new Set() : null)
     else if (token === '}' || token === ']') open.pop()
     else {
-      const fault = token === ':' ? nameFault(last, open.at(-1)) : numberFault(token)
+      const fault =
+        token === ':' ? nameFault(last, open.at(-1)) : (numberFault(token) ?? halfFault(token))
       if (fault !== null) return fault
     }
     count += 1
@@ -48,16 +49,25 @@ function numberFault(token: string): string | null {
   return isKept ? null : `number ${token.slice(0, 32)} is too large`
 }
 
+/** Half of a character, which the API server reads as another: U+FFFD. */
+function halfFault(token: string): string | null {
+  if (!HALF.test(token)) return null
+  const isWhole = textIn(token)?.isWellFormed() ?? true
+  return isWhole ? null : 'a text has half of a surrogate pair'
+}
+
+const HALF = /\\u[dD][89a-fA-F]/
+
 function nameFault(token: string, names: Set<string> | null | undefined): string | null {
-  const name = nameIn(token)
+  const name = textIn(token)
   if (!names || name === null) return null
   if (names.has(name)) return 'a name stands twice in an object'
   names.add(name)
   return names.size > MOST_NAMES ? `an object in it has more than ${MOST_NAMES} names` : null
 }
 
-/** Escapes spell the same name in many ways. */
-function nameIn(token: string): string | null {
+/** What a string says: escapes spell the same in many ways. null = it is none. */
+function textIn(token: string): string | null {
   if (!token.startsWith('"')) return null
   if (!token.includes('\\')) return token.slice(1, -1)
   try {

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Identity } from '../../credentials/caller.ts'
 import { isList, isMap, type Json, type JsonMap } from '../../domain/config/json.ts'
-import { parsePlainYaml } from '../../runtime/yaml.ts'
+import { hasOddCharacter, parsePlainYaml } from '../../runtime/yaml.ts'
 import { failure, type WholeAnswer } from '../http/answer.ts'
 import { LONGEST_PARSED_BODY, readBody } from '../http/body.ts'
 import type { Call } from '../http/server.ts'
@@ -123,8 +123,8 @@ async function readValue(call: Call, mayBeEmpty: boolean): Promise<Sent<Json>> {
 }
 
 function fromYaml(text: string): Sent<Json> {
-  // Most clients send JSON as the YAML that it is.
-  if (/^\s*\{/.test(text)) {
+  // Most clients send JSON as the YAML that it is. Some characters YAML does not take as they are.
+  if (/^\s*\{/.test(text) && !hasOddCharacter(text)) {
     const json = fromJson(text)
     if (json.ok) return json
   }
@@ -134,7 +134,7 @@ function fromYaml(text: string): Sent<Json> {
       `YAML must have at most ${LONGEST_YAML} bytes here: send it as JSON`,
     )
   try {
-    return fromJson(JSON.stringify(parsePlainYaml(text), finite))
+    return fromJson(JSON.stringify(parsePlainYaml(text)))
   } catch (error) {
     const place =
       error instanceof Error && error.message.startsWith('not valid')
@@ -142,15 +142,9 @@ function fromYaml(text: string): Sent<Json> {
         : 'not valid YAML'
     return refused(
       'BadRequest',
-      `the body is ${place}: names stand once in a map, and aliases are not taken`,
+      `the body is ${place}. YAML is read as the API server reads it, or not at all: send JSON`,
     )
   }
-}
-
-/** JSON has no others: they would become null, which is no value at all. */
-function finite(_: string, value: unknown): unknown {
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new Error('not valid YAML')
-  return value
 }
 
 function fromJson(text: string): Sent<Json> {

@@ -11,7 +11,7 @@ describe('YAML of strangers (E8)', () => {
       value: { a: { x: 1 }, b: { x: 1 } },
     },
     { name: 'an anchor that nothing uses', text: 'a: &x 1', value: { a: 1 } },
-    { name: 'a merge key, which is a name', text: '<<: {a: 1}', value: { '<<': { a: 1 } } },
+    { name: 'a name like a merge key', text: '"<<": {a: 1}', value: { '<<': { a: 1 } } },
     { name: 'nothing', text: '', value: null },
   ])('is $name', ({ text, value }) => {
     expect(parsePlainYaml(text)).toEqual(value)
@@ -22,6 +22,12 @@ describe('YAML of strangers (E8)', () => {
     { name: 'a name twice', text: 'a: 1\nb: 2\na: 3' },
     { name: 'a name twice, deep', text: 'x:\n- {a: 1, "a": 2}' },
     { name: 'a number and the same in words', text: '1: a\n"1": b' },
+    { name: 'a merge key (X5)', text: '<<: {a: 1}' },
+    { name: 'a tag (X5)', text: 'spec: !!omap [- scope: {}]' },
+    { name: 'a set (X5)', text: 'spec: !!set {scope}' },
+    { name: 'a directive (X5)', text: '\n...\n%YAML 1.2\n---\na: 1' },
+    { name: 'a line separator (X5)', text: 'a: b\u2028c' },
+    { name: 'a number beyond all (X5)', text: 'a: .inf' },
     { name: 'a map as a name', text: '? {a: 1}\n: b' },
     { name: 'two documents', text: 'a: 1\n---\nb: 2' },
     { name: 'no YAML', text: 'a: [1' },

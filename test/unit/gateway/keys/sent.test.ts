@@ -60,6 +60,14 @@ describe('a body that is refused for what it would cost to parse (E8)', () => {
     expect(jsonFault(named(1001))).toBe('an object in it has more than 1000 names')
   })
 
+  test('has no text that is another when it is read (X5)', () => {
+    const fault = 'a text has half of a surrogate pair'
+    expect(jsonFault('{"a": "\\ud83d"}')).toBe(fault)
+    expect(jsonFault('{"\\uDE00x": 1}')).toBe(fault)
+    expect(jsonFault('["\\ude00\\ud83d"]')).toBe(fault)
+    expect(jsonFault('["\\ud83d\\ude00", "\\\\ud83d", "\\u00e9"]')).toBeNull()
+  })
+
   test('has no number that is another when it is read, wherever the text goes wrong', () => {
     expect(jsonFault('{"a":9007199254740993')).toBe('number 9007199254740993 is too large')
     expect(jsonFault('{"a":12-34secret')).toBeNull()
