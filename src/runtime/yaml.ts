@@ -106,7 +106,8 @@ function checkNames(text: string, { items, flow }: YAMLMap): void {
   const names = new Set<string>()
   for (const { key, value } of items) {
     const [place, end] = (key as Placed | null)?.range ?? []
-    if (flow && value !== null && end !== undefined && !isColonAt(text, end))
+    const colon = isScalar(key) && key.type?.startsWith('QUOTE') ? COLON : COLON_BEHIND_PLAIN
+    if (flow && value !== null && end !== undefined && !isAt(text, end, colon))
       throw unreadable(text, place, 'in brackets a colon and a space follow a name')
     if (place !== undefined && end !== undefined && end - place > LONGEST_NAME)
       throw unreadable(text, place, `names have at most ${LONGEST_NAME} characters`)
@@ -118,10 +119,13 @@ function checkNames(text: string, { items, flow }: YAMLMap): void {
   }
 }
 
-function isColonAt(text: string, at: number): boolean {
-  const colon = /[ \t]*:(?![,[\]{}])/y
-  colon.lastIndex = at
-  return colon.test(text)
+const COLON = /[ \t]*:/y
+/** To the API server's parser a name without quotes goes on over a colon that has a bracket or comma behind it. */
+const COLON_BEHIND_PLAIN = /[ \t]*:(?![,[\]{}])/y
+
+function isAt(text: string, at: number, sticky: RegExp): boolean {
+  sticky.lastIndex = at
+  return sticky.test(text)
 }
 
 function checkInFlow(text: string, { type, source = '', range }: Scalar): void {
