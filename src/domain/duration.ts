@@ -9,8 +9,11 @@ const NANOSECONDS: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 }
 
-/** Go keeps a duration in a signed 64-bit count of nanoseconds: 292 years. */
+/** Go keeps a duration in a signed 64-bit count of nanoseconds: 292 years, and one more below 0. */
 const LONGEST_NS = 2n ** 63n - 1n
+
+/** Go reads so many digits of a fraction into 63 bits, and counts no digit behind them. */
+const LONGEST_FRACTION = 2n ** 63n
 
 /**
  * Reads a duration in Go syntax (contract 8.1), such as `24h`, `1h30m`, `1.5s`, `-5m` or `0`.
@@ -23,12 +26,12 @@ export function parseDuration(text: string): number | null {
   const unsigned = negative || text.startsWith('+') ? text.slice(1) : text
   if (unsigned === '0') return 0
   const ns = nanosecondsOf(unsigned)
-  if (ns === null) return null
+  if (ns === null || ns > LONGEST_NS + (negative ? 1n : 0n)) return null
   const ms = Number(ns) / 1e6
   return negative && ms !== 0 ? -ms : ms
 }
 
-// Whole numbers throughout: 1.1 s is 1100 ms, which 1.1 * 1000 in floating point is not.
+// In whole numbers: 1.1 s is 1100 ms, which 1.1 * 1000 in floating point is not.
 function nanosecondsOf(text: string): bigint | null {
   const part = /(?:0*(\d{1,19})(?:\.(\d*))?|\.(\d+))(ns|us|µs|μs|ms|s|m|h)/y
   let total = 0n
@@ -37,10 +40,21 @@ function nanosecondsOf(text: string): bigint | null {
     if (!found) return null
     const [, whole = '0', after, alone = '', name = ''] = found
     const unit = NANOSECONDS[name] ?? 0n
-    // Digits below a nanosecond of the longest unit add nothing; Go cuts them off as well.
-    const fraction = (after ?? alone).slice(0, 18)
-    total += BigInt(whole) * unit + (BigInt(fraction || 0) * unit) / 10n ** BigInt(fraction.length)
-    if (total > LONGEST_NS) return null
+    total += BigInt(whole) * unit + fractionOf(after ?? alone, unit)
+    if (total > LONGEST_NS + 1n) return null
   } while (part.lastIndex < text.length)
   return total
+}
+
+/** Of a unit, in nanoseconds, cut off as time.ParseDuration does: in floating point, step by step the same. */
+function fractionOf(digits: string, unit: bigint): bigint {
+  let value = 0n
+  let scale = 1
+  for (const digit of digits) {
+    const next = value * 10n + BigInt(digit)
+    if (value > (LONGEST_FRACTION - 1n) / 10n || next > LONGEST_FRACTION) break
+    value = next
+    scale *= 10
+  }
+  return BigInt(Math.trunc(Number(value) * (Number(unit) / scale)))
 }

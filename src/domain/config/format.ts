@@ -137,7 +137,9 @@ export const prometheusDuration: Check = (text) =>
 
 /** An amount as Kubernetes writes it, 0 or more. */
 export const quantity: Check = (text) =>
-  isQuantity(text) ? null : 'is not a quantity: write it as in Kubernetes, for example 500m or 20Gi'
+  isQuantity(text)
+    ? null
+    : 'is not a quantity of 0 or more: write it as in Kubernetes, for example 500m or 20Gi'
 
 /** Where the audit log goes: an absolute directory, in which `..` would lead elsewhere, or `-`. */
 export const auditPath: Check = (text) => {

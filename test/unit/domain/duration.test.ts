@@ -21,7 +21,13 @@ describe('durations in Go syntax (contract 8.1)', () => {
     { text: '1µs', ms: 0.001 },
     { text: '1μs', ms: 0.001 },
     { text: '1ns', ms: 0.000_001 },
-    { text: '0.3333333333333333333h', ms: 1_200_000 - 0.000_001 },
+    // As Go reads them: the fraction in floating point, and what is left of a nanosecond cut off.
+    { text: '0.3333333333333333333h', ms: 1_200_000 },
+    { text: '0.333333333333333333h', ms: 1_199_999.999_999 },
+    { text: '0.9223372036854775808999h', ms: 3_320_413.933_267 },
+    { text: '0.000000000000000000000000000009h', ms: 0 },
+    { text: '0.1ns', ms: 0 },
+    { text: '-9223372036854775808ns', ms: -9_223_372_036_854.775 },
     { text: `${'0'.repeat(30)}1s`, ms: 1000 },
     { text: '9223372036854775807ns', ms: 9_223_372_036_854.775 },
   ])('$text is $ms ms', ({ text, ms }) => {
@@ -44,6 +50,7 @@ describe('durations in Go syntax (contract 8.1)', () => {
     { name: 'an exponent', text: '1e3s' },
     { name: 'a number after the last unit', text: '1m30' },
     { name: 'one nanosecond more than Go holds', text: '9223372036854775808ns' },
+    { name: 'one nanosecond less than Go holds', text: '-9223372036854775809ns' },
     { name: 'a sum that Go does not hold', text: '2562047h2562047h' },
     { name: 'other digits', text: '१s' },
   ])('$name is malformed', ({ text }) => {
