@@ -1,3 +1,4 @@
+import type { Follower } from '../kube/follow.ts'
 import type { BindAddress } from '../runtime/address.ts'
 import type { ClientMetrics, Scrape } from '../runtime/client-metrics.ts'
 import { type HealthCheck, healthPage } from '../runtime/health.ts'
@@ -47,7 +48,7 @@ export const missing = (names: readonly string[], what: string): string | null =
 /** Readiness that every process shares (contract 8.2). */
 export function commonChecks(
   stopping: AbortSignal,
-  absent: () => readonly string[],
+  { absent, stuck }: Pick<Follower, 'absent' | 'stuck'>,
   stores: Readonly<Record<string, { readonly synced: boolean }>>,
 ): Readonly<Record<string, HealthCheck>> {
   const unsynced = (): readonly string[] =>
@@ -56,7 +57,9 @@ export function commonChecks(
     'not-stopping': () => (stopping.aborted ? 'the program is stopping' : null),
     'crds-served': () =>
       missing(absent(), 'not served, install the CRDs with kubectl apply -k crds'),
-    'stores-synced': () => missing(unsynced(), 'not listed yet'),
+    'stores-synced': () =>
+      missing(unsynced(), 'not listed yet') ??
+      missing(stuck(), 'failed three times on the same events, being listed anew: see the log'),
   }
 }
 

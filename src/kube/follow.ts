@@ -31,12 +31,16 @@ export interface Follower {
   ) => () => void
   /** Plurals of resources that the API server does not serve. */
   readonly absent: () => readonly string[]
+  /** Plurals of resources of which a watch reads, again and again, what it can't take in: it lists them anew. */
+  readonly stuck: () => readonly string[]
 }
 
 /** A follower of nothing yet. Of kinds that are not served it says once how to install them. */
 export function createFollower(options: FollowerOptions): Follower {
   const { client, clock, log, signal } = options
   const absent = new Set<string>()
+  // Two watches may be of one resource.
+  const stuck = new Map<Sink, string>()
   const tell = (plural: string, isServed: boolean): void => {
     if (isServed) absent.delete(plural)
     else if (!absent.has(plural))
@@ -58,6 +62,10 @@ export function createFollower(options: FollowerOptions): Follower {
         clock,
         log,
         served: (isServed: boolean) => tell(plural, isServed),
+        stuck: (isStuck: boolean) => {
+          if (isStuck) stuck.set(sink, plural)
+          else stuck.delete(sink)
+        },
         restarted: (reason: string) => options.restarted(plural, reason),
         doubtable: (ofThis: () => void) => {
           doubt = ofThis
@@ -68,5 +76,6 @@ export function createFollower(options: FollowerOptions): Follower {
       return () => doubt()
     },
     absent: () => [...absent],
+    stuck: () => [...new Set(stuck.values())],
   }
 }

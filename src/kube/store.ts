@@ -182,7 +182,8 @@ export class Store<T extends Cached> implements Sink {
     const slot = this.#slots.get(object.metadata.name)
     if (!slot || slot.item.uid !== object.metadata.uid) return
     const after = this.#project(object)
-    if (!isNewer(after, slot.item)) return
+    const isNews = isLast(object) ? !isNewer(slot.item, after) : isNewer(after, slot.item)
+    if (!isNews) return
     slot.observed = this.#round
     this.#replace(after, slot, false)
   }
@@ -232,8 +233,17 @@ export class Store<T extends Cached> implements Sink {
     }
   }
 
+  /** Every listener hears of it, also where one before it throws. */
   #tell(change: Change<T>): void {
-    for (const listener of this.#listeners) listener(change)
+    const errors: unknown[] = []
+    for (const listener of this.#listeners) {
+      try {
+        listener(change)
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
   }
 }
 
@@ -242,6 +252,13 @@ const isNewer = (after: Cached, before: Cached): boolean => versionOf(after) > v
 
 const versionOf = ({ resourceVersion }: Pick<Cached, 'resourceVersion'>): bigint =>
   BigInt(resourceVersion)
+
+/**
+ * Whether an answer shows an object for the last time: the API server answers the patch that takes the last
+ * finalizer off a deleted object with the version that it had before.
+ */
+const isLast = ({ metadata }: KubeObject): boolean =>
+  metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0
 
 const isSame = (after: Cached, before: Cached): boolean =>
   after.uid === before.uid && after.resourceVersion === before.resourceVersion

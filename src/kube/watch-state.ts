@@ -14,7 +14,10 @@ export type WatchState =
       readonly anew: 'stream' | 'list'
     }
 
-/** How a state ended. `served`: whether anything was read before it did. */
+/**
+ * How a state ended. `served`: whether anything was read before it did. `fault`: what was read can't be taken in,
+ * and why; absent where the server or the connection failed.
+ */
 export type Ending =
   | { readonly how: 'listed'; readonly resourceVersion: string }
   | { readonly how: 'closed'; readonly served: boolean }
@@ -22,7 +25,7 @@ export type Ending =
   | { readonly how: 'expired' }
   | { readonly how: 'absent' }
   | { readonly how: 'refused' }
-  | { readonly how: 'failed'; readonly served: boolean }
+  | { readonly how: 'failed'; readonly served: boolean; readonly fault?: string }
 
 /** Label values of platform_watch_restarts_total. */
 export const RESTART_REASONS = [
@@ -48,7 +51,7 @@ export interface Transition {
  * said a word, as it does when the server was restored to a state before our resourceVersion.
  */
 export function afterEnding(state: WatchState, ending: Ending): Transition {
-  const anew: WatchState = { at: wayOf(state) }
+  const anew = anewFrom(state)
   switch (ending.how) {
     case 'listed':
       return { state: following(state, ending.resourceVersion), wait: false }
@@ -77,6 +80,36 @@ export function afterEnding(state: WatchState, ending: Ending): Transition {
  */
 export const beginsAnew = (ending: Ending, before: Ending['how'] | null): boolean =>
   ending.how === 'expired' && before !== 'expired'
+
+/** A fault in what a watcher read, and how often it met it in a row from the same place. */
+export interface Repeated {
+  readonly fault: string
+  /** The resourceVersion that it went on from; empty = it asked for everything. */
+  readonly from: string
+  readonly times: number
+}
+
+/** So many faults of one kind at one place are no accident: asking for the same events again mends nothing. */
+const STUCK_AFTER = 3
+
+/** What repeats once a state has ended; what the server or the connection does in between changes nothing. */
+export function repeatedAfter(
+  before: Repeated | null,
+  state: WatchState,
+  ending: Ending,
+): Repeated | null {
+  if (ending.how !== 'failed' || ending.fault === undefined) return before
+  const { fault } = ending
+  const from = state.at === 'follow' ? state.resourceVersion : ''
+  const isSame = before?.fault === fault && before.from === from
+  return { fault, from, times: isSame ? before.times + 1 : 1 }
+}
+
+/** Whether a watcher lists anew, and is not to be relied on before it has everything. */
+export const isStuck = (repeated: Repeated | null): boolean => (repeated?.times ?? 0) >= STUCK_AFTER
+
+/** The state that asks for everything again. */
+export const anewFrom = (state: WatchState): WatchState => ({ at: wayOf(state) })
 
 /** The same watcher, once it has everything up to this resourceVersion. */
 export function following(state: WatchState, resourceVersion: string): WatchState {

@@ -8,7 +8,17 @@ import { failureOf, isGone, isNotFound, KubeFailure } from './failure.ts'
 import { NoAnswer } from './no-answer.ts'
 import { jsonLines } from './lines.ts'
 import type { Sink } from './store.ts'
-import { afterEnding, beginsAnew, type Ending, following, type WatchState } from './watch-state.ts'
+import {
+  afterEnding,
+  anewFrom,
+  beginsAnew,
+  type Ending,
+  following,
+  isStuck,
+  type Repeated,
+  repeatedAfter,
+  type WatchState,
+} from './watch-state.ts'
 
 /** What a watcher watches, and what it tells. */
 export interface WatcherOptions {
@@ -22,6 +32,8 @@ export interface WatcherOptions {
   readonly restarted: (reason: Ending['how']) => void
   /** Called with whether the API server serves the resource at all. */
   readonly served: (isServed: boolean) => void
+  /** Called with true where the same events can't be taken in again and again, and with false once they are. */
+  readonly stuck: (isStuck: boolean) => void
   /**
    * Called whenever the sink is known to hold everything up to now: a listing is complete, and what
    * follows it, events and bookmarks, comes in. Not called while that takes time or a watch is cut.
@@ -43,6 +55,7 @@ export async function watchForever(options: WatcherOptions, signal: AbortSignal)
   let state: WatchState = { at: 'stream' }
   let waitMs = FIRST_WAIT_MS
   let before: Ending['how'] | null = null
+  let repeated: Repeated | null = null
   while (!signal.aborted) {
     const watch = new Round(options, state, signal)
     options.doubtable?.(() => watch.doubt())
@@ -50,7 +63,10 @@ export async function watchForever(options: WatcherOptions, signal: AbortSignal)
     if (signal.aborted) return
     const next = afterEnding(watch.state, ending)
     report(options, ending)
-    state = next.state
+    repeated = repeatedAfter(repeated, watch.state, ending)
+    const isFault = ending.how === 'failed' && ending.fault !== undefined
+    state = isFault && isStuck(repeated) ? anewFrom(watch.state) : next.state
+    if (isFault && isStuck(repeated)) options.stuck(true)
     if (beginsAnew(ending, before)) waitMs = FIRST_WAIT_MS
     // What a listing leads to tells whether it was worth it.
     if (ending.how !== 'listed') before = ending.how
@@ -94,6 +110,8 @@ class Round {
   #silent = false
   #doubted = false
   #read = false
+  /** What was read is being taken in: what fails now is neither the server's fault nor the connection's. */
+  #taking = false
 
   constructor(options: WatcherOptions, state: WatchState, signal: AbortSignal) {
     this.#options = options
@@ -126,11 +144,14 @@ class Round {
     for (let next: string | undefined; ; ) {
       const page = await client.list(resource, query, PAGE_SIZE, next, this.#signal)
       this.#alive()
+      this.#taking = true
       for (const item of page.items) sink.put(item)
       next = page.next
+      if (next === undefined) sink.end()
+      this.#taking = false
       if (next !== undefined) continue
-      sink.end()
       served(true)
+      this.#options.stuck(false)
       this.#options.heard?.()
       return { how: 'listed', resourceVersion: page.resourceVersion }
     }
@@ -146,7 +167,11 @@ class Round {
       query.namespace,
       this.#signal,
     )
-    for await (const event of jsonLines(body, () => this.#alive())) this.#take(event as WatchEvent)
+    for await (const event of jsonLines(body, () => this.#alive())) {
+      this.#taking = true
+      this.#take(event as WatchEvent)
+      this.#taking = false
+    }
     return { how: 'closed', served: this.#read }
   }
 
@@ -182,6 +207,7 @@ class Round {
   }
 
   #reached({ metadata }: KubeObject): void {
+    this.#options.stuck(false)
     this.state = following(this.state, metadata.resourceVersion)
   }
 
@@ -199,7 +225,10 @@ class Round {
     // The outage has a line of its own, one for all.
     if (error instanceof NoAnswer) log.debug(fields, 'watch has no answer, trying again')
     else if (!this.#signal.aborted) log.warn(fields, 'watch failed, trying again')
-    return { how: 'failed', served: this.#read }
+    const isFault =
+      error instanceof SyntaxError || (this.#taking && !(error instanceof KubeFailure))
+    const fault = isFault ? { fault: String(error) } : {}
+    return { how: 'failed', served: this.#read, ...fault }
   }
 
   #alive(): void {

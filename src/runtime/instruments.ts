@@ -21,7 +21,8 @@ const HELP = {
   rest_client_requests_total: 'Number of HTTP requests, partitioned by status code and method.',
   leader_election_master_status:
     'Whether this process holds the Lease in name: 1 = it leads, 0 = it stands by.',
-  platform_access_keys: 'Number of access keys by state.',
+  platform_access_keys:
+    'Number of access keys by what they are now, as gateways see them; status says so when it is next written.',
   platform_access_key_expirations_total: 'Number of access keys whose expiry was published.',
   platform_expiration_lag_seconds: 'How long after the expiry of an access key its status says so.',
   platform_expirations_overdue:

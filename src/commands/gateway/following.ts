@@ -32,8 +32,9 @@ export interface Following {
   readonly follow: Follower['follow']
   /** Opens the watches that settings come by anew: they must be deaf. */
   readonly doubtSettings: () => void
-  /** Plurals of our kinds that the API server does not serve. */
-  readonly absent: () => readonly string[]
+  /** As in Follower. */
+  readonly absent: Follower['absent']
+  readonly stuck: Follower['stuck']
   /** Calls back once both stores are listed, and whenever settings or issuer may have changed. */
   readonly subscribe: (listener: () => void) => void
 }
@@ -56,7 +57,7 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
     if (observed.known) platformHost = platformHostOf(observed)
     for (const listener of listeners) listener()
   })
-  const { follow, absent } = createFollower({
+  const { follow, absent, stuck } = createFollower({
     client,
     clock,
     log,
@@ -83,6 +84,7 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
       for (const doubt of doubts) doubt()
     },
     absent,
+    stuck,
     subscribe: (listener) => void listeners.push(listener),
   }
 }

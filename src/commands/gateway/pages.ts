@@ -19,7 +19,7 @@ export function readinessOf(
   certificate: Certificate,
 ): Readonly<Record<string, HealthCheck>> {
   return {
-    ...commonChecks(stopping, following.absent, following.stores),
+    ...commonChecks(stopping, following, following.stores),
     'settings-seen': () =>
       following.settingsSeen() ? null : 'no settings in force have been seen',
     'keys-known': () =>

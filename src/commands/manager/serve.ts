@@ -25,7 +25,7 @@ export interface ServeOptions {
 export function serveManager(options: ServeOptions): Promise<void> {
   const { settings, stores, following, lifecycle, keyring } = options
   const readiness = {
-    ...commonChecks(lifecycle.stopping, () => following.absent(), { ...stores }),
+    ...commonChecks(lifecycle.stopping, following, { ...stores }),
     'settings-seen': () =>
       following.caps.current() ? null : 'no settings in force have been seen',
     'signing-key-loaded': () =>

@@ -20,7 +20,7 @@ import { type FollowedIssuer, followIssuer } from '../../credentials/issuer.ts'
 import { type AccessKey, accessKeyOf, type OwnedAccessKeyObject } from '../../domain/access-key.ts'
 import { type Token, tokenOf } from '../../domain/token.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { createFollower } from '../../kube/follow.ts'
+import { createFollower, type Follower } from '../../kube/follow.ts'
 import { Store, type Whole, whole } from '../../kube/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -73,14 +73,18 @@ export interface FollowOptions {
 export interface Following {
   readonly caps: FollowedCaps
   readonly issuer: FollowedIssuer
-  /** Plurals of our kinds that the API server does not serve. */
-  readonly absent: () => readonly string[]
+  /** As in Follower. */
+  readonly absent: Follower['absent']
+  readonly stuck: Follower['stuck']
 }
 
 /** Watches everything that the stores hold, from now on. */
 export function followStores(stores: Stores, options: FollowOptions): Following {
   const { settings, log, metrics } = options
-  const { follow, absent } = createFollower({ ...options, restarted: metrics.watchRestarted })
+  const { follow, absent, stuck } = createFollower({
+    ...options,
+    restarted: metrics.watchRestarted,
+  })
   const { namespace, configName } = settings
   follow(ACCESS_KEYS, stores.keys, {})
   follow(CONFIGS, stores.configs, {})
@@ -93,5 +97,6 @@ export function followStores(stores: Stores, options: FollowOptions): Following 
     caps: followCaps({ ...stores, configName, log }),
     issuer: followIssuer({ ...stores, flag: settings.issuerUrl, configName, log }),
     absent,
+    stuck,
   }
 }

@@ -18,6 +18,15 @@ const outcomeOf = ({ present, act }: Row) => {
   return { world: staged.world(), told: staged.told }
 }
 
+/** A thing that is being deleted, and what still holds it. */
+function leaving(name: string, version: number, ...finalizers: readonly string[]): KubeObject {
+  const { metadata, ...rest } = thing(name, version)
+  return {
+    ...rest,
+    metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers },
+  }
+}
+
 describe('a listing', () => {
   test.each<Row>([
     {
@@ -231,6 +240,24 @@ describe('while live', () => {
       told: ['a 5>6'],
     },
     {
+      name: 'the answer to the patch that freed a deleted object shows it as it was last, in the version before (4.4)',
+      present: [leaving('a', 5, 'x')],
+      act: ({ store }) => {
+        store.observe(leaving('a', 5))
+        store.put(leaving('a', 5, 'x'))
+        store.remove(thing('a', 6))
+      },
+      world: [],
+      told: ['a 5>5', 'a 5>'],
+    },
+    {
+      name: 'an earlier answer of that kind changes nothing',
+      present: [leaving('a', 5, 'x')],
+      act: ({ store }) => store.observe(leaving('a', 4)),
+      world: ['a@5'],
+      told: [],
+    },
+    {
       name: 'an answer older than the view changes nothing',
       present,
       act: ({ store }) => store.observe(thing('a', 4)),
@@ -266,6 +293,18 @@ test('it is synced from the end of its first listing on', () => {
   store.end()
   store.whenSynced(() => told.push('at once'))
   expect(told).toEqual(['a >1 listed', 'synced', 'a 1> listed', 'at once'])
+})
+
+test('every listener hears of a change, also where one of them throws (8.1)', () => {
+  const { store } = stage()
+  const heard: string[] = []
+  store.subscribe(({ name }) => {
+    throw new Error(`not ${name}`)
+  })
+  store.subscribe(({ name }) => void heard.push(name))
+  store.begin()
+  expect(() => store.put(thing('a', 1))).toThrow('not a')
+  expect(heard).toEqual(['a'])
 })
 
 test('it keeps the projection only, or the object whole', () => {

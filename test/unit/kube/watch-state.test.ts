@@ -2,6 +2,9 @@ import { describe, expect, test } from 'vitest'
 import {
   afterEnding,
   type Ending,
+  isStuck,
+  type Repeated,
+  repeatedAfter,
   RESTART_REASONS,
   type WatchState,
 } from '../../../src/kube/watch-state.ts'
@@ -114,4 +117,82 @@ test('each ending but a listing is a reason to open a watch anew', () => {
   const hows = new Set<string>(Object.values(endings).map(({ how }) => how))
   hows.delete('listed')
   expect(new Set(RESTART_REASONS)).toEqual(hows)
+})
+
+describe('the same fault in what was read, three times from one place, is stuck (8.2)', () => {
+  const odd: Ending = { how: 'failed', served: true, fault: 'TypeError: odd' }
+  const other: Ending = { how: 'failed', served: true, fault: 'TypeError: other' }
+  const at5 = streamed('5')
+  test.each<{ name: string; endings: readonly (readonly [WatchState, Ending])[]; stuck: boolean }>([
+    {
+      name: 'three times',
+      endings: [
+        [at5, odd],
+        [at5, odd],
+        [at5, odd],
+      ],
+      stuck: true,
+    },
+    {
+      name: 'twice',
+      endings: [
+        [at5, odd],
+        [at5, odd],
+      ],
+      stuck: false,
+    },
+    {
+      name: 'as many listings',
+      endings: [
+        [stream, odd],
+        [stream, odd],
+        [stream, odd],
+      ],
+      stuck: true,
+    },
+    {
+      name: 'another fault between',
+      endings: [
+        [at5, odd],
+        [at5, other],
+        [at5, odd],
+      ],
+      stuck: false,
+    },
+    {
+      name: 'from another place',
+      endings: [
+        [at5, odd],
+        [at5, odd],
+        [streamed('6'), odd],
+      ],
+      stuck: false,
+    },
+    {
+      name: 'broken connections between',
+      endings: [
+        [at5, odd],
+        [at5, endings.failed],
+        [at5, odd],
+        [at5, endings.closed],
+        [at5, odd],
+      ],
+      stuck: true,
+    },
+    {
+      name: 'broken connections alone',
+      endings: [
+        [at5, endings.failed],
+        [at5, endings.failed],
+        [at5, endings.failed],
+      ],
+      stuck: false,
+    },
+  ])('$name', (row) => {
+    const repeated = row.endings.reduce<Repeated | null>(
+      (before, [state, ending]) => repeatedAfter(before, state, ending),
+      null,
+    )
+    expect(isStuck(repeated)).toBe(row.stuck)
+  })
 })

@@ -91,6 +91,7 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
   const { log, lines } = rememberingLog()
   const restarts: string[] = []
   const served: boolean[] = []
+  const stuck: boolean[] = []
   /** The world each time that the store was said to hold all of it. */
   const heard: (readonly string[])[] = []
   let doubtNow = (): void => undefined
@@ -119,6 +120,9 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
       log,
       restarted: (how) => void restarts.push(how),
       served: (is) => void served.push(is),
+      stuck: (is) => {
+        if (is !== (stuck.at(-1) ?? false)) stuck.push(is)
+      },
       heard: () => void heard.push(world()),
       doubtable: (doubt) => {
         doubtNow = doubt
@@ -153,6 +157,8 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
     lines,
     restarts,
     served,
+    /** Each time that the watch got stuck, and was free again. */
+    stuck,
     heard,
     waits,
     abort,

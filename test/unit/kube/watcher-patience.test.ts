@@ -285,6 +285,7 @@ describe('an abort ends it without time passing', () => {
         clock,
         log,
         restarted: nothing,
+        stuck: nothing,
         served: nothing,
       },
       abort.signal,
