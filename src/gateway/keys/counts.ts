@@ -66,9 +66,10 @@ const UNKNOWN = failure(
   { 'retry-after': '1' },
 )
 
-/** What is about to be stored, or was, and is not told of yet. */
+/** What is about to be stored, or was; told of, it is counted where the watch tells of it. */
 interface Awaited {
-  made: KeyRef | null
+  isStored: boolean
+  isTold: boolean
   untilMs: number
 }
 
@@ -76,37 +77,54 @@ interface Awaited {
 export function createCounts(options: CountsOptions): OwnCounts {
   const { keys, tokens, most, clock } = options
   const awaited = new Map<string, readonly Awaited[]>()
-  const storeOf = (resource: Resource) => (resource === ACCESS_KEYS ? keys.store : tokens.store)
-  const stillAwaited = (resource: Resource, of: string): readonly Awaited[] =>
-    (awaited.get(of) ?? []).filter(({ made, untilMs }) => {
-      const isTold = made !== null && storeOf(resource).get(made.name)?.uid === made.uid
-      return !isTold && clock.monotonicMs() < untilMs
+  /** What was stored here, by uid, the oldest first. */
+  const untold = new Map<string, Awaited>()
+  const tell = (uid: string | undefined): void => {
+    const one = untold.get(uid ?? '')
+    if (!one) return
+    one.isTold = true
+    untold.delete(uid ?? '')
+  }
+  for (const store of [keys.store, tokens.store])
+    store.subscribe(({ before, after }) => {
+      tell(before?.uid)
+      tell(after?.uid)
     })
+  const noteStored = (resource: Resource, { name, uid }: KeyRef, one: Awaited): void => {
+    const nowMs = clock.monotonicMs()
+    for (const [other, { untilMs }] of untold) if (untilMs <= nowMs) untold.delete(other)
+    const store = resource === ACCESS_KEYS ? keys.store : tokens.store
+    one.isStored = true
+    one.untilMs = nowMs + TOLD_WITHIN_MS
+    one.isTold = store.get(name)?.uid === uid
+    if (!one.isTold) untold.set(uid, one)
+  }
+  const stillAwaited = (of: string): readonly Awaited[] =>
+    (awaited.get(of) ?? []).filter(
+      ({ isTold, untilMs }) => !isTold && clock.monotonicMs() < untilMs,
+    )
   return {
     take: (resource, identity) => {
       if (resource === TOKENS && !tokens.store.synced) return { ok: false, answer: UNKNOWN }
       const of = `${resource.plural} ${identity}`
       const limit = resource === ACCESS_KEYS ? most.keys : most.tokens
-      const before = stillAwaited(resource, of)
+      const before = stillAwaited(of)
       const { live } = ownedOf(options, resource, identity)
       const count = live + before.length
       if (count >= limit) return { ok: false, answer: refusalOf(resource, count, limit) }
-      const one: Awaited = { made: null, untilMs: Number.POSITIVE_INFINITY }
+      const one: Awaited = { isStored: false, isTold: false, untilMs: Number.POSITIVE_INFINITY }
       awaited.set(of, [...before, one])
       const leave = (): void => {
-        const others = stillAwaited(resource, of).filter((other) => other !== one)
+        const others = stillAwaited(of).filter((other) => other !== one)
         if (others.length > 0) awaited.set(of, others)
         else awaited.delete(of)
       }
       return {
         ok: true,
         leave: () => {
-          if (one.made === null) leave()
+          if (!one.isStored) leave()
         },
-        stored: (made) => {
-          one.made = made
-          one.untilMs = clock.monotonicMs() + TOLD_WITHIN_MS
-        },
+        stored: (made) => noteStored(resource, made, one),
         beyond: () => {
           const { ended } = ownedOf(options, resource, identity)
           return ended.slice(0, Math.max(ended.length - limit, 0))

@@ -40,8 +40,8 @@ export interface Front<Plane = TestControlPlane> {
   readonly plane: Plane
   readonly operator: OwnOperator
   readonly gateways: readonly OwnGateway[]
-  /** One more of them, to be stopped by who asked for it. */
-  readonly another: () => Promise<OwnGateway>
+  /** One more of them, to be stopped by who asked for it; with these flags in place of bounds that nobody meets. */
+  readonly another: (bounds?: readonly string[]) => Promise<OwnGateway>
   /** The keys as an administrator makes and changes them, past the gateway. */
   readonly keys: Keys
   readonly ca: string
@@ -73,11 +73,12 @@ export async function startFront<Plane extends TestControlPlane>(
     plane.serviceAccountKubeconfig(namespace, name),
   ])
   // The tests of a file share a few users, who have more keys than people do.
-  const own = [...flags, '--max-keys-per-user=10000', '--max-tokens-per-user=10000']
-  const another = (): Promise<OwnGateway> => startGateway({ kubeconfig, flags: own })
+  const unbounded = ['--max-keys-per-user=10000', '--max-tokens-per-user=10000']
+  const another: Front['another'] = (bounds = unbounded) =>
+    startGateway({ kubeconfig, flags: [...flags, ...bounds] })
   const [operator, ...gateways] = await Promise.all([
     startOperator({ kubeconfig: ofOperator, flags }),
-    ...Array.from({ length: gatewayCount }, another),
+    ...Array.from({ length: gatewayCount }, () => another()),
   ])
   afterAll(async () => {
     await Promise.all([...gateways, operator].map((one) => one.stop()))

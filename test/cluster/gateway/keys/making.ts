@@ -1,4 +1,5 @@
 // What is made through a gateway, and what it is (contract 12.2, 12.3).
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
   ACCESS_KEYS,
@@ -65,6 +66,30 @@ export function testMaking(world: World): void {
       expect(json.spec).toEqual({ user: 'root-user', key })
       expect(json.metadata.labels).toBeUndefined()
     })
+
+    test.each(['before', 'after'])(
+      'with a digest that a stranger read in Git, %s its owner: he gets none, and the bearer is its owner’s (3.3, X6)',
+      async (when) => {
+        const secret = `owned-${uniqueName('x')}${'y'.repeat(32)}`
+        const key = `sha256:${createHash('sha256').update(secret).digest('hex')}`
+        const thief = await hand(world, { user: 'eve', type: 'Login' })
+        const steal = async () => expect((await make(thief, { key })).code).toBe(403)
+        if (when === 'before') await steal()
+        const owned = await keys.create({ user: 'ada', type: 'User', key })
+        await keys.shown(owned.metadata.name, 'Active')
+        await opensSoon(secret)
+        await steal()
+        const mine = await make(thief)
+        const path = `ownedaccesskeys/${mine.json.metadata.name}`
+        expect((await thief.ask('PATCH', path, { body: { spec: { key } } })).code).toBe(403)
+        const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+        const asked = { method: 'POST', body: JSON.stringify(body) }
+        const headers = { 'content-type': 'application/json' }
+        const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
+        const answer = await world.ask(secret, review, { ...asked, headers })
+        expect(answer.body).toContain('"username":"ada"')
+      },
+    )
 
     test('with a digest that stands there is applied again, and changed, by any key (12.1)', async () => {
       const key = `sha256:${'1'.repeat(64)}`

@@ -57,7 +57,7 @@ describe('keys of a user (12.2)', () => {
   })
 
   test('that are being made count, each once, until they are told of or not made', async () => {
-    const { clock, counts, keys } = started(live('a'), live('b'))
+    const { counts, keys } = started(live('a'), live('b'))
     const first = counts.take(ACCESS_KEYS, ADA)
     if (!first.ok) throw new Error('there is a place')
     first.leave()
@@ -69,8 +69,31 @@ describe('keys of a user (12.2)', () => {
     keys.store.put(live('c'))
     expect(saidOf(counts.take(ACCESS_KEYS, ADA)), 'told of').toContain('has 3 access keys')
     keys.store.remove({ ...live('c'), metadata: { ...live('c').metadata, resourceVersion: '99' } })
-    await clock.advance(10_001)
     expect(saidOf(counts.take(ACCESS_KEYS, ADA)), 'deleted since').toBe('')
+  })
+
+  test('that were told of before their creation was answered count once, and not when they go', () => {
+    const { counts, keys } = started(live('a'), live('b'))
+    const place = counts.take(ACCESS_KEYS, ADA)
+    if (!place.ok) throw new Error('there is a place')
+    keys.store.put(live('c'))
+    place.stored({ name: 'c', uid: 'uid-c' })
+    place.leave()
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toContain('has 3 access keys')
+    keys.store.remove({ ...live('c'), metadata: { ...live('c').metadata, resourceVersion: '99' } })
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toBe('')
+  })
+
+  test('that the watch never tells of count for 10 s', async () => {
+    const { clock, counts } = started(live('a'), live('b'))
+    const place = counts.take(ACCESS_KEYS, ADA)
+    if (!place.ok) throw new Error('there is a place')
+    place.stored({ name: 'c', uid: 'uid-c' })
+    place.leave()
+    await clock.advance(9_999)
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA))).not.toBe('')
+    await clock.advance(2)
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toBe('')
   })
 
   test('that have ended are kept as many, the oldest beyond go', () => {
@@ -119,6 +142,19 @@ describe('tokens of a user (12.2)', () => {
     expect(said).toContain('403 this user, team or subject has 2 tokens that have not ended')
     expect(said).toContain('2 is the most (--max-tokens-per-user)')
     await clock.advance(HOUR * 1000)
+    expect(saidOf(counts.take(TOKENS, ADA))).toBe('')
+  })
+
+  test('count once when they are deleted right after they were made', () => {
+    const { counts, tokens } = started(live('ci'))
+    tokens.store.begin()
+    tokens.store.end()
+    const place = counts.take(TOKENS, ADA)
+    if (!place.ok) throw new Error('there is a place')
+    place.stored({ name: 'a', uid: 'uid-a' })
+    place.leave()
+    tokens.store.put(token('a', 2 * HOUR))
+    tokens.store.remove(token('a', 2 * HOUR, 2))
     expect(saidOf(counts.take(TOKENS, ADA))).toBe('')
   })
 })
