@@ -132,6 +132,12 @@ async function changedOnce(
     if (fault !== null) return refusal(fault)
     const large = sizeRefusal(before, tried.json)
     if (large !== null) return large
+    const { identity } = exchange.caller.key
+    const many =
+      resource === ACCESS_KEYS
+        ? deps.counts.revivalRefusal(identity ?? '', before, tried.json)
+        : null
+    if (many !== null) return many
   } else await asOfNow(exchange)
   return answered(await ask(exchange, { ...question, form: exchange.form }))
 }

@@ -1,8 +1,11 @@
 // How many keys and tokens one user, team or subject may have by self-service (contract 12.2). Counted is what
 // this replica's watches have told, and what it has just stored itself.
 import { ACCESS_KEYS, type Resource, TOKENS } from '../../api/group.ts'
+import { digestOf } from '../../credentials/digest.ts'
 import type { KeyIndex } from '../../credentials/keys-by-secret.ts'
 import type { TokenIndex } from '../../credentials/tokens-by-owner.ts'
+import { accessKeyOf, type OwnedAccessKeyObject } from '../../domain/access-key.ts'
+import type { JsonMap } from '../../domain/config/json.ts'
 import type { KeyRef } from '../../domain/key-ref.ts'
 import { type Caps, isLive, lifetimeOf } from '../../domain/lifetime.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -46,6 +49,8 @@ export type Place =
 export interface OwnCounts {
   /** A place for one more of a kind, for whom a key of this identity stands. */
   readonly take: (resource: Resource, identity: string) => Place
+  /** Why a change of a key that has ended may not give it a longer life; null = it may, or does no such thing. */
+  readonly revivalRefusal: (identity: string, before: JsonMap, after: JsonMap) => WholeAnswer | null
 }
 
 /** What is counted, and by what. */
@@ -103,14 +108,26 @@ export function createCounts(options: CountsOptions): OwnCounts {
     (awaited.get(of) ?? []).filter(
       ({ isTold, untilMs }) => !isTold && clock.monotonicMs() < untilMs,
     )
+  const liveOf = (resource: Resource, identity: string): number =>
+    ownedOf(options, resource, identity).live
+  const isLiveKey = (object: JsonMap): boolean => {
+    const key = accessKeyOf(object as unknown as OwnedAccessKeyObject, digestOf)
+    const nowMs = clock.nowMs()
+    return isLive(lifetimeOf(key, options.caps(), nowMs).expiresMs, nowMs)
+  }
   return {
+    revivalRefusal: (identity, before, after) => {
+      if (isLiveKey(before) || !isLiveKey(after)) return null
+      const being = stillAwaited(`${ACCESS_KEYS.plural} ${identity}`).length
+      const count = liveOf(ACCESS_KEYS, identity) + being
+      return count < most.keys ? null : refusalOf(ACCESS_KEYS, count, most.keys)
+    },
     take: (resource, identity) => {
       if (resource === TOKENS && !tokens.store.synced) return { ok: false, answer: UNKNOWN }
       const of = `${resource.plural} ${identity}`
       const limit = resource === ACCESS_KEYS ? most.keys : most.tokens
       const before = stillAwaited(of)
-      const { live } = ownedOf(options, resource, identity)
-      const count = live + before.length
+      const count = liveOf(resource, identity) + before.length
       if (count >= limit) return { ok: false, answer: refusalOf(resource, count, limit) }
       const one: Awaited = { isStored: false, isTold: false, untilMs: Number.POSITIVE_INFINITY }
       awaited.set(of, [...before, one])

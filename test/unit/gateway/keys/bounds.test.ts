@@ -1,9 +1,10 @@
 // How large one's own keys and tokens may be (contract 12.2).
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/config/json.ts'
-import type { Answer } from '../../../../src/gateway/http/answer.ts'
+import { type Answer, failure } from '../../../../src/gateway/http/answer.ts'
 import { mapAt } from '../../../../src/gateway/keys/at.ts'
 import { bodyRefusal, LARGEST_OWN } from '../../../../src/gateway/keys/bounds.ts'
+import type { OwnCounts } from '../../../../src/gateway/keys/counts.ts'
 import { change } from '../../../../src/gateway/keys/change.ts'
 import { create } from '../../../../src/gateway/keys/create.ts'
 import { REVOKE_FINALIZER } from '../../../../src/api/group.ts'
@@ -94,6 +95,25 @@ describe('one’s own keys are of 64 KiB at most (12.2)', () => {
     expect({ code: answer.status, stored: stored.length > 0 }).toEqual({
       code,
       stored: code === 200,
+    })
+  })
+
+  test('a change that gives an ended key a longer life beyond the number that one may have is not stored', async () => {
+    const { answers, stored } = storing(keyOf(10))
+    const body = { type: 'application/merge-patch+json', json: { spec: { ttl: 7200 } } }
+    const asked: (readonly [string, unknown, unknown])[] = []
+    const revivalRefusal: OwnCounts['revivalRefusal'] = (identity, before, after) => {
+      asked.push([identity, mapAt(before, ['spec'])['ttl'], mapAt(after, ['spec'])['ttl']])
+      return failure('Forbidden', 'too many')
+    }
+    const answer = await change(exchangeOf({ verb: 'patch', name: 'big', body, answers }, PERSON), {
+      ...DEPS,
+      counts: { ...COUNTS, revivalRefusal },
+    })
+    expect({ code: answer.status, stored, asked }).toEqual({
+      code: 403,
+      stored: [],
+      asked: [['user:ada', undefined, 7200]],
     })
   })
 

@@ -96,6 +96,24 @@ describe('keys of a user (12.2)', () => {
     expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toBe('')
   })
 
+  test.each([
+    { name: 'that ended gets no longer life', before: 60, after: 2 * HOUR, refused: true },
+    { name: 'that ended and still does is changed', before: 60, after: 120, refused: false },
+    {
+      name: 'that lives is given a longer life',
+      before: 2 * HOUR,
+      after: 3 * HOUR,
+      refused: false,
+    },
+  ])('at the bound one $name', ({ before, after, refused }) => {
+    const { counts } = started(live('a'), live('b'), live('c'))
+    const json = (ttl: number): JsonMap => key('d', { ttl }) as unknown as JsonMap
+    const said = counts.revivalRefusal(ADA, json(before), json(after))
+    expect(said?.status ?? null).toBe(refused ? 403 : null)
+    const below = started(live('a')).counts.revivalRefusal(ADA, json(before), json(after))
+    expect(below).toBeNull()
+  })
+
   test('that have ended are kept as many, the oldest beyond go', () => {
     const { counts } = started(...[5, 1, 4, 2, 3].map((after) => ended(`ended-${after}`, after)))
     const place = counts.take(ACCESS_KEYS, ADA)

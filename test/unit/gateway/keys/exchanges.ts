@@ -24,6 +24,7 @@ export const COUNTS: OwnCounts = {
     leave: () => undefined,
     beyond: () => [],
   }),
+  revivalRefusal: () => null,
 }
 
 /** A request about keys, and who answers it. */
