@@ -653,7 +653,7 @@ export interface AuditPolicyRule {
 
 /** Resources of one API group. */
 export interface AuditPolicyResources {
-  /** API group. Absent or empty, the core group. */
+  /** API group, or * for every group. Absent or empty, the core group. */
   readonly group?: string
   /**
    * Resources of the group, as pods, pods/log (a subresource), * (all), pods/* (all subresources of

@@ -72,11 +72,15 @@ function urlFaults(path: Path, url: string): readonly SettingFault[] {
   return url.slice(0, -1).includes('*') ? [{ path, message: `has * inside: ${advice}` }] : []
 }
 
+const isGroup = (group: string): boolean =>
+  group === '*' || (group.length <= 253 && SUBDOMAIN.test(group))
+
 function resourceFaults(path: Path, entry: AuditPolicyResources): readonly SettingFault[] {
   const { group, resources, resourceNames } = entry
   const faults: SettingFault[] = []
-  if (typeof group === 'string' && (group.length > 253 || !SUBDOMAIN.test(group))) {
-    const message = 'is not an API group: write it in lower case and without version, as apps'
+  if (typeof group === 'string' && !isGroup(group)) {
+    const message =
+      'is not an API group: write it in lower case and without version, as apps, or * for every group'
     faults.push({ path: [...path, 'group'], message })
   }
   if (resourceNames?.length && !resources?.length) {

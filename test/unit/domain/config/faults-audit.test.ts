@@ -48,6 +48,8 @@ const FAULTS: readonly FaultRow[] = [
     path: `${oneRule}.resources[0].group`, says: 'without version' },
   { name: 'group in upper case', spec: rule({ resources: [{ group: 'Apps' }] }),
     path: `${oneRule}.resources[0].group`, says: 'lower case' },
+  { name: 'part of a group as wildcard', spec: rule({ resources: [{ group: '*.k8s.io' }] }),
+    path: `${oneRule}.resources[0].group`, says: 'or * for every group' },
   { name: 'resourceNames alone', spec: rule({ resources: [{ resourceNames: ['a'] }] }),
     path: `${oneRule}.resources[0].resourceNames`, says: 'needs resources' },
   { name: '* beside another', spec: resources('pods', '*'), path: `${names}[1]`, says: 'covers what resources[0] covers' },
@@ -74,6 +76,8 @@ const SOUND: readonly SoundRow[] = [
       { level: 'Request', resources: [{}], namespaces: ['kube-system', ''] },
       { level: 'Metadata', resources: [{ group: 'extensions' }] },
     ] } } } },
+  { name: 'every group', spec: rule({ resources: [{ group: '*' }] }) },
+  { name: 'a resource of every group', spec: rule({ resources: [{ group: '*', resources: ['pods', 'pods/log'], resourceNames: ['a'] }] }) },
   { name: 'wildcards that do not overlap', spec: resources('pods/*', 'pods', 'nodes/*', 'deployments/scale') },
   { name: 'a name twice', spec: resources('pods', 'pods') },
 ]
