@@ -102,7 +102,10 @@ export interface ScopeRule {
 
 /** Resources of one API group. */
 export interface ScopeRuleResources {
-  /** API group, for example apps. Absent or empty, the core group. */
+  /**
+   * API group, for example apps, or * for every group; * names none, so it grants no resource that
+   * has to be named, such as pods/exec. Absent or empty, the core group.
+   */
   readonly group?: string
   /**
    * Resources of the group, as pods, pods/log (a subresource), * (all resources and subresources),

@@ -87,6 +87,9 @@ export const SCOPES_UNDER_ATTACK: readonly ScopeUnderAttack[] = [
     ['B6', 'POST', `${POD}/exec?command=id`], ['B6', 'GET', `${POD}/attach`], ['B6', 'GET', `${POD}/portforward`],
     ['B7', 'GET', '/api/v1/nodes/x/proxy'], ['B7', 'GET', '/api/v1/nodes/x/proxy/exec/a/b/c?command=id'], ['B7', 'GET', '/api/v1/namespaces/a/services/https:x:443/proxy/'], ['B7', 'GET', `${POD}/proxy/x`],
   ]),
+  under({ rules: [{ resources: [{ group: '*' }, { group: '*', resources: ['pods/exec', 'nodes/proxy', 'serviceaccounts/token'] }] }] }, ['GET', LEASE], [
+    ['B6: in every group', 'POST', `${POD}/exec?command=id`], ['B7: in every group', 'GET', '/api/v1/nodes/x/proxy'], ['B8: in every group', 'POST', '/api/v1/namespaces/a/serviceaccounts/x/token', json({})],
+  ]),
   under(EVERYTHING, ['POST', `/apis/${GROUP}/v1/ownedaccesskeys`, ours('OwnedAccessKey', { scope: EVERYTHING })], [
     ['B8: a token of a service account', 'POST', '/api/v1/namespaces/a/serviceaccounts/x/token', json({})],
     ['B8: an approval', 'PUT', '/apis/certificates.k8s.io/v1/certificatesigningrequests/x/approval', json({})],

@@ -1,4 +1,5 @@
-// What no wildcard, no empty list and no list of targets grants (contract 11.7).
+// What no wildcard, of resources or of groups, no empty list and no list of targets grants (contract
+// 11.7).
 // Resources count in every group: a copy of one in another group is as strong as its original.
 
 import { type ResourceRequest, resourceOf, type ScopedRequest } from './request.ts'

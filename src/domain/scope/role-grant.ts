@@ -76,11 +76,13 @@ function resourceMatches(
   request: ResourceRequest,
 ): boolean {
   const { group, subresource, name } = request
-  if (!apiGroups.includes(group) && !apiGroups.includes('*')) return false
+  const isOfGroup = group !== '*' && apiGroups.includes(group)
+  if (!isOfGroup && !apiGroups.includes('*')) return false
   if (resourceNames.length > 0 && !resourceNames.includes(name)) return false
   const exact = resourceOf(request)
+  // A wildcard for the group is one like others: it names nothing.
+  if (mustBeNamed(exact)) return isOfGroup && resources.includes(exact)
   if (resources.includes(exact)) return true
-  if (mustBeNamed(exact)) return false
   return resources.includes('*') || (subresource !== '' && resources.includes(`*/${subresource}`))
 }
 

@@ -36,10 +36,12 @@ function resourceMatches({ namespaces, resources }: Rule, request: ResourceReque
 
 function holds({ group, patterns, names }: Resources, request: ResourceRequest): boolean {
   const { resource, subresource, name } = request
-  if (group !== request.group || (names !== null && !names.has(name))) return false
+  if (group !== null && group !== request.group) return false
+  if (names !== null && !names.has(name)) return false
   const exact = resourceOf(request)
+  // A wildcard for the group is one like others: it names nothing.
+  if (mustBeNamed(exact)) return group !== null && patterns.has(exact)
   if (patterns.has(exact)) return true
-  if (mustBeNamed(exact)) return false
   // x/* means subresources only, not x itself.
   const isInWildcard = patterns.has(`${resource}/*`) || patterns.has(`*/${subresource}`)
   return patterns.has('*') || (subresource !== '' && isInWildcard)

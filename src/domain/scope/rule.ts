@@ -4,9 +4,10 @@ import { TARGET_KINDS, type TargetKind } from './request.ts'
 /** What a list limits to; null = no limit. */
 export type Limit = ReadonlySet<string> | null
 
-/** Resources of a group, and the instances meant. */
+/** Resources of a group or of every one, and the instances meant. */
 export interface Resources {
-  readonly group: string
+  /** Empty is the core group; null = every group, which `*` stands for. */
+  readonly group: string | null
   /** `x`, `x/sub`, `x/*`, `*\/sub` or `*`. */
   readonly patterns: ReadonlySet<string>
   readonly names: Limit
@@ -87,5 +88,6 @@ function resourcesOf(
 ): Resources {
   const [own, outer] = [limit(resourceNames), limit(namesOfRule)]
   const names = own && outer ? new Set([...own].filter((name) => outer.has(name))) : (own ?? outer)
-  return { group, patterns: new Set(resources.length === 0 ? ['*'] : resources), names }
+  const patterns = new Set(resources.length === 0 ? ['*'] : resources)
+  return { group: group === '*' ? null : group, patterns, names }
 }

@@ -84,25 +84,33 @@ const patternsOf = (resources: Rule['resources']): readonly string[] =>
 
 /** Each resource of the child's entry must be in one of the parent's, with all instances meant. */
 function entryBeyond(child: Resources, parents: readonly Resources[]): string | null {
-  const ofGroup = parents.filter(({ group }) => group === child.group)
+  const { group } = child
+  const ofGroup = parents.filter((one) => one.group === null || one.group === group)
   const ofNames = ofGroup.filter(({ names }) => isLimitWithin(child.names, names))
-  const pattern = [...child.patterns].find((one) => !ofNames.some((other) => holds(other, one)))
+  const pattern = [...child.patterns].find(
+    (one) => !ofNames.some((other) => holds(other, group, one)),
+  )
   if (pattern === undefined) return null
-  const where = child.group === '' ? 'of the core group' : `of group ${quoted(child.group)}`
-  const what = `${quoted(pattern)} ${where}`
-  return ofGroup.some((other) => holds(other, pattern))
+  const what = `${quoted(pattern)} ${groupText(group)}`
+  return ofGroup.some((other) => holds(other, group, pattern))
     ? `its resourceNames for ${what} go beyond`
     : `its resources have ${what}${mustBeNamed(pattern) ? NAMED_ONLY : ''}`
 }
 
-/** Whether the parent's entry grants all that the child's pattern grants (contract 11.5, 11.7). */
-function holds({ patterns }: Resources, child: string): boolean {
-  if (patterns.has(child)) return true
-  if (mustBeNamed(child)) return false
-  const [name, sub] = child.split('/')
+function groupText(group: string | null): string {
+  if (group === null) return 'of every group'
+  return group === '' ? 'of the core group' : `of group ${quoted(group)}`
+}
+
+/** Whether the parent's entry, of that group or every one, grants all that the pattern does there (contract 11.5, 11.7). */
+function holds(parent: Resources, group: string | null, pattern: string): boolean {
+  const { patterns } = parent
+  // Under every group it grants nothing, to the child as to the parent.
+  if (mustBeNamed(pattern)) return parent.group === group && patterns.has(pattern)
+  const [name, sub] = pattern.split('/')
   // x/* means subresources only; without a sub it is the resource itself.
   const isInWildcard = sub !== undefined && (patterns.has(`${name}/*`) || patterns.has(`*/${sub}`))
-  return isInWildcard || patterns.has('*')
+  return patterns.has(pattern) || isInWildcard || patterns.has('*')
 }
 
 function pathsBeyond(child: Rule, parent: Rule): string | null {

@@ -69,6 +69,8 @@ export const acceptedScopes: readonly AcceptedScope[] = [
     scope: rule({ verbs: [], resources: [{ group: 'apps', resources: ['deployments'] }] }),
   },
   { name: 'all of the core group', scope: rule({ verbs: ['get'], resources: [{ group: '' }] }) },
+  { name: 'every group', scope: rule({ resources: [{ group: '*' }] }) },
+  { name: 'a resource of every group', scope: rule({ resources: [{ group: '*', resources: ['pods'] }] }) },
   { name: 'what is not namespaced', scope: rule({ verbs: ['get'], namespaces: ['', 'web'] }) },
   {
     name: 'names of instances in both places',

@@ -24,6 +24,10 @@ export const of = (...resources: readonly string[]): ScopeRule => ({ resources: 
 export const ofApps = (...resources: readonly string[]): ScopeRule => ({
   resources: [{ group: 'apps', resources }],
 })
+/** A rule for resources of every group. */
+export const ofEvery = (...resources: readonly string[]): ScopeRule => ({
+  resources: [{ group: '*', resources }],
+})
 export const entries = (...resources: readonly ScopeRuleResources[]): ScopeRule => ({ resources })
 /** An entry for these instances of pods. */
 export const pods = (...resourceNames: readonly string[]): ScopeRuleResources => ({

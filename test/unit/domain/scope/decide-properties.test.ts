@@ -15,9 +15,9 @@ const PAIRS = repeated(105, 700)
 
 /** The ClusterRoles of the matcher, as RBAC writes them. */
 const roleRules = (role: string): readonly RoleRule[] =>
-  (CLUSTER_ROLES.get(role) ?? []).map(({ paths = [], ...rule }) => ({
+  (CLUSTER_ROLES.get(role) ?? []).map(({ paths = [], groups = [], ...rule }) => ({
     ...rule,
-    apiGroups: ['*'],
+    apiGroups: groups,
     nonResourceURLs: paths,
   }))
 

@@ -110,9 +110,10 @@ const isInProject = (projects: readonly string[], request: ScopedRequest): boole
       : request.namespace === `${PREFIX}${project}`,
   )
 
-/** A rule of a ClusterRole, of any API group. */
+/** A rule of a ClusterRole. */
 export interface ClusterRoleRule {
   readonly verbs: readonly string[]
+  readonly groups?: readonly string[]
   readonly resources?: readonly string[]
   readonly paths?: readonly string[]
 }
@@ -122,13 +123,19 @@ export const CLUSTER_ROLES: ReadonlyMap<string, readonly ClusterRoleRule[]> = ne
   [
     'platformCLI',
     [
-      { verbs: ['get', 'watch'], resources: ['*'] },
+      { verbs: ['get', 'watch'], groups: ['*'], resources: ['*', 'pods/exec'] },
       { verbs: ['get'], paths: ['*'] },
     ],
   ],
-  ['agent', [{ verbs: ['*'], resources: ['pods', 'pods/exec'] }]],
-  ['vcluster', [{ verbs: ['get', 'impersonate'], resources: ['jobs', 'nodes/proxy'] }]],
-  ['network-peer', [{ verbs: ['delete'], resources: ['deployments'] }]],
+  ['agent', [{ verbs: ['*'], groups: ['', '*'], resources: ['pods', 'pods/exec'] }]],
+  [
+    'vcluster',
+    [
+      { verbs: ['get', 'impersonate'], groups: [''], resources: ['jobs', 'nodes/proxy'] },
+      { verbs: ['get'], groups: ['*'], resources: ['jobs', 'nodes/proxy', 'machines/vnc'] },
+    ],
+  ],
+  ['network-peer', [{ verbs: ['delete'], groups: ['apps'], resources: ['deployments'] }]],
 ])
 
 const impliedBy = (role: string): readonly string[] => {
@@ -162,9 +169,12 @@ function clusterRoleGrants(rule: ClusterRoleRule, request: ScopedRequest): boole
   const has = (names: readonly string[], name: string, byNameOnly: boolean): boolean =>
     names.includes(name) || (!byNameOnly && names.includes('*'))
   if (!has(rule.verbs, request.verb, outlivesByVerb(request))) return false
-  return isResource(request)
-    ? has(rule.resources ?? [], combined(request), mustBeNamed(request))
-    : has(rule.paths ?? [], request.path, false)
+  if (!isResource(request)) return has(rule.paths ?? [], request.path, false)
+  const byNameOnly = mustBeNamed(request)
+  return (
+    has(rule.groups ?? [], request.group, byNameOnly) &&
+    has(rule.resources ?? [], combined(request), byNameOnly)
+  )
 }
 
 // 11.5
@@ -204,10 +214,10 @@ function resourceMatches(rule: ScopeRule, request: ResourceRequest): boolean {
   if (resourceNames.length > 0 && !resourceNames.includes(request.name)) return false
   return resources.some((entry) => {
     const { group = '', resources: patterns = [], resourceNames: names = [] } = entry
-    if (group !== request.group) return false
+    if (group !== '*' && group !== request.group) return false
     if (names.length > 0 && !names.includes(request.name)) return false
+    if (mustBeNamed(request)) return group !== '*' && patterns.includes(combined(request))
     if (patterns.includes(combined(request))) return true
-    if (mustBeNamed(request)) return false
     if (patterns.length === 0 || patterns.includes('*')) return true
     if (request.subresource === '') return false
     return (

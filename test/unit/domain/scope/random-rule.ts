@@ -16,7 +16,7 @@ export const some =
 
 const names = some(['m', 'n'])
 
-const GROUPS = { core: [undefined, ''], apps: ['apps'] }
+const GROUPS = { core: [undefined, ''], apps: ['apps'], every: ['*'] }
 const PATTERNS = {
   core: [
     'pods',
@@ -42,10 +42,23 @@ const PATTERNS = {
     '*/vnc',
     '*',
   ],
+  every: [
+    'pods',
+    'pods/log',
+    'pods/exec',
+    'pods/*',
+    '*/log',
+    '*/scale',
+    'jobs',
+    'deployments',
+    'nodes/proxy',
+    'machines/vnc',
+    '*',
+  ],
 } as const
 
 function resources(random: Random): ScopeRuleResources {
-  const of = random.pick(['core', 'core', 'apps'] as const)
+  const of = random.pick(['core', 'core', 'apps', 'every'] as const)
   const group = random.pick<string | undefined>(GROUPS[of])
   const listed = random.pick([true, true, true, group === undefined])
   return {
@@ -91,7 +104,8 @@ function sound(one: ScopeRule): ScopeRule {
 
 /** One field drawn anew, left out, made shorter or longer: mostly narrower. */
 export function variedRule(one: ScopeRule, random: Random): ScopeRule {
-  const field = random.pick(FIELDS)
+  // Resources have most ways in which one entry is nearly within another.
+  const field = random.pick([...FIELDS, 'resources', 'resources', 'resources'] as const)
   const { [field]: before, ...rest } = one
   if (!Array.isArray(before)) return sound({ ...one, [field]: RULE[field](random) })
   const fresh = RULE[field](random) as readonly unknown[]
@@ -111,6 +125,7 @@ function variedResources(entry: ScopeRuleResources, random: Random): ScopeRuleRe
   return random.pick<ScopeRuleResources>([
     fresh,
     { ...fresh, ...group },
+    ...['', 'apps', '*'].map((other) => ({ ...entry, group: other })),
     { ...entry, resources: [random.pick(['pods', 'pods/log', 'pods/exec', 'deployments/scale'])] },
     patterns.length > 0 ? { ...entry, resourceNames: names(random) } : entry,
     resourceNames.length > 0 ? { ...group, resources: patterns } : entry,

@@ -39,6 +39,7 @@ const RESOURCES: readonly (readonly [group: string, resource: string, subresourc
   ['apps', 'machines', 'vnc'],
   ['other', 'jobs', ''],
   ['other', 'pods', 'log'],
+  ['other', 'pods', 'exec'],
 ]
 
 /** Namespace and name: in a namespace or not, of an instance or of none. */

@@ -9,6 +9,7 @@ import {
   named,
   of,
   ofApps,
+  ofEvery,
   onPaths,
   onTargets,
   pods,
@@ -68,6 +69,29 @@ const RESOURCES: readonly Row[] = [
 ]
 
 // biome-ignore format: a table
+const GROUPS: readonly Row[] = [
+  ['a resource of that of every group', ofApps('pods'), ofEvery('pods'), true],
+  ['a resource of the core group of that of every group', of('pods'), ofEvery('pods'), true],
+  ['the same in every group', ofEvery('pods'), ofEvery('pods'), true],
+  ['a resource in every group of that of one', ofEvery('pods'), ofApps('pods'), false],
+  ['a resource in every group of that of two', ofEvery('pods'), entries({ resources: ['pods'] }, { group: 'apps', resources: ['pods'] }), false],
+  ['another resource of that of every group', ofApps('pods'), ofEvery('services'), false],
+  ['all of a group of all of every one', entries({ group: 'apps' }), entries({ group: '*' }), true],
+  ['a resource in every group of all of every one', ofEvery('pods'), ofEvery('*'), true],
+  ['all of every group of all of one', entries({ group: '*' }), entries({ group: '' }), false],
+  ['all of every group of a resource', ofEvery('*'), ofEvery('pods'), false],
+  ['a subresource of that of every group', ofApps('deployments/scale'), ofEvery('*/scale'), true],
+  ['a subresource of all of its resource, in every group', ofApps('deployments/scale'), ofEvery('deployments/*'), true],
+  ['a resource of all its subresources, in every group', ofApps('deployments'), ofEvery('deployments/*'), false],
+  ['all of every group of no entries', { ...ofEvery('*'), ...verbs('get') }, verbs('get'), true],
+  ['no entries of all of every group', verbs('get'), { ...ofEvery('*'), ...verbs('get') }, false],
+  ['an instance of every one, in every group', named(['a'], ofApps('pods')), ofEvery('pods'), true],
+  ['every instance of one, in every group', ofApps('pods'), named(['a'], ofEvery('pods')), false],
+  ['one entry of every group, one of its own', entries({ group: 'apps', resources: ['pods'] }, { group: 'b', resources: ['jobs'] }), entries({ group: '*', resources: ['jobs'] }, { group: 'apps' }), true],
+  ['part of a group as wildcard', entries({ group: 'b.apps', resources: ['pods'] }), entries({ group: '*.apps', resources: ['pods'] }), false],
+]
+
+// biome-ignore format: a table
 const NAMED: readonly Row[] = [
   ['tokens of service accounts by name', of('serviceaccounts/token'), of('serviceaccounts/token'), true],
   ['tokens of service accounts of all', of('serviceaccounts/token'), of('*'), false],
@@ -93,6 +117,13 @@ const NAMED: readonly Row[] = [
     [`${sub} of anything, of that of all`, ofApps(`machines/${sub}`), ofApps(`*/${sub}`), false],
     [`${sub} of anything by name`, ofApps(`machines/${sub}`), ofApps(`machines/${sub}`), true],
   ]),
+  ['pods/exec of that in every group', of('pods/exec'), ofEvery('pods/exec'), false],
+  ['pods/exec in another group of that in every one', ofApps('pods/exec'), ofEvery('pods/exec'), false],
+  ['pods/exec of all of every group', of('pods/exec'), ofEvery('*'), false],
+  ['pods/exec in every group of that in one', ofEvery('pods/exec'), of('pods/exec'), false],
+  ['pods/exec in every group of itself', ofEvery('pods/exec'), ofEvery('pods/exec'), true],
+  ['pods/exec beside every group', of('pods/exec'), entries({ group: '*' }, { resources: ['pods/exec'] }), true],
+  ['tokens of service accounts of those in every group', of('serviceaccounts/token'), ofEvery('serviceaccounts/token'), false],
   ['what is no session, of all', of('pods/log', 'pods/eviction', 'exec', 'things/ephemeralcontainers', 'things/consoles'), of('*'), true],
   ['a wildcard names none of them', of('pods/*'), of('pods/*'), true],
   ...['escalate', 'bind', 'impersonate', 'approve', 'impersonate:uid', 'impersonate-on:uid:get'].flatMap((verb): readonly Row[] => [
@@ -221,6 +252,7 @@ const MALFORMED: readonly Row[] = [
 describe.each([
   ['verbs (11.5)', VERBS],
   ['resources (11.5)', RESOURCES],
+  ['groups (11.5)', GROUPS],
   ['what a rule must name (11.7)', NAMED],
   ['instances (11.5)', INSTANCES],
   ['namespaces (11.5)', PLACES],
@@ -253,6 +285,8 @@ describe('a rule within a cluster (11.3, 11.7, 11.8)', () => {
     ['sessions there', { cluster: 'c', ...of('pods/exec', 'pods/attach', 'pods/portforward', 'services/proxy') }, 'c', true],
     ['tokens of service accounts there', { cluster: 'c', ...of('serviceaccounts/token') }, 'c', false],
     ['approval of certificates there', { cluster: 'c', ...of('certificatesigningrequests/approval') }, 'c', false],
+    ['every group there', { cluster: 'c', ...ofEvery('*') }, 'c', true],
+    ['nodes/proxy in every group there', { cluster: 'c', ...ofEvery('nodes/proxy') }, 'c', false],
     ['nodes/proxy there', { cluster: 'c', ...of('nodes/proxy') }, 'c', false],
     ['impersonation there', { cluster: 'c', ...verbs('impersonate') }, 'c', false],
     ['escalation there', { cluster: 'c', ...verbs('get', 'escalate') }, '*', false],
