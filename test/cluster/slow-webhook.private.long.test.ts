@@ -1,4 +1,3 @@
-/** @module-tag no-retry */
 // A webhook of somebody else that never answers holds every write of the manager for ten seconds. Its Lease is renewed
 // all the same (contract 8.1): the calls of the election have a connection of their own.
 import { type AddressInfo, createServer, type Socket } from 'node:net'
