@@ -1,30 +1,54 @@
 # The program as a container image: `make image IMG=<name>`. Node runs src/ as it is, so nothing is built.
+# The image has Node, the libraries that Node loads, the packages and src/: no shell, no npm, nobody's system.
 #
-# NODE_IMAGE has Node and npm; pin it by digest from outside: --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:...
+# NODE_IMAGE has Node, npm and a shell, on glibc 2.34 or newer. Pin it by digest from outside:
+# --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:...
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 # With --engine-strict, a Node that is too old for package.json ends the build and says so. The secret is
-# for networks where npm needs a CA of their own. What Node never reads is half of the packages.
+# for networks where npm needs a CA of their own. What Node never reads is half of the packages, libraries of
+# another runtime (*.bare) among it.
 RUN --mount=type=cache,target=/var/cache/npm \
     --mount=type=secret,id=ca,target=/run/ca.crt,required=false \
     if [ -s /run/ca.crt ]; then export NODE_EXTRA_CA_CERTS=/run/ca.crt; fi; \
-    npm ci --cache /var/cache/npm --omit=dev --engine-strict --ignore-scripts --no-audit --no-fund --no-update-notifier && \
-    find node_modules -type f \( -name '*.map' -o -name '*.md' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
+    npm ci --cache /var/cache/npm --omit=dev --engine-strict --ignore-scripts --no-bin-links \
+      --no-audit --no-fund --no-update-notifier && \
+    find node_modules -type f \( -name '*.map' -o -name '*.md' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \
+      -o -name '*.bare' \) -delete && \
+    find node_modules -type d -exec chmod 0555 {} + -o -type f -exec chmod 0444 {} +
 
-FROM ${NODE_IMAGE}
+# Readable to the user below, whatever the umask of who checked them out, and no programs by themselves.
+FROM ${NODE_IMAGE} AS sources
 WORKDIR /app
+COPY package.json ./
+COPY src ./src
+RUN find . -type d -exec chmod 0555 {} + -o -type f -exec chmod 0444 {} +
+
+# Node, and each library where the loader found it: as files, whatever links led there. The last line has nothing
+# else: it ends the build where a library is missing, or a glibc would load one more to look up names.
+FROM ${NODE_IMAGE} AS system
+RUN mkdir -p /system/usr/local/bin /system/etc && \
+    cp -L "$(command -v node)" /system/usr/local/bin/node && \
+    for library in $(ldd /system/usr/local/bin/node | grep -o '/[^ )]*'); do \
+      mkdir -p "/system${library%/*}" && cp -L "$library" "/system$library" || exit 1; \
+    done && \
+    echo 'hosts: files dns' >/system/etc/nsswitch.conf && \
+    chroot /system /usr/local/bin/node -e \
+      'if (process.report.getReport().header.glibcVersionRuntime < "2.34") throw new Error("NODE_IMAGE has a glibc before 2.34")'
+
+FROM scratch
+WORKDIR /app
+COPY --from=system /system /
 COPY --from=packages /app/node_modules ./node_modules
-# Readable to the user below, whatever the umask of who checked them out.
-COPY --chmod=0555 package.json ./
-COPY --chmod=0555 src ./src
+COPY --from=sources /app ./
 USER 65532:65532
 # Node is process 1, so a signal reaches it. Its heap follows the container's memory limit: by itself it
 # takes 259 MiB under any small limit and is killed there, and half of a large one.
 # SIGUSR1 opens no inspector, no object reaches its prototype by a field, and no text becomes code.
-ENTRYPOINT ["node", "--max-old-space-size-percentage=75", "--disable-sigusr1", "--disable-proto=delete", \
+ENTRYPOINT ["/usr/local/bin/node", "--max-old-space-size-percentage=75", "--disable-sigusr1", "--disable-proto=delete", \
             "--disallow-code-generation-from-strings", "/app/src/main.ts"]
 CMD ["--help"]
 # Last: what changes with every version keeps no layer above from the cache.

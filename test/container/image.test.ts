@@ -2,9 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getContainerRuntimeClient } from 'testcontainers'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { containersOrSkip } from './docker.ts'
 import { BASE_IMAGE } from './image.ts'
+import { NODE, runToEnd, withScript } from './inside.ts'
+import type { FoundFile } from './inside/list-files.ts'
 import { confined, HELD_BACK, launch } from './pod-container.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -20,26 +23,17 @@ interface Manifest {
 const read = (file: string): Manifest => JSON.parse(readFileSync(join(ROOT, file), 'utf8'))
 
 /** Runs it to its end, held back and without a network. */
-async function run(of: string, args: readonly string[], entrypoint?: readonly string[]) {
+const run = (of: string, args: readonly string[], entrypoint?: readonly string[]) => {
   const container = confined(of, HELD_BACK)
     .withNetworkMode('none')
     .withCommand([...args])
   if (entrypoint) container.withEntrypoint([...entrypoint])
-  const running = await launch(container)
-  const code = await running.exited
-  await running.end(0)
-  return { code, log: running.log() }
+  return runToEnd(container)
 }
 
 async function inspect(of: string) {
   const { container } = await getContainerRuntimeClient()
   return container.dockerode.getImage(of).inspect()
-}
-
-const shell = async (of: string, script: string): Promise<readonly string[]> => {
-  const { code, log } = await run(of, ['-c', script], ['sh'])
-  if (code !== 0) throw new Error(`${script}: ${code}: ${log}`)
-  return log.split('\n').filter((line) => line !== '')
 }
 
 describe('commands in a read-only container without capabilities (8.1)', () => {
@@ -64,7 +58,7 @@ describe('commands in a read-only container without capabilities (8.1)', () => {
 test('it names its user, its program and its version', async () => {
   const { Config } = await inspect(image)
   expect(Config.User).toBe('65532:65532')
-  expect(Config.Entrypoint?.[0]).toBe('node')
+  expect(Config.Entrypoint?.[0]).toBe(NODE)
   expect(Config.Entrypoint?.at(-1)).toBe('/app/src/main.ts')
   const labels = Config.Labels as Readonly<Record<string, string>>
   expect(labels['org.opencontainers.image.title']).toBe('management-operator')
@@ -81,53 +75,114 @@ test('its heap fits into the memory that the container may take', async () => {
   expect(share).toBeLessThan(0.9)
 })
 
-test('it is little more than its base', async () => {
+test('it shares no layer with its base, and is little more than Node', async () => {
   const [ours, base] = [await inspect(image), await inspect(BASE_IMAGE)]
   const [size, baseSize] = [ours.Size, base.Size].map((bytes) => Math.round(bytes / 1e6))
-  console.log(`image ${size} MB on a base of ${baseSize} MB`)
-  expect(ours.RootFS.Layers?.slice(0, base.RootFS.Layers?.length)).toEqual(base.RootFS.Layers)
-  expect(ours.Size / base.Size).toBeLessThan(1.3)
+  console.log(`image ${size} MB, of a base of ${baseSize} MB`)
+  const layers = new Set(base.RootFS.Layers)
+  expect(ours.RootFS.Layers?.filter((layer) => layers.has(layer))).toEqual([])
+  expect(size).toBeLessThan(200)
 })
 
 describe('what is in it', () => {
-  // Folders that only others may read are Debian's own, and the same in the base.
-  const FILES = String.raw`find / -xdev \( -path /proc -o -path /sys -o -path /dev \) -prune \
-    -o -type f -print 2>/dev/null || true`
+  const PUT_THERE_BY_DOCKER = new Set([
+    '/.dockerenv',
+    '/etc/hostname',
+    '/etc/hosts',
+    '/etc/mtab',
+    '/etc/resolv.conf',
+  ])
+  const LIBRARY =
+    /^\/(?:usr\/)?lib(?:64)?\/(?:[^/]+\/)?(?:ld-[^/]+|lib(?:atomic|c|dl|gcc_s|m|pthread|rt|stdc\+\+))\.so\.\d+$/
+  let found: readonly FoundFile[]
 
-  test('adds files to /app only: the sources of the program and packages that it runs on', async () => {
-    const base = new Set(await shell(BASE_IMAGE, FILES))
-    const added = (await shell(image, FILES)).filter((path) => !base.has(path))
-    expect(added.length).toBeGreaterThan(100)
-    const unexpected = added.filter(
-      (path) => !/^\/app\/(package\.json$|src\/|node_modules\/)/.test(path),
-    )
-    expect(unexpected).toEqual([])
-    expect(added.filter((path) => /^\/app\/src\/.*(?:\.test\.|[^s]$)/.test(path))).toEqual([])
+  beforeAll(async () => {
+    if (containers === null) return
+    // All of it, whoever may read it.
+    const asRoot = { ...HELD_BACK, user: '0:0', droppedCapabilities: [] }
+    const listing = withScript(image, asRoot, { file: 'list-files.ts' }, [`${ROOT}/`])
+    const { code, log } = await runToEnd(listing.withNetworkMode('none'))
+    if (code !== 0) throw new Error(log.slice(-4000))
+    found = log
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as FoundFile)
+      .filter(({ path }) => !PUT_THERE_BY_DOCKER.has(path))
+  }, 60_000)
+
+  const paths = (which: (file: FoundFile) => boolean): readonly string[] =>
+    found.filter(which).map(({ path }) => path)
+
+  test('Node, the libraries that it loads, the packages that it runs on, the sources: nothing else', () => {
+    const ours = new Set([NODE, '/etc/nsswitch.conf', '/app/package.json'])
+    const isOurs = ({ path }: FoundFile): boolean =>
+      ours.has(path) ||
+      LIBRARY.test(path) ||
+      path.startsWith('/app/node_modules/') ||
+      (/^\/app\/src\/.*\.ts$/.test(path) && !path.endsWith('.test.ts'))
+    expect(paths((file) => file.kind !== 'folder' && !isOurs(file)).slice(0, 20)).toEqual([])
+    expect(paths(isOurs).length).toBeGreaterThan(100)
+    expect(paths(({ kind }) => kind === 'other')).toEqual([])
   })
 
-  test('no development dependency, and every other', async () => {
+  test('one program: nothing else can be executed, and every library is one that it loads', () => {
+    const libraries = paths(({ isLoaded }) => isLoaded)
+    expect(libraries.length).toBeGreaterThan(2)
+    const needed = [...libraries, NODE]
+    expect(paths(({ isElf }) => isElf).toSorted()).toEqual(needed.toSorted())
+    const may = paths(({ kind, mode }) => kind === 'file' && (mode & 0o111) !== 0)
+    expect(may.filter((path) => !needed.includes(path))).toEqual([])
+  })
+
+  test('no development dependency, and every other', () => {
     const locked = Object.entries(read('package-lock.json').packages).filter(
       ([path]) => path !== '',
     )
     const wanted = locked.filter(([, { dev, optional }]) => !dev && !optional).map(([path]) => path)
     const development = new Set(locked.filter(([, { dev }]) => dev).map(([path]) => path))
-    const found = (await shell(image, 'find /app/node_modules -name package.json')).map((path) =>
-      path.slice('/app/'.length, -'/package.json'.length),
+    const packages = paths(({ path }) => /^\/app\/node_modules\/.*\/package\.json$/.test(path)).map(
+      (path) => path.slice('/app/'.length, -'/package.json'.length),
     )
     expect(wanted.length).toBeGreaterThan(50)
-    expect(wanted.filter((path) => !found.includes(path))).toEqual([])
-    expect(found.filter((path) => development.has(path))).toEqual([])
+    expect(wanted.filter((path) => !packages.includes(path))).toEqual([])
+    expect(packages.filter((path) => development.has(path))).toEqual([])
   })
 
   test('nothing that its user may write, no secret of the build, no path of the machine', async () => {
-    const writable = String.raw`find /app ! -type l \( -writable -o -user 65532 -o -perm /022 \)`
-    expect(await shell(image, writable)).toEqual([])
-    expect(await shell(image, `grep -rlF -e '${ROOT}/' /app | head || true`)).toEqual([])
-    expect(await shell(image, 'ls /run')).not.toContain('ca.crt')
+    const isForeign = ({ uid, gid }: FoundFile): boolean => uid !== 0 || gid !== 0
+    const isWritable = ({ kind, mode }: FoundFile): boolean =>
+      kind !== 'other' && (mode & 0o022) !== 0
+    expect(paths((file) => isForeign(file) || isWritable(file))).toEqual([])
+    expect(paths(({ says }) => says.length > 0)).toEqual([])
     const history = await (await getContainerRuntimeClient()).container.dockerode
       .getImage(image)
       .history()
     expect(JSON.stringify(history)).not.toContain(ROOT)
     expect(JSON.stringify(history)).not.toContain('BEGIN CERTIFICATE')
+  })
+})
+
+describe('what programs expect of a system is there', () => {
+  test('names are looked up by DNS, and in /etc/hosts first', async () => {
+    const server = await launch(withScript(image, HELD_BACK, { file: 'name-server.ts' }))
+    onTestFinished(async () => void (await server.end(0)))
+    await eventually('it listens', () => server.log().includes('listening') || undefined, {
+      withinMs: 20_000,
+    })
+    const line = `const { lookup } = require('node:dns/promises')
+      const find = async (name) => (await lookup(name, 4)).address
+      Promise.all([find('issuer.example.com'), find('known.example.com')]).then(console.log)`
+    const asking = withScript(image, HELD_BACK, { line })
+      .asking(server.container.getIpAddress('bridge'))
+      .withExtraHosts([{ host: 'known.example.com', ipAddress: '192.0.2.1' }])
+    expect(await runToEnd(asking)).toEqual({ code: 0, log: "[ '192.0.2.53', '192.0.2.1' ]\n" })
+  })
+
+  test('time zones and authorities are Node’s own', async () => {
+    const line = `const at = new Date('2026-07-01T12:00:00Z')
+      console.log(at.toLocaleTimeString('de', { timeZone: 'Europe/Berlin' }), at.getHours())
+      console.log(require('node:tls').rootCertificates.length > 100)`
+    const { code, log } = await runToEnd(withScript(image, HELD_BACK, { line }))
+    expect({ code, log }).toEqual({ code: 0, log: '14:00:00 12\ntrue\n' })
   })
 })

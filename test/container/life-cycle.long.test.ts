@@ -10,7 +10,7 @@ import { wholeCluster } from '../support/whole-cluster.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { containersOrSkip } from './docker.ts'
 import { askTheGateway } from './gateway-client.ts'
-import { buildImage } from './image.ts'
+import { BASE_IMAGE, buildImage } from './image.ts'
 import { startNode, type TestNode } from './node.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -34,6 +34,7 @@ test('install, use, upgrade, uninstall: nothing is left, and nothing is lost in 
 
   await install(cluster, containers.image)
   expect(versionsOf(node)).toEqual(Array(2 * REPLICAS).fill(first))
+  await lookInto(cluster, 'gateway')
   await use(cluster)
   const used = await credentials(cluster)
   // kubectl prints nothing for a field that is not there.
@@ -104,6 +105,19 @@ async function overlay(image: string): Promise<string> {
   }
   await writeFile(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization))
   return folder
+}
+
+/** As docs/install.md tells to: the namespace lets a container with a shell into a pod. */
+async function lookInto(cluster: Cluster, component: string): Promise<void> {
+  const selector = ['-l', `app.kubernetes.io/component=${component}`]
+  const pods = await cluster.must(['get', 'pods', ...IN_IT, ...selector, '-o=name'])
+  const [pod = ''] = pods.split('\n')
+  const flags = [`--image=${BASE_IMAGE}`, `--target=${component}`]
+  const refused = await cluster.kubectl(['debug', pod, ...IN_IT, ...flags, '--', 'sh'])
+  expect(refused.stderr).toContain('violates PodSecurity "restricted:')
+  await cluster.must(['debug', pod, ...IN_IT, ...flags, '--profile=restricted', '--', 'sh'])
+  const target = '-o=jsonpath={.spec.ephemeralContainers[*].targetContainerName}'
+  expect(await cluster.must(['get', pod, ...IN_IT, target])).toBe(component)
 }
 
 async function use(cluster: Cluster): Promise<void> {

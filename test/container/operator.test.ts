@@ -1,5 +1,6 @@
 // The program in containers that are held back further than any manifest of ours does, with the rights of its
 // ServiceAccounts, against a control plane in a container.
+import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -9,6 +10,8 @@ import { GATEWAY_TLS_SECRET } from '../../src/api/group.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { containersOrSkip } from './docker.ts'
+import { BASE_IMAGE } from './image.ts'
+import { NODE, runToEnd } from './inside.ts'
 import { confined, HELD_BACK, launch, type RunningContainer } from './pod-container.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -143,10 +146,13 @@ test('the gateway serves the public keys over TLS that its CA vouches for (7.3, 
 describe.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway' }])(
   'what the process of $command is and may',
   ({ command }) => {
-    const inside = (script: string) => of(command).container.exec(['sh', '-c', script])
+    const inside = (line: string) =>
+      of(command).container.exec([NODE, '-e', `const fs = require('node:fs'); ${line}`])
 
     test('it is process 1, without root, capabilities or a way to get them, and listens to signals', async () => {
-      const { output } = await inside('cat /proc/1/status; tr "\\0" " " </proc/1/cmdline')
+      const { output } = await inside(
+        `for (const name of ['status', 'cmdline']) console.log(fs.readFileSync('/proc/1/' + name, 'utf8'))`,
+      )
       const field = (name: string): string =>
         new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(output)?.[1] ?? ''
       expect(output).toContain('/app/src/main.ts')
@@ -166,11 +172,42 @@ describe.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway
     test.each(['/app/x', '/tmp/x', '/x', '/var/tmp/x', `${ACCOUNT_FOLDER}/token`])(
       'it can write nothing to %s',
       async (path) => {
-        const { exitCode, output } = await inside(`echo x >>${path}`)
+        const { exitCode, output } = await inside(`fs.appendFileSync('${path}', 'x')`)
         expect(exitCode).not.toBe(0)
-        expect(output).toMatch(/Read-only file system|Permission denied/)
+        expect(output).toMatch(/EROFS|EACCES|ENOENT/)
       },
     )
+
+    test.each([
+      'sh',
+      '/bin/sh',
+      'bash',
+      'busybox',
+      'env',
+      'npm',
+      'npx',
+      'corepack',
+      'yarn',
+      'apt-get',
+    ])('there is no %s in it', async (program) => {
+      const { exitCode, output } = await of(command).container.exec([program, '--version'])
+      expect(output).toMatch(/executable file not found|no such file or directory/)
+      expect(exitCode).not.toBe(0)
+    })
+
+    test('a container beside it that has a shell sees its files and its health, as by kubectl debug', async () => {
+      const target = of(command).container.getId()
+      const health = `fetch('http://127.0.0.1:8081/healthz').then((answer) => console.log(answer.status))`
+      const beside = confined(BASE_IMAGE, { ...HELD_BACK, user: '65532:65532' })
+        .beside(target)
+        .withNetworkMode(`container:${target}`)
+        .withEntrypoint(['sh', '-c'])
+        .withCommand([`cat /proc/1/root/app/src/main.ts && exec node -e "${health}"`])
+      const { code, log } = await runToEnd(beside)
+      expect(log).toContain(readFileSync(join(ROOT, 'src/main.ts'), 'utf8'))
+      expect(log).toMatch(/^200$/m)
+      expect(code).toBe(0)
+    })
   },
 )
 

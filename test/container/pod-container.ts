@@ -45,6 +45,17 @@ class ConfinedContainer extends GenericContainer {
     this.createOpts = { ...this.createOpts, Hostname: hostname }
     return this
   }
+
+  asking(nameServer: string): this {
+    this.hostConfig = { ...this.hostConfig, Dns: [nameServer] }
+    return this
+  }
+
+  /** Sees the processes of another container, as one that `kubectl debug --target` adds to a pod. */
+  beside(containerId: string): this {
+    this.hostConfig = { ...this.hostConfig, PidMode: `container:${containerId}` }
+    return this
+  }
 }
 
 /** Waits for nothing: whether it is ready is for probes to tell. */

@@ -16,7 +16,7 @@ describe('every way to start the program has the flags of Node (threats E15)', (
   test('the image', () => {
     const [, entrypoint = ''] = /^ENTRYPOINT (\[[^\]]*\])$/m.exec(read('Dockerfile')) ?? []
     const [node, heap, ...args] = JSON.parse(entrypoint.replaceAll('\\\n', ''))
-    expect(node).toBe('node')
+    expect(node).toBe('/usr/local/bin/node')
     expect(heap).toMatch(/^--max-old-space-size-percentage=/)
     expect(args).toEqual([...NODE_FLAGS, '/app/src/main.ts'])
   })
