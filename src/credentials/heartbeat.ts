@@ -102,6 +102,7 @@ export class Heartbeat {
         to.remove(object)
         if (object.metadata.uid === this.#told?.uid) this.#told = null
       },
+      sweep: () => to.sweep(),
       end: () => {
         to.end()
         this.#listing = false

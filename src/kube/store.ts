@@ -35,6 +35,8 @@ export interface Sink {
   begin(): void
   put(object: KubeObject): void
   remove(object: KubeObject): void
+  /** Takes out a part of what a complete listing did not hold, before `end`; whether there may be more. */
+  sweep(): boolean
   /** The listing is complete: what it did not hold is gone. */
   end(): void
 }
@@ -44,6 +46,9 @@ export type Indexers<T> = Readonly<Record<string, (item: T) => string | null>>
 
 /** In which order the objects of one indexed value are, by index; it never changes in the life of an object. */
 export type Orders<T> = Readonly<Record<string, (item: T, other: T) => boolean>>
+
+/** So many are taken out in one sweep: all that follows from each of them is done in the same turn. */
+const MOST_AT_ONCE = 1000
 
 interface Slot<T> {
   item: T
@@ -68,6 +73,8 @@ export class Store<T extends Cached> implements Sink {
   /** The latest version of what was removed since the last listing. */
   #removedAt = 0n
   #round = 0
+  /** Those that the sweeps of this listing have not looked at yet: each of them goes on from there. */
+  #unswept = this.#slots.values()
   #listing = false
   #synced = false
 
@@ -140,6 +147,7 @@ export class Store<T extends Cached> implements Sink {
 
   begin(): void {
     this.#round += 1
+    this.#unswept = this.#slots.values()
     this.#listing = true
   }
 
@@ -164,11 +172,20 @@ export class Store<T extends Cached> implements Sink {
     this.#drop(slot.item, false)
   }
 
+  sweep(): boolean {
+    let left = MOST_AT_ONCE
+    for (const { item, round } of this.#unswept) {
+      if (round === this.#round) continue
+      this.#drop(item, true)
+      left -= 1
+      if (left === 0) return true
+    }
+    return false
+  }
+
   end(): void {
     this.#listing = false
-    for (const { item, round } of this.#slots.values()) {
-      if (round !== this.#round) this.#drop(item, true)
-    }
+    while (this.sweep()) continue
     this.#removedAt = 0n
     this.#synced = true
     for (const callback of this.#onSynced.splice(0)) callback()

@@ -147,7 +147,10 @@ class Round {
       this.#taking = true
       for (const item of page.items) sink.put(item)
       next = page.next
-      if (next === undefined) sink.end()
+      if (next === undefined) {
+        await this.#sweep()
+        sink.end()
+      }
       this.#taking = false
       if (next !== undefined) continue
       served(true)
@@ -167,15 +170,18 @@ class Round {
       query.namespace,
       this.#signal,
     )
-    for await (const event of jsonLines(body, () => this.#alive())) {
+    for await (const line of jsonLines(body, () => this.#alive())) {
+      const event = line as WatchEvent
       this.#taking = true
-      this.#take(event as WatchEvent)
+      if (this.#isEndOfListing(event)) await this.#sweep()
+      this.#take(event)
       this.#taking = false
     }
     return { how: 'closed', served: this.#read }
   }
 
-  #take({ type, object }: WatchEvent): void {
+  #take(event: WatchEvent): void {
+    const { type, object } = event
     const { sink, resource } = this.#options
     switch (type) {
       case 'ADDED':
@@ -186,7 +192,7 @@ class Round {
         sink.remove(object)
         break
       case 'BOOKMARK':
-        this.#bookmark(object)
+        if (this.#isEndOfListing(event)) this.#listed(object)
         break
       case 'ERROR':
         throw failureOf(`WATCH ${resource.plural}`, object.code ?? 500, object, undefined)
@@ -199,8 +205,17 @@ class Round {
     this.#options.heard?.()
   }
 
-  #bookmark(object: KubeObject): void {
-    if (this.state.at !== 'stream' || !object.metadata.annotations?.[END_OF_INITIAL_EVENTS]) return
+  #isEndOfListing({ type, object }: WatchEvent): boolean {
+    if (type !== 'BOOKMARK' || this.state.at !== 'stream') return false
+    return Boolean(object.metadata.annotations?.[END_OF_INITIAL_EVENTS])
+  }
+
+  /** No event is read meanwhile, and nothing is taken for complete before it is done: the listing takes longer. */
+  async #sweep(): Promise<void> {
+    while (this.#options.sink.sweep()) await new Promise(setImmediate)
+  }
+
+  #listed(object: KubeObject): void {
     this.#options.sink.end()
     this.#options.served(true)
     this.#reached(object)

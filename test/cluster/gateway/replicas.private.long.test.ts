@@ -141,7 +141,8 @@ function recordedUses(): ReadonlyMap<string, readonly string[]> {
     if (known.at(-1) !== lastActivity) known.push(lastActivity)
     uses.set(metadata.uid, known)
   }
-  follow(ACCESS_KEYS, { begin: ignore, put, remove: ignore, end: ignore }, {})
+  const sink = { begin: ignore, put, remove: ignore, sweep: () => false, end: ignore }
+  follow(ACCESS_KEYS, sink, {})
   return uses
 }
 

@@ -93,7 +93,8 @@ export class Heartland {
       },
     })
     const nothing = (): void => undefined
-    const sink = heartbeat.through({ begin: nothing, put: nothing, remove: nothing, end: nothing })
+    const told = { begin: nothing, put: nothing, remove: nothing, sweep: () => false, end: nothing }
+    const sink = heartbeat.through(told)
     this.#tell.push((object, isGone) => {
       const hear = () => (isGone ? sink.remove(object) : sink.put(object))
       if (line.eventsAfterMs !== null) clock.schedule(line.eventsAfterMs, hear)
