@@ -1,6 +1,5 @@
 // Every metric of the program (contract 8.4): controller-runtime's names, help texts and buckets
 // where the meaning is the same. Each series is there from the start.
-import type { Registry } from 'prom-client'
 import { type Late, NONE_LATE } from '../domain/late.ts'
 import {
   type ClientLabels,
@@ -9,7 +8,7 @@ import {
   processRegistry,
   type Scrape,
 } from './client-metrics.ts'
-import { changingGauge, inSeconds, type Instruments, instruments } from './instruments.ts'
+import { type Instruments, instruments } from './instruments.ts'
 import { type TokenMetrics, type TokenSources, tokenMetrics } from './token-metrics.ts'
 
 /** The closed sets of label values. */
@@ -29,16 +28,18 @@ export interface MetricLabels extends ClientLabels {
 /** How a reconcile ended, in controller-runtime's words. */
 export type ReconcileResult = (typeof RESULTS)[number]
 
-/** What is read at each scrape rather than kept here twice. Called often: must be cheap. */
+/** What is read at each scrape rather than kept here twice. What returns at once is called often: must be cheap. */
 export interface MetricSources extends TokenSources {
+  /** Counts anew what going through many objects tells. Each scrape waits for it. */
+  readonly refresh: () => Promise<void>
   /** How many keys are in each state; a state that is missing counts none. */
   readonly keysByState: () => Readonly<Record<string, number>>
   /** How many objects of each kind have condition LifetimeCapped. */
   readonly cappedByKind: () => Readonly<Record<string, number>>
   /** Objects of each kind past their end whose status does not say so yet. */
   readonly overdueByKind: () => Readonly<Record<string, Late>>
-  /** Names of the keys that end, and when, in epoch milliseconds. Asked for with perObject only. */
-  readonly keyEnds: () => Iterable<readonly [string, number]>
+  /** Tells the names of the keys that end, and when, in epoch milliseconds. Asked for with perObject only. */
+  readonly keyEnds: (tell: (name: string, atMs: number) => void) => Promise<void>
 }
 
 /** A queue as far as its gauges go. */
@@ -100,23 +101,28 @@ export function createMetrics(labels: MetricLabels): Metrics {
     controller: (name) => ({ ...queues(name), loop: loops(name) }),
     ...clientMetrics(make, labels),
     ...leaderMetrics(make, labels),
-    ...keyMetrics(make, labels, registry, () => sources),
+    ...keyMetrics(make, labels, () => sources),
     ...tokenMetrics(make, labels.tokenStates, registry, () => sources),
     ...configMetrics(make),
     follow: (from) => {
       sources = from
     },
-    scrape,
+    scrape: async () => {
+      await sources.refresh()
+      const { contentType, body } = await scrape()
+      return { contentType, body: labels.perObject ? body + (await keyEnds(sources)) : body }
+    },
   }
 }
 
 /** What a replica that stands by shows: only the leader counts. */
 const NO_SOURCES: MetricSources = {
+  refresh: () => Promise.resolve(),
   keysByState: () => ({}),
   tokensByState: () => ({}),
   cappedByKind: () => ({}),
   overdueByKind: () => ({}),
-  keyEnds: () => [],
+  keyEnds: () => Promise.resolve(),
   signingKeys: () => [],
   signingKeyFaults: () => 0,
   revokedTokens: () => 0,
@@ -187,8 +193,7 @@ function leaderMetrics(
 
 function keyMetrics(
   { counter, gauge, histogram }: Instruments,
-  { keyStates, endingKinds, perObject }: MetricLabels,
-  registry: Registry,
+  { keyStates, endingKinds }: MetricLabels,
   sources: () => MetricSources,
 ): Pick<Metrics, 'keyExpired'> {
   const states = keyStates.map((state) => ({ state }))
@@ -198,7 +203,6 @@ function keyMetrics(
   const overdue = (kind: string): Late => sources().overdueByKind()[kind] ?? NONE_LATE
   gauge('platform_expirations_overdue', kinds, ({ kind }) => overdue(kind).count)
   gauge('platform_expirations_overdue_seconds', kinds, ({ kind }) => overdue(kind).longestMs / 1000)
-  if (perObject) changingGauge(registry, KEY_ENDS, () => inSeconds(sources().keyEnds()))
   const expirations = counter('platform_access_key_expirations_total', [{}])
   const lag = histogram('platform_expiration_lag_seconds', LAG_BUCKETS, [{}])
   return {
@@ -207,6 +211,17 @@ function keyMetrics(
       lag.observe(lagSeconds)
     },
   }
+}
+
+/** The text of the series of each key: prom-client would write 100,000 in one turn of the event loop. */
+async function keyEnds(sources: MetricSources): Promise<string> {
+  const { name, help, label } = KEY_ENDS
+  const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`]
+  // A name in JSON is a label value.
+  await sources.keyEnds((key, atMs) =>
+    lines.push(`${name}{${label}=${JSON.stringify(key)}} ${atMs / 1000}`),
+  )
+  return `${lines.join('\n')}\n`
 }
 
 const KEY_ENDS = {

@@ -5,7 +5,7 @@ import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/group.ts'
 import { startKeys } from '../../src/commands/manager/controllers.ts'
 import type { ControllersOptions } from '../../src/commands/manager/loop.ts'
 import { plan } from '../../src/controllers/ownedaccesskey/plan.ts'
-import { KEY_INDEXERS } from '../../src/controllers/ownedaccesskey/order.ts'
+import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/order.ts'
 import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/order.ts'
 import { digestOf } from '../../src/credentials/digest.ts'
 import {
@@ -13,14 +13,16 @@ import {
   accessKeyOf,
   type OwnedAccessKeyObject,
 } from '../../src/domain/access-key.ts'
+import { NONE_LATE } from '../../src/domain/late.ts'
 import type { Caps } from '../../src/domain/lifetime.ts'
 import { timestamp } from '../../src/domain/time.ts'
 import { tokenOf } from '../../src/domain/token.ts'
 import type { AppliedObject, KubeClient } from '../../src/kube/client.ts'
-import { Store, type Whole, whole } from '../../src/kube/store.ts'
+import { type Sink, Store, whole } from '../../src/kube/store.ts'
 import { Outage } from '../../src/kube/outage.ts'
 import { Turns } from '../../src/kube/turns.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
+import type { Log } from '../../src/runtime/log.ts'
 import type { Metrics } from '../../src/runtime/metrics.ts'
 import { circumstances, statusEntry } from './access-key.ts'
 import { rememberingLog } from './log.ts'
@@ -56,7 +58,8 @@ export function settledKeys(
   })
 }
 
-const withStatus = (
+/** The same key with this status, as our apply leaves it. */
+export const withStatus = (
   { metadata, ...rest }: OwnedAccessKeyObject,
   status: object,
   resourceVersion: string,
@@ -81,19 +84,17 @@ function statusOnly(objects: Map<string, OwnedAccessKeyObject>): KubeClient {
   return { ...memoryApi().client(), apply }
 }
 
-/** The controller at work on these keys, once `list` is called, and the caps in a test's hand. */
-export function manyKeys(
-  given: readonly OwnedAccessKeyObject[],
-  clock: Clock,
-  metrics: Pick<Metrics, 'controller' | 'keyExpired'>,
-) {
-  const objects = new Map(given.map((object) => [object.metadata.name, object]))
-  const keys = new Store<AccessKey>(
-    (object) => accessKeyOf(object as OwnedAccessKeyObject, digestOf),
-    KEY_INDEXERS,
-  )
-  const tokens = new Store((object) => tokenOf(object as never), TOKEN_INDEXERS)
-  const configMaps = new Store(whole<ConfigMap>)
+/** What the controller of access keys stands on. */
+export interface KeyControllerParts {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly log: Log
+  readonly stores: Pick<ControllersOptions['stores'], 'keys' | 'tokens' | 'configMaps'>
+  readonly metrics: Pick<Metrics, 'controller' | 'keyExpired'>
+}
+
+/** The controller of access keys, at work once its stores are listed, and the caps in the hand of who asks. */
+export function keyController(parts: KeyControllerParts) {
   const listeners: ((caps: Caps) => void)[] = []
   let current = NO_CAPS
   const caps: ControllersOptions['caps'] = {
@@ -103,29 +104,59 @@ export function manyKeys(
       listener(current)
     },
   }
-  const { log } = rememberingLog()
-  const options = {
+  const given = {
+    ...parts,
     settings: { configName: 'config', expiredRetentionMs: 86_400_000, workers: 16 },
-    stores: { keys, tokens, configMaps },
-    client: statusOnly(objects),
     caps,
-    clock,
-    turns: new Turns(clock),
-    outage: new Outage(clock),
-    metrics,
-    log,
+    turns: new Turns(parts.clock),
+    outage: new Outage(parts.clock),
     events: { record: () => undefined },
-    revocations: { subscribe: () => undefined, fault: () => null, has: () => false },
+    revocations: { ...NO_REVOCATIONS, subscribe: () => undefined },
+    keyring: { lives: () => [], faults: () => [] },
   }
-  const stop = startKeys(options as unknown as ControllersOptions)
-  const empty = (store: Store<Whole<ConfigMap>> | typeof tokens): void => {
+  const options = given as unknown as ControllersOptions
+  return {
+    options,
+    stop: startKeys(options),
+    /** Puts other caps in force. */
+    cap: (maxTtlSeconds: number | null) => {
+      current = { ...NO_CAPS, maxTtlSeconds }
+      for (const listener of listeners) listener(current)
+    },
+  }
+}
+
+const NO_REVOCATIONS = {
+  fault: () => null,
+  has: () => false,
+  countAt: () => 0,
+  backlog: () => NONE_LATE,
+}
+
+/** The controller at work on these keys, once `list` is called. */
+export function manyKeys(
+  given: readonly OwnedAccessKeyObject[],
+  clock: Clock,
+  metrics: Pick<Metrics, 'controller' | 'keyExpired'>,
+) {
+  const objects = new Map(given.map((object) => [object.metadata.name, object]))
+  const keys = new Store<AccessKey>(
+    (object) => accessKeyOf(object as OwnedAccessKeyObject, digestOf),
+    KEY_INDEXERS,
+    KEY_ORDERS,
+  )
+  const tokens = new Store((object) => tokenOf(object as never), TOKEN_INDEXERS)
+  const configMaps = new Store(whole<ConfigMap>)
+  const stores = { keys, tokens, configMaps }
+  const { log } = rememberingLog()
+  const empty = (store: Sink): void => {
     store.begin()
     store.end()
   }
   return {
+    ...keyController({ client: statusOnly(objects), clock, log, stores, metrics }),
     keys,
     objects,
-    stop,
     /** Lists all keys in this moment, as a process does that starts. */
     list: () => {
       empty(tokens)
@@ -133,11 +164,6 @@ export function manyKeys(
       keys.begin()
       for (const object of objects.values()) keys.put(object)
       keys.end()
-    },
-    /** Puts other caps in force. */
-    cap: (maxTtlSeconds: number | null) => {
-      current = { ...NO_CAPS, maxTtlSeconds }
-      for (const listener of listeners) listener(current)
     },
   }
 }

@@ -1,11 +1,11 @@
 import { ACCESS_KEYS, TOKENS } from '../../api/group.ts'
 import { countTokens } from '../../controllers/directclusterendpointtoken/counts.ts'
-import { countKeys, keyEnds } from '../../controllers/ownedaccesskey/counts.ts'
+import { countKeys, tellKeyEnds } from '../../controllers/ownedaccesskey/counts.ts'
 import { NONE_LATE } from '../../domain/late.ts'
 import type { MetricSources } from '../../runtime/metrics.ts'
 import type { ControllersOptions } from './loop.ts'
 
-/** A scrape asks several times for what one walk over the objects tells. */
+/** Who scrapes sooner is told the same again: a walk over the objects takes time from their work. */
 const COUNT_AGAIN_AFTER_MS = 1000
 
 /** Only the leader counts: replicas that stand by would count every object once more. */
@@ -13,35 +13,45 @@ export function countObjects({
   stores: { keys, tokens },
   caps,
   clock,
+  turns,
   keyring,
   revocations,
 }: ControllersOptions): MetricSources {
   const none = { byState: {}, capped: 0, overdue: NONE_LATE }
   let counts = { keys: none, tokens: none }
   let countedMs = Number.NEGATIVE_INFINITY
-  const counted = (): typeof counts => {
+  let counting: Promise<void> | null = null
+  const count = async (): Promise<void> => {
     const current = caps.current()
-    if (current && clock.monotonicMs() - countedMs > COUNT_AGAIN_AFTER_MS) {
-      const nowMs = clock.nowMs()
-      counts = { keys: countKeys(keys, current, nowMs), tokens: countTokens(tokens, nowMs) }
-      countedMs = clock.monotonicMs()
-    }
-    return counts
+    if (!current || clock.monotonicMs() - countedMs <= COUNT_AGAIN_AFTER_MS) return
+    const nowMs = clock.nowMs()
+    const [ofKeys, ofTokens] = await Promise.all([
+      countKeys(keys, current, nowMs, turns),
+      countTokens(tokens, nowMs, turns),
+    ])
+    counts = { keys: ofKeys, tokens: ofTokens }
+    countedMs = clock.monotonicMs()
   }
   return {
-    keysByState: () => counted().keys.byState,
-    tokensByState: () => counted().tokens.byState,
+    refresh: () => {
+      counting ??= count().finally(() => {
+        counting = null
+      })
+      return counting
+    },
+    keysByState: () => counts.keys.byState,
+    tokensByState: () => counts.tokens.byState,
     cappedByKind: () => ({
-      [ACCESS_KEYS.kind]: counted().keys.capped,
-      [TOKENS.kind]: counted().tokens.capped,
+      [ACCESS_KEYS.kind]: counts.keys.capped,
+      [TOKENS.kind]: counts.tokens.capped,
     }),
     overdueByKind: () => ({
-      [ACCESS_KEYS.kind]: counted().keys.overdue,
-      [TOKENS.kind]: counted().tokens.overdue,
+      [ACCESS_KEYS.kind]: counts.keys.overdue,
+      [TOKENS.kind]: counts.tokens.overdue,
     }),
-    keyEnds: () => {
+    keyEnds: async (tell) => {
       const current = caps.current()
-      return current ? keyEnds(keys, current, clock.nowMs()) : []
+      if (current) await tellKeyEnds(keys, current, clock.nowMs(), turns, tell)
     },
     signingKeys: () => keyring.lives(),
     signingKeyFaults: () => keyring.faults().length,

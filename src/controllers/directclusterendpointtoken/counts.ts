@@ -2,6 +2,7 @@ import { conditionOf } from '../../domain/conditions.ts'
 import { type Late, NONE_LATE, withLate } from '../../domain/late.ts'
 import type { Token } from '../../domain/token.ts'
 import type { Store } from '../../kube/store.ts'
+import { inTurns, type Turns } from '../../kube/turns.ts'
 
 /** Label values of platform_tokens{state} (contract 8.4). */
 export const TOKEN_STATE_LABELS = [
@@ -31,19 +32,23 @@ export interface TokenCounts {
   readonly overdue: Late
 }
 
-/** Counts the tokens as their status says. */
-export function countTokens(tokens: Store<Token>, nowMs: number): TokenCounts {
+/** Counts the tokens as their status says, in many turns of the event loop: what changes meanwhile as it was. */
+export async function countTokens(
+  tokens: Store<Token>,
+  nowMs: number,
+  turns: Turns,
+): Promise<TokenCounts> {
   const byState: Record<string, number> = {}
   let capped = 0
   let overdue = NONE_LATE
-  for (const { isDeleting, published } of tokens.values()) {
+  await inTurns(turns, [...tokens.values()], ({ isDeleting, published }) => {
     const reason = conditionOf(published.conditions, 'Ready')?.reason ?? ''
     const label = isDeleting ? 'terminating' : (LABELS[reason] ?? 'pending')
     byState[label] = (byState[label] ?? 0) + 1
     if (conditionOf(published.conditions, 'LifetimeCapped')) capped += 1
     const endMs = label === 'issued' ? outMs(published) : null
     if (endMs !== null && endMs <= nowMs) overdue = withLate(overdue, nowMs - endMs)
-  }
+  })
   return { byState, capped, overdue }
 }
 

@@ -5,6 +5,7 @@ import { type Late, NONE_LATE, withLate } from '../../domain/late.ts'
 import { readyStateOf, standingOf } from '../../domain/key-line.ts'
 import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
 import type { Store } from '../../kube/store.ts'
+import { inTurns, type Turns } from '../../kube/turns.ts'
 import { keysIn } from './order.ts'
 
 /** Label values of platform_access_keys{state} (contract 8.4). */
@@ -25,14 +26,22 @@ export interface KeyCounts {
   readonly overdue: Late
 }
 
-/** Counts the keys as they are now, but for the heartbeat (contract 10.4), by the same functions that decide on each. */
-export function countKeys(keys: Store<AccessKey>, caps: Caps, nowMs: number): KeyCounts {
+/**
+ * Counts the keys as they are now, but for the heartbeat (contract 10.4), by the same functions that decide on
+ * each. In many turns of the event loop: one that comes, changes or goes meanwhile counts as it was.
+ */
+export async function countKeys(
+  keys: Store<AccessKey>,
+  caps: Caps,
+  nowMs: number,
+  turns: Turns,
+): Promise<KeyCounts> {
   const among = keysIn(keys)
   const byState: Record<string, number> = {}
   let capped = 0
   let overdue = NONE_LATE
-  for (const key of keys.values()) {
-    if (isHeartbeat(key)) continue
+  await inTurns(turns, [...keys.values()], (key) => {
+    if (isHeartbeat(key)) return
     const lifetime = lifetimeOf(key, caps, nowMs)
     const state = readyStateOf(standingOf(key, among, caps, nowMs))
     const label = KEY_STATE_LABELS[state]
@@ -41,19 +50,21 @@ export function countKeys(keys: Store<AccessKey>, caps: Caps, nowMs: number): Ke
     const isTold = conditionOf(key.published.conditions, 'Ready')?.reason === state
     if (state === 'Expired' && !isTold)
       overdue = withLate(overdue, nowMs - (lifetime.expiresMs ?? nowMs))
-  }
+  })
   return { byState, capped, overdue }
 }
 
-/** The keys that end, and when, in epoch milliseconds. */
-export function* keyEnds(
+/** Tells the names of the keys that end, and when, in epoch milliseconds; in many turns, as they were. */
+export function tellKeyEnds(
   keys: Store<AccessKey>,
   caps: Caps,
   nowMs: number,
-): Generator<readonly [string, number]> {
-  for (const key of keys.values()) {
-    if (isHeartbeat(key)) continue
+  turns: Turns,
+  tell: (name: string, atMs: number) => void,
+): Promise<void> {
+  return inTurns(turns, [...keys.values()], (key) => {
+    if (isHeartbeat(key)) return
     const { expiresMs } = lifetimeOf(key, caps, nowMs)
-    if (expiresMs !== null) yield [key.name, expiresMs]
-  }
+    if (expiresMs !== null) tell(key.name, expiresMs)
+  })
 }

@@ -1,48 +1,17 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { countObjects } from '../../../src/commands/manager/counts.ts'
 import { inTurns, inTurnsByMoment, Turns } from '../../../src/kube/turns.ts'
-import type { Clock } from '../../../src/runtime/clock.ts'
 import { manualClock } from '../../support/clock.ts'
 import { eventually } from '../../support/eventually.ts'
 import { manyKeys, settledKeys } from '../../support/many-keys.ts'
+import { counting, ticking } from '../../support/turns.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
 const SOON = { withinMs: 30_000 }
 
-/** A clock on which each look at it takes so long: what runs in one turn is counted, whatever the machine. */
-function ticking(tickMs: number) {
-  const clock = manualClock(T0)
-  let tickedMs = 0
-  const monotonicMs = (): number => {
-    tickedMs += tickMs
-    return clock.monotonicMs() + tickedMs
-  }
-  return { ...clock, monotonicMs } satisfies Clock
-}
-
-/** Counts what happens in each turn of the event loop; the most in any so far. */
-function counting() {
-  let now = 0
-  let most = 0
-  let all = 0
-  let turn = setImmediate(function next() {
-    now = 0
-    turn = setImmediate(next)
-  })
-  onTestFinished(() => clearImmediate(turn))
-  return {
-    count: () => {
-      now += 1
-      all += 1
-      most = Math.max(most, now)
-    },
-    most: () => most,
-    all: () => all,
-  }
-}
-
 describe('work gives way to others after its share of a turn', () => {
   test('as much as the clock allows, then the next turn', async () => {
-    const turns = new Turns(ticking(1))
+    const turns = new Turns(ticking(T0, 1))
     const seen = counting()
     await inTurns(turns, Array.from({ length: 5000 }), seen.count)
     // One look at the clock for each 50 items, 10 ms in each turn.
@@ -52,7 +21,7 @@ describe('work gives way to others after its share of a turn', () => {
   })
 
   test('two kinds of work have one share', async () => {
-    const turns = new Turns(ticking(1))
+    const turns = new Turns(ticking(T0, 1))
     const seen = counting()
     const items = Array.from({ length: 5000 })
     await Promise.all([inTurns(turns, items, seen.count), inTurns(turns, items, seen.count)])
@@ -67,7 +36,7 @@ describe('work gives way to others after its share of a turn', () => {
   })
 
   test('the earliest moment first, what has none last', async () => {
-    const turns = new Turns(ticking(1))
+    const turns = new Turns(ticking(T0, 1))
     const never = Number.POSITIVE_INFINITY
     const items = Array.from({ length: 3000 }, (_, n) => ({
       n,
@@ -92,7 +61,7 @@ describe('20,000 keys are no turn of seconds', () => {
 
   /** All keys, and how many were reconciled and put into the queue in one turn. */
   function stage(ttlOf: (n: number) => number) {
-    const clock = ticking(0.01)
+    const clock = ticking(T0, 0.01)
     const reconciled = counting()
     const added = counting()
     const ignore = (): void => undefined
@@ -134,5 +103,16 @@ describe('20,000 keys are no turn of seconds', () => {
     await it.until('reconciled', it.reconciled, COUNT + 5000)
     expect(it.reconciled.most()).toBeLessThanOrEqual(MOST)
     expect(it.added.most()).toBeLessThanOrEqual(MOST)
+  })
+
+  test('when the metrics are read meanwhile, which wait for no worker (8.4)', async () => {
+    const it = stage(() => 0)
+    const counts = countObjects(it.options)
+    it.list()
+    await counts.refresh()
+    expect(counts.keysByState()).toEqual({ active: COUNT })
+    expect(it.reconciled.all()).toBeLessThan(COUNT)
+    await it.until('reconciled', it.reconciled, COUNT)
+    expect(it.reconciled.most()).toBeLessThanOrEqual(MOST)
   })
 })

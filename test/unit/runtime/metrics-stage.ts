@@ -18,10 +18,11 @@ export const started = (perObject = false): Metrics =>
 
 /** A cluster without objects. */
 export const none: MetricSources = {
+  refresh: () => Promise.resolve(),
   keysByState: () => ({}),
   tokensByState: () => ({}),
   cappedByKind: () => ({}),
-  keyEnds: () => [],
+  keyEnds: () => Promise.resolve(),
   overdueByKind: () => ({}),
   signingKeys: () => [],
   signingKeyFaults: () => 0,

@@ -262,9 +262,9 @@ describe('a series for each key (contract 8.4)', () => {
 
   test('follows the keys, and forgets those that are gone', async () => {
     const metrics = started(true)
-    metrics.follow({ ...none, keyEnds: () => [['ci', 1_795_255_200_500]] })
+    metrics.follow({ ...none, keyEnds: async (tell) => tell('ci', 1_795_255_200_500) })
     expect(await scraped(metrics)).toHaveProperty([`${SERIES}{name="ci"}`], 1_795_255_200.5)
-    metrics.follow({ ...none, keyEnds: () => [] })
+    metrics.follow(none)
     expect((await metrics.scrape()).body).not.toContain(`${SERIES}{`)
   })
 

@@ -10,7 +10,9 @@ import {
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token.ts'
+import { Turns } from '../../../../src/kube/turns.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
+import { manualClock } from '../../../support/clock.ts'
 import {
   issuedObject,
   owner,
@@ -22,6 +24,8 @@ import {
   UNDER_CI,
   withMetadata,
 } from '../../../support/token.ts'
+
+const turns = new Turns(manualClock(after(0)))
 
 const named = (name: string, object: DirectClusterEndpointToken) =>
   withMetadata(object, { name, uid: name })
@@ -50,13 +54,14 @@ const STATES: readonly { readonly name: string; readonly object: DirectClusterEn
 ]
 
 describe('platform_tokens{state} (8.4)', () => {
-  test.each(STATES)('$name: $state', ({ object, state }) => {
-    expect(countTokens(tokenStore(object), after(0)).byState).toEqual({ [state]: 1 })
+  test.each(STATES)('$name: $state', async ({ object, state }) => {
+    const { byState } = await countTokens(tokenStore(object), after(0), turns)
+    expect(byState).toEqual({ [state]: 1 })
   })
 
-  test('all of them, and how many are capped', () => {
+  test('all of them, and how many are capped', async () => {
     const store = tokenStore(...STATES.map(({ name, object }) => named(name, object)))
-    const counts = countTokens(store, after(0))
+    const counts = await countTokens(store, after(0), turns)
     expect(counts).toEqual({
       byState: { pending: 4, issued: 2, expired: 1, revoked: 1, refused: 2, terminating: 1 },
       capped: 1,
@@ -85,8 +90,8 @@ describe('tokens that are out beyond their end (8.4)', () => {
     { name: 'one, since now', nowMs: after(3600), overdue: { count: 1, longestMs: 0 } },
     { name: 'one for a minute', nowMs: after(3660), overdue: { count: 1, longestMs: 60_000 } },
     { name: 'two', nowMs: after(86_401), overdue: { count: 2, longestMs: 82_801_000 } },
-  ])('$name', ({ nowMs, overdue }) => {
-    expect(countTokens(store, nowMs).overdue).toEqual(overdue)
+  ])('$name', async ({ nowMs, overdue }) => {
+    expect(await countTokens(store, nowMs, turns)).toMatchObject({ overdue })
   })
 })
 

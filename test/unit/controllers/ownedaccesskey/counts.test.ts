@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { countKeys, keyEnds } from '../../../../src/controllers/ownedaccesskey/counts.ts'
+import { countKeys, tellKeyEnds } from '../../../../src/controllers/ownedaccesskey/counts.ts'
 import { HEARTBEAT_KEY } from '../../../../src/api/group.ts'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../../../src/controllers/ownedaccesskey/order.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { Store } from '../../../../src/kube/store.ts'
+import { Turns } from '../../../../src/kube/turns.ts'
+import { manualClock } from '../../../support/clock.ts'
 import { keyObject } from '../../../support/objects.ts'
 import { accessKey, after, circumstances, stepped } from '../../../support/access-key.ts'
 
+const turns = new Turns(manualClock(after(0)))
 const CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 
 /** A store with these keys, by name. */
@@ -34,7 +37,7 @@ function told(key: AccessKey, nowMs: number): AccessKey {
 }
 
 describe('keys by state (8.4)', () => {
-  test('as they are now, whatever status says', () => {
+  test('as they are now, whatever status says', async () => {
     const keys = storeOf({
       active: of('a', {}),
       expired: of('b', { ttl: 60 }),
@@ -45,7 +48,7 @@ describe('keys by state (8.4)', () => {
       going: of('g', { isDeleting: true }),
       owned: of('h', { ownerRef: { name: 'disabled', uid: 'c' } }),
     })
-    const { byState } = countKeys(keys, CAPS, after(60))
+    const { byState } = await countKeys(keys, CAPS, after(60), turns)
     expect(byState).toEqual({
       active: 2,
       expired: 1,
@@ -57,19 +60,23 @@ describe('keys by state (8.4)', () => {
     })
   })
 
-  test('those that the cap shortens', () => {
+  test('those that the cap shortens', async () => {
     const keys = storeOf({ a: of('a', { ttl: 60 }), b: of('b', { ttl: 90 }), c: of('c', {}) })
-    expect(countKeys(keys, { ...CAPS, maxTtlSeconds: 60 }, after(0)).capped).toBe(2)
+    const counts = await countKeys(keys, { ...CAPS, maxTtlSeconds: 60 }, after(0), turns)
+    expect(counts.capped).toBe(2)
   })
 
-  test('the heartbeat of the gateways is not counted, and has no end (10.4)', () => {
+  test('the heartbeat of the gateways is not counted, and has no end (10.4)', async () => {
     const keys = storeOf({
       [HEARTBEAT_KEY]: accessKey({ uid: 'h', digest: null, type: 'Reset' }),
       a: of('a', {}),
     })
     const caps = { ...CAPS, maxTtlSeconds: 60 }
-    expect(countKeys(keys, caps, after(0))).toMatchObject({ byState: { active: 1 }, capped: 1 })
-    expect([...keyEnds(keys, caps, after(0))].map(([name]) => name)).toEqual(['a'])
+    const counts = await countKeys(keys, caps, after(0), turns)
+    expect(counts).toMatchObject({ byState: { active: 1 }, capped: 1 })
+    const ends: [string, number][] = []
+    await tellKeyEnds(keys, caps, after(0), turns, (...end) => ends.push(end))
+    expect(ends).toEqual([['a', after(60)]])
   })
 })
 
@@ -92,13 +99,13 @@ describe('keys whose end status does not tell (8.4)', () => {
       nowMs: after(100),
       overdue: { count: 2, longestMs: 40_000 },
     },
-  ])('$name', ({ nowMs, overdue }) => {
-    expect(countKeys(keys, CAPS, nowMs).overdue).toEqual(overdue)
+  ])('$name', async ({ nowMs, overdue }) => {
+    expect(await countKeys(keys, CAPS, nowMs, turns)).toMatchObject({ overdue })
   })
 })
 
 /** How often the age of a key is looked at while so many with one secret come, and are counted twice. */
-function looksOf(count: number): number {
+async function looksOf(count: number): Promise<number> {
   let looks = 0
   const names = Array.from({ length: count }, (_, at) => `key-${at}`)
   const counted = (key: AccessKey): AccessKey =>
@@ -117,12 +124,14 @@ function looksOf(count: number): number {
     KEY_ORDERS,
   )
   for (const name of names) store.put(keyObject({ metadata: { name, uid: name } }))
-  for (const _ of [1, 2])
-    expect(countKeys(store, CAPS, after(0)).byState).toEqual({ active: 1, key_conflict: count - 1 })
+  for (const _ of [1, 2]) {
+    const { byState } = await countKeys(store, CAPS, after(0), turns)
+    expect(byState).toEqual({ active: 1, key_conflict: count - 1 })
+  }
   return looks
 }
 
-test('keys with one secret are counted in steps that grow as they do (3.3)', () => {
-  const few = looksOf(100)
-  expect(looksOf(400) / few).toBeLessThan(6)
+test('keys with one secret are counted in steps that grow as they do (3.3)', async () => {
+  const few = await looksOf(100)
+  expect((await looksOf(400)) / few).toBeLessThan(6)
 })

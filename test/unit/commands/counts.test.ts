@@ -1,0 +1,146 @@
+// What a scrape counts: as many objects as a cluster has, and the event loop is kept from nothing else.
+import { describe, expect, test } from 'vitest'
+import { countObjects } from '../../../src/commands/manager/counts.ts'
+import type { ControllersOptions } from '../../../src/commands/manager/loop.ts'
+import { TOKEN_INDEXERS } from '../../../src/controllers/directclusterendpointtoken/order.ts'
+import { KEY_INDEXERS, KEY_ORDERS } from '../../../src/controllers/ownedaccesskey/order.ts'
+import { digestOf } from '../../../src/credentials/digest.ts'
+import { accessKeyOf, type OwnedAccessKeyObject } from '../../../src/domain/access-key.ts'
+import { NONE_LATE } from '../../../src/domain/late.ts'
+import { tokenOf } from '../../../src/domain/token.ts'
+import { Store } from '../../../src/kube/store.ts'
+import { Turns } from '../../../src/kube/turns.ts'
+import { settledKeys } from '../../support/many-keys.ts'
+import { issuedObject, withMetadata } from '../../support/token.ts'
+import { counting, ticking } from '../../support/turns.ts'
+import { scraped, started } from '../runtime/metrics-stage.ts'
+
+const T0 = Date.parse('2026-11-21T10:00:00Z')
+const COUNT = 20_000
+/** A look at the clock takes a millisecond, and there are some for each thousand objects. */
+const MOST = 1100
+
+const HOUR_MS = 3_600_000
+const KEYS = settledKeys(COUNT, T0, (n) => ((n % 2) * HOUR_MS) / 1000)
+const ISSUED = issuedObject()
+const TOKENS = Array.from({ length: COUNT }, (_, n) =>
+  withMetadata(ISSUED, { name: `token-${n}`, uid: `token-${n}` }),
+)
+
+/** The same as a later event tells of it. */
+const later = (key: OwnedAccessKeyObject, metadata: object): OwnedAccessKeyObject => {
+  revision += 1
+  return { ...key, metadata: { ...key.metadata, resourceVersion: String(revision), ...metadata } }
+}
+let revision = COUNT
+
+/** Counts of so many keys and tokens, and which of them are looked at in each turn once that is asked. */
+function stage() {
+  let looked = (): void => undefined
+  let last: unknown = null
+  /** Called once for each, however much of it is read in a row. */
+  const seen = <T extends object>(item: T): T =>
+    new Proxy(item, {
+      get: (of, member) => {
+        if (of !== last) looked()
+        last = of
+        return Reflect.get(of, member) as unknown
+      },
+    })
+  const keys = new Store(
+    (object) => seen(accessKeyOf(object as OwnedAccessKeyObject, digestOf)),
+    KEY_INDEXERS,
+    KEY_ORDERS,
+  )
+  const tokens = new Store((object) => seen(tokenOf(object as never)), TOKEN_INDEXERS)
+  const clock = ticking(T0, 1)
+  const options = {
+    stores: { keys, tokens },
+    caps: { current: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }) },
+    clock,
+    turns: new Turns(clock),
+    keyring: { lives: () => [], faults: () => [] },
+    revocations: { countAt: () => 0, backlog: () => NONE_LATE },
+  }
+  for (const [store, objects] of [
+    [keys, KEYS],
+    [tokens, TOKENS],
+  ] as const) {
+    store.begin()
+    for (const object of objects) store.put(object)
+    store.end()
+  }
+  const looks = counting()
+  looked = looks.count
+  return { keys, clock, looks, counts: countObjects(options as unknown as ControllersOptions) }
+}
+
+const sum = (byState: Readonly<Record<string, number>>): number =>
+  Object.values(byState).reduce((all, one) => all + one, 0)
+
+describe(`${COUNT} keys and as many tokens`, () => {
+  test('are counted in many turns (8.4)', async () => {
+    const { counts, looks } = stage()
+    await counts.refresh()
+    expect(counts.keysByState()).toEqual({ active: COUNT })
+    expect(counts.tokensByState()).toEqual({ issued: COUNT })
+    expect(looks.all()).toBe(2 * COUNT)
+    expect(looks.most()).toBeLessThanOrEqual(MOST)
+  })
+
+  test('are told one by one in many turns (8.4)', async () => {
+    const { counts, looks } = stage()
+    const ends = new Map<string, number>()
+    await counts.keyEnds((name, atMs) => ends.set(name, atMs))
+    expect(ends.size).toBe(COUNT / 2)
+    expect(ends.get('key-1')).toBe(T0 + HOUR_MS)
+    expect(looks.most()).toBeLessThanOrEqual(MOST)
+  })
+
+  test('are each counted once, whatever becomes of them meanwhile (8.4)', async () => {
+    const { counts, looks, keys, clock } = stage()
+    const counted = counts.refresh()
+    while (looks.all() < COUNT / 2) await new Promise(setImmediate)
+    const [first, , third, ...rest] = KEYS
+    const last = rest.at(-1)
+    if (!first || !third || !last) throw new Error('there are no keys')
+    // Counted already: one goes, one goes and comes again. To be counted yet: one changes. One is new.
+    keys.remove(later(first, {}))
+    keys.remove(later(third, {}))
+    keys.put(later(third, { uid: 'another' }))
+    keys.put({ ...later(last, {}), spec: { user: 'ada', disabled: true, key: 'l'.repeat(32) } })
+    keys.put({ ...later(last, { name: 'new', uid: 'new' }), spec: { user: 'ada' } })
+    await counted
+    expect(counts.keysByState()).toEqual({ active: COUNT })
+    await clock.advance(1001)
+    await counts.refresh()
+    expect(sum(counts.keysByState())).toBe(COUNT)
+    expect(counts.keysByState()['disabled']).toBe(1)
+  })
+
+  test('are counted once for all that scrape in the same second (8.4)', async () => {
+    const { counts, looks, clock } = stage()
+    await Promise.all([counts.refresh(), counts.refresh()])
+    await counts.refresh()
+    expect(looks.all()).toBe(2 * COUNT)
+    await clock.advance(1001)
+    await counts.refresh()
+    expect(looks.all()).toBe(4 * COUNT)
+  })
+
+  test('are in the scrape that they were counted for (8.4)', async () => {
+    const { counts } = stage()
+    const metrics = started(true)
+    metrics.follow(counts)
+    const series = await scraped(metrics)
+    expect(series['platform_access_keys{state="active"}']).toBe(COUNT)
+    const ends = Object.entries(series).filter(([name]) =>
+      name.includes('_key_expiration_timestamp'),
+    )
+    expect(ends).toHaveLength(COUNT / 2)
+    expect(ends[0]).toEqual([
+      'platform_access_key_expiration_timestamp_seconds{name="key-1"}',
+      (T0 + HOUR_MS) / 1000,
+    ])
+  })
+})
