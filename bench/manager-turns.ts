@@ -1,0 +1,195 @@
+// How long the manager's work on many access keys keeps the event loop from all else, in CPU time:
+// `node bench/manager-turns.ts [keys]`, 100000 where none are given. Prints the longest turn of each scene, and the
+// p99 of those in which anything was done. The API server is one in memory, in another process;
+// the calls to it are real. The metrics are read all the while.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ACCESS_KEYS } from '../src/api/group.ts'
+import { clientDeps } from '../src/commands/client.ts'
+import { countObjects } from '../src/commands/manager/counts.ts'
+import { createManagerMetrics } from '../src/commands/manager/metrics.ts'
+import { createStores } from '../src/commands/manager/stores.ts'
+import type { AccessKey } from '../src/domain/access-key.ts'
+import { createClient } from '../src/kube/client.ts'
+import { connect } from '../src/kube/connection.ts'
+import { createFollower } from '../src/kube/follow.ts'
+import type { Sink, Store } from '../src/kube/store.ts'
+import { systemClock } from '../src/runtime/clock.ts'
+import { createLogger } from '../src/runtime/log.ts'
+import type { Metrics } from '../src/runtime/metrics.ts'
+import type { ManagerSettings } from '../src/runtime/settings.ts'
+import { keyController } from '../test/support/many-keys.ts'
+import { meterOfTurns } from './turns-meter.ts'
+
+const HOUR_SECONDS = 3600
+/** Oftener than any Prometheus does. */
+const SCRAPE_EVERY_MS = 1500
+const NOTICED_WITHIN_MS = 500
+
+/** What happened in a scene so far. */
+interface Tally {
+  reconciled: number
+  changed: number
+  gone: number
+  listed: number
+}
+
+/** A piece of work, and when it is done. */
+interface Scene {
+  readonly name: string
+  readonly act: () => void
+  readonly isDone: () => boolean
+}
+
+/** The real clock, which a scene puts forward; every timer notices soon. */
+function clockAhead() {
+  const clock = systemClock()
+  let aheadMs = 0
+  return {
+    ...clock,
+    nowMs: () => clock.nowMs() + aheadMs,
+    schedule: (delayMs: number, callback: () => void) =>
+      clock.schedule(Math.min(delayMs, NOTICED_WITHIN_MS), callback),
+    putForward: (ms: number) => {
+      aheadMs += ms
+    },
+  }
+}
+
+/** An API server with so many keys, and a kubeconfig for it. */
+async function startApi(keys: number) {
+  const api = fork(join(import.meta.dirname, 'manager-turns-api.ts'), [String(keys)])
+  const [port] = (await once(api, 'message')) as [number]
+  const folder = await mkdtemp(join(tmpdir(), 'bench-'))
+  const kubeconfig = join(folder, 'kubeconfig')
+  const cluster = { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true }
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'it',
+    clusters: [{ name: 'it', cluster }],
+    users: [{ name: 'it', user: {} }],
+    contexts: [{ name: 'it', context: { cluster: 'it', user: 'it' } }],
+  }
+  await writeFile(kubeconfig, JSON.stringify(config))
+  return {
+    kubeconfig,
+    loseAll: () => void api.send('lose all'),
+    stop: async () => {
+      api.kill()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+/** The manager's controller of keys at that API server; it works once `list` is called. */
+async function startManager(kubeconfig: string, tally: Tally) {
+  const log = createLogger('error')
+  const clock = clockAhead()
+  const metrics = createManagerMetrics({ workers: 16, perObjectMetrics: false } as ManagerSettings)
+  const connection = await connect(kubeconfig, clock)
+  const client = createClient(clientDeps({ clock, log, metrics }, connection, () => undefined))
+  const stores = createStores()
+  const controller = keyController({ client, clock, log, stores, metrics: told(metrics, tally) })
+  metrics.follow(countObjects(controller.options))
+  for (const store of [stores.tokens, stores.configMaps]) {
+    store.begin()
+    store.end()
+  }
+  stores.keys.subscribe(({ before, after }) => {
+    if (before) tally[after ? 'changed' : 'gone'] += 1
+  })
+  const abort = new AbortController()
+  const { signal } = abort
+  const { follow } = createFollower({ client, clock, log, restarted: () => undefined, signal })
+  return {
+    clock,
+    metrics,
+    cap: controller.cap,
+    /** @returns what lists anew */
+    list: () => follow(ACCESS_KEYS, toldOf(stores.keys, tally), {}),
+    stop: async () => {
+      abort.abort()
+      await controller.stop()
+      await connection.close()
+    },
+  }
+}
+
+function told(metrics: Metrics, tally: Tally): Metrics {
+  const controller: Metrics['controller'] = (name) => {
+    const { loop, ...rest } = metrics.controller(name)
+    const finished: typeof loop.finished = (...how) => {
+      tally.reconciled += 1
+      loop.finished(...how)
+    }
+    return { ...rest, loop: { ...loop, finished } }
+  }
+  return { ...metrics, controller }
+}
+
+const toldOf = (keys: Store<AccessKey>, tally: Tally): Sink => ({
+  begin: () => keys.begin(),
+  put: (object) => keys.put(object),
+  remove: (object) => keys.remove(object),
+  sweep: () => keys.sweep(),
+  end: () => {
+    keys.end()
+    tally.listed += 1
+  },
+})
+
+async function measure({ name, act, isDone }: Scene, scrape: () => Promise<unknown>) {
+  const meter = meterOfTurns()
+  act()
+  for (let scrapedMs = performance.now(); !isDone(); await sleep(20)) {
+    if (performance.now() - scrapedMs < SCRAPE_EVERY_MS) continue
+    await scrape()
+    scrapedMs = performance.now()
+  }
+  const { longestMs, p99Ms } = meter.stop()
+  const figures = [longestMs, p99Ms].map((ms) => ms.toFixed(1).padStart(12))
+  console.log(name.padEnd(28) + figures.join(''))
+}
+
+async function main(count: number): Promise<void> {
+  const api = await startApi(count)
+  const tally: Tally = { reconciled: 0, changed: 0, gone: 0, listed: 0 }
+  const { clock, metrics, cap, list, stop } = await startManager(api.kubeconfig, tally)
+  let listAnew = (): void => undefined
+  let scrapes = 0
+  const scrape = async (): Promise<void> => {
+    await metrics.scrape()
+    scrapes += 1
+  }
+  const start = (): void => {
+    listAnew = list()
+  }
+  const loseAll = (): void => {
+    api.loseAll()
+    listAnew()
+  }
+  // biome-ignore format: a table
+  const scenes: readonly Scene[] = [
+    { name: 'start', act: start, isDone: () => tally.reconciled >= count },
+    { name: 'three scrapes', act: () => undefined, isDone: () => scrapes >= 3 },
+    { name: 'cap change', act: () => cap(HOUR_SECONDS), isDone: () => tally.changed >= count },
+    { name: 'mass expiry', act: () => clock.putForward(HOUR_SECONDS * 1000), isDone: () => tally.changed >= count },
+    { name: 'listed anew, none changed', act: () => listAnew(), isDone: () => tally.listed > 0 },
+    { name: 'listed anew, all gone', act: loseAll, isDone: () => tally.gone >= count && tally.reconciled >= count },
+  ]
+  console.log(`${count} keys`.padEnd(28) + '  longest ms      p99 ms')
+  for (const scene of scenes) {
+    Object.assign(tally, { reconciled: 0, changed: 0, gone: 0, listed: 0 })
+    scrapes = 0
+    await measure(scene, scrape)
+  }
+  await stop()
+  await api.stop()
+}
+
+await main(Number(process.argv[2] ?? 100_000))
