@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/group.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { pathOf } from '../../../src/kube/client.ts'
 import { auditOf, type Mark } from '../../support/audit.ts'
 import { isReadyBy, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -92,26 +91,6 @@ describe('thousands of keys', () => {
       return capped === AFFECTED || undefined
     }
     await eventually('the metric counts them', isCounted, IN_TIME)
-  })
-
-  test('deleted at once cost a write each, and none meets what is gone (5.1, 8.6)', async () => {
-    await using operator = await startOperator({ kubeconfig })
-    await looksAtAll(operator)
-    const mark = await audit.mark()
-    const { code } = await plane.raw('DELETE', pathOf(ACCESS_KEYS, {}))
-    expect(code).toBe(200)
-    const isEmpty = async () =>
-      ((await metric(operator, 'platform_access_keys', 'state="active"')) === 0 &&
-        (await metric(operator, 'platform_access_keys', 'state="terminating"')) === 0 &&
-        (await isIdle(operator, CONTROLLER))) ||
-      undefined
-    await eventually('every key is gone', isEmpty, IN_TIME)
-    const toKeys = (await writesSince(mark)).filter(
-      ({ resource }) => resource === ACCESS_KEYS.plural,
-    )
-    const counts = tally(toKeys)
-    expect(counts['patch  200']).toBe(MANY)
-    expect(Object.keys(counts).filter((each) => !each.endsWith(' 200'))).toEqual([])
   })
 })
 

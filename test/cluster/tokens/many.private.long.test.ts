@@ -116,11 +116,16 @@ describe('thousands of tokens of one key', () => {
   test('are gone with their key, and nothing more is recorded (5.1)', async () => {
     await using operator = await start()
     await until('every token is seen', () => inState(operator, 'revoked'))
+    const mark = await audit.mark()
     await keys.remove('fleet')
     const isEmpty = async () => (await list(pathOf(TOKENS, {}))).length === 0
     await until('every token is gone', isEmpty)
     await keys.gone('fleet')
     expect(await recorded()).toEqual(ends)
+    // Freed, an object is patched no second time: there is nothing left to patch (404).
+    const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
+    const patches = writes.filter(({ verb }) => verb === 'patch')
+    expect(new Set(patches.map(({ code }) => code))).toEqual(new Set([200]))
   })
 })
 
