@@ -136,7 +136,7 @@ export class WorkQueue {
   }
 
   /**
-   * Adds the key after its back-off, or after `atLeastMs` where the server asked for more.
+   * Adds the key after its back-off, or after `atLeastMs` where the server asked for more; then not before.
    *
    * @returns the delay in milliseconds
    */
@@ -146,6 +146,9 @@ export class WorkQueue {
     const { baseDelayMs, maxDelayMs, clock, observer } = this.#options
     const delayMs = Math.max(Math.min(baseDelayMs * 2 ** failures, maxDelayMs), atLeastMs)
     observer.retried()
+    // What changed while the key was in hand, such as by a write of ours before the one that failed, waits as well.
+    const held = this.#inHand.get(key)
+    if (held && atLeastMs > 0) held.again = null
     this.addAt(key, clock.nowMs() + delayMs)
     return delayMs
   }

@@ -1,28 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { WorkQueue } from '../../../src/kube/queue.ts'
-import { manualClock } from '../../support/clock.ts'
-import { OPEN } from '../../support/gate.ts'
-
-const T0 = Date.parse('2026-11-21T10:00:00Z')
-
-/** A queue on a clock of the test's. */
-function stage() {
-  const clock = manualClock(T0)
-  const ignore = (): void => undefined
-  const observer = { added: ignore, retried: ignore, waited: ignore, worked: ignore }
-  const queue = new WorkQueue({ clock, baseDelayMs: 200, maxDelayMs: 1000, observer, gate: OPEN })
-  /** Takes what waits, and puts each down at once. */
-  const drain = async (): Promise<readonly (string | null)[]> => {
-    const taken: (string | null)[] = []
-    while (queue.depth > 0) {
-      const key = await queue.take()
-      taken.push(key)
-      queue.done(key ?? '')
-    }
-    return taken
-  }
-  return { clock, queue, drain }
-}
+import { stage, T0 } from './queued.ts'
 
 describe('600 keys that end in one second, or are tried again', () => {
   const many = Array.from({ length: 600 }, (_, n) => `due-${n}`)

@@ -1,39 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Lane, WorkQueue } from '../../../src/kube/queue.ts'
-import { manualClock } from '../../support/clock.ts'
-import { OPEN } from '../../support/gate.ts'
 import { randomFrom } from '../../support/random.ts'
-
-const T0 = Date.parse('2026-11-21T10:00:00Z')
-
-/** A queue on a clock of the test's, and all that its observer was told. */
-function stage() {
-  const clock = manualClock(T0)
-  const told = { added: 0, retried: 0, waited: [] as number[], worked: [] as number[] }
-  const queue = new WorkQueue({
-    clock,
-    baseDelayMs: 200,
-    maxDelayMs: 1000,
-    observer: {
-      added: () => (told.added += 1),
-      retried: () => (told.retried += 1),
-      waited: (seconds) => told.waited.push(seconds),
-      worked: (seconds) => told.worked.push(seconds),
-    },
-    gate: OPEN,
-  })
-  /** Takes what waits, and puts each down at once. */
-  const drain = async (): Promise<readonly (string | null)[]> => {
-    const taken: (string | null)[] = []
-    while (queue.depth > 0) {
-      const key = await queue.take()
-      taken.push(key)
-      queue.done(key ?? '')
-    }
-    return taken
-  }
-  return { clock, queue, told, drain }
-}
+import { stage, T0 } from './queued.ts'
 
 describe('a key is there once', () => {
   test.each<{ name: string; adds: readonly [string, Lane][]; order: readonly string[] }>([
@@ -246,6 +214,27 @@ describe('a key that failed waits longer each time', () => {
     queue.forget('a')
     expect(queue.retry('a', 0)).toBe(200)
     expect(told.retried).toBe(7)
+  })
+
+  test.each([
+    { name: 'at once without a wait that the server asks for', atLeastMs: 0, waits: ['a'] },
+    {
+      name: 'not before the wait that the server asks for is over (8.1)',
+      atLeastMs: 3000,
+      waits: [],
+    },
+  ])('what changed while it was in hand is looked at $name', async ({ atLeastMs, waits }) => {
+    const { clock, queue, drain } = stage()
+    queue.add('a', 'fresh')
+    await queue.take()
+    queue.add('a', 'fresh')
+    queue.retry('a', atLeastMs)
+    queue.done('a')
+    expect(await drain()).toEqual(waits)
+    await clock.advance(2999)
+    expect(await drain()).toEqual([])
+    await clock.advance(1)
+    expect(await drain()).toEqual(atLeastMs > 0 ? ['a'] : [])
   })
 
   test('a thousand failures later the cap still holds', () => {
