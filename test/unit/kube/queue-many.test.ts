@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { WorkQueue } from '../../../src/kube/queue.ts'
+import type { WorkQueue } from '../../../src/kube/queue.ts'
 import { stage, T0 } from './queued.ts'
 
 describe('600 keys that end in one second, or are tried again', () => {

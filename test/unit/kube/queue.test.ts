@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Lane, WorkQueue } from '../../../src/kube/queue.ts'
+import type { Lane, WorkQueue } from '../../../src/kube/queue.ts'
 import { randomFrom } from '../../support/random.ts'
 import { stage, T0 } from './queued.ts'
 
