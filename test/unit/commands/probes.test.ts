@@ -1,0 +1,42 @@
+// The readiness that every process shares (contract 8.2).
+import { expect, test } from 'vitest'
+import { commonChecks } from '../../../src/commands/probes.ts'
+
+const NONE = { absent: [] as readonly string[], stuck: [] as readonly string[], synced: true }
+
+test.each([
+  { name: 'all is well', differs: {}, said: {} },
+  {
+    name: 'a kind is not served',
+    differs: { absent: ['configs'] },
+    said: { 'crds-served': 'configs not served, install the CRDs with kubectl apply -k crds' },
+  },
+  {
+    name: 'a store is not listed yet',
+    differs: { synced: false },
+    said: { 'stores-synced': 'keys not listed yet' },
+  },
+  {
+    name: 'a watch reads what it can not take in',
+    differs: { stuck: ['ownedaccesskeys', 'secrets'] },
+    said: {
+      'stores-synced':
+        'ownedaccesskeys, secrets failed three times on the same events, being listed anew: see the log',
+    },
+  },
+])('readiness, where $name (8.2)', ({ differs, said }) => {
+  const { absent, stuck, synced } = { ...NONE, ...differs }
+  const follower = { absent: () => absent, stuck: () => stuck }
+  const checks = commonChecks(new AbortController().signal, follower, { keys: { synced } })
+  const failing = Object.entries(checks).flatMap(([check, run]) => {
+    const because = run()
+    return because === null ? [] : [[check, because] as const]
+  })
+  expect(Object.fromEntries(failing)).toEqual(said)
+})
+
+test('a process that stops is not ready (8.2)', () => {
+  const follower = { absent: () => [], stuck: () => [] }
+  const checks = commonChecks(AbortSignal.abort(), follower, {})
+  expect(checks['not-stopping']?.()).toBe('the program is stopping')
+})
