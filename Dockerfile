@@ -9,21 +9,21 @@ FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 # With --engine-strict, a Node that is too old for package.json ends the build and says so. The secret is
-# for networks where npm needs a CA of their own. What Node never reads is half of the packages, libraries of
-# another runtime (*.bare) among it.
+# for networks where npm needs a CA of their own. Half of the packages is what Node never reads, libraries of
+# another runtime (*.bare) included; their licenses stay, as they ask for it.
 RUN --mount=type=cache,target=/var/cache/npm \
     --mount=type=secret,id=ca,target=/run/ca.crt,required=false \
     if [ -s /run/ca.crt ]; then export NODE_EXTRA_CA_CERTS=/run/ca.crt; fi; \
     npm ci --cache /var/cache/npm --omit=dev --engine-strict --ignore-scripts --no-bin-links \
       --no-audit --no-fund --no-update-notifier && \
-    find node_modules -type f \( -name '*.map' -o -name '*.md' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \
+    find node_modules -type f ! -iname 'licen[cs]e*' \( -name '*.map' -o -name '*.md' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \
       -o -name '*.bare' \) -delete && \
     find node_modules -type d -exec chmod 0555 {} + -o -type f -exec chmod 0444 {} +
 
 # Readable to the user below, whatever the umask of who checked them out, and no programs by themselves.
 FROM ${NODE_IMAGE} AS sources
 WORKDIR /app
-COPY package.json ./
+COPY LICENSE package.json ./
 COPY src ./src
 RUN find . -type d -exec chmod 0555 {} + -o -type f -exec chmod 0444 {} +
 
@@ -55,6 +55,7 @@ CMD ["--help"]
 ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="management-operator" \
+      org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.description="Access keys, direct cluster endpoint tokens and platform settings as a Kubernetes operator" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"

@@ -6,6 +6,7 @@ import { testsByRule } from '../tools/rules.ts'
 const ROOT = join(import.meta.dirname, '..')
 const PAGES = [
   'README.md',
+  'SECURITY.md',
   'CHANGELOG.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
@@ -38,6 +39,9 @@ describe('docs', () => {
     })
     expect(broken).toEqual([])
   })
+
+  test('README is short: a newcomer reads all of it', () =>
+    expect(Buffer.byteLength(readFileSync(join(ROOT, 'README.md')))).toBeLessThanOrEqual(6000))
 
   test('README lists every page', () => {
     const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')

@@ -20,7 +20,7 @@ import { type KeptProgram, keepProgram, type ProgramOptions } from './run/progra
 const ROOT = resolve(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'src/main.ts')
 const SAMPLES = join(ROOT, 'config/samples')
-/** Another folder than .run serves a second run at the same time, such as the test of the README. */
+/** Another folder than .run serves a second run at the same time, such as the test of the tour. */
 const NAMESPACE = 'platform-system'
 const HOME = resolve(process.env['RUN_DIR'] ?? join(ROOT, '.run'))
 const DATA = join(HOME, 'control-plane')
@@ -245,7 +245,7 @@ Ready: ${what}. In another terminal:
   kubectl get oak${look}
   kubectl explain oak.spec
 ${isFirst ? tokens : ''}
-README.md goes on from here. Ctrl-C ends it; the data stays in ${HOME}.`)
+docs/tour.md goes on from here. Ctrl-C ends it; the data stays in ${HOME}.`)
 }
 
 const sampleKeys = (): number =>

@@ -1,5 +1,5 @@
-// `make run` as a person starts it, and every `$` block of README on it; in `make test-all` those of docs, too, in
-// the order in which README lists the pages.
+// `make run` as a person starts it, and every `$` block of README.md and docs/tour.md on it; in `make test-all` those
+// of all other pages, too, in the order in which README lists them.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,12 +19,13 @@ for (const name of ['config', 'docs']) symlinkSync(join(ROOT, name), join(home, 
 
 const textOf = (page: string): string => readFileSync(join(ROOT, page), 'utf8')
 const README = textOf('README.md')
-/** Where the table of pages has it; the text may name it sooner. */
-const place = (page: string): number => README.indexOf(`(${page}) |`)
+const TOUR = 'docs/tour.md'
+/** Where the list of pages has it; the text may name it sooner. */
+const place = (page: string): number => README.lastIndexOf(`](${page})`)
 const pages = readdirSync(join(ROOT, 'docs'))
   .filter((name) => name.endsWith('.md'))
   .map((name) => `docs/${name}`)
-  .filter((page) => stepsOf(textOf(page)).length > 0)
+  .filter((page) => page !== TOUR && stepsOf(textOf(page)).length > 0)
   .toSorted((one, other) => place(one) - place(other))
 
 let run = startMakeRun(join(home, '.run'))
@@ -38,10 +39,14 @@ afterAll(async () => {
 })
 
 /** What waits for the end of the first minute comes last: other things are shown meanwhile. */
-const [LOOK = '', COUNTED_DOWN] = README.split(/^(?=\*\*A key that counts down)/m)
+const [FIRST_MINUTE = '', EXPIRY = ''] = textOf(TOUR).split(/^(?=## Expiry$)/m)
 
 describe('README.md', () => {
-  showsWhatHappens(LOOK)
+  showsWhatHappens(README)
+})
+
+describe(TOUR, () => {
+  showsWhatHappens(FIRST_MINUTE)
 })
 
 test('make run goes on where the last run ended', WITHIN, async () => {
@@ -52,14 +57,14 @@ test('make run goes on where the last run ended', WITHIN, async () => {
   const cap = await typed(
     "kubectl get config platform-manager-config -o jsonpath='{.spec.auth.accessKeyMaxTTLSeconds}'",
   )
-  expect(cap, 'the cap that README lowers').toBe('86400')
+  expect(cap, 'the cap that the tour lowers').toBe('86400')
   const names = await typed('kubectl get oak -o name')
-  expect(names, 'the key that README deletes').not.toContain('ci-deploy')
+  expect(names, 'the key that the tour deletes').not.toContain('ci-deploy')
   expect(names).toContain('laptop-cli')
 })
 
-describe('README.md, a minute later', () => {
-  showsWhatHappens(COUNTED_DOWN ?? '')
+describe(`${TOUR}, a minute later`, () => {
+  showsWhatHappens(EXPIRY)
 })
 
 describe.each(isWhole ? pages : [])('%s', (page) => {

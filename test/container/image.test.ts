@@ -1,5 +1,5 @@
 // The image by itself: what is in it, what it says it is, and what its commands answer when held back.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -62,6 +62,7 @@ test('it names its user, its program and its version', async () => {
   expect(Config.Entrypoint?.at(-1)).toBe('/app/src/main.ts')
   const labels = Config.Labels as Readonly<Record<string, string>>
   expect(labels['org.opencontainers.image.title']).toBe('management-operator')
+  expect(labels['org.opencontainers.image.licenses']).toBe('Apache-2.0')
   expect(labels['org.opencontainers.image.version']).toBe(read('package.json').version)
   expect(labels['org.opencontainers.image.revision']).toMatch(/^[0-9a-f]{40}$|^unknown$/)
 })
@@ -114,7 +115,7 @@ describe('what is in it', () => {
     found.filter(which).map(({ path }) => path)
 
   test('Node, the libraries that it loads, the packages that it runs on, the sources: nothing else', () => {
-    const ours = new Set([NODE, '/etc/nsswitch.conf', '/app/package.json'])
+    const ours = new Set([NODE, '/etc/nsswitch.conf', '/app/LICENSE', '/app/package.json'])
     const isOurs = ({ path }: FoundFile): boolean =>
       ours.has(path) ||
       LIBRARY.test(path) ||
@@ -146,6 +147,14 @@ describe('what is in it', () => {
     expect(wanted.length).toBeGreaterThan(50)
     expect(wanted.filter((path) => !packages.includes(path))).toEqual([])
     expect(packages.filter((path) => development.has(path))).toEqual([])
+    const licenses = wanted.flatMap((path) =>
+      readdirSync(join(ROOT, path))
+        .filter((name) => /^licen[cs]e/i.test(name))
+        .map((name) => `/app/${path}/${name}`),
+    )
+    expect(licenses.length).toBeGreaterThan(50)
+    const files = new Set(paths(({ kind }) => kind === 'file'))
+    expect(licenses.filter((path) => !files.has(path))).toEqual([])
   })
 
   test('nothing that its user may write, no secret of the build, no path of the machine', async () => {
