@@ -1,6 +1,6 @@
 /**
- * Keys in the order of their arrival, since when each waits, by a monotonic clock. Its one iterator goes on
- * where it was: a new one for each take would walk over all that was taken before.
+ * Keys in the order of their arrival, each with the monotonic time since when it waits. One iterator serves
+ * all takes: a new one would walk over every entry that was removed before.
  */
 export class Arrivals {
   readonly #since = new Map<string, number>()
@@ -14,24 +14,24 @@ export class Arrivals {
     return this.#since.has(key)
   }
 
-  /** Puts a key that is not there behind all others. */
+  /** Appends a key that is not in it. */
   push(key: string, sinceMs: number): void {
     this.#since.set(key, sinceMs)
   }
 
-  /** Takes a key out, wherever it stands; undefined when it is not there. */
+  /** Removes a key; undefined when it is not in it. */
   take(key: string): number | undefined {
     const sinceMs = this.#since.get(key)
     this.#since.delete(key)
     return sinceMs
   }
 
-  /** Takes the first out; null when there is none. */
+  /** Removes the first; null when there is none. */
   shift(): readonly [key: string, sinceMs: number] | null {
     if (this.#since.size === 0) return null
     let first = this.#entries.next()
     if (first.done) {
-      // One that came to its end stays there, whatever arrives later.
+      // An iterator that has ended stays so, also when keys arrive later.
       this.#entries = this.#since.entries()
       first = this.#entries.next()
     }
@@ -40,7 +40,7 @@ export class Arrivals {
     return first.value
   }
 
-  /** Since when the longest of them waits; infinity when none does. Looks at all. */
+  /** The earliest time since when one waits; infinity when none does. Walks over all keys. */
   earliestMs(): number {
     let earliestMs = Number.POSITIVE_INFINITY
     for (const sinceMs of this.#since.values()) earliestMs = Math.min(earliestMs, sinceMs)

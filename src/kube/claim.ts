@@ -7,13 +7,12 @@ import { type ClientDeps, send } from './transport.ts'
 export type NamedObject = NewObject & { readonly metadata: { readonly name: string } }
 
 /**
- * Creates an object that several replicas want to create, so that one wins. It is a server-side apply
- * without force under a manager of this process's own: where another's object says otherwise the answer
- * is a 409, as it is for a create. Unlike a create, RBAC can limit it to the name, with the verbs `patch`
- * and `create`, so that who may claim one Secret may not add others.
+ * Creates an object that several replicas want to create; one wins. A server-side apply without force, by a
+ * manager of this process: like a create, it gets a 409 where another replica's object differs. Unlike a
+ * create, RBAC can limit it to one name (verbs `patch` and `create`).
  *
- * @param manager unlike that of every other replica
- * @throws KubeFailure, a conflict where somebody else's object is there
+ * @param manager differs from that of every other replica
+ * @throws KubeFailure, a conflict where another object exists
  */
 export async function claim<T extends KubeObject>(
   deps: ClientDeps,

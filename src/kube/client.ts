@@ -1,4 +1,4 @@
-// The verbs, on pooled connections. Every write states its condition and its reason (contract 8.6).
+// The verbs of the API, on pooled connections. Every write has a condition and a reason (contract 8.6).
 import type { Readable } from 'node:stream'
 import { FIELD_MANAGER, type Resource } from '../api/group.ts'
 import type { KubeObject, ObjectMeta } from '../api/meta.ts'
@@ -19,7 +19,7 @@ export interface NewObject {
   readonly [field: string]: unknown
 }
 
-/** A server-side apply. uid (and resourceVersion) make it fail rather than create or overwrite. */
+/** A server-side apply. With uid (and resourceVersion) it fails instead of creating or overwriting. */
 export interface AppliedObject {
   readonly apiVersion: string
   readonly kind: string
@@ -27,7 +27,7 @@ export interface AppliedObject {
   readonly [field: string]: unknown
 }
 
-/** What must still be true of an object for a delete to happen. */
+/** The preconditions of a delete. */
 export interface Preconditions {
   readonly uid: string
   readonly resourceVersion: string
@@ -47,7 +47,7 @@ export interface Page {
   readonly next?: string
 }
 
-/** How to ask for a part of a collection. */
+/** Selects a part of a collection. */
 export interface ListQuery {
   readonly namespace?: string
   readonly fieldSelector?: string
@@ -95,7 +95,7 @@ export interface KubeClient {
     subresource?: 'status',
     signal?: AbortSignal,
   ): Promise<T>
-  /** The object as it is now that finalizers hold it; null when it is gone. */
+  /** The object, where finalizers still hold it; null when it is gone. */
   delete(
     resource: Resource,
     ref: ObjectRef,

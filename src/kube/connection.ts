@@ -1,5 +1,5 @@
-// Where the API server is and how we prove who we are: client-node's KubeConfig decides, we keep
-// its answer for a minute and hold the pools that client-node lacks (it connects once per call).
+// The address of the API server and our credential. client-node's KubeConfig decides; we cache its answer for
+// a minute, and keep connection pools, as client-node connects for each call.
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
 import { delimiter, dirname, resolve } from 'node:path'
@@ -9,34 +9,33 @@ import type { Clock } from '../runtime/clock.ts'
 import { parseYaml } from '../runtime/yaml.ts'
 import { Outage } from './outage.ts'
 
-/** Pools to one API server, with the headers that authenticate a request made now. */
+/** Connection pools to one API server, with the headers that authenticate a request. */
 export interface Connection {
   /** Path prefix of the server URL, without a trailing slash; mostly empty. */
   readonly prefix: string
   /** Host and port, for messages. */
   readonly server: string
-  /** Whether the API server answers what is sent by this connection. */
+  /** Whether the API server answers requests of this connection. */
   readonly outage: Outage
   /**
-   * Pools and headers for the next request. The files that the kubeconfig names are read again after
-   * a minute, and with the kubeconfig itself at once when `refused`, so that rotated tokens and client
-   * certificates are followed without a restart.
+   * Pools and headers for the next request. Reads the files that the kubeconfig names again after a minute;
+   * with `refused` at once, the kubeconfig too. So rotated tokens and certificates need no restart.
    */
   open(refused?: boolean): Promise<OpenConnection>
   close(): Promise<void>
 }
 
 /**
- * What one request needs. Watches have a pool of their own: they would fill the calls' one; so have
- * requests of others that are passed on by HTTP/1.1.
+ * What one request needs. Watches have a pool of their own, as they would fill that of the calls. So do
+ * forwarded requests by HTTP/1.1.
  */
 export interface OpenConnection {
   readonly calls: Dispatcher
   readonly watches: Dispatcher
   readonly forwards: Dispatcher
-  /** Scheme, host and port, for connections that are opened beside the pools. */
+  /** Scheme, host and port, for connections outside the pools. */
   readonly origin: string
-  /** For the same; another object when, and only when, anything in it is another. */
+  /** For the same. The object is replaced exactly when one of its values changes. */
   readonly tls: Tls
   readonly headers: Readonly<Record<string, string>>
 }
@@ -47,7 +46,7 @@ const REREAD_AFTER_MS = 60_000
  * Finds the API server: the file given, else KUBECONFIG, else the pod's service account
  * (contract 8.1).
  *
- * @throws Error that says what is missing, when there is none of the three or a file is unreadable
+ * @throws Error that names what is missing, without any of the three or with an unreadable file
  */
 export async function connect(kubeconfig: string | null, clock: Clock): Promise<Connection> {
   let config = await loadConfig(kubeconfig)
@@ -81,7 +80,7 @@ export async function connect(kubeconfig: string | null, clock: Clock): Promise<
       if (held && fresh && !refused) return held
       reading ??= read(refused)
         .catch((error: unknown) => {
-          // What is held may still be good: only a refusal proves that it is not.
+          // The cached credential may still be valid: only a refusal proves that it is not.
           if (held && !refused) return held
           throw error
         })
@@ -106,7 +105,7 @@ interface Pools extends OpenConnection {
 const withoutSlash = (path: string): string =>
   path.endsWith('/') ? withoutSlash(path.slice(0, -1)) : path
 
-/** How to trust the server, and the certificate by which it knows us, in the words of node:tls. */
+/** Options of node:tls: the trusted authority, and our client certificate. */
 export interface Tls {
   readonly ca?: RequestOptions['ca']
   readonly cert?: RequestOptions['cert']
@@ -123,14 +122,14 @@ function newPools(origin: string, tls: Tls, key: string): Pools {
   } as NonNullable<Pool.Options['connect']>
   const shared = { pipelining: 1, allowH2: false, headersTimeout: 30_000, connect: sockets }
   return {
-    // The API server closes idle connections at 90 s; ours go first, so none is closed under a call.
+    // The API server closes idle connections after 90 s. We close them earlier, so that none breaks a call.
     calls: new Pool(origin, {
       ...shared,
       connections: 32,
       keepAliveTimeout: 60_000,
       bodyTimeout: 60_000,
     }),
-    // The watcher's own watchdog bounds a silent stream.
+    // The watcher's watchdog bounds a silent watch.
     watches: new Pool(origin, { ...shared, bodyTimeout: 0 }),
     forwards: new Pool(origin, { ...shared, bodyTimeout: 0, keepAliveTimeout: 60_000 }),
     origin,
@@ -140,7 +139,7 @@ function newPools(origin: string, tls: Tls, key: string): Pools {
   }
 }
 
-/** Calls under way on replaced pools end by themselves; their watches are cut and start anew. */
+/** Calls in flight on replaced pools finish; watches are cut, and start again. */
 async function retire(pools: Pools): Promise<void> {
   await pools.watches.destroy()
   await Promise.all([pools.calls.close(), pools.forwards.close()])
@@ -171,7 +170,7 @@ function headersOf(options: RequestOptions): Readonly<Record<string, string>> {
   return { ...basic, ...Object.fromEntries(given) }
 }
 
-/** @throws Error that repeats nothing of a credential */
+/** @throws Error without any part of a credential */
 async function optionsOf(config: KubeConfig): Promise<RequestOptions> {
   const options: RequestOptions = { headers: {} }
   try {
@@ -185,15 +184,15 @@ async function optionsOf(config: KubeConfig): Promise<RequestOptions> {
   }
 }
 
-/** client-node costs 0.3 s and memory: it is loaded by the commands that talk to a cluster. */
+/** client-node takes 0.3 s and memory to load: only commands that call a cluster load it. */
 async function emptyConfig(): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node')
   return new KubeConfig()
 }
 
 /**
- * The same configuration without the tokens it has read: client-node keeps that of a file for a
- * minute of its own, and that of a plugin until it expires, refused or not.
+ * The same configuration without cached tokens: client-node caches that of a file for a minute, and that of a
+ * plugin until it expires, also after a 401.
  */
 async function forgetful(config: KubeConfig): Promise<KubeConfig> {
   const fresh = await emptyConfig()
@@ -213,8 +212,8 @@ async function loadConfig(path: string | null): Promise<KubeConfig> {
     const one = await emptyConfig()
     one.loadFromString(JSON.stringify(readKubeconfig(file)))
     one.makePathsAbsolute(dirname(file))
-    // As with kubectl, the first file that names a current context decides; client-node's last one
-    // would lead to another cluster.
+    // As in kubectl, the first file with a current context decides. client-node takes the last, which may be
+    // another cluster.
     config.mergeConfig(one, Boolean(config.currentContext))
   }
   if (paths.length > 0) return config
@@ -226,7 +225,7 @@ async function loadConfig(path: string | null): Promise<KubeConfig> {
   return config
 }
 
-/** Name under which client-node's file authenticator knows a user. */
+/** The user's name for client-node's file authenticator. */
 const TOKEN_FILE = 'tokenFile'
 
 interface Kubeconfig {
@@ -236,7 +235,7 @@ interface Kubeconfig {
   }[]
 }
 
-/** Parsed here, because client-node's parser prints the lines around a mistake, tokens and all. */
+/** Parsed here: client-node's parser prints the lines around a mistake, with their tokens. */
 function readKubeconfig(path: string): object {
   try {
     const file = parseYaml(readFileSync(path, 'utf8')) as Kubeconfig | null
@@ -250,7 +249,7 @@ function readKubeconfig(path: string): object {
   }
 }
 
-/** client-node drops `tokenFile`; its file authenticator can read it. It wins over `token`. */
+/** client-node drops `tokenFile`; its file authenticator reads it. It takes precedence over `token`. */
 const withTokenFile = (user: object, tokenFile: string): object => ({
   ...user,
   token: undefined,

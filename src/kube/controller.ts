@@ -10,21 +10,21 @@ import type { WorkQueue } from './queue.ts'
 import type { Cached } from './store.ts'
 import type { Turns } from './turns.ts'
 
-/** What a reconcile leaves to do: nothing, or another look at a moment in epoch milliseconds. */
+/** What a reconcile leaves to do: nothing, or another reconcile at a time in epoch milliseconds. */
 export type Outcome =
   | { readonly result: 'done' }
   | { readonly result: 'later'; readonly atMs: number }
 
-/** Nothing left to do until the object or a setting changes. */
+/** Nothing to do until the object or a setting changes. */
 export const done: Outcome = { result: 'done' }
 
-/** Told of each reconcile, for the controller_runtime_* metrics. */
+/** Called for each reconcile, for the controller_runtime_* metrics. */
 export interface ControllerObserver {
   started(): void
   finished(result: ReconcileResult, seconds: number): void
 }
 
-/** One loop: keys from a queue, a few workers, one function that brings a key where it should be. */
+/** One controller: a queue of keys, its workers, and the function that reconciles one key. */
 export interface ControllerOptions {
   readonly name: string
   readonly queue: WorkQueue
@@ -39,14 +39,13 @@ export interface ControllerOptions {
   readonly observer: ControllerObserver
 }
 
-/** Stops taking keys; resolves when those in hand are finished. */
+/** Takes no more keys; resolves when reconciles in flight have finished. */
 export type StopController = () => Promise<void>
 
 /**
- * Runs the loop. This is one of the two places that catch everything: a conflict means an old view
- * and is tried again quietly, anything else thrown is a machine's mistake, logged and tried again
- * after the key's back-off (or what Retry-After asked for). An API server that does not answer is no
- * mistake of the key's: it is tried again when the queue's gate opens.
+ * Runs the loop. One of the two places that catch every error. A conflict means a stale cache: it is retried
+ * without a log line. Any other error is logged and retried after the key's back-off, or Retry-After.
+ * Without an answer from the API server the key waits for the queue's gate.
  */
 export function startController(options: ControllerOptions): StopController {
   const unanswered = new Set<string>()
@@ -77,7 +76,7 @@ async function handle(
   const finish = (result: ReconcileResult): void => {
     const tookMs = clock.monotonicMs() - startedMs
     observer.finished(result, tookMs / 1000)
-    // 100,000 keys are looked at in a refresh: what nobody reads is not computed.
+    // A refresh reconciles 100,000 keys: build no line that is not logged.
     if (options.log.tellsDebug) tell(options, key, result, tookMs)
   }
   try {
@@ -106,8 +105,8 @@ function tell(
 }
 
 /**
- * Whether it is no fault of the key's that it had no answer. Once that is taken on trust; then others must
- * have had none either, for a request that breaks its connection each time would be sent without a pause.
+ * Whether the missing answer is an outage and no fault of this key. The first time, yes. Then other requests
+ * must lack answers too: a request that breaks its connection each time needs a back-off.
  */
 function isOutage({ outage }: ControllerOptions, key: string, unanswered: Set<string>): boolean {
   const isTrusted = outage.isCertain || !unanswered.has(key)

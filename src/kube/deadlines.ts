@@ -2,14 +2,14 @@ import type { Clock } from '../runtime/clock.ts'
 import { LONGEST_TIMER_MS } from '../runtime/clock.ts'
 
 const CHILDREN = 4
-/** So many are told in one turn of the event loop; more that are due come in the next ones. */
+/** Keys that fire in one turn of the event loop; others that are due fire in the next ones. */
 const MOST_AT_ONCE = 1000
 
 /**
- * One moment per key, on one heap and one timer: a million of them cost what a few dozen
- * `setTimeout`s would, and a moment 30 days ahead does not fire at once.
+ * One deadline per key, on one heap and one timer: a million of them cost as much as a few dozen
+ * `setTimeout`s, and one 30 days ahead does not fire at once.
  *
- * The timer sleeps a minute at most, so a wall clock that was stepped forward is noticed.
+ * The timer sleeps a minute at most, so that it notices a wall clock that was set forward.
  */
 export class Deadlines {
   readonly #clock: Clock
@@ -19,7 +19,7 @@ export class Deadlines {
   #cancelTimer: (() => void) | null = null
   #timerAtMs = Number.POSITIVE_INFINITY
 
-  /** @param due called once for each key whose moment has come, earliest first */
+  /** @param due called once for each key whose deadline has passed, earliest first */
   constructor(clock: Clock, due: (key: string) => void) {
     this.#clock = clock
     this.#due = due
@@ -30,7 +30,7 @@ export class Deadlines {
     return this.#heap.length
   }
 
-  /** Sets or moves the key's moment, in epoch milliseconds. A moment passed fires soon. */
+  /** Sets or moves the key's deadline, in epoch milliseconds. One in the past fires soon. */
   set(key: string, atMs: number): void {
     const entry = this.#at.get(key)
     if (entry) {
@@ -43,7 +43,7 @@ export class Deadlines {
     this.#arm()
   }
 
-  /** Forgets the key's moment, if it has one. */
+  /** Removes the key's deadline, if it has one. */
   delete(key: string): void {
     const entry = this.#at.get(key)
     if (!entry) return
@@ -54,7 +54,7 @@ export class Deadlines {
     this.#settle(entry.slot)
   }
 
-  /** Forgets everything and stops the timer. */
+  /** Removes all deadlines and stops the timer. */
   clear(): void {
     this.#heap.length = 0
     this.#at.clear()
@@ -71,7 +71,7 @@ export class Deadlines {
       due.push(key)
     }
     this.#arm()
-    // Told only now: one that is set anew to a moment passed waits for the next timer.
+    // Only now: a key that is set again to a time in the past waits for the next timer.
     for (const key of due) this.#due(key)
   }
 

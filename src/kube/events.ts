@@ -1,5 +1,5 @@
-// What `kubectl describe` lists under Events (contract 4.5): best effort, slow on purpose, and never
-// in anybody's way.
+// Events, as `kubectl describe` lists them (contract 4.5): best effort, rate-limited, and never blocking
+// other work.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { CONTROLLER_NAME, EVENTS } from '../api/group.ts'
@@ -12,8 +12,8 @@ import { microTime } from './micro-time.ts'
 /** A transition of an object. */
 export interface ObjectEvent {
   /**
-   * Without the uid, or with a namespace for a cluster-scoped object, `kubectl describe` would not
-   * find the event.
+   * Without the uid, or with a namespace for a cluster-scoped object, `kubectl describe` does not find
+   * the event.
    */
   readonly regarding: {
     readonly apiVersion: string
@@ -26,31 +26,31 @@ export interface ObjectEvent {
   readonly type: 'Normal' | 'Warning'
   /** One word in CamelCase, such as `Expired`; at most 128 characters, as `action`. */
   readonly reason: string
-  /** What we did or found, such as `Reconcile`. */
+  /** The action, such as `Reconcile`. */
   readonly action: string
   /** A sentence; cut at 1024 bytes. */
   readonly note: string
   /**
-   * What changed, such as the expiry: the same transition, seen again after a restart, gives the same
-   * text and is not told twice.
+   * What changed, such as the expiry. The same transition after a restart has the same text, so it makes no
+   * second event.
    */
   readonly discriminator: string
 }
 
-/** Takes events and forgets them. */
+/** Sends events in the background. */
 export interface EventRecorder {
   /**
-   * Queues the event. Where too many wait, the oldest makes way, an urgent one (a key in conflict, a revoked token)
-   * only where no other waits. Never throws, never waits.
+   * Queues the event. A full queue drops its oldest, and an urgent one (a key in conflict, a revoked token) only
+   * when no other waits. Never throws, never waits.
    */
   record(event: ObjectEvent): void
   /** Resolves when all is sent, or when the signal aborts. */
   flush(signal: AbortSignal): Promise<void>
-  /** Sends nothing more; what waits is dropped. */
+  /** Sends nothing more, and drops what waits. */
   stop(): void
 }
 
-/** What a recorder stands on; `instance` is this process's identity, at most 128 bytes. */
+/** What a recorder needs; `instance` is this process's identity, at most 128 bytes. */
 export interface EventRecorderOptions {
   readonly client: KubeClient
   readonly clock: Clock
@@ -61,9 +61,9 @@ export interface EventRecorderOptions {
 /** Why an Event is written, for metrics. */
 export const EVENT_REASONS = ['record'] as const
 
-/** Where events about cluster-scoped objects live; others live with their object. */
+/** Namespace of events about cluster-scoped objects; others are in the namespace of their object. */
 const NAMESPACE = 'default'
-/** Reasons of urgent events, which tell of an attack, a refusal or an end: sent first, dropped last (contract 4.5). */
+/** Reasons of urgent events (an attack, a refusal or an end): sent first, dropped last (contract 4.5). */
 const URGENT: ReadonlySet<string> = new Set([
   'KeyConflict',
   'Revoked',
@@ -92,7 +92,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     try {
       await client.create(EVENTS, event, EVENT_REASONS[0])
     } catch (err) {
-      // Told before this process started.
+      // An earlier process has sent it.
       if (!isConflict(err)) drops.add(1, err)
     }
   }
@@ -148,7 +148,7 @@ function eventObject(event: ObjectEvent, instance: string, nowMs: number): NewOb
 function nameOf({ regarding: { name, uid }, reason, discriminator }: ObjectEvent): string {
   const identity = JSON.stringify([uid, reason, discriminator])
   const suffix = `.${createHash('sha256').update(identity).digest('hex').slice(0, 16)}`
-  // A cut may leave a dot or dash at the end, which no DNS label may have.
+  // A cut may leave a dot or dash at the end, where a DNS label must not have one.
   return upToLetter(name.slice(0, LONGEST_NAME - suffix.length)) + suffix
 }
 
@@ -158,7 +158,7 @@ const upToLetter = (text: string): string =>
     ? text
     : upToLetter(text.slice(0, -1))
 
-/** At most so many bytes of UTF-8, no character in halves, and a mark where something is missing. */
+/** The text in at most so many bytes of UTF-8, without broken characters; `…` marks a cut. */
 function cut(text: string, mostBytes: number): string {
   if (Buffer.byteLength(text) <= mostBytes) return text
   const mark = '…'
@@ -166,7 +166,7 @@ function cut(text: string, mostBytes: number): string {
   return text.slice(0, new TextEncoder().encodeInto(text, room).read) + mark
 }
 
-/** Waits for its turn: no second, wherever it begins, sees more than ten. */
+/** Waits, so that no period of one second has more than ten events. */
 function createPace(clock: Clock): (signal: AbortSignal) => Promise<void> {
   const turnsMs: number[] = []
   return async (signal) => {
@@ -179,7 +179,7 @@ function createPace(clock: Clock): (signal: AbortSignal) => Promise<void> {
   }
 }
 
-/** Drops are counted and told once a minute at most, with the last reason. */
+/** Counts drops, and logs them at most once a minute with the last reason. */
 function createDropCount({ clock, log }: EventRecorderOptions) {
   let dropped = 0
   let why: unknown

@@ -1,4 +1,4 @@
-/** What a failed call says, without the request's or the answer's body: both may hold a key. */
+/** The data of a failed call, without the bodies of request and answer: both may hold a key. */
 export interface FailureDetails {
   /** HTTP status code. */
   readonly code: number
@@ -6,13 +6,13 @@ export interface FailureDetails {
   readonly reason: string
   /** A sentence that is safe to log. */
   readonly message: string
-  /** How long the server asked us to wait, a minute at most; null = it did not say. */
+  /** Retry-After in milliseconds, a minute at most; null = none. */
   readonly retryAfterMs: number | null
   /** How many causes the answer names. */
   readonly causes: number
 }
 
-/** The API server answered a call with anything but success. */
+/** The API server answered a call with an error. */
 export class KubeFailure extends Error implements FailureDetails {
   override readonly name = 'KubeFailure'
   readonly code: number
@@ -22,7 +22,7 @@ export class KubeFailure extends Error implements FailureDetails {
 
   constructor(details: FailureDetails) {
     super(details.message)
-    // An answer is no bug of ours: where it was read tells nobody anything.
+    // An answer is no bug of ours: the stack trace helps no one.
     delete this.stack
     this.code = details.code
     this.reason = details.reason
@@ -41,12 +41,12 @@ interface StatusBody {
 }
 
 /**
- * Reads a failed answer. The server's own message is repeated only for codes whose messages name
- * users, verbs and objects; a 400, 422 or 500 may quote a field's value, so of these only the
- * causes' reasons and field paths are kept (contract 3.5).
+ * Reads a failed answer. Keeps the server's message only for codes whose messages name users, verbs and
+ * objects. A 400, 422 or 500 may quote a field's value: of these it keeps the causes' reasons and field
+ * paths (contract 3.5).
  *
- * @param call what was asked, such as `PATCH ownedaccesskeys/ci`
- * @param retryAfter the Retry-After header in seconds, where there is one
+ * @param call the call, such as `PATCH ownedaccesskeys/ci`
+ * @param retryAfter the Retry-After header in seconds, if any
  */
 export function failureOf(
   call: string,
@@ -78,7 +78,7 @@ function causesOf(status: StatusBody): string {
   return parts.filter(isText).join(', ')
 }
 
-/** No more than a minute: a proxy that says a day must not blind us for one. */
+/** A minute at most: a proxy that says a day must not stop us for a day. */
 const LONGEST_WAIT_SECONDS = 60
 
 function waitOf(status: StatusBody, retryAfter: string | undefined): number | null {
@@ -86,21 +86,21 @@ function waitOf(status: StatusBody, retryAfter: string | undefined): number | nu
   return seconds >= 0 ? Math.min(seconds, LONGEST_WAIT_SECONDS) * 1000 : null
 }
 
-/** Whether the object is not there. */
+/** Whether the object does not exist. */
 export const isNotFound = (error: unknown): boolean =>
   error instanceof KubeFailure && error.code === 404
 
-/** Whether somebody wrote the object since we read it, or it is another one by now. */
+/** Whether the object was written since we read it, or replaced by another. */
 export const isConflict = (error: unknown): error is KubeFailure =>
   error instanceof KubeFailure && error.code === 409
 
 /**
- * Whether a `test` of a JSON patch did not hold: a 422 without a cause, while a rule or policy that
- * refuses names one.
+ * Whether a `test` of a JSON patch failed: a 422 without a cause. A rule or policy that refuses names a
+ * cause.
  */
 export const isTestFailed = (error: unknown): error is KubeFailure =>
   error instanceof KubeFailure && error.code === 422 && error.causes === 0
 
-/** Whether a resourceVersion is too old to go on from. */
+/** Whether a resourceVersion is too old to watch from. */
 export const isGone = (error: unknown): boolean =>
   error instanceof KubeFailure && error.code === 410

@@ -3,7 +3,7 @@ import type { KubeObject } from '../api/meta.ts'
 import type { KubeClient, PatchOperation } from './client.ts'
 import { isNotFound, isTestFailed, KubeFailure } from './failure.ts'
 
-/** An object with its finalizers, as far as a cached view knows it. */
+/** An object with its finalizers, as cached. */
 export interface Finalized {
   readonly name: string
   readonly uid: string
@@ -11,8 +11,8 @@ export interface Finalized {
 }
 
 /**
- * The operations that take one finalizer off this very object. Tested first: another finalizer may
- * have moved ours, and removing by number alone would free somebody else's object.
+ * The operations that remove one finalizer of exactly this object. They test first: another finalizer may
+ * have moved ours, and a removal by index alone would remove that one.
  */
 export function withoutFinalizer(
   { uid, finalizers }: Finalized,
@@ -27,9 +27,9 @@ export function withoutFinalizer(
 }
 
 /**
- * Takes our finalizer off. null when the object is gone already.
+ * Removes our finalizer. null when the object is gone already.
  *
- * @throws KubeFailure 409 when the view was old
+ * @throws KubeFailure 409 when the cache is stale
  */
 export async function removeFinalizer(
   client: KubeClient,

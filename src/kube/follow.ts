@@ -5,23 +5,23 @@ import type { KubeClient, ListQuery } from './client.ts'
 import type { Sink } from './store.ts'
 import { watchForever } from './watcher.ts'
 
-/** What following stands on; watches end when the signal aborts. */
+/** What a follower needs; watches end when the signal aborts. */
 export interface FollowerOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Log
-  /** Told of each watch that had to be opened anew. */
+  /** Called for each restart of a watch. */
   readonly restarted: (plural: string, reason: string) => void
   readonly signal: AbortSignal
 }
 
-/** Follows collections of the API server. */
+/** Watches collections of the API server. */
 export interface Follower {
   /**
    * Keeps the sink equal to a collection from now on.
    *
    * @param heard as in WatcherOptions
-   * @returns to be called by who knows that something was stored which the watch has not told
+   * @returns makes it list again, for a caller that knows of a write which the watch has missed
    */
   readonly follow: (
     resource: Resource,
@@ -31,15 +31,15 @@ export interface Follower {
   ) => () => void
   /** Plurals of resources that the API server does not serve. */
   readonly absent: () => readonly string[]
-  /** Plurals of resources of which a watch reads, again and again, what it can't take in: it lists them anew. */
+  /** Plurals of resources whose sink fails repeatedly on the same events: they are listed again. */
   readonly stuck: () => readonly string[]
 }
 
-/** A follower of nothing yet. Of kinds that are not served it says once how to install them. */
+/** A follower without watches. For a kind that is not served it logs once how to install it. */
 export function createFollower(options: FollowerOptions): Follower {
   const { client, clock, log, signal } = options
   const absent = new Set<string>()
-  // Two watches may be of one resource.
+  // One resource may have two watches.
   const stuck = new Map<Sink, string>()
   const tell = (plural: string, isServed: boolean): void => {
     if (isServed) absent.delete(plural)

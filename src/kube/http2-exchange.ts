@@ -7,11 +7,11 @@ import type { UpstreamAnswer, UpstreamCall, UpstreamHeaders } from './upstream.t
 
 const { NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
-/** A request under way: its answer, and how it ends. */
+/** A request in flight: its answer, and its end. */
 export interface Exchange {
-  /** The head. Rejects with Unanswered. */
+  /** The head of the answer. Rejects with Unanswered. */
   readonly answer: Promise<UpstreamAnswer>
-  /** Resolves when the stream is closed: whether by us, so that the server may still be at it. */
+  /** Resolves when the stream is closed. `isCancelled`: we closed it, so the server may still work on it. */
   readonly closed: Promise<{ readonly isCancelled: boolean }>
 }
 
@@ -36,7 +36,7 @@ export function exchange(session: ClientHttp2Session, call: UpstreamCall, clock:
     if (stream.closed) return
     isCancelled = true
     fail(fate, new Error(because))
-    // Not close(), which ends the body first: the server would take what came of it for the whole.
+    // Not close(): it ends the body first, and the server would take a part for the whole.
     cancelling.abort()
   }
   const end = (): void => cancel('lost', 'the request was ended')
@@ -69,12 +69,12 @@ function open(
   const { method, path, headers, body } = call
   return session.request(
     { ...(headers as Record<string, string | string[]>), ':method': method, ':path': path },
-    // Else Node decides by the method, and drops the body of a DELETE.
+    // Without it Node decides by the method, and drops the body of a DELETE.
     { endStream: body === null, signal: cancelled },
   )
 }
 
-/** The end of the body ends the stream's; a body that breaks off cancels it. */
+/** Writes the body to the stream, and ends it. A body that breaks off cancels the stream. */
 function send(body: UpstreamCall['body'], stream: ClientHttp2Stream, cancel: Cancel): void {
   if (body === null) return
   if (Buffer.isBuffer(body)) {
@@ -82,10 +82,10 @@ function send(body: UpstreamCall['body'], stream: ClientHttp2Stream, cancel: Can
     return
   }
   const brokeOff = (): void => cancel('lost', 'the body of the request broke off')
-  // It may have broken off while the connection was opened: nothing tells of that again.
+  // It may have broken off while the connection was opened: there is no second event for that.
   if (body.destroyed) return brokeOff()
-  // Not pipeline(), which would destroy the body, and a client's connection with it, where the answer
-  // came first; nor pipe(), which goes on writing then, and so destroys the answer.
+  // When the answer arrives before the end of the body, pipeline() destroys the body, and with it the client's
+  // connection; pipe() goes on writing, and so destroys the answer.
   const write = (piece: Buffer): void => {
     if (stream.writableEnded || stream.destroyed) body.off('data', write).pause()
     else if (!stream.write(piece)) body.pause()
@@ -97,7 +97,7 @@ function send(body: UpstreamCall['body'], stream: ClientHttp2Stream, cancel: Can
   body.once('close', () => body.readableEnded || brokeOff())
 }
 
-/** Cancels when there is no head in time. The function that is returned ends the wait. */
+/** Cancels when the head of the answer takes too long. The returned function ends the wait. */
 function expectHead(stream: ClientHttp2Stream, clock: Clock, cancel: Cancel): () => void {
   let stop = (): void => undefined
   const start = (): void => {
@@ -105,7 +105,7 @@ function expectHead(stream: ClientHttp2Stream, clock: Clock, cancel: Cancel): ()
       cancel('late', 'the API server did not answer in time'),
     )
   }
-  // A client may take its time with the body, within limits of its own.
+  // Not while the client sends the body: that has limits of its own.
   if (stream.writableFinished) start()
   else stream.once('finish', start)
   return () => {
@@ -125,8 +125,8 @@ function headersOf(raw: readonly string[]): UpstreamHeaders & { readonly ':statu
 }
 
 /**
- * What the stream holds. Node ends a stream as if it were complete when the connection breaks off or the
- * server resets it: only the code tells, and half a body must never look like a whole one.
+ * The body of the answer. When the connection breaks or the server resets the stream, Node ends it as if it
+ * were complete. Only the code differs, and half a body must never look whole.
  */
 class AnswerBody extends Readable {
   readonly #stream: ClientHttp2Stream
@@ -135,7 +135,7 @@ class AnswerBody extends Readable {
 
   constructor(stream: ClientHttp2Stream, cancel: () => void) {
     super()
-    // Whoever reads it hears of an error all the same; nobody may do so yet.
+    // A reader gets the error anyway; without one, Node would throw it.
     this.on('error', () => undefined)
     this.#stream = stream
     this.#cancel = cancel
@@ -148,7 +148,7 @@ class AnswerBody extends Readable {
     })
   }
 
-  /** Ends it as broken, unless all of it has come: then it is read to its end. */
+  /** Ends it with an error, unless it has arrived whole. */
   breakOff(cause: Error): void {
     if (!this.#isWhole) this.destroy(cause)
   }
@@ -158,7 +158,7 @@ class AnswerBody extends Readable {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    // The end of the answer is not yet that of the stream, which closes by itself when both have ended.
+    // The stream closes by itself only when the request has ended, too.
     if (!this.#isWhole || !this.#stream.writableFinished) this.#cancel()
     done(error)
   }

@@ -1,4 +1,4 @@
-// One connection by HTTP/2: how it is opened, and how one that is dead is noticed.
+// One HTTP/2 connection: opens it, and detects when it is dead.
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { isIP } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
@@ -6,21 +6,21 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Tls } from './connection.ts'
 
 const CONNECT_WITHIN_MS = 10_000
-/** What a client that does not read may make us hold of one answer; bytes. */
+/** Most bytes of one answer that we buffer for a client that does not read. */
 const STREAM_WINDOW = 256 * 1024
-/** Node gives a connection's window back at once, whoever reads: it bounds what is on the wire only. */
+/** Node reopens a connection's window at once, read or not: it bounds bytes on the wire only. */
 const CONNECTION_WINDOW = 16 * 1024 * 1024
-/** Of what Node counts for a connection, windows of slow clients included: new streams fail beyond. */
+/** Node's memory for one connection, buffers for slow clients included: beyond it new streams fail. */
 const SESSION_MEMORY_MB = 128
-/** As many groups as a key may have, of the longest names, twice over; bytes. */
+/** Twice the bytes of the most groups that a key may have, with the longest names. */
 const LONGEST_HEADERS = 256 * 1024
-/** How often a connection is asked whether it is alive; an answer is due before the next time. */
+/** Interval of pings; the answer to one is due before the next. */
 const ASK_EVERY_MS = 15_000
 
 /**
- * Opens a connection; null when the server does not choose HTTP/2 there.
+ * Opens a connection; null when the server does not choose HTTP/2 (ALPN).
  *
- * @throws Error when there is no connection in time, or the server is not the one that is meant
+ * @throws Error when the connection takes too long, or the server's certificate is not trusted
  */
 export async function openSession(
   origin: string,
@@ -38,10 +38,10 @@ export async function openSession(
     maxSessionMemory: SESSION_MEMORY_MB,
     maxSendHeaderBlockLength: LONGEST_HEADERS,
   })
-  // Each stream learns of it by itself.
+  // Each stream has an error event of its own.
   session.on('error', () => undefined)
   session.once('connect', () => {
-    // It is told a turn later, to a session that may have ended: whatever is asked of one throws.
+    // Node emits this event a turn late: the session may be destroyed by then, and its methods throw.
     if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW)
   })
   keepAsking(session, clock)
@@ -51,7 +51,7 @@ export async function openSession(
 async function openSocket(url: URL, tls: Tls, clock: Clock): Promise<TLSSocket> {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const socket = connectTls({
-    // An address is no name that a server could be asked for.
+    // SNI takes names only, no IP addresses.
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...(tls as object),
     host,
@@ -74,12 +74,12 @@ async function openSocket(url: URL, tls: Tls, clock: Clock): Promise<TLSSocket> 
   }
 }
 
-/** A server that is gone without a word would hold watches for hours: nothing is ever due on them. */
+/** Pings the server. Without pings, watches on a dead connection would stay open for hours: no answer is due on them. */
 function keepAsking(session: ClientHttp2Session, clock: Clock): void {
   let isDue = false
   let stop = (): void => undefined
   const ask = (): void => {
-    // Its end is told a turn later, too.
+    // Node emits its end a turn late, too.
     if (session.destroyed) return
     if (isDue) {
       session.destroy(new Error('the API server does not answer on this connection'))

@@ -1,5 +1,5 @@
-// Connections by HTTP/2 to one server, each for many requests at a time: where a server takes a hundred
-// streams on each, fifty connections carry five thousand watches.
+// HTTP/2 connections to one server, each for many requests at a time: with a hundred streams on each, fifty
+// connections carry five thousand watches.
 import type { ClientHttp2Session } from 'node:http2'
 import type { Clock } from '../runtime/clock.ts'
 import type { Tls } from './connection.ts'
@@ -8,30 +8,29 @@ import { openSession } from './http2-session.ts'
 import { Unanswered } from './unanswered.ts'
 import type { UpstreamAnswer, UpstreamCall } from './upstream.ts'
 
-/** Where to, with what, and by whose time. */
+/** Server, TLS options and clock. */
 export interface Http2Options {
   readonly origin: string
   readonly tls: Tls
   readonly clock: Clock
 }
 
-/** Streams on a connection. kube-apiserver takes 100; where more are allowed, a break costs no more. */
+/** Streams on a connection. kube-apiserver allows 100. We use no more elsewhere: a break ends them all. */
 const MOST_STREAMS = 100
 /**
- * How long a stream that we cancelled keeps its place. The server ends its handler a moment later, and
- * closes a connection on which it has too many of these: one caller that comes and goes must not end the
- * watches of others.
+ * How long a cancelled stream counts. The server ends its handler later, and closes a connection with too
+ * many of these. So a client that cancels often must not end the watches of others.
  */
 const COOLING_MS = 1000
-/** The API server gives up a connection without streams after 90 s; ours go first. */
+/** The API server closes a connection without streams after 90 s. We close it earlier. */
 const IDLE_FOR_MS = 60_000
 
-/** One connection, from when it is first wanted. */
+/** One connection, from its first request. */
 interface Lane {
   /** null = the server does not speak HTTP/2. */
   readonly session: Promise<ClientHttp2Session | null>
   isOpen: boolean
-  /** How many streams it may have at a time. */
+  /** The most streams at a time. */
   places: number
   taken: number
   stopIdling: () => void
@@ -65,7 +64,7 @@ export class Http2Sessions {
     }
     if (call.signal.aborted) {
       this.#leave(lane, false)
-      // Opened and cancelled at once, it would be sent all the same.
+      // Node would send a stream that is cancelled right after it is opened.
       throw new Unanswered('untouched', new Error('the request was ended before it was sent'))
     }
     const { answer, closed } = exchange(session, call, this.#options.clock)
@@ -78,7 +77,7 @@ export class Http2Sessions {
     return this.#lanes.size === 0
   }
 
-  /** Takes no more requests; those under way go on. */
+  /** Takes no more requests; those in flight go on. */
   retire(): void {
     this.#each((session) => session.close())
   }
@@ -96,7 +95,7 @@ export class Http2Sessions {
     }
   }
 
-  /** Few connections that are full, so that those of a busy hour empty and go. */
+  /** The fullest connection with room, so that the others become idle and close. */
   #fullest(): Lane | undefined {
     let fullest: Lane | undefined
     for (const lane of this.#lanes) {
@@ -143,10 +142,10 @@ export class Http2Sessions {
 
 function follow(lane: Lane, session: ClientHttp2Session, gone: () => void): void {
   session.on('remoteSettings', ({ maxConcurrentStreams = MOST_STREAMS }) => {
-    // One that waits for its place is told so by its own patience.
+    // At least one: a request that waits for its stream has a timeout of its own.
     lane.places = Math.max(Math.min(maxConcurrentStreams, MOST_STREAMS), 1)
   })
-  // What is under way there goes on, if the server lets it.
+  // Requests in flight go on, if the server lets them.
   session.once('goaway', () => {
     lane.isOpen = false
   })

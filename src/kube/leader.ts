@@ -1,5 +1,5 @@
-// One manager acts, the others stand by (contract 8.1): leader election as client-go does it, and a
-// guard that stops the writes of a leader whose time is over before it knows (contract 8.6).
+// One manager acts, the others are standby (contract 8.1): leader election as in client-go, and a guard that
+// stops writes of a process whose leadership has run out (contract 8.6).
 import { sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { LeaderElectionSettings } from '../runtime/settings.ts'
@@ -7,29 +7,29 @@ import { decide, held, type Lease, type LeaseView, released, seen } from './leas
 import { NotLeader } from './not-leader.ts'
 import { createLeaseLock, type LeaseLock, type LeaseLockOptions } from './lease-lock.ts'
 
-/** One candidate. Its client is one of its own, whose writes nobody guards. */
+/** One candidate. It has a client of its own, without the guard on writes. */
 export interface ElectionOptions extends LeaseLockOptions, LeaderElectionSettings {
   /** Unique to this run of the process. */
   readonly identity: string
   readonly log: Log
 }
 
-/** One candidacy, from its start to its end. Leadership that was lost does not come back. */
+/** One candidacy, from its start to its end. Leadership that is lost stays lost. */
 export interface LeaderElection {
-  /** Resolves when this process leads; stays pending when it never does. Never rejects. */
+  /** Resolves when this process leads; else stays pending. Never rejects. */
   readonly acquired: Promise<void>
-  /** Resolves when leadership was lost against our will: the process must end. Never rejects. */
+  /** Resolves when leadership is lost without `release`: the process must end. Never rejects. */
   readonly lost: Promise<void>
   /**
-   * Passes while the last renewal, counted from its sending, is younger than the renew deadline:
-   * others wait for longer, so a process that was stopped for a while finds itself refused.
+   * Passes while the last renewal, from when it was sent, is younger than the renew deadline. Other candidates
+   * wait longer, so a process that was suspended is refused in time.
    *
    * @throws NotLeader otherwise
    */
   mayWrite(): void
   /**
-   * Ends the candidacy and frees the Lease where we hold it, so that the next may lead at once. Call
-   * it after the last write. Never rejects: a Lease that can't be freed runs out.
+   * Ends the candidacy and frees a Lease that we hold, so that another candidate can lead at once. Call it
+   * after the last write. Never rejects: a Lease that can't be freed expires.
    */
   release(): Promise<void>
 }
@@ -39,7 +39,7 @@ export function runLeaderElection(options: ElectionOptions): LeaderElection {
   return new Elector(options)
 }
 
-/** client-go's factor: candidates that failed together don't come back together. */
+/** client-go's factor, so that candidates that failed together do not retry together. */
 const JITTER = 1.2
 
 class Elector implements LeaderElection {
@@ -54,10 +54,10 @@ class Elector implements LeaderElection {
   readonly #running: Promise<void>
   #phase: 'standby' | 'leading' | 'over' = 'standby'
   #view: LeaseView
-  /** The Lease as we wrote it last, to renew without a read; null when unsure. */
+  /** The Lease as we wrote it last, to renew without a read; null = it may have changed. */
   #written: Lease | null = null
   #leadsUntilMs = 0
-  /** Whether the log has the reason why tries fail since the last that did not. */
+  /** Whether the current series of failures has been logged. */
   #isWarned = false
 
   constructor(options: ElectionOptions) {
@@ -90,7 +90,7 @@ class Elector implements LeaderElection {
     }
   }
 
-  /** One try; returns how long to wait before the next. */
+  /** One try; returns the milliseconds until the next. */
   async #attempt(): Promise<number> {
     const { retryPeriodMs } = this.#options
     const written = this.#written
@@ -101,7 +101,7 @@ class Elector implements LeaderElection {
       return waitMs
     } catch (err) {
       if (this.#phase === 'leading' && this.#leftMs() <= 0) return this.#lose(err)
-      // Somebody may have touched the Lease without taking it: a fresh read tells, at once.
+      // The Lease may have been edited without a new holder: read it again at once.
       if (written) return 0
       this.#warn(err)
       return this.#phase === 'leading' ? Math.min(retryPeriodMs, this.#leftMs()) : this.#jittered()
@@ -159,7 +159,7 @@ class Elector implements LeaderElection {
     this.#log.info({ holder }, 'another process leads')
   }
 
-  /** Half the deadline for one request, so that a dead connection does not cost the leadership. */
+  /** Half the deadline for one request, so that one dead connection does not lose the leadership. */
   #limitMs(): number {
     const halfMs = this.#options.renewDeadlineMs / 2
     return this.#phase === 'leading' ? Math.min(halfMs, this.#leftMs()) : halfMs

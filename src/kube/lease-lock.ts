@@ -1,5 +1,5 @@
-// The one Lease of an election as a candidate reads and writes it. No request is waited for beyond
-// its limit, for an answer that hangs must not outlive leadership.
+// Reads and writes the Lease of an election. Every request has a time limit: an answer that hangs must not
+// outlive leadership.
 import { LEASES } from '../api/group.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { KubeClient } from './client.ts'
@@ -8,12 +8,12 @@ import type { Lease, LeaseSpec } from './lease.ts'
 /** Why a Lease is written, for metrics. */
 export const LEASE_REASONS = ['acquire', 'renew', 'release'] as const
 
-/** Reads and writes one Lease, waiting `limitMs` for the answer. A rejection is a lost try. */
+/** Reads and writes one Lease, with `limitMs` for the answer. A rejection is a failed try. */
 export interface LeaseLock {
   /** null = there is no Lease. */
   read(limitMs: number): Promise<Lease | null>
   /**
-   * Creates the Lease (`before` null), or replaces it where nobody wrote to it since.
+   * Creates the Lease (`before` null), or replaces it if it is unchanged since.
    *
    * @returns the Lease as stored
    */
@@ -25,7 +25,7 @@ export interface LeaseLock {
   ): Promise<Lease>
 }
 
-/** Where the Lease is and how to get at it. */
+/** What access to the Lease needs. */
 export interface LeaseLockOptions {
   readonly client: KubeClient
   readonly clock: Clock
@@ -34,7 +34,7 @@ export interface LeaseLockOptions {
 
 const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }
 
-/** The Lease of that name, whether it exists yet or not. */
+/** The Lease of that name, existing or not. */
 export function createLeaseLock({ client, clock, ref }: LeaseLockOptions): LeaseLock {
   return {
     read: (limitMs) => answerWithin(clock, limitMs, () => client.get<Lease>(LEASES, ref)),
@@ -48,8 +48,8 @@ export function createLeaseLock({ client, clock, ref }: LeaseLockOptions): Lease
 }
 
 /**
- * The answer, where it comes in time; without one the request is left to itself. An answer that came
- * early, but is read late because this process was stopped, counts as none.
+ * The answer within the limit; a later one is ignored. An answer that arrived in time counts as none when
+ * this process was suspended and reads it late.
  */
 async function answerWithin<T>(clock: Clock, limitMs: number, send: () => Promise<T>): Promise<T> {
   const dueMs = clock.monotonicMs() + limitMs

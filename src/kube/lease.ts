@@ -1,37 +1,37 @@
-// Whose turn it is, decided from a Lease: the rules of client-go's leader election, without its I/O.
+// Who leads, decided from a Lease: the rules of client-go's leader election, without its I/O.
 import type { KubeObject } from '../api/meta.ts'
 import { microTime } from './micro-time.ts'
 
-/** What a Lease says. No holder, or an empty one, means that it is free. */
+/** The spec of a Lease. Without a holder, or with an empty one, it is free. */
 export interface LeaseSpec {
   readonly holderIdentity?: string
   readonly leaseDurationSeconds?: number
-  /** MicroTime; no elector compares it or renewTime with its own clock. */
+  /** MicroTime; no candidate compares it or renewTime with its own clock. */
   readonly acquireTime?: string
   readonly renewTime?: string
-  /** How often the Lease went from one holder to another. */
+  /** How often the holder changed. */
   readonly leaseTransitions?: number
 }
 
 /** A Lease as the API server sends it. */
 export type Lease = KubeObject<LeaseSpec>
 
-/** The Lease and since when, by the local monotonic clock, it was seen to say just this. */
+/** The Lease, and the local monotonic time since when it has this content. */
 export interface LeaseView {
   /** null = there is no Lease. */
   readonly spec: LeaseSpec | null
   readonly sinceMs: number
 }
 
-/** One that takes part. */
+/** A candidate of the election. */
 export interface Candidate {
   /** Unique to this run of the process. */
   readonly identity: string
-  /** How long others wait after our last renewal before they take over. */
+  /** How long other candidates wait after our last renewal before they take over. */
   readonly leaseDurationMs: number
 }
 
-/** What a candidate does next. `wait`: the holder's time runs out in `ms` unless it renews. */
+/** A candidate's next step. `wait`: the Lease expires in `ms` unless the holder renews it. */
 export type ElectionStep =
   | { readonly kind: 'create' }
   | { readonly kind: 'renew' }
@@ -40,10 +40,10 @@ export type ElectionStep =
   | { readonly kind: 'wait'; readonly ms: number }
 
 /**
- * Decides on a Lease as it stands. A holder's time counts from when we saw its last change, so clocks
- * that disagree do no harm, and it lasts as long as the holder itself said.
+ * Decides on a Lease. The holder's time counts from when we saw the last change, so clock skew does no harm,
+ * and lasts as long as the holder's own leaseDurationSeconds.
  *
- * @param leading whether the candidate leads; it then takes back no Lease that others had since
+ * @param leading whether the candidate leads; it then does not take back a Lease that another has held since
  */
 export function decide(
   { spec, sinceMs }: LeaseView,
@@ -61,7 +61,7 @@ export function decide(
   return leftMs > 0 ? { kind: 'wait', ms: leftMs } : { kind: 'takeOver' }
 }
 
-/** The view after another look: what was seen before keeps its moment. */
+/** The view after another read: unchanged content keeps its time. */
 export function seen(before: LeaseView, spec: LeaseSpec | null, nowMs: number): LeaseView {
   const same = JSON.stringify(before.spec) === JSON.stringify(spec)
   return same ? before : { spec, sinceMs: nowMs }
@@ -70,8 +70,8 @@ export function seen(before: LeaseView, spec: LeaseSpec | null, nowMs: number): 
 /**
  * What the candidate writes to create, renew or take over.
  *
- * @param before what stands there; null = no Lease
- * @param nowMs wall clock, for people to read
+ * @param before the present spec; null = no Lease
+ * @param nowMs wall clock, for readers of the Lease
  */
 export function held(
   before: LeaseSpec | null,
@@ -83,7 +83,7 @@ export function held(
   const transitions = before?.leaseTransitions ?? 0
   return {
     holderIdentity: identity,
-    // Rounded up: others must never wait for less than we count on.
+    // Rounded up: other candidates must never wait less than we assume.
     leaseDurationSeconds: Math.ceil(leaseDurationMs / 1000),
     acquireTime: (ours && before.acquireTime) || now,
     renewTime: now,
@@ -91,7 +91,7 @@ export function held(
   }
 }
 
-/** What a holder writes that gives the Lease up: anybody may take it at once. */
+/** What a holder writes to release the Lease: any candidate may take it at once. */
 export function released(before: LeaseSpec, nowMs: number): LeaseSpec {
   const now = microTime(nowMs)
   const { leaseTransitions = 0 } = before

@@ -2,9 +2,9 @@ const NEWLINE = 0x0a
 const BREATHE_EVERY_MS = 10
 
 /**
- * The lines of a byte stream, parsed as JSON one by one. A long burst lets other work of the
- * process run in between: parsing 100,000 objects in one go would stop every timer for seconds. A last
- * line without an end is dropped: the connection broke in the middle of it.
+ * The lines of a byte stream, each parsed as JSON. A long burst lets other work run in between: to parse
+ * 100,000 objects in one turn would delay every timer by seconds. Drops a last line without an end: the
+ * connection broke inside it.
  *
  * @param onBytes called for each chunk: the stream is alive
  * @throws SyntaxError for a line that is no JSON, and whatever the stream fails with

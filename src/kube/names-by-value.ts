@@ -1,17 +1,17 @@
 /** Whether the object of one name comes before that of another. */
 export type IsBefore = (name: string, other: string) => boolean
 
-/** Names of objects by a value of theirs. Mostly there is one: a set for each would cost more than the objects. */
+/** Names of objects by one of their values. Most values have one name: a set for each takes more memory than the objects. */
 export class NamesByValue {
   readonly #groups = new Map<string, string | Set<string> | string[]>()
   readonly #isBefore: IsBefore | null
 
-  /** @param isBefore in which order the names of one value are kept; null = as they came */
+  /** @param isBefore the order of the names of one value; null = the order of arrival */
   constructor(isBefore: IsBefore | null) {
     this.#isBefore = isBefore
   }
 
-  /** The object of that name is known by now, so that it can be compared. */
+  /** The store must have the object already, to compare it. */
   enter(value: string, name: string): void {
     const there = this.#groups.get(value)
     if (there === undefined) this.#groups.set(value, name)
@@ -38,7 +38,7 @@ export class NamesByValue {
     return typeof there === 'string' ? [there] : [...(there ?? [])]
   }
 
-  /** The first of them, found without going through the others; undefined = there is none. */
+  /** The first of them, in constant time; undefined = there is none. */
   first(value: string): string | undefined {
     const there = this.#groups.get(value)
     return typeof there === 'string' ? there : there?.values().next().value
@@ -57,7 +57,7 @@ const asSet = (there: string | Set<string> | string[]): Set<string> =>
 const sizeOf = (names: Set<string> | readonly string[]): number =>
   names instanceof Set ? names.size : names.length
 
-/** How many of them, which are in order, come before it: some comparisons for thousands. */
+/** Its place among sorted names, by binary search. */
 function placeOf(name: string, names: readonly string[], isBefore: IsBefore): number {
   let [low, high] = [0, names.length]
   while (low < high) {

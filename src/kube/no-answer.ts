@@ -1,14 +1,14 @@
-/** The API server did not answer a call: it, or the network between, is away. What it did is unknown. */
+/** The API server did not answer a call: it or the network is down. Whether it acted is unknown. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 
   /**
-   * @param call what was asked, such as `PATCH ownedaccesskeys/ci`
-   * @param cause what the network said
+   * @param call the call, such as `PATCH ownedaccesskeys/ci`
+   * @param cause the error of the network
    */
   constructor(call: string, cause: unknown) {
     super(`${call}: no answer`, { cause })
-    // A broken connection is no bug of ours: where it was seen tells nobody anything.
+    // A broken connection is no bug of ours: the stack trace helps no one.
     delete this.stack
   }
 }

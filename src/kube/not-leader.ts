@@ -1,4 +1,4 @@
-/** A write of a process that does not lead; it was not sent. */
+/** A write by a process that does not lead. It was not sent. */
 export class NotLeader extends Error {
   override readonly name = 'NotLeader'
   readonly code = 'NotLeader'

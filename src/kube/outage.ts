@@ -1,5 +1,5 @@
-// One brake for all work when the API server is away: without one, each key that waits would find it out by
-// itself, again and again, with a line in the log each time.
+// One circuit breaker for all work while the API server is down. Without it each key would retry by itself, with
+// a log line each time.
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Gate } from './queue.ts'
@@ -8,7 +8,7 @@ const FIRST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 5000
 const TELL_EVERY_MS = 60_000
 
-/** What undici says of a server that took too long; all else without an answer is a broken connection. */
+/** undici's codes for timeouts; every other error without an answer is a broken connection. */
 const TIMEOUTS: ReadonlySet<unknown> = new Set([
   'UND_ERR_HEADERS_TIMEOUT',
   'UND_ERR_BODY_TIMEOUT',
@@ -18,24 +18,24 @@ const TIMEOUTS: ReadonlySet<unknown> = new Set([
 interface Episode {
   /** Monotonic milliseconds. */
   readonly sinceMs: number
-  /** The count of events when it began. */
+  /** Number of the event that began it. */
   readonly began: number
   waitMs: number
   isWaiting: boolean
   isProbed: boolean
-  /** When the log was last told, in monotonic milliseconds; null = a single failure is no news. */
+  /** Monotonic time of the last log line; null = none yet, as a single failure is not logged. */
   toldMs: number | null
 }
 
 /**
- * Whether the API server of a connection answers. While it does not, the gate is closed but for one piece
- * of work per back-off, by which its return is noticed. Any answer ends an outage.
+ * Whether the API server of a connection answers. While it does not, the gate passes one key per back-off as a
+ * probe. Any answer ends an outage.
  */
 export class Outage implements Gate {
   readonly #clock: Clock
   readonly #listeners: (() => void)[] = []
   #log: Log | null = null
-  /** Counts requests, answers and failures, to tell their order: a clock shows many at one time. */
+  /** Numbers requests, answers and failures: many of them share one time of the clock. */
   #events = 0
   #answered = 0
   #now: Episode | null = null
@@ -45,7 +45,7 @@ export class Outage implements Gate {
     this.#clock = clock
   }
 
-  /** Whether two requests in a row had no answer, the second sent after the first had failed. */
+  /** Whether a request failed that was sent after the first failure. */
   get isCertain(): boolean {
     return this.#now !== null && this.#now.toldMs !== null
   }
@@ -55,13 +55,13 @@ export class Outage implements Gate {
     this.#log = log
   }
 
-  /** A request leaves. @returns its place in the order of events, for `failed` */
+  /** A request is sent. @returns its number, for `failed` */
   sent(): number {
     this.#events += 1
     return this.#events
   }
 
-  /** The API server answered, whatever it said. */
+  /** The API server answered, with any code. */
   answered(): void {
     this.#events += 1
     this.#answered = this.#events
@@ -74,11 +74,11 @@ export class Outage implements Gate {
     this.#tell()
   }
 
-  /** A request that was sent then had no answer. */
+  /** The request with this number had no answer. */
   failed(sent: number, err: unknown): void {
     this.#events += 1
     if (this.#now === null) {
-      // One answer that takes too long, while others come, is that request's own trouble.
+      // A timeout while other requests get answers concerns that request only.
       if (isTimeout(err) && this.#answered > sent) return
       const sinceMs = this.#clock.monotonicMs()
       const waitMs = FIRST_WAIT_MS
@@ -88,7 +88,7 @@ export class Outage implements Gate {
       return
     }
     const now = this.#now
-    // What left before the first failure says nothing new.
+    // Requests that were sent before the first failure prove nothing new.
     if (sent < now.began) return
     this.#report(now, err)
     if (now.isWaiting) return
@@ -107,7 +107,7 @@ export class Outage implements Gate {
   probed(): void {
     if (this.#now === null) return
     this.#now.isProbed = false
-    // Work that asked the API server nothing has found out nothing.
+    // A probe that sent no request has proved nothing: let the next key try.
     if (!this.#now.isWaiting) this.#tell()
   }
 
@@ -115,7 +115,7 @@ export class Outage implements Gate {
     this.#listeners.push(listener)
   }
 
-  /** Ends the wait: the connection is closed. */
+  /** Ends the back-off: the connection is closed. */
   close(): void {
     this.#cancel()
   }

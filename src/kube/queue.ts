@@ -6,12 +6,12 @@ import { Deadlines } from './deadlines.ts'
 const LANES = ['fresh', 'due', 'refresh'] as const
 
 /**
- * Why a key waits. `fresh`: it has changed, and somebody is waiting for it. `due`: its moment has come, or
- * it is tried again. `refresh`: a restart or a setting touched them all.
+ * Why a key waits. `fresh`: its object has changed. `due`: its time has come, or it is a retry. `refresh`: a
+ * restart or a setting concerns all keys.
  */
 export type Lane = (typeof LANES)[number]
 
-/** Told what the queue does, for the workqueue_* metrics. Durations are in seconds. */
+/** Callbacks for the workqueue_* metrics. Durations are in seconds. */
 export interface QueueObserver {
   added(): void
   retried(): void
@@ -19,13 +19,13 @@ export interface QueueObserver {
   worked(seconds: number): void
 }
 
-/** What lets work through, and stops it while it would be in vain. */
+/** Lets keys through, or holds them back while work would fail. */
 export interface Gate {
-  /** Asked before each key is handed out; null = none now. A probe is to be followed by `probed`. */
+  /** Called before each key is taken; null = none now. After a probe call `probed`. */
   admit(): 'freely' | 'as a probe' | null
-  /** The key that was handed out as a probe is put down. */
+  /** The work on the probe's key is done. */
   probed(): void
-  /** Calls back whenever the gate may let through more than before. */
+  /** Adds a listener for when the gate may let more through. */
   whenOpen(listener: () => void): void
 }
 
@@ -39,8 +39,8 @@ export interface QueueOptions {
 }
 
 /**
- * The lane that each of ten keys in a row is taken from, if it has any. What is new goes first; expiries are
- * promised within a second, so much of the work is theirs, and a busy day starves none to refresh.
+ * The preferred lane of each of ten takes. New changes go first. Expiries have a bound of one second, so they
+ * get a fair share. A refresh is never starved.
  */
 const TURNS: readonly Lane[] = [
   'fresh',
@@ -62,8 +62,8 @@ interface Held {
 }
 
 /**
- * Keys that wait to be reconciled. A key is there once however often it is added, and never in two
- * hands at once: added while in hand, it comes again when it is put down.
+ * Keys that wait to be reconciled. A key waits once, however often it is added, and only one worker has it at
+ * a time. Added meanwhile, it waits again once that worker is done.
  */
 export class WorkQueue {
   readonly #options: QueueOptions
@@ -85,27 +85,27 @@ export class WorkQueue {
     options.gate.whenOpen(() => this.#serve())
   }
 
-  /** Keys that wait now, those with a moment to come not counted. */
+  /** Keys that wait now, without those whose time is yet to come. */
   get depth(): number {
     const { fresh, due, refresh } = this.#lanes
     return fresh.size + due.size + refresh.size
   }
 
-  /** How long the key in hand the longest is in hand, in seconds. */
+  /** The longest reconcile in flight, in seconds. */
   get longestWorkSeconds(): number {
     const first = this.#inHand.values().next().value
     return first ? (this.#options.clock.monotonicMs() - first.sinceMs) / 1000 : 0
   }
 
-  /** How long the key that waits longest has waited, in seconds. Looks at all that wait. */
+  /** The longest wait so far, in seconds. Walks over all waiting keys. */
   get longestWaitSeconds(): number {
     const nowMs = this.#options.clock.monotonicMs()
-    // Not the first of each lane: one that changed lanes keeps its place in time, not in the order.
+    // Not the first of each lane: a key that changed lanes keeps its time, but not its place.
     const oldestMs = Math.min(...LANES.map((lane) => this.#lanes[lane].earliestMs()), nowMs)
     return (nowMs - oldestMs) / 1000
   }
 
-  /** Adds the key, or moves it to this lane where it waits in a less urgent one. */
+  /** Adds the key, or moves it here from a less urgent lane. */
   add(key: string, lane: Lane): void {
     if (this.#closed) return
     const held = this.#inHand.get(key)
@@ -122,21 +122,21 @@ export class WorkQueue {
   }
 
   /**
-   * Adds the key to the lane of those due at a moment in epoch milliseconds; replaces an earlier wish. Once
-   * the key is taken, for whatever reason, the wish is gone.
+   * Adds the key to lane `due` at a time in epoch milliseconds; replaces an earlier time. A take of the key
+   * drops the time.
    */
   addAt(key: string, atMs: number): void {
     if (!this.#closed) this.#later.set(key, atMs)
   }
 
-  /** Takes back what addAt and retry asked for, and forgets the key's failures. */
+  /** Drops the time of addAt or retry, and the count of failures. */
   forget(key: string): void {
     this.#later.delete(key)
     this.#failures.delete(key)
   }
 
   /**
-   * Adds the key after its back-off, or after `atLeastMs` where the server asked for more; then not before.
+   * Adds the key after its back-off, or after `atLeastMs` (Retry-After) where that is longer; never before it.
    *
    * @returns the delay in milliseconds
    */
@@ -146,14 +146,14 @@ export class WorkQueue {
     const { baseDelayMs, maxDelayMs, clock, observer } = this.#options
     const delayMs = Math.max(Math.min(baseDelayMs * 2 ** failures, maxDelayMs), atLeastMs)
     observer.retried()
-    // What changed while the key was in hand, such as by a write of ours before the one that failed, waits as well.
+    // A change during the reconcile, such as by an earlier write of ours, must wait for Retry-After as well.
     const held = this.#inHand.get(key)
     if (held && atLeastMs > 0) held.again = null
     this.addAt(key, clock.nowMs() + delayMs)
     return delayMs
   }
 
-  /** The next key, as soon as there is one and the gate lets it through; null once the queue is closed. */
+  /** The next key, once there is one and the gate passes it; null when the queue is closed. */
   async take(): Promise<string | null> {
     if (this.#closed) return null
     const key = this.#next()
@@ -161,7 +161,7 @@ export class WorkQueue {
     return new Promise((resolve) => this.#takers.push(resolve))
   }
 
-  /** Puts the key down. */
+  /** The worker is done with the key. */
   done(key: string): void {
     const held = this.#inHand.get(key)
     if (!held) return
@@ -171,7 +171,7 @@ export class WorkQueue {
     if (held.isProbe) this.#options.gate.probed()
   }
 
-  /** Hands out nothing more: waiting takers get null. */
+  /** Gives out no more keys: waiting workers get null. */
   close(): void {
     this.#closed = true
     this.#later.clear()
@@ -187,14 +187,14 @@ export class WorkQueue {
   }
 
   #next(): string | null {
-    // Asked only where there is a key: a probe without one would keep others from it.
+    // Only with a key: a probe without one would block the gate.
     const admitted = this.depth > 0 ? this.#options.gate.admit() : null
     if (admitted === null) return null
     const first = this.#lane().shift()
     if (first === null) return null
     const [key, sinceMs] = first
-    // What comes of this look decides when the next is due; an earlier wish that fired meanwhile would
-    // cut short a wait that the server asks for.
+    // This reconcile decides when the next is due: an earlier time that fires meanwhile would cut a Retry-After
+    // short.
     this.#later.delete(key)
     this.#taken += 1
     const nowMs = this.#options.clock.monotonicMs()
@@ -204,7 +204,7 @@ export class WorkQueue {
     return key
   }
 
-  /** The lane whose turn it is, or the most urgent one with a key in it. */
+  /** The lane whose turn it is, else the most urgent one with a key. */
   #lane(): Arrivals {
     const turn = this.#lanes[TURNS[this.#taken % TURNS.length] ?? 'fresh']
     const { fresh, due, refresh } = this.#lanes

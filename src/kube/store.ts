@@ -1,14 +1,14 @@
 import type { KubeObject } from '../api/meta.ts'
 import { NamesByValue } from './names-by-value.ts'
 
-/** What every cached object carries, whatever else its projection keeps. */
+/** The fields that every projection keeps. */
 export interface Cached {
   readonly name: string
   readonly uid: string
   readonly resourceVersion: string
 }
 
-/** A cached object kept whole: for the few that are settings, not for the many that are data. */
+/** A cached whole object: for the few objects with settings, not for the many keys and tokens. */
 export interface Whole<T extends KubeObject> extends Cached {
   readonly object: T
 }
@@ -21,7 +21,7 @@ export const whole = <T extends KubeObject>(object: KubeObject): Whole<T> => ({
   object: object as T,
 })
 
-/** What happened to an object. `listed`: it came with a full listing, nobody has just changed it. */
+/** A change of a cached object. `listed`: it was found by a list, so the change may be old. */
 export interface Change<T> {
   readonly name: string
   readonly before: T | undefined
@@ -29,39 +29,38 @@ export interface Change<T> {
   readonly listed: boolean
 }
 
-/** What a watcher does to a store. */
+/** What a watcher writes to: an informer's cache. */
 export interface Sink {
-  /** A full listing begins. */
+  /** A list begins. */
   begin(): void
   put(object: KubeObject): void
   remove(object: KubeObject): void
-  /** Takes out a part of what a complete listing did not hold, before `end`; whether there may be more. */
+  /** Removes some of the objects that a complete list lacked, before `end`. True = there may be more. */
   sweep(): boolean
-  /** The listing is complete: what it did not hold is gone. */
+  /** The list is complete: objects that it lacked are gone. */
   end(): void
 }
 
-/** Named ways to find objects by a value of theirs; null = not in this index. */
+/** Indexes by name: the value by which each finds an object; null = not in this index. */
 export type Indexers<T> = Readonly<Record<string, (item: T) => string | null>>
 
-/** In which order the objects of one indexed value are, by index; it never changes in the life of an object. */
+/** By index, whether an object sorts before another of the same value. An object's place never changes in its life. */
 export type Orders<T> = Readonly<Record<string, (item: T, other: T) => boolean>>
 
-/** So many are taken out in one sweep: all that follows from each of them is done in the same turn. */
+/** Removals in one sweep: listeners run in the same turn of the event loop. */
 const MOST_AT_ONCE = 1000
 
 interface Slot<T> {
   item: T
-  /** The listing that held it last. */
+  /** The last list that had it. */
   round: number
-  /** The listing before whose end our own write to it was last taken in. */
+  /** The list that was the latest when `observe` last took in a write of ours. */
   observed: number
 }
 
 /**
- * The objects of one resource as last seen, each as a slim projection (a raw object of 2 kB would
- * cost ten times as much, and would keep secrets in memory). Cluster-scoped, or of one namespace:
- * the name is the key.
+ * The cached objects of one resource, each as a slim projection: a raw object of 2 kB takes ten times the
+ * memory, and keeps secrets in it. Cluster-scoped, or of one namespace: the name is the key.
  */
 export class Store<T extends Cached> implements Sink {
   readonly #project: (object: KubeObject) => T
@@ -70,17 +69,17 @@ export class Store<T extends Cached> implements Sink {
   readonly #indexes = new Map<string, NamesByValue>()
   readonly #listeners: ((change: Change<T>) => void)[] = []
   readonly #onSynced: (() => void)[] = []
-  /** The latest version of what was removed since the last listing. */
+  /** The highest resourceVersion of a removal since the last list. */
   #removedAt = 0n
   #round = 0
-  /** Those that the sweeps of this listing have not looked at yet: each of them goes on from there. */
+  /** The objects that the sweeps of this list have not checked yet. */
   #unswept = this.#slots.values()
   #listing = false
   #synced = false
 
   /**
    * @param project what to keep of an object
-   * @param orders whether an object comes before another of the same value, for indexes that keep an order
+   * @param orders for indexes that keep an order
    */
   constructor(
     project: (object: KubeObject) => T,
@@ -101,7 +100,7 @@ export class Store<T extends Cached> implements Sink {
     return one !== undefined && another !== undefined && (isBefore?.(one, another) ?? false)
   }
 
-  /** Whether a full listing has been seen. Stays true when the watch breaks later. */
+  /** Whether a list has been complete. Stays true when the watch breaks later. */
   get synced(): boolean {
     return this.#synced
   }
@@ -110,7 +109,7 @@ export class Store<T extends Cached> implements Sink {
     return this.#slots.size
   }
 
-  /** The object of that name; undefined when there is none, or none is known yet. */
+  /** The object of that name; undefined = there is none, or the store does not have it yet. */
   get(name: string): T | undefined {
     return this.#slots.get(name)?.item
   }
@@ -124,22 +123,22 @@ export class Store<T extends Cached> implements Sink {
     return (this.#indexes.get(index)?.names(value) ?? []).flatMap((name) => this.get(name) ?? [])
   }
 
-  /** The first of them, found in the same steps whether there are none, one or thousands. */
+  /** The first of them, in constant time however many there are. */
   firstBy(index: string, value: string): T | undefined {
     return this.get(this.#indexes.get(index)?.first(value) ?? '')
   }
 
-  /** How many they are, found without going through them. */
+  /** How many they are, in constant time. */
   countBy(index: string, value: string): number {
     return this.#indexes.get(index)?.count(value) ?? 0
   }
 
-  /** Calls back for every change from now on. */
+  /** Adds a listener for every change from now on. */
   subscribe(listener: (change: Change<T>) => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Calls back once the first full listing is complete; at once when it is. */
+  /** Calls back once the first list is complete; at once when it is already. */
   whenSynced(callback: () => void): void {
     if (this.#synced) callback()
     else this.#onSynced.push(callback)
@@ -154,9 +153,9 @@ export class Store<T extends Cached> implements Sink {
   put(object: KubeObject): void {
     const after = this.#project(object)
     const slot = this.#slots.get(after.name)
-    // An echo of our own write and a late event change nothing. A listing wins over what was there
-    // before it, because after a restore from backup its versions are lower than ours; it does not
-    // win over a write of ours that it began too early to hold.
+    // The event of our own write, and a late event, change nothing. A list replaces older objects, as after
+    // a restore of etcd its versions are lower than ours. It does not replace a write that it began too
+    // early to have.
     const listingWins = this.#listing && slot?.observed !== this.#round
     if (slot && !listingWins && !isNewer(after, slot.item)) slot.round = this.#round
     else if (slot || this.#listing || versionOf(after) > this.#removedAt) this.#set(after, slot)
@@ -165,8 +164,8 @@ export class Store<T extends Cached> implements Sink {
   remove(object: KubeObject): void {
     const slot = this.#slots.get(object.metadata.name)
     if (slot?.item.uid !== object.metadata.uid) return
-    // A watch tells in the order of versions: what comes later with an earlier one is an old tale, and
-    // raises no dead (threat C4).
+    // Events arrive in the order of versions. So an event with an earlier version than this removal is
+    // stale, and must not restore the object (threat C4).
     const removedAt = versionOf(object.metadata)
     if (removedAt > this.#removedAt) this.#removedAt = removedAt
     this.#drop(slot.item, false)
@@ -192,8 +191,8 @@ export class Store<T extends Cached> implements Sink {
   }
 
   /**
-   * Takes in the answer to a write of ours, so that the next decision does not stand on the view
-   * before it. An object that the watch has removed meanwhile stays removed.
+   * Takes in the answer to a write of ours, so that the next decision sees it. An object that the watch
+   * has removed meanwhile stays removed.
    */
   observe(object: KubeObject): void {
     const slot = this.#slots.get(object.metadata.name)
@@ -239,7 +238,7 @@ export class Store<T extends Cached> implements Sink {
     }
   }
 
-  /** What changes neither its value nor its uid keeps its place. */
+  /** Moves the object in the indexes. With the same value and uid it keeps its place. */
   #indexAnew(before: T, after: T): void {
     for (const [name, valueOf] of Object.entries(this.#indexers)) {
       const [old, now] = [valueOf(before), valueOf(after)]
@@ -250,7 +249,7 @@ export class Store<T extends Cached> implements Sink {
     }
   }
 
-  /** Every listener hears of it, also where one before it throws. */
+  /** Calls every listener, also when one before it throws. */
   #tell(change: Change<T>): void {
     const errors: unknown[] = []
     for (const listener of this.#listeners) {
@@ -264,15 +263,15 @@ export class Store<T extends Cached> implements Sink {
   }
 }
 
-/** etcd's revision decides, which grows with each write, also from one object to its successor. */
+/** Compares etcd's revisions: they grow with each write, also when an object is deleted and created again. */
 const isNewer = (after: Cached, before: Cached): boolean => versionOf(after) > versionOf(before)
 
 const versionOf = ({ resourceVersion }: Pick<Cached, 'resourceVersion'>): bigint =>
   BigInt(resourceVersion)
 
 /**
- * Whether an answer shows an object for the last time: the API server answers the patch that takes the last
- * finalizer off a deleted object with the version that it had before.
+ * Whether an answer is the last of an object: for the patch that removes the last finalizer of a deleted
+ * object, the API server answers with the version before that patch.
  */
 const isLast = ({ metadata }: KubeObject): boolean =>
   metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0

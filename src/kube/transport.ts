@@ -1,4 +1,4 @@
-// One request to the API server: credentials, one retry after a 401, patience with a 429.
+// One request to the API server: credentials, one retry after a 401, a few after a 429.
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { type Clock, sleep } from '../runtime/clock.ts'
@@ -7,7 +7,7 @@ import { failureOf, KubeFailure } from './failure.ts'
 import { NoAnswer } from './no-answer.ts'
 import { NotLeader } from './not-leader.ts'
 
-/** Told of every answer and every write, for metrics and the clock's skew. */
+/** Called for every answer and every write, for metrics and the clock skew. */
 export interface ClientObserver {
   /** @param date the answer's Date header, epoch milliseconds; null without an answer */
   responded(method: string, code: string, date: number | null): void
@@ -15,8 +15,8 @@ export interface ClientObserver {
 }
 
 /**
- * What a client stands on. `mayWrite` is asked as each write leaves, however long it waited for a
- * connection, also before a second try: an ex-leader throws there (contract 8.6).
+ * What a client needs. `mayWrite` is called right before each write is sent, after any wait for a connection,
+ * also before a retry: it throws in a process that leads no more (contract 8.6).
  */
 export interface ClientDeps {
   readonly connection: Connection
@@ -40,8 +40,8 @@ const ATTEMPTS_WHEN_BUSY = 4
 const LONGEST_BUSY_WAIT_MS = 10_000
 
 /**
- * Sends and reads one call. A server that says 429 with a time is obeyed here, a few times; one that
- * keeps saying so is the queue's to wait for.
+ * Sends one call and reads its answer. Waits for Retry-After of a 429 here, a few times; after that the queue
+ * does.
  *
  * @throws KubeFailure when the answer is no success, NoAnswer when there is none, AbortError when the
  *   signal aborts
@@ -67,7 +67,7 @@ async function sendOnce(deps: ClientDeps, call: Call): Promise<unknown> {
   throw failureOf(`${call.method} ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
 }
 
-/** Opens a watch; the stream's end or failure is the connection's. */
+/** Opens a watch. The stream ends or fails with the connection. */
 export async function openStream(deps: ClientDeps, call: Call): Promise<Readable> {
   const answer = await exchange(deps, call, 'watches')
   if (answer.statusCode < 300) return answer.body
@@ -75,7 +75,7 @@ export async function openStream(deps: ClientDeps, call: Call): Promise<Readable
   throw failureOf(`WATCH ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
 }
 
-/** One request; a 401 is tried once more with credentials read anew. */
+/** One request. After a 401 it reads the credentials again and tries once more. */
 async function exchange(
   deps: ClientDeps,
   call: Call,
@@ -87,7 +87,7 @@ async function exchange(
   return request(deps, call, pool, true)
 }
 
-/** The body, whose connection may break as well. */
+/** The body; the connection may break here, too. */
 async function textOf(
   { connection: { outage } }: ClientDeps,
   call: Call,
@@ -103,10 +103,10 @@ async function textOf(
   }
 }
 
-/** The ends that we make ourselves. */
+/** undici's codes for connections that we closed. */
 const OURS: ReadonlySet<unknown> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
 
-/** What the network, TLS and undici say has a code in words; what was thrown before a request left has none. */
+/** Errors of network, TLS and undici have a code that is a string; errors before the request was sent have none. */
 function isOurs(error: unknown, { signal }: Call): boolean {
   const { code } = error as { readonly code?: unknown }
   if (error instanceof NotLeader || signal?.aborted) return true
@@ -149,8 +149,8 @@ async function request(
 }
 
 /**
- * Asks once the request has a connection, right before its first byte: one that waited while all were
- * taken may have been allowed in another time. Nothing is sent where it throws.
+ * Calls `mayWrite` once the request has a connection, right before its first byte: leadership may have ended
+ * during the wait for one. When it throws, nothing is sent.
  */
 const asking =
   (mayWrite: () => void): Dispatcher.DispatcherComposeInterceptor =>

@@ -1,11 +1,11 @@
-// One event loop carries the Lease, the probes, all watches and the work. Reconciles with nothing to do wait
-// for nothing that takes a turn of it, so that 100,000 of them would be one turn of seconds.
+// One event loop runs the Lease, the probes, all watches and the reconciles. Reconciles without I/O never yield:
+// 100,000 of them would block the loop for seconds.
 import type { Clock } from '../runtime/clock.ts'
 
-/** How long all work together may take of one turn; what is under way then is finished. */
+/** The time of all work in one turn; a piece of work that has begun is finished. */
 const SHARE_MS = 10
 
-/** The share that work has of each turn of the event loop. All work of a process has one of them. */
+/** The share of work in each turn of the event loop. One for all work of a process. */
 export class Turns {
   readonly #clock: Clock
   #startedMs = 0
@@ -15,7 +15,7 @@ export class Turns {
     this.#clock = clock
   }
 
-  /** To be awaited before each piece of work: null while this turn has time left, else the next turn. */
+  /** Await it before each piece of work: null = this turn has time left, else the next turn. */
   pass(): Promise<void> | null {
     const nowMs = this.#clock.monotonicMs()
     if (this.#next === null) {
@@ -31,10 +31,10 @@ export class Turns {
   }
 }
 
-/** So many items are looked at between two looks at the clock. */
+/** Items between two reads of the clock. */
 const STRIDE = 50
 
-/** Calls for each of many items, in as many turns as that takes. Resolves when all are done. */
+/** Calls `each` for many items, in as many turns as needed. Resolves when all are done. */
 export async function inTurns<T>(
   turns: Turns,
   items: Iterable<T>,
@@ -48,7 +48,7 @@ export async function inTurns<T>(
   }
 }
 
-/** The same, the item with the earliest moment first; of two with one moment that which comes first. */
+/** The same, sorted by time, earliest first; equal times keep their order. */
 export async function inTurnsByMoment<T>(
   turns: Turns,
   items: Iterable<T>,
@@ -62,7 +62,7 @@ export async function inTurnsByMoment<T>(
     if (there) there.push(item)
     else byMoment.set(moment, [item])
   })
-  // Sorting numbers alone takes 10 ms for 100,000, objects by a function of ours ten times as much.
+  // To sort 100,000 numbers takes 10 ms; to sort objects by a function takes ten times as long.
   const moments = Float64Array.from(byMoment.keys()).sort()
   await inTurns(turns, inOrder(moments, byMoment), each)
 }

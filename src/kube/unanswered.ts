@@ -1,13 +1,13 @@
-/** The API server itself bounds to a minute what is not long-running. */
+/** The API server bounds requests that are not long-running to a minute. */
 export const HEAD_WITHIN_MS = 60_000
 
 /**
- * What is known of a request without an answer: `untouched`, the server did nothing of it; `late`, it
- * took too long; `lost`, nothing.
+ * What is known of a request without an answer. `untouched`: the server did not act on it. `late`: it took
+ * too long. `lost`: unknown.
  */
 export type Fate = 'untouched' | 'late' | 'lost'
 
-/** There was no head of an answer. */
+/** A request got no head of an answer. */
 export class Unanswered extends Error {
   override readonly name = 'Unanswered'
   readonly fate: Fate

@@ -1,7 +1,7 @@
-// The headers of a request that is passed on: what it may not carry, and ours, which come last.
+// The headers of a forwarded request: those that it must not carry, and ours, which are last.
 import type { UpstreamCall, UpstreamHeaders } from './upstream.ts'
 
-/** They belong to one connection, or frame a body (RFC 9110, 7.6.1); HTTP/2 has none of them. */
+/** Headers of one connection or of a body's framing (RFC 9110, 7.6.1); HTTP/2 has none of them. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -20,7 +20,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 
-/** Whether a server, or a proxy before it that takes underscores for dashes, might read it as such. */
+/** Whether a server might read it as such, or a proxy before it that takes underscores for dashes. */
 const isImpersonation = (name: string): boolean =>
   name.replaceAll('_', '-').startsWith('impersonate-')
 
@@ -28,10 +28,10 @@ const isForbidden = (name: string): boolean =>
   !TOKEN.test(name) || HOP_BY_HOP.has(name) || name === 'authorization' || isImpersonation(name)
 
 /**
- * What to send: the call's headers, then who the request runs as, then the credential of this process.
+ * The headers to send: the call's, then impersonation, then the credential of this process.
  *
- * The last door before the API server: whoever calls has made sure of all this, and a mistake there must
- * not let a request run as this process.
+ * The last check before the API server. Callers have checked all this; a mistake there must not let a request
+ * run as this process.
  *
  * @param credential headers of the connection, in any case of letters
  * @throws Error that names the header
@@ -52,7 +52,7 @@ export function headersToSend(
   return { ...headers, ...impersonation, ...own }
 }
 
-/** A user alone, lost on the way or blank, would leave a request of this process: hence the extra. */
+/** With a blank or lost user alone the request would run as this process: hence the extra. */
 function checkImpersonation(impersonation: UpstreamHeaders): void {
   const names = Object.keys(impersonation)
   const user = impersonation['impersonate-user']

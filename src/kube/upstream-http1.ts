@@ -1,4 +1,4 @@
-// An exchange by HTTP/1.1, for servers that do not speak HTTP/2.
+// One request by HTTP/1.1, for servers that do not speak HTTP/2.
 import { PassThrough, Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { type Fate, HEAD_WITHIN_MS, Unanswered } from './unanswered.ts'
@@ -29,11 +29,11 @@ export async function overHttp1(pool: Dispatcher, call: UpstreamCall): Promise<U
   }
 }
 
-/** undici destroys the body of what fails, and with a client's body goes the client's connection. */
+/** undici destroys the body of a failed request, and with a client's body the client's connection. */
 function shielded(body: Readable): Readable {
   const shield = new PassThrough()
   const breakOff = (): void => void shield.destroy(new Error('the body of the request broke off'))
-  // It may have broken off while the connection was opened: nothing tells of that again.
+  // It may have broken off while the connection was opened: there is no second event for that.
   if (body.destroyed) breakOff()
   body.once('error', breakOff)
   body.once('close', () => body.readableEnded || breakOff())

@@ -1,6 +1,6 @@
-// Which protocol carries a request: HTTP/2 where the server chooses it, so that there is no framing to
-// disagree about, and many watches share a connection; else HTTP/1.1. HTTP/2 is that of Node: undici's
-// sends a repeated header as one, and a caller's groups would be a single group that nobody knows.
+// The protocol of a request: HTTP/2 where the server chooses it, else HTTP/1.1. HTTP/2 leaves no doubt about
+// framing, and many watches share a connection. It is Node's own: undici's joins repeated headers, which would
+// make one unknown group of a caller's groups.
 // bench/upstream.ts compares them.
 import type { Clock } from '../runtime/clock.ts'
 import type { OpenConnection, Tls } from './connection.ts'
@@ -12,7 +12,7 @@ import type { UpstreamAnswer, UpstreamCall } from './upstream.ts'
 export interface Wire {
   /** @throws Unanswered */
   readonly send: (open: OpenConnection, call: UpstreamCall) => Promise<UpstreamAnswer>
-  /** Ends what is under way by HTTP/2; the pools of HTTP/1.1 are the connection's. */
+  /** Ends requests by HTTP/2; the connection owns the pools of HTTP/1.1. */
   readonly close: () => void
 }
 
@@ -22,7 +22,7 @@ interface Held {
   speaksHttp2: boolean
 }
 
-/** Carries requests with the certificate in force; those under way with a former one are finished. */
+/** Carries requests with the present certificate; those in flight with a former one finish. */
 export function createWire(clock: Clock): Wire {
   let held: Held | null = null
   let former: readonly Http2Sessions[] = []

@@ -1,4 +1,4 @@
-// Requests that are passed on to the API server as they are: bodies stream both ways, unread.
+// Forwards requests to the API server: bodies stream both ways, unread.
 import type { Readable } from 'node:stream'
 import type { Clock } from '../runtime/clock.ts'
 import type { Connection } from './connection.ts'
@@ -6,27 +6,27 @@ import { Unanswered } from './unanswered.ts'
 import { headersToSend } from './upstream-headers.ts'
 import { createWire, type Wire } from './upstream-wire.ts'
 
-/** Headers by lower-case name; several values are sent as several headers. */
+/** Headers by lower-case name; a list is sent as one header for each value. */
 export type UpstreamHeaders = Readonly<Record<string, string | readonly string[]>>
 
-/** Headers that name somebody else for a request to run as, and an extra: never the one without the other. */
+/** Headers that impersonate a user, always with an extra. */
 export type Impersonation = UpstreamHeaders & { readonly 'impersonate-user': string }
 
-/** A request as it leaves; the credential of this process is added last. */
+/** A request to send; the credential of this process is added last. */
 export interface UpstreamCall {
   readonly method: string
-  /** Path with its query, sent as it is, behind the prefix of the server's URL. */
+  /** Path with its query, sent unchanged behind the prefix of the server's URL. */
   readonly path: string
   readonly headers: UpstreamHeaders
   /** null = the request runs as this process itself. */
   readonly impersonation: Impersonation | null
   /** null = none. */
   readonly body: Buffer | Readable | null
-  /** Whether the head of the answer may take as long as it likes, as with watches and logs. */
+  /** Whether the head of the answer has no time limit, as for watches and logs. */
   readonly isLongRunning: boolean
-  /** Whether somebody behind the API server answers, whose 401 says nothing of our credential; absent = no. */
+  /** Whether a backend behind the API server answers, whose 401 does not concern our credential; absent = no. */
   readonly isProxied?: boolean
-  /** Ends the exchange at any time, the body of the answer included. */
+  /** Ends the request at any time, also during the body of the answer. */
   readonly signal: AbortSignal
 }
 
@@ -34,50 +34,50 @@ export interface UpstreamCall {
 export interface UpstreamAnswer {
   readonly status: number
   readonly headers: UpstreamHeaders
-  /** Fails when the connection does; destroying it ends the exchange. */
+  /** Fails with the connection. To destroy it ends the request. */
   readonly body: Readable
 }
 
-/** The way to one API server for requests of others. */
+/** Forwards requests of callers to one API server. */
 export interface Upstream {
   /**
-   * Resolves with the head of the answer, whatever its status; redirects are answers like others.
+   * Resolves with the head of the answer, with any status; it follows no redirect.
    *
-   * @throws UpstreamUnavailable when there is no answer, or when the API server refuses this process's
-   * own credential: that is no word on the caller's
+   * @throws UpstreamUnavailable without an answer, or when the API server refuses the credential of this
+   * process: that says nothing of the caller's
    */
   readonly send: (call: UpstreamCall) => Promise<UpstreamAnswer>
-  /** Ends what is under way. */
+  /** Ends all requests in flight. */
   readonly close: () => Promise<void>
 }
 
-/** There was no answer from the API server for the caller. The message repeats nothing of a request. */
+/** The API server gave no answer for the caller. The message has no part of the request. */
 export class UpstreamUnavailable extends Error {
   override readonly name = 'UpstreamUnavailable'
 }
 
-/** What an upstream stands on. */
+/** What an upstream needs. */
 export interface UpstreamOptions {
-  /** Stays the caller's to close. */
+  /** The caller closes it. */
   readonly connection: Connection
   readonly clock: Clock
   readonly observer: UpstreamObserver
 }
 
-/** Told about the calls of an upstream. */
+/** Called for the calls of an upstream. */
 export interface UpstreamObserver {
-  /** A call was answered with this code; `<error>` = it was not, and nobody here had ended it. */
+  /** A call got this code; `<error>` = it got no answer, and we had not ended it. */
   readonly responded: (call: UpstreamCall, code: string) => void
 }
 
-/** The way to the API server of a connection: by HTTP/2 where the server speaks it. */
+/** An upstream to the API server of a connection: by HTTP/2 where the server speaks it. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const wire = createWire(options.clock)
   const send = async (call: UpstreamCall): Promise<UpstreamAnswer> => {
     const first = await attempt(options, wire, call, false)
     const isRefused = first instanceof Refused
     const repeats = first instanceof Error && mayRepeat(call, first)
-    // Also where it comes too late for this request: for those that come next.
+    // Too late for this request, but the next ones need it.
     if (isRefused && !repeats) await options.connection.open(true).catch(() => undefined)
     const last = repeats ? await attempt(options, wire, call, isRefused) : first
     if (last instanceof Error) throw new UpstreamUnavailable(last.message, { cause: last })
@@ -86,7 +86,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return { send, close: async () => wire.close() }
 }
 
-/** The API server does not take this process for what it is. */
+/** The API server refused the credential of this process. */
 class Refused extends Error {
   override readonly name = 'Refused'
 }
@@ -110,23 +110,23 @@ async function attempt(
     answer.body.destroy()
     return new Refused('the API server refuses the credential of this process')
   } catch (error) {
-    // What was ended here is no failure of the server.
+    // A request that we ended is no failure of the server.
     if (!call.signal.aborted) observer.responded(call, '<error>')
     if (error instanceof Unanswered) return error
     throw error
   }
 }
 
-/** Reads: done twice, they do no more than once. */
+/** Methods that change nothing: safe to repeat. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Once more, where the server has done nothing of it, or might as well do it twice. */
+/** Whether to try again: the server has not acted on it, or a second time does no harm. */
 function mayRepeat({ method, body, signal }: UpstreamCall, failed: Refused | Unanswered): boolean {
   if (signal.aborted || !isRepeatable(body)) return false
   if (failed instanceof Refused || failed.fate === 'untouched') return true
   return failed.fate === 'lost' && body === null && SAFE.has(method)
 }
 
-/** What has been read from a stream is gone. */
+/** Whether the body can be sent again: a stream that was read can't. */
 const isRepeatable = (body: UpstreamCall['body']): boolean =>
   body === null || Buffer.isBuffer(body) || !(body.readableDidRead || body.destroyed)

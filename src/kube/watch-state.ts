@@ -1,9 +1,8 @@
 /**
- * Where a watcher stands.
- * - `stream`: asks for everything and what follows in one stream (WatchList)
- * - `list`: asks for everything in pages, because the server refused that
- * - `follow`: has everything up to a resourceVersion and reads what follows; `anew` is how it got
- *   there and would again
+ * The state of a watcher.
+ * - `stream`: lists and watches in one request (WatchList)
+ * - `list`: lists in pages, because the server refused WatchList
+ * - `follow`: has everything up to a resourceVersion, and watches from there; `anew` is how it lists again
  */
 export type WatchState =
   | { readonly at: 'stream' }
@@ -15,8 +14,8 @@ export type WatchState =
     }
 
 /**
- * How a state ended. `served`: whether anything was read before it did. `fault`: what was read can't be taken in,
- * and why; absent where the server or the connection failed.
+ * How a state ended. `served`: whether an event was read before. `fault`: why the sink failed on what was read;
+ * absent when the server or the connection failed.
  */
 export type Ending =
   | { readonly how: 'listed'; readonly resourceVersion: string }
@@ -44,11 +43,11 @@ export interface Transition {
 }
 
 /**
- * What a watcher does when a state has ended. Every ending leads on: a watcher never gives up.
+ * The next state after an ending. Every ending has one: a watcher never gives up.
  *
- * A connection that broke is taken up where it was. A full listing is the price where what was
- * missed can't be known otherwise: `expired` (410), `absent`, and a stream that was opened and never
- * said a word, as it does when the server was restored to a state before our resourceVersion.
+ * After a broken connection it watches from the last resourceVersion. It lists again after `expired` (410),
+ * `absent`, and a watch without a single event or bookmark: the server may have been restored to a state
+ * before our resourceVersion.
  */
 export function afterEnding(state: WatchState, ending: Ending): Transition {
   const anew = anewFrom(state)
@@ -75,24 +74,24 @@ export function afterEnding(state: WatchState, ending: Ending): Transition {
 }
 
 /**
- * Whether the back-off begins anew: a version that is too old (410) is an answer, and a listing mends it. Not
- * where the one before was too old as well, or a listing would follow a listing every 200 ms.
+ * Whether to reset the back-off: a 410 is an answer, and a list mends it. Not after two of them in a row, or
+ * the watcher would list every 200 ms.
  */
 export const beginsAnew = (ending: Ending, before: Ending['how'] | null): boolean =>
   ending.how === 'expired' && before !== 'expired'
 
-/** A fault in what a watcher read, and how often it met it in a row from the same place. */
+/** A fault of the sink, and how often in a row it was met from the same resourceVersion. */
 export interface Repeated {
   readonly fault: string
-  /** The resourceVersion that it went on from; empty = it asked for everything. */
+  /** The resourceVersion that it watched from; empty = it listed. */
   readonly from: string
   readonly times: number
 }
 
-/** So many faults of one kind at one place are no accident: asking for the same events again mends nothing. */
+/** After so many equal faults from one resourceVersion, to read the same events again mends nothing. */
 const STUCK_AFTER = 3
 
-/** What repeats once a state has ended; what the server or the connection does in between changes nothing. */
+/** The repeated fault after an ending. Failures of server or connection in between do not reset it. */
 export function repeatedAfter(
   before: Repeated | null,
   state: WatchState,
@@ -105,10 +104,10 @@ export function repeatedAfter(
   return { fault, from, times: isSame ? before.times + 1 : 1 }
 }
 
-/** Whether a watcher lists anew, and is not to be relied on before it has everything. */
+/** Whether a watcher must list again, and is not current before it has. */
 export const isStuck = (repeated: Repeated | null): boolean => (repeated?.times ?? 0) >= STUCK_AFTER
 
-/** The state that asks for everything again. */
+/** The state that lists again. */
 export const anewFrom = (state: WatchState): WatchState => ({ at: wayOf(state) })
 
 /** The same watcher, once it has everything up to this resourceVersion. */

@@ -20,7 +20,7 @@ import {
   type WatchState,
 } from './watch-state.ts'
 
-/** What a watcher watches, and what it tells. */
+/** What a watcher watches, where it puts the objects, and its callbacks. */
 export interface WatcherOptions {
   readonly client: KubeClient
   readonly resource: Resource
@@ -28,23 +28,23 @@ export interface WatcherOptions {
   readonly sink: Sink
   readonly clock: Clock
   readonly log: Log
-  /** Called when the watch had to be opened anew, for platform_watch_restarts_total. */
+  /** Called for each restart of the watch, for platform_watch_restarts_total. */
   readonly restarted: (reason: Ending['how']) => void
   /** Called with whether the API server serves the resource at all. */
   readonly served: (isServed: boolean) => void
-  /** Called with true where the same events can't be taken in again and again, and with false once they are. */
+  /** Called with true when the sink fails repeatedly on the same events, and with false once it takes them. */
   readonly stuck: (isStuck: boolean) => void
   /**
-   * Called whenever the sink is known to hold everything up to now: a listing is complete, and what
-   * follows it, events and bookmarks, comes in. Not called while that takes time or a watch is cut.
+   * Called whenever the sink is known to be current: after a complete list, and for each event or bookmark
+   * that follows. Not called during a list or while the watch is down.
    */
   readonly heard?: () => void
-  /** Given, whenever a watch is opened, what to call where what it tells can't be all: it lists anew. */
+  /** Receives, for each watch, a function that makes the watcher list again: for callers that know of a missed event. */
   readonly doubtable?: (doubt: () => void) => void
 }
 
 const PAGE_SIZE = 500
-/** Bookmarks come once a minute: a stream that is silent for longer than this is dead. */
+/** The API server sends a bookmark each minute: a watch that is silent for longer than this is dead. */
 const SILENT_AFTER_MS = 95_000
 const FIRST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 5_000
@@ -68,12 +68,12 @@ export async function watchForever(options: WatcherOptions, signal: AbortSignal)
     state = isFault && isStuck(repeated) ? anewFrom(watch.state) : next.state
     if (isFault && isStuck(repeated)) options.stuck(true)
     if (beginsAnew(ending, before)) waitMs = FIRST_WAIT_MS
-    // What a listing leads to tells whether it was worth it.
+    // A list says nothing of the watch: the ending after it does.
     if (ending.how !== 'listed') before = ending.how
     if (!next.wait)
       waitMs = ending.how === 'listed' && before === 'expired' ? waitMs : FIRST_WAIT_MS
     else {
-      // Jitter: replicas that lost the same API server must not come back in step.
+      // Jitter: replicas that lost the same API server must not reconnect at the same time.
       const jitteredMs = waitMs * (0.5 + Math.random() / 2)
       await sleep(options.clock, watch.retryAfterMs + jitteredMs, signal)
       waitMs =
@@ -91,17 +91,17 @@ function report({ restarted, served, resource, log }: WatcherOptions, ending: En
   log.debug({ resource: resource.plural, because: ending.how }, 'watch opened anew')
 }
 
-/** What a watch sends, one per line. */
+/** One line of a watch. */
 interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
   /** With ERROR it is a Status. */
   readonly object: KubeObject & { readonly code?: number }
 }
 
-/** One state from entering to ending; a `stream` becomes `follow` on the way. */
+/** One state of the watcher from start to end; a `stream` becomes `follow` on the way. */
 class Round {
   state: WatchState
-  /** How long the server asked us to stay away; 0 = it did not. */
+  /** Retry-After of the API server, in milliseconds; 0 = none. */
   retryAfterMs = 0
   readonly #options: WatcherOptions
   readonly #abort = new AbortController()
@@ -110,7 +110,7 @@ class Round {
   #silent = false
   #doubted = false
   #read = false
-  /** What was read is being taken in: what fails now is neither the server's fault nor the connection's. */
+  /** Whether the sink is at work: an error then is the fault of neither API server nor connection. */
   #taking = false
 
   constructor(options: WatcherOptions, state: WatchState, signal: AbortSignal) {
@@ -131,7 +131,7 @@ class Round {
     }
   }
 
-  /** As if its version were too old to go on from. What is listing anew already is left alone. */
+  /** Ends a watch like a 410 does, so that a list follows. Does nothing while the watcher lists. */
   doubt(): void {
     if (this.state.at !== 'follow') return
     this.#doubted = true
@@ -162,7 +162,7 @@ class Round {
 
   async #stream(state: WatchState): Promise<Ending> {
     const { client, resource, query, sink } = this.#options
-    // Before the request leaves: a write of ours that is answered meanwhile may be missing in it.
+    // Before the request leaves: the list may lack a write of ours that is answered meanwhile.
     if (state.at === 'stream') sink.begin()
     const body = await client.watch(
       resource,
@@ -210,7 +210,7 @@ class Round {
     return Boolean(object.metadata.annotations?.[END_OF_INITIAL_EVENTS])
   }
 
-  /** No event is read meanwhile, and nothing is taken for complete before it is done: the listing takes longer. */
+  /** Removes what the list lacks, in many turns. The watcher reads no event meanwhile, so the list is not complete before. */
   async #sweep(): Promise<void> {
     while (this.#options.sink.sweep()) await new Promise(setImmediate)
   }
@@ -232,12 +232,12 @@ class Round {
     if (this.#silent) return { how: 'silent', served: this.#read }
     if (isGone(error)) return { how: 'expired' }
     if (isNotFound(error)) return { how: 'absent' }
-    // A server without WatchList answers the unknown parameters with 422 or 400.
+    // An API server without WatchList answers 422 or 400 to its parameters.
     const invalid = error instanceof KubeFailure && (error.code === 422 || error.code === 400)
     if (invalid && this.state.at === 'stream') return { how: 'refused' }
     const { log, resource } = this.#options
     const fields = { resource: resource.plural, err: error }
-    // The outage has a line of its own, one for all.
+    // The outage logs one line for all watches.
     if (error instanceof NoAnswer) log.debug(fields, 'watch has no answer, trying again')
     else if (!this.#signal.aborted) log.warn(fields, 'watch failed, trying again')
     const isFault =
