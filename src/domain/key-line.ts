@@ -122,12 +122,12 @@ export const isInConflict = (
 /** What is said of a key in such a state, behind its name. */
 export const SAID_OF: Readonly<Record<Exclude<LineState, 'Active'>, string>> = {
   Terminating: 'is being deleted',
-  NoIdentity: 'stands for nobody',
-  KeyConflict: 'has the same key as another one',
+  NoIdentity: 'names no user, team or subject',
+  KeyConflict: 'has the same key as another object',
   Expired: 'has expired',
   Disabled: 'is disabled',
-  Gone: 'is gone, or is one too many',
-  Exceeded: 'grants less than what it owns',
+  Gone: `does not exist, or is beyond the ${LONGEST_LINE} keys that may own each other in a row`,
+  Exceeded: 'has a narrower scope or fewer groups than a key that it owns',
 }
 
 /** What was compared once: scopes are compared for each request, and change with their keys only. */

@@ -74,7 +74,7 @@ async function openSocket(url: URL, tls: Tls, clock: Clock): Promise<TLSSocket> 
   }
 }
 
-/** Pings the server. Without pings, watches on a dead connection would stay open for hours: no answer is due on them. */
+/** Pings the server: without pings, watches on a dead connection stay open for hours, as no answer is due on them. */
 function keepAsking(session: ClientHttp2Session, clock: Clock): void {
   let isDue = false
   let stop = (): void => undefined

@@ -1,7 +1,7 @@
 /** Whether the object of one name comes before that of another. */
 export type IsBefore = (name: string, other: string) => boolean
 
-/** Names of objects by one of their values. Most values have one name: a set for each takes more memory than the objects. */
+/** Names of objects by a value. Most values have one name: a set for each would take more memory than the objects. */
 export class NamesByValue {
   readonly #groups = new Map<string, string | Set<string> | string[]>()
   readonly #isBefore: IsBefore | null

@@ -39,7 +39,7 @@ export interface WatcherOptions {
    * that follows. Not called during a list or while the watch is down.
    */
   readonly heard?: () => void
-  /** Receives, for each watch, a function that makes the watcher list again: for callers that know of a missed event. */
+  /** Receives for each watch a function that makes the watcher list again, for callers that know of a missed event. */
   readonly doubtable?: (doubt: () => void) => void
 }
 
@@ -210,7 +210,7 @@ class Round {
     return Boolean(object.metadata.annotations?.[END_OF_INITIAL_EVENTS])
   }
 
-  /** Removes what the list lacks, in many turns. The watcher reads no event meanwhile, so the list is not complete before. */
+  /** Removes what the list lacks, in many turns. It reads no event meanwhile, so the list is complete only after it. */
   async #sweep(): Promise<void> {
     while (this.#options.sink.sweep()) await new Promise(setImmediate)
   }

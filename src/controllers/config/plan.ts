@@ -150,7 +150,7 @@ function ignoredOf(unknown: readonly UnknownField[]): string {
 
 const unknownAnnouncement = ({ path, source }: UnknownField): Announcement => ({
   reason: 'UnknownField',
-  note: `${path} (${source}) is no setting that this version knows; it is ignored.`,
+  note: `${path} (${source}) is not a setting of this version and is ignored.`,
   of: `${source}:${path}`,
 })
 

@@ -111,7 +111,7 @@ export const unrecordedMessage = (message: string, fault: string): string =>
 
 const withoutFault = (message: string): string => message.split(UNRECORDED)[0] ?? message
 
-const RECORDED = 'its id is among the revoked'
+const RECORDED = 'its id is recorded as revoked'
 
 /** When the token ends if nothing changes: by its exp, by a cap lowered since, or with its owner. */
 function endOf(
@@ -150,7 +150,7 @@ function ownerCauseOf(
   { owner }: TokenCircumstances,
 ): string | null {
   if (published.owner === null)
-    return ownerRef === null ? null : 'an owner was added, and it was issued without one'
+    return ownerRef === null ? null : 'it was issued without an owner and has one now'
   const { name, uid } = published.owner
   if (ownerRef?.uid !== uid) return `its owner reference no longer names access key ${name}`
   if (owner === null) return `access key ${name} is gone`
@@ -158,12 +158,12 @@ function ownerCauseOf(
   const { identity, groups, scope } = owner.key
   const isOther =
     identity !== issued.identity || groupSet(groupsOf(identity, groups)) !== issued.groups
-  if (isOther) return `access key ${name} stands for another identity or other groups now`
+  if (isOther) return `the identity or the groups of access key ${name} changed`
   if (!isWithin(issued, scope))
-    return `the scope of access key ${name} is narrower than its own now`
+    return `its scope exceeds that of access key ${name} now`
   return scope === null || issued.isConfined
     ? null
-    : `access key ${name} has a scope now, and it was issued for servers that enforce none`
+    : `access key ${name} has a scope now, which servers in its audience need not enforce`
 }
 
 /** A scope that has not changed is not narrower, though it held what this version can't read. */

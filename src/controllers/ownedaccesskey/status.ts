@@ -99,7 +99,7 @@ function messageOf(found: Found): string {
 }
 
 const HEARTBEAT_SENTENCE =
-  'The key opens nothing and never ends: gateways write to it to know that they hear of every change to a key.'
+  'The key opens nothing and never ends: gateways write to it to test that their watch of the keys is current.'
 
 const SENTENCES: Readonly<Record<KeyState, (found: Found) => string>> = {
   Active: (found) => {
@@ -113,11 +113,11 @@ const SENTENCES: Readonly<Record<KeyState, (found: Found) => string>> = {
       ? 'The key is being deleted and no longer works.'
       : `The key is being deleted and no longer works. It stays until its tokens are recorded as revoked, which failed: ${tokensFault}.`,
   NoIdentity: () =>
-    'The key stands for nobody and does not work: set one of spec.user, spec.team and spec.subject.',
+    'The key names no user, team or subject and does not work: set one of spec.user, spec.team and spec.subject.',
   KeyConflict: ({ conflict }) =>
     conflict?.kind === 'unproven'
-      ? `${listed(conflict.names)} have the same key, and the oldest holds only its digest, which proves no knowledge of it: none of them works; delete those that are not to have it.`
-      : `${conflict?.names[0]} has the same key, is older and wins; this object does not work: delete one of the two.`,
+      ? `${listed(conflict.names)} have the same key, and the oldest holds only its digest, which does not prove that its author knew the key. None of them works: delete all but the one that is to have it.`
+      : `${conflict?.names[0]} has the same key and is older: this object does not work; delete one of the two.`,
   Expired: (found) =>
     `The key expired ${timestamp(found.lifetime.expiresMs ?? 0)}, ${sinceWhat(found)}; ${fateOf(found)}.`,
   Disabled: () => 'The key is disabled and does not work: remove spec.disabled to enable it.',

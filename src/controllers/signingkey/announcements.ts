@@ -24,7 +24,7 @@ export const corruptionsOf = (secrets: readonly KeySecret[]): readonly Announcem
       : [
           {
             reason: 'SigningKeyCorrupt',
-            note: `Secret ${name} ${fault}. Nothing is signed with it, what it signed goes on being verified. Delete the Secret once you have looked at it.`,
+            note: `Secret ${name} ${fault}. Nothing is signed with it; tokens that it signed still verify. Delete the Secret once you have examined it.`,
             of: `${uid} ${fault}`,
           },
         ],
@@ -44,7 +44,7 @@ function withdrawalsIn(
   }
   const known = wanted.filter(({ jwk }) => jwk !== null).map((entry) => entry.note.kid)
   // What was asked for is not repeated: it may be anything, a private key as well.
-  const note = `There is no signing key of the kid that the annotation wants withdrawn. There are: ${known.join(', ') || 'none'}.`
+  const note = `No signing key has the kid that the annotation names. There are: ${known.join(', ') || 'none'}.`
   return [{ reason: 'UnknownSigningKey', note, of: timestamp(nowMs) }]
 }
 

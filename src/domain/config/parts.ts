@@ -22,7 +22,7 @@ export function partsNotServed(settings: ConfigSettings): readonly Verdict[] {
   return [{ type: 'PartsNotServed', status: 'True', reason: 'NotBuilt', message }]
 }
 
-const HEAD = 'Nothing in this product acts on what is switched on here: '
+const HEAD = 'Nothing in this product acts on these settings: '
 
 /** Groups that do nothing unless `enabled` says so: the rest of them only says how. */
 const SWITCHED = [

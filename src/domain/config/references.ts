@@ -88,7 +88,7 @@ function resolve(
   return { value }
 }
 
-const IS_HIDDEN = `is ${REDACTED}, which stands for a hidden value and is none`
+const IS_HIDDEN = `is ${REDACTED}, which stands for a hidden value and is no value`
 
 const HIDDEN = {
   spec: `${IS_HIDDEN}: write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put the value into the Secret, into an entry of the same id, name or clientId`,

@@ -253,7 +253,7 @@ describe('sources', () => {
       (status.conditions ?? []).some(isTold),
     )
     expect(conditions?.find(isTold)?.message).toBe(
-      'Nothing in this product acts on what is switched on here: auth.oidc, audit.enabled, secretStore.enabled.',
+      'Nothing in this product acts on these settings: auth.oidc, audit.enabled, secretStore.enabled.',
     )
     await settings.declare({})
     await settings.settled('the condition has gone', (status) =>

@@ -16,7 +16,7 @@ describe.concurrent('conditions', () => {
   // biome-ignore format: a table
   test.each([
     { name: 'nobody’s', spec: { user: '' }, reason: 'NoIdentity', said: ['Ready=False NoIdentity', 'Stalled=True NoIdentity'],
-      message: 'The key stands for nobody and does not work: set one of spec.user, spec.team and spec.subject.' },
+      message: 'The key names no user, team or subject and does not work: set one of spec.user, spec.team and spec.subject.' },
     { name: 'disabled', spec: { disabled: true }, reason: 'Disabled', said: ['Ready=False Disabled', 'Stalled=True Disabled'],
       message: 'The key is disabled and does not work: remove spec.disabled to enable it.' },
     { name: 'not disabled', spec: { disabled: false }, reason: 'Active', said: ['Ready=True Active'], message: 'The key works and never expires.' },
@@ -55,7 +55,7 @@ describe.concurrent('conditions', () => {
     for (const key of [made, deeper]) await keys.shown(key, 'Active')
     await keys.patch(made, { spec: { scope: { clusters: [{ cluster: 'a' }] } } })
     await keys.patch(login, { spec: { scope: { clusters: [{ cluster: 'b' }] } } })
-    await says(made, 'grants less than what it owns')
+    await says(made, 'has a narrower scope or fewer groups than a key that it owns')
   })
 
   test('follow a key through its life, each with the time of its last change (4.1, 4.4)', async () => {

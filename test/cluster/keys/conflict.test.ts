@@ -45,7 +45,7 @@ describe.concurrent('the younger of two objects with the same key', () => {
     const pairOf = await pair({ key: secret }, { key: formOfYounger(secret) })
     const elder = await keys.shown(pairOf.elder, 'Active')
     const younger = await keys.shown(pairOf.younger, 'KeyConflict')
-    const message = `${elder.metadata.name} has the same key, is older and wins; this object does not work: delete one of the two.`
+    const message = `${elder.metadata.name} has the same key and is older: this object does not work; delete one of the two.`
     const told = { reason: 'KeyConflict', message }
     expect(condition(younger, 'Ready')).toMatchObject({ status: 'False', ...told })
     expect(condition(younger, 'Stalled')).toMatchObject({ status: 'True', ...told })

@@ -235,7 +235,7 @@ describe('an owner', () => {
     await keys.shown(owner, 'KeyConflict')
     const revoked = await tokens.shown(token, 'Revoked')
     expect(conditionIn(revoked, 'Ready').message).toContain(
-      `access key ${owner.metadata.name} has the same key as another one`,
+      `access key ${owner.metadata.name} has the same key as another object`,
     )
     const records = await platform.revokedAt(revoked.metadata.resourceVersion)
     expect(records).toHaveProperty(token.metadata.uid)

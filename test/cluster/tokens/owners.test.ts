@@ -44,16 +44,16 @@ interface Row {
 }
 
 const OTHER = (owner: string) =>
-  `access key ${owner} stands for another identity or other groups now`
+  `the identity or the groups of access key ${owner} changed`
 const KEEP = { metadata: { annotations: { [EXPIRED_ANNOTATION]: 'Keep' } } }
-const NARROWER = (owner: string) => `the scope of access key ${owner} is narrower than its own now`
+const NARROWER = (owner: string) => `its scope exceeds that of access key ${owner} now`
 const ELSEWHERE = (owner: string) => `its owner reference no longer names access key ${owner}`
 
 // biome-ignore format: a table
 const REVOKED: readonly Row[] = [
   { name: 'disabled', change: (owner) => patched(owner, { disabled: true }), because: (owner) => `access key ${owner} is disabled` },
   { name: 'ended before the token', key: { ttl: 3600 }, change: (owner) => patched(owner, { ttl: 1 }), because: (owner) => `access key ${owner} has expired` },
-  { name: 'nobody’s', change: (owner) => patched(owner, { user: '' }), because: (owner) => `access key ${owner} stands for nobody` },
+  { name: 'nobody’s', change: (owner) => patched(owner, { user: '' }), because: (owner) => `access key ${owner} names no user, team or subject` },
   { name: 'of another user', change: (owner) => patched(owner, { user: 'bob' }), because: OTHER },
   { name: 'of a team', change: (owner) => patched(owner, { user: '', team: 'ada' }), because: OTHER },
   { name: 'in one group more', change: (owner) => patched(owner, { groups: ['dev'] }), because: OTHER },
@@ -90,7 +90,7 @@ describe.concurrent('a token is revoked for good when its owner is', () => {
     await owned(token, [controllerOf(await keys.shown(await keys.create(), 'Active'))])
     const revoked = await tokens.shown(token, 'Revoked')
     expect(conditionIn(revoked, 'Ready').message).toContain(
-      'an owner was added, and it was issued without one',
+      'it was issued without an owner and has one now',
     )
     const records = await platform.revokedAt(revoked.metadata.resourceVersion)
     expect(records).toHaveProperty(token.metadata.uid)
@@ -113,9 +113,9 @@ describe.concurrent('a token is revoked for good when a key that owns its owner 
     { name: 'disabled', change: (login) => patched(login, { disabled: true }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, is disabled` },
     // Kept: one that is deleted takes its keys with it, and these their tokens, revoked or not.
     { name: 'over', change: (login) => keys.patch(login, { ...KEEP, spec: { ttl: 1 } }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, has expired` },
-    { name: 'nobody’s', change: (login) => patched(login, { user: '' }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, stands for nobody` },
+    { name: 'nobody’s', change: (login) => patched(login, { user: '' }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, names no user, team or subject` },
     { name: 'narrowed', change: (login) => patched(login, { scope: ONE_CLUSTER }), because: (_, owner) => NARROWER(owner) },
-    { name: 'narrowed below its owner', spec: { scope: CLUSTERS }, change: (login) => patched(login, { scope: ONE_CLUSTER }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, grants less than what it owns` },
+    { name: 'narrowed below its owner', spec: { scope: CLUSTERS }, change: (login) => patched(login, { scope: ONE_CLUSTER }), because: (login, owner) => `access key ${login}, which access key ${owner} depends on, has a narrower scope or fewer groups than a key that it owns` },
   ])('$name (5.4, 10.3, 12.3)', async ({ spec, change, because }) => {
     const { login, owner, token } = await family(spec)
     await change(login)

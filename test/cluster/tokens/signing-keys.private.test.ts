@@ -169,7 +169,7 @@ describe('a key that leaked', () => {
     const { kid, token } = await signingKeys.signed()
     await platform.annotate(WITHDRAW_ANNOTATION, 'no-such-kid')
     await signingKeys.met(WITHDRAW_ANNOTATION)
-    const event = 'There is no signing key of the kid that the annotation wants withdrawn.'
+    const event = 'No signing key has the kid that the annotation names.'
     expect(await signingKeys.told('UnknownSigningKey', event)).toMatchObject({
       type: 'Warning',
       message: expect.stringContaining(`There are: ${kid}.`),

@@ -101,7 +101,7 @@ describe('the Config in force', () => {
       return conditions.map(({ type, message }) => (type === 'PartsNotServed' ? message : type))
     }
     const on = { secretStore: { enabled: true } }
-    const told = 'Nothing in this product acts on what is switched on here: secretStore.enabled.'
+    const told = 'Nothing in this product acts on these settings: secretStore.enabled.'
     expect(served(on)).toEqual(['Ready', told])
     expect(served({ secretStore: { enabled: false } })).toEqual(['Ready'])
     const { end } = stepsOf(found({ config: withSpec(on) }))

@@ -105,8 +105,8 @@ describe('it may be issued (2.4, 5.4, 7.1)', () => {
 
 const OWNER_SENTENCES = {
   Terminating: 'is being deleted',
-  NoIdentity: 'stands for nobody',
-  KeyConflict: 'has the same key as another one',
+  NoIdentity: 'names no user, team or subject',
+  KeyConflict: 'has the same key as another object',
   Expired: 'has expired',
   Disabled: 'is disabled',
 } as const
@@ -132,7 +132,7 @@ describe('it waits, and says for what (4.2, 4.4)', () => {
     { name: 'a key that owns the owner is disabled', parts: under, around: { owner: owner({}, { state: 'Disabled', above: 'login' }) },
       reason: 'OwnerNotReady', says: 'Access key login, which access key ci depends on, is disabled.', ends: null },
     { name: 'a key that owns the owner is gone', parts: under, around: { owner: owner({}, { state: 'Gone', above: 'login' }) },
-      reason: 'OwnerNotReady', says: 'Access key login, which access key ci depends on, is gone, or is one too many.', ends: null },
+      reason: 'OwnerNotReady', says: 'Access key login, which access key ci depends on, does not exist, or is beyond the 16 keys that may own each other in a row.', ends: null },
     { name: 'its scope is wider', parts: { ...under, spec: { scope: onCluster('b') } }, around: { owner: owner({ scope: onCluster('a') }) },
       reason: 'ScopeExceedsOwner', says: 'The scope grants more than that of access key ci: scope.clusters[0]: cluster "b".', ends: null },
     { name: 'its scope is wider, and its owner ends',
@@ -167,7 +167,7 @@ describe('it waits, and says for what (4.2, 4.4)', () => {
   test('recorded before it was issued it never is (7.4)', () => {
     expect(fate({ around: { isRecorded: true } })).toMatchObject({
       reason: 'Revoked',
-      message: expect.stringContaining('its id is among the revoked'),
+      message: expect.stringContaining('its id is recorded as revoked'),
     })
   })
 })

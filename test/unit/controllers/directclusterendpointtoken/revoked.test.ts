@@ -120,16 +120,16 @@ describe('it stays issued (5.4)', () => {
 
 const STATES = {
   Terminating: 'is being deleted',
-  NoIdentity: 'stands for nobody',
-  KeyConflict: 'has the same key as another one',
+  NoIdentity: 'names no user, team or subject',
+  KeyConflict: 'has the same key as another object',
   Expired: 'has expired',
   Disabled: 'is disabled',
 } as const
 
 const OTHER_REFERENCE = 'its owner reference no longer names access key ci'
-const NARROWED = 'the scope of access key ci is narrower than its own now'
-const OTHER_IDENTITY = 'access key ci stands for another identity or other groups now'
-const RECORDED = 'its id is among the revoked'
+const NARROWED = 'its scope exceeds that of access key ci now'
+const OTHER_IDENTITY = 'the identity or the groups of access key ci changed'
+const RECORDED = 'its id is recorded as revoked'
 const DAMAGED = 'status no longer holds the token that was issued'
 
 /** Only of this one status does not say when it ends. */
@@ -155,9 +155,9 @@ const CAUSES: readonly Cause[] = [
   { name: 'reference of another kind', change: referring({ ...CI_REF, kind: 'Config' }), because: OTHER_REFERENCE },
   { name: 'reference of another group', change: referring({ ...CI_REF, apiVersion: 'management.example.com/v1' }), because: OTHER_REFERENCE },
   { name: 'reference of a group that begins alike', change: referring({ ...CI_REF, apiVersion: 'management.platform.shop/v1' }), because: OTHER_REFERENCE },
-  { name: 'reference added to a token without one', object: ownerless(), change: referring(CI_REF), because: 'an owner was added, and it was issued without one' },
+  { name: 'reference added to a token without one', object: ownerless(), change: referring(CI_REF), because: 'it was issued without an owner and has one now' },
   { name: 'reference added, to nothing', object: ownerless(), change: referring(CI_REF), around: { owner: null },
-    because: 'an owner was added, and it was issued without one' },
+    because: 'it was issued without an owner and has one now' },
   { name: 'owner gone, or re-created', around: { owner: null }, because: 'access key ci is gone' },
   ...KEY_STATES.filter((state) => state !== 'Active' && state !== 'OwnerNotReady').map((state) => ({
     name: `owner ${state}`, around: { owner: owner(CI, { state }) }, because: `access key ci ${STATES[state]}`,
@@ -175,7 +175,7 @@ const CAUSES: readonly Cause[] = [
   { name: 'owner narrowed to a scope that sets nothing', around: { owner: owner({ ...CI, scope: {} }) }, because: NARROWED },
   { name: 'owner given a scope that covers it, but for which it has not the audience (7.1)',
     object: issuedObject({ metadata: UNDER_CI, spec: { ttl: 600, scope: onCluster('a') } }, { owner: owner({ ...CI, scope: null }) }), around: { owner: owner({ ...CI, scope: onCluster('a') }) },
-    because: 'access key ci has a scope now, and it was issued for servers that enforce none' },
+    because: 'access key ci has a scope now, which servers in its audience need not enforce' },
   { name: 'cap lowered below its age', around: capped(30), because: 'accessKeyMaxTTLSeconds of Config platform-manager-config ended it 30 s after its creation' },
   { name: 'cap lowered to its age', around: { ...capped(60), configName: 'mine' }, because: 'accessKeyMaxTTLSeconds of Config mine ended it 60 s after its creation' },
   { name: 'signing key withdrawn', around: { isKeyWithdrawn: true }, because: 'signing key kid-1 was withdrawn' },

@@ -87,7 +87,7 @@ describe('the heartbeat of the gateways (contract 10.4)', () => {
         status: 'True',
         reason: 'Active',
         message:
-          'The key opens nothing and never ends: gateways write to it to know that they hear of every change to a key.',
+          'The key opens nothing and never ends: gateways write to it to test that their watch of the keys is current.',
       },
     ])
   })

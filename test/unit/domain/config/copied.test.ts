@@ -136,7 +136,7 @@ describe('REDACTED in a list: a fault with its path (6.3)', () => {
 
   test('the message says what to write instead', () => {
     expect(inForce({ spec: repositories({ name: 'r', password: 'REDACTED' }) })).toEqual([
-      'apps.repositories[0].password (spec): is REDACTED, which stands for a hidden value and is none: ' +
+      'apps.repositories[0].password (spec): is REDACTED, which stands for a hidden value and is no value: ' +
         'write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put the value into the Secret, ' +
         'into an entry of the same id, name or clientId',
     ])

@@ -37,7 +37,7 @@ describe('what is switched on and not served (6.7)', () => {
         type: 'PartsNotServed',
         status: 'True',
         reason: 'NotBuilt',
-        message: `Nothing in this product acts on what is switched on here: ${paths.join(', ')}.`,
+        message: `Nothing in this product acts on these settings: ${paths.join(', ')}.`,
       },
     ])
   })
