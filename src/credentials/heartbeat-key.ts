@@ -25,7 +25,7 @@ export const heartbeatKey = (at: string): NewObject => ({
   spec: {
     ...SPEC,
     description:
-      'Opens nothing: gateways write to it to know that they hear of every change to a key.',
+      'Opens nothing: gateways write to it to test that their watch of the keys is current.',
   },
 })
 

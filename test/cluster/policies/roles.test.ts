@@ -1,6 +1,6 @@
 // The roles for people (contract 5.5): what each may, and that no role of Kubernetes grants more of ours.
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, API_VERSION, type Resource, TOKENS } from '../../../src/api/group.ts'
+import { ACCESS_KEYS, API_VERSION, CONFIGS, type Resource, TOKENS } from '../../../src/api/group.ts'
 import type { KubeObject } from '../../../src/api/meta.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
@@ -11,6 +11,7 @@ import { ownedBy } from './owners.ts'
 
 const plane = await sharedControlPlane()
 
+const RBAC = 'rbac.authorization.k8s.io'
 const READS = ['get', 'list', 'watch'] as const
 const CREDENTIALS = ['ownedaccesskeys', 'directclusterendpointtokens'] as const
 const EVERY_VERB = [...READS, 'create', 'update', 'patch', 'delete', 'deletecollection'] as const
@@ -31,6 +32,43 @@ describe.each(['platform-config-viewer', 'view', 'edit', 'admin'])(
     })
   },
 )
+
+describe('Config is cluster-scoped', () => {
+  test.each(['view', 'platform-config-viewer'])(
+    'a RoleBinding of %s grants nothing on it, a ClusterRoleBinding to a group does (5.5, 6.2)',
+    async (role) => {
+      const group = uniqueName('settings-readers')
+      const kubeconfig = await plane.clientKubeconfig({ name: group, user: group, groups: [group] })
+      const subjects = [{ apiGroup: RBAC, kind: 'Group', name: group }]
+      const bind = async (kind: string, path: string, name: string) => {
+        const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name }
+        const binding = {
+          apiVersion: `${RBAC}/v1`,
+          kind,
+          metadata: { name: uniqueName('bound') },
+          roleRef,
+          subjects,
+        }
+        expect((await plane.raw('POST', `/apis/${RBAC}/v1/${path}`, binding)).code).toBe(201)
+      }
+      const reads = async (path: string): Promise<number> =>
+        (await plane.raw('GET', path, undefined, { kubeconfig })).code
+      const IN_NAMESPACE = '/api/v1/namespaces/default/configmaps'
+
+      await bind('RoleBinding', 'namespaces/default/rolebindings', role)
+      await bind('RoleBinding', 'namespaces/default/rolebindings', 'view')
+      const counts = async () => (await reads(IN_NAMESPACE)) === 200 || undefined
+      await eventually('the RoleBinding of view counts', counts, { withinMs: 20_000 })
+      expect(await reads(pathOf(CONFIGS, {}))).toBe(403)
+      expect(await rightsOf(kubeconfig)).toEqual([])
+
+      await bind('ClusterRoleBinding', 'clusterrolebindings', role)
+      const opens = async () => (await reads(pathOf(CONFIGS, {}))) === 200 || undefined
+      await eventually('the ClusterRoleBinding counts', opens, { withinMs: 20_000 })
+      expect((await rightsOf(kubeconfig)).sort()).toEqual(READS.map((verb) => `${verb} configs`).sort())
+    },
+  )
+})
 
 describe('who has the role platform-key-admin', async () => {
   const user = uniqueName('key-admin')
