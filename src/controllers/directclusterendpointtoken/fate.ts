@@ -159,8 +159,7 @@ function ownerCauseOf(
   const isOther =
     identity !== issued.identity || groupSet(groupsOf(identity, groups)) !== issued.groups
   if (isOther) return `the identity or the groups of access key ${name} changed`
-  if (!isWithin(issued, scope))
-    return `its scope exceeds that of access key ${name} now`
+  if (!isWithin(issued, scope)) return `its scope exceeds that of access key ${name} now`
   return scope === null || issued.isConfined
     ? null
     : `access key ${name} has a scope now, which servers in its audience need not enforce`

@@ -65,7 +65,9 @@ describe('Config is cluster-scoped', () => {
       await bind('ClusterRoleBinding', 'clusterrolebindings', role)
       const opens = async () => (await reads(pathOf(CONFIGS, {}))) === 200 || undefined
       await eventually('the ClusterRoleBinding counts', opens, { withinMs: 20_000 })
-      expect((await rightsOf(kubeconfig)).sort()).toEqual(READS.map((verb) => `${verb} configs`).sort())
+      expect((await rightsOf(kubeconfig)).sort()).toEqual(
+        READS.map((verb) => `${verb} configs`).sort(),
+      )
     },
   )
 })

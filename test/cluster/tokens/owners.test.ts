@@ -43,8 +43,7 @@ interface Row {
   readonly because: (owner: string) => string
 }
 
-const OTHER = (owner: string) =>
-  `the identity or the groups of access key ${owner} changed`
+const OTHER = (owner: string) => `the identity or the groups of access key ${owner} changed`
 const KEEP = { metadata: { annotations: { [EXPIRED_ANNOTATION]: 'Keep' } } }
 const NARROWER = (owner: string) => `its scope exceeds that of access key ${owner} now`
 const ELSEWHERE = (owner: string) => `its owner reference no longer names access key ${owner}`
