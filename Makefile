@@ -1,4 +1,4 @@
-# Everything that one does with this repository. `make` alone lists it.
+# Every task of this repository; `make` alone lists them.
 SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
@@ -10,28 +10,28 @@ SOURCES := src test tools bench
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(INSTALLED) ## Start a real control plane with the operator and samples, to look at; Ctrl-C ends it.
+run: $(INSTALLED) ## Start a real control plane with operator, gateway and samples; Ctrl-C stops it.
 	@node tools/run.ts
 
-test: $(INSTALLED) ## Run what a change may break, in minutes: units, the real control plane, faults, the image.
+test: $(INSTALLED) ## Run the tests for every change: units, real control planes, some faults, the image.
 	@node tools/test.ts
 
-test-all: $(INSTALLED) ## Run every test there is: floods, long lives, other projects' programs.
+test-all: $(INSTALLED) ## Run all tests, also floods, long runs and other projects' programs.
 	@node tools/test.ts --all
 
 test-unit: $(INSTALLED) ## Run the tests that need no control plane.
 	@node tools/test.ts --all unit
 
-test-cluster: $(INSTALLED) ## Run every test against a real control plane.
+test-cluster: $(INSTALLED) ## Run all tests of the projects cluster, private and direct.
 	@node tools/test.ts --all cluster private direct
 
-test-faults: $(INSTALLED) ## Run ten rounds of the tests that break things.
+test-faults: $(INSTALLED) ## Run the fault tests, ten rounds of each.
 	@FAULT_ROUNDS=10 node tools/test.ts --all faults
 
-test-container: $(INSTALLED) ## Run the tests of the container image; Docker, or root and apt.
+test-container: $(INSTALLED) ## Run the tests of the container image; needs Docker, or root and apt.
 	@node tools/test.ts --all container
 
-fuzz: $(INSTALLED) ## Compare what the gateway decides on with what the API server audits; FUZZ_REQUESTS, or a million.
+fuzz: $(INSTALLED) ## Compare the gateway's request attributes with the API server's audit log; FUZZ_REQUESTS=1000000.
 	@node tools/fuzz.ts
 
 # DOCKER_BUILD_FLAGS are added as they are, such as --network host or --build-arg NODE_IMAGE=... .
@@ -60,7 +60,7 @@ verify: $(INSTALLED) ## Check generated files, lock file, format, lint and types
 	@oxlint --type-aware --deny-warnings $(SOURCES)
 	@tsc
 
-generate: $(INSTALLED) ## Write what is generated: types from crds/, tables of docs/, the lock file.
+generate: $(INSTALLED) ## Write the generated files: types from crds/, tables of docs/, the lock file.
 	@node tools/complete-lock.ts
 	@node tools/generate.ts
 	@node tools/generate-docs.ts
@@ -68,7 +68,7 @@ generate: $(INSTALLED) ## Write what is generated: types from crds/, tables of d
 fmt: $(INSTALLED) ## Format the sources.
 	@biome format --write .
 
-clean: ## Remove what the targets above left behind, the data of make run included.
+clean: ## Remove npm packages, the data of make run, and what tests left; the built control plane stays cached.
 	rm -rf node_modules .run .test coverage
 
 # npm writes this file at the end of an install.

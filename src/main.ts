@@ -1,35 +1,56 @@
 #!/usr/bin/env -S node --disable-sigusr1 --disable-proto=delete --disallow-code-generation-from-strings
 import { PROGRAM_VERSION } from './runtime/version.ts'
 
-/** Runs one command with the arguments behind its name; answers the exit code. */
+/** A command by its name. */
 interface Command {
-  readonly run: (argv: readonly string[]) => Promise<number>
+  /** What it does: the first line of its own --help. */
+  readonly does: string
+  /** Loads its code when the command is chosen: keygen needs no Kubernetes client. */
+  readonly load: () => Promise<{
+    /** Takes the arguments after the name; returns the exit code. */
+    readonly run: (argv: readonly string[]) => Promise<number>
+  }>
 }
 
-// Loaded when chosen: keygen pays for no Kubernetes client.
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  manager: () => import('./commands/manager.ts'),
-  gateway: () => import('./commands/gateway.ts'),
-  keygen: () => import('./commands/keygen.ts'),
-  revoke: () => import('./commands/revoke.ts'),
+const COMMANDS: Readonly<Record<string, Command>> = {
+  manager: {
+    does: 'Reconcile access keys, tokens and settings: issue tokens and rotate signing keys.',
+    load: () => import('./commands/manager.ts'),
+  },
+  gateway: {
+    does: 'Proxy the API server for access keys, and publish signing keys and revoked tokens.',
+    load: () => import('./commands/gateway.ts'),
+  },
+  keygen: {
+    does: 'Print a new access key and its digest.',
+    load: () => import('./commands/keygen.ts'),
+  },
+  revoke: {
+    does: 'Disable an access key and every key that self-service made with it.',
+    load: () => import('./commands/revoke.ts'),
+  },
 }
 
-const HELP = `Access keys and platform settings as a Kubernetes operator.
+const HELP = `Access keys, tokens and platform settings for Kubernetes: an operator and a gateway.
 
 Usage: management-operator <command> [flags]
 
-  manager      Reconcile access keys and the platform settings.
-  gateway      Serve what verifiers of tokens need.
-  keygen       Print a new access key and its digest.
-  revoke       Disable an access key that leaked, and every key that was made with it.
-  --version    Print the version.
-  --help       Print this text; <command> --help prints a command's flags.
+Commands:
+${Object.entries(COMMANDS)
+  .map(([name, { does }]) => `  ${name.padEnd(7)}  ${does}`)
+  .join('\n')}
+  help     Print this text; help <command> prints the help of a command.
+
+Flags:
+  --version   Print the version and exit.
+  -h, --help  Print this text and exit; <command> --help prints the help of a command.
 `
 
 async function main([name = '', ...argv]: readonly string[]): Promise<number> {
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (load) return (await load()).run(argv)
-  if (name === '--help' || name === '-h') return said(HELP)
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (command) return (await command.load()).run(argv)
+  if (name === 'help' && argv[0] !== undefined) return main([argv[0], '--help'])
+  if (name === 'help' || name === '--help' || name === '-h') return said(HELP)
   if (name === '--version') return said(`${PROGRAM_VERSION}\n`)
   process.stderr.write(`management-operator: ${faultOf(name)}\n`)
   return 2
@@ -42,10 +63,10 @@ function said(text: string): number {
 
 function faultOf(name: string): string {
   const fault = name === '' ? 'no command given' : `${JSON.stringify(name)} is no command`
-  return `${fault}, accepted are ${Object.keys(COMMANDS).join(', ')}, --version and --help`
+  return `${fault}, accepted are ${Object.keys(COMMANDS).join(', ')}, help, --version and --help`
 }
 
-// Process 1 of a container gets no signal that it does not listen to: until the command does, we do.
+// The kernel gives process 1 of a container only signals that it listens to; until the command does, we do.
 for (const signal of ['SIGTERM', 'SIGINT']) {
   process.once(signal, () => {
     if (process.listenerCount(signal) === 0) process.exit(0)

@@ -3,6 +3,7 @@
 // something is stale.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { keygenFlagsTable } from '../src/commands/keygen.ts'
 import { gatewayFlagsTable } from '../src/runtime/gateway-settings.ts'
 import { revokeFlagsTable } from '../src/runtime/revoke-settings.ts'
 import { managerFlagsTable } from '../src/runtime/settings.ts'
@@ -15,6 +16,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'operating.md': {
     flags: managerFlagsTable(),
     'gateway-flags': gatewayFlagsTable(),
+    'keygen-flags': keygenFlagsTable(),
     'revoke-flags': revokeFlagsTable(),
   },
   'contributing.md': { rules: rulesMarkdown() },

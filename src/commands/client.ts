@@ -1,4 +1,4 @@
-// How the commands reach the API server, and what they find around them.
+// How the commands reach the API server, and how they read their environment.
 import { readFileSync } from 'node:fs'
 import { CONTROLLER_NAME } from '../api/group.ts'
 import type { Connection } from '../kube/connection.ts'
@@ -9,14 +9,14 @@ import type { Log } from '../runtime/log.ts'
 import type { Surroundings } from '../runtime/shared-flags.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
 
-/** What a client of this process stands on. */
+/** Parts that a client of this process needs. */
 export interface ClientParts {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: ClientMetrics
 }
 
-/** The client's dependencies; `mayWrite` throws where this process may not write (any more). */
+/** The client's dependencies; `mayWrite` throws when this process may not write. */
 export function clientDeps(
   { clock, log, metrics }: ClientParts,
   connection: Connection,
@@ -26,11 +26,11 @@ export function clientDeps(
   return { connection, clock, observer: observeClient(metrics, clock, log), userAgent, mayWrite }
 }
 
-/** The Date header has whole seconds: half of one is its mean error. */
+/** The Date header is in whole seconds: half a second is its mean error. */
 const DATE_ERROR_MS = 500
 const TOLERATED_SKEW_MS = 2000
 
-/** Passes on what the client tells, and warns when our clock and the API server's part (2.9). */
+/** Counts calls and writes, and warns when our clock and the API server's differ (2.9). */
 function observeClient(metrics: ClientMetrics, clock: Clock, log: Log): ClientObserver {
   let isSkewed = false
   const compare = (dateMs: number): void => {

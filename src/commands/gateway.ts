@@ -1,5 +1,5 @@
-// The gateway: settings -> client -> stores -> certificate -> servers -> ordered stop. Composition only;
-// what each part does stands in its own file. It holds no state: replicas work by themselves.
+// The gateway: settings -> client -> stores -> certificate -> servers -> ordered shutdown. Composition only.
+// It keeps no state, and replicas need no leader.
 import { randomUUID } from 'node:crypto'
 import { createGatewayServer } from '../gateway/http/server.ts'
 import { createPipeline } from '../gateway/pipeline.ts'
@@ -33,7 +33,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const clock = systemClock()
   const log = createLogger(settings.logLevel)
   const lifecycle = startLifecycle(process, clock, log)
-  // Not waited for: without a certificate it serves nothing yet, and may be told to end first.
+  // Not awaited: the start waits for a certificate, and a signal may come before it has one.
   start({ settings, clock, log, lifecycle, metrics: createMetrics() }).catch((err: unknown) => {
     log.error({ err }, 'could not start')
     lifecycle.stop('start failed', 1)
@@ -43,14 +43,14 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 const STOP_WITHIN_MS = { gateway: 20_000, connection: 2000 }
 
-/** What is started last stops first; see lifecycle.onStop. */
+/** Parts stop in reverse order of their start; see lifecycle.onStop. */
 async function start(self: GatewayProcess): Promise<void> {
   const { settings, clock, log, lifecycle, metrics } = self
   log.info({ version: PROGRAM_VERSION }, 'starting')
   const connection = await connect(settings.kubeconfig, clock)
   lifecycle.onStop('connection', STOP_WITHIN_MS.connection, () => connection.close())
   connection.outage.report(log)
-  // Replicas work at the same time: every write of theirs is conditional in itself.
+  // Replicas write at the same time: every write carries a condition.
   const deps = clientDeps(self, connection, () => undefined)
   const client = createClient(deps)
   const following = startFollowing(self, client)

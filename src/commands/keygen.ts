@@ -1,19 +1,36 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { formatKey } from '../domain/key.ts'
-import { type Flag, helpFlag, helpText, readFlags, refusal, wordKind } from '../runtime/flags.ts'
+import {
+  type Flag,
+  flagsMarkdown,
+  helpFlag,
+  helpText,
+  readFlags,
+  refusal,
+  wordKind,
+} from '../runtime/flags.ts'
 import { answer } from './answer.ts'
 
 const FLAGS = {
   output: {
     kind: wordKind(['text', 'json']),
     fallback: 'text',
-    help: 'Form of the output: text, json.',
+    help: 'Output format: text, json.',
   },
   help: helpFlag,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
-const SUMMARY = `Prints a new access key and its digest. Hand the key to its holder, and put the digest into
-spec.key of an OwnedAccessKey: a digest opens nothing, so Git may hold it.`
+const HELP = helpText({
+  usage: 'keygen',
+  summary: `Print a new access key and its digest.
+Give the key to its holder and put the digest into spec.key of an OwnedAccessKey: a digest opens
+nothing, so it may be in Git. The command needs no cluster and stores nothing.`,
+  flags: FLAGS,
+  exitCodes: { 0: 'The key and its digest are printed.' },
+})
+
+/** The flags of `keygen` as a Markdown table, for the docs. */
+export const keygenFlagsTable = (): string => flagsMarkdown(FLAGS)
 
 /**
  * `management-operator keygen` (contract 3.6).
@@ -22,7 +39,7 @@ spec.key of an OwnedAccessKey: a digest opens nothing, so Git may hold it.`
  */
 export async function run(argv: readonly string[]): Promise<number> {
   const { values, faults } = readFlags(FLAGS, argv)
-  if (values.help) return answer({ kind: 'print', text: helpText('keygen', SUMMARY, FLAGS) })
+  if (values.help) return answer({ kind: 'print', text: HELP })
   if (faults.length > 0) return answer(refusal('keygen', faults))
   const key = formatKey(randomBytes(32))
   const digest = `sha256:${createHash('sha256').update(key).digest('hex')}`

@@ -1,5 +1,5 @@
-// The manager: settings -> client -> stores -> controllers -> servers -> ordered stop. Composition
-// only; what each part does stands in its own file.
+// The manager: settings -> client -> stores -> servers -> leader election -> controllers -> ordered
+// shutdown. Composition only.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createClient } from '../kube/client.ts'
@@ -35,7 +35,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const log = createLogger(settings.logLevel)
   const lifecycle = startLifecycle(process, clock, log)
   const metrics = createManagerMetrics(settings)
-  // Not waited for: one that stands by starts no further until it leads, and may be told to end first.
+  // Not awaited: the start of a standby replica waits until it leads, and a signal may come before.
   start({ settings, clock, log, lifecycle, metrics }).catch((err: unknown) => {
     log.error({ err }, 'could not start')
     lifecycle.stop('start failed', 1)
@@ -53,7 +53,7 @@ interface Process {
 
 const STOP_WITHIN_MS = { controllers: 20_000, events: 2000, other: 2000 }
 
-/** What is started last stops first; see lifecycle.onStop. */
+/** Parts stop in reverse order of their start; see lifecycle.onStop. */
 async function start(self: Process): Promise<void> {
   const { settings, clock, log, lifecycle } = self
   const identity = `${hostname()}_${randomUUID()}`

@@ -6,7 +6,7 @@ import { type Page, servePages } from '../runtime/http.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 
-/** The probe and metrics servers of a process: where they are and what they look at. */
+/** Addresses and sources of the probe and metrics servers of a process. */
 export interface ProbesOptions {
   readonly healthAddress: BindAddress | null
   readonly metricsAddress: BindAddress | null
@@ -19,8 +19,8 @@ export interface ProbesOptions {
 const STOP_WITHIN_MS = 2000
 
 /**
- * Health: the process answers. It does not depend on the API server: restarting us would mend
- * nothing there (contract 8.2).
+ * Liveness: the process responds. It does not depend on the API server, which a restart of this process
+ * would not repair (contract 8.2).
  */
 export const alivePage: Page = healthPage('healthz', { ping: () => null })
 
@@ -41,7 +41,7 @@ export async function serveProbes(options: ProbesOptions): Promise<void> {
   })
 }
 
-/** What is missing, and what about it; null when nothing is. */
+/** The names with the fault that they have; null without a name. */
 export const missing = (names: readonly string[], what: string): string | null =>
   names.length === 0 ? null : `${names.join(', ')} ${what}`
 

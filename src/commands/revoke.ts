@@ -10,7 +10,7 @@ import { answer } from './answer.ts'
 /**
  * `management-operator revoke <name or uid>` (contract 12.2).
  *
- * @returns the exit code: 1 where a key that is meant may still work
+ * @returns the exit code: 1 when one of the keys may still work
  */
 export async function run(argv: readonly string[]): Promise<number> {
   const invocation = readRevokeSettings(argv)
@@ -31,7 +31,7 @@ async function revoke({ kubeconfig, nameOrUid, isDryRun }: RevokeSettings): Prom
       connection,
       clock,
       observer: { responded: () => undefined, wrote: () => undefined },
-      // In the API server's audit log, and as the field manager of what it disables.
+      // Appears in the API server's audit log, and as field manager of spec.disabled.
       userAgent: `${CONTROLLER_NAME}-revoke/${PROGRAM_VERSION}`,
       mayWrite: () => undefined,
     })
@@ -55,7 +55,7 @@ function tell({ key, maker, fate, because }: Revoked): void {
   process.stdout.write(`${key.name} (${key.identity ?? 'nobody'}${how}): ${WORDS[fate]}${why}\n`)
 }
 
-/** Sums up what became of the keys; returns the exit code. */
+/** Prints a summary of the keys; returns the exit code. */
 function told({ nameOrUid, isDryRun }: RevokeSettings, revocation: Revocation): number {
   if (revocation === null) {
     process.stderr.write(
@@ -80,7 +80,7 @@ const WHERE_UIDS_ARE =
 const OF_RBAC = `What it made by rights in RBAC, past self-service, carries no label and is not among them:
 the API server's audit log names the key in impersonatedUser.extra["platform.sh/access-key"] of such requests.`
 
-/** The cause of an unreadable file is a code such as ENOENT; other causes may quote what they read. */
+/** Of a cause only its code, such as ENOENT, is printed: a message may quote the file. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it failed'
   const { code } = (error.cause ?? error) as { readonly code?: unknown }

@@ -1,5 +1,5 @@
-// Certificates of our own (RFC 5280), for a server that nobody has given one. Node makes keys and
-// signatures, but no certificates: these are the few bytes around them.
+// X.509 certificates (RFC 5280) for a gateway without certificate files. Node makes keys and signatures,
+// but no certificates: this file encodes them.
 import {
   createHash,
   createPrivateKey,
@@ -25,14 +25,14 @@ import {
   utf8String,
 } from './der.ts'
 
-/** Who a certificate is for, and until when. Times in epoch milliseconds. */
+/** Subject and end of a certificate. Times in epoch milliseconds. */
 export interface Subject {
   readonly commonName: string
   readonly nowMs: number
   readonly untilMs: number
 }
 
-/** For clients whose clocks are behind. */
+/** For clients with a clock that is behind. */
 const BACKDATED_MS = 3_600_000
 
 const OID = {
@@ -47,7 +47,7 @@ const OID = {
   serverAuth: '2b06010505070301',
 }
 
-/** A new key on P-256 and the certificate of its authority, which may sign those of servers. */
+/** A new CA: its key on P-256 and its certificate, which may sign server certificates. */
 export function newAuthority(subject: Subject): CertificatePair {
   const { privateKey } = newKey()
   const isAuthority = sequence(TRUE, integer(0))
@@ -67,9 +67,9 @@ export function newAuthority(subject: Subject): CertificatePair {
 }
 
 /**
- * A server's certificate by an authority, for a new key. Go wants the names among the alternative ones.
+ * A new key and a server certificate signed by a CA. Go reads host names from the alternative names only.
  *
- * @param authority common name and key of newAuthority
+ * @param authority common name and key of the CA, from newAuthority
  * @param hosts host names and IP addresses, at least one
  */
 export function issueFor(

@@ -1,4 +1,4 @@
-// A server's certificate from files that somebody else renews.
+// A server certificate in files, which another program renews.
 import { readFileSync } from 'node:fs'
 import { type CheckedPair, checkPair } from './certificate.ts'
 import { type Clock, sleep } from './clock.ts'
@@ -10,27 +10,27 @@ export interface CertificateFiles {
   readonly keyFile: string
 }
 
-/** What following the files stands on; it ends when the signal aborts. */
+/** Options of followCertificateFiles; the signal ends it. */
 export interface FollowFilesOptions {
   readonly files: CertificateFiles
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
-  /** Gets the pair to serve from now on. */
+  /** Called with each pair to serve. */
   readonly take: (pair: CheckedPair) => void
 }
 
 /**
- * Between two looks. The content is read rather than watched: in a mounted Secret what changes is a
- * symbolic link two levels up, and a network file system tells nobody anything.
+ * Between two reads. The files are read, not watched: in a mounted Secret a symbolic link two levels up
+ * changes, and network file systems send no file events.
  */
 const LOOK_EVERY_MS = 2000
 
 /**
- * Serves the pair in the files now, and each later one (contract 9.7). Files that can't be read or do not
- * fit together, as between two renames, change nothing: the pair before stays, and the log says why.
+ * Serves the pair in the files, and each new pair (contract 9.7). When files can't be read or do not fit
+ * together, as between two renames, the last good pair stays, and the log says why.
  *
- * @throws Error that says what is wrong when the first pair can't be served
+ * @throws Error with the fault when the first pair can't be served
  */
 export function followCertificateFiles(options: FollowFilesOptions): void {
   const first = read(options.files)
@@ -54,7 +54,7 @@ async function follow(options: FollowFilesOptions, first: string): Promise<void>
   }
 }
 
-/** `seen` is the same as long as nothing has changed. */
+/** `seen` changes with the content of the files. */
 function read({ certificateFile, keyFile }: CertificateFiles): {
   readonly seen: string
   readonly pair: CheckedPair | string

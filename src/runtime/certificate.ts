@@ -2,26 +2,26 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { createSecureContext } from 'node:tls'
 
-/** What a TLS server shows and signs with, both PEM. The certificate may have a chain behind it. */
+/** Certificate, with its chain if it has one, and private key of a TLS server, both PEM. */
 export interface CertificatePair {
   readonly certificatePem: string
   readonly keyPem: string
 }
 
-/** A pair that fits together, with what its certificate says. Times in epoch milliseconds. */
+/** A pair that fits together, with fields of its certificate. Times in epoch milliseconds. */
 export interface CheckedPair extends CertificatePair {
   /** Common name of the subject; empty without one. */
   readonly commonName: string
-  /** Host names and IP addresses that it is good for, IPv6 as in URLs without the brackets. */
+  /** Host names and IP addresses it is valid for; IPv6 as in URLs, without brackets. */
   readonly hosts: readonly string[]
   readonly notBeforeMs: number
   readonly notAfterMs: number
 }
 
 /**
- * Looks at a pair: both are PEM, and the key is the certificate's.
+ * Checks a pair: both are PEM, and the key belongs to the certificate.
  *
- * @returns what is wrong, in a clause that repeats nothing of either, when it can not be served
+ * @returns the fault of a pair that can't be served, in a clause that quotes neither file
  */
 export function checkPair(pair: CertificatePair): CheckedPair | string {
   const certificate = parsed(() => new X509Certificate(pair.certificatePem))
@@ -29,7 +29,7 @@ export function checkPair(pair: CertificatePair): CheckedPair | string {
   const key = parsed(() => createPrivateKey(pair.keyPem))
   if (!key) return 'the key is no PEM private key without a passphrase'
   if (!certificate.checkPrivateKey(key)) return 'the key is not the one of the certificate'
-  // OpenSSL refuses more than the parsers do: weak keys, and a garbled chain behind the certificate.
+  // OpenSSL refuses more than the parsers: weak keys, and a malformed chain.
   const options = { cert: pair.certificatePem, key: pair.keyPem }
   if (!parsed(() => createSecureContext(options))) return 'TLS can not be served with the pair'
   return {
@@ -41,7 +41,7 @@ export function checkPair(pair: CertificatePair): CheckedPair | string {
   }
 }
 
-/** Whether an authority, both PEM, has signed the certificate. */
+/** Whether a CA has signed the certificate; both are PEM. */
 export function isSignedBy(certificatePem: string, authorityPem: string): boolean {
   const certificate = parsed(() => new X509Certificate(certificatePem))
   const authority = parsed(() => new X509Certificate(authorityPem))
@@ -63,6 +63,6 @@ const hostsOf = ({ subjectAltName = '' }: X509Certificate): readonly string[] =>
     return host === undefined ? [] : [isIPv6(host) ? shortIPv6(host) : host]
   })
 
-/** The one short form that URLs have; OpenSSL prints all eight groups. */
+/** The short form of URLs; OpenSSL prints all eight groups. */
 export const shortIPv6 = (address: string): string =>
   new URL(`http://[${address}]`).hostname.slice(1, -1)

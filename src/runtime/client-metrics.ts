@@ -12,7 +12,7 @@ export interface ClientLabels {
   readonly watchRestartReasons: readonly string[]
 }
 
-/** What is told about calls to the API server. */
+/** Counts calls to the API server, writes, watches and clock skew. */
 export interface ClientMetrics {
   /** @param code HTTP status, or `<error>` where there was no answer, as in client-go */
   readonly responded: (method: string, code: string) => void
@@ -20,14 +20,14 @@ export interface ClientMetrics {
   readonly watchRestarted: (resource: string, reason: string) => void
   /** Local time minus the API server's. */
   readonly clockSkewed: (seconds: number) => void
-  /** Takes platform_ready from these checks of /readyz; called once, before the first scrape. */
+  /** Exports these checks of /readyz as platform_ready; called once, before the first scrape. */
   readonly followReadiness: (checks: Readonly<Record<string, HealthCheck>>) => void
 }
 
 /** The text of a scrape. */
 export type Scrape = () => Promise<{ readonly contentType: string; readonly body: string }>
 
-/** What this program asks of the API server, and what that answers in ordinary and bad times. */
+/** Methods and status codes with a series from the start; others get one when they occur. */
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const CODES = [
   '200',

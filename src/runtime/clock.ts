@@ -1,19 +1,19 @@
-/** Time as a parameter: the one source of now, read once per decision. */
+/** The only source of time, passed as a parameter and read once per decision. */
 export interface Clock {
   /** Epoch milliseconds, never running backwards (contract 2.9). */
   nowMs(): number
-  /** Milliseconds of a counter that no clock step moves; only differences mean something. */
+  /** Milliseconds of a counter that clock steps don't change; use only differences. */
   monotonicMs(): number
   /** Calls back once, after at least `delayMs`; the returned function cancels. */
   schedule(delayMs: number, callback: () => void): () => void
 }
 
-/** setTimeout fires at once beyond 2^31-1 ms; a capped timer also notices a stepped wall clock. */
+/** setTimeout fires at once beyond 2^31-1 ms; a short timer also notices a stepped wall clock. */
 export const LONGEST_TIMER_MS = 60_000
 
 /**
- * The process's clock: the local wall clock, but never behind start + monotonic time, so that
- * setting the clock back renews no credential (contract 2.9).
+ * The process's clock: the local wall clock, but never behind start + monotonic time. So a clock that
+ * is set back renews no credential (contract 2.9).
  */
 export function systemClock(): Clock {
   const startWallMs = Date.now()
@@ -30,8 +30,8 @@ export function systemClock(): Clock {
 }
 
 /**
- * Waits `delayMs` (at most a minute at a time, then again) or until the signal aborts.
- * Never rejects: callers look at the signal.
+ * Waits `delayMs`, in timers of a minute at most, or until the signal aborts.
+ * Never rejects: callers check the signal.
  */
 export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   const dueMs = clock.monotonicMs() + delayMs

@@ -2,21 +2,21 @@
 
 /** How a value is written and read. */
 export interface ValueKind<T> {
-  /** What stands for the value in --help, such as `<duration>`; empty for a switch. */
+  /** Placeholder of the value in --help, such as `<duration>`; empty for a switch. */
   readonly placeholder: string
-  /** What would be right, such as `a duration such as 24h`: ends the sentence about a fault. */
+  /** What is accepted, such as `a duration such as 24h`: the end of the sentence about a fault. */
   readonly accepts: string
   /** undefined when the text is malformed. */
   readonly read: (text: string) => T | undefined
 }
 
-/** One flag. `fallback` is the text that is read where the flag is not given. */
+/** One flag. `fallback` is the text that is parsed when the flag is not given. */
 export interface Flag<T> {
   readonly kind: ValueKind<T>
   readonly fallback: string
-  /** Shown for the default where the fallback does not say it. */
+  /** The default in words, where the fallback does not show it. */
   readonly shownDefault?: string
-  /** One sentence. */
+  /** One sentence, with the unit and the range of the value. */
   readonly help: string
 }
 
@@ -28,14 +28,14 @@ export type ValuesOf<F extends Flags> = {
   readonly [Name in keyof F]: F[Name] extends Flag<infer T> ? T : never
 }
 
-/** What was read, and a sentence for each fault; a value that could not be read is missing. */
+/** The parsed values, and a sentence for each fault; a malformed value is missing. */
 export interface ReadFlags<F extends Flags> {
   readonly values: Partial<ValuesOf<F>>
   readonly faults: readonly string[]
 }
 
 /**
- * What a command line comes to: settings to run with, a text for standard output, or one line for
+ * The result of a command line: settings to run with, a text for standard output, or one line for
  * standard error (exit 2).
  */
 export type Invocation<Settings> =
@@ -52,7 +52,7 @@ export const refusal = (
   text: `management-operator ${command}: ${faults.join('; ')}\n`,
 })
 
-/** A flag that is on when it is given; `--name=false` says no. */
+/** A flag that is on when it is given; `--name=false` turns it off. */
 export const switchKind: ValueKind<boolean> = {
   placeholder: '',
   accepts: 'true or false',
@@ -66,7 +66,7 @@ export const wordKind = <const Word extends string>(words: readonly Word[]): Val
   read: (text) => words.find((word) => word === text),
 })
 
-/** Every command has it. */
+/** `--help`, also `-h`: a flag of every command. */
 export const helpFlag: Flag<boolean> = {
   kind: switchKind,
   fallback: 'false',
@@ -74,9 +74,9 @@ export const helpFlag: Flag<boolean> = {
 }
 
 /**
- * Reads the command line of a command that takes words beside its flags.
+ * Parses the command line of a command that takes arguments beside its flags.
  *
- * @returns the words too, in their order: what begins with a dash is none
+ * @returns the arguments too, in their order; none begins with a dash
  */
 export function readWords<F extends Flags>(
   flags: F,
@@ -88,13 +88,13 @@ export function readWords<F extends Flags>(
 }
 
 /**
- * Reads a command line: `--name value` or `--name=value`, for a switch `--name` or `--name=false`.
- * Given twice, the last one counts, as in Go.
+ * Parses a command line: `--name value` or `--name=value`, for a switch `--name` or `--name=false`.
+ * Of a flag that is given twice the last value counts, as in Go.
  */
 export const readFlags = <F extends Flags>(flags: F, argv: readonly string[]): ReadFlags<F> =>
   readLine(flags, argv, () => false)
 
-/** `takes` says whether a word that is no flag is taken as it is. */
+/** `takes` decides whether a word that is no flag is an argument. */
 function readLine<F extends Flags>(
   flags: F,
   argv: readonly string[],
@@ -129,18 +129,42 @@ const namesOf = (flags: Flags): string =>
     .map((name) => `--${name}`)
     .join(', ')
 
+/** The parts of a command's help. */
+export interface CommandHelp {
+  /** Its name and arguments, such as `revoke <name or uid>`. */
+  readonly usage: string
+  /** What it does; the first line is the one in the list of commands. */
+  readonly summary: string
+  readonly flags: Flags
+  /** The meaning of each exit code but 2, which is the same for all commands. */
+  readonly exitCodes: Readonly<Record<number, string>>
+}
+
+const REFUSED = 'The command line is wrong; the line on standard error says what is accepted.'
+
 /** The text of --help. */
-export function helpText(command: string, summary: string, flags: Flags): string {
+export function helpText({ usage, summary, flags, exitCodes }: CommandHelp): string {
   const rows = Object.entries(flags).map(([name, flag]) => {
     const shown = defaultOf(flag)
     return [
-      `  --${name} ${flag.kind.placeholder}`.trimEnd(),
+      `  ${flag === helpFlag ? '-h, ' : ''}--${name} ${flag.kind.placeholder}`.trimEnd(),
       `${flag.help}${shown === '' ? '' : ` (default ${shown})`}`,
     ] as const
   })
   const width = Math.max(...rows.map(([left]) => left.length)) + 2
-  const lines = rows.map(([left, right]) => left.padEnd(width) + right)
-  return [summary, '', `Usage: management-operator ${command} [flags]`, '', ...lines, ''].join('\n')
+  const codes = Object.entries({ ...exitCodes, 2: REFUSED })
+  return [
+    summary,
+    '',
+    `Usage: management-operator ${usage} [flags]`,
+    '',
+    'Flags:',
+    ...rows.map(([left, right]) => left.padEnd(width) + right),
+    '',
+    'Exit codes:',
+    ...codes.map(([code, meaning]) => `  ${code}  ${meaning}`),
+    '',
+  ].join('\n')
 }
 
 /** The table of flags in Markdown, for the docs. */
@@ -148,11 +172,12 @@ export function flagsMarkdown(flags: Flags): string {
   const rows = Object.entries(flags).map(([name, flag]) => {
     const value = flag.kind.placeholder && ` ${flag.kind.placeholder}`
     const shown = defaultOf(flag)
-    return `| \`--${name}${value}\` | ${flag.shownDefault ?? (shown && `\`${shown}\``)} | ${flag.help} |`
+    const short = flag === helpFlag ? ', `-h`' : ''
+    return `| \`--${name}${value}\`${short} | ${flag.shownDefault ?? (shown && `\`${shown}\``)} | ${flag.help} |`
   })
   return ['| flag | default | meaning |', '|---|---|---|', ...rows, ''].join('\n')
 }
 
-/** A switch that is off by default needs no word about it. */
+/** Empty for a switch without words for its default: --help and --version have none. */
 const defaultOf = ({ kind, fallback, shownDefault }: Flag<unknown>): string =>
   shownDefault ?? (kind === switchKind && fallback === 'false' ? '' : fallback)

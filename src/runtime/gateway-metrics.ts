@@ -14,19 +14,19 @@ export interface GatewayLabels extends ClientLabels {
   readonly targets: readonly string[]
   /** Why credentials are refused. */
   readonly refusals: readonly string[]
-  /** Of what there may be so much at a time. */
+  /** Kinds of the limits that the gateway answers 429 for. */
   readonly limits: readonly string[]
   readonly streamKinds: readonly string[]
   readonly cutReasons: readonly string[]
 }
 
 /**
- * What the gateway has to know the present state of: `keys`, all that a request with a key is decided on
- * (keys, settings, roles); `published`, all that is served without one.
+ * Data that must be fresh: `keys`, everything that a request with a key is decided by (keys, settings,
+ * roles); `published`, everything that is served without a key.
  */
 const KNOWLEDGE = ['keys', 'published'] as const
 
-/** Reads the age of each, in milliseconds; infinite = never known. */
+/** Reads the age of each, in milliseconds; Infinity = never known. */
 export type WatchAges = Readonly<Record<(typeof KNOWLEDGE)[number], () => number>>
 
 /** One method for each thing that happens. */
@@ -55,12 +55,12 @@ export interface GatewayMetrics extends ClientMetrics {
   readonly changeArrived: (seconds: number) => void
   /** From when to when the certificate in use is good, in epoch milliseconds. */
   readonly certificateShown: (notBeforeMs: number, notAfterMs: number) => void
-  /** Takes the ages of what is known from there, from now on. */
+  /** Reads the ages from these functions from now on. */
   readonly followWatchAges: (ages: WatchAges) => void
   readonly scrape: Scrape
 }
 
-/** A method is the caller's word, and no label takes it as it is: what is not listed is `other`. */
+/** Clients choose the method, so a method that is not listed is counted as `other`. */
 const READS = ['get', 'head']
 const METHODS = [...READS, 'other']
 const CHANGES = ['create', 'update', 'patch', 'delete', 'deletecollection']
@@ -69,7 +69,7 @@ const VERBS = [...READS, 'list', 'watch', ...CHANGES, 'other']
 const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const REVOCATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
-/** What is answered in ordinary and bad times. */
+/** Status codes with a series from the start. */
 const CODES = {
   Public: ['200', '304', '500', '503'],
   Other: ['400', '401', '404', '500', '501', '503'],

@@ -21,7 +21,7 @@ import {
   type Surroundings,
 } from './shared-flags.ts'
 
-/** What `gateway` runs with, checked once (contract 9.7). */
+/** The checked settings of `gateway` (contract 9.7). */
 export interface GatewaySettings {
   /** Path; null = KUBECONFIG, else the pod's service account. */
   readonly kubeconfig: string | null
@@ -32,26 +32,26 @@ export interface GatewaySettings {
   /** null = from the settings in force. */
   readonly issuerUrl: string | null
   readonly bindAddress: BindAddress
-  /** null = a certificate of our own. */
+  /** null = the gateway makes its own certificate. */
   readonly certificateFiles: CertificateFiles | null
-  /** How often the use of keys whose end does not hang on it is recorded. */
+  /** Writes of lastActivity per second, of keys that don't slide. */
   readonly activityWritesPerSecond: number
-  /** The most access keys of a user that have not ended, by self-service. */
+  /** With so many unexpired keys a user gets no more by self-service. */
   readonly maxKeysPerUser: number
-  /** The most tokens of a user, team or subject that have not ended, by self-service. */
+  /** With so many unexpired tokens a user, team or subject gets no more by self-service. */
   readonly maxTokensPerUser: number
-  /** What answers and events about our own kinds may hold in all. */
+  /** Memory for all responses and watch events with objects of our kinds. */
   readonly ownKindsBufferBytes: number
   /** null = no metrics server. */
   readonly metricsAddress: BindAddress | null
-  /** null = no health server in plain HTTP. */
+  /** null = no health server; the gateway's own address serves the probes too. */
   readonly healthAddress: BindAddress | null
   readonly logLevel: LogLevel
 }
 
 const MOST_ACTIVITY_WRITES = 100
 
-/** Never none: the last use of a key is what people look at before they delete it. */
+/** Never 0: administrators look at the last use of a key before they delete it. */
 const activityWritesKind: ValueKind<number> = {
   placeholder: '<number>',
   accepts: `a whole number from 1 to ${MOST_ACTIVITY_WRITES}`,
@@ -70,7 +70,7 @@ const countKind: ValueKind<number> = {
 
 const LEAST_BUFFER_BYTES = 32 * 1024 ** 2
 
-/** One caller may hold an eighth, and the largest object of our kinds is to pass. */
+/** A caller gets an eighth, in which the largest object of our kinds has room. */
 const bufferKind: ValueKind<number> = {
   placeholder: '<quantity>',
   accepts: 'a Kubernetes quantity of at least 32Mi, such as 64Mi or 1Gi',
@@ -87,39 +87,39 @@ const FLAGS = {
   'bind-address': {
     kind: servingAddressKind,
     fallback: ':8443',
-    help: 'Where the gateway is served, in HTTPS.',
+    help: 'Address of the gateway, in HTTPS.',
   },
   'tls-cert-file': {
     kind: fileKind,
     fallback: '',
-    shownDefault: 'one of its own, in Secret platform-gateway-tls',
-    help: 'Certificate of the gateway with its chain, PEM; read again when it changes.',
+    shownDefault: 'a certificate of its own, in Secret platform-gateway-tls',
+    help: 'PEM file with the certificate of the gateway and its chain; reloaded when it changes.',
   },
   'tls-private-key-file': {
     kind: fileKind,
     fallback: '',
-    shownDefault: 'with the certificate',
-    help: 'Private key of that certificate, PEM; read again when it changes.',
+    shownDefault: 'the key of that certificate',
+    help: 'PEM file with the private key of the certificate; reloaded when it changes.',
   },
   'activity-writes-per-second': {
     kind: activityWritesKind,
     fallback: '10',
-    help: 'Most last uses recorded in a second, of keys whose end does not follow from their use.',
+    help: `Writes of status.lastActivity per second, from 1 to ${MOST_ACTIVITY_WRITES}; those of keys with ttlAfterLastActivity come on top.`,
   },
   'max-keys-per-user': {
     kind: countKind,
     fallback: '100',
-    help: 'Most access keys of a user that have not ended, by self-service; of ended ones as many again are kept.',
+    help: 'Unexpired access keys of a user at which self-service refuses another; as many expired ones are kept.',
   },
   'max-tokens-per-user': {
     kind: countKind,
     fallback: '1000',
-    help: 'The same of tokens under the keys of a user, team or subject; a deleted one counts until it would have ended.',
+    help: 'The same for tokens under the keys of a user, team or subject; a deleted token counts until it would have expired.',
   },
   'own-kinds-buffer': {
     kind: bufferKind,
     fallback: '64Mi',
-    help: 'Most that answers and events about access keys, tokens and Configs hold in memory, an eighth of it for one caller.',
+    help: 'Memory in bytes, at least 32Mi, for responses and watch events with access keys, tokens and Configs; an eighth for one caller.',
   },
   ...PROBE_FLAGS,
   ...CLOSING_FLAGS,
@@ -128,8 +128,8 @@ const FLAGS = {
 type Values = ValuesOf<typeof FLAGS>
 
 /**
- * What a command line of `gateway` comes to; every fault is reported (contract 8.1, 9.7). Pure: the
- * environment and files are asked through `around`.
+ * Parses a command line of `gateway`; reports every fault (contract 8.1, 9.7). Pure: `around` reads the
+ * environment and files.
  */
 export const readGatewaySettings = (
   argv: readonly string[],
@@ -141,9 +141,10 @@ export const gatewayFlagsTable = (): string => flagsMarkdown(FLAGS)
 
 const COMMAND = {
   name: 'gateway',
-  summary:
-    'Lets access keys into the API server, each within its scope, and serves what verifiers of tokens need. Any number of replicas work at the same time.',
+  summary: `Proxy the API server for access keys, and publish signing keys and revoked tokens.
+Every request runs as the user of its key, within the scope of the key. Replicas work side by side.`,
   flags: FLAGS,
+  failure: 'It could not start, failed unexpectedly, or got a second signal.',
   faultsOf: pairFaults,
   settingsOf,
 }

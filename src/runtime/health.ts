@@ -1,11 +1,11 @@
 import { type Page, plainText } from './http.ts'
 
-/** Says what is wrong, in a few words without a line break; null when all is well. */
+/** Returns the reason why the check fails, in a few words without a line break; null = it passes. */
 export type HealthCheck = () => string | null
 
 /**
- * A page of checks by name in the format of Kubernetes' own components: `ok`, with `?verbose` a line
- * for each check, and always those lines where one fails (contract 8.2).
+ * A page of checks by name in the format of Kubernetes' components: `ok`, or a line for each check with
+ * `?verbose` and whenever one fails (contract 8.2).
  *
  * @param name `healthz` or `readyz`, for the last line
  */

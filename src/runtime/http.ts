@@ -3,7 +3,7 @@ import type { BindAddress } from './address.ts'
 import { closed, listening } from './listen.ts'
 import type { Log } from './log.ts'
 
-/** An answer. The body ends with a line break where people read it. */
+/** An HTTP response. A text body ends with a line break. */
 export interface Answer {
   readonly status: number
   readonly contentType: string
@@ -21,11 +21,11 @@ export interface HttpServer {
 }
 
 const CLOSE_WITHIN_MS = 1000
-/** For probes and scrapes: a client that opens more, or is slower, is no such client. */
+/** Probes and scrapes stay far within these limits. */
 const LIMITS = { headersTimeout: 5000, requestTimeout: 10_000, maxHeaderSize: 8192 }
 const MOST_CONNECTIONS = 64
 
-/** A text of one line. */
+/** A plain text response; adds the line break at its end. */
 export const plainText = (status: number, body: string): Answer => ({
   status,
   contentType: 'text/plain; charset=utf-8',
@@ -55,7 +55,7 @@ export async function servePages(
   return { port, close: () => closed(server, CLOSE_WITHIN_MS) }
 }
 
-/** Once the server closes, an answer ends its connection. */
+/** While the server closes, each response ends its connection. */
 function send(response: ServerResponse, answer: Answer, keepAlive: boolean): void {
   response.writeHead(answer.status, {
     'content-type': answer.contentType,

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from './clock.ts'
 import type { Log } from './log.ts'
 
-/** What the lifecycle needs of Node's `process`. */
+/** The part of Node's `process` that the lifecycle uses. */
 export interface ProcessLike {
   on(event: string, listener: (reason: unknown) => void): unknown
   exit(code: number): unknown
@@ -9,15 +9,15 @@ export interface ProcessLike {
 
 /** From the start of a program to its exit (contract 8.3). */
 export interface Lifecycle {
-  /** Aborts when the stop begins: readiness looks at it, waits end by it. */
+  /** Aborts when the shutdown begins: readiness fails, waits end. */
   readonly stopping: AbortSignal
   /**
-   * Adds a step to the stop. The last one added is the first to run, so that what was started on
-   * top of something stops before it. A step that takes longer than `withinMs`, or fails, is
-   * logged and left behind; all steps together have 30 s.
+   * Adds a shutdown step. The last one added runs first, so a part stops before the parts it depends
+   * on. A step that fails or takes longer than `withinMs` is logged and skipped; all steps together
+   * have 30 s.
    */
   readonly onStop: (step: string, withinMs: number, run: () => Promise<void>) => void
-  /** Begins the stop, as a signal does; later calls change nothing. */
+  /** Begins the shutdown, as a signal does; later calls change nothing. */
   readonly stop: (because: string, exitCode: number) => void
   /** The exit code, once every step has run. Never rejects. */
   readonly finished: Promise<number>
@@ -32,8 +32,8 @@ interface Step {
 }
 
 /**
- * Listens to the process: SIGTERM or SIGINT begins an orderly stop with exit code 0, a second one
- * exits at once with 1, and so does, logged, anything that nobody caught.
+ * Handles signals: SIGTERM or SIGINT begins an orderly shutdown with exit code 0; a second signal exits
+ * at once with 1. An uncaught error is logged and exits with 1.
  */
 export function startLifecycle(process: ProcessLike, clock: Clock, log: Log): Lifecycle {
   const stopping = new AbortController()
@@ -71,7 +71,7 @@ export function startLifecycle(process: ProcessLike, clock: Clock, log: Log): Li
   }
 }
 
-/** Takes steps off the end until none is left: a start still under way may add to them. */
+/** Takes the last step until none is left: a start still in progress may add steps. */
 async function runSteps(steps: Step[], clock: Clock, log: Log): Promise<void> {
   const endMs = clock.monotonicMs() + LONGEST_STOP_MS
   for (let step = steps.pop(); step; step = steps.pop()) {

@@ -1,4 +1,4 @@
-// Sockets of the servers of a process, with or without TLS: how they begin to listen, and how they end.
+// Opening and closing the listening sockets of a process, with or without TLS.
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -21,7 +21,7 @@ export async function listening(server: Server | TlsServer, address: BindAddress
   return (server.address() as AddressInfo).port
 }
 
-/** Takes no more connections, ends idle ones at once and the others after so many milliseconds. */
+/** Accepts no more connections; ends idle ones at once and the others after `withinMs` milliseconds. */
 export async function closed(server: Server | TlsServer, withinMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   server.close(() => resolve())

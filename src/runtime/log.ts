@@ -3,25 +3,25 @@ import { pino } from 'pino'
 /** Levels from the least important to the most. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
-/** Least important lines that are written. */
+/** Lowest level that is written. */
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
- * Fields beside the sentence: plain values, lists of them, `err`, and references to objects. An
- * object is cut down to its name, namespace, uid and resourceVersion, whatever else it holds: a
- * Secret or a key that is logged by mistake shows nothing (contract 3.5).
+ * Fields beside the sentence: plain values, lists of them, `err`, and references to objects. Of an
+ * object only name, namespace, uid and resourceVersion are written, so a Secret or a key that is
+ * logged by mistake leaks nothing (contract 3.5).
  */
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** Where the program says what it does: a constant sentence plus fields (contract 8.5). */
+/** A log: each line is a constant sentence plus fields (contract 8.5). */
 export interface Log {
-  /** Whether lines at debug are written: what only they say need not be computed where not. */
+  /** Whether debug lines are written; callers skip costly fields when not. */
   readonly tellsDebug: boolean
   readonly debug: (fields: LogFields, sentence: string) => void
   readonly info: (fields: LogFields, sentence: string) => void
   readonly warn: (fields: LogFields, sentence: string) => void
   readonly error: (fields: LogFields, sentence: string) => void
-  /** A log whose every line also has these fields. */
+  /** A log that adds these fields to every line. */
   readonly child: (fields: LogFields) => Log
 }
 
@@ -32,10 +32,10 @@ export function createLogger(level: LogLevel): Log {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
-    // Errors are plain fields when they get here; pino's own would add all their properties.
+    // errorFields has reduced errors already; pino's serializer would add all their properties.
     serializers: { err: (fields: unknown) => fields },
   }
-  // Asynchronous, lines under way at an exit come out of order: the last words before the first.
+  // Asynchronous writes would reorder the last lines before an exit.
   return logOf(pino(options, pino.destination({ dest: 1, sync: true })))
 }
 
@@ -66,10 +66,10 @@ const REFERENCE: ReadonlySet<string> = new Set(['name', 'namespace', 'uid', 'res
 const isReference = (key: string, value: unknown): boolean =>
   REFERENCE.has(key) && typeof value === 'string'
 
-/** Causes may form a circle. */
+/** Causes may be circular. */
 const LONGEST_CHAIN = 5
 
-/** What an error says: no property beyond these, where libraries keep requests and answers. */
+/** The logged properties of an error; others may hold requests and responses. */
 interface ErrorFields {
   readonly name: string
   readonly message: string
@@ -86,7 +86,7 @@ function errorFields(error: unknown, links: number): ErrorFields {
   return {
     name,
     message,
-    // ECONNREFUSED and the like: undici's AggregateError says it nowhere else.
+    // Such as ECONNREFUSED: the message of undici's AggregateError lacks it.
     ...(typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? { code } : {}),
     ...(stack === undefined ? {} : { stack }),
     ...(cause === undefined || links === 0 ? {} : { cause: errorFields(cause, links - 1) }),

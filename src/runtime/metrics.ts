@@ -28,9 +28,9 @@ export interface MetricLabels extends ClientLabels {
 /** How a reconcile ended, in controller-runtime's words. */
 export type ReconcileResult = (typeof RESULTS)[number]
 
-/** What is read at each scrape rather than kept here twice. What returns at once is called often: must be cheap. */
+/** Sources that are read at each scrape. All but refresh and keyEnds are called often: must be cheap. */
 export interface MetricSources extends TokenSources {
-  /** Counts anew what going through many objects tells. Each scrape waits for it. */
+  /** Counts the objects again. Each scrape waits for it. */
   readonly refresh: () => Promise<void>
   /** How many keys are in each state; a state that is missing counts none. */
   readonly keysByState: () => Readonly<Record<string, number>>
@@ -38,7 +38,7 @@ export interface MetricSources extends TokenSources {
   readonly cappedByKind: () => Readonly<Record<string, number>>
   /** Objects of each kind past their end whose status does not say so yet. */
   readonly overdueByKind: () => Readonly<Record<string, Late>>
-  /** Tells the names of the keys that end, and when, in epoch milliseconds. Asked for with perObject only. */
+  /** Calls back with the name and expiry, in epoch milliseconds, of each key that expires; only with perObject. */
   readonly keyEnds: (tell: (name: string, atMs: number) => void) => Promise<void>
 }
 
@@ -49,7 +49,7 @@ export interface QueueGauges {
   readonly longestWaitSeconds: number
 }
 
-/** What one controller and its queue report. Durations are in seconds. */
+/** Metrics of one controller and its queue. Durations are in seconds. */
 export interface ControllerMetrics {
   readonly queue: {
     readonly added: () => void
@@ -70,12 +70,12 @@ export interface Metrics extends ClientMetrics, TokenMetrics {
   /** The part of one of `labels.controllers`. */
   readonly controller: (name: string) => ControllerMetrics
   readonly leads: (isLeader: boolean) => void
-  /** A key's status says that it expired, so many seconds after it did. */
+  /** A key's status says Expired, `lagSeconds` after its expiry. */
   readonly keyExpired: (lagSeconds: number) => void
   readonly configChecked: (isValid: boolean) => void
   /** @param atMs epoch milliseconds */
   readonly configApplied: (atMs: number) => void
-  /** Takes the gauges of state from there from now on. */
+  /** Reads the gauges of state from these sources from now on. */
   readonly follow: (sources: MetricSources) => void
   readonly scrape: Scrape
 }
@@ -87,7 +87,7 @@ const RECONCILE_BUCKETS = [
   1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ]
 const QUEUE_BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10, 100, 1000]
-// One second is promised (contract 2.7); what took minutes fell into a time when nothing ran.
+// Contract 2.7 promises one second; minutes mean that no manager was running.
 const LAG_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600]
 
 /** The metrics, all at zero, in a registry of their own. */
@@ -115,7 +115,7 @@ export function createMetrics(labels: MetricLabels): Metrics {
   }
 }
 
-/** What a replica that stands by shows: only the leader counts. */
+/** The sources of a standby replica: only the leader counts. */
 const NO_SOURCES: MetricSources = {
   refresh: () => Promise.resolve(),
   keysByState: () => ({}),
@@ -233,7 +233,7 @@ const KEY_ENDS = {
 function configMetrics({ gauge }: Instruments): Pick<Metrics, 'configChecked' | 'configApplied'> {
   const valid = gauge('platform_config_valid', [{}])
   const applied = gauge('platform_config_last_applied_timestamp_seconds', [{}])
-  // No fault is known before the first look, and a replica that stands by never looks.
+  // Before the first check no fault is known, and a standby replica never checks.
   valid.set(1)
   return {
     configChecked: (isValid) => valid.set(isValid ? 1 : 0),

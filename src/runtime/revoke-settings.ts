@@ -2,13 +2,13 @@ import { type Flag, flagsMarkdown, helpFlag, helpText, type Invocation } from '.
 import { readWords, refusal, switchKind } from './flags.ts'
 import { CLUSTER_FLAGS } from './shared-flags.ts'
 
-/** What `revoke` runs with (contract 12.2). */
+/** The settings of `revoke` (contract 12.2). */
 export interface RevokeSettings {
   /** Path; null = KUBECONFIG, else the pod's service account. */
   readonly kubeconfig: string | null
-  /** The key: its name, or its uid where it is gone. Never empty. */
+  /** Name of the key, or its uid if the key is gone. Never empty. */
   readonly nameOrUid: string
-  /** Only say what would be disabled. */
+  /** Only print what would be disabled. */
   readonly isDryRun: boolean
 }
 
@@ -17,18 +17,28 @@ const FLAGS = {
   'dry-run': {
     kind: switchKind,
     fallback: 'false',
+    shownDefault: 'off',
     help: 'Print what would be disabled, and change nothing.',
   },
   help: helpFlag,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
-const SUMMARY = `Disables an access key and every key that self-service made with it, by whichever of them, and
-prints them. A key that is gone is named by its uid. Rights: list and patch on ownedaccesskeys.`
+const HELP = helpText({
+  usage: 'revoke <name or uid>',
+  summary: `Disable an access key and every key that self-service made with it.
+Keys made with those keys are disabled too; each key is printed. Give the uid of a key that is gone.
+It needs the verbs list and patch on ownedaccesskeys.`,
+  flags: FLAGS,
+  exitCodes: {
+    0: 'Each key is disabled, being deleted or gone; with --dry-run, each key is printed.',
+    1: 'A key may still work: no key has the name or uid, or the API server refused or did not answer.',
+  },
+})
 
-/** What a command line of `revoke` comes to; every fault is reported (contract 8.1). */
+/** Parses a command line of `revoke`; reports every fault (contract 8.1). */
 export function readRevokeSettings(argv: readonly string[]): Invocation<RevokeSettings> {
   const { values, words, faults } = readWords(FLAGS, argv)
-  if (values.help) return { kind: 'print', text: helpText('revoke <name or uid>', SUMMARY, FLAGS) }
+  if (values.help) return { kind: 'print', text: HELP }
   const [nameOrUid = '', ...others] = words
   const all = [...faults, ...(nameOrUid === '' || others.length > 0 ? [ONE_KEY] : [])]
   const { kubeconfig = null, 'dry-run': isDryRun = false } = values

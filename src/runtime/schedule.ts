@@ -1,21 +1,21 @@
 import { schedule } from 'node-cron'
 import type { Log } from './log.ts'
 
-/** node-cron's own second is less than a busy machine takes at times, and the next run may be far off. */
+/** node-cron's default, a second, is too short on a busy machine: the run would be skipped. */
 const LATEST_RUN_MS = 60_000
 
 /**
  * Runs a job by a cron expression, in UTC, until the returned function is called. For coarse jobs
- * only: a busy process runs it up to a minute late, and what a sleeping one misses is not made up for.
+ * only: a busy process runs it up to a minute late, and skips runs that it slept through.
  * A job that throws is logged, and runs again when it is due.
  *
- * @throws Error for an expression that is none
+ * @throws Error for an invalid expression
  */
 export function runOnSchedule(expression: string, log: Log, job: () => void): () => void {
   const failed = (because: string | Error): void =>
     log.error(because instanceof Error ? { err: because } : { because }, 'scheduled job failed')
   const ignored = (): void => undefined
-  // Without a logger of ours node-cron would write to the console.
+  // By default node-cron writes to the console.
   const logger = { error: failed, warn: failed, info: ignored, debug: ignored }
   const options = {
     timezone: 'Etc/UTC',

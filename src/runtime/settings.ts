@@ -24,15 +24,15 @@ import {
 
 /** Timing of leader election, in milliseconds (contract 8.1). */
 export interface LeaderElectionSettings {
-  /** How long others wait before they take a lease that is not renewed. At least a second. */
+  /** How long a standby replica waits before it takes a lease that is not renewed. At least a second. */
   readonly leaseDurationMs: number
-  /** How long the leader tries to renew before it gives up. Below the lease duration. */
+  /** How long the leader tries to renew the lease before it exits. Below the lease duration. */
   readonly renewDeadlineMs: number
-  /** Pause between tries. */
+  /** Pause between attempts. */
   readonly retryPeriodMs: number
 }
 
-/** What `manager` runs with, checked once (contract 8.1). */
+/** The checked settings of `manager` (contract 8.1). */
 export interface ManagerSettings {
   /** Path; null = KUBECONFIG, else the pod's service account. */
   readonly kubeconfig: string | null
@@ -40,7 +40,7 @@ export interface ManagerSettings {
   readonly namespace: string
   /** Name of the Config object that is in force. */
   readonly configName: string
-  /** How long an expired object stays. */
+  /** How long an expired object is kept. */
   readonly expiredRetentionMs: number
   /** `--issuer-url`; null = from the settings in force (contract 7.2). */
   readonly issuerUrl: string | null
@@ -51,11 +51,11 @@ export interface ManagerSettings {
   readonly metricsAddress: BindAddress | null
   /** null = no health server. */
   readonly healthAddress: BindAddress | null
-  /** null = no leader election: this process works at once. */
+  /** null = no leader election: this process leads at once. */
   readonly leaderElection: LeaderElectionSettings | null
-  /** Reconciles at a time, per controller. */
+  /** Keys reconciled at a time, and as many tokens. */
   readonly workers: number
-  /** Whether each key has a series of its own at /metrics (contract 8.4). */
+  /** Whether /metrics has a series for each key (contract 8.4). */
   readonly perObjectMetrics: boolean
   readonly logLevel: LogLevel
 }
@@ -85,49 +85,51 @@ const FLAGS = {
   'expired-retention': {
     kind: durationKind(0, '0'),
     fallback: '24h',
-    help: 'How long an expired object stays before it is deleted.',
+    help: 'How long expired keys and ended tokens are kept, unless an annotation, type Login or a GitOps tool decides otherwise.',
   },
   ...ISSUER_FLAG,
   'token-signing-algorithm': {
     kind: wordKind(SIGNING_ALGORITHMS),
     fallback: 'ES256',
-    help: `Algorithm of signing keys: ${SIGNING_ALGORITHMS.join(' or ')} (3072 bits).`,
+    help: `Algorithm of new signing keys: ${SIGNING_ALGORITHMS.join(' or ')} (3072 bits).`,
   },
   'token-max-ttl': {
     kind: tokenTtlKind,
     fallback: '24h',
-    help: "Longest life of a token; at most a sixth of a signing key's.",
+    help: 'Longest lifetime of a token; from 1s to 120h, a sixth of the life of a signing key.',
   },
   ...PROBE_FLAGS,
   'leader-elect': {
     kind: switchKind,
     fallback: 'false',
-    help: 'Work only while holding the Lease management-operator, so that replicas stand by.',
+    shownDefault: 'off',
+    help: 'Reconcile only while this process holds the Lease management-operator; other replicas stand by.',
   },
   'leader-elect-lease-duration': {
     kind: durationKind(1000, '1s'),
     fallback: '15s',
-    help: 'How long others wait before they take a Lease that is not renewed.',
+    help: 'How long a standby replica waits before it takes a Lease that is not renewed; at least 1s.',
   },
   'leader-elect-renew-deadline': {
     kind: durationKind(1, '1ms'),
     fallback: '10s',
-    help: 'How long the leader tries to renew the Lease before it exits.',
+    help: 'How long the leader tries to renew the Lease before it exits; below the lease duration.',
   },
   'leader-elect-retry-period': {
     kind: durationKind(1, '1ms'),
     fallback: '2s',
-    help: 'Pause between tries to take or renew the Lease.',
+    help: `Pause between attempts to take or renew the Lease; below the renew deadline divided by ${JITTER_FACTOR}.`,
   },
   workers: {
     kind: workersKind,
     fallback: '16',
-    help: 'Objects reconciled at a time, per controller.',
+    help: `Objects reconciled at a time by the controller of keys, and as many by that of tokens; from 1 to ${MOST_WORKERS}.`,
   },
   'per-object-metrics': {
     kind: switchKind,
     fallback: 'false',
-    help: 'Serve the end of each key as a metric of its own: one series for each key.',
+    shownDefault: 'off',
+    help: 'Export when each access key expires: one time series per key.',
   },
   ...CLOSING_FLAGS,
 } satisfies Readonly<Record<string, Flag<unknown>>>
@@ -135,8 +137,8 @@ const FLAGS = {
 type Values = ValuesOf<typeof FLAGS>
 
 /**
- * What a command line of `manager` comes to; every fault is reported (contract 8.1). Pure: the
- * environment and files are asked through `around`.
+ * Parses a command line of `manager`; reports every fault (contract 8.1). Pure: `around` reads the
+ * environment and files.
  */
 export const readManagerSettings = (
   argv: readonly string[],
@@ -148,9 +150,10 @@ export const managerFlagsTable = (): string => flagsMarkdown(FLAGS)
 
 const COMMAND = {
   name: 'manager',
-  summary:
-    'Reconciles access keys, tokens and the platform settings. Replicas stand by with --leader-elect.',
+  summary: `Reconcile access keys, tokens and settings: issue tokens and rotate signing keys.
+Run several replicas only with --leader-elect: one leads, the others stand by.`,
   flags: FLAGS,
+  failure: 'It could not start, lost the Lease, failed unexpectedly, or got a second signal.',
   faultsOf: electionFaults,
   settingsOf,
 }
@@ -179,7 +182,7 @@ function settingsOf(values: Values, namespace: string): ManagerSettings {
   }
 }
 
-/** A value that could not be read is reported already: here it is in nobody's way. */
+/** A malformed value is reported elsewhere: here it counts as fitting. */
 function electionFaults(values: Partial<Values>): readonly string[] {
   const leaseMs = values['leader-elect-lease-duration'] ?? Number.POSITIVE_INFINITY
   const renewMs = values['leader-elect-renew-deadline'] ?? Number.NaN

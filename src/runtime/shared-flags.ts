@@ -1,4 +1,4 @@
-// Flags and kinds of values that several commands have, and what a process finds around it.
+// Flags and kinds of values that several commands share, and the environment of a process.
 import { parseDuration } from '../domain/duration.ts'
 import { isIssuerUrl } from '../domain/issuer.ts'
 import { type BindAddress, parseBindAddress } from './address.ts'
@@ -17,7 +17,7 @@ import {
 import { LOG_LEVELS } from './log.ts'
 import { PROGRAM_VERSION } from './version.ts'
 
-/** What a process finds around it. Both answer null for what is not there. */
+/** Environment variables and files; null for one that does not exist. */
 export interface Surroundings {
   readonly env: (name: string) => string | null
   readonly file: (path: string) => string | null
@@ -29,14 +29,14 @@ const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const isSubdomain = (text: string): boolean =>
   text.length <= 253 && text.split('.').every((part) => LABEL.test(part))
 
-/** A path; empty is none. */
+/** A path; an empty text means none. */
 export const fileKind: ValueKind<string | null> = {
   placeholder: '<file>',
   accepts: 'a path',
   read: (text) => text || null,
 }
 
-/** Name of a namespace; empty is none. */
+/** Name of a namespace; an empty text means none. */
 export const namespaceKind: ValueKind<string | null> = {
   placeholder: '<name>',
   accepts: 'a DNS label: at most 63 of a-z, 0-9 and -, not at an end',
@@ -50,7 +50,7 @@ export const nameKind: ValueKind<string> = {
   read: (text) => (isSubdomain(text) ? text : undefined),
 }
 
-/** A time span of at least so many milliseconds, in Go's syntax. */
+/** A duration of at least `leastMs` milliseconds, in Go's syntax. */
 export const durationKind = (leastMs: number, least: string): ValueKind<number> => ({
   placeholder: '<duration>',
   accepts: `a duration of at least ${least}, such as 15s, 1h30m or 24h`,
@@ -60,14 +60,14 @@ export const durationKind = (leastMs: number, least: string): ValueKind<number> 
   },
 })
 
-/** Where a server listens that may be left out. */
+/** Address of a server that can be switched off. */
 export const addressKind: ValueKind<BindAddress | 'off'> = {
   placeholder: '<address>',
   accepts: 'an address such as :8080 or 127.0.0.1:8080, or 0 for none',
   read: (text) => parseBindAddress(text) ?? undefined,
 }
 
-/** Where a server listens without which the command is nothing. */
+/** Address of a server that can't be switched off. */
 export const servingAddressKind: ValueKind<BindAddress> = {
   placeholder: '<address>',
   accepts: 'an address such as :8443 or 127.0.0.1:8443',
@@ -77,7 +77,7 @@ export const servingAddressKind: ValueKind<BindAddress> = {
   },
 }
 
-/** The issuer of tokens (contract 7.2); empty is none. */
+/** The issuer of tokens (contract 7.2); an empty text means none. */
 export const issuerUrlKind: ValueKind<string | null> = {
   placeholder: '<url>',
   accepts:
@@ -85,24 +85,24 @@ export const issuerUrlKind: ValueKind<string | null> = {
   read: (text) => (text === '' ? null : isIssuerUrl(text) ? text : undefined),
 }
 
-/** Flags that a process has which watches the API server. */
+/** Flags of every command that watches the API server. */
 export const CLUSTER_FLAGS = {
   kubeconfig: {
     kind: fileKind,
     fallback: '',
     shownDefault: 'KUBECONFIG, else in-cluster',
-    help: 'Kubeconfig of the API server.',
+    help: 'Path of the kubeconfig of the API server.',
   },
   namespace: {
     kind: namespaceKind,
     fallback: '',
     shownDefault: `POD_NAMESPACE, else the service account's, else ${DEFAULT_NAMESPACE}`,
-    help: 'Namespace of the platform: its Secrets, ConfigMaps and Lease.',
+    help: "Namespace of the platform's Secrets, ConfigMaps and Lease.",
   },
   'config-name': {
     kind: nameKind,
     fallback: 'platform-manager-config',
-    help: 'Name of the Config object that is in force.',
+    help: 'Name of the Config object in force; the Secret with its settings has the same name.',
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
@@ -111,61 +111,65 @@ export const ISSUER_FLAG = {
   'issuer-url': {
     kind: issuerUrlKind,
     fallback: '',
-    shownDefault: '/oidc at the platformHost of Config',
-    help: 'Issuer of tokens, as verifiers are told.',
+    shownDefault: 'path /oidc on the platformHost of Config',
+    help: 'Issuer of tokens: their claim iss, and the URL below which verifiers find the signing keys.',
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
-/** Flags of the servers that look into a process. */
+/** Flags of the servers for metrics and probes. */
 export const PROBE_FLAGS = {
   'metrics-bind-address': {
     kind: addressKind,
     fallback: ':8080',
-    help: 'Where /metrics is served; 0 = nowhere.',
+    help: 'Address of /metrics, in plain HTTP; 0 = not served.',
   },
   'health-probe-bind-address': {
     kind: addressKind,
     fallback: ':8081',
-    help: 'Where /healthz and /readyz are served; 0 = nowhere.',
+    help: 'Address of /healthz and /readyz, in plain HTTP; 0 = not served.',
   },
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
-/** The last flags of every command that runs on. */
+/** The last flags of every command that runs until it is stopped. */
 export const CLOSING_FLAGS = {
   'log-level': {
     kind: wordKind(LOG_LEVELS),
     fallback: 'info',
-    help: `Least important lines that are logged: ${LOG_LEVELS.join(', ')}.`,
+    help: `Lowest level that is logged: ${LOG_LEVELS.join(', ')}.`,
   },
   version: { kind: switchKind, fallback: 'false', help: 'Print the version and exit.' },
   help: helpFlag,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
-/** null where no server is wanted. */
+/** null = the server is off. */
 export const on = (address: BindAddress | 'off'): BindAddress | null =>
   address === 'off' ? null : address
 
 type ClusterFlags = typeof CLUSTER_FLAGS & typeof CLOSING_FLAGS
 
-/** What a command that watches the API server is, as far as its command line goes. */
+/** The command line of a command that watches the API server. */
 export interface ClusterCommand<Flags extends ClusterFlags, Settings> {
   readonly name: string
-  /** What it does, for whoever asks for help. */
+  /** As in CommandHelp. */
   readonly summary: string
   readonly flags: Flags
-  /** What is wrong with values beside each other; one that could not be read is absent. */
+  /** Why it may exit with 1. */
+  readonly failure: string
+  /** Faults of values that don't fit together; a malformed value is absent. */
   readonly faultsOf: (values: Partial<ValuesOf<Flags>>) => readonly string[]
   readonly settingsOf: (values: ValuesOf<Flags>, namespace: string) => Settings
 }
 
-/** What a command line of such a command comes to; every fault is reported (contract 8.1). */
+/** Parses the command line of such a command; reports every fault (contract 8.1). */
 export function readSettings<Flags extends ClusterFlags, Settings>(
-  { name, summary, flags, faultsOf, settingsOf }: ClusterCommand<Flags, Settings>,
+  { name, summary, flags, failure, faultsOf, settingsOf }: ClusterCommand<Flags, Settings>,
   argv: readonly string[],
   around: Surroundings,
 ): Invocation<Settings> {
   const { values, faults } = readFlags(flags, argv)
-  if (values.help) return { kind: 'print', text: helpText(name, summary, flags) }
+  const exitCodes = { 0: 'It was stopped by SIGTERM or SIGINT.', 1: failure }
+  if (values.help)
+    return { kind: 'print', text: helpText({ usage: name, summary, flags, exitCodes }) }
   if (values.version) return { kind: 'print', text: `${PROGRAM_VERSION}\n` }
   const common: Partial<ValuesOf<ClusterFlags>> = values
   const namespace = common.namespace ?? foundNamespace(around)
@@ -176,13 +180,13 @@ export function readSettings<Flags extends ClusterFlags, Settings>(
 }
 
 /**
- * The platform's namespace where no flag names it: POD_NAMESPACE, else the service account's, else
+ * The platform's namespace when no flag names it: POD_NAMESPACE, else the service account's, else
  * platform-system (contract 8.1). It may be malformed: see namespaceFaults.
  */
 const foundNamespace = ({ env, file }: Surroundings): string =>
   env('POD_NAMESPACE') || file(NAMESPACE_FILE)?.trim() || DEFAULT_NAMESPACE
 
-/** What is wrong with a namespace that was found. */
+/** Faults of a namespace from the environment. */
 const namespaceFaults = (namespace: string): readonly string[] =>
   LABEL.test(namespace)
     ? []

@@ -3,7 +3,7 @@ import type { Late } from '../domain/late.ts'
 import type { KeyLife } from '../domain/signing-key.ts'
 import { changingGauge, inSeconds, type Instruments } from './instruments.ts'
 
-/** What of tokens and signing keys is read at each scrape. Called often: must be cheap. */
+/** Sources that are read at each scrape. Called often: must be cheap. */
 export interface TokenSources {
   /** How many tokens are in each state; a state that is missing counts none. */
   readonly tokensByState: () => Readonly<Record<string, number>>
@@ -17,11 +17,11 @@ export interface TokenSources {
   readonly revocationBacklog: () => Late
 }
 
-/** What happens to tokens. */
+/** Counts issued, signed and revoked tokens. */
 export interface TokenMetrics {
   readonly tokenIssued: () => void
   readonly tokenSigned: (seconds: number) => void
-  /** So many tokens were recorded as revoked. */
+  /** `count` tokens were recorded as revoked. */
   readonly tokensRevoked: (count: number) => void
 }
 

@@ -1,6 +1,6 @@
-// What a plain scalar of YAML, one without quotes, means to Kubernetes: its parser follows YAML 1.1 in part.
+// The value of a plain YAML scalar (one without quotes) in Kubernetes, whose parser follows YAML 1.1 in part.
 
-/** By their first letters: `y`, `No`, `OFF` and their like are booleans. */
+/** Words with a value, such as the booleans `y`, `No` and `OFF`. */
 const WORDS: ReadonlyMap<string, boolean | null> = new Map([
   ...inAllCases(['y', 'yes', 'true', 'on'], true),
   ...inAllCases(['n', 'no', 'false', 'off'], false),
@@ -9,7 +9,7 @@ const WORDS: ReadonlyMap<string, boolean | null> = new Map([
   ['~', null],
 ])
 
-/** As a letter case: lower, first letter upper, upper. */
+/** Each word in lower case, with a capital, and in upper case. */
 function inAllCases<Value>(words: readonly string[], value: Value): [string, Value][] {
   return words
     .flatMap((word) => [word, word.slice(0, 1).toUpperCase() + word.slice(1), word.toUpperCase()])
@@ -17,15 +17,15 @@ function inAllCases<Value>(words: readonly string[], value: Value): [string, Val
 }
 
 const ENDLESS = /^[-+]?\.(?:inf|Inf|INF)$|^\.(?:nan|NaN|NAN)$/
-/** With four digits in front: a date, or at least no number. Dates stay texts. */
+/** Four digits and a dash begin a date, never a number. Dates stay texts. */
 const DATED = /^\d{4}-/
 const INTEGER =
   /^([-+]?)(?:0[bB]([01]+)|0[oO]?([0-7]+)|0[xX]([0-9a-fA-F]+)|(0|[1-9][0-9]*))$|^0b([-+])([01]+)$/
 const DECIMAL = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/
 
 /**
- * The value of a plain scalar; undefined where JSON has none for it, or where a reader might take it for
- * another: infinity, minus zero as a fraction, a whole number beyond 2^53.
+ * The value of a plain scalar; undefined where JSON has none for it, or where parsers disagree: infinity,
+ * minus zero as a fraction, a whole number beyond 2^53.
  */
 export function plainValueOf(text: string): string | number | boolean | null | undefined {
   const word = WORDS.get(text)

@@ -9,20 +9,20 @@ import {
 } from 'yaml'
 import { plainValueOf } from './yaml-scalar.ts'
 
-/** More would let a small text grow into a large object. */
+/** More would let a small text expand into a large object. */
 const MOST_ALIASES = 100
 
 /**
- * Reads one YAML (or JSON) document as Kubernetes reads it, which is YAML 1.1 in part, or not at all: what
- * might mean something else to the next reader is refused. A name stands once in a map.
+ * Parses one YAML (or JSON) document as Kubernetes does, by YAML 1.1 in part. Refuses texts that another
+ * parser may read differently, and duplicate names in a map.
  *
- * @throws Error that names line and column and may say what is not taken, never a value
+ * @throws Error that names line and column and mostly the reason, never a value
  */
 export const parseYaml = (text: string): unknown => read(text, MOST_ALIASES)
 
 /**
- * Reads one document of a stranger: aliases are refused. The time grows with the text and nothing else,
- * some 3 ms for 1 KiB at worst: the caller bounds it.
+ * Parses one untrusted document: aliases are refused. The time is linear in the length, at worst some 3 ms
+ * for 1 KiB: the caller bounds the length.
  *
  * @throws Error as parseYaml does
  */
@@ -34,8 +34,8 @@ function read(text: string, maxAliasCount: number): unknown {
   if (/^(?:%|\.\.\.)/.test(firstLineOf(text))) throw unreadable(text, 0, 'directives are not taken')
   const tab = text.search(INDENTED_BY_TAB)
   if (tab !== -1) throw unreadable(text, tab, 'lines are indented by spaces')
-  // Scalars stay texts here, and tags unread. The parser's own search for repeated names takes two minutes
-  // for two megabytes.
+  // Scalars stay texts, and tags are not resolved. The parser's own check for duplicate names takes two
+  // minutes for two megabytes.
   const document = parseDocument(text, {
     schema: 'failsafe',
     resolveKnownTags: false,
@@ -70,18 +70,18 @@ function read(text: string, maxAliasCount: number): unknown {
 }
 
 /**
- * Breaks of lines to one reader and not to the next, controls, and what no UTF-8 has. A byte order mark is a
- * sign of the file, which was read by then.
+ * Characters that only some parsers take for line breaks, control characters, and code points that UTF-8
+ * lacks. A byte order mark belongs to the file; its reader has removed it.
  */
 const ODD_CHARACTER =
   /[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]|\r(?!\n)/u
 
-/** Whether a text has characters that no YAML here may have as they are, and that JSON may. */
+/** Whether a text has characters that are refused in YAML unless escaped, and that JSON allows. */
 export const hasOddCharacter = (text: string): boolean => ODD_CHARACTER.test(text)
 
 const ESCAPED = 'control characters and line separators are written as escapes in double quotes'
 
-/** One tab at the right place makes a text invalid to the next reader. */
+/** Some parsers refuse a tab in the indentation. */
 const INDENTED_BY_TAB = /^[ ?:-]*\t/m
 
 const firstLineOf = (text: string): string =>
@@ -99,7 +99,7 @@ function checkMarks(text: string, { tag, anchor, range }: Placed): void {
     throw unreadable(text, range?.[0], 'anchors are named by letters, digits, _ and -')
 }
 
-/** In bytes or characters: the API server takes names of 1024. */
+/** In bytes or characters; the API server accepts names of 1024. */
 const LONGEST_NAME = 1000
 
 function checkNames(text: string, { items, flow }: YAMLMap): void {
@@ -120,7 +120,7 @@ function checkNames(text: string, { items, flow }: YAMLMap): void {
 }
 
 const COLON = /[ \t]*:/y
-/** To the API server's parser a name without quotes goes on over a colon that has a bracket or comma behind it. */
+/** In the API server's parser a colon before a bracket or comma does not end a name without quotes. */
 const COLON_BEHIND_PLAIN = /[ \t]*:(?![,[\]{}])/y
 
 function isAt(text: string, at: number, sticky: RegExp): boolean {
@@ -133,7 +133,7 @@ function checkInFlow(text: string, { type, source = '', range }: Scalar): void {
     throw unreadable(text, range?.[0], 'in brackets texts with ? or : are quoted')
 }
 
-/** The API server puts the fields of another map in place of such a name. */
+/** The API server replaces such a name by the fields of another map. */
 const isMerge = (key: unknown): boolean =>
   isScalar(key) && key.type === 'PLAIN' && key.value === '<<'
 
@@ -157,10 +157,10 @@ function valueOf(text: string, scalar: Scalar): unknown {
   return value
 }
 
-/** Without half a character, which the API server doesn't take even where the other half follows. */
+/** Without escaped surrogates: the API server refuses them even in pairs. */
 const QUOTED = /^"(?:[^"\\]|\\(?:[^uU/]|u(?![dD][89a-fA-F])|U(?!0000[dD][89a-fA-F])))*"$/s
 
-/** The value as a YAML document, quoted so that parsers of YAML 1.1 and 1.2 read the same. */
+/** The value as a YAML document, quoted so that parsers of YAML 1.1 and 1.2 agree on it. */
 export function formatYaml(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false })
   visit(document, {
@@ -174,14 +174,14 @@ export function formatYaml(value: unknown): string {
     .replaceAll(RAW, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Of letters that have no meaning of their own, and no word or number to anybody. */
+/** Whether no parser takes the text for anything but a text. */
 const isPlain = (text: string): boolean =>
   /^[A-Za-z/][-\w./ ]*$/.test(text) && !text.endsWith(' ') && plainValueOf(text) === text
 
-/** They stand in double quotes there, which any character may that is no control. */
+/** Characters that are escaped; the text is in double quotes already. */
 const RAW = /[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]/g
 
-/** Without its cause, whose message quotes the text. */
+/** Has no cause: the parser's message quotes the text. */
 const unreadable = (text: string, at: number | undefined, because = ''): Error =>
   new Error(`not valid YAML${placeOf(text, at)}${because === '' ? '' : `: ${because}`}`)
 

@@ -26,17 +26,17 @@ import type { Following } from './following.ts'
 import { ofForwarded } from './forwarded.ts'
 import type { GatewayProcess } from './process.ts'
 
-/** What the pipeline needs for who has a credential, and what readiness and metrics look at. */
+/** The part of the pipeline behind authentication, and its readiness and metrics. */
 export interface Api
   extends Pick<PipelineOptions, 'isVersionGuarded' | 'authenticate' | 'serve'>,
     Pick<FollowedCallers, 'readiness' | 'ageMs'> {
-  /** Ends the streams that are open. */
+  /** Ends all open streams. */
   readonly endStreams: () => void
 }
 
 const STOP_WITHIN_MS = { upstream: 2000, activity: 8000 }
 
-/** Follows who may call, and serves them, from now on. */
+/** Watches keys and settings, and serves requests with a key, from now on. */
 export function startApi(self: GatewayProcess, deps: ClientDeps, following: Following): Api {
   const { settings, clock, lifecycle, metrics } = self
   const { namespace, configName } = settings
@@ -57,7 +57,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
   })
   const capsNow = (): Caps => {
     const caps = callers.caps.current()
-    // Nobody is recognised as a caller before.
+    // Without caps no key authenticates, so no request gets here.
     if (caps === null) throw new Error('the caps are asked for before they are known')
     return caps
   }
@@ -142,12 +142,12 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
 }
 
 interface Timed {
-  /** Held back by the dates of the answers to `deps`. */
+  /** Held back by the Date headers of responses to `deps`. */
   readonly clock: HeldBackClock
   readonly deps: ClientDeps
 }
 
-/** The same dependencies, with a clock that hears what time the API server has. */
+/** The same dependencies, with a clock that follows the API server's Date headers. */
 function timedDeps({ clock: local }: GatewayProcess, deps: ClientDeps): Timed {
   const clock = heldBackClock(local)
   const { observer } = deps

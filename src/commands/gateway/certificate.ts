@@ -10,29 +10,29 @@ import { followCertificateFiles } from '../../runtime/certificate-files.ts'
 import type { GatewayProcess } from './process.ts'
 import type { Following } from './following.ts'
 
-/** What the certificate is taken from and told to. */
+/** Options of startCertificate. */
 export interface CertificateOptions extends GatewayProcess {
   readonly client: KubeClient
   readonly deps: ClientDeps
   readonly following: Following
-  /** Field manager of this process, unlike that of every other replica. */
+  /** Field manager of this process; each replica has another. */
   readonly manager: string
   readonly show: (pair: CheckedPair) => void
 }
 
 /** The certificate in use. */
 export interface Certificate {
-  /** Resolves when there is one. */
+  /** Resolves with the first certificate. */
   readonly first: Promise<void>
-  /** What keeps it from being as it should; null when all is well. */
+  /** Why the certificate is not as it should be; null = it is. */
   readonly fault: () => string | null
 }
 
 /**
- * Shows the certificate of the files, or one of our own that all replicas share, and each that comes
- * after it (contract 9.7).
+ * Serves the certificate of the files, or one of the gateway's own that all replicas share, and each
+ * renewed one (contract 9.7).
  *
- * @throws Error when the files are given and can't be served
+ * @throws Error when files are given and can't be served
  */
 export function startCertificate(options: CertificateOptions): Certificate {
   const { settings, clock, log, lifecycle, metrics, show } = options
@@ -56,7 +56,7 @@ export function startCertificate(options: CertificateOptions): Certificate {
 
 type Shared = Pick<Parameters<typeof keepCertificate>[0], 'clock' | 'log' | 'signal' | 'take'>
 
-/** Begins once the hosts may be known, so that the first certificate is mostly the right one. */
+/** Begins once settings are listed, so that the first certificate mostly has the right hosts. */
 function keepOurOwn(options: CertificateOptions, shared: Shared): Certificate['fault'] {
   const { settings, client, deps, following, manager } = options
   const { namespace } = settings

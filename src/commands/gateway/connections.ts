@@ -1,10 +1,10 @@
 import type { ServerObserver } from '../../gateway/http/server.ts'
 import type { GatewayProcess } from './process.ts'
 
-/** Whoever floods the gateway fills its log with a line a minute. */
+/** A flood of connections writes one line a minute. */
 const TELL_EVERY_MS = 60_000
 
-/** Tells what goes wrong with connections; the log of those that are turned away once a minute at most. */
+/** Counts and logs refused connections, at most one line a minute, and responses that can't be sent. */
 export function connectionObserver({
   clock,
   log,

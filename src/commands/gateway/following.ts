@@ -11,26 +11,26 @@ import { createFollower, type Follower } from '../../kube/follow.ts'
 import { Store, type Whole, whole } from '../../kube/store.ts'
 import type { GatewayProcess } from './process.ts'
 
-/** What the gateway knows of the cluster, as it changes. */
+/** Settings, issuer and public signing keys, kept up to date by watches. */
 export interface Following {
   readonly stores: {
     readonly configs: Store<Whole<Config>>
-    /** All of the platform's namespace; those that are not ours without their data. */
+    /** All ConfigMaps of the platform's namespace; foreign ones without their data. */
     readonly configMaps: Store<Whole<ConfigMap>>
   }
   readonly issuer: FollowedIssuer
   readonly jwks: FollowedJwks
-  /** Where the settings in force say that the platform is hosted; null = they do not, or not yet. */
+  /** `platformHost` of the settings in force; null = not set, or not known yet. */
   readonly platformHost: () => string | null
   /** Whether settings in force have been seen. */
   readonly settingsSeen: () => boolean
   /** When the ConfigMaps were last known to be complete, in epoch milliseconds; null = never. */
   readonly heardMs: () => number | null
-  /** Milliseconds since the ConfigMaps were last known to be complete, or since we began to listen. */
+  /** Milliseconds since the ConfigMaps were last known to be complete, or since the start. */
   readonly ageMs: () => number
-  /** Follows more. */
+  /** Watches another resource. */
   readonly follow: Follower['follow']
-  /** Opens the watches that settings come by anew: they must be deaf. */
+  /** Lists Configs and ConfigMaps again: their watches have missed a change. */
   readonly doubtSettings: () => void
   /** As in Follower. */
   readonly absent: Follower['absent']
@@ -39,7 +39,7 @@ export interface Following {
   readonly subscribe: (listener: () => void) => void
 }
 
-/** Watches what the gateway serves from, from now on. */
+/** Watches Configs and ConfigMaps from now on. */
 export function startFollowing(self: GatewayProcess, client: KubeClient): Following {
   const { settings, clock, log, metrics, lifecycle } = self
   const { configName, namespace, issuerUrl: flag } = settings
@@ -50,7 +50,7 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
   let platformHost: string | null = null
   let settingsSeen = false
   let heardMs: number | null = null
-  // Until the first word: since we began to listen.
+  // Until the first complete list: the time of the start.
   let freshMs = clock.monotonicMs()
   followSettings({ ...stores, configName }, (observed) => {
     settingsSeen ||= observed.known

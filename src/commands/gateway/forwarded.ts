@@ -2,9 +2,9 @@ import type { ClientObserver } from '../../kube/transport.ts'
 import type { UpstreamObserver } from '../../kube/upstream.ts'
 
 /**
- * What callers are answered is counted as theirs, and so is an answer that never comes. As this process's
- * own count its own requests, and that its credential, or its acting for others, is refused. The date of an
- * answer may be that of a pod behind a proxy: nobody's clock is measured by it.
+ * Responses to forwarded requests count as the caller's, a missing response too. rest_client_requests_total
+ * counts the gateway's own requests, and a 401 for its own credential. The Date header may be that of a pod
+ * behind the API server's proxy, so it measures no clock.
  */
 export const ofForwarded = (observer: Pick<ClientObserver, 'responded'>): UpstreamObserver => ({
   responded: ({ method, impersonation, isProxied = false }, code) => {

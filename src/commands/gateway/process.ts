@@ -12,7 +12,7 @@ import type { GatewaySettings } from '../../runtime/gateway-settings.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'
 
-/** What every part of a gateway process has at hand. */
+/** Shared by all parts of a gateway process. */
 export interface GatewayProcess {
   readonly settings: GatewaySettings
   readonly clock: Clock

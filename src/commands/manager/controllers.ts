@@ -27,16 +27,16 @@ export const CONTROLLERS = {
   signingKeys: 'signingkey',
 } as const
 
-/** When records of revoked tokens that are over are dropped. */
+/** When outdated records of revoked tokens are dropped. */
 const SWEEP_SCHEDULE = '*/5 * * * *'
 
-/** How old what a token is ended for may be: many tokens of one key are ended by one look at it. */
+/** Maximum age of a key's state that ends tokens: one read serves many tokens of a key. */
 const KEYS_NOW_MS = 100
 
-/** Time for records that were asked for and are not stored yet. */
+/** Time at shutdown to store pending revocation records. */
 const LAST_RECORDS_WITHIN_MS = 10_000
 
-/** Starts all controllers: each works from the moment that what it reads is known. */
+/** Starts all controllers: each begins once the stores it reads have synced. */
 export function startControllers(options: ControllersOptions): StopController {
   const { log, revocations } = options
   const starts = [startConfigs, startSigningKeys, startTokens, startKeys]
@@ -85,7 +85,7 @@ function startConfigs(options: ControllersOptions): StopController {
   return loop.stop
 }
 
-/** Starts the controller of access keys: from the moment that they, their tokens and records are known. */
+/** Starts the controller of access keys: it begins once keys, tokens and ConfigMaps have synced. */
 export function startKeys(options: ControllersOptions): StopController {
   const { settings, stores, caps, clock, turns, log, metrics, revocations } = options
   const { keys, tokens } = stores
@@ -190,7 +190,7 @@ function startSigningKeys(options: ControllersOptions): StopController {
     lastExpMs: (kid) => lastExpMs(tokens, kid),
     log: log.child({ controller: CONTROLLERS.signingKeys }),
   })
-  // Its one key stands for all signing keys, and is no object.
+  // Its queue has one key, for all signing keys together, and no object.
   const loop = startLoop(options, CONTROLLERS.signingKeys, 1, reconcile, () => undefined)
   const again = (): void => loop.queue.add(signingKey.SIGNING_KEYS, 'fresh')
   let stopSchedule = (): void => undefined

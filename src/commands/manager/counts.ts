@@ -5,10 +5,10 @@ import { NONE_LATE } from '../../domain/late.ts'
 import type { MetricSources } from '../../runtime/metrics.ts'
 import type { ControllersOptions } from './loop.ts'
 
-/** Who scrapes sooner is told the same again: a walk over the objects takes time from their work. */
+/** Scrapes within this time get the same counts: going over all objects costs time. */
 const COUNT_AGAIN_AFTER_MS = 1000
 
-/** Only the leader counts: replicas that stand by would count every object once more. */
+/** Only the leader counts: a standby replica would count every object a second time. */
 export function countObjects({
   stores: { keys, tokens },
   caps,

@@ -1,4 +1,4 @@
-// Whether this process may work, and the end of it where another one does.
+// Leader election of the manager; a leader that loses the Lease exits.
 import { CONTROLLER_NAME } from '../../api/group.ts'
 import { createClient } from '../../kube/client.ts'
 import { connect } from '../../kube/connection.ts'
@@ -8,7 +8,7 @@ import type { Metrics } from '../../runtime/metrics.ts'
 import type { ManagerSettings } from '../../runtime/settings.ts'
 import { type ClientParts, clientDeps } from '../client.ts'
 
-/** What a candidacy takes; `identity` is unique to this run of the process. */
+/** Options of joinElection; `identity` is unique to this run of the process. */
 export interface LeadershipOptions extends ClientParts {
   readonly settings: Pick<ManagerSettings, 'kubeconfig' | 'namespace' | 'leaderElection'>
   readonly lifecycle: Pick<Lifecycle, 'onStop' | 'stop'>
@@ -16,20 +16,20 @@ export interface LeadershipOptions extends ClientParts {
   readonly identity: string
 }
 
-/** What this process may do. */
+/** Whether this process leads. */
 export interface Leadership {
-  /** Resolves when this process may work. */
+  /** Resolves when this process leads. */
   readonly acquired: Promise<void>
-  /** Throws when it may not write (any more). */
+  /** Throws when this process does not lead, or no longer. */
   readonly mayWrite: () => void
 }
 
 const STOP_WITHIN_MS = { connection: 2000, lease: 3000 }
 
 /**
- * Joins the election, on a connection of its own: where all others are taken by calls that the API
- * server is slow to answer, a renewal that waited for its turn would cost the Lease. A leader whose time
- * is over ends the process: another leads, and our view of it all is old.
+ * Joins the election, on a connection of its own: behind slow calls on a shared one, a renewal could
+ * come too late and lose the Lease. A leader that loses the Lease ends the process: another one leads,
+ * and the stores here are outdated.
  *
  * @throws Error as `connect` does
  */

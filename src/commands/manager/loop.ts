@@ -16,7 +16,7 @@ import type { ManagerSettings } from '../../runtime/settings.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import type { Stores } from './stores.ts'
 
-/** What every controller works with. */
+/** Shared by all controllers. */
 export interface ControllersOptions {
   readonly settings: ManagerSettings
   readonly client: KubeClient
@@ -27,9 +27,9 @@ export interface ControllersOptions {
   readonly revocations: RevokedTokens
   readonly events: EventRecorder
   readonly clock: Clock
-  /** The share of the event loop that all controllers have together. */
+  /** Shares the event loop among all controllers. */
   readonly turns: Turns
-  /** Whether the API server answers: no key is worked on while it does not. */
+  /** Whether the API server responds: while it does not, no object is reconciled. */
   readonly outage: Outage
   readonly log: Log
   readonly metrics: Metrics
@@ -41,7 +41,7 @@ export interface Loop {
   readonly stop: StopController
 }
 
-/** First and longest pause before a key is tried again. */
+/** First and longest back-off of a key. */
 const BACK_OFF = { baseDelayMs: 100, maxDelayMs: 15_000 }
 
 /** Starts a controller with a queue of its own. */
@@ -78,7 +78,7 @@ export function startLoop(
   }
 }
 
-/** Calls back once every store has been listed in full. */
+/** Calls back once every store has synced. */
 export function whenAllSynced(
   stores: readonly Pick<Store<Cached>, 'whenSynced'>[],
   callback: () => void,
@@ -95,7 +95,7 @@ export function whenAllSynced(
 /**
  * The caps in force.
  *
- * @throws Error before any have been seen: nothing is decided then
+ * @throws Error before settings in force are known: nothing may be decided without them
  */
 export function known(caps: FollowedCaps): Caps {
   const current = caps.current()

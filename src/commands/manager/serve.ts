@@ -6,7 +6,7 @@ import { commonChecks, serveProbes } from '../probes.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import type { Following, Stores } from './stores.ts'
 
-/** What the probe and metrics servers look at. */
+/** Sources of the probe and metrics servers. */
 export interface ServeOptions {
   readonly settings: ManagerSettings
   readonly log: Log
@@ -18,7 +18,7 @@ export interface ServeOptions {
 }
 
 /**
- * Serves /metrics, /healthz and /readyz where the flags say so (contract 8.2).
+ * Serves /metrics, /healthz and /readyz at the addresses of the flags (contract 8.2).
  *
  * @throws Error when an address can't be bound
  */

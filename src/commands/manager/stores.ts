@@ -27,15 +27,15 @@ import type { Log } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import type { ManagerSettings } from '../../runtime/settings.ts'
 
-/** What the manager knows of the cluster. */
+/** The manager's copy of the cluster's objects. */
 export interface Stores {
   readonly keys: Store<AccessKey>
   readonly tokens: Store<Token>
   readonly configs: Store<Whole<Config>>
-  /** The Secret that Config is read from, if there is one. */
+  /** The Secret with settings of Config, if it exists. */
   readonly secrets: Store<Whole<Secret>>
   readonly signingSecrets: Store<Whole<Secret>>
-  /** All of the platform's namespace; those that are not ours without their data. */
+  /** All ConfigMaps of the platform's namespace; foreign ones without their data. */
   readonly configMaps: Store<Whole<ConfigMap>>
 }
 
@@ -59,7 +59,7 @@ export function createStores(): Stores {
   }
 }
 
-/** What followStores stands on; watches end when the signal aborts. */
+/** Options of followStores; the signal ends the watches. */
 export interface FollowOptions {
   readonly settings: ManagerSettings
   readonly client: KubeClient
@@ -69,7 +69,7 @@ export interface FollowOptions {
   readonly signal: AbortSignal
 }
 
-/** What following the stores tells. */
+/** Settings in force, and the state of the watches. */
 export interface Following {
   readonly caps: FollowedCaps
   readonly issuer: FollowedIssuer
@@ -78,7 +78,7 @@ export interface Following {
   readonly stuck: Follower['stuck']
 }
 
-/** Watches everything that the stores hold, from now on. */
+/** Fills the stores by watches, from now on. */
 export function followStores(stores: Stores, options: FollowOptions): Following {
   const { settings, log, metrics } = options
   const { follow, absent, stuck } = createFollower({

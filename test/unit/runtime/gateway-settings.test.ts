@@ -144,7 +144,7 @@ describe('the texts', () => {
     ])
     const help = read('--bogus --help')
     expect(help.kind).toBe('print')
-    for (const flag of flags) expect(help.kind === 'print' && help.text).toContain(`  --${flag}`)
+    for (const flag of flags) expect(help.kind === 'print' && help.text).toContain(` --${flag}`)
   })
 
   test('the defaults in the table are those in force', () => {

@@ -32,5 +32,5 @@ test('--help names what it takes, and every flag of the table in the docs (8.1)'
   expect(text).toContain('Usage: management-operator revoke <name or uid> [flags]')
   const flags = [...revokeFlagsTable().matchAll(/^\| `--([a-z-]+)/gm)].map(([, name]) => name)
   expect(flags).toEqual(['kubeconfig', 'dry-run', 'help'])
-  for (const flag of flags) expect(text).toContain(`  --${flag}`)
+  for (const flag of flags) expect(text).toContain(` --${flag}`)
 })

@@ -193,7 +193,7 @@ describe('what is printed', () => {
   test('--help wins over faults and names every flag of the table', () => {
     const help = read('--bogus --help')
     expect(help.kind).toBe('print')
-    for (const flag of flags) expect(help.kind === 'print' && help.text).toContain(`  --${flag}`)
+    for (const flag of flags) expect(help.kind === 'print' && help.text).toContain(` --${flag}`)
   })
 
   test('the table has the flags of this part of the contract', () => {

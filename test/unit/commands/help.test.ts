@@ -1,0 +1,99 @@
+// What --help says is what the program does: its commands, their flags, defaults and exit codes.
+import { afterAll, describe, expect, test } from 'vitest'
+import { type RunResult, runProgram } from '../../support/program.ts'
+import { kubeconfigOfNone } from './no-cluster.ts'
+
+const run = (line: string): Promise<RunResult> => runProgram(line.split(' '))
+
+const kubeconfig = kubeconfigOfNone()
+afterAll(kubeconfig.remove)
+
+const COMMANDS = ['manager', 'gateway', 'keygen', 'revoke']
+
+/** The lines below a heading such as `Flags:`: the words on the left, and the text on the right. */
+function rowsOf(help: string, heading: string): readonly (readonly [string, string])[] {
+  const [, section = ''] = help.split(`\n${heading}:\n`)
+  const [rows = ''] = section.split('\n\n')
+  return rows
+    .trimEnd()
+    .split('\n')
+    .map((row) => {
+      const [, left = '', right = ''] = /^ {2}(\S.*?) {2,}(\S.*)$/.exec(row) ?? []
+      return [left, right] as const
+    })
+}
+
+/** The flags in a text, such as `--help`. */
+const flagsIn = (text: string): readonly string[] =>
+  [...text.matchAll(/--[a-z-]+/g)].map(([flag]) => flag)
+
+/** What the line of a refusal says is accepted. */
+const acceptedBy = ({ stderr }: RunResult): string => /accepted are ([^;\n]*)/.exec(stderr)?.[1] ?? ''
+
+describe('management-operator --help (8.1)', () => {
+  test('lists the commands and flags that there are, and no other', async () => {
+    const { code, stdout, stderr } = await run('--help')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const commands = rowsOf(stdout, 'Commands').map(([name]) => name)
+    expect(commands).toEqual([...COMMANDS, 'help'])
+    const flags = rowsOf(stdout, 'Flags').map(([names]) => flagsIn(names).join())
+    const accepted = acceptedBy(await run('mangler')).split(/, | and /)
+    expect(accepted).toEqual([...commands, ...flags])
+  })
+
+  test.each(['help', '-h', 'help help'])('%s prints the same', async (line) => {
+    expect(await run(line)).toEqual(await run('--help'))
+  })
+
+  test('help of an unknown command is refused', async () => {
+    const { code, stderr } = await run('help mangler')
+    expect(code).toBe(2)
+    expect(stderr).toContain('"mangler" is no command')
+  })
+})
+
+describe.each(COMMANDS)('management-operator %s --help (8.1)', (command) => {
+  test('begins with what the list of commands says of it', async () => {
+    const [list, own] = await Promise.all([run('--help'), run(`${command} --help`)])
+    expect({ code: own.code, stderr: own.stderr }).toEqual({ code: 0, stderr: '' })
+    const [first] = own.stdout.split('\n')
+    expect(rowsOf(list.stdout, 'Commands')).toContainEqual([command, first])
+    const words = command === 'revoke' ? 'revoke <name or uid>' : command
+    expect(own.stdout).toContain(`\nUsage: management-operator ${words} [flags]\n`)
+    expect(await run(`help ${command}`)).toEqual(own)
+    expect(await run(`${command} -h`)).toEqual(own)
+  })
+
+  test('lists each flag that is parsed, and no other', async () => {
+    const [help, refused] = await Promise.all([run(`${command} --help`), run(`${command} --bogus`)])
+    const listed = rowsOf(help.stdout, 'Flags').flatMap(([names]) => flagsIn(names))
+    expect(listed).toEqual(flagsIn(acceptedBy(refused)))
+    expect(listed).toContain('--help')
+    expect(help.stdout).toContain('\n  -h, --help ')
+  })
+
+  test('names the default of each flag that has a value or switches something', async () => {
+    const rows = rowsOf((await run(`${command} --help`)).stdout, 'Flags')
+    for (const [names, text] of rows) {
+      const isDeed = /--(?:help|version)$/.test(names)
+      expect(text, names).toMatch(isDeed ? /^Print .* and exit\.$/ : /\. \(default .+\)$/)
+    }
+  })
+
+  test('names its exit codes: 2 is for a wrong command line', async () => {
+    const [help, refused] = await Promise.all([run(`${command} --help`), run(`${command} --bogus`)])
+    const codes = rowsOf(help.stdout, 'Exit codes').map(([code]) => code)
+    expect(codes).toEqual(command === 'keygen' ? ['0', '2'] : ['0', '1', '2'])
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+  })
+})
+
+test('revoke exits with 1 where the API server does not answer, as its help says (12.2)', async () => {
+  const { code, stderr } = await run(`revoke leaked --kubeconfig ${kubeconfig.path}`)
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^management-operator revoke: /)
+  const { stdout } = await run('revoke --help')
+  expect(Object.fromEntries(rowsOf(stdout, 'Exit codes'))).toMatchObject({
+    1: expect.stringContaining('did not answer'),
+  })
+})
