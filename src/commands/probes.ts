@@ -59,7 +59,7 @@ export function commonChecks(
       missing(absent(), 'not served, install the CRDs with kubectl apply -k crds'),
     'stores-synced': () =>
       missing(unsynced(), 'not listed yet') ??
-      missing(stuck(), 'failed three times on the same events, being listed anew: see the log'),
+      missing(stuck(), 'failed three times on the same events, being listed again: see the log'),
   }
 }
 

@@ -100,7 +100,7 @@ export function followCallers(options: FollowCallersOptions): FollowedCallers {
       Math.max(...Object.values(proofs).map((proof) => msBetween(proof(), momentOf(clock)))),
     readiness: {
       'keys-listed': () => (index.store.synced ? null : 'the access keys are not listed yet'),
-      'heartbeat-heard': seen(proofs.keys, 'no heartbeat has been heard'),
+      'heartbeat-heard': seen(proofs.keys, 'no heartbeat has arrived by the watch'),
       'settings-read': seen(proofs.settings, 'the settings have not been read'),
       'roles-read': seen(proofs.roles, 'the roles of scopes have not been read'),
     },

@@ -159,7 +159,7 @@ export class Heartbeat {
     this.#isTorn = true
     this.#proven = null
     const { log, doubt } = this.#options
-    log.warn({}, 'the watch of the access keys tells of another past, listing them anew')
+    log.warn({}, 'the access keys went back to an earlier state, listing them again')
     doubt()
   }
 
@@ -230,7 +230,7 @@ export class Heartbeat {
     this.#awaited ??= stored
     if (msBetween(this.#awaited, momentOf(clock)) < TOLD_WITHIN_MS) return
     this.#awaited = null
-    log.warn({}, 'the watch of the access keys does not tell what is stored, listing them anew')
+    log.warn({}, 'the watch of the access keys missed a write, listing them again')
     doubt()
   }
 }

@@ -34,11 +34,11 @@ export function poll({ what, clock, log, read, signal }: PollOptions): Polled {
   const attempt = async (): Promise<void> => {
     try {
       await readNow(what)
-      if (isFailing) log.info({ what }, 'reads again what requests are decided on')
+      if (isFailing) log.info({ what }, 'settings or roles are read again')
       isFailing = false
     } catch (err) {
       if (!isFailing && !signal.aborted)
-        log.warn({ what, err }, 'can not read what requests are decided on, trying again')
+        log.warn({ what, err }, 'can not read settings or roles, trying again')
       isFailing = true
     }
   }

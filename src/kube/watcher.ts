@@ -88,7 +88,7 @@ function report({ restarted, served, resource, log }: WatcherOptions, ending: En
   if (ending.how === 'listed') return
   if (ending.how === 'absent') served(false)
   restarted(ending.how)
-  log.debug({ resource: resource.plural, because: ending.how }, 'watch opened anew')
+  log.debug({ resource: resource.plural, because: ending.how }, 'watch reopened')
 }
 
 /** One line of a watch. */

@@ -45,7 +45,7 @@ export async function servePages(
   const server = createServer(LIMITS, (request, response) => {
     void answerTo(request, pages)
       .catch((err: unknown) => {
-        log.error({ err }, 'page failed')
+        log.error({ err }, 'metrics or health page failed')
         return plainText(500, 'internal error, see the log')
       })
       .then((answer) => send(response, answer, server.listening))

@@ -83,10 +83,10 @@ async function runSteps(steps: Step[], clock: Clock, log: Log): Promise<void> {
       if ((await Promise.race([run(), late])) === 'late')
         log.warn(
           { step: name, withinMs: withinLeftMs },
-          'step of the stop takes too long, going on',
+          'shutdown step takes too long, going on',
         )
     } catch (err) {
-      log.error({ step: name, err }, 'step of the stop failed, going on')
+      log.error({ step: name, err }, 'shutdown step failed, going on')
     } finally {
       waiting.abort()
     }

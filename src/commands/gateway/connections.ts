@@ -18,7 +18,7 @@ export function connectionObserver({
       dropped += 1
       const nowMs = clock.monotonicMs()
       if (nowMs < tellFromMs) return
-      log.warn({ dropped }, 'connections are turned away, all places are taken')
+      log.warn({ dropped }, 'connections are refused, the limit is reached')
       dropped = 0
       tellFromMs = nowMs + TELL_EVERY_MS
     },

@@ -109,7 +109,7 @@ async function create({ client, configName, log }: ConfigDeps): Promise<Outcome>
     spec: {},
   }
   await unlessThere(client.create(CONFIGS, object, 'create'))
-  log.info({ object: { name: configName } }, 'config created, nobody had declared one')
+  log.info({ object: { name: configName } }, 'config created, none existed')
   return done
 }
 

@@ -68,7 +68,7 @@ describe('when nothing is heard any more (10.4, F5)', () => {
       RECOVERED,
     )
     expect(deaf.warnings()).toContain(
-      'the watch of the access keys does not tell what is stored, listing them anew',
+      'the watch of the access keys missed a write, listing them again',
     )
   })
 

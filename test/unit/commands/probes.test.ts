@@ -21,7 +21,7 @@ test.each([
     differs: { stuck: ['ownedaccesskeys', 'secrets'] },
     said: {
       'stores-synced':
-        'ownedaccesskeys, secrets failed three times on the same events, being listed anew: see the log',
+        'ownedaccesskeys, secrets failed three times on the same events, being listed again: see the log',
     },
   },
 ])('readiness, where $name (8.2)', ({ differs, said }) => {

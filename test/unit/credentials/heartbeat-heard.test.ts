@@ -97,7 +97,7 @@ describe('a watch that tells of another past: all is listed anew, and until then
     expect(replica.age()).toBe(Number.POSITIVE_INFINITY)
     expect(replica.doubts()).toBe(1)
     expect(replica.logged()).toEqual([
-      'warn: the watch of the access keys tells of another past, listing them anew',
+      'warn: the access keys went back to an earlier state, listing them again',
     ])
     await clock.advance(5)
     expect(replica.age()).toBeLessThan(11)
@@ -144,7 +144,7 @@ describe('a watch that tells nothing more (10.4)', () => {
     await clock.advance(2000)
     expect(replicas[0].doubts()).toBe(1)
     expect(replicas[0].logged()).toEqual([
-      'warn: the watch of the access keys does not tell what is stored, listing them anew',
+      'warn: the watch of the access keys missed a write, listing them again',
     ])
   })
 

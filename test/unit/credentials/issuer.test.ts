@@ -91,7 +91,7 @@ describe('the issuer of tokens (contract 7.2)', () => {
     expect(both(issuer)).toEqual([ISSUER, null])
     expect(lines.map(({ level, sentence }) => `${level}: ${sentence}`)).toEqual([
       'info: issuer of tokens, from platformHost',
-      'warn: platformHost has changed: next start takes it',
+      'warn: platformHost has changed, the next start uses it',
     ])
   })
 
