@@ -41,7 +41,8 @@ export function followIssuer({ flag, log, ...sources }: IssuerSources): Followed
     } else {
       next = issuer === current ? null : issuer
       if (next === before) return
-      if (next) log.warn({ issuer: current, next }, 'platformHost has changed, the next start uses it')
+      if (next)
+        log.warn({ issuer: current, next }, 'platformHost has changed, the next start uses it')
     }
     for (const listener of listeners) listener()
   }

@@ -81,10 +81,7 @@ async function runSteps(steps: Step[], clock: Clock, log: Log): Promise<void> {
     const late = sleep(clock, withinLeftMs, waiting.signal).then(() => 'late' as const)
     try {
       if ((await Promise.race([run(), late])) === 'late')
-        log.warn(
-          { step: name, withinMs: withinLeftMs },
-          'shutdown step takes too long, going on',
-        )
+        log.warn({ step: name, withinMs: withinLeftMs }, 'shutdown step takes too long, going on')
     } catch (err) {
       log.error({ step: name, err }, 'shutdown step failed, going on')
     } finally {

@@ -134,7 +134,9 @@ describe('the issuer (7.2)', () => {
     await eventually(
       'it has seen the change',
       () =>
-        gateway.logs().find(({ msg }) => msg === 'platformHost has changed, the next start uses it'),
+        gateway
+          .logs()
+          .find(({ msg }) => msg === 'platformHost has changed, the next start uses it'),
       BOUND,
     )
     expect(await read(DISCOVERY)).toMatchObject({ issuer: ISSUER })

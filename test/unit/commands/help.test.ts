@@ -28,7 +28,8 @@ const flagsIn = (text: string): readonly string[] =>
   [...text.matchAll(/--[a-z-]+/g)].map(([flag]) => flag)
 
 /** What the line of a refusal says is accepted. */
-const acceptedBy = ({ stderr }: RunResult): string => /accepted are ([^;\n]*)/.exec(stderr)?.[1] ?? ''
+const acceptedBy = ({ stderr }: RunResult): string =>
+  /accepted are ([^;\n]*)/.exec(stderr)?.[1] ?? ''
 
 describe('management-operator --help (8.1)', () => {
   test('lists the commands and flags that there are, and no other', async () => {
@@ -74,10 +75,9 @@ describe.each(COMMANDS)('management-operator %s --help (8.1)', (command) => {
 
   test('names the default of each flag that has a value or switches something', async () => {
     const rows = rowsOf((await run(`${command} --help`)).stdout, 'Flags')
-    for (const [names, text] of rows) {
-      const isDeed = /--(?:help|version)$/.test(names)
-      expect(text, names).toMatch(isDeed ? /^Print .* and exit\.$/ : /\. \(default .+\)$/)
-    }
+    const without = rows.filter(([, text]) => !/\. \(default .+\)$/.test(text))
+    const printing = ['--version', '-h, --help']
+    expect(without.map(([names]) => names).filter((names) => !printing.includes(names))).toEqual([])
   })
 
   test('names its exit codes: 2 is for a wrong command line', async () => {
