@@ -104,7 +104,7 @@ const FLAGS = {
   'activity-writes-per-second': {
     kind: activityWritesKind,
     fallback: '10',
-    help: `Writes of status.lastActivity per second, from 1 to ${MOST_ACTIVITY_WRITES}; those of keys with ttlAfterLastActivity come on top.`,
+    help: `Writes of status.lastActivity per second and replica, from 1 to ${MOST_ACTIVITY_WRITES}; those of keys with ttlAfterLastActivity come on top.`,
   },
   'max-keys-per-user': {
     kind: countKind,
@@ -119,7 +119,7 @@ const FLAGS = {
   'own-kinds-buffer': {
     kind: bufferKind,
     fallback: '64Mi',
-    help: 'Memory in bytes, at least 32Mi, for responses and watch events with access keys, tokens and Configs; an eighth for one caller.',
+    help: 'Memory for responses and watch events with access keys, tokens and Configs, at least 32Mi; one caller gets an eighth.',
   },
   ...PROBE_FLAGS,
   ...CLOSING_FLAGS,
