@@ -120,6 +120,17 @@ describe('docs/troubleshooting.md', () => {
     expect(entriesOf(conditions)).toEqual(reasons)
   })
 
+  test('each log line that it quotes whole, with what the program does next, is in a source (8.5)', () => {
+    const quoted = `${conditions}${alerts}`.matchAll(/`([^`]+, (?:trying|listing|going) [^`]+)`/g)
+    const lines = new Set(Array.from(quoted, ([, line = '']) => line.replaceAll('\n', ' ')))
+    expect(lines.size).toBeGreaterThan(5)
+    const program = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => textOf(`src/${name}`))
+      .join('\n')
+    expect([...lines].filter((line) => !program.includes(`'${line}'`))).toEqual([])
+  })
+
   test('entries are in the order of the alphabet', () => {
     const entries = [...entriesOf(conditions)]
     expect(entries).toEqual(entries.toSorted())
