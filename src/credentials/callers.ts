@@ -1,6 +1,5 @@
-// Who is calling, and whether they still are (contract 10.3, 10.4). While what we know is fresh the index
-// answers and nobody is asked; else the API server is, for each request, and where it does not answer nobody
-// passes.
+// Authenticates callers, and checks later whether they are still valid (contract 10.3, 10.4). A fresh index
+// answers by itself; else each request reads the key from the API server, and is refused where that fails.
 import type { Scope } from '../api/scope.gen.ts'
 import type { AccessKey } from '../domain/access-key.ts'
 import type { KnownKeys } from '../domain/key-line.ts'
@@ -15,19 +14,19 @@ import { type KeyRefusal, NOBODY, verdictOn } from './key-verdict.ts'
 import type { Polled } from './polled.ts'
 import { isSameCaller } from './same-caller.ts'
 
-/** The caller, or why there is none. `unavailable`: nobody can tell now. */
+/** The caller, or why there is none. `unavailable`: it can't be decided now. */
 export type Recognition =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly because: KeyRefusal | 'unavailable' }
 
 /**
- * What became of a caller. `changed`: of another identity or scope by now; `stale`: nobody can tell now.
+ * The state of an earlier caller. `changed`: its identity or scope differs now; `stale`: it can't be decided now.
  */
 export type Reconsidered =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly because: 'expired' | 'revoked' | 'changed' | 'stale' }
 
-/** What callers are recognised by. */
+/** Dependencies of createCallers. */
 export interface CallersOptions {
   readonly clock: Clock
   readonly index: KeyIndex
@@ -37,29 +36,29 @@ export interface CallersOptions {
   /** null until settings in force have been seen. */
   readonly caps: () => Caps | null
   readonly settings: Polled
-  /** Asked for keys whose scope has roles only. */
+  /** Refreshed only for keys whose scope has roles. */
   readonly roles: Polled
-  /** Another value whenever scopes come to mean something else than before. */
+  /** A new value whenever the meaning of scopes changes. */
   readonly meaning: () => object
 }
 
-/** Recognises callers. */
+/** Authenticates callers. */
 export interface Callers {
-  /** Whose key this is. Never rejects. */
+  /** The caller that presents this token. Never rejects. */
   readonly recognise: (token: string) => Promise<Recognition>
-  /** Whether a caller of before still is one, and the same. Never rejects. */
+  /** Whether an earlier caller is still valid and unchanged. Never rejects. */
   readonly reconsider: (caller: Caller) => Promise<Reconsidered>
 }
 
 const UNAVAILABLE = { ok: false, because: 'unavailable' } as const
 
-/** Recognises callers by what is known, or can be read. */
+/** Authenticates callers by the index, or by reads of the API server. */
 export function createCallers(options: CallersOptions): Callers {
   const { clock, index, reader, provenAt, settings, roles, meaning } = options
-  /** What scopes meant when a caller was recognised. */
+  /** The meaning of scopes when each caller was authenticated. */
   const meant = new WeakMap<Caller, object>()
 
-  /** The keys that a verdict may stand on; null where there are none. */
+  /** The keys that a verdict may use; null = none that is fresh. */
   const knownAround = async (
     keysToRead: () => readonly { readonly name: string }[],
   ): Promise<KnownKeys | null> => {
@@ -94,8 +93,8 @@ export function createCallers(options: CallersOptions): Callers {
       const holders = () => (found === NOBODY ? [] : index.sharing(found.digest ?? ''))
       const known = await knownAround(holders)
       if (known === null) return UNAVAILABLE
-      // The eldest is the one that counts, and what was found may be gone by now. For nobody the same is
-      // done, in the same steps: how long a refusal takes must not tell why (threat C1).
+      // Only the eldest key counts, and the key found above may be gone by now. An unknown token takes the
+      // same steps: the duration of a refusal must not reveal its reason (threat C1).
       const eldest = known.eldest(found.digest ?? '') ?? NOBODY
       return callerFrom(found === NOBODY ? NOBODY : eldest, known)
     },
@@ -111,7 +110,7 @@ export function createCallers(options: CallersOptions): Callers {
   }
 }
 
-/** Keys with a scope that is not their own, by those without one. */
+/** Keys with an inherited scope, by the same keys without it. */
 const inheriting = new WeakMap<AccessKey, AccessKey>()
 
 /** The key with the scope that binds it; the same object as long as both are the same. */

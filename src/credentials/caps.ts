@@ -26,7 +26,7 @@ export function followCaps({ log, ...sources }: CapsSources): FollowedCaps {
   followSettings(sources, (observed) => {
     const reading = capsOf(observed)
     if (!reading.known) {
-      // At the very first start this is the rule: the operator has yet to put any in force.
+      // Normal at the very first start: the operator has put none in force yet.
       const say = current === null ? log.debug : log.error
       say({ because: reading.because }, 'caps can not be read, those known before stay in force')
     } else if (!isSame(current, reading.caps)) {

@@ -4,11 +4,11 @@ import { REUSE_FOR_MS } from './freshness.ts'
 const WITHIN_MS = 2000
 
 /**
- * Reads by name, so that many who ask at once are answered by one read that left within the last second,
- * be it with what was read or with why it could not be (contract 10.4).
+ * Shares reads by name: one read, sent within the last second, answers all callers, with its value or its
+ * error (contract 10.4).
  *
- * @param read is told by its signal when nobody waits any more
- * @param reuseForMs how long after it left a read answers who comes later, in milliseconds
+ * @param read its signal aborts when no caller waits any more
+ * @param reuseForMs for how long after its start a read answers later callers, in milliseconds
  */
 export function coalesced<T>(
   clock: Clock,
@@ -27,9 +27,9 @@ export function coalesced<T>(
 }
 
 /**
- * What is done within 2 seconds: nobody waits for longer, be the API server frozen or out of reach.
+ * Bounds a read or write to 2 seconds: no caller waits longer for an API server that is frozen or unreachable.
  *
- * @throws Error when it takes longer; it may come to an end later
+ * @throws Error when it takes longer; the operation itself may still finish
  */
 export async function within<T>(
   clock: Clock,

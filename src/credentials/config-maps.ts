@@ -5,7 +5,7 @@ import { type Whole, whole } from '../kube/store.ts'
 
 /**
  * The projection of ConfigMaps of the platform's namespace: ours whole, others without their data.
- * Chosen here by name and not by a label in the watch: who took a label off would lift a revocation.
+ * Selected by name and not by a label: taking a label off would lift a revocation.
  */
 export function ourConfigMap(object: KubeObject): Whole<ConfigMap> {
   const { name } = object.metadata

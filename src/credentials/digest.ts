@@ -3,8 +3,8 @@ import { heldDigestOf } from '../domain/access-key.ts'
 
 /**
  * SHA-256 of spec.key in hex, by which a key is looked up, named and compared. A `sha256:<hex>`
- * gives its own digits, so both forms of a key meet (contract 3.6). Never for what a caller presents
- * unless the digest form was refused before: it may stand in Git and must open nothing.
+ * gives its own digits, so both forms of a key meet (contract 3.6). Never for a caller's token
+ * unless the digest form was refused before: a digest may be public in Git and must open nothing.
  */
 export function digestOf(key: string): string {
   return heldDigestOf(key) ?? createHash('sha256').update(key, 'utf8').digest('hex')

@@ -1,4 +1,4 @@
-// Everything that says who is calling, followed from the API server: put together here, and nowhere else.
+// Wires the authentication of callers to the API server; no other file does.
 import { ACCESS_KEYS } from '../api/group.ts'
 import { gatewaySwitchesOf } from '../domain/config/gateway-switches.ts'
 import { keysTouchedBy } from '../domain/key-line.ts'
@@ -19,13 +19,13 @@ import { poll } from './polled.ts'
 import { readSettings } from './read-settings.ts'
 import { createRoleRules } from './role-rules.ts'
 
-/** What callers are followed with; everything ends when the signal aborts. */
+/** Dependencies of followCallers; everything stops when the signal aborts. */
 export interface FollowCallersOptions {
   readonly client: KubeClient
   readonly follow: Follower['follow']
-  /** Kept by watches of somebody else's. */
+  /** Stores of the settings, which the caller keeps by its own watches. */
   readonly sources: SettingsSources
-  /** Called when those watches must be deaf. */
+  /** Called when those watches must have missed a change. */
   readonly doubtSettings: () => void
   /** The platform namespace. */
   readonly namespace: string
@@ -33,34 +33,34 @@ export interface FollowCallersOptions {
   readonly secret: Uint8Array
   /** From 0 to 1. */
   readonly random: () => number
-  /** Told how long a write of ours took to have its effect here, in milliseconds. */
+  /** Called with the milliseconds from a write of this process to its watch event. */
   readonly returned: (tookMs: number) => void
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
 }
 
-/** Told of the uid of a key that may have become another one to look at; null = of all. */
+/** Called with the uid of a key whose callers must be checked again; null = those of all keys. */
 export type NewsListener = (uid: string | null) => void
 
 /** Callers, and what they depend on. */
 export interface FollowedCallers extends Callers {
   readonly index: KeyIndex
   readonly caps: FollowedCaps
-  /** As last read; those of another moment grant something else. */
+  /** The rules of roles as last read. */
   readonly roleRules: RoleRules
-  /** Calls back whenever callers of before are to be reconsidered, from now on. */
+  /** Calls back, from now on, whenever earlier callers must be checked again. */
   readonly subscribe: (listener: NewsListener) => void
-  /** Age of the oldest thing that decisions stand on, in milliseconds. */
+  /** Age of the oldest proof that decisions rest on, in milliseconds. */
   readonly ageMs: () => number
   /** When a gateway is ready for callers (contract 10.4). */
   readonly readiness: Readonly<Record<string, HealthCheck>>
 }
 
-/** How soon it is noticed that something is no longer fresh; milliseconds. */
+/** Period of the check for stale proofs, in milliseconds. */
 const LOOK_MS = 1000
 
-/** Follows from now on. */
+/** Starts to follow keys, settings and roles. */
 export function followCallers(options: FollowCallersOptions): FollowedCallers {
   const { client, clock, log, signal, sources } = options
   const listeners: NewsListener[] = []
@@ -75,7 +75,7 @@ export function followCallers(options: FollowCallersOptions): FollowedCallers {
   const settings = poll({ what: 'settings', clock, log, signal, read: settingsReader(options) })
   const roles = poll({ what: 'roles', clock, log, signal, read })
   index.store.subscribe((change) => {
-    // Nobody has called before the keys are listed.
+    // There is no caller before the keys are listed.
     if (!index.store.synced || listeners.length === 0) return
     for (const { uid } of keysTouchedBy(change, index)) news(uid)
   })
@@ -107,7 +107,7 @@ export function followCallers(options: FollowCallersOptions): FollowedCallers {
   }
 }
 
-/** @returns up to when everything is known of the keys; null = nothing is */
+/** @returns the moment up to which all changes of the keys are known; null = none is */
 function followKeys(options: FollowCallersOptions, index: KeyIndex): () => Moment | null {
   const heartbeat = new Heartbeat({ ...options, doubt: () => doubt() })
   const doubt = options.follow(ACCESS_KEYS, heartbeat.through(index.store), {})
@@ -118,7 +118,7 @@ function followKeys(options: FollowCallersOptions, index: KeyIndex): () => Momen
 const settingsReader = (options: FollowCallersOptions) => (abort: AbortSignal) =>
   readSettings({ ...options.sources, ...options, doubt: options.doubtSettings }, abort)
 
-/** What scopes mean: another value when what roles grant, or the prefix of projects, is another. */
+/** The meaning of scopes: a new value when the rules of a role or the namespace prefix of projects change. */
 function followMeaning(sources: SettingsSources, news: () => void) {
   let current = {}
   let prefix: string | null = null
@@ -126,7 +126,7 @@ function followMeaning(sources: SettingsSources, news: () => void) {
     current = {}
     news()
   }
-  // Behind those who follow the caps, so that these are known when the news spread.
+  // Subscribed after the caps, so that these are up to date when listeners run.
   followSettings(sources, (observed) => {
     const before = prefix
     prefix = gatewaySwitchesOf(observed)?.projectNamespacePrefix ?? prefix
@@ -150,7 +150,7 @@ interface Staleness {
   readonly tell: () => void
 }
 
-/** What is open is asked about every second: a key and what it stands on are read once in that time (10.4). */
+/** Has open streams checked every second while a proof is stale; each key is read once in that time (10.4). */
 async function tellWhileStale({ clock, signal, proofs, tell }: Staleness): Promise<void> {
   const isStale = (): boolean =>
     Object.values(proofs).some((proof) => !isFresh(proof(), momentOf(clock)))

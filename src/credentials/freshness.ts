@@ -1,4 +1,4 @@
-// How old what we know is (contract 10.4). Pure: moments and what proves them.
+// The age of the gateway's knowledge (contract 10.4). Pure: moments and their proofs.
 import { parseTimestamp } from '../domain/time.ts'
 import type { Clock } from '../runtime/clock.ts'
 
@@ -10,16 +10,16 @@ export interface Moment {
   readonly monotonicMs: number
 }
 
-/** Proof that is older proves nothing: it is asked instead (contract 10.4). */
+/** An older proof does not count: the API server is asked instead (contract 10.4). */
 export const FRESH_FOR_MS = 15_000
 
-/** Read anew, or written to anew, when it is older (contract 10.4). */
+/** Older knowledge is read again, an older heartbeat written again (contract 10.4). */
 export const RENEW_AFTER_MS = 5000
 
-/** An answer may be used again for so long (contract 10.4). */
+/** For how long an answer may be reused (contract 10.4). */
 export const REUSE_FOR_MS = 1000
 
-/** What another replica's clock may be ahead of ours without its word losing its weight (contract 2.9). */
+/** How far another replica's clock may be ahead of ours for its heartbeat to count (contract 2.9). */
 const TOLERATED_SKEW_MS = 2000
 
 /** Now, on both clocks. */
@@ -29,19 +29,19 @@ export const momentOf = (clock: Clock): Moment => ({
 })
 
 /**
- * Milliseconds from one moment to another, on the clock on which more have passed: the counter stands
- * still while a machine sleeps, and the wall clock while it is put back. null = never, long ago.
+ * Milliseconds between two moments, by the clock that shows more: the counter stops while a machine sleeps,
+ * and the wall clock may be set back. null = never, infinitely long ago.
  */
 export const msBetween = (then: Moment | null, now: Moment): number =>
   then === null
     ? Number.POSITIVE_INFINITY
     : Math.max(now.monotonicMs - then.monotonicMs, now.wallMs - then.wallMs)
 
-/** Whether what was proven then still holds. */
+/** Whether a proof of that moment still counts. */
 export const isFresh = (proven: Moment | null, now: Moment): boolean =>
   msBetween(proven, now) <= FRESH_FOR_MS
 
-/** The later of two proofs: what comes late or again takes nothing back, and adds nothing. */
+/** The later of two proofs: a late or repeated one changes nothing. */
 export const later = (a: Moment | null, b: Moment | null): Moment | null =>
   a === null || (b !== null && b.monotonicMs > a.monotonicMs) ? b : a
 
@@ -49,16 +49,16 @@ export const later = (a: Moment | null, b: Moment | null): Moment | null =>
 export interface Beat {
   /** The annotation that it wrote. */
   readonly written: string
-  /** Before it left: what was committed by then comes before it on the watch. */
+  /** Taken before the write was sent: every change committed by then precedes it on the watch. */
   readonly sent: Moment
 }
 
 /**
- * Up to when the watch is known to have told everything, from the heartbeat that it told just now; null =
- * it proves nothing. A write of our own proves the moment at which it left, whatever the clocks say. One of
- * another replica proves the time that it carries, read on our clock, and never later than it came: a
- * replay, or a watch that lags, proves old news. A time ahead of our clock can't be read on it: between
- * replicas whose clocks part, each proves for itself.
+ * The moment up to which the watch is known to be complete, by a heartbeat that just arrived; null = it
+ * proves nothing. A write of this process proves the moment of its sending, whatever the clocks show. A write
+ * of another replica proves the time in it, read on our clock and never later than its arrival: a replay or a
+ * slow watch proves an earlier moment. A time ahead of our clock proves nothing: replicas whose clocks differ
+ * each prove for themselves.
  */
 export function provenBy(
   annotation: string | undefined,

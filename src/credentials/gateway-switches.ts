@@ -5,7 +5,7 @@ import { followSettings, type SettingsSources } from './observed-settings.ts'
  * Follows the switches in force. Settings that can't be read change nothing: a fault opens no endpoint
  * (contract 6.5).
  *
- * @returns those of now; null until settings in force have been seen
+ * @returns the present switches; null until settings in force have been seen
  */
 export function followGatewaySwitches(sources: SettingsSources): () => GatewaySwitches | null {
   let current: GatewaySwitches | null = null

@@ -1,4 +1,4 @@
-// The key that gateways write to, so that each hears of it by its own watch (contract 10.4).
+// The key that gateways write to, and that each sees on its own watch (contract 10.4).
 import {
   ACCESS_KEYS,
   API_VERSION,
@@ -11,10 +11,10 @@ import type { KubeObject } from '../api/meta.ts'
 import type { OwnedAccessKeyObject } from '../domain/access-key.ts'
 import type { NewObject, PatchOperation } from '../kube/client.ts'
 
-/** Of a type that opens nothing, whatever becomes of the object. */
+/** A key of this type opens nothing, whatever else changes in the object. */
 const SPEC = { type: 'Reset', subject: 'heartbeat' } as const
 
-/** The heartbeat key, written at that time. An operator of an earlier version is told to keep it. */
+/** The heartbeat key, written at that time. The annotation makes operators of earlier versions keep it. */
 export const heartbeatKey = (at: string): NewObject => ({
   apiVersion: API_VERSION,
   kind: ACCESS_KEYS.kind,
@@ -30,9 +30,9 @@ export const heartbeatKey = (at: string): NewObject => ({
 })
 
 /**
- * Whether the object is of another form than gateways make now: an earlier version made it, or somebody
- * changed it. The type is immutable, so it is replaced. One that holds a key may be in use, and stays; so
- * does one that is going already.
+ * Whether the object differs from what gateways create now: an earlier version created it, or a user changed
+ * it. It is then replaced, because the type is immutable. An object with a key may be in use and stays; so
+ * does one that is being deleted.
  */
 export function isOfAnotherForm({ metadata, spec = {} }: OwnedAccessKeyObject): boolean {
   if (metadata.deletionTimestamp !== undefined || spec.key) return false
@@ -40,7 +40,7 @@ export function isOfAnotherForm({ metadata, spec = {} }: OwnedAccessKeyObject): 
   return type !== SPEC.type || subject !== SPEC.subject || disabled === true || (ttl ?? 0) > 0
 }
 
-/** A write at that time, conditional on what was read, so that of several who write at once one does. */
+/** A write at that time, on condition of the version read: of concurrent writers only one succeeds. */
 export function beatOn({ metadata }: KubeObject, at: string): readonly PatchOperation[] {
   const { resourceVersion, annotations } = metadata
   const annotated = {

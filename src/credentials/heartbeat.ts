@@ -1,6 +1,6 @@
-// How a gateway knows that its watch of the keys tells everything (contract 10.4). All gateways share one key
-// that opens nothing. Whichever first finds that it has heard of no write to it for 5 seconds writes to it;
-// each hears of that by its own watch, behind all that was committed before.
+// Proves that a gateway's watch of the keys is complete (contract 10.4). All gateways share one key that opens
+// nothing. The first gateway that has seen no write to it for 5 seconds writes to it; each gateway sees that
+// write on its own watch, behind every change that was committed before.
 import {
   ACCESS_KEYS,
   HEARTBEAT_ANNOTATION,
@@ -32,29 +32,29 @@ const REF = { name: HEARTBEAT_KEY }
 /** Label of the writes to the heartbeat key, for rest_client metrics. */
 export const HEARTBEAT_REASON = 'heartbeat'
 
-/** What the heartbeat stands on. */
+/** Dependencies of the heartbeat. */
 export interface HeartbeatOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Log
   /** From 0 to 1, so that replicas do not write at the same moment. */
   readonly random: () => number
-  /** Told after how many milliseconds a write of ours came back by the watch, from before it left. */
+  /** Called with the milliseconds from the sending of a write of this process to its watch event. */
   readonly returned: (tookMs: number) => void
-  /** Called when the watch has not told everything: it must list anew. */
+  /** Called when the watch is not complete: it must list again. */
   readonly doubt: () => void
 }
 
-/** Replicas that find it old together wait for up to so long, and one of them is first. */
+/** Replicas that find it old at the same time wait for a random part of this, so that one is first. */
 const JITTER_MS = 1000
-/** After a write that failed, and between two looks at what nobody tells. */
+/** Least time between two tries, unless a write of this process succeeded. */
 const RETRY_AFTER_MS = 1000
-/** What is stored is told in milliseconds, or not at all. */
+/** A watch that has not delivered a stored write after this long is broken: a sound one takes milliseconds. */
 const TOLD_WITHIN_MS = 10_000
-/** Writes of ours that may still come back. */
+/** How many writes of this process may still arrive on the watch. */
 const REMEMBERED = 8
 
-/** The heartbeat, as this process hears and makes it. */
+/** The heartbeat of this process: its own writes, and all that arrive on the watch. */
 export class Heartbeat {
   readonly #options: HeartbeatOptions
   #proven: Moment | null = null
@@ -63,15 +63,15 @@ export class Heartbeat {
   #listing = false
   #listed = false
   #ours: readonly Beat[] = []
-  /** What was told last; null = that there is none, or nothing yet. */
+  /** The last heartbeat on the watch; null = there is none, or none arrived yet. */
   #told: Told | null = null
-  /** What was told does not follow from what was told before: nothing is known until all is listed anew. */
+  /** The last heartbeat does not follow the one before: nothing is proven until the keys are listed again. */
   #isTorn = false
-  /** The annotation that was told, read or written last. */
+  /** The annotation that arrived, was read or was written last. */
   #seen: string | undefined
-  /** Since when something is stored of which the watch has told nothing; null = it told all. */
+  /** When the oldest stored write was sent that the watch has not delivered; null = it delivered all. */
   #awaited: Moment | null = null
-  /** Of our next write at the earliest, on the counter. */
+  /** The earliest moment of our next write, on the monotonic clock. */
   #notBeforeMs = 0
   #jitterMs = 0
 
@@ -80,12 +80,12 @@ export class Heartbeat {
     this.#jitterMs = options.random() * JITTER_MS
   }
 
-  /** Up to when the watch is known to have told everything; null = nothing is known. */
+  /** The moment up to which the watch is known to be complete; null = unknown. */
   provenAt(): Moment | null {
     return this.#proven
   }
 
-  /** Passes on what the watch of the keys tells, and listens. */
+  /** Passes the events of the keys on, and takes heartbeats from them. */
   through(to: Sink): Sink {
     return {
       begin: () => {
@@ -124,7 +124,7 @@ export class Heartbeat {
     }
   }
 
-  /** Before the keys are listed nobody knows whether one is missing. */
+  /** Before the keys are listed it is unknown whether the heartbeat key exists. */
   #dueInMs(): number {
     if (!this.#listed) return RETRY_AFTER_MS / 4
     const now = momentOf(this.#options.clock)
@@ -145,14 +145,14 @@ export class Heartbeat {
     const own = this.#ours.find(({ written }) => written === annotation)
     if (own && !this.#listing && later(this.#proven, proof) !== this.#proven)
       this.#options.returned(arrived.monotonicMs - own.sent.monotonicMs)
-    // Of a listing, what comes behind this object is not known yet.
+    // The rest of the list, behind this object, is not known yet.
     if (this.#listing) this.#inListing = later(this.#inListing, proof)
     else this.#prove(proof)
   }
 
   /**
-   * As when etcd was restored to an earlier state, and has come to versions again that the watch waited for:
-   * what was told of the time between never happened.
+   * As after etcd was restored to an earlier state and its versions have caught up with the watch: the
+   * watch has missed what happened in between.
    */
   #tear(): void {
     if (this.#isTorn) return
@@ -176,7 +176,7 @@ export class Heartbeat {
     const { clock, log, random } = this.#options
     const sent = momentOf(clock)
     const beat = { written: timestamp(sent.wallMs), sent }
-    // Before it leaves: it may come back before its answer does.
+    // Before it is sent: its event may arrive before its response.
     this.#ours = [...this.#ours, beat].slice(-REMEMBERED)
     this.#jitterMs = random() * JITTER_MS
     this.#notBeforeMs = sent.monotonicMs + RETRY_AFTER_MS
@@ -185,13 +185,13 @@ export class Heartbeat {
       if (isOurs) this.#notBeforeMs = sent.monotonicMs + RENEW_AFTER_MS
       this.#await(sent)
     } catch (err) {
-      // Another replica was first, or the operator wrote to it: the watch will tell.
+      // Another replica was first, or the operator wrote to it: the watch will show it.
       if (signal.aborted || isConflict(err) || isTestFailed(err)) return
       log.warn({ err }, 'could not write to the heartbeat key, trying again')
     }
   }
 
-  /** @returns false where another replica was first, and the watch has yet to tell */
+  /** @returns false where another replica was first and its write has not arrived on the watch yet */
   async #write(at: string, signal: AbortSignal): Promise<boolean> {
     const { client } = this.#options
     const there = await client.get<OwnedAccessKeyObject>(ACCESS_KEYS, REF, signal)
@@ -206,10 +206,10 @@ export class Heartbeat {
   }
 
   /**
-   * Gateways of the version before write to any form, and make their own only where there is none: so those
-   * of both versions run beside each other, and what is made in between is replaced at the next turn.
+   * Gateways of an earlier version write to either form, and create theirs only where there is none. So both
+   * versions can run side by side, and an object of the earlier form is replaced at the next write.
    *
-   * @returns null when it is gone; the object where something holds it or keeps us from it
+   * @returns null when it is gone; the object where a finalizer holds it or the delete is refused
    */
   async #removed(object: OwnedAccessKeyObject): Promise<KubeObject | null> {
     const { client, log } = this.#options
@@ -223,7 +223,7 @@ export class Heartbeat {
     }
   }
 
-  /** The watch is deaf where something was stored long ago, and nothing as young has been told. */
+  /** The watch is broken where a write was stored long ago and no event as recent has arrived. */
   #await(stored: Moment): void {
     const { clock, log, doubt } = this.#options
     if (this.#proves(stored)) return
@@ -235,10 +235,10 @@ export class Heartbeat {
   }
 }
 
-/** A heartbeat as the watch told it. */
+/** A heartbeat as it arrived on the watch. */
 interface Told {
   readonly uid: string
-  /** Empty where it says nothing. */
+  /** The time in it; empty without the annotation. */
   readonly at: string
   readonly before: string
 }

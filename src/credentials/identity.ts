@@ -1,25 +1,22 @@
-// As whom the requests of a key run (contract 10.5).
+// The identity that the requests of a key run as (contract 10.5).
 import type { AccessKey } from '../domain/access-key.ts'
 import type { Identity } from './caller.ts'
 
-/**
- * The one group of the API server's own that callers are in: discovery and self reviews are granted to
- * it.
- */
+/** The only group of the API server's own that callers are in: it is granted discovery and self reviews. */
 export const AUTHENTICATED = 'system:authenticated'
 
-/** As whom the API server knows the keys of a team. */
+/** The user name that keys of a team have at the API server. */
 export const teamUser = (team: string): string => `platform:team:${team}`
 
 /** One printable word: the API server trims the value of a header, and reads other bytes in its own way. */
 const VISIBLE = /^[!-~]+$/
 const RESERVED = /^(?:system|platform):/i
 
-/** Whether a key may name it: never what the API server and this program keep to themselves. */
+/** Whether a key may use the name: not those that the API server and this program reserve. */
 const mayName = (name: string): boolean => VISIBLE.test(name) && !RESERVED.test(name)
 
 /**
- * Who the key is; null when it names nobody, or anybody that it may not name: the schema refuses such
+ * The identity of a key; null when it names none, or a name that keys may not use: the schema refuses such
  * keys, and one that got past it opens nothing.
  */
 export function identityOf({ identity, groups }: AccessKey): Identity | null {

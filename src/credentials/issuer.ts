@@ -3,7 +3,7 @@ import { issuerOfHost } from '../domain/issuer.ts'
 import type { Log } from '../runtime/log.ts'
 import { followSettings, type SettingsSources } from './observed-settings.ts'
 
-/** What the issuer is taken from. */
+/** Sources of the issuer. */
 export interface IssuerSources extends SettingsSources {
   /** `--issuer-url`; null = from the settings in force. */
   readonly flag: string | null
@@ -15,8 +15,8 @@ export interface FollowedIssuer {
   /** null while neither the flag nor settings in force with a platformHost were seen. */
   current(): string | null
   /**
-   * The issuer of a platformHost that has changed since: it is taken at the next start, as tokens in
-   * use name the present one. null = it has not.
+   * The issuer of a platformHost that has changed since: it takes effect at the next start, because tokens
+   * in use name the present one. null = it has not changed.
    */
   next(): string | null
   /** Calls back whenever one of the two has changed, and at once where an issuer is known. */
@@ -24,9 +24,9 @@ export interface FollowedIssuer {
 }
 
 /**
- * Follows who issues tokens: the flag, else `https://<platformHost>/oidc` of the first settings in force
- * that name a host (contract 7.2). It stays for the life of the process; a platformHost that goes later
- * changes nothing either.
+ * Follows the issuer of tokens: the flag, else `https://<platformHost>/oidc` of the first settings in force
+ * that name a host (contract 7.2). It stays for the life of the process, also when platformHost
+ * is removed later.
  */
 export function followIssuer({ flag, log, ...sources }: IssuerSources): FollowedIssuer {
   const listeners: (() => void)[] = []

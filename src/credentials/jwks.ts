@@ -1,5 +1,5 @@
-// The public signing keys as everybody reads them (contract 7.3). One odd entry makes the whole set
-// unreadable to a kube-apiserver, so nothing is published or served that was not looked at here.
+// The public signing keys (contract 7.3). One odd entry makes the whole set unreadable to a kube-apiserver,
+// so each key is checked here before it is published or served.
 import { createHash, createPublicKey } from 'node:crypto'
 import type { ConfigMap } from '../api/core.ts'
 import { JWKS_CONFIG_MAP } from '../api/group.ts'
@@ -15,9 +15,9 @@ export type CheckedJwk =
   | { readonly ok: false; readonly because: string }
 
 /**
- * Checks one key: EC on P-256, or RSA of 2048 to 4096 bits with the exponent 65537; where it names
- * alg, use or kid, they must be what they should be. Whatever else it holds is left out: private
- * members (`d`, `p`, `q`, `dp`, `dq`, `qi`, `k`) go no further.
+ * Checks one key: EC on P-256, or RSA of 2048 to 4096 bits with the exponent 65537; alg, use and kid must
+ * match it where it has them. All other members are left out, the private ones (`d`, `p`, `q`, `dp`, `dq`,
+ * `qi`, `k`) among them.
  */
 export function checkJwk(value: unknown): CheckedJwk {
   if (!isMap(value)) return refused('is no JSON object')
@@ -29,12 +29,12 @@ export function checkJwk(value: unknown): CheckedJwk {
   return { ok: true, jwk }
 }
 
-/** The keys of a JWK Set that can be served, and what can not; or why it is none. */
+/** The keys of a JWK Set that can be served, and the faults of the others; or why it is no JWK Set. */
 export type ParsedJwks =
   | { readonly ok: true; readonly jwks: readonly PublicJwk[]; readonly faults: readonly string[] }
   | { readonly ok: false; readonly because: string }
 
-/** Reads a JWK Set. Keys that name no kid, or one that came before, are faults as well. */
+/** Reads a JWK Set. A key without a kid, or with the kid of an earlier one, is a fault as well. */
 export function parseJwks(text: string | undefined): ParsedJwks {
   const keys = keysOf(text)
   if (!Array.isArray(keys)) return refused('is no JWK Set: {"keys": [...]}')
@@ -59,14 +59,13 @@ function enter(jwks: Map<string, PublicJwk>, entry: Json): string | null {
 
 /** The public set, followed as it changes. */
 export interface FollowedJwks {
-  /** The bytes to serve, the same until a key comes or goes; null = no set has been seen yet. */
+  /** The text to serve, the same until a key is added or removed; null = no set has been seen yet. */
   current(): string | null
 }
 
 /**
- * Follows the published set for those who serve it. Entries that would make it unreadable are left
- * out; a set that is gone or can't be read changes nothing, since tokens go on being verified while
- * the operator mends it.
+ * Follows the published set, to serve it. Entries that would make it unreadable are left out. A set that is
+ * gone or unreadable changes nothing: tokens stay verifiable while the operator repairs it.
  *
  * @param records holds ConfigMap `platform-jwks`
  */
@@ -92,7 +91,7 @@ function ecJwk(value: JsonMap): PublicJwk | null {
   if (textOf(value, 'kty') !== 'EC' || crv !== 'P-256') return null
   if (bytesOf(x)?.length !== 32 || bytesOf(y)?.length !== 32) return null
   const members = { kty: 'EC', crv, x, y } as const
-  // Takes no point off the curve.
+  // Refuses a point that is not on the curve.
   if (!isTaken(members)) return null
   return { ...members, kid: thumbprint({ crv, kty: 'EC', x, y }), alg: 'ES256', use: 'sig' }
 }
@@ -105,7 +104,7 @@ function rsaJwk(value: JsonMap): PublicJwk | null {
   if (textOf(value, 'kty') !== 'RSA' || e !== EXPONENT_65537) return null
   const modulus = bytesOf(n)
   if (!modulus || modulus.length < RSA_BYTES.least || modulus.length > RSA_BYTES.most) return null
-  // The first bit set makes the length in bits that in bytes; an even modulus is no product of primes.
+  // With the first bit set, the length in bits is that in bytes; an even modulus is no product of odd primes.
   const [first = 0, last = 0] = [modulus.at(0), modulus.at(-1)]
   if (first < 0x80 || last % 2 === 0) return null
   const members = { kty: 'RSA', n, e } as const
@@ -119,7 +118,7 @@ function textOf(value: JsonMap, name: string): string {
   return typeof member === 'string' ? member : ''
 }
 
-/** The bytes of base64url as RFC 7515 has it; null for other text, which other readers refuse. */
+/** The bytes of base64url as in RFC 7515; null for other text, which other implementations refuse. */
 function bytesOf(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? bytes : null

@@ -3,17 +3,17 @@ import { type ReadScope, readScope } from '../domain/scope/decide.ts'
 import type { Identity } from './caller.ts'
 import { identityOf } from './identity.ts'
 
-/** What a key says, apart from whether it works. */
+/** The identity and the scope of a key, apart from its validity. */
 export interface KeyMeaning {
-  /** null = nobody: the key opens nothing. */
+  /** null = none: the key opens nothing. */
   readonly identity: Identity | null
   readonly scope: ReadScope
 }
 
-/** Another state of a key is another object: what was read here is of that state only. */
+/** A new state of a key is a new object, so each entry belongs to one state. */
 const read = new WeakMap<AccessKey, KeyMeaning>()
 
-/** Read once for each state of a key that is used, and gone with it. */
+/** Computed once for each state of a key in use, and dropped with it. */
 export function meaningOf(key: AccessKey): KeyMeaning {
   const known = read.get(key)
   if (known) return known

@@ -7,21 +7,21 @@ import type { Clock } from '../runtime/clock.ts'
 import { coalesced } from './coalesced.ts'
 import { viewOf } from './keys-by-secret.ts'
 
-/** Reads keys from the API server, where the watch can't be trusted (contract 10.4). */
+/** Reads keys from the API server while the watch can't be trusted (contract 10.4). */
 export interface KeyReader {
   /**
-   * The keys of these names as they are now, with those that own them and those that the index takes for
-   * holders of the same secret.
+   * The keys of these names as stored now, with their owners and the keys that have the same secret
+   * according to the index.
    *
    * @throws Error when one of them can't be read
    */
   readonly around: (names: readonly string[]) => Promise<KnownKeys>
 }
 
-/** A few lines of owners: more is no request that can be answered in time. */
+/** Enough for a few chains of owners: more can't be read in time. */
 const MOST_READS = 4 * LONGEST_LINE
 
-/** Each key is read once a second at most, or once in `reuseForMs`, whoever asks. */
+/** Each key is read at most once a second, or once in `reuseForMs`, for all callers together. */
 export function createKeyReader(
   client: KubeClient,
   clock: Clock,

@@ -1,5 +1,5 @@
-// Whether a key opens anything, from everything that bears on it, at the moment it is asked (contract 10.3).
-// What the operator wrote into status is not consulted.
+// Whether a key works at the moment of a request, by everything that bears on it (contract 10.3). The status
+// that the operator wrote is not used.
 import { ACCESS_KEYS, API_VERSION } from '../api/group.ts'
 import { type AccessKey, accessKeyOf } from '../domain/access-key.ts'
 import type { Scope } from '../api/scope.gen.ts'
@@ -7,7 +7,7 @@ import { boundsOf, isInConflict, type KnownKeys, lineOf } from '../domain/key-li
 import { type Caps, isLive } from '../domain/lifetime.ts'
 import { meaningOf } from './key-meaning.ts'
 
-/** Why a key does not work, for our own log and metrics; callers are told less (contract 10.2). */
+/** Why a key does not work, for our log and metrics; answers to callers say less (contract 10.2). */
 export const KEY_REFUSALS = [
   'unknown',
   'deleted',
@@ -33,7 +33,7 @@ export type KeyVerdict =
     }
   | { readonly ok: false; readonly because: KeyRefusal }
 
-/** Judged where no key was found, so that every refusal goes the same way and takes as long (threat C1). */
+/** Stands in for a key that was not found: every refusal takes the same steps and the same time (threat C1). */
 export const NOBODY: AccessKey = accessKeyOf(
   {
     apiVersion: API_VERSION,
@@ -45,9 +45,9 @@ export const NOBODY: AccessKey = accessKeyOf(
 )
 
 /**
- * The verdict on a key, and on each that owns it, by name and uid: a key never grants more than one that
- * owns it, also where that was given less since. That it has expired is said only where nothing else is
- * wrong, since callers are told.
+ * The verdict on a key and on its owners, which are found by name and uid: a key never grants more than an
+ * owner, also one that was narrowed later. `expired` is given only where nothing else is wrong, because
+ * the caller sees it.
  */
 export function verdictOn(key: AccessKey, known: KnownKeys, caps: Caps, nowMs: number): KeyVerdict {
   const own = refusalOf(key, known)

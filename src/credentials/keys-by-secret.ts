@@ -1,4 +1,4 @@
-// The keys that are known, found by their secret without keeping it (contract 10.3, threats C1 and C2).
+// An index of the keys by their secret, without the secrets (contract 10.3, threats C1 and C2).
 import { createHash, createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import type { KubeObject } from '../api/meta.ts'
 import {
@@ -13,9 +13,9 @@ import { Store } from '../kube/store.ts'
 import { digestOf } from './digest.ts'
 import { NOBODY } from './key-verdict.ts'
 
-/** The keys of the platform, as the watch tells them. */
+/** The keys of the platform, as the watch delivers them. */
 export interface KeyIndex extends KnownKeys, KeyRelations {
-  /** To be kept equal to the keys of the API server. */
+  /** A watch keeps it equal to the keys of the API server. */
   readonly store: Store<AccessKey>
   /** The eldest key whose secret was presented; NOBODY where there is none. */
   readonly find: (token: string) => AccessKey
@@ -28,8 +28,8 @@ const BY_OWNER = 'owner'
 const BY_IDENTITY = 'identity'
 
 /**
- * An index of no keys yet. Its Map is keyed by an HMAC of the SHA-256 of a key: what callers send, and the
- * digests that users store, choose no place in it.
+ * Creates an empty index. Its Map is keyed by an HMAC of a key's SHA-256: neither the tokens of callers nor
+ * the digests that users store choose a place in it.
  *
  * @param secret 32 random bytes of this process
  */
@@ -43,7 +43,7 @@ export function createKeyIndex(secret: Uint8Array): KeyIndex {
     [BY_IDENTITY]: ({ identity }: AccessKey) => identity,
   }
   const store = new Store(viewOf, indexers, { [BY_KEYED_DIGEST]: isElder })
-  // Where nothing is found NOBODY is compared all the same: how long a refusal takes must not tell why.
+  // Without a match NOBODY is compared all the same: the duration of a refusal must not reveal its reason.
   const eldestWith = (digest: Buffer): AccessKey => {
     const found = store.firstBy(BY_KEYED_DIGEST, keyed(digest)) ?? NOBODY
     return isOf(found, digest) ? found : NOBODY
@@ -59,7 +59,7 @@ export function createKeyIndex(secret: Uint8Array): KeyIndex {
     isShared: (digest) => store.countBy(BY_KEYED_DIGEST, keyed(Buffer.from(digest, 'hex'))) > 1,
     find: (token) => {
       const isSound = isPresentable(token)
-      // What is no key is looked up all the same.
+      // A malformed token is looked up all the same.
       const text = isSound ? token : ''
       const found = eldestWith(createHash('sha256').update(text).digest())
       return isSound ? found : NOBODY
@@ -74,7 +74,7 @@ const LONGEST_KEY = 256
 /** No key is shorter; a digest may be of anything, such as the word `null` (contract 3.6). */
 const SHORTEST_KEY = 32
 
-/** The digest form may stand in Git: presented, it opens nothing (contract 3.6). */
+/** The digest form may be public in Git: as a token it opens nothing (contract 3.6). */
 const isPresentable = (token: string): boolean =>
   token.length >= SHORTEST_KEY &&
   token.length <= LONGEST_KEY &&
@@ -84,7 +84,7 @@ const isPresentable = (token: string): boolean =>
 const isOf = (key: AccessKey, digest: Buffer): boolean =>
   timingSafeEqual(digest, Buffer.from(key.digest ?? '', 'hex'))
 
-/** One for all: what is published is not consulted here, and there are many keys. */
+/** Shared by all keys: their published status is not used here, and there are many keys. */
 const NOT_KEPT: PublishedStatus = {
   expirationTimestamp: undefined,
   removalTimestamp: undefined,
@@ -95,7 +95,7 @@ const NOT_KEPT: PublishedStatus = {
   conditions: [],
 }
 
-/** A key as the gateway looks at it: without its status, but for its last use. */
+/** A key as the gateway keeps it: without its status, except the last use. */
 export const viewOf = (object: KubeObject): AccessKey => ({
   ...accessKeyOf(object as OwnedAccessKeyObject, digestOf),
   published: NOT_KEPT,

@@ -14,7 +14,7 @@ export interface SettingsSources {
 
 /**
  * Calls back with the settings in force, secrets hidden, once both stores are listed and whenever the
- * objects that tell them have changed since (contract 6.5, 8.2).
+ * objects that hold them change (contract 6.5, 8.2).
  */
 export function followSettings(
   { configs, configMaps, configName }: SettingsSources,

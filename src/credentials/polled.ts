@@ -3,7 +3,7 @@ import type { Log } from '../runtime/log.ts'
 import { coalesced } from './coalesced.ts'
 import { isFresh, later, type Moment, momentOf, RENEW_AFTER_MS } from './freshness.ts'
 
-/** What is read anew, and how. */
+/** What is polled, and how. */
 export interface PollOptions {
   /** For the log and readiness, such as `settings`. */
   readonly what: string
@@ -14,11 +14,11 @@ export interface PollOptions {
   readonly signal: AbortSignal
 }
 
-/** Something that is read anew every 5 seconds (contract 10.4). */
+/** Something that is read every 5 seconds (contract 10.4). */
 export interface Polled {
-  /** When the last reading that succeeded left; null = none did yet. */
+  /** When the last successful read was sent; null = there is none yet. */
   readonly provenAt: () => Moment | null
-  /** Whether what is known is fresh; where it is not, once it was read now. Never rejects. */
+  /** Whether the knowledge is fresh, after another read where it was not. Never rejects. */
   readonly refreshed: () => Promise<boolean>
 }
 

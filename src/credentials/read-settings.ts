@@ -8,15 +8,15 @@ import type { SettingsSources } from './observed-settings.ts'
 export interface ReadSettingsOptions extends SettingsSources {
   readonly client: KubeClient
   readonly namespace: string
-  /** Called when the API server knows less than a watch has told: it was restored, and the watch is deaf. */
+  /** Called when the API server holds less than a watch has delivered: it was restored, and the watch is broken. */
   readonly doubt: () => void
 }
 
 /**
- * Reads the objects that tell the settings in force into their stores, beside the watches that tell of
- * changes at once: a watch that has fallen silent tells nothing (contract 10.4).
+ * Reads the objects of the settings in force into their stores, in addition to the watches: a watch that
+ * has fallen silent delivers no change (contract 10.4).
  *
- * @throws Error when one can't be read, or when the API server knows less than the watch has told
+ * @throws Error when one can't be read, or when the API server holds less than the watch has delivered
  */
 export async function readSettings(
   { configs, configMaps, configName, client, namespace, doubt }: ReadSettingsOptions,
@@ -41,14 +41,14 @@ interface Get {
   readonly signal: AbortSignal
 }
 
-/** @returns whether the store now knows what was read, or something newer */
+/** @returns whether the store now holds what was read, or something newer */
 async function readInto<T extends KubeObject>(
   store: Store<Whole<T>>,
   { client, resource, ref, signal }: Get,
 ): Promise<boolean> {
   const before = store.get(ref.name)
   const object = await client.get(resource, ref, signal)
-  // What the watch has told meanwhile is newer than the answer, or this is asked again soon.
+  // What the watch delivered meanwhile is newer than the response; else the next read puts it right.
   if (store.get(ref.name) !== before) return true
   if (object) store.put(object)
   else if (before) store.remove(before.object)

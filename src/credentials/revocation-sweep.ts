@@ -9,7 +9,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { InTurn } from './write-pace.ts'
 
-/** What a sweep works with; it begins no delete once the signal has aborted. */
+/** Dependencies of a sweep; it begins no delete once the signal has aborted. */
 export interface SweepOptions {
   readonly client: KubeClient
   readonly configMaps: Store<Whole<ConfigMap>>
@@ -40,7 +40,7 @@ export async function sweepRevokedTokens(options: SweepOptions): Promise<void> {
 
 async function drop(name: string, options: SweepOptions): Promise<void> {
   const { client, configMaps, namespace, log } = options
-  // As it is by now: it may have been written, or have gone, while this one waited for its turn.
+  // As it is now: it may have been written or deleted while this delete waited for its turn.
   const seen = configMaps.get(name)
   if (!seen) return
   const { uid, resourceVersion } = seen

@@ -1,5 +1,5 @@
-// Writes revoked tokens into their ConfigMaps. What is asked for stays asked for until the store shows
-// it: a failure, a conflict or an answer that was lost needs no rule of its own.
+// Writes revoked tokens into their ConfigMaps. A token stays requested until the store shows it: a failure,
+// a conflict or a lost response needs no rule of its own.
 import type { ConfigMap } from '../api/core.ts'
 import { CONFIG_MAPS } from '../api/group.ts'
 import type { Late } from '../domain/late.ts'
@@ -18,7 +18,7 @@ import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { InTurn } from './write-pace.ts'
 
-/** What the writer works with; nothing is written once the signal has aborted. */
+/** Dependencies of the writer; nothing is written once the signal has aborted. */
 export interface WriterOptions {
   readonly client: KubeClient
   readonly configMaps: Store<Whole<ConfigMap>>
@@ -31,17 +31,17 @@ export interface WriterOptions {
 
 const FIRST_BACK_OFF_MS = 250
 const LONGEST_BACK_OFF_MS = 5000
-/** How long our own answer stands for a ConfigMap that the store does not show. */
+/** For how long our own response stands in for a ConfigMap that the store does not show. */
 const UNSEEN_FOR_MS = 5000
 
-/** One write at a time, each with all that waits for one ConfigMap. */
+/** One write at a time, each with all tokens that wait for one ConfigMap. */
 export class RevocationWriter {
   readonly #options: WriterOptions
-  /** Asked for and not in the store yet, with its exp. */
+  /** Tokens that are requested and not in the store yet, with their exp. */
   readonly #asked = new Map<string, number>()
-  /** When each of those was first asked for, on the clock that no step moves; oldest first. */
+  /** When each of those was first requested, on the monotonic clock; oldest first. */
   readonly #since = new Map<string, number>()
-  /** Read or written by us and not in the store yet. */
+  /** ConfigMaps that we read or wrote and that are not in the store yet. */
   readonly #unseen = new Map<string, ConfigMap>()
   #writing: Promise<void> | null = null
   #failures = 0
@@ -56,14 +56,14 @@ export class RevocationWriter {
     return this.#fault
   }
 
-  /** What is asked for and not in the store yet. */
+  /** The tokens that are requested and not in the store yet. */
   get backlog(): Late {
     const nowMs = this.#options.clock.monotonicMs()
     const oldestMs = this.#since.values().next().value ?? nowMs
     return { count: this.#since.size, longestMs: nowMs - oldestMs }
   }
 
-  /** How long a token's record has been asked for, in milliseconds; null = it is not, or is stored. */
+  /** For how long a token's record has been requested, in milliseconds; null = it is not, or is stored. */
   askedForMs(jti: string): number | null {
     const sinceMs = this.#since.get(jti)
     return sinceMs === undefined ? null : this.#options.clock.monotonicMs() - sinceMs
@@ -75,8 +75,8 @@ export class RevocationWriter {
   }
 
   /**
-   * Asks for records; what is asked for already stays as it was. What comes too late is dropped: no
-   * server takes such a token any more.
+   * Requests records; a token that is requested already stays as it was. A token long past its end is
+   * dropped: no server accepts it any more.
    */
   ask(tokens: Iterable<readonly [jti: string, expiresMs: number]>): void {
     const nowMs = this.#options.clock.monotonicMs()
@@ -88,20 +88,20 @@ export class RevocationWriter {
     this.#wake()
   }
 
-  /** The store shows these; returns how many of them were asked for. */
+  /** The store shows these; returns how many of them were requested. */
   stored(jtis: readonly string[]): number {
     return jtis.filter((jti) => this.#drop(jti)).length
   }
 
-  /** The store has changed what it shows, or does not show, under that name. */
+  /** The store's entry under that name was added, changed or removed. */
   seen(name: string): void {
     const ours = this.#unseen.get(name)
     this.#unseen.delete(name)
-    // Where it is still behind our last answer. Not at once: it is telling of the change before.
+    // The store may still be behind our last response. Deferred: it is notifying of the change before.
     if (ours) queueMicrotask(() => this.#options.configMaps.observe(ours))
   }
 
-  /** Returns whether it was asked for. */
+  /** Returns whether it was requested. */
   #drop(jti: string): boolean {
     this.#since.delete(jti)
     return this.#asked.delete(jti)
@@ -115,7 +115,7 @@ export class RevocationWriter {
     const { inTurn, clock, signal } = this.#options
     let pauseMs: number | null
     do {
-      // What is asked for before the turn has come goes along.
+      // Tokens that are requested before its turn are part of it.
       pauseMs = await inTurn(() => this.#writeNext())
       await sleep(clock, pauseMs ?? 0, signal)
     } while (pauseMs !== null && this.#next() !== null)
@@ -154,7 +154,7 @@ export class RevocationWriter {
       this.#see(await this.#send(addition))
       log.info({ configMap: name, tokens: tokens.size }, 'revoked tokens stored')
     } catch (error) {
-      // Written or removed since we saw it, perhaps by ourselves in a write whose answer was lost.
+      // Written or deleted since we saw it, perhaps by ourselves in a write whose response was lost.
       if (isOldView(addition, error)) await this.#readAgain(name)
       throw error
     }
@@ -166,7 +166,7 @@ export class RevocationWriter {
     const envelope = { apiVersion: 'v1', kind: CONFIG_MAPS.kind, data: dataWith(addition) }
     if (configMap === null)
       return client.create(CONFIG_MAPS, { ...envelope, metadata: { name, namespace } }, 'revoke')
-    // What a listing brought has neither apiVersion nor kind.
+    // An object from a list has neither apiVersion nor kind.
     const written: ConfigMap = { ...configMap, ...envelope }
     return client.replace(CONFIG_MAPS, written, 'revoke')
   }
@@ -178,7 +178,7 @@ export class RevocationWriter {
     if (found) this.#see(found)
   }
 
-  /** Takes an answer for what is there by now, though the watch may be behind, or broken. */
+  /** Takes a response as the present state, because the watch may lag or be broken. */
   #see(object: ConfigMap): void {
     const { configMaps, clock, signal } = this.#options
     const { name } = object.metadata
@@ -202,7 +202,7 @@ export class RevocationWriter {
   }
 
   #pauseAfter(addition: Addition, error: unknown): number | null {
-    // Whoever asks again, for we may lead after all, starts it again.
+    // The next request starts it again: this process may lead after all.
     if (error instanceof NotLeader) return null
     const { log } = this.#options
     const { name, tokens } = addition
@@ -228,7 +228,7 @@ export class RevocationWriter {
 const isOldView = ({ configMap }: Addition, error: unknown): boolean =>
   isConflict(error) || (configMap !== null && isNotFound(error))
 
-/** Without the names in the failure's own message: whoever repeats it would find it changed each time. */
+/** Without the names in the failure's own message: a condition that repeats it would change each time. */
 const faultOf = (error: unknown): string =>
   error instanceof KubeFailure
     ? `the API server answered ${error.code} ${error.reason}`.trimEnd()

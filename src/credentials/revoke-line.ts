@@ -1,4 +1,4 @@
-// Ends an access key that leaked, and what self-service made with it (contract 12.2).
+// Ends an access key that leaked, and the keys that self-service made with it (contract 12.2).
 import { ACCESS_KEYS } from '../api/group.ts'
 import type { OwnedAccessKeyObject } from '../domain/access-key.ts'
 import { lineFrom, type MadeKey, madeKeyOf, uidOf } from '../domain/made-with.ts'
@@ -6,43 +6,43 @@ import type { KubeClient } from '../kube/client.ts'
 import { isConflict, isNotFound, isTestFailed, KubeFailure } from '../kube/failure.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 
-/** What the revocation stands on. */
+/** Dependencies of the revocation. */
 export interface RevokeDeps {
   readonly client: Pick<KubeClient, 'list' | 'patch'>
   readonly clock: Clock
   /** Whether nothing is to be written. */
   readonly isDryRun: boolean
-  /** Told of each key as soon as it is known what became of it. */
+  /** Called for each key as soon as its outcome is known. */
   readonly tell: (revoked: Revoked) => void
 }
 
-/** What became of one key: `opensNothing` was disabled or is being deleted, `gone` went meanwhile. */
+/** The outcome for one key: `opensNothing`: disabled before, or being deleted; `gone`: deleted meanwhile. */
 export type Fate = 'disabled' | 'wouldBeDisabled' | 'opensNothing' | 'gone' | 'failed'
 
-/** One key of those that are revoked. */
+/** One of the revoked keys. */
 export interface Revoked {
   readonly key: MadeKey
   /** The key that it was made with: its name, or its uid where it is gone; null = not by self-service. */
   readonly maker: string | null
   readonly fate: Fate
-  /** Of a failure: what the API server said. Else empty. */
+  /** The API server's message where it failed; else empty. */
   readonly because: string
 }
 
-/** What became of all of them, in the order in which they were looked at; null when no such key is known. */
+/** The outcomes for all keys, in the order of the work; null when no such key is known. */
 export type Revocation = { readonly uid: string; readonly all: readonly Revoked[] } | null
 
 const PAGE = 500
-/** Till then gateways have heard that the key is disabled (contract 2.6, threats T_rev). */
+/** By then every gateway knows that the key is disabled (contract 2.6, threats T_rev). */
 const HEARD_AFTER_MS = 2000
-/** More can't be made with what is disabled. */
+/** A bound only: no key can be made with a disabled one. */
 const MOST_LOOKS = 10
-/** The API server itself tries each as often against other writers. */
+/** The API server itself retries each patch as often against other writers. */
 const MOST_TRIES = 5
 
 /**
- * Disables the key and its line, the key itself first: what is made with it while we look is found when we
- * look again.
+ * Disables the key and its line, the key itself first: the next round finds the keys that were made with it
+ * meanwhile.
  *
  * @throws KubeFailure or Error when the keys can't be listed
  */
@@ -82,7 +82,7 @@ async function fateOf(
 ): Promise<Pick<Revoked, 'fate' | 'because'>> {
   if (key.isDisabled || key.isDeleting) return { fate: 'opensNothing', because: '' }
   if (isDryRun) return { fate: 'wouldBeDisabled', because: '' }
-  // Not of a version: whatever somebody else writes meanwhile, it is to be disabled.
+  // On no resourceVersion: another write meanwhile must not keep it from being disabled.
   const operations = [
     { op: 'test', path: '/metadata/uid', value: key.uid },
     { op: 'add', path: '/spec/disabled', value: true },
@@ -94,7 +94,7 @@ async function fateOf(
     } catch (error) {
       if (isNotFound(error) || isTestFailed(error)) return { fate: 'gone', because: '' }
       if (isConflict(error) && tries < MOST_TRIES) continue
-      // One that can't be disabled keeps none of the others.
+      // One failure must not keep the others from being disabled.
       if (error instanceof KubeFailure) return { fate: 'failed', because: error.message }
       throw error
     }

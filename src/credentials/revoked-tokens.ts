@@ -1,4 +1,4 @@
-// Which tokens are revoked, as the ConfigMaps of contract 7.4 tell, and their upkeep.
+// The revoked tokens in the ConfigMaps of contract 7.4, and their upkeep.
 import { once } from 'node:events'
 import type { ConfigMap } from '../api/core.ts'
 import type { Late } from '../domain/late.ts'
@@ -12,16 +12,16 @@ import { RevocationWriter } from './revocation-writer.ts'
 import { StoredRevocations } from './stored-revocations.ts'
 import { createPace } from './write-pace.ts'
 
-/** Told of revocations, for platform_revocations_total. */
+/** Counts revocations, for platform_revocations_total. */
 export interface RevocationObserver {
-  /** So many tokens that were asked for are stored now. */
+  /** Called with the number of requested tokens that are stored now. */
   revoked(count: number): void
 }
 
-/** What the records stand on. Only a leader's client may write. */
+/** Dependencies of the records. Only a leader's client may write. */
 export interface RevokedTokensOptions {
   readonly client: KubeClient
-  /** All ConfigMaps of the namespace; synced before the first record is asked for. */
+  /** All ConfigMaps of the namespace; synced before the first record is requested. */
   readonly configMaps: Store<Whole<ConfigMap>>
   /** The platform's. */
   readonly namespace: string
@@ -35,8 +35,8 @@ export interface RevokedTokens {
   /** Whether the token is stored as revoked, as far as the store has seen. */
   has(jti: string): boolean
   /**
-   * Asks for a record; asking again adds nothing. One that is stored, and lost again while it is
-   * needed, is asked for from within.
+   * Requests a record; another request adds nothing. A record that is lost while it is still needed is
+   * requested again by itself.
    *
    * @param expiresMs when the token ends by itself, in epoch milliseconds
    * @throws Error for a `jti` that can be no uid
@@ -44,19 +44,19 @@ export interface RevokedTokens {
   record(jti: string, expiresMs: number): void
   /** How many tokens are stored as revoked and have not ended by then, epoch milliseconds. */
   countAt(nowMs: number): number
-  /** How long its record has been asked for, in milliseconds; null = it is not, or is stored. */
+  /** For how long its record has been requested, in milliseconds; null = it is not, or is stored. */
   askedForMs(jti: string): number | null
   /** Why the last write failed, in the same words each time; null = it did not. */
   fault(): string | null
-  /** What was asked for and is not stored yet, and how long the oldest of it waits. */
+  /** The requested records that are not stored yet, and how long the oldest has waited. */
   backlog(): Late
-  /** Calls back, from now on, with the tokens whose records the store has come to show. */
+  /** Calls back, from now on, with the tokens whose records are new in the store. */
   subscribe(listener: (jtis: readonly string[]) => void): void
-  /** Deletes what is over; what can't be deleted now waits for the next sweep. Never rejects. */
+  /** Deletes records whose hour is over; one that can't be deleted waits for the next sweep. Never rejects. */
   sweep(): Promise<void>
   /**
-   * Takes nothing more; resolves when what was asked for is stored, when this process does not lead,
-   * or when the signal aborts. No write begins afterwards. Never rejects.
+   * Takes no more requests; resolves when the requested records are stored, when this process does not
+   * lead, or when the signal aborts. No write begins afterwards. Never rejects.
    */
   stop(signal: AbortSignal): Promise<void>
 }
@@ -64,10 +64,10 @@ export interface RevokedTokens {
 /** Why these ConfigMaps are written, for metrics. */
 export const REVOCATION_WRITE_REASONS = ['revoke', 'sweep'] as const
 
-/** Four writes in a second at most (contract 7.4), wherever it begins. */
+/** At most four writes in any second (contract 7.4). */
 const PAUSE_MS = 250
 
-/** Follows the records that are there, and writes those that are asked for. */
+/** Follows the stored records, and writes those that are requested. */
 export function followRevokedTokens(options: RevokedTokensOptions): RevokedTokens {
   const { configMaps, clock, observer } = options
   const [stopping, over] = [new AbortController(), new AbortController()]

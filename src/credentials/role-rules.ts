@@ -7,17 +7,17 @@ import type { KubeClient } from '../kube/client.ts'
 /** A ClusterRole (rbac.authorization.k8s.io/v1), as far as it is read here. */
 type ClusterRole = KubeObject & { readonly rules?: readonly RoleRule[] | null }
 
-/** What the roles of scopes grant, as last read (contract 11.4). */
+/** The rules of the roles of scopes, as last read (contract 11.4). */
 export interface ReadRoles {
   /** None for a role that is unknown, missing or was not read yet. */
   readonly roleRules: RoleRules
-  /** Reads the ClusterRoles anew. @throws Error when one can't be read: all are kept as they were */
+  /** Reads the ClusterRoles again. @throws Error when one can't be read: all are kept as they were */
   readonly read: (signal: AbortSignal) => Promise<void>
 }
 
 const NONE: readonly RoleRule[] = []
 
-/** Nothing was read yet. @param changed called when one of them grants something else than before */
+/** Creates it without any rules. @param changed called when a ClusterRole has changed */
 export function createRoleRules(client: KubeClient, changed: () => void): ReadRoles {
   let roles: ReadonlyMap<string, ClusterRole> = new Map()
   return {

@@ -3,9 +3,8 @@ import type { AccessKey } from '../domain/access-key.ts'
 import type { Caller } from './caller.ts'
 
 /**
- * Whether a caller is the same as before: the same object with the same secret, as the same identity and
- * with the same scope. Only when it ends may differ. A scope that is another is taken for a narrower one:
- * what was opened with the one before is opened anew (contract 13.4).
+ * Whether a caller is unchanged: the same object, secret, identity and scope; only its end may differ. Any
+ * other scope counts as a narrower one: clients open again what they had open before (contract 13.4).
  */
 export function isSameCaller(before: Caller, now: Caller): boolean {
   if (before.key === now.key) return true
@@ -16,12 +15,12 @@ export function isSameCaller(before: Caller, now: Caller): boolean {
   )
 }
 
-/** Of each state of a key that was compared; gone with it. */
+/** By each state of a key that was compared; dropped with it. */
 const digests = new WeakMap<AccessKey, string>()
 
 /**
- * SHA-256 of what a key grants. A key may have a thousand watches and a scope of a megabyte: as text it is
- * written once for each state of the key, not once for each watch (contract 13.3).
+ * SHA-256 of identity and scope. A key may have a thousand watches and a scope of a megabyte: it is
+ * serialized once for each state of the key, not once for each watch (contract 13.3).
  */
 function digestOf({ key, identity }: Caller): string {
   const known = digests.get(key)

@@ -1,24 +1,24 @@
 import type { ConfigMap } from '../api/core.ts'
 import { revokedIn, revokedNamesIn } from '../domain/revocation.ts'
 
-/** What a change of a ConfigMap did to the whole: tokens that are there now, or nowhere any more. */
+/** The effect of one ConfigMap's change: tokens that are new in all of them, or in none any more. */
 export interface StoredChange {
   readonly gained: readonly string[]
   /** With the exp that was stored, in epoch milliseconds. */
   readonly lost: readonly (readonly [jti: string, expiresMs: number])[]
-  /** Those of which something changed here, while another ConfigMap has them, too. */
+  /** Tokens that changed in this ConfigMap and are in another one, too. */
   readonly shared: readonly string[]
 }
 
 /** A token that is stored. */
 export interface StoredRevocation {
-  /** In how many ConfigMaps, for somebody may have copied one. */
+  /** In how many ConfigMaps: a user may have copied one. */
   readonly places: number
-  /** The latest end that one of them gave it, in epoch milliseconds. */
+  /** The latest of its ends in these, in epoch milliseconds. */
   readonly endMs: number
 }
 
-/** Which revoked tokens are in the ConfigMaps. A change costs what it changed, and not what is there. */
+/** The revoked tokens in the ConfigMaps. The cost of a change grows with the change, not with the whole. */
 export class StoredRevocations {
   readonly #stored = new Map<string, StoredRevocation>()
 
@@ -26,7 +26,7 @@ export class StoredRevocations {
     return this.#stored.has(jti)
   }
 
-  /** undefined = it is nowhere. */
+  /** undefined = it is in none. */
   get(jti: string): StoredRevocation | undefined {
     return this.#stored.get(jti)
   }
@@ -38,11 +38,11 @@ export class StoredRevocations {
     return count
   }
 
-  /** Takes in one ConfigMap's change; undefined = it was, or is, not there. */
+  /** Applies one ConfigMap's change; undefined = it did not, or does not, exist. */
   update(before: ConfigMap | undefined, after: ConfigMap | undefined): StoredChange {
     const change: Changing = { gained: [], lost: [], shared: [] }
     const [was, is] = [before?.data ?? {}, after?.data ?? {}]
-    // First what is there: a token that stays is never gone in between.
+    // Additions first: a token that stays is never missing in between.
     for (const [jti, endMs] of after ? revokedIn(after, before) : [])
       this.#enter(jti, endMs, !Object.hasOwn(was, jti), change)
     for (const jti of revokedNamesIn(before)) if (!Object.hasOwn(is, jti)) this.#leave(jti, change)

@@ -1,4 +1,4 @@
-// The tokens that are known, found by the key that owns them: as much of them as counting takes (contract 12.2).
+// An index of the tokens by their owner, with the fields that counting needs (contract 12.2).
 import type { DirectClusterEndpointToken } from '../api/directclusterendpointtoken.gen.ts'
 import type { KubeObject } from '../api/meta.ts'
 import { isTracked, onExpiryOf } from '../domain/tracking.ts'
@@ -7,31 +7,31 @@ import { parseTimestamp } from '../domain/time.ts'
 import { type Cached, Store } from '../kube/store.ts'
 import type { KeyIndex } from './keys-by-secret.ts'
 
-/** A token, as far as it is counted. */
+/** The fields of a token that counting needs. */
 export interface CountedToken extends Cached {
   readonly ownerRef: KeyRef | null
   /** Its exp in epoch milliseconds; null = it is not issued. */
   readonly expiresMs: number | null
-  /** Deleted, it would come back, or somebody wants it kept. */
+  /** A GitOps tool would create it again, or an annotation keeps it. */
   readonly isKept: boolean
 }
 
-/** The tokens of the platform, as the watch tells them. */
+/** The tokens of the platform, as the watch delivers them. */
 export interface TokenIndex {
-  /** To be kept equal to the tokens of the API server. */
+  /** A watch keeps it equal to the tokens of the API server. */
   readonly store: Store<CountedToken>
-  /** The tokens that keys of this identity own, also of keys that are gone. */
+  /** The tokens that keys of this identity own, deleted keys included. */
   readonly of: (identity: string) => readonly CountedToken[]
-  /** How many of them were seen to be deleted before their exp, which is not over. */
+  /** How many of them the watch showed deleted before their exp, and have not reached it. */
   readonly deletedOf: (identity: string, nowMs: number) => number
 }
 
 const BY_OWNER = 'owner'
 
-/** An index of no tokens yet. @param nowMs the time, by which deleted tokens are forgotten */
+/** Creates an empty index. @param nowMs epoch milliseconds, to drop deleted tokens past their exp */
 export function createTokenIndex(keys: KeyIndex, nowMs: () => number): TokenIndex {
   const store = new Store(countedOf, { [BY_OWNER]: ({ ownerRef }) => ownerRef && ownerRef.uid })
-  /** Identities of keys that are gone while tokens of theirs are not, by uid. */
+  /** Identities of deleted keys that still own tokens, by uid. */
   const gone = new Map<string, string>()
   /** Ends of deleted tokens, by identity. */
   const deleted = new Map<string, number[]>()
@@ -48,7 +48,7 @@ export function createTokenIndex(keys: KeyIndex, nowMs: () => number): TokenInde
     if (identity === null || before.expiresMs === null || before.expiresMs <= nowMs()) return
     const ends = deleted.get(identity) ?? []
     ends.push(before.expiresMs)
-    // Now and then, and not for each of a hundred thousand that go at once.
+    // Dropped now and then, not for each of a hundred thousand deletes at once.
     const isPowerOfTwo = (ends.length & (ends.length - 1)) === 0
     deleted.set(identity, isPowerOfTwo ? stillOut(ends, nowMs()) : ends)
   })

@@ -1,12 +1,12 @@
 import { type Clock, sleep } from '../runtime/clock.ts'
 
-/** Runs a write when its turn has come; what the write returns or throws is the caller's. */
+/** Runs a write when its turn has come; returns or throws as the write does. */
 export type InTurn = <T>(write: () => Promise<T>) => Promise<T>
 
 /**
- * One write at a time, in the order of asking, each begun at least so long after the one before was
- * answered: then, on the way and at the server too, no second sees more than 1000 / `pauseMs`. When
- * the signal aborts the waiting ends, and the writes that waited run at once: they look at it.
+ * One write at a time, in the order of the calls, each begun at least `pauseMs` after the response to the one
+ * before: so the server, too, gets at most 1000 / `pauseMs` in any second. When the signal aborts, writes
+ * that wait run at once: they check the signal.
  */
 export function createPace(clock: Clock, pauseMs: number, signal: AbortSignal): InTurn {
   let last: Promise<unknown> = Promise.resolve()

@@ -17,12 +17,12 @@ export interface KeyOrder {
 }
 
 /**
- * What became of it: `created` by us; `raced`, somebody else was first and their key is as good;
- * `taken`, something that is no signing key has the name.
+ * The outcome. `created`: by us; `raced`: another replica was first, and its key is as good; `taken`: an
+ * object that is no signing key has the name.
  */
 export type Creation = 'created' | 'raced' | 'taken'
 
-/** Creates a signing key under the name of its generation, so that two who try can't both win. */
+/** Creates a signing key under the name of its generation, so that two replicas can't both win. */
 export async function createSigningKey(order: KeyOrder): Promise<Creation> {
   const { client, namespace, generation } = order
   try {

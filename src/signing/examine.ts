@@ -1,4 +1,4 @@
-// A Secret with a signing key, looked at once. The private half leaves this folder in no form.
+// Checks a Secret with a signing key. The private half never leaves this folder.
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import type { Secret } from '../api/core.ts'
 import { SIGNING_KEY_PREFIX } from '../api/group.ts'
@@ -7,19 +7,19 @@ import type { KeySecret, PublicJwk } from '../domain/signing-key.ts'
 
 /** Data keys of the Secret. */
 export const PRIVATE_KEY_DATA_KEY = 'private-key.pem'
-/** The thumbprint beside the key that it is of, so that a mix-up shows. */
+/** The thumbprint of the key beside it, so that a mix-up shows. */
 export const KID_DATA_KEY = 'kid'
 
-/** What a Secret gives: facts for everybody, and the private key for the keyring alone. */
+/** The result: facts for all callers, and the private key for the keyring alone. */
 export interface Examination {
   readonly secret: KeySecret
-  /** null = nothing may be signed with it. */
+  /** null = it must not be used for signing. */
   readonly privateKey: KeyObject | null
 }
 
 /**
  * Examines a Secret: its name, its key, its kid, and a signature made and verified. Never throws;
- * a fault is told in words of ours, since those of a parser may quote the key.
+ * a fault is described in our own words, because a parser's message may quote the key.
  */
 export function examine({ metadata, data = {} }: Secret): Examination {
   const { name, uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata
@@ -83,12 +83,12 @@ function publicMembersOf(privateKey: KeyObject): unknown {
   try {
     return createPublicKey(privateKey).export({ format: 'jwk' })
   } catch {
-    // A kind of key that JWK has no words for.
+    // A type of key that JWK can't express.
     return {}
   }
 }
 
-/** Signs as tokens are signed, and verifies as everybody does: with the public members alone. */
+/** Signs as tokens are signed, and verifies as clients do: with the public members alone. */
 function passesSelfTest(privateKey: KeyObject, jwk: PublicJwk): boolean {
   const dsaEncoding = 'ieee-p1363'
   const text = Buffer.from(jwk.kid)

@@ -1,4 +1,4 @@
-// The private keys at hand, and the only place that signs with them (contract 7.3).
+// The loaded private keys, and the only code that signs with them (contract 7.3).
 import type { KeyObject } from 'node:crypto'
 import { CompactSign } from 'jose'
 import type { ConfigMap, Secret } from '../api/core.ts'
@@ -19,15 +19,15 @@ import type { Log } from '../runtime/log.ts'
 import { type Examination, examine } from './examine.ts'
 import { publishedKeysOf } from './published.ts'
 
-/** Signs tokens; what the token controller needs to know of keys. */
+/** Signs tokens: the token controller's view of the signing keys. */
 export interface TokenSigner {
   /** The key that would sign now; null = none may. */
   current(): CurrentKey | null
-  /** Whether the key was taken out because it leaked: its tokens are to be revoked. */
+  /** Whether the key was withdrawn because it leaked: its tokens must be revoked. */
   isWithdrawn(kid: string): boolean
   /**
    * Signs the claims with the current key: a compact JWS, bytes of the payload as JSON.stringify
-   * writes them. null = no key may sign, also where it was taken out meanwhile.
+   * writes them. null = no key may sign, also where it was withdrawn meanwhile.
    */
   sign(claims: TokenClaims): Promise<SignedToken | null>
   /** Calls back when another key signs, or none does, or a key was withdrawn. */
@@ -48,13 +48,13 @@ export interface SignedToken {
 
 /** All that is known of the keys; private parts stay inside. */
 export interface Keyring extends TokenSigner {
-  /** Whether both stores were listed in full: before, a key that is not known is not lost. */
+  /** Whether both stores were listed in full: before that, an unknown key is not a lost one. */
   isComplete(): boolean
   /** The Secrets as examined. */
   secrets(): readonly KeySecret[]
   /** The public set with the notes, as read back; null = there is no ConfigMap. */
   published(): PublishedKeys | null
-  /** A sentence for each Secret that nothing is signed with, for a condition. */
+  /** A sentence for each Secret that can't be used for signing, for a condition. */
   faults(): readonly string[]
   /** The life of each published key, for metrics. */
   lives(): readonly KeyLife[]
@@ -118,7 +118,7 @@ export function createKeyring(sources: KeyringSources): Keyring {
       const key = view.keys.get(current()?.kid ?? '')
       if (!key) return null
       const token = await compactJws(claims, key)
-      // Taken out while we signed: nobody may see the token.
+      // The key was withdrawn while it signed: the token must not be published.
       const maySign = view.signers.some(({ kid }) => kid === key.kid)
       return maySign ? { token, kid: key.kid } : null
     },
@@ -132,7 +132,7 @@ export function createKeyring(sources: KeyringSources): Keyring {
   }
 }
 
-/** What listeners want to know of. */
+/** Listeners are called when this changes. */
 const stateOf = (kid: string | null, { withdrawn }: View): string =>
   [kid, ...[...withdrawn].sort()].join(' ')
 
@@ -140,7 +140,7 @@ interface PrivateKey extends CurrentKey {
   readonly privateKey: KeyObject
 }
 
-/** What follows from the stores without the time. */
+/** What the stores give, apart from the time. */
 interface View {
   readonly secrets: readonly KeySecret[]
   readonly published: PublishedKeys | null
@@ -182,7 +182,7 @@ function viewOf(examined: ReadonlyMap<string, Examination>, published: Published
 const oldestFirst = (examined: ReadonlyMap<string, Examination>): readonly Examination[] =>
   [...examined.values()].toSorted((a, b) => (a.secret.generation ?? 0) - (b.secret.generation ?? 0))
 
-/** A fault is told in the log as well, where nobody may be looking at conditions. */
+/** Logs a fault as well, because conditions may go unread. */
 function examineAloud(object: Secret, log: Log): Examination {
   const examination = examine(object)
   const { name, uid, resourceVersion, fault } = examination.secret
@@ -191,7 +191,7 @@ function examineAloud(object: Secret, log: Log): Examination {
   return examination
 }
 
-/** A sentence about a Secret that nothing is signed with; none for a sound one. */
+/** A sentence about a Secret that can't be used for signing; none for a sound one. */
 const faultOf = ({ name, fault }: KeySecret): readonly string[] =>
   fault === null ? [] : [`Secret ${name} ${fault}; nothing is signed with it.`]
 

@@ -8,7 +8,7 @@ import {
   parseNotes,
 } from '../domain/signing-key-record.ts'
 
-/** Reads ConfigMap `platform-jwks`. Never throws: what can't be read is left out and told. */
+/** Reads ConfigMap `platform-jwks`. Never throws: unreadable parts are left out, and `isSound` is false. */
 export function publishedKeysOf({ data = {}, metadata }: ConfigMap): PublishedKeys {
   const set = parseJwks(data[JWKS_DATA_KEY])
   const { notes, isSound } = parseNotes(data[NOTES_DATA_KEY])
