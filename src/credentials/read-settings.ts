@@ -8,7 +8,7 @@ import type { SettingsSources } from './observed-settings.ts'
 export interface ReadSettingsOptions extends SettingsSources {
   readonly client: KubeClient
   readonly namespace: string
-  /** Called when the API server holds less than a watch has delivered: it was restored, and the watch is broken. */
+  /** Called when the API server holds less than a watch has delivered: it was restored, the watch is broken. */
   readonly doubt: () => void
 }
 
