@@ -6,13 +6,15 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { JWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { WITHDRAW_ANNOTATION } from '../../src/api/group.ts'
+import { ACCESS_KEYS, API_VERSION, CONFIGS, WITHDRAW_ANNOTATION } from '../../src/api/group.ts'
 import { paths, urls } from '../../tools/control-plane/commands.ts'
 import type { Ports } from '../../tools/control-plane/ports.ts'
 import { ensureEtcdTools } from '../../tools/etcd-tools/programs.ts'
 import { isReadyBy, settingsOf } from '../support/config.ts'
 import { ownControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
+import { LAST_APPLIED } from '../support/installed.ts'
+import { uniqueName } from '../support/objects.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../support/operator.ts'
 import { runBlock, shellBlocksOf } from '../support/shell-blocks.ts'
 import { CONFIG } from './install/manifests.ts'
@@ -242,6 +244,42 @@ describe('a backup of manifests', () => {
     expect(after.spec).toEqual(before.spec)
     expect(after.status.keyID).toBe(before.status.keyID)
     await keys.shown(digest.metadata.name, 'Active')
+  })
+
+  test('brings back a key and settings that were applied client-side: their annotation stays behind (5.5)', async () => {
+    const name = uniqueName('applied')
+    const key = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, metadata: { name } }
+    const config = { ...key, kind: CONFIGS.kind, metadata: { name: 'platform-manager-config' } }
+    for (const manifest of [
+      { ...key, spec: { user: 'ada', ttl: HOUR } },
+      { ...config, spec: {} },
+    ])
+      await plane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(manifest) })
+    const before = await keys.shown(name, 'Active')
+    expect(before.metadata.annotations).toHaveProperty(LAST_APPLIED)
+    await run(SAVE_YAML)
+    await keys.remove(before)
+    await keys.gone(before)
+    await run(RESTORE_YAML)
+    const after = await keys.shown(name, 'Active')
+    expect(after.metadata.uid).not.toBe(before.metadata.uid)
+    expect(after.metadata.annotations).not.toHaveProperty(LAST_APPLIED)
+    expect(after.spec).toEqual(before.spec)
+  })
+
+  test('does not bring back a key that another one owns: its owner is another object now (5.4)', async () => {
+    const owner = await keys.shown(await keys.create({ ttl: HOUR }), 'Active')
+    const owned = await keys.shown(await keys.create({ ttl: HOUR }, under(owner)), 'Active')
+    await run(SAVE_YAML)
+    await keys.remove(owner)
+    await Promise.all([keys.gone(owner), keys.gone(owned)])
+    await run(RESTORE_YAML)
+    await keys.shown(owner.metadata.name, 'Active')
+    await eventually(
+      'the garbage collector deletes it',
+      async () => (await keys.read(owned.metadata.name)) === null || undefined,
+      { withinMs: 30_000 },
+    )
   })
 
   test('loses the last use: a key that slid ends as if it had never been used (2.3)', async () => {
