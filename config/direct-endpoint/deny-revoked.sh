@@ -1,16 +1,15 @@
 #!/bin/sh
 # Denies revoked tokens at a stock kube-apiserver: fetches the issuer's list and writes it into the
-# server's authentication file, which the server then reads anew. See docs/direct-endpoint.md.
+# server's authentication file, which the server then reloads. See docs/direct-endpoint.md.
 #
 # - Needs a POSIX shell with its usual tools, awk, curl and mktemp. A timer runs it, one run at a time.
-# - It writes only what stands between the lines `# BEGIN revoked tokens` and `# END revoked tokens`,
-#   and only when the list has a token that is not there yet, as each write makes the server fetch the
-#   signing keys; with --reload that is what is wanted, and it writes in any case. A token that is there
-#   stays at least until it has ended: a list that lost it, such as one from a backup, makes it good for
-#   nobody.
-# - Without a list that is sound to the last byte the file stays as it is.
-# - Of more tokens than the server bears it takes those that end last, and says with exit code 1 how many
-#   it leaves out: who floods the list with revocations is not to keep it from being read.
+# - It writes only between the lines `# BEGIN revoked tokens` and `# END revoked tokens`, and only if the
+#   list has a token that the file lacks, because each write makes the server fetch the signing keys.
+#   With --reload that fetch is wanted, and the script always writes. A token in the file stays there until
+#   it has expired, so a list that lost it, such as one from a backup, does not make it valid again.
+# - If the list is incomplete or malformed, the script leaves the file unchanged.
+# - If the list has more tokens than the server can deny, the script takes those that expire last and exits
+#   with 1 and the number of the others. So a flood of revocations does not stop the denial of all.
 # - 50 tokens a rule: the server refuses expressions above 100,000 characters, and it logs the whole
 #   expression whenever one refuses a token.
 set -eu
@@ -134,7 +133,7 @@ while [ $# -gt 0 ]; do
     --help) usage && exit 0 ;;
     --reload)
       # The process id, as two runs in one second must differ.
-      comment="read anew at $(date -u +%Y-%m-%dT%H:%M:%SZ) by $$"
+      comment="reloaded at $(date -u +%Y-%m-%dT%H:%M:%SZ) by $$"
       shift
       continue
       ;;

@@ -45,7 +45,7 @@ describe('README.md', () => {
   showsWhatHappens(README)
 })
 
-describe(TOUR, () => {
+describe(`${TOUR}, its first minute`, () => {
   showsWhatHappens(FIRST_MINUTE)
 })
 

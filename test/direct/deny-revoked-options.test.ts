@@ -43,14 +43,14 @@ describe('--reload (7.2, 7.4)', () => {
     for (const _ of [1, 2]) {
       expect(await reload()).toEqual({
         code: 0,
-        stdout: expect.stringMatching(/1 .* 0 of them new.*; read anew/),
+        stdout: expect.stringMatching(/1 .* 0 of them new.*; reloaded/),
         stderr: '',
       })
       texts.push(readFileSync(file, 'utf8'))
       expect(deniedIn(file)).toEqual([A])
     }
     expect(new Set(texts).size).toBe(3)
-    const withoutComment = texts.map((text) => text.replace(/^ *# read anew at .*Z by \d+\n/m, ''))
+    const withoutComment = texts.map((text) => text.replace(/^ *# reloaded at .*Z by \d+\n/m, ''))
     expect(new Set(withoutComment)).toEqual(new Set([texts[0]]))
     expect(await run()).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing new') })
     expect(readFileSync(file, 'utf8')).toBe(texts[2])

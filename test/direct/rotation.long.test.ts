@@ -109,7 +109,7 @@ test('a key that signed nothing gives deny-revoked.sh nothing to write; --reload
   expect(await denyRevoked(scheduled())).toContain('nothing new')
   expect(readFileSync(server.authenticationFile, 'utf8')).toBe(before)
   await staysGood(waiting)
-  expect(await denyRevoked(afterWithdrawal())).toContain('read anew')
+  expect(await denyRevoked(afterWithdrawal())).toContain('reloaded')
   await took('a key that signed nothing, after --reload', server, 'refused', () => fresh(waiting))
   expect(await server.whoIs(fresh(await platform.signingKey(3)))).not.toBeNull()
 })

@@ -1,7 +1,7 @@
--- Health of OwnedAccessKey, DirectClusterEndpointToken and Config in Argo CD. It says Healthy only of
--- what status says of the current generation.
+-- Health of OwnedAccessKey, DirectClusterEndpointToken and Config in Argo CD. It reports Healthy
+-- only for a status of the current generation.
 
--- Ends that somebody wanted: nothing is wrong, and nothing works any more.
+-- A user wanted these ends: the object no longer works, and that is no fault.
 local ended = { Expired = true, Disabled = true }
 
 local status = obj.status or {}
@@ -25,7 +25,7 @@ end
 if ended[ready.reason] then
   return { status = "Suspended", message = ready.message }
 end
--- What somebody must mend: it does not change by itself.
+-- A user must fix this state: it does not change by itself.
 if stalled ~= nil and stalled.status == "True" then
   return { status = "Degraded", message = stalled.message }
 end
