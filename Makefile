@@ -42,14 +42,14 @@ image: ## Build the container image IMG.
 	  --build-arg VERSION="$$(awk -F '"' '$$2 == "version" { print $$4; exit }' package.json)" \
 	  --build-arg REVISION="$$(git rev-parse HEAD 2>/dev/null || echo unknown)" .
 
-install: $(INSTALLED) ## Put CRDs, RBAC and policies into the cluster of your kubeconfig.
+install: $(INSTALLED) ## Apply CRDs, RBAC and policies to the cluster of your kubeconfig.
 	@node tools/install.ts install
 
-# TIMEOUT bounds the wait for each Deployment, such as 10m.
-deploy: $(INSTALLED) ## Put everything there with image IMG, and wait until it runs.
+# TIMEOUT bounds the wait for each Deployment, such as 10m; 5m without it.
+deploy: $(INSTALLED) ## Apply these and the Deployments with image IMG, and wait until they run.
 	@node tools/install.ts deploy --image '$(IMG)' $(if $(TIMEOUT),--timeout '$(TIMEOUT)')
 
-undeploy: $(INSTALLED) ## Take everything out again: keys and tokens first, then the operator.
+undeploy: $(INSTALLED) ## Remove it all: keys and tokens first, then the operator.
 	@node tools/install.ts undeploy
 
 verify: $(INSTALLED) ## Check generated files, lock file, format, lint and types.

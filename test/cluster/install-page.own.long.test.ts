@@ -135,6 +135,15 @@ describe('docs/install.md', () => {
       expect(stdout).toContain('deployment "manager" successfully rolled out')
     })
 
+    test('one command removes what earlier versions had in namespace default', async () => {
+      const name = 'management-operator-manager'
+      const scope = ['-n', 'default']
+      await kubectl('create', 'role', name, ...scope, '--verb=create', '--resource=events')
+      await kubectl('create', 'rolebinding', name, ...scope, `--role=${name}`, '--user=ada')
+      await typed(blockWith('delete role,rolebinding'))
+      expect(await kubectl('get', 'role,rolebinding', ...scope, '-o', 'name')).toBe('')
+    })
+
     test('the new one leads when the old one ends, and changes no key and no token', async () => {
       await using next = await startManager()
       expect(await old.stop()).toEqual({ code: 0, signal: null })

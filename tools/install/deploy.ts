@@ -4,40 +4,40 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { stringify } from 'yaml'
 import { imageOverride } from './image.ts'
+import { settleImpersonation } from './impersonation.ts'
 import { clusterText, kubectl, must } from './kubectl.ts'
+import { CONFIG, DEPLOYMENTS, NAMESPACE, OURS, onlyInOurs } from './product.ts'
 
-/** Where the kustomizations are. */
-export const CONFIG = join(import.meta.dirname, '../../config')
+type Say = (line: string) => void
 
-/** The namespace of the shipped manifests. */
-export const NAMESPACE = 'platform-system'
+/** Earlier versions had the right to write events in these; now it is part of the manager's ClusterRole. */
+const FORMER = [
+  'role/management-operator-manager',
+  'rolebinding/management-operator-manager',
+  '--namespace=default',
+]
 
-/** The Deployments of the shipped manifests. */
-export const DEPLOYMENTS = ['manager', 'gateway'] as const
-
-/** What every object of the shipped manifests carries, components included. */
-export const OURS = 'app.kubernetes.io/part-of=management-operator'
-
-/** Applies what lives in the API server: CRDs, RBAC, policies. @throws Error when kubectl fails */
-export async function install(say: (line: string) => void): Promise<void> {
+/**
+ * Applies what lives in the API server: CRDs, RBAC, policies, and the right to impersonate that this cluster needs.
+ *
+ * @throws Error when kubectl fails, that right is not certain, or the operator is in another namespace
+ */
+export async function install(say: Say): Promise<void> {
   say(`installing config/base into ${await clusterText()}`)
-  await apply(join(CONFIG, 'base'), say)
+  await applyBase(say)
 }
 
 /**
- * Applies everything with an image and waits until both Deployments run it. The manifests stay as they
- * are: the image is set in a temporary overlay.
+ * Does what `install` does, then applies everything with an image and waits until both Deployments run it. The
+ * manifests stay as they are: the image is set in a temporary overlay.
  *
  * @param timeout how long to wait for each, such as `5m`
- * @throws Error when kubectl fails or a rollout takes longer
+ * @throws Error when `install` would, or a rollout takes longer
  */
-export async function deploy(
-  image: string,
-  timeout: string,
-  say: (line: string) => void,
-): Promise<void> {
+export async function deploy(image: string, timeout: string, say: Say): Promise<void> {
   const override = imageOverride(image)
   say(`deploying config/default with image ${image} into ${await clusterText()}`)
+  await applyBase(say)
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'deploy-')))
   try {
     // kustomize takes no absolute path to another folder.
@@ -51,16 +51,20 @@ export async function deploy(
   for (const name of DEPLOYMENTS) await rolledOut(name, timeout, say)
 }
 
-async function apply(folder: string, say: (line: string) => void): Promise<void> {
+async function applyBase(say: Say): Promise<void> {
+  await onlyInOurs()
+  await apply(join(CONFIG, 'base'), say)
+  const removed = await must(['delete', ...FORMER, '--ignore-not-found'])
+  if (removed !== '') say(removed.trimEnd())
+  await settleImpersonation(say)
+}
+
+async function apply(folder: string, say: Say): Promise<void> {
   say((await must(['apply', '--server-side', '-k', folder])).trimEnd())
   await must(['wait', 'crd', '-l', OURS, '--for=condition=Established', '--timeout=60s'])
 }
 
-async function rolledOut(
-  name: string,
-  timeout: string,
-  say: (line: string) => void,
-): Promise<void> {
+async function rolledOut(name: string, timeout: string, say: Say): Promise<void> {
   say(`waiting for Deployment ${name}, ${timeout} at most`)
   const scope = ['--namespace', NAMESPACE]
   const args = ['rollout', 'status', `deployment/${name}`, `--timeout=${timeout}`, ...scope]

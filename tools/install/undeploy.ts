@@ -8,10 +8,10 @@
 //
 // What is not there is no error: it may be run again, and on what is left of an installation.
 import { join } from 'node:path'
-import { CONFIG, DEPLOYMENTS, NAMESPACE, OURS } from './deploy.ts'
 import { clusterText, must } from './kubectl.ts'
 import { deleteAll, type Held, heldObjects, isOurs, isToken, letGo } from './objects.ts'
 import { PATIENCE_MS, whileItMoves } from './patience.ts'
+import { CONFIG, DEPLOYMENTS, NAMESPACE, OURS, onlyInOurs } from './product.ts'
 
 type Say = (line: string) => void
 
@@ -29,6 +29,7 @@ const IN_NAMESPACE = ['--namespace', NAMESPACE, '--ignore-not-found']
 /** Takes everything of ours out of the cluster. @throws Error when something stays, with what and why */
 export async function undeploy(say: Say): Promise<void> {
   say(`taking the operator out of ${await clusterText()}`)
+  await onlyInOurs()
   await removeObjects(say)
   await removeWorkloads(say)
   await removeRest(say)

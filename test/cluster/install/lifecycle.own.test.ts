@@ -1,10 +1,8 @@
 // `make install`, `make deploy` and `make undeploy` on an empty cluster, with kubectl from PATH. No kubelet
 // runs pods here: the test says for them that they run, and starts the operator as a process.
-import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { ensureBinaries } from '../../../tools/control-plane/binaries.ts'
 import { startControlPlane } from '../../../tools/control-plane/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
@@ -12,24 +10,21 @@ import { ISSUER, startOperator } from '../../support/operator.ts'
 import { inWhole } from '../../support/tier.ts'
 import { wholeCluster } from '../../support/whole-cluster.ts'
 import { CONFIG } from './manifests.ts'
+import { COMPONENT, LEGACY, PROBE_OBJECTS, sayItRuns, toolFor } from './tool.ts'
 
-interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-const TOOL = join(import.meta.dirname, '../../../tools/install.ts')
 const IMAGE = 'registry.example.com:5000/platform/management-operator:1.2.3'
 const DEPLOYMENTS = ['manager', 'gateway']
 const { namespace, name: account } = OPERATOR_ACCOUNT
+/** A Role of earlier versions. */
+const FORMER = 'management-operator-manager'
+const REMOVED =
+  'this cluster has constrained impersonation: removed config/components/legacy-impersonation'
 /** Events stay for an hour, whatever becomes of what they tell of. */
 const FLEETING = / Event /
 
 const plane = await startControlPlane({ log: console.log })
 afterAll(() => plane.stop())
-const { kubectl: kubectlPath } = await ensureBinaries(console.log)
-const WITH_KUBECTL = `${dirname(kubectlPath)}:${process.env['PATH']}`
+const tool = await toolFor(plane)
 await wholeCluster(kubectl)
 const empty = await everything()
 
@@ -43,8 +38,15 @@ describe('make install', () => {
     expect([...kinds]).not.toContain('Deployment')
   })
 
-  test('may be repeated', async () => {
-    expect(await tool(['install'])).toMatchObject({ code: 0, err: '' })
+  test('may be repeated; takes out the older right to impersonate, and what earlier versions had (10.5)', async () => {
+    await kubectl('apply', '--server-side', '-f', COMPONENT)
+    await kubectl('create', 'role', FORMER, '-n=default', '--verb=create', '--resource=events')
+    const { code, out, err } = await tool(['install'])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toContain(REMOVED)
+    expect(out).toContain(`role.rbac.authorization.k8s.io "${FORMER}" deleted from default`)
+    expect(await kubectl('get', 'role', FORMER, '-n=default', '--ignore-not-found')).toBe('')
+    expect(await kubectl('get', ...LEGACY)).toBe('')
   })
 })
 
@@ -53,8 +55,11 @@ describe('make deploy', () => {
 
   test('puts the image into both Deployments and waits until they run', async () => {
     const deploying = tool(['deploy', '--image', IMAGE])
-    for (const name of DEPLOYMENTS) await sayItRuns(name)
-    expect(await deploying).toMatchObject({ code: 0, err: '' })
+    for (const name of DEPLOYMENTS) await sayItRuns(plane, name)
+    const { code, out, err } = await deploying
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out, 'there was nothing to add or remove').not.toContain('constrained impersonation')
+    expect(await kubectl('get', ...PROBE_OBJECTS)).toBe('')
     const path = 'jsonpath={.items[*].spec.template.spec.containers[*].image}'
     expect(await kubectl('get', 'deployments', '-n', namespace, '-o', path)).toBe(
       [IMAGE, IMAGE].join(' '),
@@ -149,7 +154,6 @@ describe('make undeploy (5.1)', () => {
 
 const OVERLAY = 'make undeploy, of an overlay with the component for older API servers (5.1, A4)'
 describe.each(inWhole(OVERLAY))('%s', () => {
-  const component = join(CONFIG, 'components/legacy-impersonation/impersonation.yaml')
   /** Roles and bindings of an administrator, beside ours and to ours. */
   const theirs = [
     ['clusterrole', 'platform:scope:theirs', '--verb=get', '--resource=pods'],
@@ -158,7 +162,7 @@ describe.each(inWhole(OVERLAY))('%s', () => {
 
   test('takes the right to impersonate away, and leaves what is not ours', async () => {
     await tool(['install'])
-    await kubectl('apply', '--server-side', '-f', component)
+    await kubectl('apply', '--server-side', '-f', COMPONENT)
     for (const args of theirs) await kubectl('create', ...args)
     const { code, out, err } = await tool(['undeploy'])
     expect({ code, err }).toEqual({ code: 0, err: '' })
@@ -175,7 +179,7 @@ describe.each(inWhole(OVERLAY))('%s', () => {
       const patch = JSON.stringify({ metadata: { finalizers } })
       return kubectl('patch', 'clusterrolebinding', binding, '--type=merge', '-p', patch)
     }
-    await kubectl('apply', '--server-side', '-f', component)
+    await kubectl('apply', '--server-side', '-f', COMPONENT)
     await hold(['example.com/hold'])
     const { code, out, err } = await tool(['undeploy'])
     expect(code).toBe(1)
@@ -189,22 +193,12 @@ describe.each(inWhole(OVERLAY))('%s', () => {
 })
 
 test('without kubectl it says where to get it', async () => {
-  const { code, err } = await tool(['install'], '')
+  const { code, err } = await tool(['install'], { path: '' })
   expect({ code, err }).toEqual({
     code: 1,
     err: expect.stringMatching(/^kubectl is not on PATH: /),
   })
 })
-
-/** As the Makefile calls it. */
-function tool(args: readonly string[], PATH = WITH_KUBECTL): Promise<Ended> {
-  const env = { ...process.env, PATH, KUBECONFIG: plane.adminKubeconfig }
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [TOOL, ...args], { env }, (_, out, err) =>
-      resolve({ code: child.exitCode ?? 128, out, err }),
-    )
-  })
-}
 
 async function kubectl(...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await plane.kubectl(args)
@@ -234,22 +228,6 @@ const leftOvers = (): Promise<readonly string[]> =>
     async () => (await everything()).filter((name) => !empty.includes(name)),
     { withinMs: 60_000 },
   )
-
-/** What the controller and a kubelet would say, once the Deployment is there as it is wanted. */
-async function sayItRuns(name: string): Promise<void> {
-  await eventually(
-    `Deployment ${name} is there`,
-    async () => {
-      const { code } = await plane.kubectl(['get', 'deployment', name, '-n', namespace])
-      return code === 0 || undefined
-    },
-    { withinMs: 90_000 },
-  )
-  const replicas = { replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 }
-  const patch = JSON.stringify({ status: { observedGeneration: 1, ...replicas } })
-  const scope = ['-n', namespace, '--subresource=status', '--type=merge']
-  await kubectl('patch', 'deployment', name, ...scope, '-p', patch)
-}
 
 async function startManager() {
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, account)

@@ -25,6 +25,8 @@ const request = (
   ...parts,
 })
 
+const EVENTS = { verb: 'create', group: 'events.k8s.io', resource: 'events' }
+
 const ALLOWED = { 'authorization.k8s.io/decision': 'allow' }
 
 const FORBIDDEN = {
@@ -46,6 +48,18 @@ test.each([
     name: 'everywhere, where a namespace would do',
     right: right({ namespace: '' }),
     request: request(),
+    isUsed: false,
+  },
+  {
+    name: 'everywhere, to create events',
+    right: right({ ...EVENTS, namespace: '' }),
+    request: request({ verb: 'create' }, { apiGroup: 'events.k8s.io', resource: 'events' }),
+    isUsed: true,
+  },
+  {
+    name: 'everywhere, to delete events',
+    right: right({ ...EVENTS, namespace: '', verb: 'delete' }),
+    request: request({ verb: 'delete' }, { apiGroup: 'events.k8s.io', resource: 'events' }),
     isUsed: false,
   },
   {
@@ -219,7 +233,7 @@ test('the rights of both accounts are read from config/rbac, and all but those t
       'gateway: patch secrets platform-gateway-ca in platform-system',
       'gateway: patch secrets platform-gateway-tls in platform-system',
       'manager: list configs.management.platform.sh',
-      'manager: create events.events.k8s.io in default',
+      'manager: create events.events.k8s.io',
       'gateway: impersonate:user-info users.authentication.k8s.io',
       'gateway: impersonate-on:user-info:get *.*',
       'gateway: impersonate-on:user-info:post path *',

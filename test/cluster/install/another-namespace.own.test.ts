@@ -1,0 +1,166 @@
+// config/ in another namespace, by the overlay of docs/install.md: what kustomize makes of it, and the programs with
+// the accounts of that namespace and no other right.
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
+import { ownControlPlane } from '../../support/control-plane.ts'
+import { eventuallyPasses } from '../../support/eventually.ts'
+import { startGateway } from '../../support/gateway.ts'
+import { newKey } from '../../support/objects.ts'
+import { ISSUER, startOperator } from '../../support/operator.ts'
+import { inWhole } from '../../support/tier.ts'
+import { CONFIG, type Manifest, objectsIn, titleOf } from './manifests.ts'
+import { toolFor } from './tool.ts'
+
+interface Subject {
+  readonly kind: string
+  readonly namespace?: string
+}
+
+interface FlowSchemaSpec {
+  readonly rules: readonly { readonly subjects: readonly { readonly serviceAccount: object }[] }[]
+}
+
+const NAMESPACE = 'my-platform'
+const SHIPPED = 'platform-system'
+const COMPONENTS = ['legacy-impersonation', 'prometheus']
+const PAGE = readFileSync(join(CONFIG, '../docs/install.md'), 'utf8')
+const [, OVERLAY = ''] = /```yaml\n([^`]*\nnamespace: my-platform\n[^`]*)```/.exec(PAGE) ?? []
+
+const plane = await ownControlPlane()
+const root = mkdtempSync(join(tmpdir(), 'another-namespace-'))
+afterAll(() => rmSync(root, { recursive: true }))
+for (const part of ['config', 'crds'])
+  cpSync(join(CONFIG, '..', part), join(root, part), { recursive: true })
+
+/** The folder of an overlay, beside the shipped ones. */
+function overlay(name: string, change: object = {}): string {
+  const folder = join(root, 'config/overlays', name)
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'kustomization.yaml'), stringify({ ...parse(OVERLAY), ...change }))
+  return folder
+}
+
+async function kubectl(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await plane.kubectl(args)
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
+  return stdout
+}
+
+const components = COMPONENTS.map((name) => `../../components/${name}`)
+
+describe.each([
+  { name: 'default', change: {} },
+  { name: 'default and components', change: { components } },
+  { name: 'base and components', change: { resources: ['../../base'], components } },
+])('config/$name', ({ name, change }) => {
+  let objects: readonly Manifest[]
+  let text: string
+  beforeAll(async () => {
+    text = await kubectl('kustomize', overlay(name.replaceAll(' ', '-'), change))
+    objects = objectsIn(text)
+  })
+  const of = (kind: string): readonly Manifest[] => objects.filter((one) => one.kind === kind)
+
+  test('is all in that namespace, which has the shipped labels', () => {
+    expect(text).not.toContain(SHIPPED)
+    const [namespace] = of('Namespace')
+    expect(namespace?.metadata).toMatchObject({
+      name: NAMESPACE,
+      labels: { 'pod-security.kubernetes.io/enforce': 'restricted' },
+    })
+    const elsewhere = objects.filter(
+      ({ metadata }) => ![undefined, NAMESPACE].includes(metadata.namespace),
+    )
+    expect(elsewhere.map(titleOf)).toEqual([])
+  })
+
+  test('grants to accounts of that namespace', () => {
+    const bindings = [...of('ClusterRoleBinding'), ...of('RoleBinding')]
+    const subjects = bindings.flatMap((one) => one['subjects'] as readonly Subject[])
+    expect(subjects.length).toBeGreaterThan(3)
+    expect(new Set(subjects.map(({ kind, namespace }) => `${kind} ${namespace}`))).toEqual(
+      new Set([`ServiceAccount ${NAMESPACE}`]),
+    )
+    const { rules } = of('FlowSchema')[0]?.['spec'] as FlowSchemaSpec
+    expect(rules[0]?.subjects).toMatchObject([
+      { serviceAccount: { namespace: NAMESPACE, name: 'gateway' } },
+    ])
+  })
+})
+
+describe('applied to a cluster', () => {
+  const flags = [`--issuer-url=${ISSUER}`]
+  const env = { POD_NAMESPACE: NAMESPACE }
+  const kubeconfigOf = (account: string) => plane.serviceAccountKubeconfig(NAMESPACE, account)
+
+  beforeAll(async () => {
+    await kubectl('apply', '--server-side', '-k', overlay('applied'))
+    // So that nothing works by a right of an account there.
+    await kubectl('delete', 'serviceaccounts', '-n', SHIPPED, '--all')
+  })
+
+  test('its manager works with its own account, and events are where kubectl describe finds them (4.5, 8.1)', async () => {
+    const kubeconfig = await kubeconfigOf('manager')
+    await using operator = await startOperator({
+      kubeconfig,
+      env,
+      flags: [...flags, '--leader-elect'],
+    })
+    const { metadata } = await plane.admin.create<OwnedAccessKey>(ACCESS_KEYS, newKey(), 'test')
+    const { name } = metadata
+    await kubectl('wait', `oak/${name}`, '--for=condition=Ready', '--timeout=30s')
+    expect(await kubectl('get', 'oak', name, '-o', 'jsonpath={.spec.key}')).toMatch(/^pak_/)
+    await eventuallyPasses(
+      'the event is there',
+      async () => expect(await kubectl('describe', 'oak', name)).toContain('KeyGenerated'),
+      { withinMs: 20_000 },
+    )
+    const about = `--field-selector=involvedObject.name=${name}`
+    const where = 'jsonpath={.items[*].metadata.namespace}'
+    expect(await kubectl('get', 'events', '-A', about, '-o', where)).toMatch(/^default( default)*$/)
+    const lease = ['lease', 'management-operator', '-n', NAMESPACE, '-o', 'name']
+    expect(await kubectl('get', ...lease)).not.toBe('')
+    expect(operator.logs().filter(({ level }) => level !== 'info')).toEqual([])
+  })
+
+  test('the API server knows the gateway of that namespace', async () => {
+    const schema = ['flowschema', 'management-operator-gateway', '-o']
+    const subject = '{.spec.rules[*].subjects[*].serviceAccount}'
+    expect(JSON.parse(await kubectl('get', ...schema, `jsonpath=${subject}`))).toEqual({
+      name: 'gateway',
+      namespace: NAMESPACE,
+    })
+  })
+
+  test.each(inWhole('its gateway works with its own account (10.5)'))('%s', async () => {
+    const manager = await kubeconfigOf('manager')
+    await using operator = await startOperator({ kubeconfig: manager, env, flags })
+    await using gateway = await startGateway({
+      kubeconfig: await kubeconfigOf('gateway'),
+      env,
+      flags,
+    })
+    for (const program of [operator, gateway])
+      expect((await program.health('/readyz')).code).toBe(200)
+    const secret = ['secret', 'platform-gateway-tls', '-n', NAMESPACE, '-o', 'name']
+    expect(await kubectl('get', ...secret)).not.toBe('')
+  })
+
+  test.each([
+    ['install'],
+    ['deploy', '--image', 'operator:1'],
+    ['undeploy'],
+  ])('make %s leaves it alone, and says where it is', async (...args) => {
+    const tool = await toolFor(plane)
+    const { code, err } = await tool(args)
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining(`the operator is in namespace ${NAMESPACE}, by an overlay`),
+    })
+  })
+})

@@ -1,0 +1,39 @@
+// What the shipped manifests are called, and where they are.
+import { join } from 'node:path'
+import { must } from './kubectl.ts'
+
+/** Where the kustomizations are. */
+export const CONFIG = join(import.meta.dirname, '../../config')
+
+/** The namespace of the shipped manifests. */
+export const NAMESPACE = 'platform-system'
+
+/** The Deployments of the shipped manifests. */
+export const DEPLOYMENTS = ['manager', 'gateway'] as const
+
+/** What every object of the shipped manifests carries, components included. */
+export const LABELS = {
+  'app.kubernetes.io/name': 'management-operator',
+  'app.kubernetes.io/part-of': 'management-operator',
+}
+
+/** Selects these. */
+export const OURS = 'app.kubernetes.io/part-of=management-operator'
+
+/**
+ * Does nothing where the product is in no namespace but ours. An overlay may have put it into another one: its cluster
+ * roles and policies are the same objects, so we would take them away from it.
+ *
+ * @throws Error that names the other namespace, or when kubectl fails
+ */
+export async function onlyInOurs(): Promise<void> {
+  const path = '{range .items[*]}{.metadata.namespace}{"\\n"}{end}'
+  const args = ['get', 'serviceaccounts', '--all-namespaces', '-l', OURS, '-o', `jsonpath=${path}`]
+  const found = (await must(args)).split('\n').filter(Boolean)
+  const other = found.find((namespace) => namespace !== NAMESPACE)
+  if (other !== undefined)
+    throw new Error(
+      `the operator is in namespace ${other}, by an overlay: make knows ${NAMESPACE} only. ` +
+        'Go on with kubectl and that overlay; docs/install.md, Another namespace.',
+    )
+}
