@@ -54,7 +54,7 @@ export async function deploy(image: string, timeout: string, say: Say): Promise<
 async function applyBase(say: Say): Promise<void> {
   await onlyInOurs()
   await apply(join(CONFIG, 'base'), say)
-  const removed = await must(['delete', ...FORMER, '--ignore-not-found'])
+  const removed = await must(['delete', ...FORMER, '--ignore-not-found', '--timeout=60s'])
   if (removed !== '') say(removed.trimEnd())
   await settleImpersonation(say)
 }

@@ -75,7 +75,8 @@ const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
  */
 export async function settleImpersonation(say: (line: string) => void): Promise<void> {
   if (await isConstrained()) {
-    const removed = await must(['delete', '-f', COMPONENT, '--ignore-not-found'])
+    const args = ['delete', '-f', COMPONENT, '--ignore-not-found', '--timeout=60s']
+    const removed = await must(args)
     if (removed !== '')
       say(
         'this cluster has constrained impersonation: removed config/components/legacy-impersonation, the older and ' +

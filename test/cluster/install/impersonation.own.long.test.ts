@@ -117,10 +117,14 @@ describe('after the upgrade of that cluster', () => {
     expect(await actsAsMasters()).toMatchObject({ code: 0 })
     expect(await deploy()).toContain(REMOVED)
     expect(await legacy()).toBe(false)
-    await eventuallyPasses('the right is gone', async () => {
-      const { code, stderr } = await actsAsMasters()
-      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('cannot imp') })
-    }, SOON)
+    await eventuallyPasses(
+      'the right is gone',
+      async () => {
+        const { code, stderr } = await actsAsMasters()
+        expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('cannot imp') })
+      },
+      SOON,
+    )
     await gatewayWorks()
   })
 
