@@ -212,7 +212,7 @@ describe('Config', () => {
     const groups = Object.entries(spec?.properties ?? {})
     const silent = groups.filter(
       ([, { description = '' }]) =>
-        !/Nothing in this product acts|product (acts|finds)|operator derives|gateway answers/.test(
+        !/Nothing in this product acts|product acts|gateway (derive|finds|answers)/.test(
           description,
         ),
     )

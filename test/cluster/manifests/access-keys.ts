@@ -8,7 +8,7 @@ const HEX = '0123456789abcdef'.repeat(4)
 const reserved = /begin with system: or platform: are reserved.*without the prefix/
 const ascii = /only visible ASCII characters without spaces/
 const format =
-  /key must be 32 to 256 characters of .* or sha256: and 64 small hex digits.*leave key out/
+  /key must be 32 to 256 characters of .* or sha256: and 64 lower-case hex digits.*leave key out/
 
 // biome-ignore format: a table
 export const acceptedKeys: readonly Accepted[] = [
