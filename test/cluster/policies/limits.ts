@@ -31,7 +31,7 @@ function refusalOf(by: string, { lacks, tooMany }: Pick<Case, 'lacks' | 'tooMany
   }
   if (!lacks) return undefined
   const [fields, right] = lacks
-  const needs = `${fields}: lifting a limit of a key of others needs the verb impersonate on ${right}`
+  const needs = `${fields}: lifting a limit of a key that acts for others needs the verb impersonate on ${right}`
   return { code: 403, says: needs + instead(by) } as const
 }
 

@@ -25,7 +25,7 @@ const OF_BOB = { user: 'bob', groups: ['dev'] }
 /** The name is that of the object, which the row does not know. */
 const keyRefused = {
   code: 403,
-  says: 'spec.key: setting the key of an object that is there needs the verb generate on ownedaccesskeys/',
+  says: 'spec.key: setting the key of an existing object needs the verb generate on ownedaccesskeys/',
 } as const
 
 const digestRefused = {
