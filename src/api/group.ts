@@ -1,4 +1,4 @@
-// The names that this program shares with the API server and its users. They stand here only.
+// The names that this program shares with the API server and its users, defined here only.
 
 /** API group of the three kinds (contract 1.1). */
 export const GROUP = 'management.platform.sh'
@@ -41,7 +41,7 @@ export const CLUSTER_ROLES: Resource = {
   kind: 'ClusterRole',
 }
 
-/** What the caller himself may do, by the API server's authorizers. */
+/** What the caller may do, by the API server's authorizers. */
 export const SELF_SUBJECT_ACCESS_REVIEWS: Resource = {
   group: 'authorization.k8s.io',
   version: 'v1',
@@ -76,7 +76,7 @@ export const EVENTS: Resource = {
   kind: 'Event',
 }
 
-/** Holds an object until its credential is revoked everywhere (contract 5.1). */
+/** Finalizer that keeps an object until its credential is revoked everywhere (contract 5.1). */
 export const REVOKE_FINALIZER = `${GROUP}/revoke`
 
 /** When a key was first seen, RFC 3339: a restore from backup renews no lifetime (contract 2.8). */
@@ -85,13 +85,16 @@ export const CREATED_ANNOTATION = `${GROUP}/created`
 /** On a key that self-service made: the uid of the key that it was made with (contract 12.2). */
 export const MADE_WITH_LABEL = `${GROUP}/made-with`
 
-/** The access key that opens nothing: gateways write to it, so that their watches have news (10.4). */
+/** The access key that opens nothing: gateways write to it to prove that their watches deliver (10.4). */
 export const HEARTBEAT_KEY = 'platform-heartbeat'
 
-/** On HEARTBEAT_KEY: when it was last written to, RFC 3339, on the clock of the gateway that did. */
+/** On HEARTBEAT_KEY: time of the last write, RFC 3339, by the clock of the gateway that wrote it. */
 export const HEARTBEAT_ANNOTATION = `${GROUP}/heartbeat`
 
-/** Beside it: what it said before. Who heard another word last has not heard all, or of another past. */
+/**
+ * The heartbeat before the last one. A gateway whose watch last delivered another value has missed a write,
+ * or the store was restored.
+ */
 export const HEARTBEAT_BEFORE_ANNOTATION = `${GROUP}/heartbeat-before`
 
 /** What happens to an expired object: `Keep` or `Delete` (contract 5.2). */
@@ -109,23 +112,23 @@ export const IN_FORCE_CONFIG_MAP = 'platform-config-in-force'
 /** ConfigMap with the public signing keys (contract 7.3), data key `jwks.json`. */
 export const JWKS_CONFIG_MAP = 'platform-jwks'
 
-/** On JWKS_CONFIG_MAP, whatever its value: rotate now. The operator takes it off (contract 7.3). */
+/** On JWKS_CONFIG_MAP, with any value: rotate now. The operator removes it (contract 7.3). */
 export const ROTATE_ANNOTATION = `${GROUP}/rotate`
 
-/** On JWKS_CONFIG_MAP: the `kid` of a leaked key, which goes at once. The operator takes it off. */
+/** On JWKS_CONFIG_MAP: the `kid` of a leaked key, to withdraw at once. The operator removes it. */
 export const WITHDRAW_ANNOTATION = `${GROUP}/withdraw`
 
 /** Type of the Secrets that hold a private signing key (contract 7.3). */
 export const SIGNING_KEY_TYPE = `${GROUP}/signing-key`
 
-/** Name of a signing key's Secret, before its generation number. */
+/** Prefix of a signing key's Secret name; its generation number follows. */
 export const SIGNING_KEY_PREFIX = 'platform-signing-key-'
 
-/** Name of a ConfigMap of revoked tokens, before the hour in which they end (contract 7.4). */
+/** Prefix of the name of a ConfigMap of revoked tokens; the hour of their end follows (contract 7.4). */
 export const REVOKED_TOKENS_PREFIX = 'platform-revoked-tokens-'
 
 /** Secret with the authority that signs the gateway's own certificate (contract 9.7). */
 export const GATEWAY_CA_SECRET = 'platform-gateway-ca'
 
-/** Secret with the gateway's own certificate, where no files give one (contract 9.7). */
+/** Secret with the gateway's own certificate, when no files are configured (contract 9.7). */
 export const GATEWAY_TLS_SECRET = 'platform-gateway-tls'

@@ -2,8 +2,8 @@ import type { AccessKey } from './access-key.ts'
 import { isLive, type Lifetime } from './lifetime.ts'
 
 /**
- * Why a key is ready or not: the reasons of its Ready condition (contract 4.1). `OwnerNotReady`: a key that
- * owns it does not work, or grants less than it (10.3, 12.3).
+ * Reasons of a key's Ready condition (contract 4.1). `OwnerNotReady`: a key that owns it does not work, or grants
+ * less than it (10.3, 12.3).
  */
 export const KEY_STATES = [
   'Active',
@@ -18,13 +18,13 @@ export const KEY_STATES = [
 /** One of KEY_STATES. */
 export type KeyState = (typeof KEY_STATES)[number]
 
-/** What a key is by itself, whoever owns it. */
+/** State of a key by itself, without the keys that own it. */
 export type OwnKeyState = Exclude<KeyState, 'OwnerNotReady'>
 
 /**
- * The first that holds; Active when none does.
+ * The first state that applies; Active when none does.
  *
- * @param isInConflict whether other objects with the same key make this one useless (contract 3.3)
+ * @param isInConflict whether other objects with the same key disable this one (contract 3.3)
  */
 export function keyStateOf(
   key: AccessKey,
@@ -42,24 +42,24 @@ export function keyStateOf(
   return checks.find(([, holds]) => holds)?.[0] ?? 'Active'
 }
 
-/** Objects with the same key, because of which one of them does not work (contract 3.3). */
+/** Why a key that other objects share does not work (contract 3.3). */
 export interface Conflict {
-  /** `elder`: the oldest wins, and this is not it. `unproven`: the oldest holds the digest only, and none works. */
+  /** `elder`: an older object wins. `unproven`: the oldest holds only the digest, and none works. */
   readonly kind: 'elder' | 'unproven'
-  /** Names: of the one that wins; or of all of them, the oldest first. */
+  /** Names of objects: the winner; or, where none works, all of them, oldest first. */
   readonly names: readonly string[]
 }
 
-/** The keys whose secret has one SHA-256, in hex. */
+/** Look-up of keys by the SHA-256 of their secret, in hex. */
 export interface SecretHolders {
   /** All of them. */
   readonly sharing: (digest: string) => readonly AccessKey[]
-  /** The eldest, and whether there is another: what decides, found without going through them. */
+  /** The oldest key with the digest, and whether several have it: found without a walk over all. */
   readonly eldest: (digest: string) => AccessKey | undefined
   readonly isShared: (digest: string) => boolean
 }
 
-/** Of which kind the conflict is that keeps a key, which is one of them, from working; null = there is none. */
+/** Kind of the conflict that disables a key; null = there is none. */
 export function conflictKindOf(
   { uid, digest }: AccessKey,
   { eldest, isShared }: Pick<SecretHolders, 'eldest' | 'isShared'>,
@@ -71,7 +71,7 @@ export function conflictKindOf(
   return first.uid === uid ? null : 'elder'
 }
 
-/** What keeps a key from working among those with the same secret, of which it is one; null = nothing. */
+/** The conflict that disables a key; null = there is none. */
 export function conflictOf(key: AccessKey, holders: SecretHolders): Conflict | null {
   const kind = conflictKindOf(key, holders)
   if (kind === null || key.digest === null) return null
@@ -82,7 +82,7 @@ export function conflictOf(key: AccessKey, holders: SecretHolders): Conflict | n
 
 const byAge = (a: AccessKey, b: AccessKey): number => (isElder(a, b) ? -1 : 1)
 
-/** The oldest of the keys with the same secret, then the one with the lowest uid. */
+/** The oldest key; of several as old, the one with the lowest uid. Undefined for an empty list. */
 export const eldestOf = (keys: readonly AccessKey[]): AccessKey | undefined =>
   keys.toSorted(byAge)[0]
 

@@ -1,4 +1,4 @@
-// The slim view of an OwnedAccessKey on which every decision stands. It holds no secret.
+// The slim view of an OwnedAccessKey that every decision uses. It holds no secret.
 import { CREATED_ANNOTATION, HEARTBEAT_KEY } from '../api/group.ts'
 import type { Condition, KubeObject, ObjectMeta } from '../api/meta.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../api/ownedaccesskey.gen.ts'
@@ -18,7 +18,7 @@ import {
   type Untyped,
 } from './untyped.ts'
 
-/** What a key's status says as ours; conditions of others are left out. */
+/** The fields of a key's status that we own; conditions of other managers are left out. */
 export interface PublishedStatus {
   readonly expirationTimestamp: string | undefined
   readonly removalTimestamp: string | undefined
@@ -31,19 +31,19 @@ export interface PublishedStatus {
 
 /** A key without its secret. */
 export interface AccessKey extends Lived, CredentialObject {
-  /** Also where it can't be read whether, or how long, it works. */
+  /** Also true when a field that limits the key is malformed. */
   readonly isDisabled: boolean
-  /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set, or one can't be read. */
+  /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set, or one is malformed. */
   readonly identity: string | null
-  /** spec.groups: the groups that it adds to its identity. */
+  /** spec.groups: extra groups of the identity. */
   readonly groups: readonly string[]
   /** null = the owner's full rights. */
   readonly scope: Scope | null
-  /** SHA-256 of the key in hex, whichever form it has in spec; null when there is none yet. */
+  /** SHA-256 of the key in hex, for either form in spec; null when there is no key yet. */
   readonly digest: string | null
-  /** spec.key is `sha256:<hex>`: it shows no knowledge of the key itself (contract 3.3, 3.6). */
+  /** spec.key is `sha256:<hex>`: it proves no knowledge of the key itself (contract 3.3, 3.6). */
   readonly holdsDigest: boolean
-  /** spec.key is in our field set: it was generated, and every apply of ours repeats it. */
+  /** We own spec.key: the operator generated it, and every apply of ours repeats it. */
   readonly isKeyOurs: boolean
   readonly published: PublishedStatus
 }
@@ -52,8 +52,8 @@ export interface AccessKey extends Lived, CredentialObject {
 export type OwnedAccessKeyObject = KubeObject<OwnedAccessKeySpec, OwnedAccessKeyStatus>
 
 /**
- * The view of an object. An empty string equals absent everywhere in spec (contract 1.2). What the schema would
- * refuse never throws and never gives more: it makes the key nobody, disabled, or a scope that grants nothing (10.3).
+ * The view of an object. An empty string counts as absent everywhere in spec (contract 1.2). A value that the schema
+ * refuses never throws: the key has no identity, is disabled, or has a scope that grants nothing (10.3).
  *
  * @param digestOf SHA-256 in hex of a key in clear, or what follows `sha256:` (contract 3.6)
  */
@@ -90,23 +90,23 @@ const DIGEST_FORM = /^sha256:([0-9a-f]{64})$/
 /** The SHA-256 in hex that spec.key holds instead of a key (contract 3.6); null = it is a key, or none. */
 export const heldDigestOf = (key: string): string | null => DIGEST_FORM.exec(key)?.[1] ?? null
 
-/** What people find the key by without seeing it (contract 1.5); empty when there is no key yet. */
+/** Id that names the key without showing it (contract 1.5); empty when there is no key yet. */
 export const keyIdOf = ({ digest }: AccessKey): string => digest?.slice(0, 16) ?? ''
 
 /**
- * Whether it is the gateways' own (contract 10.4): without a key it opens nothing and owns nothing, so there is
- * nothing to generate, to hold it for, to end or to count. One that holds a key is a key like any other.
+ * Whether it is the gateways' heartbeat key (contract 10.4). Without a secret it opens and owns nothing, so the
+ * operator does not generate, revoke, expire or count it. One with a secret is a key like any other.
  */
 export const isHeartbeat = ({ name, digest }: AccessKey): boolean =>
   name === HEARTBEAT_KEY && digest === null
 
-/** What others wrote into status is not ours to compare: no apply of ours takes it away. */
+/** Only our fields: an apply of ours cannot remove what another manager wrote into status. */
 function publishedOf(
   { managedFields = [] }: ObjectMeta,
   status: Untyped<OwnedAccessKeyStatus>,
 ): PublishedStatus {
   const owned = ownedBy(managedFields, 'status')
-  // Only ever compared with what is wanted: of another type it is another value.
+  // Only compared with the wanted values: a value of another type is simply different.
   const ours = oursIn(owned, status as OwnedAccessKeyStatus)
   return {
     expirationTimestamp: ours('expirationTimestamp'),
@@ -119,7 +119,7 @@ function publishedOf(
   }
 }
 
-/** What can't be read may be what limits it. */
+/** Fails closed: a malformed field may be one that limits the key. */
 const isDisabled = ({
   disabled,
   ttl,

@@ -1,18 +1,18 @@
 import type { Condition } from '../api/meta.ts'
 import { timestamp } from './time.ts'
 
-/** A condition as decided, before its times are known. */
+/** A condition without times. */
 export type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
 /**
- * Beside a Ready condition that is False for what does not change by itself: who reads conditions of all
- * kinds alike sees a failure at once, and does not wait (contract 4.1 to 4.3).
+ * The Stalled condition beside a Ready that is False and does not change by itself: generic clients (kstatus) then
+ * report a failure at once instead of waiting (contract 4.1 to 4.3).
  */
 export const stalled = (ready: Verdict): Verdict => ({ ...ready, type: 'Stalled', status: 'True' })
 
 /**
- * The conditions to publish: those decided, each with the time of its last change of status, which
- * stays where the status did not change (contract 4.4). metav1.Time has whole seconds.
+ * The conditions to publish. lastTransitionTime changes only when the status changes (contract 4.4);
+ * metav1.Time has whole seconds.
  */
 export function withTimes(
   verdicts: readonly Verdict[],
@@ -33,7 +33,7 @@ export function withTimes(
   })
 }
 
-/** Whether two sets of conditions say the same, in whatever order. */
+/** Whether two sets of conditions are equal, in any order. */
 export function sameConditions(a: readonly Condition[], b: readonly Condition[]): boolean {
   return a.length === b.length && a.every((one) => b.some((other) => isSame(one, other)))
 }

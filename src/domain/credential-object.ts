@@ -2,18 +2,18 @@ import type { ObjectMeta } from '../api/meta.ts'
 import { type KeyRef, ownerKeyOf } from './key-ref.ts'
 import { isTracked, onExpiryOf } from './tracking.ts'
 
-/** What decisions ask of the metadata of any object that holds a credential. */
+/** The metadata of a key or token that decisions use. */
 export interface CredentialObject {
   readonly name: string
   readonly uid: string
   readonly resourceVersion: string
   readonly generation: number
   readonly isDeleting: boolean
-  /** Without one, an object being deleted is gone already. */
+  /** An object with a deletionTimestamp and no finalizer no longer exists. */
   readonly finalizers: readonly string[]
-  /** What its annotation asks for after expiry; null when it says nothing that we know. */
+  /** Value of the annotation for expiry; null when it is absent or unknown. */
   readonly onExpiry: 'Keep' | 'Delete' | null
-  /** A GitOps tool applies it: deleted, it would come back (contract 5.2). */
+  /** A GitOps tool applies it, and would create it again after a delete (contract 5.2). */
   readonly isTracked: boolean
   /** The access key that its controller owner reference names; null = none (contract 5.4, 10.3). */
   readonly ownerRef: KeyRef | null
@@ -22,7 +22,7 @@ export interface CredentialObject {
 /** Shared by the many objects without finalizers. */
 const NONE: readonly string[] = []
 
-/** Reads that out of an object's metadata. */
+/** The view of an object's metadata. */
 export const credentialObjectOf = (metadata: ObjectMeta): CredentialObject => ({
   name: metadata.name,
   uid: metadata.uid,

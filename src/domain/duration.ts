@@ -12,7 +12,7 @@ const NANOSECONDS: Readonly<Record<string, bigint>> = {
 /** Go keeps a duration in a signed 64-bit count of nanoseconds: 292 years, and one more below 0. */
 const LONGEST_NS = 2n ** 63n - 1n
 
-/** Go reads so many digits of a fraction into 63 bits, and counts no digit behind them. */
+/** Go reads the digits of a fraction into 63 bits, and ignores further digits. */
 const LONGEST_FRACTION = 2n ** 63n
 
 /**
@@ -46,7 +46,7 @@ function nanosecondsOf(text: string): bigint | null {
   return total
 }
 
-/** Of a unit, in nanoseconds, cut off as time.ParseDuration does: in floating point, step by step the same. */
+/** A fraction of a unit in nanoseconds, truncated with the same floating-point steps as time.ParseDuration. */
 function fractionOf(digits: string, unit: bigint): bigint {
   let value = 0n
   let scale = 1

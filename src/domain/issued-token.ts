@@ -1,25 +1,25 @@
-// What a signed token in status says of itself. It is the record of what was issued.
+// The claims of the signed token in status: the record of what was issued.
 import { mapIn } from './config/json.ts'
 import type { Scope } from '../api/scope.gen.ts'
 import { isConfinedTo } from './token-claims.ts'
 
-/** What of an issued token later decisions stand on. The token itself is not kept. */
+/** The claims of an issued token that later decisions use. The token itself is not kept. */
 export interface IssuedToken {
   readonly identity: string
-  /** The groups claim as groupSet gives it: compared as a whole. */
+  /** The groups claim in the form of groupSet, compared as a whole. */
   readonly groups: string
   /** The scope claim: compact JSON, `*` when unrestricted. */
   readonly scope: string
-  /** Whether only verifiers that enforce scopes take it (contract 7.1). */
+  /** Whether only verifiers that enforce scopes accept it (contract 7.1). */
   readonly isConfined: boolean
   readonly expiresMs: number
 }
 
 /**
- * Reads a token of ours without verifying it: only the operator may write status. null when it is
- * none, or was issued for another object.
+ * Reads a token of ours without verification: only the operator may write status. null when it is malformed,
+ * or was issued for another object.
  *
- * @param jti uid of the object that it stands in
+ * @param jti uid of the object that holds it
  */
 export function readIssued(token: string, jti: string): IssuedToken | null {
   const [, payload = ''] = token.split('.')
@@ -39,7 +39,7 @@ export function readIssued(token: string, jti: string): IssuedToken | null {
   }
 }
 
-/** Groups as one text, the same for the same groups in whatever order. */
+/** Groups as one text: equal for equal sets, in any order. */
 export const groupSet = (groups: readonly string[]): string =>
   [...new Set(groups)].toSorted().join('\n')
 

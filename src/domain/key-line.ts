@@ -1,4 +1,4 @@
-// Keys that own keys: one never lives longer, nor grants more, than those that own it (contract 10.3, 12.3).
+// Keys that own keys: a key never outlives its owners, nor grants more than they do (contract 10.3, 12.3).
 import type { Scope } from '../api/scope.gen.ts'
 import type { AccessKey } from './access-key.ts'
 import {
@@ -11,23 +11,23 @@ import {
 import { type Caps, least, lifetimeOf } from './lifetime.ts'
 import { within } from './scope/within.ts'
 
-/** The keys that one is judged among. */
+/** Look-up of all known keys. */
 export interface KnownKeys extends SecretHolders {
   readonly named: (name: string) => AccessKey | undefined
 }
 
-/** Keys may own keys that own keys; a longer line of them is taken for a circle, and nothing works. */
+/** Most keys in a chain of owners. A longer chain counts as a cycle, and no key in it works. */
 export const LONGEST_LINE = 16
 
-/** A key and those that own it. */
+/** A key and its chain of owners. */
 export interface KeyLine {
-  /** The key itself, then the one that owns it, and so on. */
+  /** The key itself, then its owner, then the owner of that, and so on. */
   readonly keys: readonly AccessKey[]
-  /** Name of the next, which is not there or is one too many; null = the last key has no owner. */
+  /** Name of the next owner, which is missing or one too many; null = the last key has no owner. */
   readonly brokenAt: string | null
 }
 
-/** Those that own the key, by name and uid. */
+/** The chain of owners of a key, by name and uid. */
 export function lineOf(key: AccessKey, { named }: Pick<KnownKeys, 'named'>): KeyLine {
   const keys = [key]
   for (let { ownerRef } = key; ownerRef !== null; ) {
@@ -40,17 +40,17 @@ export function lineOf(key: AccessKey, { named }: Pick<KnownKeys, 'named'>): Key
   return { keys, brokenAt: null }
 }
 
-/** What the keys of a line make of the first. */
+/** The limits that a chain sets on its first key. */
 export interface LineBounds {
-  /** Epoch milliseconds: the earliest end of any; null = never. */
+  /** Epoch milliseconds: the earliest end in the chain; null = never. */
   readonly expiresMs: number | null
-  /** That of the nearest that has one: what binds the first; null = none has (contract 11.8). */
+  /** Scope of the nearest key that has one; null = none has (contract 11.8). */
   readonly scope: Scope | null
-  /** The first that grants less than one that it owns, which may have been given less since; null = none. */
+  /** The first owner that grants less than a key it owns, as after it was narrowed; null = none. */
   readonly exceeded: AccessKey | null
 }
 
-/** The bounds of a line, its first key included. */
+/** The bounds of a chain, its first key included. */
 export function boundsOf(keys: readonly AccessKey[], caps: Caps, nowMs: number): LineBounds {
   let expiresMs: number | null = null
   let scope: Scope | null = null
@@ -67,31 +67,31 @@ export function boundsOf(keys: readonly AccessKey[], caps: Caps, nowMs: number):
 }
 
 /**
- * Whether a key is in no group that its owner, which stands for the same, is not in. One that stands for
- * somebody else was given its groups by an administrator, on purpose.
+ * Whether the owner is in every group of a key with the same identity. A key with another identity got its groups
+ * from an administrator, on purpose.
  */
 const hasGroupsOf = (key: AccessKey, owner: AccessKey): boolean =>
   key.identity !== owner.identity || key.groups.every((group) => owner.groups.includes(group))
 
-/** What a key is, itself and by the keys that own it. */
+/** State and limits of a key, its owners included. */
 export interface KeyStanding {
   readonly state: LineState
-  /** Name of the key that owns it whose state this is; null = it is its own. */
+  /** Name of the owner that has this state; null = the key itself has it. */
   readonly above: string | null
-  /** Epoch milliseconds: the earliest end of it and of the keys that own it; null = never. */
+  /** Epoch milliseconds: the earliest end of the key and its owners; null = never. */
   readonly expiresMs: number | null
-  /** Its own, or that of the nearest key that owns it and has one; null = none has (contract 11.8). */
+  /** Its own scope, else that of the nearest owner that has one; null = none has (contract 11.8). */
   readonly scope: Scope | null
 }
 
-/** `Gone`: a key that owns it is not there; `Exceeded`: one grants less than what it owns. */
+/** `Gone`: an owner does not exist; `Exceeded`: an owner grants less than the key that it owns. */
 export type LineState = OwnKeyState | 'Gone' | 'Exceeded'
 
 /** The reason of its Ready condition (contract 4.1). */
 export const readyStateOf = ({ state, above }: Pick<KeyStanding, 'state' | 'above'>): KeyState =>
   above !== null || state === 'Gone' || state === 'Exceeded' ? 'OwnerNotReady' : state
 
-/** The first thing that is wrong with it, or with a key that owns it; Active when nothing is. */
+/** The first state of the key or an owner that is not Active; Active when all are. */
 export function standingOf(
   own: AccessKey,
   known: KnownKeys,
@@ -113,13 +113,13 @@ function stateOf(key: AccessKey, known: KnownKeys, caps: Caps, nowMs: number): O
   return keyStateOf(key, lifetimeOf(key, caps, nowMs), isInConflict(key, known), nowMs)
 }
 
-/** Whether others with the same secret make a key useless, whatever their state (contract 3.3). */
+/** Whether other objects with the same secret, in any state, disable a key (contract 3.3). */
 export const isInConflict = (
   key: AccessKey,
   holders: Pick<KnownKeys, 'eldest' | 'isShared'>,
 ): boolean => conflictKindOf(key, holders) !== null
 
-/** What is said of a key in such a state, behind its name. */
+/** The state as a predicate, to follow the name of the key. */
 export const SAID_OF: Readonly<Record<Exclude<LineState, 'Active'>, string>> = {
   Terminating: 'is being deleted',
   NoIdentity: 'names no user, team or subject',
@@ -130,10 +130,10 @@ export const SAID_OF: Readonly<Record<Exclude<LineState, 'Active'>, string>> = {
   Exceeded: 'has a narrower scope or fewer groups than a key that it owns',
 }
 
-/** What was compared once: scopes are compared for each request, and change with their keys only. */
+/** Cache of comparisons: every request compares scopes, and they change with their keys only. */
 const compared = new WeakMap<Scope, WeakMap<Scope, boolean>>()
 
-/** Whether a scope is within that of a key above; none inherits that one. */
+/** Whether a scope is within an owner's; an absent one inherits the owner's. */
 function isCovered(scope: Scope | null, above: Scope | null): boolean {
   if (scope === null || above === null || scope === above) return true
   const known = compared.get(scope) ?? new WeakMap<Scope, boolean>()
@@ -142,21 +142,21 @@ function isCovered(scope: Scope | null, above: Scope | null): boolean {
   return isWithin
 }
 
-/** Where the keys are found on which another one bears. */
+/** Look-up of the keys that a change of another key affects. */
 export interface KeyRelations extends Pick<KnownKeys, 'sharing'> {
-  /** The keys that the one of this uid owns. */
+  /** The keys that the key with this uid owns. */
   readonly ownedBy: (uid: string) => readonly AccessKey[]
 }
 
-/** What became of one key; undefined = there was, or is, none. */
+/** A key before and after a change; undefined = it did not or does not exist. */
 export interface KeyChange {
   readonly before: AccessKey | undefined
   readonly after: AccessKey | undefined
 }
 
 /**
- * The keys that a change may have made good or bad: the key itself, those with the same secret where it
- * comes or goes (contract 3.3), and those that any of these owns, through however many (10.3).
+ * The keys whose state a change may affect: the key itself, those with the same secret when it appears or
+ * disappears (contract 3.3), and all that any of these owns, directly or through others (10.3).
  */
 export function keysTouchedBy(
   { before, after }: KeyChange,

@@ -1,20 +1,20 @@
-// Which access key an object belongs to.
+// The access key that owns an object.
 import { ACCESS_KEYS, GROUP } from '../api/group.ts'
 import type { ObjectMeta, OwnerReference } from '../api/meta.ts'
 import { isMap } from './config/json.ts'
 
-/** Names an access key. */
+/** Reference to an access key. */
 export interface KeyRef {
   readonly name: string
   readonly uid: string
 }
 
-/** No key is named so, and none has this uid. */
+/** Matches no key: no key has this name or uid. */
 const UNREADABLE: KeyRef = { name: '(unreadable)', uid: '' }
 
 /**
- * The access key that the controller owner reference names; null = none (contract 5.4, 12.3). Where references
- * can't be read one of them may name a key, so what they are of depends on one that is not there (10.3).
+ * The access key that the controller owner reference names; null = none (contract 5.4, 12.3). Fails closed: malformed
+ * references may name a key, so the object then has an owner that does not exist (10.3).
  */
 export function ownerKeyOf({ ownerReferences }: ObjectMeta): KeyRef | null {
   const all: unknown = ownerReferences ?? []

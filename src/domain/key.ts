@@ -8,9 +8,8 @@ const CHECKSUM_LENGTH = 6
 /**
  * A key in clear from 32 bytes of a cryptographic random generator.
  *
- * The bytes are read as one number and written in base 62. 62^43 exceeds 2^256, so every number has
- * a text of its own and all 256 bits of entropy are kept: taking digits one by one modulo 62 would
- * favour some of them, this favours none of the 2^256 keys.
+ * The bytes are one number, written in base 62. 62^43 exceeds 2^256, so each number has its own text and all 256
+ * bits of entropy are kept. Digits taken one by one modulo 62 would not be uniform.
  *
  * @throws RangeError unless there are 32 bytes
  */

@@ -1,4 +1,4 @@
-/** How many are late, and how late the latest of them is, in milliseconds; 0 where none is. */
+/** Number of late objects, and the longest delay in milliseconds; 0 when none is late. */
 export interface Late {
   readonly count: number
   readonly longestMs: number
@@ -7,7 +7,7 @@ export interface Late {
 /** Nothing is late. */
 export const NONE_LATE: Late = { count: 0, longestMs: 0 }
 
-/** The same with one more. */
+/** Adds one late object. */
 export const withLate = ({ count, longestMs }: Late, lateMs: number): Late => ({
   count: count + 1,
   longestMs: Math.max(longestMs, lateMs),

@@ -1,5 +1,5 @@
-// When a credential ends. Everything here is a function of the object, the caps and now; nothing is
-// remembered, so the operator and every gateway come to the same answer by themselves.
+// When a credential ends: a pure function of the object, the caps and now. Nothing is remembered, so the
+// operator and every gateway compute the same end independently.
 
 /** The global limits in force, in seconds; null = none (contract 2.1, 2.2). */
 export interface Caps {
@@ -9,7 +9,7 @@ export interface Caps {
   readonly loginTtlSeconds: number | null
 }
 
-/** What of a key decides its lifetime. Times are epoch milliseconds. */
+/** The parts of a key that decide its lifetime. Times are epoch milliseconds. */
 export interface Lived {
   /** Seconds; absent or 0 = no lifetime of its own. */
   readonly ttl: number
@@ -32,16 +32,15 @@ export interface Lifetime {
   readonly expiresMs: number | null
   /** Whether the end would be later without the cap (condition LifetimeCapped). */
   readonly capped: boolean
-  /** The use that counts; null when there was none, or only one too far ahead. */
+  /** The recorded use in effect; null when there is none, or it lies too far ahead. */
   readonly activityMs: number | null
-  /** Until when the recorded use is ignored for lying too far ahead; null = it is not (2.9). */
+  /** The recorded use lies too far ahead and is ignored until then; null = it is not ignored (2.9). */
   readonly activityIgnoredUntilMs: number | null
 }
 
 /**
- * A recorded use up to this far ahead counts as now: gateways' clocks differ a little. Counted as
- * now until it comes, it ends a key at the very moment that it does counted from itself; only that
- * moment stands still, so it is what counts, and status need not follow now.
+ * Gateways' clocks differ a little: a recorded use up to this far ahead counts (contract 2.9). The end is
+ * computed from the recorded time, not from now, so that status does not change while the clock catches up.
  */
 const ACTIVITY_TOLERANCE_MS = 60_000
 
@@ -85,7 +84,7 @@ function ownTtl({ ttl, type }: Lived, caps: Caps): number | null {
 const after = (startMs: number, seconds: number | null): number | null =>
   seconds === null ? null : startMs + seconds * 1000
 
-/** The smaller of two; null is none, so it never is the smaller. */
+/** The smaller of two limits; null means no limit. */
 export function least(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b
   return Math.min(a, b)

@@ -1,17 +1,17 @@
-// What was made with an access key (contract 12.2): self-service writes the uid of the calling key on each key
-// that it makes, so that all of them are found when that one leaks.
+// What was made with an access key (contract 12.2): self-service labels each key that it makes with the uid of the
+// calling key, so that all of them can be found when that key leaks.
 import { MADE_WITH_LABEL } from '../api/group.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from './access-key.ts'
 
-/** An access key, as far as its making and its end go. */
+/** The fields of an access key that its revocation needs. */
 export interface MadeKey {
   readonly name: string
   readonly uid: string
-  /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when it names nobody. */
+  /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when it has no identity. */
   readonly identity: string | null
   readonly isDisabled: boolean
   readonly isDeleting: boolean
-  /** Uid of the key that it was made with; null where self-service did not make it. */
+  /** Uid of the key that it was made with; null when self-service did not make it. */
   readonly madeWith: string | null
 }
 
@@ -23,8 +23,8 @@ export function madeKeyOf(object: OwnedAccessKeyObject): MadeKey {
 }
 
 /**
- * The uid of the key that is meant; null when there is none. A uid comes first: somebody may name a key of his
- * like the uid of another. That of a key that is gone counts while one that was made with it is there.
+ * The uid of the key with this name or uid; null when there is none. A uid has precedence: a user may name a key like
+ * the uid of another. The uid of a deleted key counts as long as a key made with it exists.
  */
 export function uidOf(keys: readonly MadeKey[], nameOrUid: string): string | null {
   const isUid = keys.some(({ uid, madeWith }) => uid === nameOrUid || madeWith === nameOrUid)
@@ -32,12 +32,12 @@ export function uidOf(keys: readonly MadeKey[], nameOrUid: string): string | nul
   return keys.find(({ name }) => name === nameOrUid)?.uid ?? null
 }
 
-/** The key with this uid, if it is there, all that were made with it, and all that were made with these. */
+/** The key with this uid, if it exists, all keys made with it, and all made with these, and so on. */
 export function lineFrom(keys: readonly MadeKey[], uid: string): readonly MadeKey[] {
   const byMaker = Map.groupBy(keys, ({ madeWith }) => madeWith)
   const line = keys.filter((key) => key.uid === uid)
   const known = new Set([uid])
-  // A set is walked over to its end, what is added meanwhile included.
+  // Iterating a Set includes what is added meanwhile.
   for (const maker of known) {
     for (const made of byMaker.get(maker) ?? []) {
       if (known.has(made.uid)) continue

@@ -5,17 +5,17 @@ import { isMap } from './config/json.ts'
 /** A tree of fieldsV1: `f:name`, `k:{...}`, `v:...` and `.`. */
 type Fields = Readonly<Record<string, unknown>>
 
-/** Which fields of an object, or of its status, our server-side applies own. */
+/** The fields of an object, or of its status, that our server-side applies own. */
 export interface Owned {
   /** Whether we own the field; a path of names from the top of the object. */
   readonly has: (...path: readonly string[]) => boolean
-  /** Those of the conditions in status that are ours as a whole; none where it is no list. */
+  /** The conditions in status of which we own every field; none when the value is no list. */
   readonly conditions: (conditions: unknown) => readonly Condition[]
 }
 
 /**
- * What our field manager owns. Only that can be compared with what is wanted: an apply never takes
- * away a field that somebody else owns, so waiting for it to go would mean writing for ever.
+ * The fields that our field manager owns. Only these are compared with the wanted ones: an apply never removes a
+ * field of another manager, so comparing it would write for ever.
  */
 export function ownedBy(
   managedFields: readonly ManagedFieldsEntry[],
@@ -41,7 +41,7 @@ export function ownedBy(
   }
 }
 
-/** Reads fields of a status of which only ours count; undefined for one that somebody else owns. */
+/** Reads the fields of a status that we own; undefined for a field of another manager. */
 export const oursIn =
   <Status extends object>(owned: Owned, status: Status) =>
   <Name extends keyof Status & string>(name: Name): Status[Name] | undefined =>

@@ -1,5 +1,5 @@
-// Which revoked token is kept where, and for how long (contract 7.4): ConfigMaps of the platform
-// namespace, by the UTC hour in which their tokens end, so that a whole one goes when its hour is over.
+// Storage of revoked tokens (contract 7.4): ConfigMaps of the platform namespace, by the UTC hour in which
+// their tokens end, so that a whole ConfigMap is deleted when its hour is over.
 import type { ConfigMap } from '../api/core.ts'
 import { REVOKED_TOKENS_PREFIX } from '../api/group.ts'
 import { parseTimestamp, timestamp } from './time.ts'
@@ -11,11 +11,11 @@ export type Revocations = ReadonlyMap<string, number>
 const MOST_TOKENS_PER_CONFIG_MAP = 2000
 
 const HOUR_MS = 3_600_000
-/** Longer than the cache of a stock API server, which takes a token for 10 s beyond its exp. */
+/** Longer than the cache of a stock API server, which accepts a token for 10 s after its exp. */
 const KEPT_AFTER_MS = 60_000
 
 /**
- * Name of a ConfigMap for tokens that end then.
+ * Name of a ConfigMap for tokens that end at this time.
  *
  * @param ordinal 0 for the first of the hour, whose name has no number; 1 for the next
  */
@@ -28,36 +28,36 @@ const NAME = new RegExp(
   `^${REVOKED_TOKENS_PREFIX}(\\d{4})(\\d{2})(\\d{2})(\\d{2})(?:-[1-9]\\d{0,8})?$`,
 )
 
-/** When the hour in a ConfigMap's name ends, in epoch milliseconds; null = it is none of ours. */
+/** End of the hour in a ConfigMap's name, in epoch milliseconds; null = it holds no revoked tokens. */
 export function hourEndMs(name: string): number | null {
   const [, year, month, day, hour] = NAME.exec(name) ?? []
   const startMs = parseTimestamp(`${year}-${month}-${day}T${hour}:00:00Z`)
   return startMs === null ? null : startMs + HOUR_MS
 }
 
-/** Whether a ConfigMap of that name holds revoked tokens, and no server takes them any more. */
+/** Whether a ConfigMap of that name holds revoked tokens that no server accepts any more. */
 export function isOver(name: string, nowMs: number): boolean {
   const endMs = hourEndMs(name)
   return endMs !== null && nowMs >= endMs + KEPT_AFTER_MS
 }
 
-/** Whether a record of a token that ends then would be dropped at once. */
+/** Whether a record of a token with this end would be deleted at once. */
 export const isPastRecording = (expiresMs: number, nowMs: number): boolean =>
   nowMs >= (hourOf(expiresMs) + 1) * HOUR_MS + KEPT_AFTER_MS
 
-/** Whether a ConfigMap can have the `jti` for a key; the uid of every object can be one. */
+/** Whether the `jti` is a valid key in a ConfigMap; the uid of every object is. */
 export const isRecordable = (jti: string): boolean =>
   /^[-._a-zA-Z0-9]{1,253}$/.test(jti) && !/^(?:\.$|\.\.)/.test(jti)
 
-/** The tokens of a ConfigMap, by `jti`; none when it is none of ours. */
+/** The `jti`s in a ConfigMap; empty when it holds no revoked tokens. */
 export const revokedNamesIn = (configMap: ConfigMap | undefined): readonly string[] =>
   configMap && hourEndMs(configMap.metadata.name) !== null ? Object.keys(configMap.data ?? {}) : []
 
 /**
- * What a ConfigMap holds; nothing when it is none of ours. Where an exp is damaged, or lies outside
- * of the hour in the name, the token stays revoked to the last moment of that hour.
+ * The revoked tokens in a ConfigMap; none when it is not one of ours. With a damaged exp, or one outside of the hour
+ * in the name, the token stays revoked until the end of that hour.
  *
- * @param before the same ConfigMap as it was: what it held in the same words is left out
+ * @param before the same ConfigMap before a change: unchanged entries are left out
  */
 export function revokedIn(configMap: ConfigMap, before?: ConfigMap): Revocations {
   const { metadata, data = {} } = configMap
@@ -75,20 +75,19 @@ export function revokedIn(configMap: ConfigMap, before?: ConfigMap): Revocations
   return new Map(entries.map(([jti, exp]) => [jti, expiresMsOf(exp)]))
 }
 
-/** Entries for one ConfigMap. */
+/** Entries to add to one ConfigMap. */
 export interface Addition {
   readonly name: string
-  /** The ConfigMap as it was seen; null = it is not there yet. */
+  /** The ConfigMap as last read; null = it does not exist yet. */
   readonly configMap: ConfigMap | null
   readonly tokens: Revocations
 }
 
 /**
- * What is to be written first so that each token asked for is stored once; null = all are. All that
- * end in one hour go together, that of the first one asked for: into the first ConfigMap of the hour
- * with room, or a new one, as many as it takes. Nothing that is stored moves.
+ * The next write that stores tokens asked for; null = all are stored. It takes those that end in the same hour as
+ * the first missing one, up to the room in the first ConfigMap of that hour, or a new one. No stored entry moves.
  *
- * @param held every ConfigMap that may hold one; those that are none of ours count for nothing
+ * @param held every ConfigMap that may hold one; others than ours are ignored
  */
 export function nextAddition(asked: Revocations, held: Iterable<ConfigMap>): Addition | null {
   const ours = [...held].filter(({ metadata }) => hourEndMs(metadata.name) !== null)
@@ -108,7 +107,7 @@ export function nextAddition(asked: Revocations, held: Iterable<ConfigMap>): Add
 
 const hourOf = (atMs: number): number => Math.floor(atMs / HOUR_MS)
 
-/** One that nobody can change, or that is about to go, has none. */
+/** An immutable ConfigMap, or one being deleted, has no room. */
 function roomIn(configMap: (ConfigMap & { readonly immutable?: boolean }) | null): number {
   if (configMap === null) return MOST_TOKENS_PER_CONFIG_MAP
   const { metadata, data = {}, immutable = false } = configMap
@@ -116,22 +115,22 @@ function roomIn(configMap: (ConfigMap & { readonly immutable?: boolean }) | null
   return Math.max(MOST_TOKENS_PER_CONFIG_MAP - Object.keys(data).length, 0)
 }
 
-/** The data of the ConfigMap with the entries in it: `<jti>` to exp in RFC 3339. */
+/** The data of the ConfigMap with the entries added: `<jti>` to exp in RFC 3339. */
 export const dataWith = ({ configMap, tokens }: Addition): Readonly<Record<string, string>> => ({
   ...configMap?.data,
   ...expiryTexts(tokens),
 })
 
 /**
- * Revoked tokens as members of a JSON object, `<jti>` to exp in RFC 3339, without its braces: a list that
- * is made of parts is put together of these.
+ * Revoked tokens as members of a JSON object, `<jti>` to exp in RFC 3339, without braces: the caller joins
+ * several parts.
  */
 export const revokedMembers = (
   tokens: Iterable<readonly [jti: string, expiresMs: number]>,
 ): string =>
   [...tokens].map(([jti, endMs]) => `${JSON.stringify(jti)}:"${timestamp(endMs)}"`).join(',')
 
-/** fromEntries, for it defines properties: `__proto__` is a key like any other. */
+/** Object.fromEntries defines properties, so that `__proto__` is a key like any other. */
 const expiryTexts = (
   tokens: Iterable<readonly [jti: string, expiresMs: number]>,
 ): Readonly<Record<string, string>> =>

@@ -1,5 +1,5 @@
-// The text of ConfigMap `platform-jwks` (contract 7.3): `jwks.json` is the public set, which everybody
-// reads; `keys.json` is the operator's own note on each key.
+// The data of ConfigMap `platform-jwks` (contract 7.3): `jwks.json` is the public set for verifiers; `keys.json`
+// has the operator's own note on each key.
 import { isMap, type Json, own } from './config/json.ts'
 import type { KeyNote, PublicJwk } from './signing-key.ts'
 import { parseTimestamp, timestamp } from './time.ts'
@@ -10,7 +10,7 @@ export const JWKS_DATA_KEY = 'jwks.json'
 /** Data key of the notes. */
 export const NOTES_DATA_KEY = 'keys.json'
 
-/** Data of the ConfigMap, as far as it is ours. */
+/** The data keys of the ConfigMap that are ours. */
 export interface RecordData {
   readonly [JWKS_DATA_KEY]: string
   readonly [NOTES_DATA_KEY]: string
@@ -19,22 +19,22 @@ export interface RecordData {
 /** The ConfigMap as read back from the API server. */
 export interface PublishedKeys {
   readonly data: Readonly<Partial<RecordData>>
-  /** The sound entries of the public set, whoever put them there. */
+  /** The valid entries of the public set, of any author. */
   readonly jwks: readonly PublicJwk[]
-  /** The sound notes, withdrawn keys included. */
+  /** The valid notes, withdrawn keys included. */
   readonly notes: readonly KeyNote[]
-  /** Whether all of both could be read. */
+  /** Whether every entry of both is valid. */
   readonly isSound: boolean
-  /** Whether the annotation asks for the next key. */
+  /** Whether the annotation asks for a rotation. */
   readonly isToRotate: boolean
-  /** The kid that the annotation wants withdrawn; null = there is none. */
+  /** The kid to withdraw, by the annotation; null = none. */
   readonly toWithdraw: string | null
 }
 
-/** The public set as it is stored and served: the same keys give the same bytes. */
+/** The public set as stored and served: the same keys give the same bytes. */
 export const jwksText = (jwks: readonly PublicJwk[]): string => JSON.stringify({ keys: jwks })
 
-/** The notes as they are stored, for people to read as well. */
+/** The notes as stored, readable for people too. */
 export function notesText(notes: readonly KeyNote[]): string {
   const entries = notes.map(
     ({ kid, generation, createdMs, publishedMs, useFromMs, withdrawnMs }) =>
@@ -52,7 +52,7 @@ export function notesText(notes: readonly KeyNote[]): string {
   return JSON.stringify(Object.fromEntries(entries), null, 2)
 }
 
-/** The notes that can be read, and whether that is all of them. */
+/** The valid notes, and whether all of them are valid. */
 export function parseNotes(text: string | undefined): {
   readonly notes: readonly KeyNote[]
   readonly isSound: boolean
@@ -78,7 +78,7 @@ function noteOf(kid: string, note: Json): KeyNote | null {
   if (typeof generation !== 'number' || !Number.isSafeInteger(generation) || generation < 1)
     return null
   if (createdMs === null || publishedMs === null || useFromMs === null) return null
-  // A mark that can't be read is a mark all the same: what was withdrawn must not come back.
+  // A malformed mark still counts: a withdrawn key must not return.
   const isWithdrawn = withdrawn !== undefined
   const notedMs = isWithdrawn ? (withdrawnMs ?? publishedMs) : null
   return { kid, generation, createdMs, publishedMs, useFromMs, withdrawnMs: notedMs }

@@ -1,6 +1,5 @@
-// The keys that sign tokens: what is known of each, which one signs, how long each stays
-// (contract 7.3). A key signs in its own Secret; everybody verifies with its public half, published in
-// ConfigMap `platform-jwks`. Times are epoch milliseconds.
+// The keys that sign tokens: which one signs now, and how long each stays published (contract 7.3). The private
+// half is in a Secret, the public half in ConfigMap `platform-jwks`. Times are epoch milliseconds.
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -8,19 +7,19 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 /** A signing key's life, from the creation of its Secret. */
 export const KEY_LIFE_MS = 30 * DAY_MS
 
-/** Age at which the next key is created and published: long before anybody needs it. */
+/** Age at which the next key is created and published, long before it signs. */
 export const SUCCESSOR_AFTER_MS = KEY_LIFE_MS / 2
 
-/** Age at which the next key takes over; the rest of the life is that of the last tokens. */
+/** Age at which the next key takes over; the last tokens of the old key end within the rest of its life. */
 export const HAND_OVER_AFTER_MS = (KEY_LIFE_MS * 5) / 6
 
-/** Longest life of a token, so that a signing key's end is never nearer (contract 2.4). */
+/** Longest life of a token: it always ends before its signing key does (contract 2.4). */
 export const LONGEST_TOKEN_TTL_MS = KEY_LIFE_MS - HAND_OVER_AFTER_MS
 
-/** Verifiers keep the public set for five minutes: what is younger signs only where nothing else can. */
+/** Verifiers cache the public set for five minutes: a younger key signs only when no other can. */
 export const SETTLING_MS = 10 * MINUTE_MS
 
-/** How long a public key stays behind the last `exp` that it signed. */
+/** How long a public key stays published after the last `exp` that it signed. */
 export const KEPT_AFTER_LAST_EXP_MS = DAY_MS
 
 /** A public key as published: these members (RFC 7517, 7518) and no others, in this order. */
@@ -45,56 +44,56 @@ export type PublicJwk =
       readonly use: 'sig'
     }
 
-/** What the operator notes of a published key. */
+/** The operator's note on a published key. */
 export interface KeyNote {
   readonly kid: string
   /** Number of its Secret; a higher one is newer. */
   readonly generation: number
   readonly createdMs: number
   readonly publishedMs: number
-  /** When it takes over from the one before. */
+  /** When it takes over from the previous key. */
   readonly useFromMs: number
-  /** When it was taken out because it leaked; null = it was not. A withdrawn key never returns. */
+  /** When it was withdrawn because it leaked; null = it was not. A withdrawn key never returns. */
   readonly withdrawnMs: number | null
 }
 
-/** What is known of a Secret with a signing key. No private part of the key. */
+/** A Secret with a signing key, without the private part. */
 export interface KeySecret {
   readonly name: string
   readonly uid: string
   readonly resourceVersion: string
   /** Number in its name; null = it has another name. */
   readonly generation: number | null
-  /** The kid that it names, or else that of the key it holds; null = neither can be read. */
+  /** The kid that it names, else that of its key; null = neither is readable. */
   readonly kid: string | null
   readonly createdMs: number
   readonly isDeleting: boolean
-  /** The public half of the key; null = it holds none that may be used. */
+  /** The public half of the key; null = it holds no usable key. */
   readonly jwk: PublicJwk | null
-  /** Why nothing is signed with it, to be read behind its name; null = it is sound. */
+  /** Why it can not sign, as a clause to follow its name; null = it can. */
   readonly fault: string | null
 }
 
-/** Whether something may be signed with what the Secret holds. */
+/** Whether the key in the Secret may sign. */
 export const isUsable = ({ jwk, fault, isDeleting }: KeySecret): boolean =>
   jwk !== null && fault === null && !isDeleting
 
-/** From when on the key signs if there is an older one that can until then. */
+/** When the key starts to sign, if an older one can sign until then. */
 export const activeFromMs = ({ useFromMs, publishedMs }: KeyNote): number =>
   Math.max(useFromMs, publishedMs + SETTLING_MS)
 
-/** When the key should sign no more: tokens signed at its hand-over end before it. */
+/** When the key's life ends: tokens signed at its hand-over end before it. */
 export const keyEndMs = ({ createdMs }: Pick<KeyNote, 'createdMs'>): number =>
   createdMs + KEY_LIFE_MS
 
-/** From when to when a key lives. */
+/** Start and end of a key's life. */
 export interface KeyLife {
   readonly kid: string
   readonly createdMs: number
   readonly endMs: number
 }
 
-/** The life of a key: what is left of it tells whether the next one is late. */
+/** The life of a key; what is left of it shows whether the next key is late. */
 export const lifeOf = (note: KeyNote): KeyLife => ({
   kid: note.kid,
   createdMs: note.createdMs,
@@ -102,8 +101,7 @@ export const lifeOf = (note: KeyNote): KeyLife => ({
 })
 
 /**
- * The keys that may sign at all, oldest first: published, noted, not withdrawn, private half at hand
- * and sound.
+ * The keys that may sign, oldest first: published, noted, not withdrawn, with a usable private half.
  *
  * @param publishedKids of the set as read back from the API server
  * @param soundKids of the Secrets that passed their self-test
@@ -122,10 +120,10 @@ export function signersOf(
 }
 
 /**
- * The one that signs now; null when there are none. The newest whose time has come; before any has,
- * the one whose time comes first. A key published less than ten minutes ago only where all are.
+ * The key that signs now: the newest with useFromMs in the past, else the one with the earliest. null without keys.
+ * A key published less than ten minutes ago signs only when all are that young.
  *
- * @param signers as signersOf gives them
+ * @param signers as signersOf returns them
  */
 export function signingKeyAt(signers: readonly KeyNote[], nowMs: number): KeyNote | null {
   const settled = signers.filter(({ publishedMs }) => publishedMs + SETTLING_MS <= nowMs)
@@ -135,12 +133,11 @@ export function signingKeyAt(signers: readonly KeyNote[], nowMs: number): KeyNot
 }
 
 /**
- * When the public key leaves the published set; null while no newer key can take over. A key that
- * lost its private half, or whose successor did, goes by the same rule.
+ * When the public key leaves the published set; null while no newer key can take over. The same rule holds for a key
+ * that lost its private half, or whose successor did.
  *
- * @param tokenMaxTtlMs bound of the tokens that it signed last
- * @param lastExpMs the latest `exp` that is known to stand under its signature; null = none is. The
- *   bound may have been lowered since.
+ * @param tokenMaxTtlMs longest life of the tokens that it signed last
+ * @param lastExpMs the latest known `exp` that it signed, as the bound may have been lowered since; null = none
  */
 export function leavesMs(
   note: KeyNote,
@@ -154,7 +151,7 @@ export function leavesMs(
   return Math.max(retiredMs + tokenMaxTtlMs, lastExpMs ?? 0) + KEPT_AFTER_LAST_EXP_MS
 }
 
-/** Until when a withdrawn key is remembered at least: no token that it signed is alive by then. */
+/** When the note on a withdrawn key may go: every token that it signed has ended by then. */
 export const forgottenMs = ({ createdMs, withdrawnMs }: KeyNote): number =>
   Math.max(createdMs + KEY_LIFE_MS, withdrawnMs ?? 0) +
   LONGEST_TOKEN_TTL_MS +

@@ -1,7 +1,6 @@
 /**
- * Epoch milliseconds as Kubernetes writes a time: RFC 3339, UTC, with a fraction only where there
- * is one. Outside the years 0000 to 9999 the text stays at their first or last second: no ttl
- * reaches so far by itself, and the field's format allows no other digits.
+ * Epoch milliseconds as Kubernetes writes a time: RFC 3339, UTC, with a fraction only when it is not 0.
+ * Clamped to the years 0000 to 9999, which are all that the format allows.
  */
 export function timestamp(atMs: number): string {
   const text = new Date(Math.min(Math.max(atMs, FIRST_MS), LAST_MS)).toISOString()
@@ -14,7 +13,7 @@ const LAST_MS = Date.parse('9999-12-31T23:59:59Z')
 const RFC_3339 =
   /^(\d{4}-\d{2}-\d{2})[Tt]([01]\d|2[0-3]):\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
 
-/** Epoch milliseconds of an RFC 3339 text; null when it is absent or is none, whatever its type. */
+/** Epoch milliseconds of an RFC 3339 text; null for any other value. */
 export function parseTimestamp(text: unknown): number | null {
   if (typeof text !== 'string') return null
   const day = RFC_3339.exec(text)?.[1]
@@ -23,7 +22,7 @@ export function parseTimestamp(text: unknown): number | null {
   return Number.isNaN(atMs) ? null : atMs
 }
 
-/** Date.parse takes February 30 for March 2; the API server refuses it, and so do we. */
+/** Date.parse reads February 30 as March 2; the API server refuses it, and so do we. */
 function isInCalendar(day: string): boolean {
   const atMs = Date.parse(day)
   return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(day)

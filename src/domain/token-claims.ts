@@ -1,4 +1,4 @@
-// What a direct cluster endpoint token says (contract 7.1). Pure: who signs it is another's affair.
+// The claims of a direct cluster endpoint token (contract 7.1). Pure: signing is in signing/.
 import type { Scope } from '../api/scope.gen.ts'
 import { isMap } from './config/json.ts'
 
@@ -8,7 +8,7 @@ export const SIGNING_ALGORITHMS = ['ES256', 'RS256'] as const
 /** One of SIGNING_ALGORITHMS. */
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
 
-/** The private claim: what of a token a stock API server hands on to a webhook. */
+/** The private claim: a stock API server passes it on to a webhook as extras. */
 export interface PlatformClaim {
   /** Uid of the owning access key, or of the token object without one. */
   readonly uid: string
@@ -34,7 +34,7 @@ export interface TokenClaims {
   readonly 'platform.sh': PlatformClaim
 }
 
-/** Whom a token speaks for: what a key gives, or, without an owner, the token itself. */
+/** The identity of a token: that of the owning key, or, without an owner, the token itself. */
 export interface Bearer {
   /** `user:<user>`, `team:<team>`, `subject:<subject>` or `token:<object name>`. */
   readonly identity: string
@@ -43,13 +43,13 @@ export interface Bearer {
   /** Name and uid of the owning key, or of the token object. */
   readonly name: string
   readonly uid: string
-  /** The scope in force: the token's own, or else its owner's; null = unrestricted. */
+  /** The scope in force: the token's own, else its owner's; null = unrestricted. */
   readonly scope: Scope | null
   /** Whether the owning key, or one above it, has a scope. */
   readonly isOwnerScoped: boolean
 }
 
-/** When and by whom a token is issued. Times in epoch milliseconds. */
+/** Issuer and times of a token. Times in epoch milliseconds. */
 export interface Issue {
   readonly issuer: string
   readonly jti: string
@@ -61,8 +61,8 @@ export interface Issue {
 const KINDS = { user: 'User', team: 'Team', subject: 'Subject', token: 'Token' } as const
 
 /**
- * The claims of a token. The same object under the same owner gives the same claims, so signing
- * anew after a crash extends nothing and one record revokes all signatures (contract 2.4, 7.1).
+ * The claims of a token. The same object under the same owner gives the same claims, so signing again after a crash
+ * extends nothing, and one record revokes all signatures (contract 2.4, 7.1).
  */
 export function claimsOf(bearer: Bearer, issue: Issue): TokenClaims {
   const { identity, groups, name, uid, scope, isOwnerScoped } = bearer
@@ -82,24 +82,24 @@ export function claimsOf(bearer: Bearer, issue: Issue): TokenClaims {
   }
 }
 
-/** With the prefix `platform:` of the shipped files these are the groups that the gateway sends. */
+/** With the prefix `platform:` of the shipped files, these are the groups that the gateway sends. */
 export const groupsOf = (identity: string, groups: readonly string[]): readonly string[] => [
   'authenticated',
   ...(/^(?:user|team):/.test(identity) ? [identity] : []),
   ...groups.map((group) => `group:${group}`),
 ]
 
-/** The scope as claims carry it: compact JSON, `*` when nothing is restricted. */
+/** The scope in a claim: compact JSON, `*` when unrestricted. */
 export const scopeText = (scope: Scope | null): string =>
   scope === null ? '*' : JSON.stringify(scope)
 
-/** What follows the issuer in audiences that only verifiers of scopes list, and before a cluster in any. */
+/** Parts of audiences: the first for verifiers that enforce scopes only, the second before a cluster's name. */
 const SCOPED = '/scoped'
 const CLUSTERS = '/clusters/'
 
 /**
- * Who may accept the token. A scope that restricts more than the choice of clusters goes to verifiers that enforce
- * scopes, and to no others; so does whatever comes from a scoped key, which withholds more (contract 7.1, 11.7).
+ * The audiences of a token. A scope that restricts more than the choice of clusters is only for verifiers that
+ * enforce scopes, and so is every token of a scoped key, which withholds more than it names (contract 7.1, 11.7).
  */
 export function audiencesOf(
   issuer: string,
@@ -114,10 +114,9 @@ export function audiencesOf(
 }
 
 /**
- * Whether only verifiers that enforce scopes take a token with these audiences: there are some, and each
- * is one of theirs.
+ * Whether only verifiers that enforce scopes accept a token with these audiences: a list of theirs, and not empty.
  *
- * @param audiences the claim, whatever it is
+ * @param audiences the claim, of any type
  */
 export function isConfinedTo(audiences: unknown, issuer: string): boolean {
   const base = `${issuer}${SCOPED}`
@@ -132,7 +131,7 @@ function restrictsMoreThanClusters(scope: Scope | null): boolean {
   return clusterNames(scope).length === 0 || Object.values(others).some(setsSomething)
 }
 
-/** The clusters that a scope names; none where one of them can't be read, so that only verifiers of scopes take it. */
+/** The clusters that a scope names; none if one is malformed, so that only verifiers of scopes accept the token. */
 function clusterNames(scope: Scope | null): readonly string[] {
   const clusters: unknown = scope?.clusters
   if (!Array.isArray(clusters)) return []
@@ -142,11 +141,11 @@ function clusterNames(scope: Scope | null): readonly string[] {
   return names.every((name) => name !== null) ? names : []
 }
 
-/** false and an empty list set nothing; what this version does not know does (contract 1.4). */
+/** false and an empty list set nothing; an unknown value sets something (contract 1.4). */
 const setsSomething = (value: unknown): boolean =>
   Array.isArray(value) ? value.length > 0 : Boolean(value)
 
-/** Bytes of base64url of so many bytes, without padding. */
+/** Length of that many bytes in base64url, without padding. */
 const base64Length = (bytes: number): number => Math.ceil((bytes * 4) / 3)
 
 const SIGNATURE_BYTES: Readonly<Record<SigningAlgorithm, number>> = { ES256: 64, RS256: 384 }
@@ -160,5 +159,5 @@ export const tokenLength = (claims: TokenClaims, algorithm: SigningAlgorithm): n
   base64Length(SIGNATURE_BYTES[algorithm]) +
   2
 
-/** Longest token that is signed, in bytes (contract 7.1): longer ones do not fit into headers. */
+/** Longest token that is signed, in bytes (contract 7.1): a longer one does not fit into headers. */
 export const LONGEST_TOKEN = 8192

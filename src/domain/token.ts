@@ -1,4 +1,4 @@
-// The slim view of a DirectClusterEndpointToken on which every decision stands. It holds no secret.
+// The slim view of a DirectClusterEndpointToken that every decision uses. It holds no secret.
 import type {
   DirectClusterEndpointToken,
   DirectClusterEndpointTokenSpec,
@@ -14,11 +14,11 @@ import { LONGEST_TOKEN_TTL_MS } from './signing-key.ts'
 import { parseTimestamp } from './time.ts'
 import { fieldsOf, scopeOf, secondsOf, textOf, type Untyped } from './untyped.ts'
 
-/** What a token's status says as ours; what others wrote into it is left out. */
+/** The fields of a token's status that we own; fields of other managers are left out. */
 export interface PublishedToken {
-  /** null = status holds no token; `damaged` = it holds something else than what we put there. */
+  /** null = status holds no token; `damaged` = it holds another value than we wrote. */
   readonly issued: IssuedToken | 'damaged' | null
-  /** Somebody else wrote status.token: no apply of ours takes it out before it is ours. */
+  /** Another manager owns status.token: an apply of ours can not remove it before we own it. */
   readonly isTokenForeign: boolean
   readonly expirationTimestamp: string | undefined
   readonly issuedTimestamp: string | undefined
@@ -39,12 +39,12 @@ export interface Token extends CredentialObject {
   readonly published: PublishedToken
 }
 
-/** A lifetime that can't be read is no default: the shortest there is. */
+/** Fails closed: a malformed lifetime is the shortest, not the default. */
 const SHORTEST_TTL = 1
 
 /**
- * The view of an object. What the schema would refuse never throws and never gives more: a scope that grants
- * nothing, the shortest life, a token that is not ours (contract 10.3).
+ * The view of an object. A value that the schema refuses never throws: it is read as a scope that grants nothing, the
+ * shortest life, or a token that is not ours (contract 10.3).
  */
 export function tokenOf(object: DirectClusterEndpointToken): Token {
   const { metadata } = object
@@ -59,10 +59,10 @@ export function tokenOf(object: DirectClusterEndpointToken): Token {
   }
 }
 
-/** Uid of the access key that the token was issued under; null when it was not, or under none. */
+/** Uid of the access key that the token was issued under; null when there is none, or no token yet. */
 export const issuedUnder = ({ published }: Token): string | null => published.owner?.uid ?? null
 
-/** Whether a token was ever out, and when it ends by itself; null when none was. */
+/** When a token that was issued ends by itself, in epoch milliseconds; null when none was issued. */
 export function outUntilMs({ published, creationMs }: Token): number | null {
   const { issued, expirationTimestamp } = published
   if (issued !== null && issued !== 'damaged') return issued.expiresMs
@@ -76,7 +76,7 @@ function publishedOf(
   status: Untyped<DirectClusterEndpointTokenStatus>,
 ): PublishedToken {
   const owned = ownedBy(managedFields, 'status')
-  // Mostly compared with what is wanted: of another type it is another value.
+  // Mostly compared with the wanted values: a value of another type is simply different.
   const ours = oursIn(owned, status as DirectClusterEndpointTokenStatus)
   const { name, uid: ofOwner } = fieldsOf(ours('owner'))
   const [ownerName, ownerUid] = [textOf(name), textOf(ofOwner)]
@@ -95,7 +95,7 @@ function publishedOf(
   }
 }
 
-/** What the token says. null where we did not put it there, with what stands beside it, as a whole. */
+/** The claims of the token. null unless it and the fields beside it in status are what we wrote together. */
 function issuedIn(
   token: string,
   uid: string,

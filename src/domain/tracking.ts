@@ -1,8 +1,8 @@
-// Who decides what happens to an object once its credential has ended (contract 5.2).
+// What decides whether an object is deleted after its credential has ended (contract 5.2).
 import { EXPIRED_ANNOTATION } from '../api/group.ts'
 import type { ObjectMeta } from '../api/meta.ts'
 
-/** What the annotation asks for after the end; null when it says nothing that we know. */
+/** Value of the annotation for expiry; null when it is absent or unknown. */
 export function onExpiryOf({ annotations = {} }: ObjectMeta): 'Keep' | 'Delete' | null {
   const value = annotations[EXPIRED_ANNOTATION]
   return value === 'Keep' || value === 'Delete' ? value : null
@@ -10,7 +10,7 @@ export function onExpiryOf({ annotations = {} }: ObjectMeta): 'Keep' | 'Delete' 
 
 const TRACKING_LABELS = ['kustomize.toolkit.fluxcd.io/name', 'helm.toolkit.fluxcd.io/name']
 
-/** Whether a GitOps tool applies the object: deleted, it would come back (contract 5.2). */
+/** Whether a GitOps tool applies the object, and would create it again after a delete (contract 5.2). */
 export function isTracked({
   annotations = {},
   labels = {},

@@ -8,24 +8,23 @@ import { ruleGrants, ruleReaches } from './rule-grant.ts'
 import { targetGrants, targetReaches } from './target-grant.ts'
 import { quoted } from './text.ts'
 
-/** What a scope's meaning depends on besides its text. */
+/** Settings and roles that a decision needs besides the scope. */
 export interface ScopeSurroundings {
-  /** Namespaces of projects in the management cluster begin with it (`projectNamespacePrefix`). */
+  /** Prefix of the namespaces of projects in the management cluster (`projectNamespacePrefix`). */
   readonly projectNamespacePrefix: string
   readonly roleRules: RoleRules
 }
 
-/** A scope as read once for many decisions; null = unrestricted, the owner's rights. */
+/** A scope, read once for many decisions; null = unrestricted, the owner's rights. */
 export type ReadScope = readonly Grant[] | null
 
-/** Reads a scope. An entry that can't be read grants nothing (contract 11.2). */
+/** Reads a scope. A malformed entry grants nothing (contract 11.2). */
 export const readScope = (scope: Scope | null): ReadScope =>
   scope && entriesOf(scope).flatMap(({ grant }) => (grant.kind === 'malformed' ? [] : [grant]))
 
 /**
- * Whether a scope lets a request pass (contract 11.1). RBAC behind it still decides: a scope narrows
- * and never widens. It grants the union of what its entries grant; where it grants anything on a
- * target, clients may find out there what there is (11.3).
+ * Whether a scope grants a request (contract 11.1): the union of what its entries grant. A scope only narrows; RBAC
+ * upstream still decides. On a target where it grants anything, it also grants discovery (11.3).
  */
 export function decide(
   grants: ReadScope,
@@ -55,7 +54,7 @@ function covers(grant: Grant, request: ScopedRequest, surroundings: ScopeSurroun
   }
 }
 
-/** Whether the grant is about the target at all. */
+/** Whether the grant applies to anything on the target. */
 function reaches(grant: Grant, target: Target, surroundings: ScopeSurroundings): boolean {
   const { projectNamespacePrefix: prefix, roleRules } = surroundings
   switch (grant.kind) {
@@ -70,7 +69,7 @@ function reaches(grant: Grant, target: Target, surroundings: ScopeSurroundings):
   }
 }
 
-/** Names what was asked for and nothing of the scope: whoever has the key may not know it. */
+/** Names the request and nothing of the scope: the holder of the key may not know its scope. */
 function refusal(request: ScopedRequest): string {
   const only = isOutliving(request) ? ', which only a rule that names it grants' : ''
   return `the scope of the access key does not grant ${asked(request)} ${placeOf(request.target)}${only}`

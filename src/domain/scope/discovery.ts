@@ -1,4 +1,4 @@
-// Requests by which a client finds out what there is and what it may do (contract 11.3).
+// Discovery: requests for the API's resources and for the caller's own rights (contract 11.3).
 import { isResourceRequest } from './explicit.ts'
 import type { ScopedRequest } from './request.ts'
 

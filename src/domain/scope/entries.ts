@@ -1,4 +1,4 @@
-// A scope as a list of what its entries grant. Values come as the API server sent them.
+// A scope as a list of grants, one for each entry. Values are unchecked, as the API server sent them.
 import type { Scope } from '../../api/scope.gen.ts'
 import { isMap, own } from '../config/json.ts'
 import { type Path, pathText } from '../config/path.ts'
@@ -15,23 +15,23 @@ import {
   VIRTUAL_CLUSTER,
 } from './shape.ts'
 
-/** A role, and where it holds (contract 11.4). */
+/** A role, and where it applies (contract 11.4). */
 export interface RoleGrant {
   readonly kind: 'role'
-  /** As in the scope, but `platformCLI` for its other spellings. */
+  /** Name of the role, `platformCLI` also for its other spelling. */
   readonly role: string
   readonly projects: Limit
   readonly virtualClusters: Limit
 }
 
-/** Lists of targets by name. */
+/** The fields that list targets by name. */
 export type TargetList = 'projects' | 'spaces' | 'virtualClusters' | 'clusters'
 
 /** All of a target, or of all targets of its kind (contract 11.3). */
 export interface TargetGrant {
   readonly kind: 'target'
   readonly list: TargetList
-  /** Of the project or cluster, and of what is inside the project; `*` stands for all. */
+  /** The project or cluster, then the target inside the project; `*` means all. */
   readonly names: readonly string[]
 }
 
@@ -44,7 +44,7 @@ export interface Malformed {
   readonly fault: string
 }
 
-/** An entry of a scope and where it stands, as `scope.rules[2]`. */
+/** An entry of a scope and its path, such as `scope.rules[2]`. */
 export interface Entry {
   readonly path: string
   readonly grant: Grant | Malformed
@@ -76,8 +76,8 @@ const LISTS: Readonly<Record<Exclude<keyof Scope, 'allowPlatformCli'>, Read>> = 
 }
 
 /**
- * What a scope holds, list by list: its entries, and what stands where an entry should. There is
- * always one, so a scope that sets nothing is never taken for one that asks for nothing.
+ * The entries of a scope, list by list, malformed and unknown ones included. Never empty: a scope that sets nothing
+ * gives one malformed entry, so no caller takes it for a scope within every other.
  */
 export function entriesOf(scope: Scope): readonly Entry[] {
   if (!isMap(scope)) return [at([], malformed('it is not an object'))]

@@ -1,6 +1,5 @@
-// What no wildcard, of resources or of groups, no empty list and no list of targets grants (contract
-// 11.7).
-// Resources count in every group: a copy of one in another group is as strong as its original.
+// Verbs and resources that must be named: no wildcard, of resources or of groups, no empty list and no list of
+// targets grants them (contract 11.7). They count in every group: a copy in another group is as strong.
 
 import { type ResourceRequest, resourceOf, type ScopedRequest } from './request.ts'
 
@@ -12,7 +11,7 @@ const LASTING_RESOURCES: ReadonlySet<string> = new Set([
   'nodes/proxy',
 ])
 
-/** Subresources of any resource that lead into what it runs: of pods, and of what other groups have, such as machines. */
+/** Subresources that open a session inside a workload, of pods and of resources of other groups. */
 const SESSIONS: ReadonlySet<string> = new Set([
   'exec',
   'attach',
@@ -24,34 +23,28 @@ const SESSIONS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether what the verb gives outlives the key: only a rule that names it grants it.
- *
- * `approve` is that of signers. The verbs of constrained impersonation (`impersonate:user-info`,
- * `impersonate-on:user-info:get`) count as `impersonate`.
+ * Whether the effect of the verb outlives the key, so that only a rule that names the verb grants it. `approve` is
+ * the verb on signers. Constrained impersonation (`impersonate:user-info`, `impersonate-on:user-info:get`) counts.
  */
 export const verbOutlivesKey = (verb: string): boolean =>
   LASTING_VERBS.has(verb) || /^impersonate(?:-on)?:/.test(verb)
 
-/**
- * Whether what the resource (`x` or `x/sub`) gives outlives the key: only a rule that names it
- * grants it.
- */
+/** Whether access to the resource (`x` or `x/sub`) outlives the key, so that only a rule that names it grants it. */
 export const resourceOutlivesKey = (resource: string): boolean => LASTING_RESOURCES.has(resource)
 
 /**
- * Whether a rule or a role must name the resource (`x` or `x/sub`) to grant it: what outlives the
- * key, and sessions, which lists of targets grant. The wildcard `*\/exec` counts as a session:
- * whatever it is taken for, it stands for nothing but itself.
+ * Whether a rule or a role must name the resource (`x` or `x/sub`): what outlives the key, and sessions, which lists
+ * of targets grant. `*\/exec` counts as a session, and matches nothing but itself.
  */
 export const mustBeNamed = (resource: string): boolean =>
   resourceOutlivesKey(resource) ||
   resource === 'pods/ephemeralcontainers' ||
   (resource.includes('/') && SESSIONS.has(resource.slice(resource.indexOf('/') + 1)))
 
-/** Whether the request is of objects; else it is of a path. */
+/** Whether it is a resource request; else it is one of a path. */
 export const isResourceRequest = (request: ScopedRequest): request is ResourceRequest =>
   !('path' in request)
 
-/** Whether what the request gives outlives the key, or must be named for another reason. */
+/** Whether a rule must name the verb or the resource of the request to grant it. */
 export const isOutliving = (request: ScopedRequest): boolean =>
   verbOutlivesKey(request.verb) || (isResourceRequest(request) && mustBeNamed(resourceOf(request)))

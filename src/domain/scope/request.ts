@@ -1,7 +1,6 @@
-// A request as scope decisions see it. The same everywhere: on every target, in upgrades and in the
-// webhook (contract 11.1).
+// The attributes of a request that scope decisions use, for every target, upgrades and the webhook (contract 11.1).
 
-/** Where requests go (contract 9.1): what requestTargets of a rule may name. */
+/** Kinds of targets (contract 9.1): the values of requestTargets in a rule. */
 export const TARGET_KINDS = [
   'Management',
   'Cluster',
@@ -23,37 +22,37 @@ export type Target =
     }
   | { readonly kind: 'ProjectSpace'; readonly project: string; readonly space: string }
 
-/** Of objects of an API; attributes are those that the API server computes (contract 11.6). */
+/** A request for resources, with the attributes that the API server computes (contract 11.6). */
 export interface ResourceRequest {
   readonly target: Target
   readonly verb: string
-  /** Empty is the core group. */
+  /** Empty = the core group. */
   readonly group: string
   readonly version: string
   readonly resource: string
   /** Empty for the resource itself. */
   readonly subresource: string
-  /** Empty for what is not namespaced, and for a list over all namespaces. */
+  /** Empty for cluster-scoped resources, and for a list over all namespaces. */
   readonly namespace: string
-  /** Empty where the request names no instance, as lists and creates do. */
+  /** Empty when the request names no instance, as in lists and creates. */
   readonly name: string
 }
 
-/** `x`, or `x/sub` of a subresource. */
+/** `x`, or `x/sub` for a subresource. */
 export const resourceOf = ({ resource, subresource }: ResourceRequest): string =>
   subresource === '' ? resource : `${resource}/${subresource}`
 
-/** Of a path that is no object's, such as `/healthz`. */
+/** A request for a path that is no resource, such as `/healthz`. */
 export interface NonResourceRequest {
   readonly target: Target
   readonly verb: string
   readonly path: string
 }
 
-/** One that has a path is a non-resource request. */
+/** Either kind: one with a path is a non-resource request. */
 export type ScopedRequest = ResourceRequest | NonResourceRequest
 
-/** Whether a scope lets a request pass; RBAC behind it may still refuse. */
+/** Whether a scope grants a request; RBAC upstream may still refuse it. */
 export type Decision =
   | { readonly allowed: true }
   | { readonly allowed: false; readonly because: string }

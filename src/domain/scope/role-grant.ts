@@ -1,4 +1,4 @@
-// What a role grants: the rules of its ClusterRole, where the role holds (contract 11.4, 11.7).
+// What a role grants: the rules of its ClusterRole, where the role applies (contract 11.4, 11.7).
 import type { RoleGrant } from './entries.ts'
 import { isResourceRequest, mustBeNamed, verbOutlivesKey } from './explicit.ts'
 import type { Limit } from './rule.ts'
@@ -20,10 +20,10 @@ export interface RoleRule {
   readonly nonResourceURLs?: readonly string[]
 }
 
-/** Rules of ClusterRole `platform:scope:<role>` of the management cluster; none where there is none. */
+/** Rules of ClusterRole `platform:scope:<role>` in the management cluster; empty when it does not exist. */
 export type RoleRules = (role: string) => readonly RoleRule[]
 
-/** Whether the role grants the request: it holds there, and a rule of its own or of an implied one does. */
+/** Whether the role applies to the request, and a rule of it or of an implied role grants it. */
 export const roleGrants = (
   grant: RoleGrant,
   request: ScopedRequest,
@@ -33,7 +33,7 @@ export const roleGrants = (
   holdsFor(grant, request, prefix) &&
   rulesOf(grant, roleRules).some((rule) => clusterRoleGrants(rule, request))
 
-/** Whether the role says anything about the target. */
+/** Whether the role grants anything on the target. */
 export const roleReaches = (grant: RoleGrant, target: Target, roleRules: RoleRules): boolean =>
   holdsOn(grant, target) && rulesOf(grant, roleRules).length > 0
 
@@ -45,14 +45,14 @@ const IMPLIED: ReadonlyMap<string, readonly string[]> = new Map([
   ['vcluster', ['network-peer']],
 ])
 
-/** Under Management a role with projects holds in their namespaces only. */
+/** In the management cluster a role with projects applies to their namespaces only. */
 function holdsFor(grant: RoleGrant, request: ScopedRequest, prefix: string): boolean {
   const { projects } = grant
   if (request.target.kind !== 'Management') return holdsOn(grant, request.target)
   return projects === null || [...projects].some((project) => isInProject(project, request, prefix))
 }
 
-/** Of the two lists it is enough that one names the target. */
+/** It is enough that one of the two lists names the target. */
 function holdsOn({ projects, virtualClusters }: RoleGrant, target: Target): boolean {
   if (target.kind === 'Management') return true
   if (target.kind === 'Cluster') return false
@@ -80,13 +80,13 @@ function resourceMatches(
   if (!isOfGroup && !apiGroups.includes('*')) return false
   if (resourceNames.length > 0 && !resourceNames.includes(name)) return false
   const exact = resourceOf(request)
-  // A wildcard for the group is one like others: it names nothing.
+  // A wildcard group names no resource.
   if (mustBeNamed(exact)) return isOfGroup && resources.includes(exact)
   if (resources.includes(exact)) return true
   return resources.includes('*') || (subresource !== '' && resources.includes(`*/${subresource}`))
 }
 
-/** As RBAC has it: a star at the end stands for any rest. */
+/** As in RBAC: `*` at the end matches any rest. */
 const pathMatches = ({ nonResourceURLs = [] }: RoleRule, { path }: NonResourceRequest): boolean =>
   nonResourceURLs.some(
     (url) => url === path || (url.endsWith('*') && path.startsWith(url.slice(0, -1))),

@@ -1,4 +1,4 @@
-/** The roles that a scope may name, but for another spelling of one (contract 1.3); others grant nothing. */
+/** The known roles, without the other spelling of platformCLI (contract 1.3); others grant nothing. */
 export const SCOPE_ROLES = [
   'agent',
   'metrics-reader',
@@ -12,5 +12,5 @@ export const SCOPE_ROLES = [
 /** One of SCOPE_ROLES. */
 export type ScopeRoleName = (typeof SCOPE_ROLES)[number]
 
-/** Name of the ClusterRole that says what a role grants (contract 11.4). */
+/** Name of the ClusterRole that defines what a role grants (contract 11.4). */
 export const clusterRoleOf = (role: ScopeRoleName): string => `platform:scope:${role}`

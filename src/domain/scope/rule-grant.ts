@@ -13,7 +13,7 @@ export function ruleGrants(rule: Rule, request: ScopedRequest, prefix: string): 
   return rule.requests.has('resources') && resourceMatches(rule, request)
 }
 
-/** Whether the rule is about the target. */
+/** Whether the rule applies to the target. */
 export function ruleReaches(rule: Rule, target: Target, prefix: string): boolean {
   if (!rule.targets.has(target.kind)) return false
   if (rule.cluster !== null && (target.kind !== 'Cluster' || target.cluster !== rule.cluster))
@@ -39,7 +39,7 @@ function holds({ group, patterns, names }: Resources, request: ResourceRequest):
   if (group !== null && group !== request.group) return false
   if (names !== null && !names.has(name)) return false
   const exact = resourceOf(request)
-  // A wildcard for the group is one like others: it names nothing.
+  // A wildcard group names no resource.
   if (mustBeNamed(exact)) return group !== null && patterns.has(exact)
   if (patterns.has(exact)) return true
   // x/* means subresources only, not x itself.
@@ -47,7 +47,7 @@ function holds({ group, patterns, names }: Resources, request: ResourceRequest):
   return patterns.has('*') || (subresource !== '' && isInWildcard)
 }
 
-/** Whether a pattern of nonResourceURLs is for the path. */
+/** Whether a pattern of nonResourceURLs matches the path. */
 const isUnder = (pattern: string, path: string): boolean =>
   pattern === '*' ||
   pattern === path ||

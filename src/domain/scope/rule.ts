@@ -1,35 +1,35 @@
 import type { ScopeRule, ScopeRuleResources, ScopeRuleVirtualCluster } from '../../api/scope.gen.ts'
 import { TARGET_KINDS, type TargetKind } from './request.ts'
 
-/** What a list limits to; null = no limit. */
+/** The values that a list allows; null = no limit. */
 export type Limit = ReadonlySet<string> | null
 
-/** Resources of a group or of every one, and the instances meant. */
+/** Resources of one group or of every group, and their instances. */
 export interface Resources {
-  /** Empty is the core group; null = every group, which `*` stands for. */
+  /** Empty = the core group; null = every group, written `*`. */
   readonly group: string | null
   /** `x`, `x/sub`, `x/*`, `*\/sub` or `*`. */
   readonly patterns: ReadonlySet<string>
   readonly names: Limit
 }
 
-/** Virtual clusters by name, by namespace or both; null = whichever. */
+/** Virtual clusters by name, by namespace or both; null = any. */
 export interface VirtualClusters {
   readonly name: string | null
   readonly namespace: string | null
 }
 
 /**
- * What a rule of a scope means: a request must match every field, and no field depends on another.
- * One that is absent, empty or without effect in the entry sets no limit: null, or all of its kinds.
+ * The meaning of a rule: a request must match every field, and no field depends on another. A field that is absent,
+ * empty or without effect in the entry sets no limit: null, or all kinds.
  */
 export interface Rule {
   readonly kind: 'rule'
-  /** Kinds that are left after requestTargets, cluster and virtualClusters; none = never matches. */
+  /** Kinds that requestTargets, cluster and virtualClusters allow; empty = the rule never matches. */
   readonly targets: ReadonlySet<TargetKind>
   readonly cluster: string | null
   readonly virtualClusters: readonly VirtualClusters[] | null
-  /** Kinds of requests that can match at all. */
+  /** Kinds of requests that can match. */
   readonly requests: ReadonlySet<'resources' | 'paths'>
   readonly verbs: Limit
   readonly resources: readonly Resources[] | null
@@ -37,7 +37,7 @@ export interface Rule {
   readonly paths: readonly string[]
 }
 
-/** The rule that an entry of sound shape means (contract 11.5). */
+/** The meaning of a well-formed entry (contract 11.5). */
 export function ruleOf(entry: ScopeRule): Rule {
   const { resources = [], resourceNames = [], namespaces = [], nonResourceURLs = [] } = entry
   const isOfResources = resources.length > 0 || namespaces.length > 0
@@ -56,12 +56,12 @@ export function ruleOf(entry: ScopeRule): Rule {
     resources:
       resources.length === 0 ? null : resources.map((one) => resourcesOf(one, resourceNames)),
     namespaces: limit(namespaces),
-    // As in an audit policy, paths say nothing beside resources or namespaces.
+    // As in an audit policy, paths have no effect beside resources or namespaces.
     paths: isOfPaths ? nonResourceURLs : ['*'],
   }
 }
 
-/** The limit that a list sets; absent or empty, none. */
+/** The limit that a list sets; none when it is absent or empty. */
 export const limit = (list: readonly string[] | undefined): Limit =>
   list && list.length > 0 ? new Set(list) : null
 
@@ -81,7 +81,7 @@ const virtualClustersOf = ({ name, namespace }: ScopeRuleVirtualCluster): Virtua
   namespace: namespace || null,
 })
 
-/** Instances named in both places must match both. */
+/** Names in both places: an instance must be in both. */
 function resourcesOf(
   { group = '', resources = [], resourceNames = [] }: ScopeRuleResources,
   namesOfRule: readonly string[],

@@ -1,5 +1,5 @@
-// What the schema demands of the entries of a scope, asked again: a scope that came past the schema
-// grants nothing by an entry that the schema refuses (contract 11.2). Bounds on lengths are left out.
+// The schema of the entries of a scope, checked again: an entry that the schema refuses grants nothing, also when it
+// was stored without the schema (contract 11.2). Bounds on lengths are not checked.
 import type {
   ScopeCluster,
   ScopeProject,
@@ -29,7 +29,7 @@ const anyText = text(() => true)
 const someText = text((value) => value !== '')
 /** A name, or `*` for all. */
 const nameOrAll = text((value) => value === '*' || (value !== '' && !value.includes('*')))
-/** What stands for itself; all are meant by leaving it out. */
+/** A single name: to mean all, the field is left out. */
 const noWildcard = text((value) => value !== '' && value !== '*')
 
 const optional =
@@ -40,7 +40,7 @@ const optional =
 const listOf = (check: Check): Check =>
   optional((value) => Array.isArray(value) && value.every(check))
 
-/** Of a list that limits: empty, it might be taken for no limit. */
+/** A list that limits: an empty one could be read as no limit. */
 const filledListOf = (check: Check): Check =>
   optional((value) => Array.isArray(value) && value.length > 0 && value.every(check))
 
@@ -79,7 +79,7 @@ const RULE_VIRTUAL_CLUSTER: Shape<ScopeRuleVirtualCluster> = {
 
 const URL_PATH = /^(?:\*|\/[^*]*|(?:\/[^*]*)?\/\*)$/
 
-/** An entry of rules; `ruleFault` says more. */
+/** An entry of rules; `ruleFault` checks it across fields. */
 export const RULE: Shape<ScopeRule> = {
   verbs: listOf(noWildcard),
   resources: listOf((value) => isResources(value)),
@@ -93,7 +93,7 @@ export const RULE: Shape<ScopeRule> = {
   ),
 }
 
-/** What is wrong with a value that should have this shape, as a clause; null when nothing is. */
+/** Why a value does not have this shape, as a clause; null when it does. */
 export function shapeFault<Entry>(shape: Shape<Entry>, value: unknown): string | null {
   if (!isMap(value)) return 'it is not an object'
   const unknown = Object.keys(value).find((field) => !Object.hasOwn(shape, field))
@@ -103,7 +103,7 @@ export function shapeFault<Entry>(shape: Shape<Entry>, value: unknown): string |
   return odd ? `its field ${odd[0]} is missing or not as the schema demands` : null
 }
 
-/** What is wrong between the fields of a rule of sound shape; null when nothing is. */
+/** Why the fields of a well-formed rule contradict each other, as a clause; null when they do not. */
 export function ruleFault({
   resources = [],
   resourceNames = [],

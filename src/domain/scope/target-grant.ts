@@ -1,4 +1,4 @@
-// What lists of targets grant: all there is on them but what outlives the key (contract 11.3, 11.7).
+// What lists of targets grant: everything there, except what outlives the key (contract 11.3, 11.7).
 import type { TargetGrant } from './entries.ts'
 import { isResourceRequest, resourceOutlivesKey, verbOutlivesKey } from './explicit.ts'
 import { resourceOf, type ScopedRequest, type Target } from './request.ts'
@@ -17,7 +17,7 @@ export function targetGrants(grant: TargetGrant, request: ScopedRequest, prefix:
   return target.kind !== 'ProjectSpace' || sparesNamespace(request)
 }
 
-/** Whether the entry is about the target; under Management a project is about its namespace. */
+/** Whether the entry applies to the target; in the management cluster a project applies to its namespace. */
 export function targetReaches({ list, names }: TargetGrant, target: Target): boolean {
   const [first = '', second = ''] = names
   switch (target.kind) {
@@ -38,18 +38,18 @@ export function targetReaches({ list, names }: TargetGrant, target: Target): boo
   }
 }
 
-/** Whether the request is about something in the namespace of the project, `*` for that of any. */
+/** Whether the request is inside the namespace of the project; `*` means any project. */
 export function isInProject(project: string, request: ScopedRequest, prefix: string): boolean {
   if (!isResourceRequest(request)) return false
   const { namespace } = request
-  // With an empty prefix every namespace is one of a project's; what has none is in no project.
+  // With an empty prefix every namespace belongs to a project; a request without one belongs to none.
   if (namespace === '') return false
   return project === '*' ? namespace.startsWith(prefix) : namespace === `${prefix}${project}`
 }
 
-/** `*` as a whole value means all. */
+/** `*` as the whole value means all. */
 const stands = (value: string, name: string): boolean => value === '*' || value === name
 
-/** Of the Namespace object itself: get only. */
+/** The Namespace object itself: get only. */
 const sparesNamespace = (request: ScopedRequest): boolean =>
   !isResourceRequest(request) || request.resource !== 'namespaces' || request.verb === 'get'

@@ -1,18 +1,18 @@
-// Whether a role is covered by a role (contract 11.4, 11.8).
+// Whether a role covers a role (contract 11.4, 11.8).
 import type { RoleGrant } from './entries.ts'
 import { beyond, type Check, firstGap, type Gap } from './gap.ts'
 import type { Limit } from './rule.ts'
 import { quoted } from './text.ts'
 
-/** Why a role does not cover a role; null when it does. An unknown one covers itself only. */
+/** Why a role does not cover a role; null when it does. An unknown role covers only itself. */
 export const roleGap = (child: RoleGrant, parent: RoleGrant): Gap | null =>
   firstGap(AGAINST_ROLE, child, parent)
 
 /** A role in words. */
 export const roleText = ({ role }: RoleGrant): string => `role ${quoted(role)}`
 
-// In a role with limits a list that is absent names nothing, but without projects there is no limit
-// under Management: a role with projects and one with virtualClusters only are never within each other.
+// In a role with limits an absent list names nothing, but without projects there is no limit in the management
+// cluster. So a role with projects and one with only virtualClusters never cover each other.
 const AGAINST_ROLE: readonly Check<RoleGrant, RoleGrant>[] = [
   (child, parent) => (isHeldBy(child.role, parent.role) ? null : roleText(child)),
   (child, parent) =>

@@ -1,4 +1,4 @@
-// Whether a rule is covered by a rule, or by a cluster (contract 11.5, 11.7, 11.8).
+// Whether a rule, or an entry of clusters, covers a rule (contract 11.5, 11.7, 11.8).
 import type { TargetGrant } from './entries.ts'
 import { mustBeNamed, resourceOutlivesKey, verbOutlivesKey } from './explicit.ts'
 import { beyond, type Check, firstGap, type Gap, has, isLimitWithin, unlimited } from './gap.ts'
@@ -13,7 +13,7 @@ export const ruleGap = (child: Rule, parent: Rule): Gap | null =>
 export const ruleGapOfCluster = (child: Rule, parent: TargetGrant): Gap | null =>
   firstGap(AGAINST_CLUSTER, child, parent)
 
-// The fields of a rule limit it independently, so the child's is within when each of its own is.
+// The fields limit a rule independently, so the parent covers the child when each field does.
 const AGAINST_RULE: readonly Check<Rule, Rule>[] = [
   (child, parent) => beyond('targets', child.targets, parent.targets),
   ({ cluster }, parent) =>
@@ -26,7 +26,7 @@ const AGAINST_RULE: readonly Check<Rule, Rule>[] = [
   pathsBeyond,
 ]
 
-// A list of targets grants all there but what outlives the key.
+// A list of targets grants everything there, except what outlives the key.
 const AGAINST_CLUSTER: readonly Check<Rule, TargetGrant>[] = [
   ({ targets }) => beyond('targets', targets, new Set(['Cluster'])),
   ({ cluster }, { names: [name] }) =>
@@ -82,7 +82,7 @@ function resourcesBeyond({ resources }: Rule, parent: Rule): string | null {
 const patternsOf = (resources: Rule['resources']): readonly string[] =>
   (resources ?? []).flatMap(({ patterns }) => [...patterns])
 
-/** Each resource of the child's entry must be in one of the parent's, with all instances meant. */
+/** Each resource of the child's entry must be in one of the parent's entries, with all its instances. */
 function entryBeyond(child: Resources, parents: readonly Resources[]): string | null {
   const { group } = child
   const ofGroup = parents.filter((one) => one.group === null || one.group === group)
@@ -102,13 +102,13 @@ function groupText(group: string | null): string {
   return group === '' ? 'of the core group' : `of group ${quoted(group)}`
 }
 
-/** Whether the parent's entry, of that group or every one, grants all that the pattern does there (contract 11.5, 11.7). */
+/** Whether the parent's entry, of this or every group, grants all that the pattern does (contract 11.5, 11.7). */
 function holds(parent: Resources, group: string | null, pattern: string): boolean {
   const { patterns } = parent
-  // Under every group it grants nothing, to the child as to the parent.
+  // Under group `*` it grants nothing, for child and parent alike.
   if (mustBeNamed(pattern)) return parent.group === group && patterns.has(pattern)
   const [name, sub] = pattern.split('/')
-  // x/* means subresources only; without a sub it is the resource itself.
+  // x/* means subresources only; a pattern without a sub is the resource itself.
   const isInWildcard = sub !== undefined && (patterns.has(`${name}/*`) || patterns.has(`*/${sub}`))
   return patterns.has(pattern) || isInWildcard || patterns.has('*')
 }

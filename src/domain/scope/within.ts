@@ -7,23 +7,22 @@ import { ruleGap, ruleGapOfCluster } from './within-rule.ts'
 
 /** The first entry of a child's scope that no entry of the parent's covers. */
 export interface Uncovered {
-  /** Where it stands, as `scope.rules[2]`. */
+  /** Its path, such as `scope.rules[2]`. */
   readonly path: string
   /**
-   * What of it goes beyond the parent, to stand after a colon: `its verbs have "delete"`. Shows at
-   * most two names of the child, each cut after 64 characters, and nothing of the parent.
+   * The part that exceeds the parent, as a clause: `its verbs have "delete"`. Shows at most two names of the child,
+   * each cut after 64 characters, and nothing of the parent.
    */
   readonly because: string
 }
 
 /**
- * Whether a child's scope is within its parent's; null when it is (contract 11.8). A scope that is
- * null is unrestricted; a child without one inherits its parent's, so it is always within.
+ * The first entry of a child's scope that no entry of its parent's covers; null when all are covered (contract 11.8).
+ * A null parent is unrestricted; a child without a scope inherits its parent's, so it is always within.
  *
- * Entry by entry: each of the child's must be covered by one of the parent's. Sound, not complete:
- * where the answer is null there is no request that the child grants and the parent does not, but
- * what only several entries of the parent cover together is told as not covered. Fails closed: an
- * unknown field or a malformed entry of the child is not covered, one of the parent covers nothing.
+ * Sound, not complete: null means that the child grants no request that the parent does not. An entry that only
+ * several entries of the parent cover together counts as not covered. Fails closed: an unknown field or a malformed
+ * entry of the child is never covered, and one of the parent covers nothing.
  */
 export function within(child: Scope | null, parent: Scope | null): Uncovered | null {
   if (child === null || parent === null) return null
@@ -37,7 +36,7 @@ export function within(child: Scope | null, parent: Scope | null): Uncovered | n
   return null
 }
 
-/** Of several gaps the deepest says most: it is that of the entry that comes nearest. */
+/** Reports the deepest gap: that of the parent's entry which covers most of the child's. */
 function uncovered(child: Entry['grant'], parents: readonly Grant[]): string | null {
   if (child.kind === 'malformed') return child.fault
   let nearest: Gap = { depth: -1, because: inWords(child) }
@@ -58,7 +57,7 @@ function gapBetween(child: Grant, parent: Grant): Gap | null {
   return { depth: -1, because: inWords(child) }
 }
 
-/** A project covers its spaces and virtual clusters; their first name is the project's. */
+/** A project covers its spaces and virtual clusters, whose first name is the project's. */
 const isInside = (child: TargetGrant, parent: TargetGrant): boolean =>
   (child.list === parent.list || (parent.list === 'projects' && child.list !== 'clusters')) &&
   parent.names.every((name, at) => name === '*' || name === child.names[at])
