@@ -1,9 +1,9 @@
-// docs/reference/*.md from crds/*.yaml: every field of every kind, with its type, its bounds, what it
-// means, and what the API server answers where a rule is broken.
+// docs/reference/*.md from crds/*.yaml: every field of every kind with its type, bounds and meaning, and the message
+// of every rule.
 import { join } from 'node:path'
 import { type Kind, readKind, type Schema } from './crd.ts'
 
-/** What is about to be described: a schema and where it stands, such as `spec.scope`. */
+/** A schema to describe, and its path, such as `spec.scope`. */
 interface Place {
   readonly path: string
   readonly schema: Schema
@@ -31,7 +31,7 @@ export function referencePages(): ReadonlyMap<string, string> {
 }
 
 function kindPage({ kind, description, spec, status }: Kind): string {
-  const guide = `[the page of the kind](../${kind.toLowerCase()}.md)`
+  const guide = `[${kind}](../${kind.toLowerCase()}.md)`
   const places = [
     { path: 'spec', schema: spec },
     { path: 'status', schema: status },
@@ -42,8 +42,8 @@ function kindPage({ kind, description, spec, status }: Kind): string {
 const scopePage = (scope: Schema): string =>
   page(
     'Fields of scope',
-    'What OwnedAccessKey and DirectClusterEndpointToken have under spec.scope.',
-    '[OwnedAccessKey](../ownedaccesskey.md) and [DirectClusterEndpointToken](../directclusterendpointtoken.md)',
+    'The fields of spec.scope of OwnedAccessKey and DirectClusterEndpointToken.',
+    '[Scopes](../scopes.md)',
     [{ path: 'spec.scope', schema: scope }],
   )
 
@@ -55,12 +55,12 @@ function page(title: string, about: string, guide: string, roots: readonly Place
   return `<!-- Written by \`make generate\` from crds/: do not edit. -->
 # ${title}
 
-${prose(about)} How it works is said in ${guide}.
+${prose(about)} ${guide} explains how it works.
 
 ${places.map((place) => section(place, link)).join('\n')}`
 }
 
-/** The objects in order, each once: what stands at two places is described at the first. */
+/** The objects in order, each once: one at two places is described at the first. */
 function collected(
   { path, schema }: Place,
   homes: Map<Schema, string>,
@@ -75,7 +75,7 @@ function collected(
   return [{ path, schema }, ...children]
 }
 
-/** The object that a field or the entries of its list are; null where it is none with fields. */
+/** The object in a field or in the entries of its list; null when it has no fields. */
 function objectIn({ path, schema }: Place): Place | null {
   if (schema.items) return objectIn({ path: `${path}[]`, schema: schema.items })
   return schema.properties ? { path, schema } : null
@@ -83,7 +83,7 @@ function objectIn({ path, schema }: Place): Place | null {
 
 type LinkTo = (place: Place) => string
 
-/** A link to where the object behind a field is described; empty where there is none. */
+/** A link to the description of the object in a field; empty when there is none. */
 const linkTo =
   (homes: ReadonlyMap<Schema, string>): LinkTo =>
   (place) => {
@@ -111,7 +111,7 @@ ${prose(schema.description ?? '')}
 | field | type | bounds | meaning |
 |---|---|---|---|
 ${rows.join('\n')}
-${rules.length === 0 ? '' : `\nRefused with 422, and told at the field:\n\n${rules.join('\n')}\n`}`
+${rules.length === 0 ? '' : `\nThe API server refuses these with 422, and names the field:\n\n${rules.join('\n')}\n`}`
 }
 
 function row(place: Place, required: ReadonlySet<string>, link: LinkTo): string {
@@ -149,7 +149,7 @@ function range(least: number | undefined, most: number | undefined, unit = ''): 
   return most === undefined ? `at least ${least}${unit}` : `${least} to ${most}${unit}`
 }
 
-/** Rules of a field and of the entries of its list; objects with fields list their own. */
+/** Rules of a field and of the entries of its list; an object with fields has its own section. */
 function fieldRules(place: Place): readonly string[] {
   if (objectIn(place)?.schema === place.schema) return []
   const { path, schema } = place
