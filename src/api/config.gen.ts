@@ -4,28 +4,28 @@ import type { Condition, KubeObject } from './meta.ts'
 
 /**
  * Config holds the settings of the platform. The object named platform-manager-config is in force
- * (another name is chosen with the operator's flag --config-name); others are NotInForce. spec is
- * what people declare, status is what is in force and what everybody reads.
+ * (flag --config-name of the operator and the gateway chooses another name); others are NotInForce.
+ * spec holds what people declare. status holds what is in force, and is what clients read.
  */
 export type Config = KubeObject<ConfigSettings, ConfigStatus>
 
 /**
  * The declared settings. Every group and field is optional. A second source is the Secret of the
  * same name in the platform's namespace, data key config, YAML in this shape, which may hold client
- * secrets; objects merge, lists replace, and spec wins. Where a setting is at fault, none of the
- * declaration is taken, the settings in force stay, and condition Ready names every fault with its
- * path.
+ * secrets. Objects merge, lists replace, and spec wins. When any setting has a fault, the operator
+ * takes none of the declaration: the settings in force stay, and condition Ready lists every fault
+ * with its path.
  */
 export interface ConfigSettings {
   /**
    * Sign-in and the lifetimes of access keys. The product acts on accessKeyMaxTTLSeconds and
-   * loginAccessKeyTTLSeconds; nothing in it acts on the settings of sign-in, which are checked and
-   * published.
+   * loginAccessKeyTTLSeconds. It checks and publishes the settings of sign-in, and acts on none of
+   * them.
    */
   readonly auth?: AuthSettings
   /**
-   * Deprecated: configure OIDC clients by the client UI or a secret. The platform as an OIDC
-   * server. Nothing in this product acts on it.
+   * Deprecated: configure OIDC clients by the client UI or a Secret instead. The platform as an
+   * OIDC server. Nothing in this product acts on it.
    */
   readonly oidc?: OidcServer
   /**
@@ -35,20 +35,21 @@ export interface ConfigSettings {
   /** Audit log of the API. Nothing in this product acts on it. */
   readonly audit?: AuditSettings
   /**
-   * Domain where the platform is hosted, without http:// or https://. The operator derives the
-   * issuer of tokens from it, https://<platformHost>/oidc, unless its flag --issuer-url is set; a
-   * change is taken at its next start. Absent and without the flag, no tokens are issued.
+   * Domain where the platform is hosted, without http:// or https://. The operator and the gateway
+   * derive the issuer of tokens from it, https://<platformHost>/oidc, unless flag --issuer-url is
+   * set; they take a change at their next start. Absent and without the flag, no tokens are issued.
+   * The gateway's own certificate is also valid for it.
    */
   readonly platformHost?: string
   /**
-   * Prefix of the namespaces of projects, for example team- for namespace team-web of project web.
-   * It ends in - and is longer than that. Default p-. The product finds the namespaces of a scope's
-   * projects by it.
+   * Prefix of the namespaces of projects: with team- project web has namespace team-web. It ends in
+   * - and has at least one more character. Default p-. The gateway finds the namespaces of a
+   * scope's projects by it.
    */
   readonly projectNamespacePrefix?: string
   /**
-   * Deprecated: subdomain of workspaces, of the form *.workspace.<domain>. Nothing in this product
-   * acts on it.
+   * Deprecated: leave it out; nothing replaces it. Subdomain of workspaces, of the form
+   * *.workspace.<domain>. Nothing in this product acts on it.
    */
   readonly devPodSubDomain?: string
   /** Appearance of the UI. Nothing in this product acts on it. */
@@ -56,12 +57,12 @@ export interface ConfigSettings {
   /** Integration of a secret store. Nothing in this product acts on it. */
   readonly secretStore?: SecretStoreSettings
   /**
-   * When true, settings cannot be changed by the UI and the config endpoint; the gateway answers
-   * writes to configs with 403. Default false.
+   * When true, settings cannot be changed through the UI or the config endpoint: the gateway
+   * answers writes to configs with 403. Default false.
    */
   readonly disableConfigEndpoint?: boolean
   /**
-   * When true, the gateway answers /version only to callers with a credential. It needs virtual
+   * When true, the gateway answers /version only to callers with a credential. Needs virtual
    * clusters of release 0.27 or later. Default false.
    */
   readonly authenticateVersionEndpoint?: boolean
@@ -81,8 +82,8 @@ export interface ConfigSettings {
 
 /**
  * Sign-in and the lifetimes of access keys. The product acts on accessKeyMaxTTLSeconds and
- * loginAccessKeyTTLSeconds; nothing in it acts on the settings of sign-in, which are checked and
- * published.
+ * loginAccessKeyTTLSeconds. It checks and publishes the settings of sign-in, and acts on none of
+ * them.
  */
 export interface AuthSettings {
   /**
@@ -134,24 +135,24 @@ export interface AuthSettings {
   readonly disableUserCreation?: boolean
   /**
    * Longest life of any access key and token, in seconds (2592000 is 30 days). Absent or 0, no cap.
-   * The operator acts on it at once, also for keys that exist already and for keys without a ttl;
-   * spec.ttl of a key is never rewritten.
+   * A change takes effect at once, also for existing keys and for keys without a ttl. spec.ttl of a
+   * key is never rewritten.
    */
   readonly accessKeyMaxTTLSeconds?: number
   /**
-   * Life of a key of type Login that sets no ttl itself, in seconds. Absent, 20 days (1728000); 0,
-   * no limit. The operator acts on it at once, also for keys that exist already.
+   * Life of a key of type Login without a ttl, in seconds. Absent, 20 days (1728000); 0, no
+   * lifetime of its own. A change takes effect at once, also for existing keys.
    */
   readonly loginAccessKeyTTLSeconds?: number
   /**
-   * Headers set on the answers of the authentication endpoints, name to value. Nothing in this
-   * product acts on it. In spec a value is $PLATFORM_CONFIG_<NAME>, an environment variable of the
-   * operator, or empty; literals belong into the Secret. status shows REDACTED for each value.
+   * Headers set on the answers of the authentication endpoints, name to value. In spec, write
+   * $PLATFORM_CONFIG_<NAME>, an environment variable of the operator, or an empty value; literals
+   * belong in the Secret. status shows REDACTED for each value. Nothing in this product acts on it.
    */
   readonly customHttpHeaders?: Readonly<Record<string, string>>
   /**
-   * Regular expressions (RE2); only groups from single sign-on that match one of them are saved
-   * into the user. Absent or empty, all groups are saved. Nothing in this product acts on it.
+   * Regular expressions (RE2). Only groups from single sign-on that match one of them are saved in
+   * the user. Absent or empty, all groups are saved. Nothing in this product acts on it.
    */
   readonly groupsFilters?: readonly string[]
 }
@@ -172,17 +173,17 @@ export interface OidcProvider {
    */
   readonly clientId?: string
   /**
-   * Secret with which tokens are obtained from the provider. In spec, $PLATFORM_CONFIG_<NAME>, an
-   * environment variable of the operator, or nothing; a literal belongs into the Secret. status
-   * shows REDACTED.
+   * Secret that obtains tokens from the provider. In spec, write $PLATFORM_CONFIG_<NAME>, an
+   * environment variable of the operator, or nothing; a literal belongs in the Secret. status shows
+   * REDACTED.
    */
   readonly clientSecret?: string
   /**
-   * Callback address of this service for the provider: its path is /auth/<provider>/callback, of a
-   * connector /auth/<id of the connector>/callback. Absent, it stands below platformHost.
+   * Callback address of this service for the provider. Its path is /auth/<provider>/callback, for a
+   * connector /auth/<id of the connector>/callback. Absent, that path at platformHost.
    */
   readonly redirectURI?: string
-  /** Where the provider redirects to after logout. Absent, it decides itself. */
+  /** Where the provider redirects to after logout. Absent, the provider decides. */
   readonly postLogoutRedirectURI?: string
   /** Path to a PEM root certificate of the provider. Absent, the system's roots are used. */
   readonly caFile?: string
@@ -200,9 +201,7 @@ export interface OidcProvider {
   readonly allowedExtraClaims?: readonly string[]
   /** Prefix added to mapped user names. Absent, none. */
   readonly usernamePrefix?: string
-  /**
-   * Token field that the groups are taken from. Its value must be a string or a list of strings.
-   */
+  /** Token field that holds the groups. Its value must be a string or a list of strings. */
   readonly groupsClaim?: string
   /** When not empty, access is denied unless the user is in at least one of these groups. */
   readonly groups?: readonly string[]
@@ -231,14 +230,14 @@ export interface SourceHostAProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
   /**
-   * Secret with which tokens are obtained from the provider. In spec, $PLATFORM_CONFIG_<NAME>, an
-   * environment variable of the operator, or nothing; a literal belongs into the Secret. status
-   * shows REDACTED.
+   * Secret that obtains tokens from the provider. In spec, write $PLATFORM_CONFIG_<NAME>, an
+   * environment variable of the operator, or nothing; a literal belongs in the Secret. status shows
+   * REDACTED.
    */
   readonly clientSecret?: string
   /**
-   * Callback address of this service for the provider: its path is /auth/<provider>/callback, of a
-   * connector /auth/<id of the connector>/callback. Absent, it stands below platformHost.
+   * Callback address of this service for the provider. Its path is /auth/<provider>/callback, for a
+   * connector /auth/<id of the connector>/callback. Absent, that path at platformHost.
    */
   readonly redirectURI?: string
   /**
@@ -279,19 +278,19 @@ export interface SourceHostBProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
   /**
-   * Secret with which tokens are obtained from the provider. In spec, $PLATFORM_CONFIG_<NAME>, an
-   * environment variable of the operator, or nothing; a literal belongs into the Secret. status
-   * shows REDACTED.
+   * Secret that obtains tokens from the provider. In spec, write $PLATFORM_CONFIG_<NAME>, an
+   * environment variable of the operator, or nothing; a literal belongs in the Secret. status shows
+   * REDACTED.
    */
   readonly clientSecret?: string
   /**
-   * Callback address of this service for the provider: its path is /auth/<provider>/callback, of a
-   * connector /auth/<id of the connector>/callback. Absent, it stands below platformHost.
+   * Callback address of this service for the provider. Its path is /auth/<provider>/callback, for a
+   * connector /auth/<id of the connector>/callback. Absent, that path at platformHost.
    */
   readonly redirectURI?: string
   /**
-   * Groups that enter the groups claim; a user in none of them is not signed in. Absent or empty,
-   * all groups of the user enter the claim and nobody is kept out.
+   * Groups that enter the groups claim; a user in none of them can not sign in. Absent or empty,
+   * all groups of the user enter the claim and every user can sign in.
    */
   readonly groups?: readonly string[]
 }
@@ -304,14 +303,14 @@ export interface IdpAProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
   /**
-   * Secret with which tokens are obtained from the provider. In spec, $PLATFORM_CONFIG_<NAME>, an
-   * environment variable of the operator, or nothing; a literal belongs into the Secret. status
-   * shows REDACTED.
+   * Secret that obtains tokens from the provider. In spec, write $PLATFORM_CONFIG_<NAME>, an
+   * environment variable of the operator, or nothing; a literal belongs in the Secret. status shows
+   * REDACTED.
    */
   readonly clientSecret?: string
   /**
-   * Callback address of this service for the provider: its path is /auth/<provider>/callback, of a
-   * connector /auth/<id of the connector>/callback. Absent, it stands below platformHost.
+   * Callback address of this service for the provider. Its path is /auth/<provider>/callback, for a
+   * connector /auth/<id of the connector>/callback. Absent, that path at platformHost.
    */
   readonly redirectURI?: string
   /** Scopes requested from the provider. Default profile and email. */
@@ -321,12 +320,12 @@ export interface IdpAProvider {
   /** When not empty, only users of one of these groups may sign in. */
   readonly groups?: readonly string[]
   /**
-   * Path to the JSON file of a service account with which groups are checked through the directory
-   * API. It needs adminEmail. Absent, groups are not looked up.
+   * Path to the JSON file of a service account that checks groups through the directory API. It
+   * needs adminEmail. Absent, groups are not looked up.
    */
   readonly serviceAccountFilePath?: string
   /**
-   * Email address of an administrator whom the service account impersonates. Needed when
+   * Email address of an administrator that the service account impersonates. Needed when
    * serviceAccountFilePath is set.
    */
   readonly adminEmail?: string
@@ -340,20 +339,20 @@ export interface IdpBProvider {
   /** Client id under which this service is registered at the provider. */
   readonly clientId?: string
   /**
-   * Secret with which tokens are obtained from the provider. In spec, $PLATFORM_CONFIG_<NAME>, an
-   * environment variable of the operator, or nothing; a literal belongs into the Secret. status
-   * shows REDACTED.
+   * Secret that obtains tokens from the provider. In spec, write $PLATFORM_CONFIG_<NAME>, an
+   * environment variable of the operator, or nothing; a literal belongs in the Secret. status shows
+   * REDACTED.
    */
   readonly clientSecret?: string
   /**
-   * Callback address of this service for the provider: its path is /auth/<provider>/callback, of a
-   * connector /auth/<id of the connector>/callback. Absent, it stands below platformHost.
+   * Callback address of this service for the provider. Its path is /auth/<provider>/callback, for a
+   * connector /auth/<id of the connector>/callback. Absent, that path at platformHost.
    */
   readonly redirectURI?: string
   /**
-   * Who may sign in. common, the default, is personal and business accounts; consumers is personal
-   * accounts only; organizations is business or school accounts only; a tenant id or name is that
-   * tenant only.
+   * Accounts that may sign in. common, the default: personal and business accounts. consumers:
+   * personal accounts only. organizations: business or school accounts only. A tenant id or name:
+   * that tenant only.
    */
   readonly tenant?: string
   /** When not empty, the user must be in one of these groups. */
@@ -372,9 +371,9 @@ export interface IdpBProvider {
  */
 export interface SamlProvider {
   /**
-   * Callback address of this service: its path is /auth/saml/callback, of a connector /auth/<id of
+   * Callback address of this service. Its path is /auth/saml/callback, for a connector /auth/<id of
    * the connector>/callback. It must equal the Destination element of the response's assertion
-   * where that is present. Absent, it stands below platformHost.
+   * where that is present. Absent, that path at platformHost.
    */
   readonly redirectURI?: string
   /** URL that the sign-in request is posted to. */
@@ -408,7 +407,7 @@ export interface SamlProvider {
   /** Issuer expected in the response. Absent, it is not checked. */
   readonly ssoIssuer?: string
   /**
-   * When set, the groups arrive as one string that is split by it. Absent, they arrive as a list.
+   * When set, the groups arrive as one string with this separator. Absent, they arrive as a list.
    */
   readonly groupsDelim?: string
   /** When not empty, the user must be in one of these groups. */
@@ -431,7 +430,7 @@ export interface PasswordLogin {
   readonly disabled?: boolean
 }
 
-/** An additional provider; exactly one of the provider objects says which. */
+/** An additional provider; set exactly one of the provider objects. */
 export interface Connector {
   /**
    * Id of the connector, shown in the URL. Each id is used once, and none of oidc, sourceHostA,
@@ -483,8 +482,8 @@ export interface Connector {
 }
 
 /**
- * Deprecated: configure OIDC clients by the client UI or a secret. The platform as an OIDC server.
- * Nothing in this product acts on it.
+ * Deprecated: configure OIDC clients by the client UI or a Secret instead. The platform as an OIDC
+ * server. Nothing in this product acts on it.
  */
 export interface OidcServer {
   /** When true, the platform acts as an OIDC server. Default false. */
@@ -499,11 +498,11 @@ export interface OidcServer {
 export interface OidcClient {
   /** Name of the client. */
   readonly name?: string
-  /** Id with which the client presents itself. */
+  /** Id of the client. */
   readonly clientId?: string
   /**
-   * Secret with which the client proves itself. In spec, $PLATFORM_CONFIG_<NAME>, an environment
-   * variable of the operator, or nothing; a literal belongs into the Secret. status shows REDACTED.
+   * Secret that authenticates the client. In spec, write $PLATFORM_CONFIG_<NAME>, an environment
+   * variable of the operator, or nothing; a literal belongs in the Secret. status shows REDACTED.
    */
   readonly clientSecret?: string
   /** Unless the client is public, a redirect must match one of these. */
@@ -525,16 +524,16 @@ export interface AppRepository {
   /** Name of the repository. */
   readonly name?: string
   /**
-   * URL of the repository. With user information in it, it is written as a whole as
-   * $PLATFORM_CONFIG_<NAME>, an environment variable of the operator, or into the Secret; status
-   * hides the user information.
+   * URL of the repository. A URL with user information belongs in the Secret, or is written in spec
+   * as $PLATFORM_CONFIG_<NAME>, an environment variable of the operator that holds the whole URL.
+   * status hides the user information.
    */
   readonly url?: string
   /** User name for the repository. Absent, it is read without authentication. */
   readonly username?: string
   /**
-   * Password for the repository. In spec, $PLATFORM_CONFIG_<NAME>, an environment variable of the
-   * operator, or nothing; a literal belongs into the Secret. status shows REDACTED.
+   * Password for the repository. In spec, write $PLATFORM_CONFIG_<NAME>, an environment variable of
+   * the operator, or nothing; a literal belongs in the Secret. status shows REDACTED.
    */
   readonly password?: string
   /** When true, charts are fetched without TLS verification. Default false. */
@@ -545,9 +544,9 @@ export interface AppRepository {
 export interface PredefinedApp {
   /** The chart, as <repository>/<chart>. */
   readonly chart?: string
-  /** Version that is selected at first. Absent, the latest. */
+  /** Version selected at first. Absent, the latest. */
   readonly initialVersion?: string
-  /** Values that are filled in at first; the UI replaces placeholders in them. Absent, none. */
+  /** Values filled in at first; the UI replaces placeholders in them. Absent, none. */
   readonly initialValues?: string
   /** Names of the clusters for which the app is shown. Absent or empty, all. */
   readonly clusters?: readonly string[]
@@ -562,38 +561,34 @@ export interface PredefinedApp {
 /** Audit log of the API. Nothing in this product acts on it. */
 export interface AuditSettings {
   /**
-   * When true, incoming API requests are logged according to the policy; path is needed then.
-   * Default false.
+   * When true, incoming API requests are logged according to the policy. Needs path. Default false.
    */
   readonly enabled?: boolean
   /** When true, the agent does not send its audit logs back to the platform. Default false. */
   readonly disableAgentSyncBack?: boolean
   /**
-   * Log level for all requests instead of a policy, 1 to 4; it cannot be combined with policy.
-   * Absent or 0, the policy decides.
+   * Log level for all requests, 1 to 4, instead of policy: set one of the two. Absent or 0, the
+   * policy decides.
    */
   readonly level?: number
-  /** What is logged. Absent, nothing is logged unless level says so. */
+  /** Which requests are logged. Absent, none unless level is set. */
   readonly policy?: AuditPolicy
   /**
-   * Endpoint where events are stored. With user information in it, it is written as a whole as
-   * $PLATFORM_CONFIG_<NAME>, an environment variable of the operator, or into the Secret; status
-   * hides the user information. Absent, events are written to files only.
+   * Endpoint where events are stored. A URL with user information belongs in the Secret, or is
+   * written in spec as $PLATFORM_CONFIG_<NAME>, an environment variable of the operator that holds
+   * the whole URL. status hides the user information. Absent, events are written to files only.
    */
   readonly dataStoreEndpoint?: string
-  /** Longest time that events are kept in the data store, in hours. Absent or 0, no limit. */
+  /** Hours that events are kept in the data store at most. Absent or 0, no limit. */
   readonly dataStoreTTL?: number
   /**
-   * Directory of the audit log files, an absolute path; rotated files stay in it. "-" is standard
-   * output. Needed when the log is enabled.
+   * Directory of the audit log files, an absolute path; rotated files stay in it. "-" means
+   * standard output. Needed when the log is enabled.
    */
   readonly path?: string
-  /**
-   * Days of 24 hours for which rotated log files are kept. Absent or 0, none is removed for its
-   * age.
-   */
+  /** Days of 24 hours that rotated log files are kept. Absent or 0, age removes none. */
   readonly maxAge?: number
-  /** Number of rotated log files that are kept. Absent or 0, all. */
+  /** Number of rotated log files to keep. Absent or 0, all. */
   readonly maxBackups?: number
   /** Size at which a log file is rotated, in megabytes. Default 100, also for 0. */
   readonly maxSize?: number
@@ -601,7 +596,7 @@ export interface AuditSettings {
   readonly compress?: boolean
 }
 
-/** What is logged. Absent, nothing is logged unless level says so. */
+/** Which requests are logged. Absent, none unless level is set. */
 export interface AuditPolicy {
   /**
    * Rules in strict order; the first that matches a request applies. A request that no rule matches
@@ -617,7 +612,7 @@ export interface AuditPolicy {
 
 /** Which requests are logged at which level. */
 export interface AuditPolicyRule {
-  /** What is logged of a matching request, None, Metadata, Request or RequestResponse. */
+  /** How much of a matching request is logged: None, Metadata, Request or RequestResponse. */
   readonly level?: string
   /** Users that the rule applies to. Absent or empty, every user. */
   readonly users?: readonly string[]
@@ -628,13 +623,13 @@ export interface AuditPolicyRule {
   /** Resources that the rule applies to. Absent or empty, all kinds in all groups. */
   readonly resources?: readonly AuditPolicyResources[]
   /**
-   * Namespaces that the rule applies to; an empty string is what is not namespaced. Absent or
-   * empty, every namespace.
+   * Namespaces that the rule applies to; an empty string means requests without a namespace. Absent
+   * or empty, every namespace.
    */
   readonly namespaces?: readonly string[]
   /**
-   * URL paths that the rule applies to; * is every path, and at the end of one it stands for all
-   * that begin so. Absent or empty, the rule is about resources.
+   * URL paths that the rule applies to. * alone is every path; at the end of a path it matches
+   * every path with that beginning. Absent or empty, the rule applies to resources.
    */
   readonly nonResourceURLs?: readonly string[]
   /**
@@ -645,8 +640,8 @@ export interface AuditPolicyRule {
   /** Targets of requests that the rule applies to. Absent or empty, every request. */
   readonly requestTargets?: readonly string[]
   /**
-   * Clusters that the rule applies to; when set, no events are written for requests that are no
-   * cluster requests. Absent or empty, no restriction.
+   * Clusters that the rule applies to; when set, no events are written for requests to other
+   * targets than clusters. Absent or empty, no restriction.
    */
   readonly clusters?: readonly string[]
 }
@@ -656,9 +651,9 @@ export interface AuditPolicyResources {
   /** API group, or * for every group. Absent or empty, the core group. */
   readonly group?: string
   /**
-   * Resources of the group, as pods, pods/log (a subresource), * (all), pods/* (all subresources of
-   * pods) or *\/scale (that subresource of all). Where a wildcard is present, entries must not
-   * overlap. Absent or empty, all resources and subresources of the group.
+   * Resources of the group: pods, pods/log (a subresource), * (all), pods/* (all subresources of
+   * pods) or *\/scale (that subresource of all). Entries must not overlap with a wildcard. Absent
+   * or empty, all resources and subresources of the group.
    */
   readonly resources?: readonly string[]
   /** Names of instances; resources is needed with it. Absent or empty, every instance. */
@@ -699,7 +694,7 @@ export interface UiSettings {
 
 /** A button of the navigation bar. */
 export interface NavBarButton {
-  /** Where the button stands, TopStart, TopEnd, BottomStart or BottomEnd. Default BottomEnd. */
+  /** Position of the button: TopStart, TopEnd, BottomStart or BottomEnd. Default BottomEnd. */
   readonly position?: string
   /** Text on the button. */
   readonly text?: string
@@ -713,7 +708,7 @@ export interface NavBarButton {
 export interface ExternalUrls {
   /** When true, requests of the UI to external URLs are blocked. Default false. */
   readonly block?: boolean
-  /** What is allowed all the same while block is true. Absent or empty, nothing. */
+  /** URLs that stay allowed while block is true. Absent or empty, none. */
   readonly allow?: readonly string[]
 }
 
@@ -725,14 +720,14 @@ export interface SecretStoreSettings {
    */
   readonly enabled?: boolean
   /**
-   * Address of the store. With user information in it, it is written as a whole as
-   * $PLATFORM_CONFIG_<NAME>, an environment variable of the operator, or into the Secret; status
-   * hides the user information. Absent, the environment variable of the store's client.
+   * Address of the store. A URL with user information belongs in the Secret, or is written in spec
+   * as $PLATFORM_CONFIG_<NAME>, an environment variable of the operator that holds the whole URL.
+   * status hides the user information. Absent, the environment variable of the store's client.
    */
   readonly address?: string
   /** When true, the store's certificate is not verified. Default false. */
   readonly skipTLSVerify?: boolean
-  /** Namespace of the store in which secrets are kept. Absent, the store's root. */
+  /** Namespace of the store that holds the secrets. Absent, the store's root. */
   readonly namespace?: string
   /** How the platform authenticates against the store. */
   readonly auth?: SecretStoreAuth
@@ -743,9 +738,9 @@ export interface SecretStoreSettings {
 /** How the platform authenticates against the store. */
 export interface SecretStoreAuth {
   /**
-   * Token for the store. In spec, $PLATFORM_CONFIG_<NAME>, an environment variable of the operator,
-   * or nothing; a literal belongs into the Secret. status shows REDACTED. Absent, tokenSecretRef is
-   * used.
+   * Token for the store. In spec, write $PLATFORM_CONFIG_<NAME>, an environment variable of the
+   * operator, or nothing; a literal belongs in the Secret. status shows REDACTED. Absent,
+   * tokenSecretRef is used.
    */
   readonly token?: string
   /** Secret that holds the token; used when token is absent. */
@@ -756,7 +751,7 @@ export interface SecretStoreAuth {
 export interface SecretKeyRef {
   /** Name of the Secret. */
   readonly name?: string
-  /** Key in the Secret's data under which the token stands. Default token. */
+  /** Key in the Secret's data that holds the token. Default token. */
   readonly key?: string
   /** When true, the Secret or its key may be missing. Default false. */
   readonly optional?: boolean
@@ -764,7 +759,7 @@ export interface SecretKeyRef {
 
 /** Settings of hosted cloud deployments only. Nothing in this product acts on it. */
 export interface CloudSettings {
-  /** Channel that says which updates or versions apply. */
+  /** Release channel: which updates or versions apply. */
   readonly releaseChannel?: string
   /** When maintenance may take place. Absent, at any time. */
   readonly maintenanceWindow?: MaintenanceWindow
@@ -785,15 +780,15 @@ export interface CostControlSettings {
    * Default false.
    */
   readonly enabled?: boolean
-  /** What runs once, beside the platform. */
+  /** Components that run once, beside the platform. */
   readonly global?: CostControlGlobal
-  /** What runs in each connected cluster. */
+  /** Components that run in each connected cluster. */
   readonly cluster?: CostControlCluster
-  /** Prices that costs are computed with. */
+  /** Prices for computing costs. */
   readonly settings?: CostControlPrices
 }
 
-/** What runs once, beside the platform. */
+/** Components that run once, beside the platform. */
 export interface CostControlGlobal {
   /**
    * Metrics backend. Under global, the one that aggregates all connected clusters; under cluster,
@@ -811,7 +806,7 @@ export interface CostControlMetrics {
   readonly replicas?: number
   /** Compute resources of each replica, as of a Kubernetes container. */
   readonly resources?: ComputeResources
-  /** For how long metrics are kept, for example 90d. Default 1y. */
+  /** How long metrics are kept, for example 90d. Default 1y. */
   readonly retention?: string
   /** Volume claim of the metrics backend. */
   readonly storage?: CostControlStorage
@@ -819,13 +814,16 @@ export interface CostControlMetrics {
 
 /** Compute resources of each replica, as of a Kubernetes container. */
 export interface ComputeResources {
-  /** Most that may be used, resource name to quantity, for example cpu 500m. Absent, no limits. */
+  /**
+   * Maximum that may be used, resource name to quantity, for example cpu 500m. Absent, no limits.
+   */
   readonly limits?: Readonly<Record<string, number | string>>
   /**
-   * Least that is needed, resource name to quantity; never above limits. Absent, limits where set.
+   * Minimum that is needed, resource name to quantity; never above limits. Absent, limits where
+   * set.
    */
   readonly requests?: Readonly<Record<string, number | string>>
-  /** Resource claims that are used. Absent or empty, none. Immutable. */
+  /** Resource claims of the container. Absent or empty, none. Immutable. */
   readonly claims?: readonly ResourceClaim[]
 }
 
@@ -848,7 +846,7 @@ export interface CostControlStorage {
   readonly size?: string
 }
 
-/** What runs in each connected cluster. */
+/** Components that run in each connected cluster. */
 export interface CostControlCluster {
   /**
    * Metrics backend. Under global, the one that aggregates all connected clusters; under cluster,
@@ -867,7 +865,7 @@ export interface CostEstimator {
   readonly resources?: ComputeResources
 }
 
-/** Prices that costs are computed with. */
+/** Prices for computing costs. */
 export interface CostControlPrices {
   /** Currency of the prices. */
   readonly priceCurrency?: string
@@ -885,10 +883,7 @@ export interface PlatformDbSettings {
 
 /** Builder of images for workspaces. Nothing in this product acts on it. */
 export interface ImageBuilderSettings {
-  /**
-   * When true, images are built ad hoc from devcontainer definitions; when false, the default, that
-   * is not supported.
-   */
+  /** When true, images can be built ad hoc from devcontainer definitions. Default false. */
   readonly enabled?: boolean
   /** Number of replicas. */
   readonly replicas?: number
@@ -902,10 +897,11 @@ export interface DatabaseSettings {
   readonly enabled?: boolean
   /**
    * Data source name, whose form depends on the database, for example
-   * mysql://user:password@tcp(host:3306)/name or postgres://user:password@host:5432/name. With user
-   * information in it, or where it is no URL, it is written as a whole as $PLATFORM_CONFIG_<NAME>,
-   * an environment variable of the operator, or into the Secret; status hides the user information,
-   * and the whole where it is no URL. Optional for an external database.
+   * mysql://user:password@tcp(host:3306)/name or postgres://user:password@host:5432/name. A URL
+   * with user information, and a name that is no URL, belong in the Secret, or are written in spec
+   * as $PLATFORM_CONFIG_<NAME>, an environment variable of the operator that holds the whole.
+   * status hides the user information, and all of a name that is no URL. Optional for an external
+   * database.
    */
   readonly dataSource?: string
   /** Identity provider of temporary tokens for the database. Optional for an external database. */
@@ -917,26 +913,27 @@ export interface DatabaseSettings {
   /** Path to the CA certificate file of the database. Optional. */
   readonly caFile?: string
   /**
-   * Extra arguments for the datastore. In spec each is $PLATFORM_CONFIG_<NAME>, an environment
-   * variable of the operator; literals belong into the Secret. status shows REDACTED for each.
-   * Absent or empty, none.
+   * Extra arguments for the datastore. In spec, write each as $PLATFORM_CONFIG_<NAME>, an
+   * environment variable of the operator; literals belong in the Secret. status shows REDACTED for
+   * each. Absent or empty, none.
    */
   readonly extraArgs?: readonly string[]
 }
 
 /**
- * The settings in force, from the Secret, from spec and from defaults, and whether they are those
- * that are declared. What is secret is shown as REDACTED. A field that another manager writes here
- * stays in force below both sources.
+ * The settings in force, from the Secret, spec and defaults, and whether they are the declared
+ * ones. Secrets are shown as REDACTED. A field that another field manager writes here stays in
+ * force where neither source sets it.
  */
 export interface ConfigStatus extends ConfigSettings {
-  /** metadata.generation that the status was computed from; -1, none yet. */
+  /** metadata.generation that the status was computed from; -1 means none yet. */
   readonly observedGeneration?: number
   /**
-   * What is to be known about the settings. Ready is True (Applied) when the declared settings are
-   * in force, and False as Invalid (the message names every fault; the last good settings stay in
-   * force) or NotInForce (another object is); Stalled says the same while Ready is False.
-   * PartsNotServed names what is switched on and nothing in this product acts on.
+   * State of the settings. Ready is True (Applied) when the declared settings are in force, else
+   * False: Invalid (the message lists every fault; the last good settings stay in force) or
+   * NotInForce (another object is). Stalled is True with the same reason while Ready is False.
+   * PartsNotServed lists what is switched on although nothing in this product acts on it.
+   * SigningKeyCorrupt: a Secret with a signing key is damaged.
    */
   readonly conditions?: readonly Condition[]
 }

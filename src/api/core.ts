@@ -1,4 +1,4 @@
-// The core kinds that this program reads, as far as it does.
+// The core kinds that this program uses, with the fields that it reads.
 import type { KubeObject } from './meta.ts'
 
 /** A core ConfigMap. */

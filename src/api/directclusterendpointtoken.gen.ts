@@ -13,24 +13,25 @@ export type DirectClusterEndpointToken = KubeObject<
 >
 
 /**
- * The declared token. Every field is optional. Immutable, since a token that is out cannot be
+ * The declared token. Every field is optional. Immutable, because an issued token cannot be
  * changed.
  */
 export interface DirectClusterEndpointTokenSpec {
   /**
    * Lifetime of the token in seconds, 0 to 2147483647. Absent or 0, 86400 (a day). Config's
    * accessKeyMaxTTLSeconds, the operator's flag --token-max-ttl and the end of the access key that
-   * owns the token cap it.
+   * owns the token can shorten it.
    */
   readonly ttl?: number
   /**
-   * What the credential may be used for at most; the rights of its owner still limit it. What the
-   * fields grant adds up. Absent, the owner's full rights; a scope that sets nothing is refused.
+   * The most that the credential may do. A scope only narrows: RBAC still decides on what it lets
+   * pass. What its fields grant adds up. Absent, the owner's full rights; where a key with a scope
+   * owns the credential, that scope. A scope that sets nothing is refused.
    */
   readonly scope?: Scope
 }
 
-/** What the operator issued. Written by it only. */
+/** What the operator issued. Only the operator writes it. */
 export interface DirectClusterEndpointTokenStatus {
   /** The signed bearer token. Secret. Absent, it is not issued, or it has ended. */
   readonly token?: string
@@ -42,14 +43,14 @@ export interface DirectClusterEndpointTokenStatus {
   readonly keyID?: string
   /** The access key that the token was issued under. Absent, none. */
   readonly owner?: TokenOwner
-  /** metadata.generation that the status was computed from; -1, none yet. */
+  /** metadata.generation that the status was computed from; -1 means none yet. */
   readonly observedGeneration?: number
   /**
-   * What is to be known about the token. Ready is True (Issued) while the token is valid, and False
-   * as Pending, Expired, Revoked, OwnerNotReady, ScopeExceedsOwner, ScopeTooLarge,
-   * SigningKeyUnavailable, IssuerUnknown or Terminating. Stalled is True with the same reason where
-   * that does not change by itself. LifetimeCapped is True where the token would live longer
-   * without a cap.
+   * State of the token. Ready is True (Issued) while the token is valid, else False: Pending,
+   * Expired, Revoked, OwnerNotReady, ScopeExceedsOwner, ScopeTooLarge, SigningKeyUnavailable,
+   * IssuerUnknown or Terminating. Stalled is True with the same reason when the state does not
+   * change by itself. LifetimeCapped is True when Config, the owning access key or --token-max-ttl
+   * ends the token earlier.
    */
   readonly conditions?: readonly Condition[]
 }

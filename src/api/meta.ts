@@ -1,4 +1,4 @@
-// The envelope that every Kubernetes object shares, as far as this program reads or writes it.
+// The envelope of every Kubernetes object, with the fields that this program reads or writes.
 
 /** A reference from a dependent to its owner (specification, "ownerReferences entry"). */
 export interface OwnerReference {
@@ -18,7 +18,7 @@ export interface ManagedFieldsEntry {
   readonly fieldsV1?: Readonly<Record<string, unknown>>
 }
 
-/** Times are RFC 3339 strings. Read from the API server, name, uid and resourceVersion are there. */
+/** Times are RFC 3339 strings. An object from the API server always has name, uid and resourceVersion. */
 export interface ObjectMeta {
   readonly name: string
   readonly namespace?: string

@@ -10,37 +10,36 @@ import type { Scope } from './scope.gen.ts'
  */
 export type OwnedAccessKey = KubeObject<OwnedAccessKeySpec, OwnedAccessKeyStatus>
 
-/** The declared key. Every field is optional; an empty string and false equal absent. */
+/** The declared key. Every field is optional; an empty string or false counts as absent. */
 export interface OwnedAccessKeySpec {
-  /** Name shown in the UI. Absent, the object's name. */
+  /** Name for a UI to show. Nothing in this product acts on it. */
   readonly displayName?: string
-  /** What the key is for, in words. */
+  /** What the key is for, in words. Nothing in this product acts on it. */
   readonly description?: string
   /**
-   * User whom the key stands for. At most one of user, team and subject; with none the key does not
-   * work. Visible ASCII without spaces, not beginning with system: or platform:.
+   * User that the key acts as. Set at most one of user, team and subject; with none the key does
+   * not work. Visible ASCII without spaces, not beginning with system: or platform:.
    */
   readonly user?: string
   /**
-   * Team that the key stands for. At most one of user, team and subject. Visible ASCII without
+   * Team that the key acts as. Set at most one of user, team and subject. Visible ASCII without
    * spaces, not beginning with system: or platform:.
    */
   readonly team?: string
   /**
-   * Anything else that the key stands for, instead of user or team. Visible ASCII without spaces,
+   * Any other identity that the key acts as, instead of user or team. Visible ASCII without spaces,
    * not beginning with system: or platform:.
    */
   readonly subject?: string
   /** Groups that the caller has in addition when the key is used. Absent or empty, none. */
   readonly groups?: readonly string[]
   /**
-   * The key itself, which is sent as bearer token. Absent, one is generated. It is set once and
-   * then immutable, 32 to 256 characters of A-Z, a-z, 0-9, _ and -; or sha256: and the 64 hex
-   * digits of a key's SHA-256, where only the key's holder knows it (management-operator keygen
-   * prints both).
+   * The key itself, sent as a bearer token. Absent, one is generated. Immutable once it is set. 32
+   * to 256 characters of A-Z, a-z, 0-9, _ and -; or sha256: and the 64 hex digits of the key's
+   * SHA-256, so that only the holder has the key (management-operator keygen prints both).
    */
   readonly key?: string
-  /** When true, the key exists and does not work. Default false. */
+  /** When true, the key does not work, and the object stays. Default false. */
   readonly disabled?: boolean
   /**
    * Lifetime of the key in seconds, 0 to 2147483647. Absent or 0, none of its own; type Login then
@@ -50,18 +49,20 @@ export interface OwnedAccessKeySpec {
   readonly ttl?: number
   /**
    * When true, the lifetime counts from the last use of the key instead of from its creation.
-   * Default false.
+   * Config's cap still counts from the creation. Default false.
    */
   readonly ttlAfterLastActivity?: boolean
   /**
-   * What the credential may be used for at most; the rights of its owner still limit it. What the
-   * fields grant adds up. Absent, the owner's full rights; a scope that sets nothing is refused.
+   * The most that the credential may do. A scope only narrows: RBAC still decides on what it lets
+   * pass. What its fields grant adds up. Absent, the owner's full rights; where a key with a scope
+   * owns the credential, that scope. A scope that sets nothing is refused.
    */
   readonly scope?: Scope
   /**
-   * What the key is for, and whether people or the platform manage it. Keys that people make have
-   * User; Login keys come from a sign-in and take Config's loginAccessKeyTTLSeconds when ttl is
-   * absent. Immutable; absent equals empty.
+   * What the key is for, and whether people or the platform manage it. User is for keys that people
+   * make. Login is for keys that a person signs in with; without a ttl it takes Config's
+   * loginAccessKeyTTLSeconds. Reset and OIDCRefreshToken do not work as bearer tokens. Immutable;
+   * empty counts as absent.
    */
   readonly type?:
     | ''
@@ -72,22 +73,37 @@ export interface OwnedAccessKeySpec {
     | 'OIDCRefreshToken'
     | 'NetworkPeer'
     | 'Workspace'
-  /** Data of the single sign-on login that the key came from, when there was one. */
+  /**
+   * Data of the single sign-on login that the key was created from. Nothing in this product acts on
+   * it.
+   */
   readonly identity?: SignOnIdentity
-  /** When the identity was last refreshed, RFC 3339. Absent or empty, never. */
+  /**
+   * When the identity was last refreshed, RFC 3339. Absent or empty, never. Nothing in this product
+   * acts on it.
+   */
   readonly identityRefresh?: string
-  /** Data of the OIDC client, present when the key is a refresh token. */
+  /**
+   * Data of the OIDC client, present when the key is a refresh token. Nothing in this product acts
+   * on it.
+   */
   readonly oidcProvider?: OidcProviderData
   /**
-   * Deprecated: let several keys share OIDC and external token information. Name of the key that
-   * holds it.
+   * Deprecated: leave it out; nothing replaces it. Name of the key that holds the OIDC and external
+   * token information of several keys. Nothing in this product acts on it.
    */
   readonly parent?: string
-  /** Deprecated: use identity. Tokens of the login that the key came from. */
+  /**
+   * Deprecated: use identity. Tokens of the login that the key was created from. The gateway never
+   * shows it. Nothing in this product acts on it.
+   */
   readonly oidcLogin?: OidcLogin
 }
 
-/** Data of the single sign-on login that the key came from, when there was one. */
+/**
+ * Data of the single sign-on login that the key was created from. Nothing in this product acts on
+ * it.
+ */
 export interface SignOnIdentity {
   /** Subject of the user at the identity provider. */
   readonly userId?: string
@@ -108,14 +124,14 @@ export interface SignOnIdentity {
   readonly groups?: readonly string[]
   /** Id of the connector that the key was created from. */
   readonly connector?: string
-  /**
-   * Data for later requests to the connector. Secret, never shown to users and clients by the
-   * platform.
-   */
+  /** Data for later requests to the connector. Secret: the gateway never shows it. */
   readonly connectorData?: string
 }
 
-/** Data of the OIDC client, present when the key is a refresh token. */
+/**
+ * Data of the OIDC client, present when the key is a refresh token. Nothing in this product acts on
+ * it.
+ */
 export interface OidcProviderData {
   /** Id of the client. */
   readonly clientId?: string
@@ -127,7 +143,10 @@ export interface OidcProviderData {
   readonly scopes?: string
 }
 
-/** Deprecated: use identity. Tokens of the login that the key came from. */
+/**
+ * Deprecated: use identity. Tokens of the login that the key was created from. The gateway never
+ * shows it. Nothing in this product acts on it.
+ */
 export interface OidcLogin {
   /** Current ID token. Secret. */
   readonly idToken?: string
@@ -139,34 +158,31 @@ export interface OidcLogin {
   readonly lastRefresh?: string
 }
 
-/** What the operator and the gateway observed. Written by them only. */
+/** What the operator and the gateway observed. Only they write it. */
 export interface OwnedAccessKeyStatus {
-  /** Last time the key was used to access the API, RFC 3339. Absent, never. */
+  /** Last recorded use of the key to access the API, RFC 3339. Absent, never. */
   readonly lastActivity?: string
   /** When the key stops working, RFC 3339. Absent, never. */
   readonly expirationTimestamp?: string
   /**
-   * When the expired object is deleted, RFC 3339. Absent while the key has not expired, and where
-   * the object is kept: because annotation management.platform.sh/expired says Keep, or because a
-   * GitOps tool applies it and would create it anew.
+   * When the operator deletes the expired object, RFC 3339. Absent until the key expires, and where
+   * the object is kept: annotation management.platform.sh/expired says Keep, or a GitOps tool
+   * applies the object and would create it again.
    */
   readonly removalTimestamp?: string
   /** Lifetime in force, in seconds, after caps and defaults. Absent, none. */
   readonly effectiveTTLSeconds?: number
-  /**
-   * First 16 hex digits of the key's SHA-256, by which the key is found in logs without being
-   * shown.
-   */
+  /** First 16 hex digits of the key's SHA-256: finds the key in logs without showing it. */
   readonly keyID?: string
-  /** Whom the key stands for, as user:<user>, team:<team> or subject:<subject>. */
+  /** Identity that the key acts as: user:<user>, team:<team> or subject:<subject>. */
   readonly identity?: string
-  /** metadata.generation that the status was computed from; -1, none yet. */
+  /** metadata.generation that the status was computed from; -1 means none yet. */
   readonly observedGeneration?: number
   /**
-   * What is to be known about the key. Ready is True (Active) while the key authenticates, and
-   * False as Terminating, NoIdentity, KeyConflict, Expired, Disabled or OwnerNotReady (a key that
-   * owns it does not work). Stalled is True with the same reason where that does not change by
-   * itself. LifetimeCapped is True where the key would live longer without Config's cap.
+   * State of the key. Ready is True (Active) while the key authenticates, else False: Terminating,
+   * NoIdentity, KeyConflict, Expired, Disabled or OwnerNotReady (a key that owns it does not work,
+   * or grants less than it). Stalled is True with the same reason when the state does not change by
+   * itself. LifetimeCapped is True when Config's cap ends the key earlier.
    */
   readonly conditions?: readonly Condition[]
 }

@@ -1,13 +1,20 @@
 // Generated from crds/ by `make generate`: do not edit.
 
 /**
- * What the credential may be used for at most; the rights of its owner still limit it. What the
- * fields grant adds up. Absent, the owner's full rights; a scope that sets nothing is refused.
+ * The most that the credential may do. A scope only narrows: RBAC still decides on what it lets
+ * pass. What its fields grant adds up. Absent, the owner's full rights; where a key with a scope
+ * owns the credential, that scope. A scope that sets nothing is refused.
  */
 export interface Scope {
-  /** Managed permissions that the credential has. Absent, none. */
+  /**
+   * Managed permissions. ClusterRole platform:scope:<role> says what a role grants. Roles grant
+   * nothing in connected clusters. Absent, none.
+   */
   readonly roles?: readonly ScopeRole[]
-  /** Projects that the credential may access, with their spaces and virtual clusters. */
+  /**
+   * Projects that the credential may access: their namespaces in the management cluster, their
+   * spaces and their virtual clusters.
+   */
   readonly projects?: readonly ScopeProject[]
   /** Spaces that the credential may access. */
   readonly spaces?: readonly ScopeSpace[]
@@ -16,29 +23,35 @@ export interface Scope {
   /** Connected clusters that the credential may access. */
   readonly clusters?: readonly ScopeCluster[]
   /**
-   * Deprecated: use projects, spaces and virtualClusters. Rules of which a request must match one.
-   * Within a rule every field that is set must match.
+   * Deprecated: use projects, spaces and virtualClusters. A rule grants the requests that match
+   * every field that it sets.
    */
   readonly rules?: readonly ScopeRule[]
   /**
-   * Deprecated: use roles with the role platformCLI. When true, certain read-only management
-   * requests are allowed so that the command-line client works with the credential. Default false,
-   * which sets nothing.
+   * Deprecated: use roles with the role platformCLI. When true, the same as that role: the
+   * read-only management requests that the command-line client needs. Default false, which sets
+   * nothing.
    */
   readonly allowPlatformCli?: boolean
 }
 
-/** A role, and where it holds. */
+/** A role, and where it applies. */
 export interface ScopeRole {
   /**
-   * Name of the role, agent, vcluster, network-peer, platformCLI (also platform-cli), workspace,
-   * metrics-writer or metrics-reader. agent and vcluster imply network-peer. An unknown role grants
-   * nothing.
+   * Name of the role: agent, vcluster, network-peer, platformCLI (also platform-cli), workspace,
+   * metrics-writer or metrics-reader. agent and vcluster include network-peer. An unknown role
+   * grants nothing.
    */
   readonly role?: string
-  /** Projects in which the role holds. Absent, no limit by project. */
+  /**
+   * Projects to whose namespaces, spaces and virtual clusters the role is limited. Absent, no limit
+   * in the management cluster.
+   */
   readonly projects?: readonly string[]
-  /** Virtual clusters in which the role holds. Absent, no limit by virtual cluster. */
+  /**
+   * Virtual clusters to which the role is limited, beside those of projects. With this list alone
+   * the role grants nothing in spaces. Absent, no limit of its own.
+   */
   readonly virtualClusters?: readonly string[]
 }
 
@@ -70,32 +83,43 @@ export interface ScopeCluster {
   readonly cluster?: string
 }
 
-/** A kind of request that is allowed. A rule that sets nothing is refused. */
+/** Requests that the credential may make. A rule that sets nothing is refused. */
 export interface ScopeRule {
-  /** Verbs that match. Absent or empty, every verb. */
+  /**
+   * Verbs that match. Absent or empty, every verb but those that must be named: escalate, bind,
+   * approve and impersonate.
+   */
   readonly verbs?: readonly string[]
-  /** Resources that match. Absent or empty, all kinds in all groups. */
+  /**
+   * Resources that match. Absent or empty, all kinds in all groups, but nothing that must be named,
+   * such as pods/exec.
+   */
   readonly resources?: readonly ScopeRuleResources[]
   /**
    * Names of instances that match; resources is needed with it. Absent or empty, every instance.
    */
   readonly resourceNames?: readonly string[]
   /**
-   * Namespaces that match; an empty string matches what is not namespaced. Absent or empty, every
-   * namespace.
+   * Namespaces that match. An empty string matches requests without a namespace, such as those for
+   * nodes and lists over all namespaces. Absent or empty, every namespace.
    */
   readonly namespaces?: readonly string[]
-  /** URL paths that match; * alone matches every path, and the last step of a path may be *. */
+  /**
+   * URL paths that match. * alone matches every path, and the last step of a path may be *. Without
+   * effect beside resources or namespaces: such a rule matches no path. Absent or empty, every
+   * path.
+   */
   readonly nonResourceURLs?: readonly string[]
-  /** Targets that match. Absent or empty, every request. */
+  /** Targets that match. Absent or empty, every target. */
   readonly requestTargets?: readonly string[]
   /**
-   * Cluster that matches; when set, only requests to clusters do. Absent or empty, no restriction.
+   * Cluster that matches; when set, only requests to that cluster match. Absent or empty, no
+   * restriction.
    */
   readonly cluster?: string
   /**
-   * Virtual clusters that match; when set, only requests to virtual clusters do. Absent or empty,
-   * no restriction.
+   * Virtual clusters that match; when set, only requests to virtual clusters match. Absent or
+   * empty, no restriction.
    */
   readonly virtualClusters?: readonly ScopeRuleVirtualCluster[]
 }
@@ -103,15 +127,15 @@ export interface ScopeRule {
 /** Resources of one API group. */
 export interface ScopeRuleResources {
   /**
-   * API group, for example apps, or * for every group; * names none, so it grants no resource that
-   * has to be named, such as pods/exec. Absent or empty, the core group.
+   * API group, for example apps. * is every group, and grants nothing that must be named, such as
+   * pods/exec. Absent or empty, the core group.
    */
   readonly group?: string
   /**
-   * Resources of the group, as pods, pods/log (a subresource), * (all resources and subresources),
-   * pods/* (all subresources of pods) or *\/scale (that subresource of all resources). Where a
-   * wildcard is present, entries must not overlap. Absent or empty, all resources and subresources
-   * of the group.
+   * Resources of the group: pods, pods/log (a subresource), * (all resources and subresources),
+   * pods/* (all subresources of pods) or *\/scale (that subresource of all resources). Entries must
+   * not overlap with a wildcard. Absent or empty, all resources and subresources of the group. A
+   * wildcard grants nothing that must be named, such as pods/exec.
    */
   readonly resources?: readonly string[]
   /**
@@ -124,6 +148,9 @@ export interface ScopeRuleResources {
 export interface ScopeRuleVirtualCluster {
   /** Name of the virtual cluster. Absent or empty, all virtual clusters. */
   readonly name?: string
-  /** Namespace of the virtual cluster, as the project's. Absent or empty, all namespaces. */
+  /**
+   * Namespace of the virtual cluster: that of its project, for example p-shop. Absent or empty, all
+   * namespaces.
+   */
   readonly namespace?: string
 }

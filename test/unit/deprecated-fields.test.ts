@@ -66,7 +66,11 @@ describe('the examples (1.2)', () => {
   })
 
   test.each([
-    { kind: 'OwnedAccessKey', spec: { scope: { rules: [{ verbs: ['get'] }] } }, sets: '.spec.scope.rules' },
+    {
+      kind: 'OwnedAccessKey',
+      spec: { scope: { rules: [{ verbs: ['get'] }] } },
+      sets: '.spec.scope.rules',
+    },
     { kind: 'OwnedAccessKey', spec: { parent: 'other' }, sets: '.spec.parent' },
     { kind: 'Config', spec: { oidc: { enabled: true } }, sets: '.spec.oidc' },
   ])('would not pass with $sets', ({ sets, ...manifest }) => {
