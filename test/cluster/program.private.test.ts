@@ -5,6 +5,7 @@ import type { OwnedAccessKey } from '../../src/api/ownedaccesskey.gen.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { settingsOf } from '../support/config.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
+import { valueOf } from '../support/exposition.ts'
 import { newKey } from '../support/objects.ts'
 import { type OwnOperator, startOperator } from '../support/operator.ts'
 import { type FaultProxy, startProxy } from '../support/proxy.ts'
@@ -114,28 +115,21 @@ describe('the manager', () => {
       BOUND,
     )
     const metrics = await operator.metrics()
-    const valueOf = (series: string): number =>
-      Number(
-        metrics
-          .split('\n')
-          .find((line) => line.startsWith(`${series} `))
-          ?.split(' ')
-          .at(-1),
-      )
-    expect(valueOf('platform_access_key_expirations_total')).toBe(1)
-    expect(valueOf('platform_expiration_lag_seconds_count')).toBe(1)
+    const is = (series: string): number => valueOf(metrics, series)
+    expect(is('platform_access_key_expirations_total')).toBe(1)
+    expect(is('platform_expiration_lag_seconds_count')).toBe(1)
     // How late it may be is shown in keys/lifetimes.test.ts, which can try again on a machine that stops.
-    const isInTime = valueOf('platform_expiration_lag_seconds_sum') <= 1
-    expect(valueOf('platform_expiration_lag_seconds_bucket{le="1"}')).toBe(isInTime ? 1 : 0)
-    expect(valueOf('platform_api_writes_total{kind="OwnedAccessKey",reason="expired"}')).toBe(1)
-    expect(valueOf('platform_api_writes_total{kind="OwnedAccessKey",reason="adopt"}')).toBe(3)
-    expect(valueOf('platform_config_valid')).toBe(1)
-    expect(valueOf('leader_election_master_status{name="management-operator"}')).toBe(1)
+    const isInTime = is('platform_expiration_lag_seconds_sum') <= 1
+    expect(is('platform_expiration_lag_seconds_bucket{le="1"}')).toBe(isInTime ? 1 : 0)
+    expect(is('platform_api_writes_total{kind="OwnedAccessKey",reason="expired"}')).toBe(1)
+    expect(is('platform_api_writes_total{kind="OwnedAccessKey",reason="adopt"}')).toBe(3)
+    expect(is('platform_config_valid')).toBe(1)
+    expect(is('leader_election_master_status{name="management-operator"}')).toBe(1)
     expect(
-      valueOf('controller_runtime_reconcile_total{controller="ownedaccesskey",result="error"}'),
+      is('controller_runtime_reconcile_total{controller="ownedaccesskey",result="error"}'),
     ).toBe(0)
     // An answer that is read seconds late looks like so much skew.
-    expect(Math.abs(valueOf('platform_clock_skew_seconds'))).toBeLessThan(10)
+    expect(Math.abs(is('platform_clock_skew_seconds'))).toBeLessThan(10)
   })
 
   test('asked for, the end of each key is a metric (8.4)', async () => {

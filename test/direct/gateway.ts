@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { choosePort } from '../../tools/control-plane/ports.ts'
+import { sumOf } from '../support/exposition.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { OwnProcess } from '../support/started.ts'
 
@@ -18,8 +19,7 @@ export interface Gateway {
   publicGets(): Promise<number>
 }
 
-const PUBLIC_GETS =
-  /^platform_gateway_requests_total\{(?=.*target="Public")(?=.*verb="get")[^}]*\} (\d+)/gm
+const PUBLIC_GETS = ['platform_gateway_requests_total', 'target="Public"', 'verb="get"'] as const
 
 /** A gateway for an address, such as `127.0.0.1:20123`. */
 export function createGateway(address: string): Gateway {
@@ -34,8 +34,8 @@ export function createGateway(address: string): Gateway {
       running = null
     },
     publicGets: async () => {
-      const page = (await running?.metrics()) ?? ''
-      return [...page.matchAll(PUBLIC_GETS)].reduce((sum, [, count]) => sum + Number(count), 0)
+      const page = await running?.metrics()
+      return page === undefined ? 0 : sumOf(page, ...PUBLIC_GETS)
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { Resource } from '../../src/api/group.ts'
 import { WATCHED } from '../../src/commands/manager/stores.ts'
+import { sumOf, valueOf } from '../support/exposition.ts'
 import type { Operator } from '../support/observe.ts'
 import type { Match } from '../support/proxy-rules.ts'
 
@@ -20,7 +21,7 @@ export async function restartsFor(
 ): Promise<readonly number[]> {
   const metrics = await operator.metrics()
   return resources.map(({ plural }) =>
-    sumOf(metrics, `platform_watch_restarts_total{resource="${plural}",reason="${reason}"}`),
+    valueOf(metrics, `platform_watch_restarts_total{resource="${plural}",reason="${reason}"}`),
   )
 }
 
@@ -32,12 +33,5 @@ export async function allRestarts(operator: Operator): Promise<string> {
 
 /** How many keys an operator that leads knows of. */
 export async function countedKeys(operator: Operator): Promise<number> {
-  return sumOf(await operator.metrics(), 'platform_access_keys{')
-}
-
-/** The sum of all series that begin like this. @throws Error when there is none */
-function sumOf(metrics: string, series: string): number {
-  const lines = metrics.split('\n').filter((line) => line.startsWith(series))
-  if (lines.length === 0) throw new Error(`there is no metric ${series}`)
-  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+  return sumOf(await operator.metrics(), 'platform_access_keys')
 }

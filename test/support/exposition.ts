@@ -8,6 +8,37 @@ export interface Family {
   readonly labels: readonly string[]
 }
 
+/** Values by series, such as `up{job="x"}`, as the page writes them. */
+export function seriesOf(page: string): ReadonlyMap<string, number> {
+  const lines = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return new Map(
+    lines.map((line) => {
+      const at = line.lastIndexOf(' ')
+      return [line.slice(0, at), numberOf(line.slice(at + 1))]
+    }),
+  )
+}
+
+/** The value of a series. @throws Error when there is none */
+export function valueOf(page: string, series: string): number {
+  const value = seriesOf(page).get(series)
+  if (value === undefined) throw new Error(`there is no series ${series}`)
+  return value
+}
+
+/** The sum of a metric's series whose labels hold all of these. @throws Error when there is none */
+export function sumOf(page: string, name: string, ...labels: readonly string[]): number {
+  const values = [...seriesOf(page)].flatMap(([series, value]) => {
+    const [metric, its = ''] = series.split(/(?=\{)/, 2)
+    return metric === name && labels.every((label) => its.includes(label)) ? [value] : []
+  })
+  if (values.length === 0) throw new Error(`there is no series of ${name} with ${labels.join()}`)
+  return values.reduce((sum, value) => sum + value, 0)
+}
+
+/** Infinity has another name on the page. */
+const numberOf = (text: string): number => Number(text.replace('Inf', 'Infinity'))
+
 /** The metrics of a page. */
 export function familiesOf(page: string): readonly Family[] {
   return Array.from(page.matchAll(/^# TYPE (\S+) (\w+)$/gm), ([, name = '', type = '']) => {
@@ -21,6 +52,6 @@ export function familiesOf(page: string): readonly Family[] {
   })
 }
 
-/** A family as docs/operating.md names it, such as `workqueue_depth{name}`. */
+/** A family as docs/operating.md names it, such as `platform_tokens{state}`. */
 export const titleOf = ({ name, labels }: Family): string =>
   labels.length === 0 ? name : `${name}{${labels.toSorted().join(',')}}`

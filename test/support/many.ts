@@ -3,6 +3,7 @@ import type { Resource } from '../../src/api/group.ts'
 import { type NewObject, pathOf } from '../../src/kube/client.ts'
 import type { AuditedWrite } from './audit.ts'
 import type { TestControlPlane } from './control-plane.ts'
+import { sumOf } from './exposition.ts'
 import type { Operator } from './observe.ts'
 
 /** So many requests at a time. */
@@ -33,12 +34,7 @@ export async function metric(
   name: string,
   ...labels: readonly string[]
 ): Promise<number> {
-  const series = (await operator.metrics())
-    .split('\n')
-    .filter((line) => line.startsWith(`${name}{`))
-  const chosen = series.filter((line) => labels.every((label) => line.includes(label)))
-  if (chosen.length === 0) throw new Error(`there is no series of ${name} with ${labels.join()}`)
-  return chosen.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+  return sumOf(await operator.metrics(), name, ...labels)
 }
 
 /** How often a controller has looked at an object. */

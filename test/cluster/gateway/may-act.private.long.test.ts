@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
+import { sumOf } from '../../support/exposition.ts'
 import { ask, gatewayCa, type OwnGateway, startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT, GATEWAY_USER } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
@@ -47,11 +48,8 @@ const readiness = () => gateway.health('/readyz?verbose')
 const lines = (sentence: string) => gateway.logs().filter(({ msg }) => msg === sentence)
 
 /** Answers of that code to requests of the gateway itself, so far. */
-async function counted(code: string): Promise<number> {
-  const page = await gateway.metrics()
-  const series = new RegExp(`^rest_client_requests_total\\{.*code="${code}".*\\} (\\S+)$`, 'gm')
-  return Array.from(page.matchAll(series), ([, value]) => Number(value)).reduce((a, b) => a + b, 0)
-}
+const counted = async (code: string): Promise<number> =>
+  sumOf(await gateway.metrics(), 'rest_client_requests_total', `code="${code}"`)
 
 /** What a caller with a key is told about a path. */
 async function told(path: string): Promise<{ readonly code: number; readonly body: string }> {

@@ -7,6 +7,7 @@ import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { MOST_AT_A_TIME } from '../../../src/gateway/stages/limits.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
+import { seriesOf } from '../../support/exposition.ts'
 import { ask } from '../../support/gateway.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { startProxy } from '../../support/proxy.ts'
@@ -34,18 +35,14 @@ const isStatusOf =
     method === 'PATCH' && path.endsWith(`/${name}/status`)
 
 type Page = ReadonlyMap<string, number>
+const PREFIX = 'platform_gateway_'
 
 /** What it says now: its own series without buckets, such as `requests_total{…}`. */
 async function page(): Promise<Page> {
-  const series = (await gateway.metrics()).matchAll(/^platform_gateway_(.*) (\S+)$/gm)
-  const entries = Array.from(series, ([, name = '', value]) => [name, Number(value)] as const)
-  return new Map(entries.filter(([name]) => !name.includes('le="')))
-}
-
-const valueOf = (from: Page, series: string): number => {
-  const value = from.get(series)
-  if (value === undefined) throw new Error(`there is no series ${series}`)
-  return value
+  const own = [...seriesOf(await gateway.metrics())].filter(
+    ([series]) => series.startsWith(PREFIX) && !series.includes('le="'),
+  )
+  return new Map(own.map(([series, value]) => [series.slice(PREFIX.length), value]))
 }
 
 /** What has changed by now, of the series that begin so. */
@@ -204,7 +201,7 @@ test('how old its knowledge is, and how long a change takes (15, 10.4)', async (
   const ages = async () => {
     const now = await page()
     for (const of of ['keys', 'published']) {
-      const seconds = valueOf(now, `watch_age_seconds{of="${of}"}`)
+      const seconds = now.get(`watch_age_seconds{of="${of}"}`)
       expect(seconds).toBeGreaterThan(0)
       expect(seconds).toBeLessThan(60)
     }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkJwk } from '../../../src/credentials/jwks.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
+import { valueOf } from '../../support/exposition.ts'
 import { ask, gatewayCa, type OwnGateway, startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { handWritten, newJwk } from './world.ts'
@@ -301,14 +302,7 @@ describe('while the API server is away', () => {
 
 test('what was answered is counted (8.4, 15)', async () => {
   const metrics = await gateway.metrics()
-  const count = (series: string): number =>
-    Number(
-      metrics
-        .split('\n')
-        .find((line) => line.startsWith(`${series} `))
-        ?.split(' ')
-        .at(-1),
-    )
+  const count = (series: string): number => valueOf(metrics, series)
   const requests = 'platform_gateway_requests_total'
   expect(count(`${requests}{target="Public",verb="get",code="200"}`)).toBeGreaterThan(10)
   expect(count(`${requests}{target="Public",verb="get",code="304"}`)).toBeGreaterThan(0)

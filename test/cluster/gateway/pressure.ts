@@ -6,6 +6,7 @@ import { constants, setPriority } from 'node:os'
 import { connect as connectPlain, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect as connectSecure } from 'node:tls'
+import { valueOf } from '../../support/exposition.ts'
 import type { Operator } from '../../support/observe.ts'
 import { repeated } from '../../support/tier.ts'
 
@@ -98,9 +99,8 @@ interface Seen {
 }
 
 async function seenNow(gateway: Operator): Promise<Seen> {
-  const found = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(await gateway.metrics())?.[1]
-  if (found === undefined) throw new Error('the metrics page has no event loop lag')
-  return { atMs: performance.now(), lagMs: Number(found) * 1000, turns: await turnsOf(gateway) }
+  const lagSeconds = valueOf(await gateway.metrics(), 'nodejs_eventloop_lag_max_seconds')
+  return { atMs: performance.now(), lagMs: lagSeconds * 1000, turns: await turnsOf(gateway) }
 }
 
 /** What part of the time that it had something to do it was let do it. */

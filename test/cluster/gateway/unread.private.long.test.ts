@@ -7,6 +7,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { API_VERSION } from '../../../src/api/group.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
+import { valueOf } from '../../support/exposition.ts'
 import { bearingDown, MOST_BODY_LAG_MS } from './bearing.ts'
 import { MANAGEMENT, startFront } from './front.ts'
 import { many } from './pressure.ts'
@@ -44,10 +45,7 @@ async function unread(query: string): Promise<TLSSocket> {
 }
 
 async function openWatches(): Promise<number> {
-  const found = /^platform_gateway_streams\{kind="watch"\} (\d+)$/m.exec(
-    (await gateway?.metrics()) ?? '',
-  )
-  return Number(found?.[1])
+  return valueOf((await gateway?.metrics()) ?? '', 'platform_gateway_streams{kind="watch"}')
 }
 
 beforeAll(async () => {

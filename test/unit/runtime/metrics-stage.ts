@@ -1,6 +1,7 @@
 // The metrics of a small manager, and how tests read them.
 import { NONE_LATE } from '../../../src/domain/late.ts'
 import { createMetrics, type MetricSources, type Metrics } from '../../../src/runtime/metrics.ts'
+import { seriesOf } from '../../support/exposition.ts'
 
 /** A registry of a small manager. */
 export const started = (perObject = false): Metrics =>
@@ -30,14 +31,8 @@ export const none: MetricSources = {
   revocationBacklog: () => NONE_LATE,
 }
 
-/** Values by series, such as `workqueue_depth{name="config"}`. */
+/** Values by series, such as `platform_tokens{state="issued"}`. */
 export async function scraped(metrics: Metrics): Promise<Readonly<Record<string, number>>> {
   const { body } = await metrics.scrape()
-  const lines = body.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-  return Object.fromEntries(
-    lines.map((line) => {
-      const at = line.lastIndexOf(' ')
-      return [line.slice(0, at), Number(line.slice(at + 1))]
-    }),
-  )
+  return Object.fromEntries(seriesOf(body))
 }
