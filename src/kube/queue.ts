@@ -97,6 +97,13 @@ export class WorkQueue {
     return first ? (this.#options.clock.monotonicMs() - first.sinceMs) / 1000 : 0
   }
 
+  /** How long the reconciles in progress have taken so far, as a sum in seconds. */
+  get unfinishedWorkSeconds(): number {
+    const nowMs = this.#options.clock.monotonicMs()
+    const eachMs = [...this.#inHand.values()].map(({ sinceMs }) => nowMs - sinceMs)
+    return eachMs.reduce((sum, ms) => sum + ms, 0) / 1000
+  }
+
   /** The longest wait so far, in seconds. Walks over all waiting keys. */
   get longestWaitSeconds(): number {
     const nowMs = this.#options.clock.monotonicMs()

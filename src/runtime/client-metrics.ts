@@ -2,6 +2,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { HealthCheck } from './health.ts'
 import type { Instruments } from './instruments.ts'
+import { PROGRAM_VERSION } from './version.ts'
 
 /** The closed sets of label values. */
 export interface ClientLabels {
@@ -62,7 +63,7 @@ export function processRegistry(): { readonly registry: Registry; readonly scrap
   }
 }
 
-/** Calls, writes, watches and the clock, all at zero. */
+/** Calls, writes, watches and the clock, all at zero, and the version of the program. */
 export function clientMetrics(
   { counter, gauge }: Instruments,
   { writes, watches, watchRestartReasons }: ClientLabels,
@@ -78,6 +79,7 @@ export function clientMetrics(
   const apiWrites = counter('platform_api_writes_total', written)
   const restarts = counter('platform_watch_restarts_total', watched)
   const skew = gauge('platform_clock_skew_seconds', [{}])
+  gauge('platform_build_info', [{ version: PROGRAM_VERSION }], () => 1)
   return {
     responded: (method, code) => requests.inc({ code, method }),
     wrote: (kind, reason) => apiWrites.inc({ kind, reason }),

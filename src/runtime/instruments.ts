@@ -2,6 +2,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 const HELP = {
+  platform_build_info:
+    'A metric with a constant value of 1, labeled by the version of the program.',
   controller_runtime_reconcile_total: 'Total number of reconciliations per controller',
   controller_runtime_reconcile_errors_total: 'Total number of reconciliation errors per controller',
   controller_runtime_reconcile_time_seconds: 'Length of time per reconciliation per controller',
@@ -14,6 +16,8 @@ const HELP = {
   workqueue_queue_duration_seconds:
     'How long in seconds an item stays in workqueue before being requested',
   workqueue_work_duration_seconds: 'How long in seconds processing an item from workqueue takes.',
+  workqueue_unfinished_work_seconds:
+    'How many seconds of work that is in progress has been done, and is not yet in work_duration.',
   platform_queue_age_seconds:
     'How many seconds the item that waits longest in workqueue has waited; 0 = none waits.',
   workqueue_longest_running_processor_seconds:

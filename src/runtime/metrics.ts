@@ -46,6 +46,7 @@ export interface MetricSources extends TokenSources {
 export interface QueueGauges {
   readonly depth: number
   readonly longestWorkSeconds: number
+  readonly unfinishedWorkSeconds: number
   readonly longestWaitSeconds: number
 }
 
@@ -61,7 +62,7 @@ export interface ControllerMetrics {
     readonly started: () => void
     readonly finished: (result: ReconcileResult, seconds: number) => void
   }
-  /** Takes depth and longest work from the queue from now on. */
+  /** Takes the gauges of the queue from there from now on. */
   readonly follow: (queue: QueueGauges) => void
 }
 
@@ -129,17 +130,25 @@ const NO_SOURCES: MetricSources = {
   revocationBacklog: () => NONE_LATE,
 }
 
+/** Both labels of a queue, as controller-runtime has them since 0.19: dashboards ask for either. */
+const labelsOf = (name: string) => ({ name, controller: name })
+
 function queueMetrics(
   { counter, gauge, histogram }: Instruments,
   names: readonly string[],
 ): (name: string) => Omit<ControllerMetrics, 'loop'> {
-  const each = names.map((name) => ({ name }))
+  const each = names.map(labelsOf)
   const followed = new Map<string, QueueGauges>()
   gauge('workqueue_depth', each, ({ name }) => followed.get(name)?.depth)
   gauge(
     'workqueue_longest_running_processor_seconds',
     each,
     ({ name }) => followed.get(name)?.longestWorkSeconds,
+  )
+  gauge(
+    'workqueue_unfinished_work_seconds',
+    each,
+    ({ name }) => followed.get(name)?.unfinishedWorkSeconds,
   )
   gauge('platform_queue_age_seconds', each, ({ name }) => followed.get(name)?.longestWaitSeconds)
   const adds = counter('workqueue_adds_total', each)
@@ -148,10 +157,10 @@ function queueMetrics(
   const works = histogram('workqueue_work_duration_seconds', QUEUE_BUCKETS, each)
   return (name) => ({
     queue: {
-      added: () => adds.inc({ name }),
-      retried: () => retries.inc({ name }),
-      waited: (seconds) => waits.observe({ name }, seconds),
-      worked: (seconds) => works.observe({ name }, seconds),
+      added: () => adds.inc(labelsOf(name)),
+      retried: () => retries.inc(labelsOf(name)),
+      waited: (seconds) => waits.observe(labelsOf(name), seconds),
+      worked: (seconds) => works.observe(labelsOf(name), seconds),
     },
     follow: (queue) => void followed.set(name, queue),
   })

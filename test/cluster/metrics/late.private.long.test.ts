@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SIGNING_KEY_TYPE } from '../../../src/api/group.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
+import { valueOf } from '../../support/exposition.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import type { Operator } from '../../support/observe.ts'
@@ -15,6 +16,7 @@ import { tokensOf } from '../tokens/tokens.ts'
 
 const BOUND = { withinMs: 30_000 }
 const FAILS = { kind: 'answer', status: 500 } as const
+const QUEUE = '{name="ownedaccesskey",controller="ownedaccesskey"}'
 
 const plane = await privateControlPlane()
 const keys = keysOf(plane)
@@ -32,22 +34,19 @@ afterAll(async () => {
   await proxy?.[Symbol.asyncDispose]()
 })
 
-async function valueOf(series: string, process: Operator = manager): Promise<number> {
-  const line = (await process.metrics()).split('\n').find((one) => one.startsWith(`${series} `))
-  if (line === undefined) throw new Error(`there is no series ${series}`)
-  return Number(line.slice(series.length))
-}
+const valueNow = async (series: string, process: Operator = manager): Promise<number> =>
+  valueOf(await process.metrics(), series)
 
 /** That a series has this value now. */
 const shows = (series: string, value: number) => async (): Promise<void> =>
-  expect(await valueOf(series)).toBe(value)
+  expect(await valueNow(series)).toBe(value)
 
 /** The age passes a second: it grows, and is no leftover. */
 const grows = (series: string): Promise<number> =>
   eventually(
     `${series} grows`,
     async () => {
-      const seconds = await valueOf(series)
+      const seconds = await valueNow(series)
       return seconds > 1 ? seconds : undefined
     },
     BOUND,
@@ -130,15 +129,14 @@ test('an object that waits while another is in hand (8.4)', async () => {
   await keys.patch(held, { spec: { disabled: true } })
   await rule.reached(BOUND)
   await keys.patch(waiting, { spec: { disabled: true } })
-  await grows('platform_queue_age_seconds{name="ownedaccesskey"}')
-  await grows('workqueue_longest_running_processor_seconds{name="ownedaccesskey"}')
+  await grows(`platform_queue_age_seconds${QUEUE}`)
+  await grows(`workqueue_longest_running_processor_seconds${QUEUE}`)
+  await grows(`workqueue_unfinished_work_seconds${QUEUE}`)
   rule.release()
   await keys.shown(waiting, 'Disabled')
-  await eventuallyPasses(
-    'nothing waits',
-    shows('platform_queue_age_seconds{name="ownedaccesskey"}', 0),
-    BOUND,
-  )
+  await eventuallyPasses('nothing waits', shows(`platform_queue_age_seconds${QUEUE}`, 0), BOUND)
+  const atRest = shows(`workqueue_unfinished_work_seconds${QUEUE}`, 0)
+  await eventuallyPasses('nothing is in hand', atRest, BOUND)
 })
 
 test('a signing key that is corrupt (8.4, 7.3)', async () => {
@@ -164,13 +162,13 @@ test('roles of scopes that a gateway can not read: what it publishes is known al
       ([, check = '']) => check,
     )
   const age = 'platform_gateway_watch_age_seconds'
-  const ageOfKeys = () => valueOf(`${age}{of="keys"}`, gateway)
+  const ageOfKeys = () => valueNow(`${age}{of="keys"}`, gateway)
 
   const lacks = (checks: readonly string[]) => async (): Promise<void> =>
     expect(await unready()).toEqual(checks)
   await eventuallyPasses('it lacks the roles alone', lacks(['roles-read']), BOUND)
   expect(await gateway.metrics()).toContain(`${age}{of="keys"} +Inf\n`)
-  expect(await valueOf(`${age}{of="published"}`, gateway)).toBeLessThan(300)
+  expect(await valueNow(`${age}{of="published"}`, gateway)).toBeLessThan(300)
 
   atFirst.remove()
   await eventuallyPasses('it is ready', lacks([]), BOUND)

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createGatewayMetrics, type GatewayMetrics } from '../../../src/runtime/gateway-metrics.ts'
+import { PROGRAM_VERSION } from '../../../src/runtime/version.ts'
+import { seriesOf } from '../../support/exposition.ts'
 
 const started = (): GatewayMetrics =>
   createGatewayMetrics({
@@ -16,9 +18,8 @@ const started = (): GatewayMetrics =>
 /** Our series with their values. */
 async function scraped({ scrape }: GatewayMetrics): Promise<Readonly<Record<string, number>>> {
   const { body } = await scrape()
-  const lines = body.split('\n').filter((line) => /^(rest_client|platform)_/.test(line))
   return Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]),
+    [...seriesOf(body)].filter(([series]) => /^(rest_client|platform)_/.test(series)),
   )
 }
 
@@ -55,6 +56,11 @@ describe('the metrics of the gateway (contract 8.4, 15)', () => {
     'platform_gateway_certificate_not_after_timestamp_seconds',
   ])('%s is 0 from the start', async (series) => {
     expect(await scraped(started())).toHaveProperty([series], 0)
+  })
+
+  test('its version is there', async () => {
+    const info = `platform_build_info{version="${PROGRAM_VERSION}"}`
+    expect(await scraped(started())).toHaveProperty([info], 1)
   })
 
   test('no request adds a series, whatever its method', async () => {

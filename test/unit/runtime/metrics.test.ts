@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Metrics } from '../../../src/runtime/metrics.ts'
+import { PROGRAM_VERSION } from '../../../src/runtime/version.ts'
 import { none, scraped, started } from './metrics-stage.ts'
 
-const IDLE = { depth: 0, longestWorkSeconds: 0, longestWaitSeconds: 0 }
+const IDLE = { depth: 0, longestWorkSeconds: 0, unfinishedWorkSeconds: 0, longestWaitSeconds: 0 }
 
 const ours = /^(controller_runtime|workqueue|rest_client|leader_election|platform)_/
 
@@ -15,12 +16,13 @@ describe('every series is there from the start (contract 8.4)', () => {
     'controller_runtime_reconcile_errors_total{controller="ownedaccesskey"}',
     'controller_runtime_reconcile_time_seconds_bucket{le="0.005",controller="config"}',
     'controller_runtime_active_workers{controller="config"}',
-    'workqueue_depth{name="config"}',
-    'workqueue_adds_total{name="config"}',
-    'workqueue_retries_total{name="config"}',
-    'workqueue_queue_duration_seconds_count{name="config"}',
-    'workqueue_work_duration_seconds_count{name="config"}',
-    'workqueue_longest_running_processor_seconds{name="config"}',
+    'workqueue_depth{name="config",controller="config"}',
+    'workqueue_adds_total{name="config",controller="config"}',
+    'workqueue_retries_total{name="config",controller="config"}',
+    'workqueue_queue_duration_seconds_count{name="config",controller="config"}',
+    'workqueue_work_duration_seconds_count{name="config",controller="config"}',
+    'workqueue_longest_running_processor_seconds{name="config",controller="config"}',
+    'workqueue_unfinished_work_seconds{name="config",controller="config"}',
     'rest_client_requests_total{code="200",method="GET"}',
     'rest_client_requests_total{code="<error>",method="PATCH"}',
     'leader_election_master_status{name="management-operator"}',
@@ -35,7 +37,7 @@ describe('every series is there from the start (contract 8.4)', () => {
     'platform_revocation_backlog',
     'platform_revocation_backlog_seconds',
     'platform_signing_key_faults',
-    'platform_queue_age_seconds{name="config"}',
+    'platform_queue_age_seconds{name="config",controller="config"}',
     'platform_config_last_applied_timestamp_seconds',
     'platform_api_writes_total{kind="OwnedAccessKey",reason="adopt"}',
     'platform_watch_restarts_total{resource="configs",reason="expired"}',
@@ -47,6 +49,7 @@ describe('every series is there from the start (contract 8.4)', () => {
   test.each([
     { series: 'controller_runtime_max_concurrent_reconciles{controller="ownedaccesskey"}', is: 16 },
     { series: 'platform_config_valid', is: 1 },
+    { series: `platform_build_info{version="${PROGRAM_VERSION}"}`, is: 1 },
   ])('$series is $is', async ({ series, is }) => {
     expect(await scraped(started())).toHaveProperty([series], is)
   })
@@ -103,43 +106,49 @@ describe('what happens is counted', () => {
     {
       name: 'an added key',
       happens: (m) => m.controller('config').queue.added(),
-      series: 'workqueue_adds_total{name="config"}',
+      series: 'workqueue_adds_total{name="config",controller="config"}',
       is: 1,
     },
     {
       name: 'a retried key',
       happens: (m) => m.controller('config').queue.retried(),
-      series: 'workqueue_retries_total{name="config"}',
+      series: 'workqueue_retries_total{name="config",controller="config"}',
       is: 1,
     },
     {
       name: 'a wait',
       happens: (m) => m.controller('config').queue.waited(0.5),
-      series: 'workqueue_queue_duration_seconds_bucket{le="1",name="config"}',
+      series: 'workqueue_queue_duration_seconds_bucket{le="1",name="config",controller="config"}',
       is: 1,
     },
     {
       name: 'work',
       happens: (m) => m.controller('config').queue.worked(0.5),
-      series: 'workqueue_work_duration_seconds_bucket{le="0.1",name="config"}',
+      series: 'workqueue_work_duration_seconds_bucket{le="0.1",name="config",controller="config"}',
       is: 0,
     },
     {
       name: 'depth, read when asked',
       happens: (m) => m.controller('config').follow({ ...IDLE, depth: 7 }),
-      series: 'workqueue_depth{name="config"}',
+      series: 'workqueue_depth{name="config",controller="config"}',
       is: 7,
     },
     {
       name: 'longest work, read when asked',
       happens: (m) => m.controller('config').follow({ ...IDLE, longestWorkSeconds: 2.5 }),
-      series: 'workqueue_longest_running_processor_seconds{name="config"}',
+      series: 'workqueue_longest_running_processor_seconds{name="config",controller="config"}',
       is: 2.5,
+    },
+    {
+      name: 'unfinished work, read when asked',
+      happens: (m) => m.controller('config').follow({ ...IDLE, unfinishedWorkSeconds: 4.5 }),
+      series: 'workqueue_unfinished_work_seconds{name="config",controller="config"}',
+      is: 4.5,
     },
     {
       name: 'longest wait, read when asked',
       happens: (m) => m.controller('config').follow({ ...IDLE, longestWaitSeconds: 90 }),
-      series: 'platform_queue_age_seconds{name="config"}',
+      series: 'platform_queue_age_seconds{name="config",controller="config"}',
       is: 90,
     },
     {
