@@ -13,7 +13,7 @@ import { eventually } from './eventually.ts'
 export interface Target {
   /** Such as `127.0.0.1:20123`. */
   readonly address: string
-  /** As the target would have in a cluster. */
+  /** As the target would have in a cluster, `job` among them. */
   readonly labels: Readonly<Record<string, string>>
 }
 
@@ -100,10 +100,13 @@ interface Group {
 const configOf = (targets: readonly Target[], rulesFile: string): object => ({
   global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
   rule_files: [rulesFile],
-  scrape_configs: targets.map(({ address, labels: { job: job_name, ...labels } }) => ({
-    job_name,
-    static_configs: [{ targets: [address], labels }],
-  })),
+  // The label `job` of a target goes before this name: two clusters may have the same.
+  scrape_configs: [
+    {
+      job_name: 'targets',
+      static_configs: targets.map(({ address, labels }) => ({ targets: [address], labels })),
+    },
+  ],
 })
 
 async function isReady(url: string): Promise<true | undefined> {

@@ -1,5 +1,5 @@
-// A real Prometheus scrapes a manager and a gateway that have something to do; the rules and the dashboard are
-// put to it.
+// A real Prometheus scrapes a manager and a gateway that have something to do, as if there were two clusters of them;
+// it evaluates the rules, our dashboard and the usual ones.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -22,8 +22,11 @@ import {
 import { namedIn } from '../../support/promql.ts'
 import { keysOf } from '../keys/keys.ts'
 import { tokensOf, under } from '../tokens/tokens.ts'
+import { usualQueries } from './usual-dashboards.ts'
 
 const NAMESPACE = 'platform-system'
+// Both have the same processes: the same jobs, the same instances.
+const CLUSTERS = ['a', 'b']
 const BOUND = { withinMs: 30_000 }
 const pageOf = (name: string): string =>
   readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8')
@@ -45,13 +48,12 @@ beforeAll(async () => {
   const { namespace, name } = GATEWAY_ACCOUNT
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
   gateway = await startGateway({ kubeconfig, flags })
-  const targets = [target('manager', manager), target('gateway', gateway)]
+  const targets = CLUSTERS.flatMap((cluster) => [
+    target(cluster, 'manager', manager),
+    target(cluster, 'gateway', gateway),
+  ])
   prometheus = await startPrometheus(found.programs, targets, RULES_FILE)
-  await eventually(
-    'both are scraped',
-    async () => (await prometheus.query('up == 1')).length === 2 || undefined,
-    BOUND,
-  )
+  await eventually('both are scraped', async () => (await areUp()) || undefined, BOUND)
   await liveALittle()
 })
 afterAll(async () => {
@@ -64,13 +66,16 @@ beforeEach(({ skip }) => {
 })
 
 /** Where Prometheus finds a process, with the labels that it would have by the shipped ServiceMonitor. */
-function target(component: string, process: Operator) {
+function target(cluster: string, component: string, process: Operator) {
   const port = process.logs().find(({ msg }) => msg === 'serving metrics')?.['port']
   return {
     address: `127.0.0.1:${Number(port)}`,
-    labels: { job: `${component}-metrics`, namespace: NAMESPACE, pod: `${component}-0` },
+    labels: { cluster, job: `${component}-metrics`, namespace: NAMESPACE, pod: `${component}-0` },
   }
 }
+
+const areUp = async (): Promise<boolean> =>
+  (await prometheus.query('up == 1')).length === 2 * CLUSTERS.length
 
 /** Keys that are used up, a token that is issued and revoked with its key, requests to the gateway. */
 async function liveALittle(): Promise<void> {
@@ -114,7 +119,6 @@ const query = (expression: string): Promise<readonly Sample[]> =>
   eventually(
     'both are scraped',
     async () => {
-      const areUp = async () => (await prometheus.query('up == 1')).length === 2
       const wereUp = await areUp()
       const samples = await prometheus.query(expression)
       return wereUp && (await areUp()) ? samples : undefined
@@ -122,8 +126,11 @@ const query = (expression: string): Promise<readonly Sample[]> =>
     BOUND,
   )
 
+/** Values of the first cluster, and of what is of none. */
 const values = async (expression: string): Promise<readonly number[]> =>
-  (await query(expression)).map(({ value }) => value)
+  (await query(expression))
+    .filter(({ metric: { cluster = CLUSTERS[0] } }) => cluster === CLUSTERS[0])
+    .map(({ value }) => value)
 
 describe('what is scraped (8.4)', () => {
   test('promtool check metrics has no complaint about manager and gateway', async ({ skip }) => {
@@ -195,18 +202,19 @@ const expressions = [
   ...dashboard().panels.flatMap(({ title, targets = [] }) =>
     targets.map(({ expr }) => ({ of: title, expr: filledIn(expr) })),
   ),
-  ...dashboard().annotations.list.map(({ expr }) => ({ of: 'annotation', expr })),
+  ...dashboard().annotations.list.map(({ expr }) => ({ of: 'annotation', expr: filledIn(expr) })),
 ]
 
 /** What Grafana puts in place of its variables. */
 function filledIn(expr: string): string {
-  return expr.replaceAll('$namespace', NAMESPACE).replaceAll('$__rate_interval', '5m')
+  return expr
+    .replaceAll('$cluster', CLUSTERS[0] ?? '')
+    .replaceAll('$namespace', NAMESPACE)
+    .replaceAll('$__rate_interval', '5m')
 }
 
 /** Prometheus makes it up itself, and only while an alert waits or fires. */
 const MADE_UP = 'ALERTS'
-/** Prometheus of several clusters have this label, others do not. */
-const NOT_HERE = 'cluster'
 
 describe('what rules and dashboard name exists (8.4)', () => {
   test.each(expressions)('$of: $expr', async ({ expr }) => {
@@ -219,8 +227,7 @@ describe('what rules and dashboard name exists (8.4)', () => {
     const labels = await Promise.all(
       metrics.filter((metric) => metric !== MADE_UP).map((metric) => labelsOf(metric)),
     )
-    const unknown = by.filter((label) => !labels.some((its) => its.has(label)))
-    expect(unknown.filter((label) => label !== NOT_HERE)).toEqual([])
+    expect(by.filter((label) => !labels.some((its) => its.has(label)))).toEqual([])
     expect(on.filter((label) => !labels.every((its) => its.has(label)))).toEqual([])
   })
 })
@@ -252,7 +259,7 @@ describe('the rules on a running system (8.4)', () => {
 /** Panels that show nothing while nothing is wrong. */
 const SILENT: Readonly<Record<string, string>> = {
   'Failing checks': 'it lists the checks that fail, and none does',
-  'Watches opened anew': 'it lists the watches that broke, and none did',
+  'Watches reopened': 'it lists the watches that broke, and none did',
   annotation: 'it marks alerts that fire, and none does',
 }
 
@@ -271,6 +278,12 @@ describe('the dashboard on a running system (8.4)', () => {
     await expect(prometheus.query(expr)).resolves.toBeInstanceOf(Array)
   })
 
+  test('of two clusters it shows the one that was chosen', async () => {
+    const leaders = shown.find(({ of }) => of === 'Leaders')?.expr ?? ''
+    expect(await values(leaders)).toEqual([1])
+    expect(await values(leaders.replace('cluster="a"', 'cluster="none"'))).toEqual([])
+  })
+
   test('every series has what its legend names', async () => {
     for (const { title, targets = [] } of dashboard().panels) {
       for (const { expr, legendFormat } of targets) {
@@ -285,17 +298,37 @@ describe('the dashboard on a running system (8.4)', () => {
   })
 })
 
-test('when the processes are gone, the alerts that say so begin to wait (8.4)', async () => {
+describe('the usual dashboards for controller-runtime have data (8.4)', () => {
+  test.each(usualQueries('manager-metrics', NAMESPACE, 'manager-0'))(
+    '$of: $expr',
+    async ({ expr, labels }) => {
+      const hasData = async (): Promise<void> => {
+        const samples = await query(expr)
+        expect(samples.filter(({ value }) => !Number.isNaN(value))).not.toEqual([])
+        for (const { metric } of samples)
+          expect(Object.keys(metric)).toEqual(expect.arrayContaining([...labels]))
+      }
+      await eventuallyPasses('each series has its labels, one a value', hasData, BOUND)
+    },
+  )
+})
+
+test('when the processes are gone, the alerts of each cluster that say so begin to wait (8.4)', async () => {
   await gateway.stop()
   await manager.stop()
   await eventuallyPasses(
-    'both alerts are pending',
+    'all four alerts are pending',
     async () => {
-      const rules = await prometheus.rules()
-      const waiting = rules.filter(({ state }) => state !== 'inactive').map(({ name }) => name)
-      expect(waiting).toEqual(
-        expect.arrayContaining(['ManagementOperatorDown', 'ManagementOperatorGatewayDown']),
+      const waiting = await prometheus.query(
+        'ALERTS{alertname=~"ManagementOperator(Gateway)?Down"}',
       )
+      const names = waiting.map(({ metric }) => `${metric['cluster']} ${metric['alertname']}`)
+      expect(names.toSorted()).toEqual([
+        'a ManagementOperatorDown',
+        'a ManagementOperatorGatewayDown',
+        'b ManagementOperatorDown',
+        'b ManagementOperatorGatewayDown',
+      ])
     },
     BOUND,
   )

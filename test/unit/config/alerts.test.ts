@@ -52,6 +52,18 @@ describe('the alerts (8.4)', () => {
     },
   )
 
+  test.each(ALL)('$alert is of one namespace of one cluster', ({ expr }) => {
+    const lists = Array.from(expr.matchAll(/\b(?:by|on) \(([^)]*)\)/g), ([, labels = '']) =>
+      labels.split(', '),
+    )
+    const wide = lists.filter(
+      (labels) => !['cluster', 'namespace'].every((l) => labels.includes(l)),
+    )
+    expect(wide).toEqual([])
+    // What it makes up has no labels: it may stand in for all clusters, and for none of several.
+    expect(expr).not.toMatch(/\babsent\(/)
+  })
+
   test.each(ALL)('$alert outlasts a rolling update', (alert) => {
     expect(minutes(alert.for)).toBeGreaterThanOrEqual(2)
   })

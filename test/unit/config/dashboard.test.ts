@@ -7,11 +7,13 @@ const { panels, templating, schemaVersion } = dashboard()
 const shown = panels.filter(({ type }) => type !== 'row')
 const SOURCE = { type: 'prometheus', uid: '${datasource}' }
 const GRID_WIDTH = 24
+const CHOSEN = 'cluster="$cluster", namespace="$namespace"'
 
-test('it asks for the data source and the namespace, in a schema that Grafana 12 has', () => {
+test('it asks for the data source, the cluster and the namespace, in a schema that Grafana 12 has', () => {
   expect(schemaVersion).toBe(41)
   expect(templating.list.map(({ name, type }) => [name, type])).toEqual([
     ['datasource', 'datasource'],
+    ['cluster', 'query'],
     ['namespace', 'query'],
   ])
 })
@@ -34,11 +36,9 @@ test.each(shown)(
     expect(targets?.length).toBeGreaterThan(0)
     for (const { datasource, expr } of targets ?? []) {
       expect(datasource).toEqual(SOURCE)
-      // Of one namespace: other operators have metrics of the same names.
+      // Of one namespace of one cluster: other operators have metrics of the same names.
       const { selectors } = namedIn(expr)
-      expect(selectors.filter((selector) => !selector.includes('namespace="$namespace"'))).toEqual(
-        [],
-      )
+      expect(selectors.filter((selector) => !selector.includes(CHOSEN))).toEqual([])
       expect(selectors.length).toBeGreaterThan(0)
     }
   },
