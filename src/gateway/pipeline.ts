@@ -16,23 +16,35 @@ import { VERSION_ROUTE } from './targets/version.ts'
 /** Answers GET and HEAD of one public path. */
 export type PublicPage = (call: Call, query: URLSearchParams) => Answer | Promise<Answer>
 
-/** Whether there is somebody to answer to; else the answer that says no. */
+/** Whose request it is; else the answer that refuses it. */
 export type Authentication =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly answer: WholeAnswer }
 
-/** Answers what an authenticated caller asks of an API; `asks` is told what that is, once it is read. */
+/**
+ * What a request was for its key: a use that counts as activity (contract 14.1), or none; `ended`: the key
+ * was good when the request came in, and is not any more.
+ */
+export type KeyUse = 'used' | 'unused' | 'ended'
+
+/** An answer to an authenticated caller. */
+export interface CallerAnswer {
+  readonly answer: Answer
+  readonly use: KeyUse
+}
+
+/** Answers an authenticated caller's request to an API; calls `asks` once the request is read. */
 export type ServeApi = (
   call: Call,
   caller: Caller,
   route: NonNullable<Route>,
   asks: (request: ScopedRequest) => void,
-) => Promise<Answer>
+) => Promise<CallerAnswer>
 
 /** What requests are counted by: `Public` needs no credential, `Other` leads to no API. */
 export type AnsweredTarget = 'Public' | TargetKind | 'Other'
 
-/** Told of every answer, for metrics; `seconds` until its head was known. */
+/** Called for every answer, for metrics; `seconds` until its head was known. */
 export type AnsweredObserver = (
   target: AnsweredTarget,
   verb: string,
@@ -56,7 +68,7 @@ const NO_SUCH_API = failure(
 
 const FAILED = failure('InternalError', 'internal error, see the log of the gateway')
 
-/** What the pipeline answers from, and whom it tells. */
+/** What the pipeline answers from, and its observers. */
 export interface PipelineOptions {
   readonly pages: Readonly<Record<PublicRoute, PublicPage>>
   readonly version: PublicPage
@@ -64,21 +76,27 @@ export interface PipelineOptions {
   readonly isVersionGuarded: () => boolean
   readonly authenticate: (call: Call) => Promise<Authentication>
   readonly serve: ServeApi
+  /** The headers of an answer with those that say when the key ends (contract 13.5). */
+  readonly withExpiry: (
+    headers: Answer['headers'],
+    caller: Caller,
+    isUse: boolean,
+  ) => Answer['headers']
   readonly answered: AnsweredObserver
   readonly clock: Clock
   readonly log: Log
 }
 
-/** What a request has turned out to be by now: for metrics, and for the log where it fails. */
+/** What is known of a request so far: for metrics, and for the log when it fails. */
 interface Known {
   target: AnsweredTarget
-  /** null until there is one that may call. */
+  /** null until the request is authenticated. */
   caller: Caller | null
   /** null until it is read. */
   asked: ScopedRequest | null
 }
 
-/** The gateway's answer to any request. What fails is logged, and a 500 that says nothing of it. */
+/** The gateway's answer to any request. A failure is logged; its 500 says nothing about it. */
 export function createPipeline(options: PipelineOptions): Respond {
   const { pages, answered, clock, log } = options
   const open: ReadonlyMap<string, PublicPage> = new Map(
@@ -94,10 +112,10 @@ export function createPipeline(options: PipelineOptions): Respond {
       ? publicly(page, call, query)
       : privately(options, call, path === VERSION_ROUTE, known)
     const answer = await answering.catch((err: unknown) => {
-      // Whoever went away is no fault of ours, and is told nothing.
+      // A client that went away is no fault of ours, and gets no answer.
       if (!call.gone.aborted)
         log.error({ ...toldOf(call.method, known), ...(page && { path }), err }, 'request failed')
-      return FAILED
+      return known.caller === null ? FAILED : sayingEnd(options, FAILED, known.caller, 'unused')
     })
     const seconds = (clock.monotonicMs() - startedMs) / 1000
     answered(known.target, known.asked?.verb ?? call.method, answer.status, seconds)
@@ -115,27 +133,53 @@ async function publicly(page: PublicPage, call: Call, query: string): Promise<An
   return isRead ? page(call, new URLSearchParams(query)) : ONLY_READS
 }
 
-/** For who has a credential. In this order, so that nobody else learns what there is. */
+/** Authenticates first: an unauthenticated caller learns nothing about what is served here. */
 async function privately(
-  { authenticate, version, serve }: PipelineOptions,
+  options: PipelineOptions,
   call: Call,
   isVersion: boolean,
   known: Known,
 ): Promise<Answer> {
-  const authentication = await authenticate(call)
+  const authentication = await options.authenticate(call)
   if (!authentication.ok) return authentication.answer
-  known.caller = authentication.caller
-  if (call.by !== 'request') return NO_UPGRADES
+  const { caller } = authentication
+  known.caller = caller
+  const { answer, use } = await toCaller(options, call, caller, isVersion, known)
+  return sayingEnd(options, answer, caller, use)
+}
+
+/** The answer to an authenticated caller, in this order; it does not say yet when the key ends. */
+async function toCaller(
+  { version, serve }: PipelineOptions,
+  call: Call,
+  caller: Caller,
+  isVersion: boolean,
+  known: Known,
+): Promise<CallerAnswer> {
+  if (call.by !== 'request') return unused(NO_UPGRADES)
   const refused = refusedHeader(call.rawHeaders)
-  if (refused !== null) return failure('BadRequest', refused)
+  if (refused !== null) return unused(failure('BadRequest', refused))
   if (isVersion) {
     known.target = 'Public'
-    return publicly(version, call, '')
+    return unused(await publicly(version, call, ''))
   }
   const route = routeOf(call.target)
-  if (route === null) return NO_SUCH_API
+  if (route === null) return unused(NO_SUCH_API)
   known.target = route.target.kind
-  return serve(call, authentication.caller, route, (asked) => {
+  return serve(call, caller, route, (asked) => {
     known.asked = asked
   })
+}
+
+const unused = (answer: Answer): CallerAnswer => ({ answer, use: 'unused' })
+
+/** The answer, saying when the key ends; of a key that has ended it says nothing (contract 10.2, 13.5). */
+function sayingEnd(
+  { withExpiry }: PipelineOptions,
+  answer: Answer,
+  caller: Caller,
+  use: KeyUse,
+): Answer {
+  if (use === 'ended') return answer
+  return { ...answer, headers: withExpiry(answer.headers, caller, use === 'used') }
 }

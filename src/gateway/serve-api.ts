@@ -1,4 +1,4 @@
-// What an authenticated caller asks of an API: read from its bytes, decided, recorded, answered.
+// A request of an authenticated caller to an API: read from its bytes, decided, recorded, answered.
 import type { Caller } from '../credentials/caller.ts'
 import type { ScopeSurroundings } from '../domain/scope/decide.ts'
 import type { TargetKind } from '../domain/scope/request.ts'
@@ -6,7 +6,7 @@ import type { Log } from '../runtime/log.ts'
 import type { Activity } from './activity/activity.ts'
 import { type Answer, failure } from './http/answer.ts'
 import type { Call } from './http/server.ts'
-import type { ServeApi } from './pipeline.ts'
+import type { CallerAnswer, ServeApi } from './pipeline.ts'
 import type { ApiRequest } from './request/api-request.ts'
 import { tellOfWrite } from './keys/tell-of-write.ts'
 import { mayCreate } from './request/may-create.ts'
@@ -16,10 +16,10 @@ import type { Limits } from './stages/limits.ts'
 import { asReadable, isSelfAccessReview, narrowedReview } from './stages/self-review.ts'
 import { guarded } from './streams/guarded.ts'
 import type { Streams } from './streams/registry.ts'
-import { type Held, hold, type Outcome, type UnderWay } from './streams/under-way.ts'
+import { type Held, hold, type UnderWay } from './streams/under-way.ts'
 import { isLongRunning } from './targets/forward.ts'
 
-/** Answers a request that was let pass; `how` ends what is under way for it. */
+/** Answers an admitted request; `how` ends what is under way for it. */
 export type AnswerRequest<How> = (
   request: ApiRequest,
   call: Call,
@@ -27,7 +27,7 @@ export type AnswerRequest<How> = (
   how: How,
 ) => Promise<Answer>
 
-/** What requests pass on their way. */
+/** The stages of a request, and what they decide by. */
 export interface ServeApiOptions {
   /** null until settings in force are known: nothing is decided before. */
   readonly surroundings: () => ScopeSurroundings | null
@@ -38,8 +38,6 @@ export interface ServeApiOptions {
   readonly isOwnKind: (request: ApiRequest) => boolean
   readonly ownKinds: AnswerRequest<UnderWay>
   readonly forward: AnswerRequest<AbortSignal>
-  /** The headers of an answer with those that say when the key ends (contract 13.5). */
-  readonly withExpiry: (headers: Answer['headers'], caller: Caller) => Answer['headers']
   readonly denied: (target: TargetKind) => void
   readonly log: Log
 }
@@ -61,23 +59,21 @@ export function createServeApi(options: ServeApiOptions): ServeApi {
   return async (call, caller, { target, rest }, asks) => {
     const reading = readApiRequest(call.method, target, rest)
     if (reading.ok) asks(reading.request.attributes)
-    const { answer, isOver } = reading.ok
-      ? await outcomeOf(options, reading.request, call, caller)
+    return reading.ok
+      ? outcomeOf(options, reading.request, call, caller)
       : refused(failure(reading.code === 405 ? 'MethodNotAllowed' : 'BadRequest', reading.because))
-    // A stranger is told nothing of a key (contract 10.2).
-    if (isOver) return answer
-    return { ...answer, headers: options.withExpiry(answer.headers, caller) }
   }
 }
 
-const refused = (answer: Answer): Outcome => ({ answer, isOver: false })
+/** A refused request is no use of its key (contract 14.1). */
+const refused = (answer: Answer): CallerAnswer => ({ answer, use: 'unused' })
 
 async function outcomeOf(
   options: ServeApiOptions,
   request: ApiRequest,
   call: Call,
   caller: Caller,
-): Promise<Outcome> {
+): Promise<CallerAnswer> {
   const surroundings = options.surroundings()
   if (surroundings === null) return refused(UNKNOWN_SETTINGS)
   const creates = mayCreate(request, call.headers['content-type'])
@@ -95,28 +91,32 @@ async function outcomeOf(
     admission.release()
   }
   try {
-    const outcome = await held.outcome(
+    const { answer, isOver } = await held.outcome(
       decided(options, request, { call, caller, held }, surroundings),
     )
-    if (options.isOwnKind(request)) tellOfWrite(options.log, request, caller, outcome.answer)
+    if (options.isOwnKind(request)) tellOfWrite(options.log, request, caller, answer)
     const isWatch = request.attributes.verb === 'watch'
     const flowed = (): void => options.activity.flowed(caller)
     const { flows } = held
-    return { ...outcome, answer: guarded(outcome.answer, { flows, isWatch, isLong, flowed, done }) }
+    const isUse = answer !== NOT_RECORDED
+    return {
+      answer: guarded(answer, { flows, isWatch, isLong, flowed, done }),
+      use: isOver ? 'ended' : isUse ? 'used' : 'unused',
+    }
   } catch (error) {
     done()
     throw error
   }
 }
 
-/** Who asks, and what becomes of him meanwhile. */
+/** A request with its caller, and the key that may end meanwhile. */
 interface Asking {
   readonly call: Call
   readonly caller: Caller
   readonly held: Held
 }
 
-/** What was let pass by scope and limits: recorded as a use of the key, then answered. */
+/** A request that scope and limits admit: recorded as a use of the key, then answered. */
 async function decided(
   options: ServeApiOptions,
   request: ApiRequest,

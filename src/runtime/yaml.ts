@@ -45,7 +45,7 @@ function read(text: string, maxAliasCount: number): unknown {
     logLevel: 'error',
   })
   const [fault] = document.errors
-  if (fault) throw unreadable(text, fault.pos[0])
+  if (fault) throw unreadable(text, fault.pos[0], FAULTS[fault.code] ?? 'it is not well-formed')
   visit(document, {
     Alias: (_, { range, source }, path) => {
       if (maxAliasCount === 0) throw unreadable(text, range?.[0], 'aliases are not taken')
@@ -67,6 +67,13 @@ function read(text: string, maxAliasCount: number): unknown {
   } catch {
     throw unreadable(text, undefined, 'its aliases lead too far')
   }
+}
+
+/** The parser's own words quote the text. */
+const FAULTS: Readonly<Record<string, string>> = {
+  BAD_INDENT: 'a line is indented wrongly',
+  MISSING_CHAR: 'a bracket, a quote or a sign is missing',
+  MULTIPLE_DOCS: 'there is more than one document',
 }
 
 /**
@@ -112,7 +119,8 @@ function checkNames(text: string, { items, flow }: YAMLMap): void {
     if (place !== undefined && end !== undefined && end - place > LONGEST_NAME)
       throw unreadable(text, place, `names have at most ${LONGEST_NAME} characters`)
     const name = isScalar(key) ? valueOf(text, key) : null
-    if (typeof name !== 'string' || isMerge(key))
+    if (isMerge(key)) throw unreadable(text, place, 'the merge key << is not taken')
+    if (typeof name !== 'string')
       throw unreadable(text, place, 'names in a map are texts: quote any other')
     if (names.has(name)) throw unreadable(text, place, 'a name stands twice in a map')
     names.add(name)

@@ -28,7 +28,7 @@ import type { GatewayProcess } from './process.ts'
 
 /** The part of the pipeline behind authentication, and its readiness and metrics. */
 export interface Api
-  extends Pick<PipelineOptions, 'isVersionGuarded' | 'authenticate' | 'serve'>,
+  extends Pick<PipelineOptions, 'isVersionGuarded' | 'authenticate' | 'serve' | 'withExpiry'>,
     Pick<FollowedCallers, 'readiness' | 'ageMs'> {
   /** Ends all open streams. */
   readonly endStreams: () => void
@@ -125,6 +125,8 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     endStreams: () => streams.close(),
     isVersionGuarded: () => switches()?.authenticateVersionEndpoint ?? true,
     authenticate: createAuthenticate(callers, metrics.authenticated),
+    withExpiry: (headers, caller, isUse) =>
+      withExpiry(headers, { caller, isUse }, capsNow(), clock.nowMs()),
     serve: createServeApi({
       surroundings,
       limits,
@@ -134,7 +136,6 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
       ownKinds: ownKinds.answer,
       forward: (request, call, caller, signal) =>
         forward(upstream, request, call, { caller }, signal),
-      withExpiry: (headers, caller) => withExpiry(headers, caller, capsNow(), clock.nowMs()),
       denied: metrics.scopeDenied,
       log: self.log,
     }),

@@ -10,28 +10,35 @@ export const EXPIRES_HEADER = 'x-platform-key-expires'
 /** The part of the lifetime in force that is left when warnings begin. */
 const LAST_PART = 1 / 10
 
+/** Who gets an answer; `isUse`: whether their request was a use of the key (contract 14.1). */
+export interface Answered {
+  readonly caller: Caller
+  readonly isUse: boolean
+}
+
 /**
- * The headers of an answer with those of the key's end. The end of a sliding key is the one that the use
- * which is answered gives it; so it is warned of only when the cap is near, which no use moves.
+ * The headers of an answer with those of the key's end. A use gives a sliding key its next end, so such an
+ * answer warns only when the cap is near; a refused request moves no end.
  */
 export function withExpiry(
   headers: OutgoingHttpHeaders,
-  caller: Caller,
+  answered: Answered,
   caps: Caps,
   nowMs: number,
 ): OutgoingHttpHeaders {
   const { [EXPIRES_HEADER]: _foreign, ...others } = headers
-  const endMs = endOf(caller, caps, nowMs)
+  const endMs = endOf(answered, caps, nowMs)
   if (endMs === null) return others
   const end = timestamp(endMs)
   const withEnd = { ...others, [EXPIRES_HEADER]: end }
-  if (endMs - nowMs >= lifetimeMsOf(caller, caps, endMs, nowMs) * LAST_PART) return withEnd
+  if (endMs - nowMs >= lifetimeMsOf(answered.caller, caps, endMs, nowMs) * LAST_PART) return withEnd
   return { ...withEnd, warning: [warningOf(end), ...given(headers['warning'])].join(', ') }
 }
 
-function endOf({ key, expiresMs }: Caller, caps: Caps, nowMs: number): number | null {
+function endOf({ caller, isUse }: Answered, caps: Caps, nowMs: number): number | null {
+  const { key, expiresMs } = caller
   // The end of a key that another owns may be that one's, which this use does not move.
-  if (!key.slides || key.ownerRef !== null) return expiresMs
+  if (!isUse || !key.slides || key.ownerRef !== null) return expiresMs
   const lastActivityMs = Math.max(key.lastActivityMs ?? nowMs, nowMs)
   return lifetimeOf({ ...key, lastActivityMs }, caps, nowMs).expiresMs
 }

@@ -1,22 +1,23 @@
 // Headers of a request on their way to the API server (contract 13.1).
 import type { UpstreamHeaders } from '../../kube/upstream.ts'
 import type { Call } from './server.ts'
+import { traceContext } from './trace-context.ts'
 
 /**
- * What passes. Everything else stays here: credentials, cookies, what names another user, address or
- * path (`X-Remote-*`, `X-Forwarded-*`, `X-Original-URL`, `X-HTTP-Method-Override`), what belongs to the
- * client's own connection, and what frames its body, which is framed anew.
+ * The headers that pass, beside the trace. All others stay here: credentials, cookies, headers that name
+ * another user, address or path (`X-Remote-*`, `X-Forwarded-*`, `X-Original-URL`,
+ * `X-HTTP-Method-Override`), those of the client's own connection, and the framing of its body.
  */
 const PASSED = [
-  // What the answer may look like: tables, protobuf, gzip, partial metadata.
+  // The form of the answer: tables, protobuf, gzip, partial metadata.
   'accept',
   'accept-encoding',
   'content-type',
-  // Discovery and OpenAPI are asked for again with what the client has.
+  // Clients revalidate discovery and OpenAPI with these.
   'if-match',
   'if-none-match',
   'if-modified-since',
-  // Who asks and by which command, for the audit log and the warnings of the API server.
+  // The client and its command, for the audit log and the warnings of the API server.
   'user-agent',
   'kubectl-command',
   'kubectl-session',
@@ -24,10 +25,10 @@ const PASSED = [
   'origin',
 ] as const
 
-/** Said twice, they would mean one thing here and another there. */
+/** Repeated, the gateway and the API server could read different values. */
 const ONCE = ['authorization', 'content-type', 'content-length', 'host', 'origin']
 
-/** Why a request is refused for its headers before anybody is asked; null = it is not. */
+/** Why the headers refuse a request; null = they do not. */
 export function refusedHeader(rawHeaders: readonly string[]): string | null {
   const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
   if (names.some(impersonates)) return 'headers that impersonate are not accepted here'
@@ -39,17 +40,17 @@ export function refusedHeader(rawHeaders: readonly string[]): string | null {
     : 'header transfer-encoding may be chunked, once'
 }
 
-/** Node's parser refuses any other framing only once it comes to the body: by then the request has left. */
+/** Node's parser refuses any other framing only at the body: the request is upstream by then. */
 const isChunked = (value: string): boolean => value.trim().toLowerCase() === 'chunked'
 
-/** In any spelling that a server or a proxy behind us might take for one. */
+/** In any spelling that a server or a proxy behind us might read as one. */
 const impersonates = (name: string): boolean =>
   name
     .replace(/%([0-9a-f]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
     .toLowerCase()
     .includes('impersonate')
 
-/** The headers to send on, ours included, those that say who asks excluded. */
+/** The headers to send on, with the client's address, without those that name the caller. */
 export function upstreamHeaders(call: Call): UpstreamHeaders {
   const nominated = new Set(
     (call.headers.connection ?? '')
@@ -57,10 +58,12 @@ export function upstreamHeaders(call: Call): UpstreamHeaders {
       .split(',')
       .map((name) => name.trim()),
   )
+  const sent = (name: string) => (nominated.has(name) ? undefined : call.headers[name])
   const passed = PASSED.flatMap((name) => {
-    const value = call.headers[name]
-    return value === undefined || nominated.has(name) ? [] : [[name, value] as const]
+    const value = sent(name)
+    return value === undefined ? [] : [[name, value] as const]
   })
+  const trace = traceContext(sent('traceparent'), sent('tracestate'))
   const from = call.remoteAddress === '' ? {} : { 'x-forwarded-for': call.remoteAddress }
-  return { ...Object.fromEntries(passed), ...from }
+  return { ...Object.fromEntries(passed), ...trace, ...from }
 }

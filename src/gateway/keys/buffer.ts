@@ -1,28 +1,28 @@
-// What of answers and events about our own kinds is in memory until their clients have taken it (contract
-// 12.2, 13.3): so much in all, and an eighth of it of one caller, however many keys he calls with.
+// The memory that answers and events about our own kinds hold until their clients have read them (contract
+// 12.2, 13.3): a limit for all, and an eighth of it for one caller, however many keys they use.
 import { failure, type WholeAnswer } from '../http/answer.ts'
 
-/** What is counted of the requests of one process. */
+/** Counts the bytes that the requests of one process hold. */
 export interface OwnKindsBuffer {
-  /** What one request of this caller holds: nothing yet. */
+  /** The count of one request of this caller, which holds nothing yet. */
   readonly holding: (caller: string) => Holding
 }
 
-/** What one request holds, in bytes. */
+/** The count of one request, in bytes. */
 export interface Holding {
-  /** Holds so many, in place of what it held. @throws NoRoom when that is more, and there is no room for it */
+  /** Sets the count. @throws NoRoom when it grows beyond a limit */
   readonly exactly: (bytes: number) => void
-  /** Holds so many, or as many as it did where that is more. @throws NoRoom */
+  /** Raises the count to this. @throws NoRoom beyond a limit */
   readonly atLeast: (bytes: number) => void
-  /** The same where there is no room, too: for the answer to what has been done by then. */
+  /** Raises the count beyond a limit, too: for the answer to a write that is stored already. */
   readonly anyway: (bytes: number) => void
-  /** Nothing more is held, and whatever it is told to hold from now on is not counted. */
+  /** Sets the count to 0 for good: later calls change nothing. */
   readonly release: () => void
-  /** The most of one page of a list that is more than one object. */
+  /** The bytes that a page of a list may have, unless it is one object. */
   readonly pageBytes: number
 }
 
-/** There is no room, which is what the client is answered. */
+/** A limit is reached: the request is answered 429. */
 export class NoRoom extends Error {
   override readonly name = 'NoRoom'
   /** The 429. */
@@ -34,9 +34,9 @@ export class NoRoom extends Error {
   }
 }
 
-/** One caller may hold this part of it, which is enough for a few of the largest objects. */
+/** The part for one caller, enough for a few of the largest objects. */
 const PART_OF_ONE = 8
-/** One page is this part of what one caller may hold: parsed, it takes the event loop some milliseconds. */
+/** The part of a caller's limit for one page: to parse it takes the event loop some milliseconds. */
 const PART_OF_PAGE = 16
 
 const SOON = { 'retry-after': '1' }
@@ -44,22 +44,22 @@ const SOON = { 'retry-after': '1' }
 const ofOneRefusal = (most: number): WholeAnswer =>
   failure(
     'TooManyRequests',
-    `this caller has ${most} bytes of answers and events under way at this gateway, which is the most for one user, team or subject, so that there is room for others: read them, then try again`,
+    `too many bytes of answers and events about keys, tokens and Configs not read yet by this user, team or subject (limit ${most} bytes); read them, then try again in 1 s`,
     SOON,
   )
 
 const inAllRefusal = (most: number): WholeAnswer =>
   failure(
     'TooManyRequests',
-    `this gateway has ${most} bytes of answers and events under way for all callers together, which is the most: try again`,
+    `too many bytes of answers and events about keys, tokens and Configs not read yet at this gateway by all callers together (limit ${most} bytes); try again in 1 s`,
     SOON,
   )
 
 /**
  * Counts from now on.
  *
- * @param most bytes in all
- * @param refused told of every refusal, for metrics
+ * @param most the limit for all, in bytes
+ * @param refused called for every refusal, for metrics
  */
 export function createOwnKindsBuffer(most: number, refused: () => void): OwnKindsBuffer {
   const mostOfOne = Math.floor(most / PART_OF_ONE)

@@ -1,13 +1,13 @@
-// What is picked out here of everybody's objects, because no selector says what a caller may see. It costs
-// the same however little he is shown, and runs beside the requests of all others: so there is room for few.
+// Lists and watches that the gateway filters, because no selector on the API server can. Each reads the objects
+// of all users, however few the caller may see, on the event loop of all requests: so few may run at a time.
 import { CONFIGS, TOKENS } from '../../api/group.ts'
 import type { Admission, AdmissionKind } from '../stages/limits.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Which objects of a collection a request is about: what RBAC lets the caller see, or his own. */
+/** The objects of a collection that a request is about: those that RBAC shows the caller, or their own. */
 export type Whose = 'all' | 'own'
 
-/** Whether whole pages and every event are filtered here (contract 12.1, 12.3). */
+/** Whether the gateway filters every page or event itself (contract 12.1, 12.3). */
 export const isFiltered = (
   { asked, standing }: Pick<Exchange, 'asked' | 'standing'>,
   whose: Whose,
@@ -17,7 +17,7 @@ export const isFiltered = (
 
 const FREE: Admission = { ok: true, release: () => undefined }
 
-/** Whether there is room for it; always where the API server does the picking (contract 13.3). */
+/** Whether the request may filter now; always, where a selector on the API server does it (contract 13.3). */
 export const admitted = (
   exchange: Exchange,
   whose: Whose,

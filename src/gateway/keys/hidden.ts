@@ -1,4 +1,4 @@
-// What nobody is shown of our kinds (contract 12.4), and how it is kept by who writes without seeing it.
+// The hidden fields of our kinds (contract 12.4), and how a write by a client that can't see them keeps them.
 import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../api/group.ts'
 import { hide, hideLiterals } from '../../domain/config/hide.ts'
 import { isList, isMap, type Json, type JsonMap, mapOf } from '../../domain/config/json.ts'
@@ -13,14 +13,14 @@ export const TOKEN: FieldPath = ['status', 'token']
 const CONNECTOR_DATA: FieldPath = ['spec', 'identity', 'connectorData']
 const LOGIN: FieldPath = ['spec', 'oidcLogin']
 
-/** Fields that are taken out, by plural. Settings keep their place, with REDACTED for what is secret. */
+/** Fields that are removed, by plural. Settings stay in place, with REDACTED for each secret value. */
 const HIDDEN: Readonly<Record<string, readonly FieldPath[]>> = {
   [ACCESS_KEYS.plural]: [KEY, CONNECTOR_DATA, LOGIN],
   [TOKENS.plural]: [TOKEN],
   [CONFIGS.plural]: [],
 }
 
-/** What of these fields is secret in itself. */
+/** The fields whose values are secrets. */
 const SECRETS: Readonly<Record<string, readonly FieldPath[]>> = {
   [ACCESS_KEYS.plural]: [
     KEY,
@@ -32,10 +32,10 @@ const SECRETS: Readonly<Record<string, readonly FieldPath[]>> = {
   [TOKENS.plural]: [TOKEN],
 }
 
-/** The fields that are taken out of objects of a kind. */
+/** The fields that are removed from objects of a kind. */
 export const hiddenFields = ({ plural }: Resource): readonly FieldPath[] => HIDDEN[plural] ?? []
 
-/** The object without what is hidden of it. */
+/** The object without its hidden fields. */
 export function withoutHidden(resource: Resource, object: JsonMap): JsonMap {
   if (resource === CONFIGS) return withoutSecretSettings(object)
   return hiddenFields(resource).reduce((rest, path) => withAt(rest, path, undefined), object)
@@ -50,16 +50,15 @@ const withoutSecretSettings = (object: JsonMap): JsonMap =>
     }),
   )
 
-/** What is shown of an object and what is there, at any place; undefined where nothing is. */
+/** The values at a path, in the object as clients see it and as it is stored; undefined = none. */
 export interface Sides {
   readonly shown: (path: FieldPath) => Json | undefined
   readonly current: (path: FieldPath) => Json | undefined
 }
 
 /**
- * Fills in again what is hidden of an object, in what a client that saw it without that sent to stand in one
- * place of it; no path = the whole (contract 12.4). A whole part that it saw and left out stays out: that
- * was on purpose.
+ * Puts the hidden fields back into a value that a client sent for a path of an object; an empty path = the
+ * whole object (contract 12.4). A visible part around a hidden field that the client left out stays out.
  */
 export function filled(
   resource: Resource,
@@ -80,22 +79,22 @@ function filledIn(sent: Json, field: FieldPath | null, value: Json | undefined):
   return isFree && isMap(sent) ? withAt(sent, field, value) : sent
 }
 
-/** Where a field stands in what stands at a path; null = it does not. */
+/** The field's path below another path; null = the field is not below it. */
 export const restOf = (field: FieldPath, path: FieldPath): FieldPath | null =>
   path.every((name, place) => field[place] === name) ? field.slice(path.length) : null
 
-/** The same for a whole object. */
+/** `filled` for a whole object. */
 export function withHidden(resource: Resource, sent: JsonMap, current: JsonMap): JsonMap {
   const shown = withoutHidden(resource, current)
   const sides: Sides = { shown: (path) => at(shown, path), current: (path) => at(current, path) }
   return filled(resource, sides, sent, []) as JsonMap
 }
 
-/** The secrets of an object in clear: what must not stand anywhere else in what is shown of it. */
+/** The secrets of an object in clear: no other field of the object that is shown may hold one. */
 export const secretsIn = (resource: Resource, object: JsonMap): readonly string[] =>
   secretsAt(resource, object, [])
 
-/** The same of what is to stand in one place of an object. */
+/** The secrets in a value that is to be stored at a path of an object. */
 export const secretsAt = (
   resource: Resource,
   value: Json | undefined,
@@ -106,11 +105,11 @@ export const secretsAt = (
     .map((field) => (field === null ? '' : textAt(value, field)))
     .filter(isSecret)
 
-/** A digest tells nobody the key, and short texts stand in others by chance. */
+/** A digest reveals no key, and other texts contain a short one by chance. */
 const isSecret = (text: string): boolean => text.length >= SHORTEST && !text.startsWith('sha256:')
 const SHORTEST = 12
 
-/** What was sent back as it had been shown is what it stood for. */
+/** Replaces each value that was sent as it had been shown by the stored one. */
 function keptIn(sent: Json, shown: Json | undefined, current: Json | undefined): Json {
   if (isMap(sent)) {
     return mapOf(
@@ -122,7 +121,7 @@ function keptIn(sent: Json, shown: Json | undefined, current: Json | undefined):
   }
   if (isList(sent)) {
     const [seen, there] = [isList(shown) ? shown : [], isList(current) ? current : []]
-    // In a list of another length nobody can tell which entry is which.
+    // In a list of another length it is unknown which entry is which.
     return seen.length === sent.length && there.length === sent.length
       ? sent.map((value, place) => keptIn(value, seen[place], there[place]))
       : sent

@@ -1,4 +1,4 @@
-// What the gateway adds to an object that a client makes (contract 12.2, 12.3).
+// The fields that the gateway adds to an object that a client creates (contract 12.2, 12.3).
 import {
   ACCESS_KEYS,
   API_VERSION,
@@ -16,18 +16,18 @@ import { labelsOfMade } from './marks.ts'
 import { ownersOf } from './may-store.ts'
 import { type Standing } from './standing.ts'
 
-/** An object to be made. */
+/** An object to be created. */
 export interface Made {
   readonly object: JsonMap
-  /** What of it is not the client's: the gateway owns those fields. */
+  /** The fields that the gateway added, and owns. */
   readonly added: JsonMap
 }
 
 const EXPECTED_TYPES: ReadonlySet<string> = new Set(['', 'User', 'Other'])
 
 /**
- * Whether somebody makes something of his own; else it goes upstream as the caller, and RBAC and the
- * policies decide (contract 12.1, 12.3).
+ * Whether the object is the caller's own, and so a matter of self-service; else the create goes upstream as
+ * the caller, and RBAC and the policies decide (contract 12.1, 12.3).
  */
 export function isForSelf(resource: Resource, sent: JsonMap, { user }: Standing): boolean {
   if (resource !== ACCESS_KEYS) return resource === TOKENS
@@ -38,7 +38,7 @@ export function isForSelf(resource: Resource, sent: JsonMap, { user }: Standing)
   return user !== null && !named && (other === '' || other === user) && isExpected
 }
 
-/** The object as it is tried out: without what only the API server knows (see `finished`). */
+/** The object for the dry run. The fields that take the API server's answer follow in `finished`. */
 export function made(
   resource: Resource,
   sent: JsonMap,
@@ -57,14 +57,14 @@ export function made(
   const additions = [
     ...(resource === ACCESS_KEYS ? ofKey(sent, standing, newKey) : []),
     ...(isForSelf(resource, sent, standing) ? ofOwn(resource, standing) : []),
-  ].filter(([path]) => isAbsent(at(sent, path)))
+  ].filter(([path]) => isEmpty(at(sent, path)))
   const start: Made = { object: bare, added: {} }
   return withFinalizer(resource, additions.reduce(withAdded, start))
 }
 
 type Addition = readonly [path: FieldPath, value: Json]
 
-/** Names that the API server makes begin so. */
+/** How names begin that the API server generates. */
 const PREFIXES: Readonly<Record<string, string>> = {
   [ACCESS_KEYS.plural]: 'key-',
   [TOKENS.plural]: 'token-',
@@ -73,21 +73,21 @@ const PREFIXES: Readonly<Record<string, string>> = {
 const isNamed = (sent: JsonMap): boolean =>
   ['name', 'generateName'].some((name) => textAt(sent, ['metadata', name]) !== '')
 
-/** An empty text equals absent (contract 1.2), and the API server drops nulls. */
-const isAbsent = (value: Json | undefined): boolean =>
+/** An empty text or list equals absent (contract 1.2), and the API server drops nulls. */
+const isEmpty = (value: Json | undefined): boolean =>
   value === undefined ||
   value === null ||
   value === '' ||
   (Array.isArray(value) && value.length === 0)
 
-/** A key stands for its maker where it names nobody, and is generated where it is not given. */
+/** Defaults of a key: the caller as its user where it names no identity, and a generated secret. */
 function ofKey(sent: JsonMap, { user }: Standing, newKey: () => string): readonly Addition[] {
-  const isNobodys = ['team', 'subject'].every((name) => isAbsent(at(sent, ['spec', name])))
-  const named: readonly Addition[] = user !== null && isNobodys ? [[['spec', 'user'], user]] : []
+  const namesNobody = ['team', 'subject'].every((name) => isEmpty(at(sent, ['spec', name])))
+  const named: readonly Addition[] = user !== null && namesNobody ? [[['spec', 'user'], user]] : []
   return [...named, [KEY, newKey()]]
 }
 
-/** What of his own a caller makes with a key that does not stand for him in person goes with that key. */
+/** An own object: the calling key owns it, unless that is a person's login key (contract 12.3). */
 function ofOwn(resource: Resource, standing: Standing): readonly Addition[] {
   const { scope, isPerson } = standing
   const owners = ownersOf(resource, standing)
@@ -118,8 +118,10 @@ function withFinalizer(resource: Resource, { object, added }: Made): Made {
 }
 
 /**
- * The object to be stored, after a try told when it is made: that is when a key's life begins (contract
- * 2.8), and what is left of the calling key's where a key made with it has no ttl.
+ * The object to be stored. The dry run's creationTimestamp becomes the beginning of a key's life (contract
+ * 2.8). A key without a ttl gets the rest of the calling key's life, unless that key is a person's.
+ *
+ * @param tried the answer to the dry run
  */
 export function finished(
   resource: Resource,
@@ -137,7 +139,7 @@ export function finished(
   return additions.filter(([path]) => !at(object, path)).reduce(withAdded, { object, added })
 }
 
-/** The object with those of these values that it lacks. */
+/** The object, with each of these values where it has none. */
 const withAbsent = (object: JsonMap, values: readonly Addition[]): JsonMap =>
   values.reduce(
     (whole, [path, value]) => (at(whole, path) === undefined ? withAt(whole, path, value) : whole),

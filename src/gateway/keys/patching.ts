@@ -61,7 +61,7 @@ export function patchingOf(resource: Resource, object: JsonMap): Patching {
       const sides = isAdded ? NOTHING : { shown: shown.at, current: current.at }
       const value = op === 'remove' ? null : filled(resource, sides, step.value, path)
       const mark = resource === CONFIGS ? markIn(value, path, sides.current) : undefined
-      if (mark !== undefined) return { ok: false, because: textOf(mark) + NO_VALUE }
+      if (mark !== undefined) return { ok: false, because: placeText(mark) + NO_VALUE }
       const isInList = isList(shown.at(holder))
       if (!current.apply({ ...step, value })) return NO_PLACE
       // What a client doesn't see it may take away all the same. The entries of lists it sees all.
@@ -108,4 +108,4 @@ function marksIn(value: Json, path: FieldPath, current: Draft): readonly FieldPa
   })
 }
 
-const textOf = (path: FieldPath): string => pathText(path.map((part) => indexOf(part) ?? part))
+const placeText = (path: FieldPath): string => pathText(path.map((part) => indexOf(part) ?? part))

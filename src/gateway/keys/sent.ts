@@ -117,7 +117,7 @@ async function readValue(call: Call, mayBeEmpty: boolean): Promise<Sent<Json>> {
     )
   if (bytes.length === 0 && mayBeEmpty) return { ok: true, value: {} }
   await turn()
-  const text = textOf(bytes)
+  const text = decodedText(bytes)
   if (text === null) return refused('BadRequest', 'the body must be UTF-8')
   return YAML_TYPES.has(typeOf(call.headers)) ? fromYaml(text) : fromJson(text)
 }
@@ -158,7 +158,7 @@ function fromJson(text: string): Sent<Json> {
   }
 }
 
-function textOf(bytes: Buffer): string | null {
+function decodedText(bytes: Buffer): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {

@@ -1,35 +1,34 @@
-// What one key may have under way at a time (contract 13.3). How often it asks is the API server's to
-// limit, which knows what a request costs: its priority and fairness goes by the user that we send, and
-// its 429s pass. A credential that is refused costs one digest, so nothing limits those.
+// How many requests and streams a key may have in progress (contract 13.3). The request rate is the API
+// server's to limit: its priority and fairness knows the cost of a request and the user that we send, and
+// its 429s pass. A refused credential costs one digest, so nothing limits those.
 import { failure, type WholeAnswer } from '../http/answer.ts'
 
 /**
- * `stream`: open until somebody ends it, as a watch is. `filteredList` and `filteredWatch`: what the
- * gateway picks out of everybody's objects, a request or stream as well.
+ * `stream`: a request without a bound of time, such as a watch or logs. `filteredList`, `filteredWatch`: the
+ * gateway filters the objects of all users for them; each counts as a request or stream as well.
  */
 export const ADMISSION_KINDS = ['request', 'stream', 'filteredList', 'filteredWatch'] as const
 
 /** One of ADMISSION_KINDS. */
 export type AdmissionKind = (typeof ADMISSION_KINDS)[number]
 
-/** Told of every refusal, for metrics. */
+/** Called for every refusal, for metrics. */
 export type LimitedObserver = (kind: AdmissionKind) => void
 
-/** Whether a request may go on; then `release` is called once it is over, and again does no harm. */
+/** Whether a request is admitted; `release` ends its place, and may be called again. */
 export type Admission =
   | { readonly ok: true; readonly release: () => void }
   | { readonly ok: false; readonly answer: WholeAnswer }
 
-/** What each key has under way here. */
+/** Counts the requests in progress at this replica. */
 export interface Limits {
   readonly admit: (keyUid: string, kind: AdmissionKind) => Admission
 }
 
 /**
- * The most of one key at one replica. Requests: as many as a kube-apiserver reads at once by default
- * (max-requests-inflight), more would only wait there. Streams: a controller that watches every kind of
- * a cluster with a thousand CRDs has one for each, and eight such keys have the connections that there
- * are. What is filtered here: one list after the other, and a client or two with a watch of each kind.
+ * The limits for one key at one replica. Requests: the default max-requests-inflight of a kube-apiserver; more
+ * would only wait there. Streams: a controller may watch a thousand CRDs, and eight such keys use all
+ * connections. Filtered: one list after the other, and one or two clients that watch each kind.
  */
 export const MOST_AT_A_TIME: Readonly<Record<AdmissionKind, number>> = {
   request: 400,
@@ -39,8 +38,8 @@ export const MOST_AT_A_TIME: Readonly<Record<AdmissionKind, number>> = {
 }
 
 /**
- * The most of all keys together. A filtered list goes through all objects of its kind, and a filtered
- * watch through every event, as nobody's request but the gateway's: the API server does not limit them.
+ * The limits for all keys together. A filtered list reads all objects of its kind, and a filtered watch every
+ * event, as the gateway's own request: the API server can't limit them by user.
  */
 export const MOST_IN_ALL: Readonly<Record<AdmissionKind, number>> = {
   request: Number.POSITIVE_INFINITY,
@@ -51,9 +50,9 @@ export const MOST_IN_ALL: Readonly<Record<AdmissionKind, number>> = {
 
 const NAMES: Readonly<Record<AdmissionKind, string>> = {
   request: 'requests',
-  stream: 'watches',
-  filteredList: 'of the lists that are picked out of more',
-  filteredWatch: 'of the watches that are picked out of more',
+  stream: 'streams (watches, logs, proxied requests)',
+  filteredList: 'filtered lists',
+  filteredWatch: 'filtered watches',
 }
 
 const SOON = { 'retry-after': '1' }
@@ -61,14 +60,14 @@ const SOON = { 'retry-after': '1' }
 const ofKeyRefusal = (kind: AdmissionKind): WholeAnswer =>
   failure(
     'TooManyRequests',
-    `this access key has ${MOST_AT_A_TIME[kind]} ${NAMES[kind]} under way at this gateway, which is the most for one key, so that there is room for others: let some end, then try again`,
+    `too many ${NAMES[kind]} in progress for this access key (limit ${MOST_AT_A_TIME[kind]}); try again in 1 s`,
     SOON,
   )
 
 const inAllRefusal = (kind: AdmissionKind): WholeAnswer =>
   failure(
     'TooManyRequests',
-    `this gateway has ${MOST_IN_ALL[kind]} ${NAMES[kind]} under way for all access keys together, which is the most, as each goes through the objects of everybody: try again`,
+    `too many ${NAMES[kind]} in progress at this gateway for all access keys together (limit ${MOST_IN_ALL[kind]}); try again in 1 s`,
     SOON,
   )
 

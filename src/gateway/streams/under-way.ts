@@ -1,6 +1,5 @@
-// A request from when it was let pass until its answer begins, bound to the key that it came with (contract
-// 13.4): who asks is judged by the head of a request, and decides himself when the last byte of its body
-// comes. A key that ends meanwhile ends the request.
+// An admitted request until its answer begins, bound to its key (contract 13.4). The gateway authenticates by
+// the head of a request, but the client decides when the body ends. A key that ends meanwhile ends the request.
 import type { Caller } from '../../credentials/caller.ts'
 import type { Answer, WholeAnswer } from '../http/answer.ts'
 import type { Call } from '../http/server.ts'
@@ -8,39 +7,39 @@ import { CANNOT_TELL, CHANGED, EXPIRED, NOT_FOUND } from '../stages/authenticate
 import { hasBody } from '../targets/forward.ts'
 import type { EndReason, Opened, Streams } from './registry.ts'
 
-/** What answers a request looks at meanwhile. */
+/** The state of an admitted request, for the code that answers it. */
 export interface UnderWay {
-  /** Aborts when the client goes, and when the key ends: what is done for the request is to end. */
+  /** Aborts when the client goes or the key ends: all work for the request then stops. */
   readonly signal: AbortSignal
   /**
-   * The caller as of now: for whoever has waited, and is about to store something.
+   * The caller as of now. To be awaited before a write that follows a wait.
    *
-   * @throws Error when he is none any more; the request has its answer then, whatever follows
+   * @throws Error when the key has ended; the request has its answer by then
    */
   readonly still: () => Promise<Caller>
 }
 
-/** A request, for who sends its answer. */
+/** An admitted request, for the code that sends its answer. */
 export interface Held extends UnderWay, Pick<Opened, 'flows' | 'close'> {
   /** Its outcome, as soon as there is an answer or the key has ended. @throws Error as the promise does */
   readonly outcome: (answering: Promise<Answer>) => Promise<Outcome>
 }
 
-/** An answer; `isOver`: to somebody whose key ended before, and of whom nothing is known any more. */
+/** An answer; `isOver`: the key ended before it, so the answer says nothing about the key. */
 export interface Outcome {
   readonly answer: Answer
   readonly isOver: boolean
 }
 
-/** Of which request. */
+/** The request to hold. */
 export interface HoldOptions {
   readonly call: Call
   readonly caller: Caller
-  /** Whether the answer may take as long as it likes. */
+  /** Whether the answer has no bound of time. */
   readonly isLong: boolean
 }
 
-/** Holds a request that was let pass. `close` is to be called once nothing more of it is wanted. */
+/** Holds an admitted request until `close`, which ends it. */
 export function hold(streams: Streams, { call, caller, isLong }: HoldOptions): Held {
   const ending = new AbortController()
   const over = Promise.withResolvers<WholeAnswer>()
@@ -77,18 +76,18 @@ export function hold(streams: Streams, { call, caller, isLong }: HoldOptions): H
   }
 }
 
-/** Who reads has lost nothing. Who writes wants to know what came of it: he may have ended his key himself. */
+/** A read loses nothing when it is cut. The client of a write needs its result: it may end its own key. */
 const isWrite = ({ method }: Call): boolean => !READING.has(method)
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Whether nothing more of it is to come. */
+/** Whether the request has arrived to its end. */
 const isWhole = (call: Call): boolean => !hasBody(call) || call.body.readableEnded
 
 const discard = ({ body }: Answer): void => {
   if (!Buffer.isBuffer(body)) body.destroy()
 }
 
-/** What somebody is told whose request is cut: the same as for his next one (contract 10.2). */
+/** The answer to a request that is cut: the same as to the next one with this key (contract 10.2). */
 const REFUSALS: Readonly<Record<EndReason, WholeAnswer>> = {
   expired: EXPIRED,
   revoked: NOT_FOUND,

@@ -26,9 +26,9 @@ const byCode = (answers: readonly GatewayAnswer[]): Partial<Record<number, Gatew
 const itemsIn = ({ body }: GatewayAnswer): readonly unknown[] =>
   (JSON.parse(body) as { items: readonly unknown[] }).items
 
-const ROOM_FOR = 'this access key has 1 of the lists that are picked out of more'
+const ROOM_FOR = 'too many filtered lists in progress for this access key (limit 1)'
 /** Of the list before it more may be on its way than one caller may have. */
-const UNREAD = 'this caller has 8388608 bytes of answers and events under way'
+const UNREAD = 'too many bytes of answers and events about keys, tokens and Configs not read yet'
 
 /** The beginning of a refusal that is expected, any other whole, and when to come again. */
 function saying({ body, headers }: GatewayAnswer): string {

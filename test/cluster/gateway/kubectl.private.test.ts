@@ -1,9 +1,13 @@
 // kubectl, client-node and the API through the gateway, as against the API server itself (contract 9.4).
 import { KubeConfig, CoreV1Api, makeInformer } from '@kubernetes/client-node'
 import { describe, expect, test } from 'vitest'
+import { HEARTBEAT_KEY } from '../../../src/api/group.ts'
+import { settingsOf } from '../../support/config.ts'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
+import { startOperator } from '../../support/operator.ts'
 import { clientOf } from './callers.ts'
+import { beatOf } from './callers-world.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { SOON, startFront, type UsableKey } from './front.ts'
 
@@ -228,21 +232,38 @@ test("client-node's informer works through the gateway (9.4)", async () => {
   }
 })
 
-test('every answer says when the key ends (13.5)', async () => {
-  const scope = { rules: [{ verbs: ['get'], resources: [{ resources: ['pods'] }] }] }
-  const key = await front.key({ ttl: 600, scope })
-  const paths = [
-    '/version',
-    '/api/v1/secrets',
-    '/api/v1/%00',
-    '/apis/management.platform.sh/v1/config',
-  ]
-  const answers = await Promise.all(paths.map((path) => front.ask(key.token, path)))
-  expect(answers.map(({ code }) => code)).toEqual([200, 403, 400, 403])
-  for (const { headers } of answers) {
-    expect(headers['x-platform-key-expires']).toBe(key.object.status.expirationTimestamp)
+describe('every answer says when the key ends (13.5)', () => {
+  const OURS = '/apis/management.platform.sh/v1/ownedaccesskeys'
+  const json = { 'content-type': 'application/json' }
+  const upgrade = { connection: 'upgrade', upgrade: 'websocket' }
+  const large = JSON.stringify({ metadata: { annotations: { a: 'a'.repeat(65_536) } } })
+  const move = JSON.stringify([{ op: 'move', from: '/spec/key', path: '/metadata/labels/a' }])
+  const jsonPatch = { 'content-type': 'application/json-patch+json' }
+  const ending = front.key({ ttl: 600 })
+
+  test.each<{ path: string; code: number } & Partial<Parameters<typeof front.ask>[2]>>([
+    { code: 200, path: '/version' },
+    { code: 400, path: '/api/v1/%00' },
+    { code: 400, path: '/version', headers: { 'impersonate-user': 'root' } },
+    { code: 403, path: '/api/v1/secrets' },
+    { code: 404, path: 'nowhere' },
+    { code: 404, path: `${OURS}/platform-heartbeat` },
+    { code: 405, path: '/version', method: 'PURGE' },
+    { code: 406, path: OURS, headers: { accept: 'text/plain' } },
+    { code: 413, path: OURS, method: 'POST', headers: json, body: large },
+    { code: 415, path: OURS, method: 'POST', headers: { 'content-type': 'text/plain' } },
+    { code: 422, path: `${OURS}/NAME`, method: 'PATCH', headers: jsonPatch, body: move },
+    { code: 501, path: '/api/v1/namespaces/shop/pods/a/exec', headers: upgrade },
+  ])('$code to $path', async ({ code, path, ...options }) => {
+    const { token, object } = await ending
+    const asked = path.replace('NAME', object.metadata.name)
+    const { headers, ...answer } = await front.ask(token, asked, options)
+    expect(answer.code).toBe(code)
+    expect(headers['x-platform-key-expires']).toBe(object.status.expirationTimestamp)
     expect(headers['warning']).toBeUndefined()
-  }
+    const { headers: anonymous, code: refused } = await front.ask(null, asked, options)
+    expect({ refused, end: anonymous['x-platform-key-expires'] }).toEqual({ refused: 401 })
+  })
 })
 
 test('a gateway that is told to end records at once what was used (14.1, 8.3)', async () => {
@@ -271,4 +292,29 @@ test('the specified path of the settings answers (9.3)', async () => {
     kind: 'ConfigList',
     items: [{ metadata: { name: 'platform-manager-config' } }],
   })
+})
+
+// The last: it ends the keys and processes of the tests before.
+test('kubectl wait oak --all is no trap, under any cap and after a restart (10.4)', async () => {
+  const { plane, keys, operator, gateways } = front
+  const waited = async (): Promise<string> => {
+    const ready = ['--for=condition=Ready', '--timeout=20s']
+    const { stdout, stderr } = await plane.kubectl(['wait', 'oak', '--all', ...ready])
+    return `${stdout}${stderr}`
+  }
+  const isMet = `ownedaccesskey.management.platform.sh/${HEARTBEAT_KEY} condition met\n`
+  const witness = await keys.shown(await keys.create({ user: 'ada' }), 'Active')
+  await settingsOf(plane).declare({ auth: { accessKeyMaxTTLSeconds: 1 } })
+  await keys.shown(witness, 'Expired')
+  await plane.kubectl(['delete', 'oak', `--field-selector=metadata.name!=${HEARTBEAT_KEY}`])
+  const before = await keys.read(HEARTBEAT_KEY)
+  expect(await waited()).toBe(isMet)
+
+  await Promise.all([operator, ...gateways].map((one) => one.stop()))
+  await using _operator = await startOperator({ kubeconfig: await plane.operatorKubeconfig() })
+  await using _gateway = await front.another()
+  const beats = (now: typeof witness) => before !== null && beatOf(now) !== beatOf(before)
+  const after = await keys.until(HEARTBEAT_KEY, 'beats', beats)
+  expect(after.metadata.uid).toBe(before?.metadata.uid)
+  expect(await waited()).toBe(isMet)
 })

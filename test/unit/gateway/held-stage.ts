@@ -159,7 +159,6 @@ export function world({
     }).answer,
     forward: (request, call, caller, signal) =>
       forward(upstream, request, call, { caller }, signal),
-    withExpiry: (headers) => ({ ...headers, 'x-platform-key-expires': 'never' }),
     denied: () => undefined,
     log,
   })
@@ -175,8 +174,14 @@ export function world({
     const headers = { 'content-type': type, ...framing }
     const call = callTo(path, { method, headers, body, gone: gone.signal })
     const target = { kind: 'Management' } as const
-    const answer = serve(call, CALLER, { target, rest: path }, () => undefined)
-    return { answer, rest: (piece = '') => void body.end(piece), body }
+    const served = serve(call, CALLER, { target, rest: path }, () => undefined)
+    return {
+      answer: served.then(({ answer }) => answer),
+      /** What the request was for its key. */
+      use: async () => (await served).use,
+      rest: (piece = '') => void body.end(piece),
+      body,
+    }
   }
   /** The key ends, and nobody is told. */
   const endQuietly = (because: Extract<Reconsidered, { ok: false }>['because'] = 'revoked') => {

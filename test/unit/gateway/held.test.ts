@@ -62,12 +62,12 @@ describe('a write of which the last byte is held back', () => {
     await turn()
     await end(row.because)
     const answer = await held.answer
-    const { status, headers } = answer
-    expect({ status, says: await saidIn(answer) }).toEqual({
+    const { status } = answer
+    expect({ status, says: await saidIn(answer), use: await held.use() }).toEqual({
       status: row.status,
       says: expect.stringContaining(row.says),
+      use: 'ended',
     })
-    expect(headers).not.toHaveProperty('x-platform-key-expires')
   })
 
   test('is told of in the log, where it is one of a kind of ours', async () => {
@@ -154,16 +154,13 @@ describe('a request that is not answered yet', () => {
   test('a write that is sent whole has half a second to be answered: it may have ended its own key', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { begin, end, clock } = world({ act: () => promise })
-    const { answer } = begin('DELETE', `${MAPS}/a`)
+    const { answer, use } = begin('DELETE', `${MAPS}/a`)
     await turn()
     await end('revoked')
     await clock.advance(499)
     resolve()
-    const { status, headers } = await answer
-    expect({ status, expires: headers['x-platform-key-expires'] }).toEqual({
-      status: 200,
-      expires: 'never',
-    })
+    const { status } = await answer
+    expect({ status, use: await use() }).toEqual({ status: 200, use: 'used' })
   })
 
   test('and is cut then', async () => {

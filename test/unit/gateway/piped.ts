@@ -44,6 +44,11 @@ const PODS = {
 
 /** A request to the API that begins so fails. */
 export const BROKEN = '/broken'
+/** One whose key ends while it is under way. */
+export const ENDING = '/ending'
+
+/** Says when a key ends, and whether the request was a use of it. */
+export const EXPIRES = 'x-platform-key-expires'
 
 /** The pipeline behind a server, and what it counted. */
 export async function gateway(
@@ -64,8 +69,13 @@ export async function gateway(
     serve: async (_, { key }, { target, rest }, asks) => {
       asks({ ...PODS, target })
       if (rest.startsWith(BROKEN)) throw new Error(`broken by ${rest}`)
-      return failure('Forbidden', `${key.name} asks ${target.kind} for ${rest}`)
+      const answer = failure('Forbidden', `${key.name} asks ${target.kind} for ${rest}`)
+      return { answer, use: rest.startsWith(ENDING) ? 'ended' : 'used' }
     },
+    withExpiry: (headers, { key }, isUse) => ({
+      ...headers,
+      [EXPIRES]: `${key.name} ${isUse ? 'used' : 'unused'}`,
+    }),
     answered: (target, verb, code) => void counted.push(`${target} ${verb} ${code}`),
     clock: systemClock(),
     log,

@@ -1,7 +1,7 @@
 // Where a credential leads, and where it does not (contract 9.1, 13.1, 13.2; threats A1, A8, B2, B11).
 import { describe, expect, test } from 'vitest'
 import { keyIdOf } from '../../../src/domain/access-key.ts'
-import { asked, BROKEN, CALLER, gateway } from './piped.ts'
+import { asked, BROKEN, CALLER, ENDING, EXPIRES, gateway } from './piped.ts'
 import { answersIn } from './served.ts'
 
 describe('with a credential', () => {
@@ -68,6 +68,61 @@ describe('with a credential', () => {
     )
     expect(answers).toMatchObject([{ code: 400 }])
     expect(counted).toEqual(['Other GET 400'])
+  })
+})
+
+describe('each answer to a key that is good says when it ends, and no other does (13.5)', () => {
+  const GOOD = 'Authorization: Bearer good\r\n'
+  const API = 'GET /kubernetes/management'
+
+  test.each([
+    { name: 'an API', start: `${API}/api`, code: 403, says: 'ci used' },
+    { name: 'the version', start: 'GET /version', code: 200, says: 'ci unused' },
+    { name: 'no read of the version', start: 'POST /version', code: 405, says: 'ci unused' },
+    { name: 'nothing', start: 'GET /x', code: 404, says: 'ci unused' },
+    { name: 'a tunnel', start: 'CONNECT a:1', code: 501, says: 'ci unused' },
+    { name: 'a fault of ours', start: `${API}${BROKEN}`, code: 500, says: 'ci unused' },
+    {
+      name: 'an upgrade',
+      start: `${API}/exec`,
+      more: 'Connection: upgrade\r\nUpgrade: websocket\r\n',
+      code: 501,
+      says: 'ci unused',
+    },
+    {
+      name: 'a header that impersonates',
+      start: `${API}/api`,
+      more: 'Impersonate-User: root\r\n',
+      code: 400,
+      says: 'ci unused',
+    },
+    { name: 'a key that ends meanwhile (10.2)', start: `${API}${ENDING}`, code: 403 },
+  ])('$name: $code', async ({ start, more = '', code, says }) => {
+    const { answers } = await asked(start, `${GOOD}${more}`)
+    expect(answers).toHaveLength(1)
+    expect(answers[0]).toMatchObject({ code })
+    expect(answers[0]?.headers[EXPIRES]).toBe(says)
+  })
+
+  test.each([
+    { name: 'no credential', headers: '' },
+    { name: 'a bad one', headers: 'Authorization: Bearer bad\r\n' },
+    { name: 'two', headers: `${GOOD}${GOOD}` },
+  ])('$name: the answers stay as they are, whatever is asked (10.2)', async ({ headers }) => {
+    const texts: string[] = []
+    for (const start of ['GET /x', `${API}/api//v1`, `${API}${BROKEN}`, 'POST /version']) {
+      const { answers, text } = await asked(start, headers)
+      expect(answers).toMatchObject([{ code: 401 }])
+      expect(answers[0]?.headers).not.toHaveProperty(EXPIRES)
+      texts.push(text.replace(/date: [^\r]+\r\n/i, ''))
+    }
+    expect(new Set(texts).size).toBe(1)
+  })
+
+  test('a page that needs no credential looks at none', async () => {
+    const { answers } = await asked('GET /healthz', GOOD)
+    expect(answers).toMatchObject([{ code: 200 }])
+    expect(answers[0]?.headers).not.toHaveProperty(EXPIRES)
   })
 })
 

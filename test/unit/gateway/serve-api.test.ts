@@ -69,7 +69,6 @@ function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: 
       'group' in attributes && attributes.group === 'management.platform.sh',
     ownKinds: async () => (trace.push('own kinds'), OK),
     forward: async (_, call) => (trace.push('forwarded'), upstream(call)),
-    withExpiry: (headers) => ({ ...headers, 'x-platform-key-expires': 'never' }),
     denied: () => void trace.push('denied'),
     log,
   })
@@ -77,10 +76,11 @@ function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: 
     const target = { kind: 'Management' } as const
     const verbs: string[] = []
     const asks = ({ verb }: ScopedRequest): void => void verbs.push(verb)
-    const answer = await serve(callTo(rest, given), caller, { target, rest }, asks)
+    const { answer, use } = await serve(callTo(rest, given), caller, { target, rest }, asks)
     return {
       verbs,
       answer,
+      use,
       said: Buffer.isBuffer(answer.body) ? answer.body.toString() : await text(answer.body),
     }
   }
@@ -88,11 +88,10 @@ function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: 
 }
 
 describe('a request', () => {
-  test('passes every stage once, and says when its key ends (13.5)', async () => {
+  test('passes every stage once', async () => {
     const { ask, trace } = world()
     const { answer, verbs } = await ask('/api/v1/configmaps')
     expect({ status: answer.status, verbs }).toEqual({ status: 200, verbs: ['list'] })
-    expect(answer.headers['x-platform-key-expires']).toBe('never')
     expect(trace).toEqual(['admitted request', 'used', 'forwarded', 'released'])
   })
 
@@ -181,15 +180,22 @@ describe('a request', () => {
   })
 })
 
-test.each([
-  { name: 'that can not be read', rest: '/api//v1', given: {}, status: 400 },
-  { name: 'of no method', rest: '/api', given: { method: 'QUERY' }, status: 405 },
-  { name: 'out of scope', rest: '/api/v1/secrets', given: {}, status: 403 },
-  { name: 'that is answered', rest: '/api/v1/configmaps', given: {}, status: 200 },
-])('an answer to a request $name says when the key ends, too (13.5)', async (row) => {
-  const { answer } = await world({ scope: CONFIG_MAPS }).ask(row.rest, row.given)
-  expect(answer.status).toBe(row.status)
-  expect(answer.headers['x-platform-key-expires']).toBe('never')
+const MAPS_PATH = '/api/v1/configmaps'
+
+test.each<World & { rest: string; method?: string; status: number; use: string }>([
+  { rest: '/api//v1', status: 400, use: 'unused' },
+  { rest: '/api', method: 'QUERY', status: 405, use: 'unused' },
+  { rest: '/api/v1/secrets', status: 403, use: 'unused' },
+  { rest: MAPS_PATH, isKnown: false, status: 503, use: 'unused' },
+  { rest: MAPS_PATH, noted: 'unavailable', status: 503, use: 'unused' },
+  { rest: MAPS_PATH, noted: 'later', status: 200, use: 'used' },
+  { rest: MAPS_PATH, upstream: () => ({ ...OK, status: 403 }), status: 403, use: 'used' },
+])('$status to $rest: its key is $use by it (13.5, 14.1)', async ({ rest, method, ...row }) => {
+  const { answer, use } = await world({ scope: CONFIG_MAPS, ...row }).ask(
+    rest,
+    method === undefined ? {} : { method },
+  )
+  expect({ status: answer.status, use }).toEqual({ status: row.status, use: row.use })
 })
 
 describe('what may create needs create as well (11.6; threats B5)', () => {

@@ -16,6 +16,8 @@ interface Row {
   readonly ownerEnds?: number
   /** Seconds after creation. */
   readonly at: number
+  /** Absent: it is one. */
+  readonly isUse?: false
   /** null = never. */
   readonly expires: number | null
   readonly warns: boolean
@@ -105,12 +107,37 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
       expires: 100,
       warns: false,
     },
-  ])('$name', ({ key: parts, cap = null, ownerEnds, at, expires, warns }) => {
+    {
+      name: 'sliding, refused: the end before that',
+      key: { ttl: 100, slides: true, lastActivityMs: after(50) },
+      at: 60,
+      isUse: false,
+      expires: 150,
+      warns: false,
+    },
+    {
+      name: 'sliding, refused, and soon over without a use',
+      key: { ttl: 100, slides: true, lastActivityMs: after(50) },
+      at: 141,
+      isUse: false,
+      expires: 150,
+      warns: true,
+    },
+    {
+      name: 'refused, which changes no other end',
+      key: { ttl: 100 },
+      at: 91,
+      isUse: false,
+      expires: 100,
+      warns: true,
+    },
+  ])('$name', ({ key: parts, cap = null, ownerEnds, at, isUse = true, expires, warns }) => {
     const key = accessKey(parts)
     const caps = { ...UNCAPPED, maxTtlSeconds: cap }
     const own = lifetimeOf(key, caps, after(at)).expiresMs
     const caller = callerWith(key, ownerEnds === undefined ? own : after(ownerEnds))
-    const headers = withExpiry({ 'content-type': 'text/plain' }, caller, caps, after(at))
+    const given = { 'content-type': 'text/plain' }
+    const headers = withExpiry(given, { caller, isUse }, caps, after(at))
     expect(headers).toEqual({
       'content-type': 'text/plain',
       ...(expires === null ? {} : { 'x-platform-key-expires': textAfter(expires) }),
@@ -122,7 +149,7 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
     })
   })
 
-  const ending = callerWith(accessKey({ ttl: 100 }), after(100))
+  const ending = { caller: callerWith(accessKey({ ttl: 100 }), after(100)), isUse: true }
   const OURS = /^299 - "this platform access key expires at 2026-11-21T10:01:40Z: [^"\\]+"/
 
   test.each<{ name: string; warning: string | string[] }>([
@@ -145,7 +172,8 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
 
   test('an end that upstream claims is not passed', () => {
     const given = { 'x-platform-key-expires': textAfter(DAY) }
-    expect(withExpiry(given, callerWith(accessKey()), UNCAPPED, after(5))).toEqual({})
+    const endless = { caller: callerWith(accessKey()), isUse: true }
+    expect(withExpiry(given, endless, UNCAPPED, after(5))).toEqual({})
     expect(withExpiry(given, ending, UNCAPPED, after(5))).toEqual({
       'x-platform-key-expires': textAfter(100),
     })

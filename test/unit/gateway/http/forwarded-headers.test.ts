@@ -30,8 +30,8 @@ describe('to the API server', () => {
     'transfer-encoding', 'upgrade', 'http2-settings', 'content-length', 'host', 'expect', 'via', 'forwarded',
     'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-uri', 'x-real-ip', 'x-original-url', 'x-rewrite-url',
     'x-http-method-override', 'x-http-method', 'x-method-override', 'x-remote-user', 'x-remote-group', 'x-remote-uid',
-    'x-remote-extra-scopes', 'x-remote_user', 'impersonate-user', 'audit-id', 'traceparent', 'content-encoding', 'range',
-    'sec-websocket-protocol', 'x-anything',
+    'x-remote-extra-scopes', 'x-remote_user', 'impersonate-user', 'audit-id', 'content-encoding', 'range',
+    'sec-websocket-protocol', 'baggage', 'b3', 'x-b3-traceid', 'x-cloud-trace-context', 'traceresponse', 'x-anything',
   ])('%s does not (A2, A6)', (name) => {
     expect(sent({ [name]: 'x' })).toEqual({ 'x-forwarded-for': '192.0.2.7' })
   })

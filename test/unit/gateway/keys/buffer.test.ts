@@ -4,6 +4,7 @@ import { createOwnKindsBuffer, type Holding, NoRoom } from '../../../../src/gate
 
 const ALL = 8000
 const OF_ONE = 1000
+const UNREAD = 'too many bytes of answers and events about keys, tokens and Configs not read yet'
 
 function started() {
   let refused = 0
@@ -32,7 +33,7 @@ describe('answers and events under way (12.2)', () => {
     second.exactly(OF_ONE - 600)
     const said = saidTo(() => holding('ada').exactly(1))
     expect(said).toContain(
-      `429 after 1: this caller has ${OF_ONE} bytes of answers and events under way`,
+      `429 after 1: ${UNREAD} by this user, team or subject (limit ${OF_ONE} bytes); `,
     )
     expect(saidTo(() => holding('bob').exactly(OF_ONE))).toBe('')
     expect(refused()).toBe(1)
@@ -43,7 +44,7 @@ describe('answers and events under way (12.2)', () => {
     for (let at = 0; at < 8; at += 1) holding(`user-${at}`).exactly(OF_ONE)
     const said = saidTo(() => holding('ada').exactly(1))
     expect(said).toContain(
-      `429 after 1: this gateway has ${ALL} bytes of answers and events under way`,
+      `429 after 1: ${UNREAD} at this gateway by all callers together (limit ${ALL} bytes); `,
     )
   })
 

@@ -28,6 +28,13 @@ function released(admission: Admission): () => void {
   return admission.release
 }
 
+const NAMES: Readonly<Record<AdmissionKind, string>> = {
+  request: 'requests',
+  stream: 'streams (watches, logs, proxied requests)',
+  filteredList: 'filtered lists',
+  filteredWatch: 'filtered watches',
+}
+
 /** What a refusal says; fails where there is none. */
 function messageOf(admission: Admission): string {
   if (admission.ok) throw new Error('let pass above the limit')
@@ -42,7 +49,9 @@ function messageOf(admission: Admission): string {
 describe.each(ADMISSION_KINDS)('what one key has under way at a time: %s (13.3)', (kind) => {
   test('one more is a 429 that says how many there are, and when to come again', () => {
     const message = messageOf(filled(kind).admit('a', kind))
-    expect(message).toContain(`this access key has ${MOST_AT_A_TIME[kind]} `)
+    expect(message).toBe(
+      `too many ${NAMES[kind]} in progress for this access key (limit ${MOST_AT_A_TIME[kind]}); try again in 1 s`,
+    )
   })
 
   test('each refusal is told of, and nothing else', () => {
@@ -93,8 +102,9 @@ describe.each(['filteredList', 'filteredWatch'] as const)(
       const { admit, limited } = crowded()
       const message = messageOf(admit('a', kind))
       expect(limited).toEqual([kind])
-      expect(message).toContain(`this gateway has ${MOST_IN_ALL[kind]} `)
-      expect(message).toContain('all access keys together')
+      expect(message).toBe(
+        `too many ${NAMES[kind]} in progress at this gateway for all access keys together (limit ${MOST_IN_ALL[kind]}); try again in 1 s`,
+      )
     })
 
     test('leaves the other kinds alone', () => {

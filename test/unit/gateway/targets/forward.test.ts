@@ -103,6 +103,30 @@ describe.each(WIRES)('over %s', (wire) => {
     expect(groups).toEqual(identity.groups)
   })
 
+  const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+
+  test.each([
+    {
+      name: 'each once',
+      sent: [`Traceparent: ${TRACE}`, 'tracestate: a=1', 'Tracestate: b=2'],
+      arrives: [`traceparent: ${TRACE}`, 'tracestate: a=1, b=2'],
+    },
+    {
+      name: 'not one that is repeated',
+      sent: [`traceparent: ${TRACE}`, `traceparent: ${TRACE}`, 'tracestate: a=1'],
+      arrives: [],
+    },
+  ])('a trace arrives: $name (13.1)', async ({ sent, arrives }) => {
+    let raw: readonly string[] = []
+    const { say } = await stage(
+      wire,
+      reading((incoming) => (raw = incoming.rawHeaders)),
+    )
+    await say(bytes(['GET /x HTTP/1.1', CLOSE, ...sent]))
+    const pairs = raw.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${raw[at + 1]}`] : []))
+    expect(pairs.filter((pair) => pair.startsWith('trace'))).toEqual(arrives)
+  })
+
   test.each([
     { name: 'none', head: ['GET /x HTTP/1.1'], sent: '', seen: 'GET /x ' },
     {
