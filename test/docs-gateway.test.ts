@@ -198,7 +198,9 @@ test('docs/gateway.md, docs/sizing.md: limits are those of the program (13.3)', 
   const { request, stream, filteredList: list, filteredWatch: watch } = MOST_AT_A_TIME
   expect(PAGE).toContain(`| path and headers of a request | ${LONGEST_HEAD / 1024} KiB |`)
   expect(PAGE).toContain(`| requests of one key at a time, at one gateway | ${request} |`)
-  expect(PAGE).toContain(`| watches of one key at a time, at one gateway | ${stream} |`)
+  expect(PAGE).toContain(
+    `| streams of one key at a time, at one gateway: watches, logs, proxied requests | ${stream} |`,
+  )
   expect(PAGE).toContain(`| ${list} of one key, ${MOST_IN_ALL.filteredList} of all |`)
   expect(PAGE).toContain(`| ${watch} of one key, ${MOST_IN_ALL.filteredWatch} of all |`)
   const [json, yaml] = [LONGEST_PARSED_BODY / 1024 / 1024, LONGEST_YAML / 1024]

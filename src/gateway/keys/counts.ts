@@ -67,7 +67,7 @@ const TOLD_WITHIN_MS = 10_000
 
 const UNKNOWN = failure(
   'ServiceUnavailable',
-  'the tokens that there are are not known here yet, try again',
+  'this gateway has not listed the tokens yet, try again',
   { 'retry-after': '1' },
 )
 

@@ -69,10 +69,10 @@ export const bringsDigest = (resource: Resource, change: Change, before: JsonMap
 
 /** A digest proves no knowledge of the key: who reads one in Git could store it as his own. */
 export const NO_DIGEST =
-  'with this access key no digest is set: leave it out and a key is generated, or call with a key of type Login that has no scope and a right to store digests'
+  'this access key can not store a digest: leave it out to get a generated key, or call with a key of type Login that has no scope and the right to store digests'
 
 const NO_LOGIN =
-  'with this access key no key of type Login is made: call with a key of type Login that has no scope'
+  'this access key can not create keys of type Login: call with a key of type Login that has no scope'
 
 const NOT_ITSELF =
-  'with this access key no key of its own team or subject is made, and none is given its own name: call with a key of type Login that has no scope'
+  'this access key can not create a key of its own team or subject, nor put its own user, team or subject into another key: call with a key of type Login that has no scope'

@@ -58,7 +58,7 @@ export function givesLess(
 }
 
 const ADVICE =
-  'with this access key a key can be disabled, deleted, given less scope or ttl, and be named anew: for anything else call with a key of type Login that has no scope'
+  'this access key can only disable or delete existing keys, narrow their scope, shorten their ttl and change their names and labels: for other changes call with a key of type Login that has no scope'
 
 /** Whether a field may become that. Of ttl the lifetimes tell. */
 function isLess(name: string, old: Json | undefined, now: Json | undefined): boolean {

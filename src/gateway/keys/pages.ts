@@ -73,7 +73,7 @@ export async function* pagesOf(
 
 /** Clients then list anew from the beginning. */
 const EXPIRED: Reply = replyOf(
-  failure('Expired', 'this list comes as a whole: list again without the parameter continue'),
+  failure('Expired', 'a filtered list has no pages: list again without the parameter continue'),
 )
 
 const VERSIONS = ['resourceVersion', 'resourceVersionMatch']
