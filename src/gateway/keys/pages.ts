@@ -1,5 +1,5 @@
-// Lists of our kinds, read page by page: however many objects there are, and however large they are, a page
-// of them is in memory (contract 12.2, 13.3).
+// Lists of our kinds, read page by page: one page is in memory, however many and large the objects are
+// (contract 12.2, 13.3).
 import { CONFIGS } from '../../api/group.ts'
 import type { JsonMap } from '../../domain/config/json.ts'
 import { failure } from '../http/answer.ts'
@@ -24,22 +24,22 @@ import { isListed, selecting } from './whose.ts'
 
 /** A part of a list, or the refusal of all of it. */
 export interface Page {
-  /** With the objects only that the request is about. */
+  /** Has only the objects that the request is about. */
   readonly reply: Reply
-  /** How long it was. */
+  /** The length of the API server's answer. */
   readonly bytes: number
   readonly isLast: boolean
 }
 
-/** So few that nobody waits for the event loop while a page is read, some milliseconds each. */
+/** To read so many takes the event loop some milliseconds. */
 const MOST_OBJECTS = 100
 
-/** Of what is picked out of more a page is read at a time: a client that reads slowly keeps no place. */
+/** Each filtered list waits here for each page of it: a client that reads slowly keeps no place. */
 const amongPicked = atMost(MOST_IN_ALL.filteredList, MOST_AT_A_TIME.filteredList)
 
 /**
- * The objects that a request is about, at least a page of them. Where they are picked out here, the client
- * gets all of them: a token to continue with would name the last object of a page, which may be anybody's.
+ * The objects that a request is about, page by page. A filtered list has all of them: its token to continue
+ * would name the last object read, which may be another user's.
  *
  * @param beside bytes of former pages that are still in memory
  * @throws NoRoom, and as `ask` does
@@ -71,21 +71,21 @@ export async function* pagesOf(
   }
 }
 
-/** Clients then list anew from the beginning. */
+/** Clients then list again from the beginning. */
 const EXPIRED: Reply = replyOf(
   failure('Expired', 'a filtered list has no pages: list again without the parameter continue'),
 )
 
 const VERSIONS = ['resourceVersion', 'resourceVersionMatch']
 
-/** Of what comes whole no page tells how to go on, nor how much of everybody's is left. */
+/** No page of a filtered list has a token to continue, or how many objects of all users are left. */
 const withoutNext = (json: JsonMap): JsonMap =>
   ['continue', 'remainingItemCount'].reduce(
     (whole, name) => withAt(whole, ['metadata', name], undefined),
     json,
   )
 
-/** A page is longer than what is read of one: there are to be fewer objects in it. */
+/** A page is too long: the next try asks for fewer objects. */
 class TooLong extends Error {}
 
 /** How far a list has been read. */
@@ -131,7 +131,7 @@ class Reading {
   async #read(beside: number): Promise<Page> {
     const { held } = this.#exchange
     const limit = Math.min(this.#most, this.#left)
-    // What begins to be told keeps its room to the end.
+    // An answer that has begun keeps its room to the end.
     const least = this.#isFirst ? 0 : held.pageBytes
     let bytes = 0
     const reply = await readReply(await open(this.#exchange, this.#question(limit)), (came) => {
@@ -144,7 +144,7 @@ class Reading {
     this.#versions = []
     this.#next = textAt(reply.json, ['metadata', 'continue'])
     this.#left -= entriesOf(reply.json).length
-    // Objects that are small again may come faster again.
+    // Small objects allow longer pages again.
     if (bytes * 4 < held.pageBytes) this.#most = Math.min(this.#most * 2, MOST_OBJECTS)
     const isLast = this.#next === '' || this.#left <= 0
     const kept = keeping(reply.json, this.#isKept)
@@ -164,8 +164,8 @@ class Reading {
 }
 
 /**
- * Which version a list is of. Of any (0), the API server tells all objects at once, whatever the limit: the
- * latest is one of any, and comes in pages.
+ * The version of a list. For any version (0) the API server ignores the limit, so the list asks for the
+ * latest, which comes in pages.
  */
 function versionsIn(query: Query): Query {
   const isAny =
@@ -174,7 +174,7 @@ function versionsIn(query: Query): Query {
   return isAny ? [] : pick(query, VERSIONS)
 }
 
-/** All objects that a request is about at once, for who goes through them himself. @throws as `pagesOf` does */
+/** All objects that a request is about, in one reply. @throws as `pagesOf` does */
 export async function listed(exchange: Exchange, whose: Whose): Promise<Reply> {
   const kept: JsonMap[] = []
   let bytes = 0
