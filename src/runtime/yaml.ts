@@ -71,8 +71,9 @@ function read(text: string, maxAliasCount: number): unknown {
 
 /** The parser's own words quote the text. */
 const FAULTS: Readonly<Record<string, string>> = {
-  BAD_INDENT: 'a line is indented wrongly',
-  MISSING_CHAR: 'a bracket, a quote or a sign is missing',
+  BAD_INDENT: 'a line is indented wrongly, or a bracket is not closed',
+  BLOCK_AS_IMPLICIT_KEY: 'a line is indented wrongly, or a text with a colon lacks quotes',
+  MISSING_CHAR: 'a quote or a sign is missing',
   MULTIPLE_DOCS: 'there is more than one document',
 }
 

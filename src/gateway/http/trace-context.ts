@@ -26,7 +26,8 @@ export function traceContext(parent: Value, state: Value): UpstreamHeaders {
 }
 
 function isState(state: Value): state is string {
-  if (typeof state !== 'string' || state.length > LONGEST_STATE || !VISIBLE.test(state)) return false
+  if (typeof state !== 'string' || state.length > LONGEST_STATE || !VISIBLE.test(state))
+    return false
   const members = state.split(',').flatMap((member) => member.trim() || [])
   return members.length > 0 && members.length <= MOST_MEMBERS && members.every(isMember)
 }

@@ -311,8 +311,9 @@ test('kubectl wait oak --all is no trap, under any cap and after a restart (10.4
   expect(await waited()).toBe(isMet)
 
   await Promise.all([operator, ...gateways].map((one) => one.stop()))
-  await using _operator = await startOperator({ kubeconfig: await plane.operatorKubeconfig() })
-  await using _gateway = await front.another()
+  await using restarted = new AsyncDisposableStack()
+  restarted.use(await startOperator({ kubeconfig: await plane.operatorKubeconfig() }))
+  restarted.use(await front.another())
   const beats = (now: typeof witness) => before !== null && beatOf(now) !== beatOf(before)
   const after = await keys.until(HEARTBEAT_KEY, 'beats', beats)
   expect(after.metadata.uid).toBe(before?.metadata.uid)

@@ -166,7 +166,9 @@ describe('clients that are slow on purpose (13.3)', () => {
       expect(JSON.parse(refusal.body)).toMatchObject({
         kind: 'Status',
         reason: 'TooManyRequests',
-        message: expect.stringContaining('too many requests in progress for this access key (limit 400)'),
+        message: expect.stringContaining(
+          'too many requests in progress for this access key (limit 400)',
+        ),
       })
       const endMs = performance.now() + FULL_FOR_MS
       while (performance.now() < endMs) expect((await more()).code).toBe(429)

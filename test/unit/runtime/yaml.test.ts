@@ -43,13 +43,24 @@ describe('YAML of strangers (E8)', () => {
     { text: 'b: 1\n<<: {a: 1}', because: 'at line 2, column 1: the merge key << is not taken' },
     { text: 'y: 1', because: 'at line 1, column 1: names in a map are texts: quote any other' },
     { text: '1: 1', because: 'at line 1, column 1: names in a map are texts: quote any other' },
-    { text: 'a: 1e999', because: 'at line 1, column 4: a number is too large, or none that JSON has' },
+    {
+      text: 'a: 1e999',
+      because: 'at line 1, column 4: a number is too large, or none that JSON has',
+    },
     { text: 'a: *x', because: 'at line 1, column 4: aliases are not taken' },
     { text: 'a: 1\na: 2', because: 'at line 2, column 1: a name stands twice in a map' },
     { text: 'a: 1\n---\nb: 2', because: 'at line 2, column 1: there is more than one document' },
-    { text: 'a: [1', because: 'at line 1, column 6: a bracket, a quote or a sign is missing' },
-    { text: 'a:\n  b: 1\n c: 2', because: 'at line 3, column 2: a line is indented wrongly' },
-    { text: 'a: b: c', because: 'at line 1, column 5: it is not well-formed' },
+    {
+      text: 'a: [1',
+      because: 'at line 1, column 6: a line is indented wrongly, or a bracket is not closed',
+    },
+    {
+      text: 'a: b: c',
+      because:
+        'at line 1, column 4: a line is indented wrongly, or a text with a colon lacks quotes',
+    },
+    { text: 'a: "x', because: 'at line 1, column 6: a quote or a sign is missing' },
+    { text: 'a: @x', because: 'at line 1, column 4: it is not well-formed' },
   ])('the refusal names the rule: $because (13.3)', ({ text, because }) => {
     expect(() => parsePlainYaml(text)).toThrow(new Error(`not valid YAML ${because}`))
   })

@@ -99,7 +99,10 @@ test('each request that self-service makes as the gateway is of the same trace (
     answers: ({ method, path, headers, body }) => {
       const { traceparent, tracestate } = headers
       traces.push([method, path.includes('dryRun'), traceparent, tracestate])
-      return [method === 'POST' ? 201 : 200, JSON.parse(String(body)) as Record<string, never>]
+      return [
+        method === 'POST' ? 201 : 200,
+        JSON.parse((body as Buffer).toString()) as Record<string, never>,
+      ]
     },
   })
   const headers = { 'content-type': 'application/json', traceparent: PARENT, tracestate: 'a=1' }

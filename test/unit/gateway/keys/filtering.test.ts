@@ -1,4 +1,4 @@
-// What is picked out of everybody's objects has its place for as long as it is under way, and no longer.
+// A filtered list or watch has its place for as long as it is in progress, and no longer.
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -85,7 +85,7 @@ function messageOf({ body }: Answer): string {
   return (JSON.parse(body.toString()) as { message: string }).message
 }
 
-describe('lists that are picked out of more (13.3)', () => {
+describe('filtered lists (13.3)', () => {
   /** Begun, and answered when `end` is called. */
   function begun(key?: string) {
     const { promise: held, resolve } = Promise.withResolvers<UpstreamAnswer>()
@@ -103,13 +103,13 @@ describe('lists that are picked out of more (13.3)', () => {
       code: 429,
       after: '1',
     })
-    expect(messageOf(more)).toContain('this access key has 1 of the lists')
+    expect(messageOf(more)).toContain('filtered lists in progress for this access key (limit 1)')
     const other = await list(asking({ says: toNobody(() => says(200, EMPTY)) }))
     expect({ code: other.status, after: other.headers['retry-after'] }).toEqual({
       code: 429,
       after: '1',
     })
-    expect(messageOf(other)).toContain('this gateway has 4 of the lists')
+    expect(messageOf(other)).toContain('for all access keys together (limit 4)')
     for (const { end } of under) end()
     const codes = (await Promise.all(under.map(({ answer }) => answer))).map((one) => one.status)
     expect(new Set(codes)).toEqual(new Set([200]))
@@ -176,7 +176,7 @@ describe('lists that are picked out of more (13.3)', () => {
   })
 })
 
-describe('watches that are picked out of more (13.3)', () => {
+describe('filtered watches (13.3)', () => {
   const watching = (key: string, body: Readable): Promise<Answer> =>
     watch(asking({ key, says: toNobody(() => says(200, body)) }))
 
@@ -210,7 +210,9 @@ describe('watches that are picked out of more (13.3)', () => {
       code: 429,
       after: '1',
     })
-    expect(messageOf(refusal)).toContain('this access key has 5 of the watches')
+    expect(messageOf(refusal)).toContain(
+      'filtered watches in progress for this access key (limit 5)',
+    )
     act(held)
     await expect
       .poll(async () => {
