@@ -44,7 +44,7 @@ export const groupSet = (groups: readonly string[]): string =>
   [...new Set(groups)].toSorted().join('\n')
 
 /** The scope that a token was issued with; null = unrestricted. */
-export const scopeOf = ({ scope }: IssuedToken): Scope | null =>
+export const issuedScopeOf = ({ scope }: IssuedToken): Scope | null =>
   scope === '*' ? null : (JSON.parse(scope) as Scope)
 
 const isScopeText = (text: unknown): text is string =>

@@ -2,7 +2,7 @@
 import type { Scope } from '../../api/scope.gen.ts'
 import type { AccessKey } from '../../domain/access-key.ts'
 import { conditionOf } from '../../domain/conditions.ts'
-import { groupSet, type IssuedToken, scopeOf } from '../../domain/issued-token.ts'
+import { groupSet, type IssuedToken, issuedScopeOf } from '../../domain/issued-token.ts'
 import { type KeyStanding, type LineState, SAID_OF } from '../../domain/key-line.ts'
 import { type Caps, isLive } from '../../domain/lifetime.ts'
 import { within } from '../../domain/scope/within.ts'
@@ -168,7 +168,7 @@ function ownerCauseOf(
 /** A scope that has not changed is not narrower, though it held what this version can't read. */
 function isWithin(issued: IssuedToken, scope: Scope | null): boolean {
   if (issued.scope === scopeText(scope)) return true
-  const granted = scopeOf(issued)
+  const granted = issuedScopeOf(issued)
   return scope === null || (granted !== null && within(granted, scope) === null)
 }
 

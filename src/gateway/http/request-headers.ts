@@ -8,7 +8,7 @@ import { traceContext } from './trace-context.ts'
  * another user, address or path (`X-Remote-*`, `X-Forwarded-*`, `X-Original-URL`,
  * `X-HTTP-Method-Override`), those of the client's own connection, and the framing of its body.
  */
-const PASSED = [
+const PASSED_UPSTREAM = [
   // The form of the answer: tables, protobuf, gzip, partial metadata.
   'accept',
   'accept-encoding',
@@ -59,7 +59,7 @@ export function upstreamHeaders(call: Call): UpstreamHeaders {
       .map((name) => name.trim()),
   )
   const sent = (name: string) => (nominated.has(name) ? undefined : call.headers[name])
-  const passed = PASSED.flatMap((name) => {
+  const passed = PASSED_UPSTREAM.flatMap((name) => {
     const value = sent(name)
     return value === undefined ? [] : [[name, value] as const]
   })

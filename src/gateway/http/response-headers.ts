@@ -6,7 +6,7 @@ import type { UpstreamHeaders } from '../../kube/upstream.ts'
  * What passes. Never `www-authenticate` and cookies, which are between the API server and the gateway,
  * nor what belongs to their connection. Content-Length is for who passes the body on unchanged.
  */
-const PASSED = [
+const PASSED_TO_CLIENT = [
   'content-type',
   'content-encoding',
   'content-disposition',
@@ -27,7 +27,7 @@ const PASSED = [
 
 /** The headers that pass; repeated ones stay so. */
 export function clientHeaders(headers: UpstreamHeaders): OutgoingHttpHeaders {
-  const passed = PASSED.flatMap((name) => {
+  const passed = PASSED_TO_CLIENT.flatMap((name) => {
     const value = headers[name]
     return value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]]]
   })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { groupSet, readIssued, scopeOf } from '../../../src/domain/issued-token.ts'
+import { groupSet, readIssued, issuedScopeOf } from '../../../src/domain/issued-token.ts'
 import { claimsOf } from '../../../src/domain/token-claims.ts'
 import { tokenText } from '../../support/token.ts'
 
@@ -103,9 +103,9 @@ test.each([
   { scope: '*', gives: null },
   { scope: '{"clusters":[{"cluster":"a"}]}', gives: { clusters: [{ cluster: 'a' }] } },
 ])('the scope that it was issued with: $scope', ({ scope, gives }) => {
-  expect(scopeOf({ identity: '', groups: '', expiresMs: 0, scope, isConfined: false })).toEqual(
-    gives,
-  )
+  expect(
+    issuedScopeOf({ identity: '', groups: '', expiresMs: 0, scope, isConfined: false }),
+  ).toEqual(gives)
 })
 
 test('the same groups give the same text, in whatever order and however often', () => {
