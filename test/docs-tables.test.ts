@@ -1,12 +1,12 @@
 // Pages that list what the program has: complete, and nothing else.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createMetrics as createProcessMetrics } from '../src/commands/gateway/process.ts'
+import { createMetrics as createProcessMetrics } from '../src/commands/gateway/metrics.ts'
+import { readManagerSettings } from '../src/commands/manager/flags.ts'
 import { createManagerMetrics } from '../src/commands/manager/metrics.ts'
 import { HAND_OVER_AFTER_MS, KEPT_AFTER_LAST_EXP_MS } from '../src/domain/signing-key.ts'
 import { LONGEST_TOKEN } from '../src/domain/token-claims.ts'
-import { readManagerSettings } from '../src/runtime/settings.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')

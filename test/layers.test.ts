@@ -68,7 +68,7 @@ test.each<{
   {
     name: 'a dynamic import to the right',
     path: 'src/kube/client.ts',
-    text: `const late = () => import('../commands/manager.ts')`,
+    text: `const late = () => import('commands/manager.ts')`,
     fault: 'kube must not import commands (src/commands/manager.ts)',
     others: { 'src/commands/manager.ts': '' },
   },

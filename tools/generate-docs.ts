@@ -3,10 +3,10 @@
 // something is stale.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { gatewayFlagsTable } from '../src/commands/gateway/flags.ts'
 import { keygenFlagsTable } from '../src/commands/keygen.ts'
-import { gatewayFlagsTable } from '../src/runtime/gateway-settings.ts'
-import { revokeFlagsTable } from '../src/runtime/revoke-settings.ts'
-import { managerFlagsTable } from '../src/runtime/settings.ts'
+import { managerFlagsTable } from '../src/commands/manager/flags.ts'
+import { revokeFlagsTable } from '../src/commands/revoke/flags.ts'
 import { referencePages } from './generate/reference.ts'
 import { rulesMarkdown } from './rules.ts'
 

@@ -9,7 +9,7 @@ import {
   refusal,
   wordKind,
 } from '../runtime/flags.ts'
-import { answer } from './answer.ts'
+import { answer } from './cluster-command.ts'
 
 const FLAGS = {
   output: {

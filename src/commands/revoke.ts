@@ -3,9 +3,9 @@ import { type Fate, type Revocation, type Revoked, revokeLine } from '../credent
 import { createClient } from '../kube/client.ts'
 import { connect } from '../kube/connection.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { readRevokeSettings, type RevokeSettings } from '../runtime/revoke-settings.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
-import { answer } from './answer.ts'
+import { answer } from './cluster-command.ts'
+import { type RevokeSettings, readRevokeSettings } from './revoke/flags.ts'
 
 /**
  * `management-operator revoke <name or uid>` (contract 12.2).

@@ -1,11 +1,11 @@
 // One manager acts, the others are standby (contract 8.1): leader election as in client-go, and a guard that
 // stops writes of a process whose leadership has run out (contract 8.6).
+import type { LeaderElectionSettings } from '../commands/manager/flags.ts'
 import { sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
-import type { LeaderElectionSettings } from '../runtime/settings.ts'
-import { decide, held, type Lease, type LeaseView, released, seen } from './lease.ts'
+import { type LeaseLock, type LeaseLockOptions, createLeaseLock } from './lease-lock.ts'
+import { type Lease, type LeaseView, decide, held, released, seen } from './lease.ts'
 import { NotLeader } from './not-leader.ts'
-import { createLeaseLock, type LeaseLock, type LeaseLockOptions } from './lease-lock.ts'
 
 /** One candidate. It has a client of its own, without the guard on writes. */
 export interface ElectionOptions extends LeaseLockOptions, LeaderElectionSettings {

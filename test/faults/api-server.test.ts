@@ -4,25 +4,25 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS } from '../../src/api/group.ts'
 import type { OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
-import { WATCHED } from '../../src/commands/manager/stores.ts'
-import { pathOf } from '../../src/kube/client.ts'
+import { WATCHED } from '../../src/commands/manager/informers.ts'
 import { conditionOf } from '../../src/domain/conditions.ts'
-import { endingSoon, keysOf, type StoredKey } from '../cluster/keys/keys.ts'
+import { pathOf } from '../../src/kube/client.ts'
+import { type StoredKey, endingSoon, keysOf } from '../cluster/keys/keys.ts'
 import { ownControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../support/eventually.ts'
 import { uniqueName } from '../support/objects.ts'
 import type { LogLine, Operator } from '../support/observe.ts'
 import { type OwnOperator, startOperator } from '../support/operator.ts'
+import { type Match, type Rule, isWrite, refusal } from '../support/proxy-rules.ts'
 import { startProxy } from '../support/proxy.ts'
-import { isWrite, type Match, refusal, type Rule } from '../support/proxy-rules.ts'
 import { rounds } from '../support/rounds.ts'
 import { inWhole, sampled } from '../support/tier.ts'
 import { crdsOf } from './crds.ts'
 import {
-  freeLease,
-  holdLease,
   type Manager,
   PATIENTLY,
+  freeLease,
+  holdLease,
   startManager,
   untilItLeads,
 } from './managers.ts'

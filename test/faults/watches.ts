@@ -1,5 +1,5 @@
 import type { Resource } from '../../src/api/group.ts'
-import { WATCHED } from '../../src/commands/manager/stores.ts'
+import { WATCHED } from '../../src/commands/manager/informers.ts'
 import { sumOf, valueOf } from '../support/exposition.ts'
 import type { Operator } from '../support/observe.ts'
 import type { Match } from '../support/proxy-rules.ts'

@@ -5,10 +5,10 @@ import { type CertificateKeeper, keepCertificate } from '../../gateway/tls/keep.
 import { claim } from '../../kube/claim.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { ClientDeps } from '../../kube/transport.ts'
-import type { CheckedPair } from '../../runtime/certificate.ts'
 import { followCertificateFiles } from '../../runtime/certificate-files.ts'
-import type { GatewayProcess } from './process.ts'
-import type { Following } from './following.ts'
+import type { CheckedPair } from '../../runtime/certificate.ts'
+import type { Following } from './informers.ts'
+import type { GatewayProcess } from './metrics.ts'
 
 /** Options of startCertificate. */
 export interface CertificateOptions extends GatewayProcess {

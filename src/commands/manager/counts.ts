@@ -2,8 +2,8 @@ import { ACCESS_KEYS, TOKENS } from '../../api/group.ts'
 import { countTokens } from '../../controllers/directclusterendpointtoken/counts.ts'
 import { countKeys, tellKeyEnds } from '../../controllers/ownedaccesskey/counts.ts'
 import { NONE_LATE } from '../../domain/late.ts'
-import type { MetricSources } from '../../runtime/metrics.ts'
 import type { ControllersOptions } from './loop.ts'
+import type { MetricSources } from './metrics.ts'
 
 /** Scrapes within this time get the same counts: going over all objects costs time. */
 const COUNT_AGAIN_AFTER_MS = 1000

@@ -4,9 +4,13 @@ import { createClient } from '../../kube/client.ts'
 import { connect } from '../../kube/connection.ts'
 import { runLeaderElection } from '../../kube/leader.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
-import type { Metrics } from '../../runtime/metrics.ts'
-import type { ManagerSettings } from '../../runtime/settings.ts'
-import { type ClientParts, clientDeps } from '../client.ts'
+import type { Log } from '../../runtime/log.ts'
+import type { Keyring } from '../../signing/keyring.ts'
+import { type ClientParts, clientDeps } from '../cluster-command.ts'
+import { commonChecks, serveProbes } from '../probes.ts'
+import type { ManagerSettings } from './flags.ts'
+import type { Following, Stores } from './informers.ts'
+import type { Metrics } from './metrics.ts'
 
 /** Options of joinElection; `identity` is unique to this run of the process. */
 export interface LeadershipOptions extends ClientParts {
@@ -56,4 +60,32 @@ export async function joinElection(options: LeadershipOptions): Promise<Leadersh
   })
   lifecycle.onStop('lease', STOP_WITHIN_MS.lease, () => election.release())
   return { acquired: election.acquired, mayWrite: () => election.mayWrite() }
+}
+
+/** Sources of the probe and metrics servers. */
+export interface ServeOptions {
+  readonly settings: ManagerSettings
+  readonly log: Log
+  readonly lifecycle: Lifecycle
+  readonly metrics: Metrics
+  readonly stores: Stores
+  readonly following: Following
+  readonly keyring: Keyring
+}
+
+/**
+ * Serves /metrics, /healthz and /readyz at the addresses of the flags (contract 8.2).
+ *
+ * @throws Error when an address can't be bound
+ */
+export function serveManager(options: ServeOptions): Promise<void> {
+  const { settings, stores, following, lifecycle, keyring } = options
+  const readiness = {
+    ...commonChecks(lifecycle.stopping, following, { ...stores }),
+    'settings-seen': () =>
+      following.caps.current() ? null : 'no settings in force have been seen',
+    'signing-key-loaded': () =>
+      keyring.current() ? null : 'no signing key that is published and sound',
+  }
+  return serveProbes({ ...options, ...settings, readiness })
 }

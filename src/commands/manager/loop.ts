@@ -11,10 +11,10 @@ import type { Cached, Store } from '../../kube/store.ts'
 import type { Turns } from '../../kube/turns.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import type { Metrics } from '../../runtime/metrics.ts'
-import type { ManagerSettings } from '../../runtime/settings.ts'
 import type { Keyring } from '../../signing/keyring.ts'
-import type { Stores } from './stores.ts'
+import type { ManagerSettings } from './flags.ts'
+import type { Stores } from './informers.ts'
+import type { Metrics } from './metrics.ts'
 
 /** Shared by all controllers. */
 export interface ControllersOptions {

@@ -5,7 +5,7 @@ import type { ControllersOptions } from '../../../src/commands/manager/loop.ts'
 import { TOKEN_INDEXERS } from '../../../src/controllers/directclusterendpointtoken/order.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../../src/controllers/ownedaccesskey/order.ts'
 import { digestOf } from '../../../src/credentials/digest.ts'
-import { accessKeyOf, type OwnedAccessKeyObject } from '../../../src/domain/access-key.ts'
+import { type OwnedAccessKeyObject, accessKeyOf } from '../../../src/domain/access-key.ts'
 import { NONE_LATE } from '../../../src/domain/late.ts'
 import { tokenOf } from '../../../src/domain/token.ts'
 import { Store } from '../../../src/kube/store.ts'
@@ -13,7 +13,7 @@ import { Turns } from '../../../src/kube/turns.ts'
 import { settledKeys } from '../../support/many-keys.ts'
 import { issuedObject, withMetadata } from '../../support/token.ts'
 import { counting, ticking } from '../../support/turns.ts'
-import { scraped, started } from '../runtime/metrics-stage.ts'
+import { scraped, started } from './manager/metrics-stage.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
 const COUNT = 20_000

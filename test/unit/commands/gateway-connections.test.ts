@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { connectionObserver } from '../../../src/commands/gateway/connections.ts'
-import { createMetrics } from '../../../src/commands/gateway/process.ts'
+import { createMetrics } from '../../../src/commands/gateway/metrics.ts'
+import { connectionObserver } from '../../../src/commands/gateway/wiring.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
 

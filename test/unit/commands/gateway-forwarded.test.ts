@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ofForwarded } from '../../../src/commands/gateway/forwarded.ts'
+import { ofForwarded } from '../../../src/commands/gateway/wiring.ts'
 import { ANN, call } from '../kube/upstream-stage.ts'
 
 const FOR_ANN = { impersonation: ANN }

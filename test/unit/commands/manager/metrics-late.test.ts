@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Metrics } from '../../../src/runtime/metrics.ts'
+import type { Metrics } from '../../../../src/commands/manager/metrics.ts'
 import { none, scraped, started } from './metrics-stage.ts'
 
 const LATE = { count: 3, longestMs: 1500 }

@@ -9,7 +9,7 @@ import { type HealthCheck, healthPage } from '../../runtime/health.ts'
 import type { Page } from '../../runtime/http.ts'
 import { alivePage, commonChecks } from '../probes.ts'
 import type { Certificate } from './certificate.ts'
-import type { Following } from './following.ts'
+import type { Following } from './informers.ts'
 
 /** When the gateway is ready (contract 8.2). */
 export function readinessOf(

@@ -1,25 +1,25 @@
-import { amountOf } from '../domain/config/quantity.ts'
-import type { BindAddress } from './address.ts'
-import type { CertificateFiles } from './certificate-files.ts'
+import { amountOf } from '../../domain/config/quantity.ts'
+import type { BindAddress } from '../../runtime/address.ts'
+import type { CertificateFiles } from '../../runtime/certificate-files.ts'
 import {
   type Flag,
-  flagsMarkdown,
   type Invocation,
   type ValueKind,
   type ValuesOf,
-} from './flags.ts'
-import type { LogLevel } from './log.ts'
+  flagsMarkdown,
+} from '../../runtime/flags.ts'
+import type { LogLevel } from '../../runtime/log.ts'
 import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,
-  fileKind,
   ISSUER_FLAG,
-  on,
   PROBE_FLAGS,
+  type Surroundings,
+  fileKind,
+  on,
   readSettings,
   servingAddressKind,
-  type Surroundings,
-} from './shared-flags.ts'
+} from '../../runtime/shared-flags.ts'
 
 /** The checked settings of `gateway` (contract 9.7). */
 export interface GatewaySettings {

@@ -1,10 +1,10 @@
 import type { Config } from '../../api/config.gen.ts'
-import type { DirectClusterEndpointToken } from '../../api/directclusterendpointtoken.gen.ts'
 import type { ConfigMap, Secret } from '../../api/core.ts'
+import type { DirectClusterEndpointToken } from '../../api/directclusterendpointtoken.gen.ts'
 import {
   ACCESS_KEYS,
-  CONFIG_MAPS,
   CONFIGS,
+  CONFIG_MAPS,
   type Resource,
   SECRETS,
   SIGNING_KEY_TYPE,
@@ -17,15 +17,15 @@ import { type FollowedCaps, followCaps } from '../../credentials/caps.ts'
 import { ourConfigMap } from '../../credentials/config-maps.ts'
 import { digestOf } from '../../credentials/digest.ts'
 import { type FollowedIssuer, followIssuer } from '../../credentials/issuer.ts'
-import { type AccessKey, accessKeyOf, type OwnedAccessKeyObject } from '../../domain/access-key.ts'
+import { type AccessKey, type OwnedAccessKeyObject, accessKeyOf } from '../../domain/access-key.ts'
 import { type Token, tokenOf } from '../../domain/token.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { createFollower, type Follower } from '../../kube/follow.ts'
+import { type Follower, createFollower } from '../../kube/follow.ts'
 import { Store, type Whole, whole } from '../../kube/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import type { Metrics } from '../../runtime/metrics.ts'
-import type { ManagerSettings } from '../../runtime/settings.ts'
+import type { ManagerSettings } from './flags.ts'
+import type { Metrics } from './metrics.ts'
 
 /** The manager's copy of the cluster's objects. */
 export interface Stores {

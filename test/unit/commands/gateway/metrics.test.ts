@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { createGatewayMetrics, type GatewayMetrics } from '../../../src/runtime/gateway-metrics.ts'
-import { PROGRAM_VERSION } from '../../../src/runtime/version.ts'
-import { seriesOf } from '../../support/exposition.ts'
+import {
+  type GatewayMetrics,
+  createGatewayMetrics,
+} from '../../../../src/commands/gateway/metrics.ts'
+import { PROGRAM_VERSION } from '../../../../src/runtime/version.ts'
+import { seriesOf } from '../../../support/exposition.ts'
 
 const started = (): GatewayMetrics =>
   createGatewayMetrics({

@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs'
 import { CONTROLLER_NAME } from '../api/group.ts'
 import type { Connection } from '../kube/connection.ts'
 import type { ClientDeps, ClientObserver } from '../kube/transport.ts'
-import type { ClientMetrics } from '../runtime/client-metrics.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Invocation } from '../runtime/flags.ts'
 import type { Log } from '../runtime/log.ts'
 import type { Surroundings } from '../runtime/shared-flags.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
+import type { ClientMetrics } from './client-metrics.ts'
 
 /** Parts that a client of this process needs. */
 export interface ClientParts {
@@ -60,4 +61,16 @@ export const surroundings: Surroundings = {
       return null
     }
   },
+}
+
+/**
+ * Ends a command that has nothing to run: prints help or version to standard output (exit 0), or the
+ * refusal to standard error (exit 2; contract 8.1).
+ *
+ * @returns the exit code
+ */
+export function answer({ kind, text }: Exclude<Invocation<unknown>, { kind: 'run' }>): number {
+  const stream = kind === 'print' ? process.stdout : process.stderr
+  stream.write(text)
+  return kind === 'print' ? 0 : 2
 }

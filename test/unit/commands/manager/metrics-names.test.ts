@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Metrics } from '../../../src/runtime/metrics.ts'
+import type { Metrics } from '../../../../src/commands/manager/metrics.ts'
 import { started } from './metrics-stage.ts'
 
 describe('the rules of promtool check metrics', () => {

@@ -1,6 +1,14 @@
-import { type Flag, flagsMarkdown, helpFlag, helpText, type Invocation } from './flags.ts'
-import { readWords, refusal, switchKind } from './flags.ts'
-import { CLUSTER_FLAGS } from './shared-flags.ts'
+import {
+  type Flag,
+  type Invocation,
+  flagsMarkdown,
+  helpFlag,
+  helpText,
+  readWords,
+  refusal,
+  switchKind,
+} from '../../runtime/flags.ts'
+import { CLUSTER_FLAGS } from '../../runtime/shared-flags.ts'
 
 /** The settings of `revoke` (contract 12.2). */
 export interface RevokeSettings {

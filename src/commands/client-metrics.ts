@@ -1,8 +1,8 @@
 // The metrics of every process that talks to the API server (contract 8.4).
-import { collectDefaultMetrics, Registry } from 'prom-client'
-import type { HealthCheck } from './health.ts'
-import type { Instruments } from './instruments.ts'
-import { PROGRAM_VERSION } from './version.ts'
+import { Registry, collectDefaultMetrics } from 'prom-client'
+import type { HealthCheck } from '../runtime/health.ts'
+import type { Instruments } from '../runtime/instruments.ts'
+import { PROGRAM_VERSION } from '../runtime/version.ts'
 
 /** The closed sets of label values. */
 export interface ClientLabels {

@@ -1,7 +1,11 @@
 // The metrics of a small manager, and how tests read them.
-import { NONE_LATE } from '../../../src/domain/late.ts'
-import { createMetrics, type MetricSources, type Metrics } from '../../../src/runtime/metrics.ts'
-import { seriesOf } from '../../support/exposition.ts'
+import {
+  type MetricSources,
+  type Metrics,
+  createMetrics,
+} from '../../../../src/commands/manager/metrics.ts'
+import { NONE_LATE } from '../../../../src/domain/late.ts'
+import { seriesOf } from '../../../support/exposition.ts'
 
 /** A registry of a small manager. */
 export const started = (perObject = false): Metrics =>

@@ -9,6 +9,7 @@ import type { ScopeSurroundings } from '../../domain/scope/decide.ts'
 import { createActivity } from '../../gateway/activity/activity.ts'
 import { type HeldBackClock, heldBackClock } from '../../gateway/activity/held-back-clock.ts'
 import { withExpiry } from '../../gateway/http/expiry-headers.ts'
+import type { ServerObserver } from '../../gateway/http/server.ts'
 import { createOwnKindsBuffer } from '../../gateway/keys/buffer.ts'
 import { createCounts } from '../../gateway/keys/counts.ts'
 import { createOwnKinds, isOwnKind } from '../../gateway/keys/own-kinds.ts'
@@ -20,11 +21,10 @@ import { Streams } from '../../gateway/streams/registry.ts'
 import { forward } from '../../gateway/targets/forward.ts'
 import { tryToAct } from '../../gateway/trial.ts'
 import { createClient } from '../../kube/client.ts'
-import type { ClientDeps } from '../../kube/transport.ts'
-import { createUpstream } from '../../kube/upstream.ts'
-import type { Following } from './following.ts'
-import { ofForwarded } from './forwarded.ts'
-import type { GatewayProcess } from './process.ts'
+import type { ClientDeps, ClientObserver } from '../../kube/transport.ts'
+import { type UpstreamObserver, createUpstream } from '../../kube/upstream.ts'
+import type { Following } from './informers.ts'
+import type { GatewayProcess } from './metrics.ts'
 
 /** The part of the pipeline behind authentication, and its readiness and metrics. */
 export interface Api
@@ -157,4 +157,41 @@ function timedDeps({ clock: local }: GatewayProcess, deps: ClientDeps): Timed {
     if (dateMs !== null) clock.heard(dateMs)
   }
   return { clock, deps: { ...deps, observer: { ...observer, responded } } }
+}
+
+/**
+ * Responses to forwarded requests count as the caller's, a missing response too. rest_client_requests_total
+ * counts the gateway's own requests, and a 401 for its own credential. The Date header may be that of a pod
+ * behind the API server's proxy, so it measures no clock.
+ */
+export const ofForwarded = (observer: Pick<ClientObserver, 'responded'>): UpstreamObserver => ({
+  responded: ({ method, impersonation, isProxied = false }, code) => {
+    if (impersonation === null || (code === '401' && !isProxied))
+      observer.responded(method, code, null)
+  },
+})
+
+/** A flood of connections writes one line a minute. */
+const TELL_EVERY_MS = 60_000
+
+/** Counts and logs refused connections, at most one line a minute, and responses that can't be sent. */
+export function connectionObserver({
+  clock,
+  log,
+  metrics,
+}: Pick<GatewayProcess, 'clock' | 'log' | 'metrics'>): ServerObserver {
+  let dropped = 0
+  let tellFromMs = Number.NEGATIVE_INFINITY
+  return {
+    dropped: () => {
+      metrics.connectionDropped()
+      dropped += 1
+      const nowMs = clock.monotonicMs()
+      if (nowMs < tellFromMs) return
+      log.warn({ dropped }, 'connections are refused, the limit is reached')
+      dropped = 0
+      tellFromMs = nowMs + TELL_EVERY_MS
+    },
+    unsent: (err) => log.error({ err }, 'an answer can not be sent'),
+  }
 }

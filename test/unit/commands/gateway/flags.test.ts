@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { Invocation } from '../../../src/runtime/flags.ts'
 import {
   type GatewaySettings,
   gatewayFlagsTable,
   readGatewaySettings,
-} from '../../../src/runtime/gateway-settings.ts'
-import { PROGRAM_VERSION } from '../../../src/runtime/version.ts'
+} from '../../../../src/commands/gateway/flags.ts'
+import type { Invocation } from '../../../../src/runtime/flags.ts'
+import { PROGRAM_VERSION } from '../../../../src/runtime/version.ts'
 
 const nothing = { env: () => null, file: () => null }
 

@@ -1,15 +1,15 @@
 import type { Config } from '../../api/config.gen.ts'
 import type { ConfigMap } from '../../api/core.ts'
-import { CONFIG_MAPS, CONFIGS } from '../../api/group.ts'
+import { CONFIGS, CONFIG_MAPS } from '../../api/group.ts'
 import { ourConfigMap } from '../../credentials/config-maps.ts'
 import { type FollowedIssuer, followIssuer } from '../../credentials/issuer.ts'
 import { type FollowedJwks, followJwks } from '../../credentials/jwks.ts'
 import { followSettings } from '../../credentials/observed-settings.ts'
 import { platformHostOf } from '../../domain/config/platform-host.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { createFollower, type Follower } from '../../kube/follow.ts'
+import { type Follower, createFollower } from '../../kube/follow.ts'
 import { Store, type Whole, whole } from '../../kube/store.ts'
-import type { GatewayProcess } from './process.ts'
+import type { GatewayProcess } from './metrics.ts'
 
 /** Settings, issuer and public signing keys, kept up to date by watches. */
 export interface Following {

@@ -1,26 +1,26 @@
-import { LONGEST_TOKEN_TTL_MS } from '../domain/signing-key.ts'
-import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../domain/token-claims.ts'
-import type { BindAddress } from './address.ts'
+import { LONGEST_TOKEN_TTL_MS } from '../../domain/signing-key.ts'
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../domain/token-claims.ts'
+import type { BindAddress } from '../../runtime/address.ts'
 import {
   type Flag,
-  flagsMarkdown,
   type Invocation,
-  switchKind,
   type ValueKind,
   type ValuesOf,
+  flagsMarkdown,
+  switchKind,
   wordKind,
-} from './flags.ts'
-import type { LogLevel } from './log.ts'
+} from '../../runtime/flags.ts'
+import type { LogLevel } from '../../runtime/log.ts'
 import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,
-  durationKind,
   ISSUER_FLAG,
-  on,
   PROBE_FLAGS,
-  readSettings,
   type Surroundings,
-} from './shared-flags.ts'
+  durationKind,
+  on,
+  readSettings,
+} from '../../runtime/shared-flags.ts'
 
 /** Timing of leader election, in milliseconds (contract 8.1). */
 export interface LeaderElectionSettings {

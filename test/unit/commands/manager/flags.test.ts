@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { Invocation } from '../../../src/runtime/flags.ts'
 import {
   type ManagerSettings,
   managerFlagsTable,
   readManagerSettings,
-} from '../../../src/runtime/settings.ts'
-import type { Surroundings } from '../../../src/runtime/shared-flags.ts'
-import { PROGRAM_VERSION } from '../../../src/runtime/version.ts'
+} from '../../../../src/commands/manager/flags.ts'
+import type { Invocation } from '../../../../src/runtime/flags.ts'
+import type { Surroundings } from '../../../../src/runtime/shared-flags.ts'
+import { PROGRAM_VERSION } from '../../../../src/runtime/version.ts'
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 
