@@ -3,7 +3,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { ACCESS_KEYS, API_VERSION, GATEWAY_TLS_SECRET, TOKENS } from '../src/api/group.ts'
+import { ACCESS_KEYS, API_VERSION, GATEWAY_TLS_SECRET, TOKENS } from '../src/api/names.ts'
 import { ensureBinaries } from './control-plane/binaries.ts'
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts'
 import { choosePort } from './control-plane/ports.ts'
@@ -15,7 +15,7 @@ import {
   tourKubeconfig,
   writeTourKubeconfig,
 } from './run/gateway.ts'
-import { type KeptProgram, keepProgram, type ProgramOptions } from './run/program.ts'
+import { type KeptProgram, type ProgramOptions, keepProgram } from './run/program.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'src/main.ts')

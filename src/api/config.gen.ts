@@ -1,6 +1,6 @@
 // Generated from crds/ by `make generate`: do not edit.
 
-import type { Condition, KubeObject } from './meta.ts'
+import type { Condition, KubeObject } from './objects.ts'
 
 /**
  * Config holds the settings of the platform. The object named platform-manager-config is in force

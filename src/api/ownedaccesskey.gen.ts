@@ -1,6 +1,6 @@
 // Generated from crds/ by `make generate`: do not edit.
 
-import type { Condition, KubeObject } from './meta.ts'
+import type { Condition, KubeObject } from './objects.ts'
 import type { Scope } from './scope.gen.ts'
 
 /**

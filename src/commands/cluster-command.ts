@@ -1,6 +1,6 @@
 // How the commands reach the API server, and how they read their environment.
 import { readFileSync } from 'node:fs'
-import { CONTROLLER_NAME } from '../api/group.ts'
+import { CONTROLLER_NAME } from '../api/names.ts'
 import type { Connection } from '../kube/connection.ts'
 import type { ClientDeps, ClientObserver } from '../kube/transport.ts'
 import type { Clock } from '../runtime/clock.ts'

@@ -1,4 +1,4 @@
-import { CONTROLLER_NAME } from '../api/group.ts'
+import { CONTROLLER_NAME } from '../api/names.ts'
 import { type Fate, type Revocation, type Revoked, revokeLine } from '../credentials/revoke-line.ts'
 import { createClient } from '../kube/client.ts'
 import { connect } from '../kube/connection.ts'

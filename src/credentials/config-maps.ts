@@ -1,6 +1,5 @@
-import type { ConfigMap } from '../api/core.ts'
-import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../api/group.ts'
-import type { KubeObject } from '../api/meta.ts'
+import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../api/names.ts'
+import type { ConfigMap, KubeObject } from '../api/objects.ts'
 import { type Whole, whole } from '../kube/store.ts'
 
 /**

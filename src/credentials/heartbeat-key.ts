@@ -6,8 +6,8 @@ import {
   HEARTBEAT_ANNOTATION,
   HEARTBEAT_BEFORE_ANNOTATION,
   HEARTBEAT_KEY,
-} from '../api/group.ts'
-import type { KubeObject } from '../api/meta.ts'
+} from '../api/names.ts'
+import type { KubeObject } from '../api/objects.ts'
 import type { OwnedAccessKeyObject } from '../domain/access-key.ts'
 import type { NewObject, PatchOperation } from '../kube/client.ts'
 

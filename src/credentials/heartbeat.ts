@@ -6,8 +6,8 @@ import {
   HEARTBEAT_ANNOTATION,
   HEARTBEAT_BEFORE_ANNOTATION,
   HEARTBEAT_KEY,
-} from '../api/group.ts'
-import type { KubeObject } from '../api/meta.ts'
+} from '../api/names.ts'
+import type { KubeObject } from '../api/objects.ts'
 import type { OwnedAccessKeyObject } from '../domain/access-key.ts'
 import { timestamp } from '../domain/time.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -18,12 +18,12 @@ import type { Log } from '../runtime/log.ts'
 import { within } from './coalesced.ts'
 import {
   type Beat,
-  later,
   type Moment,
+  RENEW_AFTER_MS,
+  later,
   momentOf,
   msBetween,
   provenBy,
-  RENEW_AFTER_MS,
 } from './freshness.ts'
 import { beatOn, heartbeatKey, isOfAnotherForm } from './heartbeat-key.ts'
 

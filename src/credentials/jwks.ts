@@ -1,11 +1,11 @@
 // The public signing keys (contract 7.3). One odd entry makes the whole set unreadable to a kube-apiserver,
 // so each key is checked here before it is published or served.
 import { createHash, createPublicKey } from 'node:crypto'
-import type { ConfigMap } from '../api/core.ts'
-import { JWKS_CONFIG_MAP } from '../api/group.ts'
-import { isMap, type Json, type JsonMap, own } from '../domain/config/json.ts'
-import type { PublicJwk } from '../domain/signing-key.ts'
+import { JWKS_CONFIG_MAP } from '../api/names.ts'
+import type { ConfigMap } from '../api/objects.ts'
+import { type Json, type JsonMap, isMap, own } from '../domain/config/json.ts'
 import { JWKS_DATA_KEY, jwksText } from '../domain/signing-key-record.ts'
+import type { PublicJwk } from '../domain/signing-key.ts'
 import type { Store, Whole } from '../kube/store.ts'
 import type { Log } from '../runtime/log.ts'
 

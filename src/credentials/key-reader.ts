@@ -1,6 +1,6 @@
-import { ACCESS_KEYS } from '../api/group.ts'
-import type { AccessKey } from '../domain/access-key.ts'
+import { ACCESS_KEYS } from '../api/names.ts'
 import { eldestOf } from '../domain/access-key-state.ts'
+import type { AccessKey } from '../domain/access-key.ts'
 import { type KnownKeys, LONGEST_LINE } from '../domain/key-line.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Clock } from '../runtime/clock.ts'

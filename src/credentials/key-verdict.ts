@@ -1,9 +1,9 @@
 // Whether a key works at the moment of a request, by everything that bears on it (contract 10.3). The status
 // that the operator wrote is not used.
-import { ACCESS_KEYS, API_VERSION } from '../api/group.ts'
-import { type AccessKey, accessKeyOf } from '../domain/access-key.ts'
+import { ACCESS_KEYS, API_VERSION } from '../api/names.ts'
 import type { Scope } from '../api/scope.gen.ts'
-import { boundsOf, isInConflict, type KnownKeys, lineOf } from '../domain/key-line.ts'
+import { type AccessKey, accessKeyOf } from '../domain/access-key.ts'
+import { type KnownKeys, boundsOf, isInConflict, lineOf } from '../domain/key-line.ts'
 import { type Caps, isLive } from '../domain/lifetime.ts'
 import { meaningOf } from './key-meaning.ts'
 

@@ -1,13 +1,13 @@
 // An index of the keys by their secret, without the secrets (contract 10.3, threats C1 and C2).
 import { createHash, createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
-import type { KubeObject } from '../api/meta.ts'
+import type { KubeObject } from '../api/objects.ts'
+import { isElder } from '../domain/access-key-state.ts'
 import {
   type AccessKey,
-  accessKeyOf,
   type OwnedAccessKeyObject,
   type PublishedStatus,
+  accessKeyOf,
 } from '../domain/access-key.ts'
-import { isElder } from '../domain/access-key-state.ts'
 import type { KeyRelations, KnownKeys } from '../domain/key-line.ts'
 import { Store } from '../kube/store.ts'
 import { digestOf } from './digest.ts'

@@ -1,6 +1,6 @@
 import type { Config } from '../api/config.gen.ts'
-import type { ConfigMap } from '../api/core.ts'
-import { IN_FORCE_CONFIG_MAP } from '../api/group.ts'
+import { IN_FORCE_CONFIG_MAP } from '../api/names.ts'
+import type { ConfigMap } from '../api/objects.ts'
 import { type ObservedSettings, observedSettings } from '../domain/config/observed.ts'
 import type { Store, Whole } from '../kube/store.ts'
 

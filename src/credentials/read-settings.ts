@@ -1,5 +1,5 @@
-import { CONFIG_MAPS, CONFIGS, IN_FORCE_CONFIG_MAP, type Resource } from '../api/group.ts'
-import type { KubeObject } from '../api/meta.ts'
+import { CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP, type Resource } from '../api/names.ts'
+import type { KubeObject } from '../api/objects.ts'
 import type { KubeClient, ObjectRef } from '../kube/client.ts'
 import type { Store, Whole } from '../kube/store.ts'
 import type { SettingsSources } from './observed-settings.ts'

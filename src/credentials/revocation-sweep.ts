@@ -1,5 +1,5 @@
-import type { ConfigMap } from '../api/core.ts'
-import { CONFIG_MAPS } from '../api/group.ts'
+import { CONFIG_MAPS } from '../api/names.ts'
+import type { ConfigMap } from '../api/objects.ts'
 import { isOver } from '../domain/revocation.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isConflict } from '../kube/failure.ts'

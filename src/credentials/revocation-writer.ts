@@ -1,17 +1,17 @@
 // Writes revoked tokens into their ConfigMaps. A token stays requested until the store shows it: a failure,
 // a conflict or a lost response needs no rule of its own.
-import type { ConfigMap } from '../api/core.ts'
-import { CONFIG_MAPS } from '../api/group.ts'
+import { CONFIG_MAPS } from '../api/names.ts'
+import type { ConfigMap } from '../api/objects.ts'
 import type { Late } from '../domain/late.ts'
 import {
   type Addition,
+  type Revocations,
   dataWith,
   isPastRecording,
   nextAddition,
-  type Revocations,
 } from '../domain/revocation.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isConflict, isNotFound, KubeFailure } from '../kube/failure.ts'
+import { KubeFailure, isConflict, isNotFound } from '../kube/failure.ts'
 import { NotLeader } from '../kube/not-leader.ts'
 import type { Store, Whole } from '../kube/store.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'

@@ -1,9 +1,9 @@
 // Ends an access key that leaked, and the keys that self-service made with it (contract 12.2).
-import { ACCESS_KEYS } from '../api/group.ts'
+import { ACCESS_KEYS } from '../api/names.ts'
 import type { OwnedAccessKeyObject } from '../domain/access-key.ts'
-import { lineFrom, type MadeKey, madeKeyOf, uidOf } from '../domain/made-with.ts'
+import { type MadeKey, lineFrom, madeKeyOf, uidOf } from '../domain/made-with.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { isConflict, isNotFound, isTestFailed, KubeFailure } from '../kube/failure.ts'
+import { KubeFailure, isConflict, isNotFound, isTestFailed } from '../kube/failure.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 
 /** Dependencies of the revocation. */

@@ -1,6 +1,6 @@
 // The revoked tokens in the ConfigMaps of contract 7.4, and their upkeep.
 import { once } from 'node:events'
-import type { ConfigMap } from '../api/core.ts'
+import type { ConfigMap } from '../api/objects.ts'
 import type { Late } from '../domain/late.ts'
 import { isRecordable } from '../domain/revocation.ts'
 import type { KubeClient } from '../kube/client.ts'

@@ -1,4 +1,4 @@
-import type { ConfigMap } from '../api/core.ts'
+import type { ConfigMap } from '../api/objects.ts'
 import { revokedIn, revokedNamesIn } from '../domain/revocation.ts'
 
 /** The effect of one ConfigMap's change: tokens that are new in all of them, or in none any more. */

@@ -1,6 +1,6 @@
 // The slim view of an OwnedAccessKey that every decision uses. It holds no secret.
-import { CREATED_ANNOTATION, HEARTBEAT_KEY } from '../api/group.ts'
-import type { Condition, KubeObject, ObjectMeta } from '../api/meta.ts'
+import { CREATED_ANNOTATION, HEARTBEAT_KEY } from '../api/names.ts'
+import type { Condition, KubeObject, ObjectMeta } from '../api/objects.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../api/ownedaccesskey.gen.ts'
 import type { Scope } from '../api/scope.gen.ts'
 import { type CredentialObject, credentialObjectOf } from './credential-object.ts'
@@ -8,6 +8,7 @@ import type { Lived } from './lifetime.ts'
 import { oursIn, ownedBy } from './ownership.ts'
 import { parseTimestamp } from './time.ts'
 import {
+  type Untyped,
   fieldsOf,
   isAbsent,
   isTextOrAbsent,
@@ -15,7 +16,6 @@ import {
   secondsOf,
   textOf,
   textsOf,
-  type Untyped,
 } from './untyped.ts'
 
 /** The fields of a key's status that we own; conditions of other managers are left out. */

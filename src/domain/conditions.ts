@@ -1,4 +1,4 @@
-import type { Condition } from '../api/meta.ts'
+import type { Condition } from '../api/objects.ts'
 import { timestamp } from './time.ts'
 
 /** A condition without times. */

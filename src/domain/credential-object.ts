@@ -1,4 +1,4 @@
-import type { ObjectMeta } from '../api/meta.ts'
+import type { ObjectMeta } from '../api/objects.ts'
 import { type KeyRef, ownerKeyOf } from './key-ref.ts'
 import { isTracked, onExpiryOf } from './tracking.ts'
 

@@ -1,6 +1,6 @@
 // The access key that owns an object.
-import { ACCESS_KEYS, GROUP } from '../api/group.ts'
-import type { ObjectMeta, OwnerReference } from '../api/meta.ts'
+import { ACCESS_KEYS, GROUP } from '../api/names.ts'
+import type { ObjectMeta, OwnerReference } from '../api/objects.ts'
 import { isMap } from './config/json.ts'
 
 /** Reference to an access key. */

@@ -1,6 +1,6 @@
 // What was made with an access key (contract 12.2): self-service labels each key that it makes with the uid of the
 // calling key, so that all of them can be found when that key leaks.
-import { MADE_WITH_LABEL } from '../api/group.ts'
+import { MADE_WITH_LABEL } from '../api/names.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from './access-key.ts'
 
 /** The fields of an access key that its revocation needs. */

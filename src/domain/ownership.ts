@@ -1,5 +1,5 @@
-import { FIELD_MANAGER } from '../api/group.ts'
-import type { Condition, ManagedFieldsEntry } from '../api/meta.ts'
+import { FIELD_MANAGER } from '../api/names.ts'
+import type { Condition, ManagedFieldsEntry } from '../api/objects.ts'
 import { isMap } from './config/json.ts'
 
 /** A tree of fieldsV1: `f:name`, `k:{...}`, `v:...` and `.`. */

@@ -1,7 +1,7 @@
 // Storage of revoked tokens (contract 7.4): ConfigMaps of the platform namespace, by the UTC hour in which
 // their tokens end, so that a whole ConfigMap is deleted when its hour is over.
-import type { ConfigMap } from '../api/core.ts'
-import { REVOKED_TOKENS_PREFIX } from '../api/group.ts'
+import { REVOKED_TOKENS_PREFIX } from '../api/names.ts'
+import type { ConfigMap } from '../api/objects.ts'
 import { parseTimestamp, timestamp } from './time.ts'
 
 /** Revoked tokens: `jti` to `exp` in epoch milliseconds. */

@@ -4,7 +4,7 @@ import type {
   DirectClusterEndpointTokenSpec,
   DirectClusterEndpointTokenStatus,
 } from '../api/directclusterendpointtoken.gen.ts'
-import type { Condition, ObjectMeta } from '../api/meta.ts'
+import type { Condition, ObjectMeta } from '../api/objects.ts'
 import type { Scope } from '../api/scope.gen.ts'
 import { type CredentialObject, credentialObjectOf } from './credential-object.ts'
 import { type IssuedToken, readIssued } from './issued-token.ts'
@@ -12,7 +12,7 @@ import type { KeyRef } from './key-ref.ts'
 import { oursIn, ownedBy } from './ownership.ts'
 import { LONGEST_TOKEN_TTL_MS } from './signing-key.ts'
 import { parseTimestamp } from './time.ts'
-import { fieldsOf, scopeOf, secondsOf, textOf, type Untyped } from './untyped.ts'
+import { type Untyped, fieldsOf, scopeOf, secondsOf, textOf } from './untyped.ts'
 
 /** The fields of a token's status that we own; fields of other managers are left out. */
 export interface PublishedToken {

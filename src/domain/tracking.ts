@@ -1,6 +1,6 @@
 // What decides whether an object is deleted after its credential has ended (contract 5.2).
-import { EXPIRED_ANNOTATION } from '../api/group.ts'
-import type { ObjectMeta } from '../api/meta.ts'
+import { EXPIRED_ANNOTATION } from '../api/names.ts'
+import type { ObjectMeta } from '../api/objects.ts'
 
 /** Value of the annotation for expiry; null when it is absent or unknown. */
 export function onExpiryOf({ annotations = {} }: ObjectMeta): 'Keep' | 'Delete' | null {

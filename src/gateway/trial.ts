@@ -1,5 +1,5 @@
 // Whether the API server lets this gateway act for its callers: tried, for nothing else tells before one calls.
-import { HEARTBEAT_KEY } from '../api/group.ts'
+import { HEARTBEAT_KEY } from '../api/names.ts'
 import { AUTHENTICATED } from '../credentials/identity.ts'
 import { mapIn } from '../domain/config/json.ts'
 import { type Upstream, UpstreamUnavailable } from '../kube/upstream.ts'

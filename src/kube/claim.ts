@@ -1,5 +1,5 @@
-import type { Resource } from '../api/group.ts'
-import type { KubeObject } from '../api/meta.ts'
+import type { Resource } from '../api/names.ts'
+import type { KubeObject } from '../api/objects.ts'
 import { type NewObject, pathOf } from './client.ts'
 import { type ClientDeps, send } from './transport.ts'
 

@@ -1,7 +1,7 @@
 // The verbs of the API, on pooled connections. Every write has a condition and a reason (contract 8.6).
 import type { Readable } from 'node:stream'
-import { FIELD_MANAGER, type Resource } from '../api/group.ts'
-import type { KubeObject, ObjectMeta } from '../api/meta.ts'
+import { FIELD_MANAGER, type Resource } from '../api/names.ts'
+import type { KubeObject, ObjectMeta } from '../api/objects.ts'
 import { isNotFound } from './failure.ts'
 import { type Call, type ClientDeps, openStream, send } from './transport.ts'
 

@@ -2,7 +2,7 @@
 // other work.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { CONTROLLER_NAME, EVENTS } from '../api/group.ts'
+import { CONTROLLER_NAME, EVENTS } from '../api/names.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { KubeClient, NewObject } from './client.ts'

@@ -1,7 +1,7 @@
-import type { Resource } from '../api/group.ts'
-import type { KubeObject } from '../api/meta.ts'
+import type { Resource } from '../api/names.ts'
+import type { KubeObject } from '../api/objects.ts'
 import type { KubeClient, PatchOperation } from './client.ts'
-import { isNotFound, isTestFailed, KubeFailure } from './failure.ts'
+import { KubeFailure, isNotFound, isTestFailed } from './failure.ts'
 
 /** An object with its finalizers, as cached. */
 export interface Finalized {

@@ -1,4 +1,4 @@
-import type { Resource } from '../api/group.ts'
+import type { Resource } from '../api/names.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { KubeClient, ListQuery } from './client.ts'

@@ -1,6 +1,6 @@
 // Reads and writes the Lease of an election. Every request has a time limit: an answer that hangs must not
 // outlive leadership.
-import { LEASES } from '../api/group.ts'
+import { LEASES } from '../api/names.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { KubeClient } from './client.ts'
 import type { Lease, LeaseSpec } from './lease.ts'

@@ -1,4 +1,4 @@
-import type { KubeObject } from '../api/meta.ts'
+import type { KubeObject } from '../api/objects.ts'
 import { NamesByValue } from './names-by-value.ts'
 
 /** The fields that every projection keeps. */

@@ -1,23 +1,23 @@
 // Keeps a store equal to a collection of the API server, whatever happens to the connection.
-import type { Resource } from '../api/group.ts'
-import type { KubeObject } from '../api/meta.ts'
+import type { Resource } from '../api/names.ts'
+import type { KubeObject } from '../api/objects.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { KubeClient, ListQuery } from './client.ts'
-import { failureOf, isGone, isNotFound, KubeFailure } from './failure.ts'
-import { NoAnswer } from './no-answer.ts'
+import { KubeFailure, failureOf, isGone, isNotFound } from './failure.ts'
 import { jsonLines } from './lines.ts'
+import { NoAnswer } from './no-answer.ts'
 import type { Sink } from './store.ts'
 import {
+  type Ending,
+  type Repeated,
+  type WatchState,
   afterEnding,
   anewFrom,
   beginsAnew,
-  type Ending,
   following,
   isStuck,
-  type Repeated,
   repeatedAfter,
-  type WatchState,
 } from './watch-state.ts'
 
 /** What a watcher watches, where it puts the objects, and its callbacks. */

@@ -1,7 +1,7 @@
 // Checks a Secret with a signing key. The private half never leaves this folder.
-import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import type { Secret } from '../api/core.ts'
-import { SIGNING_KEY_PREFIX } from '../api/group.ts'
+import { type KeyObject, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
+import { SIGNING_KEY_PREFIX } from '../api/names.ts'
+import type { Secret } from '../api/objects.ts'
 import { checkJwk } from '../credentials/jwks.ts'
 import type { KeySecret, PublicJwk } from '../domain/signing-key.ts'
 

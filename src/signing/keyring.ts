@@ -1,8 +1,9 @@
 // The loaded private keys, and the only code that signs with them (contract 7.3).
 import type { KeyObject } from 'node:crypto'
 import { CompactSign } from 'jose'
-import type { ConfigMap, Secret } from '../api/core.ts'
-import { JWKS_CONFIG_MAP } from '../api/group.ts'
+import { JWKS_CONFIG_MAP } from '../api/names.ts'
+import type { ConfigMap, Secret } from '../api/objects.ts'
+import type { PublishedKeys } from '../domain/signing-key-record.ts'
 import {
   type KeyLife,
   type KeyNote,
@@ -11,7 +12,6 @@ import {
   signersOf,
   signingKeyAt,
 } from '../domain/signing-key.ts'
-import type { PublishedKeys } from '../domain/signing-key-record.ts'
 import type { SigningAlgorithm, TokenClaims } from '../domain/token-claims.ts'
 import type { Change, Store, Whole } from '../kube/store.ts'
 import type { Clock } from '../runtime/clock.ts'

@@ -1,5 +1,5 @@
-import type { ConfigMap } from '../api/core.ts'
-import { ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../api/group.ts'
+import { ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../api/names.ts'
+import type { ConfigMap } from '../api/objects.ts'
 import { parseJwks } from '../credentials/jwks.ts'
 import {
   JWKS_DATA_KEY,

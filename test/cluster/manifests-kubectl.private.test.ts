@@ -3,14 +3,14 @@
 
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { API_VERSION } from '../../src/api/group.ts'
+import { API_VERSION } from '../../src/api/names.ts'
 import { readKind } from '../../tools/generate/crd.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import type { StoredObject } from '../support/stored.ts'
 import { exampleOf } from './manifests/example.ts'
 import type { Fields } from './manifests/manifest.ts'
-import { fieldsOf, type PublishedKinds } from './manifests/openapi.ts'
+import { type PublishedKinds, fieldsOf } from './manifests/openapi.ts'
 import { collectionOf, create, newName } from './manifests/outcome.ts'
 import { KEY, SECRETS, secretsIn } from './manifests/secrets.ts'
 

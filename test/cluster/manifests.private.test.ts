@@ -2,8 +2,8 @@
 // schemas hold without it (contract 1.2, 1.3, 1.4).
 
 import { describe, expect, test } from 'vitest'
-import { API_VERSION } from '../../src/api/group.ts'
-import type { KubeObject } from '../../src/api/meta.ts'
+import { API_VERSION } from '../../src/api/names.ts'
+import type { KubeObject } from '../../src/api/objects.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { acceptedKeys, refusedKeys } from './manifests/access-keys.ts'
 import {
@@ -24,7 +24,7 @@ import {
   unchanged,
 } from './manifests/outcome.ts'
 import { acceptedScopes, refusedScopes } from './manifests/scopes.ts'
-import { besideSecrets, KEY, secretsIn, SECRETS } from './manifests/secrets.ts'
+import { KEY, SECRETS, besideSecrets, secretsIn } from './manifests/secrets.ts'
 import { acceptedTokens, refusedTokens } from './manifests/tokens.ts'
 
 const KEYS = 'OwnedAccessKey'

@@ -1,15 +1,15 @@
 // The manager as a program: its probes, metrics, logs, writes and its end.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS } from '../../src/api/group.ts'
+import { ACCESS_KEYS } from '../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../src/api/ownedaccesskey.gen.ts'
-import { privateControlPlane } from '../support/control-plane.ts'
 import { settingsOf } from '../support/config.ts'
+import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 import { valueOf } from '../support/exposition.ts'
 import { newKey } from '../support/objects.ts'
 import { type OwnOperator, startOperator } from '../support/operator.ts'
+import { type SeenRequest, isWrite } from '../support/proxy-rules.ts'
 import { type FaultProxy, startProxy } from '../support/proxy.ts'
-import { isWrite, type SeenRequest } from '../support/proxy-rules.ts'
 
 const plane = await privateControlPlane()
 const { admin } = plane

@@ -1,6 +1,6 @@
 // A webhook of somebody else that never answers holds every write of the manager for ten seconds. Its Lease is renewed
 // all the same (contract 8.1): the calls of the election have a connection of their own.
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type AddressInfo, type Socket, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import {
   ACCESS_KEYS,
@@ -9,7 +9,7 @@ import {
   GROUP,
   LEASES,
   TOKENS,
-} from '../../src/api/group.ts'
+} from '../../src/api/names.ts'
 import type { Lease } from '../../src/kube/lease.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually, staysTrue } from '../support/eventually.ts'

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { ACCESS_KEYS, API_VERSION } from '../../src/api/group.ts'
+import { ACCESS_KEYS, API_VERSION } from '../../src/api/names.ts'
 import { auditOf } from '../support/audit.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { OPERATOR_USER } from '../support/installed.ts'
 import { newKey, uniqueName } from '../support/objects.ts'
 import { startOperator } from '../support/operator.ts'
+import { type Match, isWrite } from '../support/proxy-rules.ts'
 import { startProxy } from '../support/proxy.ts'
-import { isWrite, type Match } from '../support/proxy-rules.ts'
 import { reset } from '../support/reset.ts'
 
 const plane = await privateControlPlane()

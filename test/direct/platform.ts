@@ -3,7 +3,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { Agent, request } from 'undici'
 import { afterAll } from 'vitest'
-import type { ConfigMap, Secret } from '../../src/api/core.ts'
 import type { DirectClusterEndpointToken } from '../../src/api/directclusterendpointtoken.gen.ts'
 import {
   ACCESS_KEYS,
@@ -15,17 +14,18 @@ import {
   SIGNING_KEY_PREFIX,
   TOKENS,
   WITHDRAW_ANNOTATION,
-} from '../../src/api/group.ts'
+} from '../../src/api/names.ts'
+import type { ConfigMap, Secret } from '../../src/api/objects.ts'
 import type { OwnedAccessKey } from '../../src/api/ownedaccesskey.gen.ts'
 import { JWKS_DATA_KEY } from '../../src/domain/signing-key-record.ts'
 import { KID_DATA_KEY, PRIVATE_KEY_DATA_KEY } from '../../src/signing/examine.ts'
-import { ownControlPlane, type TestControlPlane } from '../support/control-plane.ts'
+import { type TestControlPlane, ownControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { gatewayCa } from '../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../support/installed.ts'
 import { newKey, uniqueName } from '../support/objects.ts'
 import { startOperator } from '../support/operator.ts'
-import { claimsIn, type SigningKey } from './forge.ts'
+import { type SigningKey, claimsIn } from './forge.ts'
 import type { Front, Served } from './front.ts'
 import { createGateway, freeAddress } from './gateway.ts'
 

@@ -2,7 +2,7 @@
 // operator's own credentials. One operator lives through them. A second one stands by, its watches cut
 // without a word: to notice that takes longer than everything else, which goes on meanwhile.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, CONFIGS } from '../../src/api/group.ts'
+import { ACCESS_KEYS, CONFIGS } from '../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
 import { WATCHED } from '../../src/commands/manager/informers.ts'
 import { conditionOf } from '../../src/domain/conditions.ts'

@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest'
-import { ACCESS_KEYS, CREATED_ANNOTATION } from '../../src/api/group.ts'
+import { ACCESS_KEYS, CREATED_ANNOTATION } from '../../src/api/names.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { jsonLines } from '../../src/kube/lines.ts'
 import type { StoredKey } from '../cluster/keys/keys.ts'

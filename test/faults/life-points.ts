@@ -7,11 +7,11 @@ import {
   REVOKED_TOKENS_PREFIX,
   ROTATE_ANNOTATION,
   SECRETS,
-} from '../../src/api/group.ts'
+} from '../../src/api/names.ts'
 import { pathOf } from '../../src/kube/client.ts'
 import type { HandWritten } from '../cluster/gateway/world.ts'
 import type { Platform } from '../cluster/tokens/platform.ts'
-import { kidsIn, type SigningKeys } from '../cluster/tokens/signing-keys.ts'
+import { type SigningKeys, kidsIn } from '../cluster/tokens/signing-keys.ts'
 import { ahead } from '../support/ahead.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed.ts'

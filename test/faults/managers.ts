@@ -1,5 +1,5 @@
 // Managers that compete for the Lease, each behind a proxy of its own that tells their requests apart.
-import { CONTROLLER_NAME, LEASES } from '../../src/api/group.ts'
+import { CONTROLLER_NAME, LEASES } from '../../src/api/names.ts'
 import { pathOf } from '../../src/kube/client.ts'
 import type { Lease, LeaseSpec } from '../../src/kube/lease.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
@@ -7,8 +7,8 @@ import { eventually } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed.ts'
 import type { Operator } from '../support/observe.ts'
 import { type OwnOperator, startOperator } from '../support/operator.ts'
+import { type Match, isWrite } from '../support/proxy-rules.ts'
 import { type FaultProxy, startProxy } from '../support/proxy.ts'
-import { isWrite, type Match } from '../support/proxy-rules.ts'
 
 /** The one Lease of all managers. */
 export const LEASE = { namespace: OPERATOR_ACCOUNT.namespace, name: CONTROLLER_NAME }

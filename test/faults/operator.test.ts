@@ -1,23 +1,23 @@
 // Faults of the operator itself and of the answers that it gets: killed in the middle of a write,
 // refused, stopped while it leads. A proxy between it and the API server picks the moment.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { ACCESS_KEYS, CONFIGS } from '../../src/api/group.ts'
-import { keysOf, type StoredKey } from '../cluster/keys/keys.ts'
+import { ACCESS_KEYS, CONFIGS } from '../../src/api/names.ts'
+import { type StoredKey, keysOf } from '../cluster/keys/keys.ts'
 import { auditOf } from '../support/audit.ts'
 import { ownControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 import { OPERATOR_USER } from '../support/installed.ts'
 import { type OwnOperator, startOperator } from '../support/operator.ts'
+import { type Act, type Match, first, isWrite, refusal } from '../support/proxy-rules.ts'
 import { startProxy } from '../support/proxy.ts'
-import { type Act, first, isWrite, type Match, refusal } from '../support/proxy-rules.ts'
 import { rounds } from '../support/rounds.ts'
 import { inWhole, sampled } from '../support/tier.ts'
-import { crashOf, lateAnswer, POSITIONS } from './crash.ts'
+import { POSITIONS, crashOf, lateAnswer } from './crash.ts'
 import { recordKeys } from './history.ts'
 import {
   BRIEFLY,
-  isLeaseWrite,
   PATIENTLY,
+  isLeaseWrite,
   readLease,
   startManager,
   untilItLeads,
@@ -25,7 +25,7 @@ import {
 import { writesInAMinute } from './quiet.ts'
 import { expectGoodEnd, expectSound, hangingKeys, isAlive } from './sound.ts'
 import { isWatchOf } from './watches.ts'
-import { configPoints, keyPoints, type WritePoint } from './write-points.ts'
+import { type WritePoint, configPoints, keyPoints } from './write-points.ts'
 
 const plane = await ownControlPlane()
 const proxy = await startProxy(plane)

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { ACCESS_KEYS } from '../../src/api/group.ts'
+import { ACCESS_KEYS } from '../../src/api/names.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { staysTrue } from '../support/eventually.ts'
 import type { Operator } from '../support/observe.ts'

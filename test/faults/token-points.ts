@@ -8,10 +8,10 @@ import {
   SECRETS,
   TOKENS,
   WITHDRAW_ANNOTATION,
-} from '../../src/api/group.ts'
+} from '../../src/api/names.ts'
 import { pathOf } from '../../src/kube/client.ts'
 import type { Keys } from '../cluster/keys/keys.ts'
-import { jwksIn, type Platform } from '../cluster/tokens/platform.ts'
+import { type Platform, jwksIn } from '../cluster/tokens/platform.ts'
 import { type Tokens, under } from '../cluster/tokens/tokens.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed.ts'

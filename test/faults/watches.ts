@@ -1,4 +1,4 @@
-import type { Resource } from '../../src/api/group.ts'
+import type { Resource } from '../../src/api/names.ts'
 import { WATCHED } from '../../src/commands/manager/informers.ts'
 import { sumOf, valueOf } from '../support/exposition.ts'
 import type { Operator } from '../support/observe.ts'

@@ -1,11 +1,11 @@
 // The places where the operator writes: what brings it there, how the request is known among all that
 // pass the proxy, and what must come of it, whatever happened to the write.
 import { expect } from 'vitest'
-import { ACCESS_KEYS, EXPIRED_ANNOTATION } from '../../src/api/group.ts'
-import type { ConfigMap } from '../../src/api/core.ts'
+import { ACCESS_KEYS, EXPIRED_ANNOTATION } from '../../src/api/names.ts'
+import type { ConfigMap } from '../../src/api/objects.ts'
 import { pathOf } from '../../src/kube/client.ts'
-import { isAdopted, type Keys } from '../cluster/keys/keys.ts'
-import { CONFIGS_PATH, IN_FORCE_PATH, readyOf, RECORD_PATH, settingsOf } from '../support/config.ts'
+import { type Keys, isAdopted } from '../cluster/keys/keys.ts'
+import { CONFIGS_PATH, IN_FORCE_PATH, RECORD_PATH, readyOf, settingsOf } from '../support/config.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
 import { uniqueName } from '../support/objects.ts'

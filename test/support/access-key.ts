@@ -1,14 +1,14 @@
-import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/group.ts'
-import type { ManagedFieldsEntry } from '../../src/api/meta.ts'
+import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/names.ts'
+import type { ManagedFieldsEntry } from '../../src/api/objects.ts'
 import type { Circumstances, Step } from '../../src/controllers/ownedaccesskey/plan.ts'
 import { digestOf } from '../../src/credentials/digest.ts'
 import {
   type AccessKey,
-  accessKeyOf,
   type OwnedAccessKeyObject,
+  accessKeyOf,
 } from '../../src/domain/access-key.ts'
 import { timestamp } from '../../src/domain/time.ts'
-import { keyObject, type Parts } from './objects.ts'
+import { type Parts, keyObject } from './objects.ts'
 
 /** The moment at which keyObject's keys are created: 2026-11-21T10:00:00Z. */
 export const t0 = Date.UTC(2026, 10, 21, 10)

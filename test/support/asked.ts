@@ -1,5 +1,5 @@
 // Who would write to an API server, and records of revoked tokens, remembered instead.
-import type { Resource } from '../../src/api/group.ts'
+import type { Resource } from '../../src/api/names.ts'
 import type { RevokedTokens } from '../../src/credentials/revoked-tokens.ts'
 import { NONE_LATE } from '../../src/domain/late.ts'
 import type { KubeClient } from '../../src/kube/client.ts'

@@ -1,5 +1,5 @@
 // Config on a real control plane, as tests declare it and look at it.
-import type { Condition } from '../../src/api/meta.ts'
+import type { Condition } from '../../src/api/objects.ts'
 import type { TestControlPlane } from './control-plane.ts'
 import { eventually } from './eventually.ts'
 

@@ -1,8 +1,8 @@
 // The gateway as a process of its own: `node src/main.ts gateway`, with its own ServiceAccount.
-import { type Agent, request } from 'node:https'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Secret } from '../../src/api/core.ts'
-import { GATEWAY_TLS_SECRET, SECRETS } from '../../src/api/group.ts'
+import { type Agent, request } from 'node:https'
+import { GATEWAY_TLS_SECRET, SECRETS } from '../../src/api/names.ts'
+import type { Secret } from '../../src/api/objects.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { GATEWAY_ACCOUNT } from './installed.ts'
 import { type OwnProcess, type ProcessOptions, startCommand } from './started.ts'

@@ -1,14 +1,14 @@
 // A control plane as a user has it after the installation, seen from the process that starts it.
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { ACCESS_KEYS, API_VERSION } from '../../src/api/group.ts'
+import { ACCESS_KEYS, API_VERSION } from '../../src/api/names.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import type { Access } from '../../tools/control-plane/access.ts'
 import {
   type ControlPlane,
   type ControlPlaneOptions,
   startControlPlane,
 } from '../../tools/control-plane/control-plane.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
 import { noteRights } from '../../tools/test/rights.ts'
 import { eventually } from './eventually.ts'
 import { createRaw } from './raw.ts'

@@ -1,7 +1,7 @@
 // The manager's controller of access keys over many of them, with an API server in memory: for what a cluster
 // of a hundred thousand keys would show.
-import type { ConfigMap } from '../../src/api/core.ts'
-import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/group.ts'
+import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/names.ts'
+import type { ConfigMap } from '../../src/api/objects.ts'
 import { startKeys } from '../../src/commands/manager/controllers.ts'
 import type { ControllersOptions } from '../../src/commands/manager/loop.ts'
 import type { Metrics } from '../../src/commands/manager/metrics.ts'

@@ -1,5 +1,5 @@
 // Thousands of objects: made, counted in metrics, and counted in what was written.
-import type { Resource } from '../../src/api/group.ts'
+import type { Resource } from '../../src/api/names.ts'
 import { type NewObject, pathOf } from '../../src/kube/client.ts'
 import type { AuditedWrite } from './audit.ts'
 import type { TestControlPlane } from './control-plane.ts'

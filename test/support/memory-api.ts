@@ -1,6 +1,6 @@
 // An API server in memory for what needs a clock that a test moves: objects by name with
 // resourceVersions and their conflicts, nothing else. Whatever the real one decides is tested there.
-import type { KubeObject } from '../../src/api/meta.ts'
+import type { KubeObject } from '../../src/api/objects.ts'
 import type { KubeClient, NewObject } from '../../src/kube/client.ts'
 import { KubeFailure } from '../../src/kube/failure.ts'
 

@@ -1,8 +1,8 @@
 // Objects for tests: a row names what differs, the builder fills in the rest.
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../src/api/config.gen.ts'
-import { ACCESS_KEYS, API_VERSION, CONFIGS, type Resource } from '../../src/api/group.ts'
-import type { KubeObject, ObjectMeta } from '../../src/api/meta.ts'
+import { ACCESS_KEYS, API_VERSION, CONFIGS, type Resource } from '../../src/api/names.ts'
+import type { KubeObject, ObjectMeta } from '../../src/api/objects.ts'
 import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
 import type { NewObject } from '../../src/kube/client.ts'
 

@@ -1,7 +1,7 @@
 // How much memory the operator's view of many keys takes, beside whole objects: run with --expose-gc and a
 // number of keys, it prints both as JSON, in bytes for each key. docs/sizing.md has the figures.
-import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/group.ts'
-import type { KubeObject } from '../../src/api/meta.ts'
+import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/names.ts'
+import type { KubeObject } from '../../src/api/objects.ts'
 import { createStores } from '../../src/commands/manager/informers.ts'
 import { canary } from './canary.ts'
 import { keyObject } from './objects.ts'

@@ -1,7 +1,7 @@
 // Objects of one kind on a control plane, as a test makes, changes and watches them.
 import { expect } from 'vitest'
-import { API_VERSION, type Resource } from '../../src/api/group.ts'
-import type { Condition, KubeObject } from '../../src/api/meta.ts'
+import { API_VERSION, type Resource } from '../../src/api/names.ts'
+import type { Condition, KubeObject } from '../../src/api/objects.ts'
 import { conditionOf } from '../../src/domain/conditions.ts'
 import { type NewObject, pathOf } from '../../src/kube/client.ts'
 import type { TestControlPlane } from './control-plane.ts'

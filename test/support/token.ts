@@ -1,25 +1,25 @@
 // Tokens for tests: a row names what differs, the builders fill in the rest.
 import type { DirectClusterEndpointToken } from '../../src/api/directclusterendpointtoken.gen.ts'
-import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, TOKENS } from '../../src/api/group.ts'
-import type { KubeObject, ManagedFieldsEntry, OwnerReference } from '../../src/api/meta.ts'
+import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, TOKENS } from '../../src/api/names.ts'
+import type { KubeObject, ManagedFieldsEntry, OwnerReference } from '../../src/api/objects.ts'
 import type { Owner } from '../../src/controllers/directclusterendpointtoken/fate.ts'
 import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/order.ts'
 import {
   type Circumstances,
-  plan,
   type Step,
+  plan,
 } from '../../src/controllers/directclusterendpointtoken/plan.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/order.ts'
 import { digestOf } from '../../src/credentials/digest.ts'
 import {
   type AccessKey,
-  accessKeyOf,
   type OwnedAccessKeyObject,
+  accessKeyOf,
 } from '../../src/domain/access-key.ts'
-import { type Token, tokenOf } from '../../src/domain/token.ts'
 import type { TokenClaims } from '../../src/domain/token-claims.ts'
+import { type Token, tokenOf } from '../../src/domain/token.ts'
 import { type Sink, Store } from '../../src/kube/store.ts'
-import { accessKey, DAY_MS, statusEntry, t0, textAfter } from './access-key.ts'
+import { DAY_MS, accessKey, statusEntry, t0, textAfter } from './access-key.ts'
 import type { Parts } from './objects.ts'
 
 /** What a row says about a token object. */

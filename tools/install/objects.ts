@@ -1,5 +1,5 @@
 // Access keys and tokens of a cluster that the operator is taken out of.
-import { ACCESS_KEYS, GROUP, HEARTBEAT_KEY, REVOKE_FINALIZER, TOKENS } from '../../src/api/group.ts'
+import { ACCESS_KEYS, GROUP, HEARTBEAT_KEY, REVOKE_FINALIZER, TOKENS } from '../../src/api/names.ts'
 import { kubectl, must } from './kubectl.ts'
 
 /** An access key or a token that is there. */

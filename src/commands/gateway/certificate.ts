@@ -1,4 +1,4 @@
-import { SECRETS } from '../../api/group.ts'
+import { SECRETS } from '../../api/names.ts'
 import { issuerOfHost } from '../../domain/issuer.ts'
 import { hostsOf } from '../../gateway/tls/hosts.ts'
 import { type CertificateKeeper, keepCertificate } from '../../gateway/tls/keep.ts'

@@ -1,6 +1,6 @@
 import type { Config } from '../../api/config.gen.ts'
-import type { ConfigMap } from '../../api/core.ts'
-import { CONFIGS, CONFIG_MAPS } from '../../api/group.ts'
+import { CONFIGS, CONFIG_MAPS } from '../../api/names.ts'
+import type { ConfigMap } from '../../api/objects.ts'
 import { ourConfigMap } from '../../credentials/config-maps.ts'
 import { type FollowedIssuer, followIssuer } from '../../credentials/issuer.ts'
 import { type FollowedJwks, followJwks } from '../../credentials/jwks.ts'

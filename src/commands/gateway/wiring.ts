@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { TOKENS } from '../../api/group.ts'
+import { TOKENS } from '../../api/names.ts'
 import { type FollowedCallers, followCallers } from '../../credentials/follow-callers.ts'
 import { followGatewaySwitches } from '../../credentials/gateway-switches.ts'
 import { createTokenIndex } from '../../credentials/tokens-by-owner.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP } from '../../api/group.ts'
+import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP } from '../../api/names.ts'
 import * as config from '../../controllers/config/reconcile.ts'
 import { lastExpMs } from '../../controllers/directclusterendpointtoken/counts.ts'
 import { BY_UID, tokenEndMs } from '../../controllers/directclusterendpointtoken/order.ts'
@@ -16,8 +16,8 @@ import { formatKey } from '../../domain/key.ts'
 import type { StopController } from '../../kube/controller.ts'
 import { inTurnsByMoment } from '../../kube/turns.ts'
 import { runOnSchedule } from '../../runtime/schedule.ts'
-import { type ControllersOptions, known, startLoop, whenAllSynced } from './loop.ts'
 import { countObjects } from './counts.ts'
+import { type ControllersOptions, known, startLoop, whenAllSynced } from './loop.ts'
 
 /** Names of the controllers, in metrics and logs. */
 export const CONTROLLERS = {

@@ -1,4 +1,4 @@
-import { ACCESS_KEYS, TOKENS } from '../../api/group.ts'
+import { ACCESS_KEYS, TOKENS } from '../../api/names.ts'
 import { countTokens } from '../../controllers/directclusterendpointtoken/counts.ts'
 import { countKeys, tellKeyEnds } from '../../controllers/ownedaccesskey/counts.ts'
 import { NONE_LATE } from '../../domain/late.ts'

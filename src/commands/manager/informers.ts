@@ -1,5 +1,4 @@
 import type { Config } from '../../api/config.gen.ts'
-import type { ConfigMap, Secret } from '../../api/core.ts'
 import type { DirectClusterEndpointToken } from '../../api/directclusterendpointtoken.gen.ts'
 import {
   ACCESS_KEYS,
@@ -9,8 +8,8 @@ import {
   SECRETS,
   SIGNING_KEY_TYPE,
   TOKENS,
-} from '../../api/group.ts'
-import type { KubeObject } from '../../api/meta.ts'
+} from '../../api/names.ts'
+import type { ConfigMap, KubeObject, Secret } from '../../api/objects.ts'
 import { TOKEN_INDEXERS } from '../../controllers/directclusterendpointtoken/order.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../controllers/ownedaccesskey/order.ts'
 import { type FollowedCaps, followCaps } from '../../credentials/caps.ts'

@@ -1,5 +1,5 @@
 // Leader election of the manager; a leader that loses the Lease exits.
-import { CONTROLLER_NAME } from '../../api/group.ts'
+import { CONTROLLER_NAME } from '../../api/names.ts'
 import { createClient } from '../../kube/client.ts'
 import { connect } from '../../kube/connection.ts'
 import { runLeaderElection } from '../../kube/leader.ts'

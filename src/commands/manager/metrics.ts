@@ -9,7 +9,7 @@ import {
   LEASES,
   SECRETS,
   TOKENS,
-} from '../../api/group.ts'
+} from '../../api/names.ts'
 import { CONFIG_WRITE_REASONS, RECORD_WRITE_REASONS } from '../../controllers/config/reconcile.ts'
 import { TOKEN_STATE_LABELS } from '../../controllers/directclusterendpointtoken/counts.ts'
 import { TOKEN_WRITE_REASONS } from '../../controllers/directclusterendpointtoken/reconcile.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../../api/config.gen.ts'
-import { FIELD_MANAGER } from '../../api/group.ts'
-import type { Condition } from '../../api/meta.ts'
-import { sameConditions, stalled, type Verdict, withTimes } from '../../domain/conditions.ts'
+import { FIELD_MANAGER } from '../../api/names.ts'
+import type { Condition } from '../../api/objects.ts'
+import { type Verdict, sameConditions, stalled, withTimes } from '../../domain/conditions.ts'
 import {
   CONDITION_MESSAGE_LIMIT,
   EVENT_NOTE_LIMIT,
@@ -11,8 +11,8 @@ import { sharesOf } from '../../domain/config/foreign.ts'
 import {
   type Settlement,
   type Sources,
-  settle,
   type UnknownField,
+  settle,
 } from '../../domain/config/in-force.ts'
 import { type JsonMap, sameJson } from '../../domain/config/json.ts'
 import { partsNotServed } from '../../domain/config/parts.ts'

@@ -1,19 +1,19 @@
 import type { Config } from '../../api/config.gen.ts'
-import type { ConfigMap, Secret } from '../../api/core.ts'
-import { API_VERSION, CONFIG_MAPS, CONFIGS, IN_FORCE_CONFIG_MAP } from '../../api/group.ts'
+import { API_VERSION, CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
+import type { ConfigMap, Secret } from '../../api/objects.ts'
 import type { FollowedIssuer } from '../../credentials/issuer.ts'
 import type { SecretSource, ShapeCheck } from '../../domain/config/in-force.ts'
 import type { ConfigMapData } from '../../domain/config/record.ts'
 import type { Environment } from '../../domain/config/references.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { done, type Outcome } from '../../kube/controller.ts'
+import { type Outcome, done } from '../../kube/controller.ts'
 import type { EventRecorder, ObjectEvent } from '../../kube/events.ts'
 import { isConflict } from '../../kube/failure.ts'
 import type { Store, Whole } from '../../kube/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
-import { type Announcement, planInForce, planOther, type Step } from './plan.ts'
+import { type Announcement, type Step, planInForce, planOther } from './plan.ts'
 
 /** Told about the settings, for the platform_config_* metrics. */
 export interface ConfigObserver {

@@ -1,16 +1,16 @@
-import { REVOKE_FINALIZER } from '../../api/group.ts'
+import { REVOKE_FINALIZER } from '../../api/names.ts'
 import { conditionOf } from '../../domain/conditions.ts'
-import { outUntilMs, type Token } from '../../domain/token.ts'
 import type { TokenClaims } from '../../domain/token-claims.ts'
+import { type Token, outUntilMs } from '../../domain/token.ts'
 import {
   type EndedFate,
   type Fate,
-  fateOf,
   type TokenCircumstances,
+  fateOf,
   unrecordedMessage,
 } from './fate.ts'
 import { removalMsOf } from './removal.ts'
-import { isPublished, statusOf, terminatingStatus, type WantedStatus } from './status.ts'
+import { type WantedStatus, isPublished, statusOf, terminatingStatus } from './status.ts'
 
 /** What the plan stands on besides the token. */
 export interface Circumstances extends TokenCircumstances {

@@ -1,17 +1,17 @@
 import type { DirectClusterEndpointTokenStatus } from '../../api/directclusterendpointtoken.gen.ts'
-import type { Condition } from '../../api/meta.ts'
+import type { Condition } from '../../api/objects.ts'
 import {
+  type Verdict,
   conditionOf,
   sameConditions,
   stalled,
-  type Verdict,
   withTimes,
 } from '../../domain/conditions.ts'
 import { isLive } from '../../domain/lifetime.ts'
 import { timestamp } from '../../domain/time.ts'
-import { outUntilMs, type PublishedToken, type Token } from '../../domain/token.ts'
+import { type PublishedToken, type Token, outUntilMs } from '../../domain/token.ts'
 import type { Fate, TokenCircumstances } from './fate.ts'
-import { capEndMs, type Cut, type TokenLifetime } from './lifetime.ts'
+import { type Cut, type TokenLifetime, capEndMs } from './lifetime.ts'
 
 /** The status to publish, but for the token itself: that is signed, or read, at the last moment. */
 export type WantedStatus = Omit<DirectClusterEndpointTokenStatus, 'token'> & {

@@ -1,11 +1,11 @@
-import { REVOKE_FINALIZER } from '../../api/group.ts'
-import { type AccessKey, isHeartbeat } from '../../domain/access-key.ts'
+import { REVOKE_FINALIZER } from '../../api/names.ts'
 import { type Conflict, keyStateOf } from '../../domain/access-key-state.ts'
+import { type AccessKey, isHeartbeat } from '../../domain/access-key.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import { type Caps, isLive, least, lifetimeOf } from '../../domain/lifetime.ts'
 import { timestamp } from '../../domain/time.ts'
 import { removalMsOf } from './removal.ts'
-import { type Found, isPublished, statusOf, type WantedStatus } from './status.ts'
+import { type Found, type WantedStatus, isPublished, statusOf } from './status.ts'
 
 /** What the plan stands on besides the key. */
 export interface Circumstances {

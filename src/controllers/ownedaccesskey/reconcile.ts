@@ -1,18 +1,18 @@
-import { ACCESS_KEYS, API_VERSION, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../api/group.ts'
-import { type AccessKey, keyIdOf, type OwnedAccessKeyObject } from '../../domain/access-key.ts'
+import { ACCESS_KEYS, API_VERSION, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../api/names.ts'
 import { conflictOf } from '../../domain/access-key-state.ts'
+import { type AccessKey, type OwnedAccessKeyObject, keyIdOf } from '../../domain/access-key.ts'
 import { SAID_OF, standingOf } from '../../domain/key-line.ts'
 import type { Caps } from '../../domain/lifetime.ts'
 import type { AppliedObject, KubeClient } from '../../kube/client.ts'
-import { done, type Outcome } from '../../kube/controller.ts'
+import { type Outcome, done } from '../../kube/controller.ts'
 import type { EventRecorder } from '../../kube/events.ts'
 import { removeFinalizer } from '../../kube/finalizer.ts'
 import type { Store } from '../../kube/store.ts'
 import type { Log } from '../../runtime/log.ts'
 import { keysIn } from './order.ts'
-import { type Announcement, type Circumstances, plan, type Step } from './plan.ts'
+import { type Announcement, type Circumstances, type Step, plan } from './plan.ts'
 import type { WantedStatus } from './status.ts'
-import { countUnrecorded, endTokens, type TokensDeps } from './tokens.ts'
+import { type TokensDeps, countUnrecorded, endTokens } from './tokens.ts'
 
 /** Told what happens to keys, for the platform_* metrics. */
 export interface KeyObserver {

@@ -1,13 +1,13 @@
-import type { Condition } from '../../api/meta.ts'
+import type { Condition } from '../../api/objects.ts'
 import type { OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
+import type { Conflict, KeyState } from '../../domain/access-key-state.ts'
 import {
   type AccessKey,
+  type PublishedStatus,
   isHeartbeat,
   keyIdOf,
-  type PublishedStatus,
 } from '../../domain/access-key.ts'
-import type { Conflict, KeyState } from '../../domain/access-key-state.ts'
-import { sameConditions, stalled, type Verdict, withTimes } from '../../domain/conditions.ts'
+import { type Verdict, sameConditions, stalled, withTimes } from '../../domain/conditions.ts'
 import type { Caps, Lifetime } from '../../domain/lifetime.ts'
 import { timestamp } from '../../domain/time.ts'
 

@@ -1,18 +1,17 @@
-import type { ConfigMap } from '../../api/core.ts'
 import {
   CONFIG_MAPS,
   JWKS_CONFIG_MAP,
   ROTATE_ANNOTATION,
   SECRETS,
   WITHDRAW_ANNOTATION,
-} from '../../api/group.ts'
-import type { KubeObject } from '../../api/meta.ts'
+} from '../../api/names.ts'
+import type { ConfigMap, KubeObject } from '../../api/objects.ts'
 import { parseJwks } from '../../credentials/jwks.ts'
-import type { KeySecret } from '../../domain/signing-key.ts'
 import { JWKS_DATA_KEY } from '../../domain/signing-key-record.ts'
+import type { KeySecret } from '../../domain/signing-key.ts'
 import type { SigningAlgorithm } from '../../domain/token-claims.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { done, type Outcome } from '../../kube/controller.ts'
+import { type Outcome, done } from '../../kube/controller.ts'
 import type { EventRecorder } from '../../kube/events.ts'
 import { isConflict } from '../../kube/failure.ts'
 import type { Store, Whole } from '../../kube/store.ts'
@@ -21,7 +20,7 @@ import type { Log } from '../../runtime/log.ts'
 import { createSigningKey } from '../../signing/create.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import { type Announcement, corruptionsOf } from './announcements.ts'
-import { plan, type Step } from './plan.ts'
+import { type Step, plan } from './plan.ts'
 import type { RememberedKeys } from './wanted.ts'
 
 /** What the reconciler works with. */

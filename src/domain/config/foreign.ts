@@ -1,5 +1,5 @@
-import type { ManagedFieldsEntry } from '../../api/meta.ts'
-import { isEmpty, isMap, type Json, type JsonMap, mapOf, own } from './json.ts'
+import type { ManagedFieldsEntry } from '../../api/objects.ts'
+import { type Json, type JsonMap, isEmpty, isMap, mapOf, own } from './json.ts'
 
 /** What is in status, told apart by who wrote it. */
 export interface Shares {

@@ -2,18 +2,18 @@
 // its Secret, and the ConfigMap that keeps the settings in force; so a restart changes nothing.
 
 import type { ConfigSettings } from '../../api/config.gen.ts'
-import type { ManagedFieldsEntry } from '../../api/meta.ts'
+import type { ManagedFieldsEntry } from '../../api/objects.ts'
 import { checked } from './check.ts'
 import { withDefaults } from './defaults.ts'
 import type { Fault } from './fault.ts'
 import { type Shares, sharesOf } from './foreign.ts'
 import { hide } from './hide.ts'
-import { asJson, asSettings, isEmpty, type JsonMap } from './json.ts'
+import { type JsonMap, asJson, asSettings, isEmpty } from './json.ts'
 import {
+  type LastSettings,
   carriedFrom,
   isSecretMissed,
   lastRecord,
-  type LastSettings,
   lastSettings,
   notedSecret,
   usable,
@@ -23,9 +23,9 @@ import { type ConfigMapData, recordData } from './record.ts'
 import type { Environment } from './references.ts'
 import {
   type Reading,
-  readSource,
   type ShapeCheck,
   type UnknownField,
+  readSource,
   unreadable,
 } from './source.ts'
 

@@ -1,6 +1,6 @@
-import { ACCESS_KEYS } from '../../api/group.ts'
+import { ACCESS_KEYS } from '../../api/names.ts'
 import { digestOf } from '../../credentials/digest.ts'
-import { type AccessKey, accessKeyOf, type OwnedAccessKeyObject } from '../../domain/access-key.ts'
+import { type AccessKey, type OwnedAccessKeyObject, accessKeyOf } from '../../domain/access-key.ts'
 import { timestamp } from '../../domain/time.ts'
 import type { KubeClient, PatchOperation } from '../../kube/client.ts'
 import { isConflict, isNotFound, isTestFailed } from '../../kube/failure.ts'

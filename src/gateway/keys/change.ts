@@ -1,25 +1,25 @@
 // Changing objects of our kinds (contract 12.1, 12.3, 12.5). One's own: tried first, judged as it would be
 // stored, then stored, provided that nothing has changed since; anything else as the caller.
-import { ACCESS_KEYS, CONFIGS } from '../../api/group.ts'
+import { ACCESS_KEYS, CONFIGS } from '../../api/names.ts'
 import type { JsonMap } from '../../domain/config/json.ts'
 import { parseTimestamp } from '../../domain/time.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import { textAt } from './at.ts'
-import { makeOne } from './create.ts'
 import { bodyRefusal, sizeRefusal } from './bounds.ts'
-import { bringsDigest, givingFault, NO_DIGEST } from './escalation.ts'
-import { answerOf, ask, asOfNow, type Exchange, type Question, type Reply } from './exchange.ts'
-import { entriesOf, GATEWAY_MANAGER } from './field-ownership.ts'
-import { secretsIn } from './hidden.ts'
+import { makeOne } from './create.ts'
+import { NO_DIGEST, bringsDigest, givingFault } from './escalation.ts'
+import { type Exchange, type Question, type Reply, answerOf, asOfNow, ask } from './exchange.ts'
+import { GATEWAY_MANAGER, entriesOf } from './field-ownership.ts'
 import { isOpen, notFound, taken } from './foreign.ts'
+import { secretsIn } from './hidden.ts'
 import { type Fault, mayStore } from './may-store.ts'
 import { showsTo } from './read.ts'
 import {
   APPLY,
   type Body,
-  bodyOf,
   type Change,
+  bodyOf,
   isOfAnother,
   nothingChanged,
   secretsInChange,
@@ -28,7 +28,7 @@ import {
   versionIn,
 } from './sent-change.ts'
 import { isOwn, isVisible } from './standing.ts'
-import { DRY_RUN, refusal, type WriteDeps, writing } from './writing.ts'
+import { DRY_RUN, type WriteDeps, refusal, writing } from './writing.ts'
 
 /** How often a write is tried that only lost a race which its client knows nothing of. */
 const TRIES = 8

@@ -1,16 +1,16 @@
 // How many keys and tokens one user, team or subject may have by self-service (contract 12.2). Counted is what
 // this replica's watches have told, and what it has just stored itself.
-import { ACCESS_KEYS, type Resource, TOKENS } from '../../api/group.ts'
+import { ACCESS_KEYS, type Resource, TOKENS } from '../../api/names.ts'
 import { digestOf } from '../../credentials/digest.ts'
 import type { KeyIndex } from '../../credentials/keys-by-secret.ts'
 import type { TokenIndex } from '../../credentials/tokens-by-owner.ts'
-import { accessKeyOf, type OwnedAccessKeyObject } from '../../domain/access-key.ts'
+import { type OwnedAccessKeyObject, accessKeyOf } from '../../domain/access-key.ts'
 import type { JsonMap } from '../../domain/config/json.ts'
 import type { KeyRef } from '../../domain/key-ref.ts'
 import { type Caps, isLive, lifetimeOf } from '../../domain/lifetime.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { type Answer, failure, type WholeAnswer } from '../http/answer.ts'
-import { ask, type Exchange } from './exchange.ts'
+import { type Answer, type WholeAnswer, failure } from '../http/answer.ts'
+import { type Exchange, ask } from './exchange.ts'
 
 /** The most that somebody may have of each kind. */
 export interface MostOwn {

@@ -1,6 +1,6 @@
 // What a key could make of itself, were it left to RBAC alone (contract 12.1, 12.3): a key that stands for
 // nobody in person makes none that lives beside it, and nobody becomes the holder of a key by its digest.
-import { ACCESS_KEYS, type Resource } from '../../api/group.ts'
+import { ACCESS_KEYS, type Resource } from '../../api/names.ts'
 import { teamUser } from '../../credentials/identity.ts'
 import type { JsonMap } from '../../domain/config/json.ts'
 import { textAt } from './at.ts'

@@ -1,5 +1,5 @@
-import { FIELD_MANAGER } from '../../api/group.ts'
-import { isList, type Json, type JsonMap } from '../../domain/config/json.ts'
+import { FIELD_MANAGER } from '../../api/names.ts'
+import { type Json, type JsonMap, isList } from '../../domain/config/json.ts'
 import { at, textAt } from './at.ts'
 
 /**

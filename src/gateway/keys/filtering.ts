@@ -1,6 +1,6 @@
 // Lists and watches that the gateway filters, because no selector on the API server can. Each reads the objects
 // of all users, however few the caller may see, on the event loop of all requests: so few may run at a time.
-import { CONFIGS, TOKENS } from '../../api/group.ts'
+import { CONFIGS, TOKENS } from '../../api/names.ts'
 import type { Admission, AdmissionKind } from '../stages/limits.ts'
 import type { Exchange } from './exchange.ts'
 

@@ -1,12 +1,11 @@
 // Keys and tokens of somebody else (contract 12.1): to whom RBAC opens nothing of one, its name is like a name
 // that nobody has, whatever he sends.
-import { SELF_SUBJECT_ACCESS_REVIEWS } from '../../api/group.ts'
+import { SELF_SUBJECT_ACCESS_REVIEWS } from '../../api/names.ts'
 import type { JsonMap } from '../../domain/config/json.ts'
 import { quoted } from '../../domain/scope/text.ts'
-import type { Answer } from '../http/answer.ts'
-import { failure } from '../http/answer.ts'
+import { type Answer, failure } from '../http/answer.ts'
 import { at } from './at.ts'
-import { ask, type Exchange } from './exchange.ts'
+import { type Exchange, ask } from './exchange.ts'
 import type { Verb } from './kinds.ts'
 
 /** Whether RBAC opens to the caller what he asks for, or lets him read the object: then he may know of it. */

@@ -1,5 +1,5 @@
 // What of a request to our own kinds is understood. Everything else is refused.
-import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY, type Resource, TOKENS } from '../../api/group.ts'
+import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY, type Resource, TOKENS } from '../../api/names.ts'
 import { isResourceRequest } from '../../domain/scope/explicit.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 

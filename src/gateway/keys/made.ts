@@ -3,18 +3,18 @@ import {
   ACCESS_KEYS,
   API_VERSION,
   CREATED_ANNOTATION,
-  type Resource,
   REVOKE_FINALIZER,
+  type Resource,
   TOKENS,
-} from '../../api/group.ts'
+} from '../../api/names.ts'
 import type { Json, JsonMap } from '../../domain/config/json.ts'
-import { at, type FieldPath, textAt, textsAt, withAt } from './at.ts'
+import { type FieldPath, at, textAt, textsAt, withAt } from './at.ts'
 import { isDigest } from './escalation.ts'
 import { KEY } from './hidden.ts'
 import { longestTtl } from './less.ts'
 import { labelsOfMade } from './marks.ts'
 import { ownersOf } from './may-store.ts'
-import { type Standing } from './standing.ts'
+import type { Standing } from './standing.ts'
 
 /** An object to be created. */
 export interface Made {

@@ -1,18 +1,18 @@
 // Whether self-service may store an object as it would be stored (contract 12.1, 12.3). What is refused
 // here may still be had elsewhere: this is what needs no right on our kinds.
-import { ACCESS_KEYS, API_VERSION, type Resource, REVOKE_FINALIZER } from '../../api/group.ts'
-import { isList, isMap, type Json, type JsonMap, sameJson } from '../../domain/config/json.ts'
+import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, type Resource } from '../../api/names.ts'
+import { type Json, type JsonMap, isList, isMap, sameJson } from '../../domain/config/json.ts'
 import type { KeyRef } from '../../domain/key-ref.ts'
 import type { Caps } from '../../domain/lifetime.ts'
 import { quoted } from '../../domain/scope/text.ts'
 import { within } from '../../domain/scope/within.ts'
-import { at, type FieldPath, textAt, textsAt } from './at.ts'
-import { endsWithin, givesLess } from './less.ts'
-import { entriesOf, RESERVED_MANAGERS } from './field-ownership.ts'
-import { isDigest, NO_DIGEST } from './escalation.ts'
+import { type FieldPath, at, textAt, textsAt } from './at.ts'
+import { NO_DIGEST, isDigest } from './escalation.ts'
+import { RESERVED_MANAGERS, entriesOf } from './field-ownership.ts'
 import { KEY } from './hidden.ts'
+import { endsWithin, givesLess } from './less.ts'
 import { marksFault } from './marks.ts'
-import { scopeIn, type Standing } from './standing.ts'
+import { type Standing, scopeIn } from './standing.ts'
 
 /** A write as it is judged. */
 export interface Storing {

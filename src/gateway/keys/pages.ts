@@ -1,6 +1,6 @@
 // Lists of our kinds, read page by page: one page is in memory, however many and large the objects are
 // (contract 12.2, 13.3).
-import { CONFIGS } from '../../api/group.ts'
+import { CONFIGS } from '../../api/names.ts'
 import type { JsonMap } from '../../domain/config/json.ts'
 import { failure } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
@@ -9,15 +9,15 @@ import type { RunsAs } from '../targets/forward.ts'
 import { textAt, withAt } from './at.ts'
 import {
   type Exchange,
+  type Question,
+  type Reply,
   open,
   parameter,
   pick,
-  type Question,
   readReply,
-  type Reply,
   replyOf,
 } from './exchange.ts'
-import { admitted, isFiltered, type Whose } from './filtering.ts'
+import { type Whose, admitted, isFiltered } from './filtering.ts'
 import { entriesOf, joined, keeping } from './objects.ts'
 import { atMost } from './turns.ts'
 import { isListed, selecting } from './whose.ts'

@@ -1,15 +1,15 @@
 // What the operations of a JSON patch meet (contract 12.4): an object, and what its client sees of it, which
 // each operation changes alike. Judged on the object as it was before them all, a path would name another
 // place as soon as one of them moved the entries of a list (threat X4).
-import { CONFIGS, type Resource } from '../../api/group.ts'
+import { CONFIGS, type Resource } from '../../api/names.ts'
 import { hiddenPlacesOf } from '../../domain/config/hide.ts'
-import { isList, isMap, type Json, type JsonMap } from '../../domain/config/json.ts'
+import { type Json, type JsonMap, isList, isMap } from '../../domain/config/json.ts'
 import { pathText } from '../../domain/config/path.ts'
-import { at, type FieldPath } from './at.ts'
+import { type FieldPath, at } from './at.ts'
 import { comparing } from './comparing.ts'
-import { type Draft, draftOf, indexOf, pointed, type Step } from './draft.ts'
-import { filled, hiddenFields, type Sides } from './hidden.ts'
-import { redacted, SHOWS_NOTHING } from './redact.ts'
+import { type Draft, type Step, draftOf, indexOf, pointed } from './draft.ts'
+import { type Sides, filled, hiddenFields } from './hidden.ts'
+import { SHOWS_NOTHING, redacted } from './redact.ts'
 
 /** What came of an operation: the value to send for it, or why the patch is refused. */
 export type Taken =

@@ -1,8 +1,8 @@
 // Reads of keys, tokens and Configs (contract 9.3, 12.1, 12.3).
-import { CONFIGS, TOKENS } from '../../api/group.ts'
+import { CONFIGS, TOKENS } from '../../api/names.ts'
 import type { Answer } from '../http/answer.ts'
 import type { RunsAs } from '../targets/forward.ts'
-import { answerOf, ask, type Exchange, type Question } from './exchange.ts'
+import { type Exchange, type Question, answerOf, ask } from './exchange.ts'
 import { notFound } from './foreign.ts'
 import { TOKEN, secretsIn } from './hidden.ts'
 import { objectIn } from './objects.ts'

@@ -1,8 +1,8 @@
 // Every answer about our kinds, in whatever shape, without what is hidden of them (contract 12.4).
-import type { Resource } from '../../api/group.ts'
-import { isList, isMap, type Json, type JsonMap, mapIn, mapOf } from '../../domain/config/json.ts'
+import type { Resource } from '../../api/names.ts'
+import { type Json, type JsonMap, isList, isMap, mapIn, mapOf } from '../../domain/config/json.ts'
 import { REDACTED } from '../../domain/config/secrecy.ts'
-import { at, type FieldPath, textAt, withAt } from './at.ts'
+import { type FieldPath, at, textAt, withAt } from './at.ts'
 import { secretsIn, withoutHidden } from './hidden.ts'
 import { jsonFault } from './json-fault.ts'
 

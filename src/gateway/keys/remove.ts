@@ -1,6 +1,6 @@
 // Deleting objects of our kinds (contract 12.1, 12.3): one's own needs no right, anything else is done as
 // the caller.
-import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY } from '../../api/group.ts'
+import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY } from '../../api/names.ts'
 import type { Json, JsonMap } from '../../domain/config/json.ts'
 import { lineOf } from '../../domain/key-line.ts'
 import type { Answer } from '../http/answer.ts'
@@ -8,14 +8,14 @@ import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
 import { at, textAt, withAt } from './at.ts'
 import {
-  answerOf,
-  ask,
-  asOfNow,
   type Exchange,
-  parameter,
-  pick,
   type Question,
   type Reply,
+  answerOf,
+  asOfNow,
+  ask,
+  parameter,
+  pick,
 } from './exchange.ts'
 import { isOpen, notFound } from './foreign.ts'
 import { secretsIn } from './hidden.ts'

@@ -1,12 +1,12 @@
 // What a client sends to change an object, and what is sent on for it (contract 12.4, 12.5).
-import { API_VERSION, CONFIGS, type Resource } from '../../api/group.ts'
-import { isMap, type Json, type JsonMap } from '../../domain/config/json.ts'
+import { API_VERSION, CONFIGS, type Resource } from '../../api/names.ts'
+import { type Json, type JsonMap, isMap } from '../../domain/config/json.ts'
 import { failure } from '../http/answer.ts'
-import { at, type FieldPath, textAt, withAt } from './at.ts'
+import { type FieldPath, at, textAt, withAt } from './at.ts'
 import { secretsIn, withHidden } from './hidden.ts'
 import { jsonPatchOf, secretsOf } from './json-patch.ts'
 import { withMarksOf } from './marks.ts'
-import { patchKindOf, type Sender, type Sent, sentList, sentMap, sentObject } from './sent.ts'
+import { type Sender, type Sent, patchKindOf, sentList, sentMap, sentObject } from './sent.ts'
 
 /** A change as the client sent it. */
 export type Change =

@@ -1,12 +1,12 @@
 // What somebody may see and do with keys by the key that he calls with (contract 12.1, 12.3).
-import { ACCESS_KEYS, CONFIGS } from '../../api/group.ts'
+import { ACCESS_KEYS, CONFIGS } from '../../api/names.ts'
+import type { ObjectMeta } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 import type { Caller } from '../../credentials/caller.ts'
 import type { AccessKey } from '../../domain/access-key.ts'
 import type { JsonMap } from '../../domain/config/json.ts'
 import { type KeyRef, ownerKeyOf } from '../../domain/key-ref.ts'
 import { within } from '../../domain/scope/within.ts'
-import type { ObjectMeta } from '../../api/meta.ts'
 import { mapAt, textAt } from './at.ts'
 import type { Asked } from './kinds.ts'
 

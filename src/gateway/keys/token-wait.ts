@@ -1,10 +1,10 @@
 // A token that was just made is the operator's to issue (contract 12.2).
-import { TOKENS } from '../../api/group.ts'
-import { isList, type JsonMap } from '../../domain/config/json.ts'
+import { TOKENS } from '../../api/names.ts'
+import { type JsonMap, isList } from '../../domain/config/json.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import { at, textAt } from './at.ts'
-import { ask, type Exchange, type Reply } from './exchange.ts'
+import { type Exchange, type Reply, ask } from './exchange.ts'
 import { TOKEN } from './hidden.ts'
 import { objectIn } from './objects.ts'
 

@@ -1,26 +1,26 @@
 // Watches of keys, tokens and Configs: event by event, as lists are (contract 12.1, 12.3, 12.4).
-import { finished, Readable } from 'node:stream'
-import { CONFIGS } from '../../api/group.ts'
-import { isMap, type JsonMap } from '../../domain/config/json.ts'
+import { Readable, finished } from 'node:stream'
+import { CONFIGS } from '../../api/names.ts'
+import { type JsonMap, isMap } from '../../domain/config/json.ts'
 import type { UpstreamAnswer } from '../../kube/upstream.ts'
 import type { Answer, WholeAnswer } from '../http/answer.ts'
 import { clientHeaders } from '../http/response-headers.ts'
 import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
 import { at, mapAt, textAt, withAt } from './at.ts'
+import { eventsThrough } from './events.ts'
 import {
-  answerOf,
   type Exchange,
+  type Reply,
+  answerOf,
   headersOf,
   open,
   parameter,
   pick,
   readReply,
-  type Reply,
   replyOf,
 } from './exchange.ts'
-import { eventsThrough } from './events.ts'
-import { admitted, isFiltered, type Whose } from './filtering.ts'
+import { type Whose, admitted, isFiltered } from './filtering.ts'
 import { shaped } from './form.ts'
 import { objectIn, objectsIn } from './objects.ts'
 import { pagesOf } from './pages.ts'

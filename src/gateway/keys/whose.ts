@@ -1,5 +1,5 @@
 // Which objects of a collection a request is about (contract 12.1, 12.3).
-import { ACCESS_KEYS, TOKENS } from '../../api/group.ts'
+import { ACCESS_KEYS, TOKENS } from '../../api/names.ts'
 import type { JsonMap } from '../../domain/config/json.ts'
 import type { Query } from '../request/query.ts'
 import { textAt } from './at.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ConfigMap } from '../../api/core.ts'
+import type { ConfigMap } from '../../api/objects.ts'
 import { StoredRevocations } from '../../credentials/stored-revocations.ts'
 import { revokedMembers, revokedNamesIn } from '../../domain/revocation.ts'
 

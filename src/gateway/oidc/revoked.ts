@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { ConfigMap } from '../../api/core.ts'
+import type { ConfigMap } from '../../api/objects.ts'
 import { hourEndMs } from '../../domain/revocation.ts'
 import { timestamp } from '../../domain/time.ts'
 import type { Store, Whole } from '../../kube/store.ts'

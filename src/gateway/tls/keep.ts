@@ -1,6 +1,6 @@
 // Keeps the gateway's own certificate and its authority in Secrets, so that all replicas show the same one.
-import type { Secret } from '../../api/core.ts'
-import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET, SECRETS } from '../../api/group.ts'
+import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET, SECRETS } from '../../api/names.ts'
+import type { Secret } from '../../api/objects.ts'
 import type { NamedObject } from '../../kube/claim.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isConflict } from '../../kube/failure.ts'
@@ -8,11 +8,11 @@ import type { CheckedPair } from '../../runtime/certificate.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import {
+  OUR_COMMON_NAME,
   authorityIn,
   authoritySecret,
   certificateStep,
   missingHosts,
-  OUR_COMMON_NAME,
   serverIn,
   serverSecret,
 } from './secret.ts'

@@ -2,8 +2,8 @@
 //
 // Two, so that whoever gets hold of what the gateways show and sign with can't issue certificates. Before there were
 // two, one key was the authority's and the certificate's: such an authority is moved, and its certificate replaced.
-import type { Secret } from '../../api/core.ts'
-import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../api/group.ts'
+import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../api/names.ts'
+import type { Secret } from '../../api/objects.ts'
 import { issueFor, newAuthority } from '../../runtime/authority.ts'
 import {
   type CertificatePair,

@@ -1,14 +1,14 @@
 // Where settings come from, on a real control plane with an operator of its own environment.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Condition } from '../../../src/api/meta.ts'
+import type { Condition } from '../../../src/api/objects.ts'
 import {
   CONFIGS_PATH,
   IN_FORCE_PATH,
-  isReadyBy,
-  readyOf,
   RECORD_PATH,
   type SeenConfig,
   type SeenStatus,
+  isReadyBy,
+  readyOf,
   settingsOf,
 } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'

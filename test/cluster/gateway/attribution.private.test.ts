@@ -3,7 +3,7 @@
 // B1 to B5, B10): thousands of requests that no client would send, and the audit log says what they were.
 import { readFile } from 'node:fs/promises'
 import { afterAll, expect, test } from 'vitest'
-import { GROUP } from '../../../src/api/group.ts'
+import { GROUP } from '../../../src/api/names.ts'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import { decide, readScope } from '../../../src/domain/scope/decide.ts'
 import type { ScopedRequest } from '../../../src/domain/scope/request.ts'
@@ -11,15 +11,15 @@ import type { ApiRequest } from '../../../src/gateway/request/api-request.ts'
 import { mayCreate } from '../../../src/gateway/request/may-create.ts'
 import { readApiRequest } from '../../../src/gateway/request/read-api-request.ts'
 import { auditOf } from '../../support/audit.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { type AuditedUser, type Taken, wantedOf } from '../../support/fuzz/audited.ts'
 import { FUZZ_REQUESTS, FUZZ_SEED, FUZZ_WITHIN_MS, ROUNDS } from '../../support/fuzz/rounds.ts'
-import { createSender, type Sender } from '../../support/fuzz/sender.ts'
+import { type Sender, createSender } from '../../support/fuzz/sender.ts'
 import { GATEWAY_USER } from '../../support/installed.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
 import { clientOf } from './client-certificate.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
-import { MANAGEMENT, startFront, type UsableKey } from './front.ts'
-import { drawn, type Drawn, exactly, type Row, type Way, type Wrong, wrongs } from './fuzzed.ts'
+import { MANAGEMENT, type UsableKey, startFront } from './front.ts'
+import { type Drawn, type Row, type Way, type Wrong, drawn, exactly, wrongs } from './fuzzed.ts'
 
 const front = await startFront(await privateControlPlane())
 const audit = auditOf(front.plane)

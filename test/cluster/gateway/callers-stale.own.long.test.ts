@@ -3,12 +3,12 @@
 import { cp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { HEARTBEAT_KEY } from '../../../src/api/group.ts'
+import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
+import { isWatchOf } from '../../faults/watches.ts'
 import { settingsOf } from '../../support/config.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
-import { isWatchOf } from '../../faults/watches.ts'
-import { beatOf, callersWorld, SOON } from './callers-world.ts'
+import { SOON, beatOf, callersWorld } from './callers-world.ts'
 
 const plane = await ownControlPlane()
 const settings = settingsOf(plane)

@@ -2,7 +2,7 @@
 // ServiceAccount and by way of a proxy that a test breaks.
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../../../src/api/config.gen.ts'
-import { CONFIG_MAPS, CONFIGS } from '../../../src/api/group.ts'
+import { CONFIGS, CONFIG_MAPS } from '../../../src/api/names.ts'
 import { ourConfigMap } from '../../../src/credentials/config-maps.ts'
 import { type FollowedCallers, followCallers } from '../../../src/credentials/follow-callers.ts'
 import { createClient } from '../../../src/kube/client.ts'

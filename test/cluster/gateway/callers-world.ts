@@ -1,13 +1,13 @@
 // Two gateways' knowledge of their callers beside an operator, on a control plane of a test file's own.
 import { afterAll, beforeAll, expect } from 'vitest'
-import { HEARTBEAT_ANNOTATION, HEARTBEAT_KEY } from '../../../src/api/group.ts'
+import { HEARTBEAT_ANNOTATION, HEARTBEAT_KEY } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { canary } from '../../support/canary.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { type OwnOperator, startOperator } from '../../support/operator.ts'
-import { type Keys, keysOf, type StoredKey } from '../keys/keys.ts'
-import { startStand, type Stand } from './callers-stand.ts'
+import { type Keys, type StoredKey, keysOf } from '../keys/keys.ts'
+import { type Stand, startStand } from './callers-stand.ts'
 import { lateness } from './lateness.ts'
 
 /** A new key works at every replica within a second (10.3), and what ends one ends it as fast. */

@@ -1,13 +1,13 @@
 // Who is calling, on a real API server: two gateways' knowledge of the keys, as what they are changes.
 import { describe, expect, test } from 'vitest'
-import { HEARTBEAT_KEY } from '../../../src/api/group.ts'
+import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
 import { auditOf } from '../../support/audit.ts'
 import { settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import { GATEWAY_USER, OPERATOR_USER } from '../../support/installed.ts'
 import { inWhole } from '../../support/tier.ts'
-import { condition, outlived, type StoredKey } from '../keys/keys.ts'
+import { type StoredKey, condition, outlived } from '../keys/keys.ts'
 import { beatOf, callersWorld } from './callers-world.ts'
 
 const plane = await privateControlPlane()

@@ -3,22 +3,22 @@ import { createPrivateKey } from 'node:crypto'
 import { once } from 'node:events'
 import { get } from 'node:https'
 import { expect } from 'vitest'
-import type { Secret } from '../../../src/api/core.ts'
 import {
   API_VERSION,
   GATEWAY_CA_SECRET,
   GATEWAY_TLS_SECRET,
   SECRETS,
-} from '../../../src/api/group.ts'
+} from '../../../src/api/names.ts'
+import type { Secret } from '../../../src/api/objects.ts'
+import { isWatchOf } from '../../faults/watches.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { GatewayAnswer } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT, LAST_APPLIED } from '../../support/installed.ts'
-import { type Act, first, type Match } from '../../support/proxy-rules.ts'
-import { isWatchOf } from '../../faults/watches.ts'
+import { type Act, type Match, first } from '../../support/proxy-rules.ts'
 import type { StoredKey } from '../keys/keys.ts'
 import { bearerOf } from '../tokens/platform.ts'
 import type { StoredToken } from '../tokens/tokens.ts'
-import { answerThere, BAD_PLACES } from './bad-places.ts'
+import { BAD_PLACES, answerThere } from './bad-places.ts'
 import { type CanaryStand, type Held, ROOT, VARIABLE } from './canaries-stand.ts'
 import { MANAGEMENT, SOON } from './front.ts'
 import { APPLY_PATCH, JSON_PATCH, METADATA_LIST, OURS, TABLE } from './keys/hands.ts'

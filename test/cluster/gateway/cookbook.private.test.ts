@@ -1,14 +1,14 @@
 // docs/scopes.md through a gateway that runs: a key of each scope, of somebody who may do everything, so that
 // what is refused is refused by the scope.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS } from '../../../src/api/group.ts'
-import type { Scope } from '../../../src/api/scope.gen.ts'
+import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
+import type { Scope } from '../../../src/api/scope.gen.ts'
 import { pathOf } from '../../../src/kube/client.ts'
-import { cookbook, cookbookScopes } from '../../support/cookbook.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
+import { cookbook, cookbookScopes } from '../../support/cookbook.ts'
 import { eventually } from '../../support/eventually.ts'
-import { ask, gatewayCa, type OwnGateway, startGateway } from '../../support/gateway.ts'
+import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { newKey } from '../../support/objects.ts'
 import { ISSUER, startOperator } from '../../support/operator.ts'

@@ -3,7 +3,7 @@
 import { Agent } from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { API_VERSION, TOKENS } from '../../../src/api/group.ts'
+import { API_VERSION, TOKENS } from '../../../src/api/names.ts'
 import type { GatewayAnswer } from '../../support/gateway.ts'
 import { repeated } from '../../support/tier.ts'
 import { type Bearing, MOST_BODY_LAG_MS } from './bearing.ts'

@@ -3,23 +3,23 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
-import type { ObjectMeta } from '../../../src/api/meta.ts'
+import type { ObjectMeta } from '../../../src/api/objects.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { kubeconfig as kubeconfigOf } from '../../../tools/control-plane/kubeconfig.ts'
 import type { KubectlOptions, KubectlResult } from '../../../tools/control-plane/kubectl.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
-  ask,
   type AskOptions,
   type GatewayAnswer,
-  gatewayCa,
   type OwnGateway,
+  ask,
+  gatewayCa,
   startGateway,
 } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
-import { type Keys, keysOf, type StoredKey } from '../keys/keys.ts'
+import { type Keys, type StoredKey, keysOf } from '../keys/keys.ts'
 
 /** Where the API of the management cluster is behind a gateway. */
 export const MANAGEMENT = '/kubernetes/management'

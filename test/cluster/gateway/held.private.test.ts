@@ -2,22 +2,22 @@
 // A key that ends while a request of it is held back, by its client or by the API server, writes nothing any
 // more and is told nothing (contract 12.1, 13.4; threats C3, C6). Whoever disables his own key hears of it.
 import { afterAll, describe, expect, test } from 'vitest'
+import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { settingsOf } from '../../support/config.ts'
-import { HEARTBEAT_KEY } from '../../../src/api/group.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { OwnGateway } from '../../support/gateway.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { startProxy } from '../../support/proxy.ts'
 import { isWhole } from '../../support/tier.ts'
-import { bound } from '../policies/callers.ts'
 import type { StoredKey } from '../keys/keys.ts'
+import { bound } from '../policies/callers.ts'
 import { said, startBeside } from './asking.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
-import { MANAGEMENT, SOON, startFront, type UsableKey } from './front.ts'
-import { hand, OURS } from './keys/hands.ts'
+import { MANAGEMENT, SOON, type UsableKey, startFront } from './front.ts'
+import { OURS, hand } from './keys/hands.ts'
 import { lateness } from './lateness.ts'
-import { openWire, type Wire } from './pressure.ts'
+import { type Wire, openWire } from './pressure.ts'
 
 const front = await startFront(await privateControlPlane())
 const { keys, plane } = front

@@ -1,15 +1,15 @@
 // kubectl, client-node and the API through the gateway, as against the API server itself (contract 9.4).
-import { KubeConfig, CoreV1Api, makeInformer } from '@kubernetes/client-node'
+import { CoreV1Api, KubeConfig, makeInformer } from '@kubernetes/client-node'
 import { describe, expect, test } from 'vitest'
-import { HEARTBEAT_KEY } from '../../../src/api/group.ts'
+import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
 import { settingsOf } from '../../support/config.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { startOperator } from '../../support/operator.ts'
-import { clientOf } from './callers.ts'
 import { beatOf } from './callers-world.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
-import { SOON, startFront, type UsableKey } from './front.ts'
+import { clientOf } from './callers.ts'
+import { SOON, type UsableKey, startFront } from './front.ts'
 
 const front = await startFront(await privateControlPlane())
 const NAMESPACE = 'shop'

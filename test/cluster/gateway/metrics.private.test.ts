@@ -2,19 +2,19 @@
 // wired stays at zero here.
 import { get } from 'node:https'
 import { afterAll, expect, test } from 'vitest'
-import { TOKENS } from '../../../src/api/group.ts'
+import { TOKENS } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { MOST_AT_A_TIME } from '../../../src/gateway/stages/limits.ts'
 import { pathOf } from '../../../src/kube/client.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { seriesOf } from '../../support/exposition.ts'
 import { ask } from '../../support/gateway.ts'
 import { uniqueName } from '../../support/objects.ts'
-import { startProxy } from '../../support/proxy.ts'
 import type { Match } from '../../support/proxy-rules.ts'
+import { startProxy } from '../../support/proxy.ts'
 import type { StoredKey } from '../keys/keys.ts'
-import { isAccepted, letWatch, NOWHERE, said, startBeside, UPSTREAM, WATCHED } from './asking.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
+import { NOWHERE, UPSTREAM, WATCHED, isAccepted, letWatch, said, startBeside } from './asking.ts'
 import { MANAGEMENT, SOON, startFront } from './front.ts'
 
 const front = await startFront(await privateControlPlane())

@@ -1,11 +1,11 @@
 // Gateways as far as activity goes: with the rights of the gateway's account, each with a watch of its own.
-import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { Caller } from '../../../src/credentials/caller.ts'
 import { digestOf } from '../../../src/credentials/digest.ts'
 import { type AccessKey, accessKeyOf } from '../../../src/domain/access-key.ts'
 import { type Activity, createActivity } from '../../../src/gateway/activity/activity.ts'
-import { createClient, type KubeClient } from '../../../src/kube/client.ts'
+import { type KubeClient, createClient } from '../../../src/kube/client.ts'
 import { connect } from '../../../src/kube/connection.ts'
 import { createFollower } from '../../../src/kube/follow.ts'
 import { Store } from '../../../src/kube/store.ts'

@@ -2,17 +2,17 @@
 // threats F2; invariants I1, I2, I7).
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { ACCESS_KEYS } from '../../../src/api/group.ts'
-import type { KubeObject } from '../../../src/api/meta.ts'
+import { ACCESS_KEYS } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import type { OwnedAccessKeyStatus } from '../../../src/api/ownedaccesskey.gen.ts'
 import { createFollower } from '../../../src/kube/follow.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { rememberingLog } from '../../support/log.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { randomFrom } from '../../support/random.ts'
 import { type Asked, type Client, clientOf } from './callers.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
 import { SOON, startFront } from './front.ts'
 
 const front = await startFront(await privateControlPlane(), 2)

@@ -8,27 +8,27 @@ import { cp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { ACCESS_KEYS, API_VERSION } from '../../../src/api/group.ts'
+import { ACCESS_KEYS, API_VERSION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { EXPIRES_HEADER } from '../../../src/gateway/http/expiry-headers.ts'
 import { paths, urls } from '../../../tools/control-plane/commands.ts'
 import type { Ports } from '../../../tools/control-plane/ports.ts'
 import { ensureEtcdTools } from '../../../tools/etcd-tools/programs.ts'
+import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import type { OwnGateway } from '../../support/gateway.ts'
 import { uniqueName } from '../../support/objects.ts'
-import { createdMs, seenAgo, type StoredKey } from '../keys/keys.ts'
+import { type StoredKey, createdMs, seenAgo } from '../keys/keys.ts'
 import {
   type Asking,
+  type Said,
+  UPSTREAM,
+  WATCHED,
   isAccepted,
   keepAsking,
   letWatch,
   said,
-  type Said,
-  UPSTREAM,
-  WATCHED,
 } from './asking.ts'
-import { ownControlPlane } from '../../support/control-plane.ts'
 import { SOON, startFront } from './front.ts'
 
 // The one of the front lives through all of it; those of a test end with it.

@@ -2,13 +2,13 @@
 // does it stop the event loop for others (contract 12.2, 13.3, threats X7).
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { connect, type TLSSocket } from 'node:tls'
+import { type TLSSocket, connect } from 'node:tls'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { API_VERSION } from '../../../src/api/group.ts'
+import { API_VERSION } from '../../../src/api/names.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { valueOf } from '../../support/exposition.ts'
-import { bearingDown, MOST_BODY_LAG_MS } from './bearing.ts'
+import { MOST_BODY_LAG_MS, bearingDown } from './bearing.ts'
 import { MANAGEMENT, startFront } from './front.ts'
 import { many } from './pressure.ts'
 

@@ -5,7 +5,7 @@ import {
   IN_FORCE_CONFIG_MAP,
   JWKS_CONFIG_MAP,
   REVOKED_TOKENS_PREFIX,
-} from '../../../src/api/group.ts'
+} from '../../../src/api/names.ts'
 import { JWKS_DATA_KEY } from '../../../src/domain/signing-key-record.ts'
 import type { Raw } from '../../support/raw.ts'
 

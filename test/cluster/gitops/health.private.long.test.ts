@@ -3,21 +3,21 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../../src/api/group.ts'
-import type { KubeObject } from '../../../src/api/meta.ts'
+import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { KEY_STATES, type KeyState } from '../../../src/domain/access-key-state.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
 import { type OwnOperator, startOperator } from '../../support/operator.ts'
 import { runBlock, shellBlocksOf } from '../../support/shell-blocks.ts'
 import type { StoredObject } from '../../support/stored.ts'
-import { argoKey, type Health, healthTools } from './health.ts'
+import { type Health, argoKey, healthTools } from './health.ts'
 import {
   type ConfigReason,
-  configStates,
-  keyStates,
   type States,
   type TokenReason,
+  configStates,
+  keyStates,
   tokenStates,
 } from './states.ts'
 

@@ -1,19 +1,19 @@
 // Argo CD and Flux need no ignoreDifferences: the samples, applied again and again as each tool applies,
 // change nothing, conflict with nothing and show no difference, while the operator works (contract 3.1, 5.2).
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import type { KubeObject } from '../../../src/api/meta.ts'
-import { ACCESS_KEYS, CONFIGS, GROUP } from '../../../src/api/group.ts'
+import { ACCESS_KEYS, CONFIGS, GROUP } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
 import type { StoredObject } from '../../support/stored.ts'
 import { sampled } from '../../support/tier.ts'
-import { fieldsOfOperator, keysOf, type StoredKey } from '../keys/keys.ts'
+import { type StoredKey, fieldsOfOperator, keysOf } from '../keys/keys.ts'
 
 const SAMPLES = join(import.meta.dirname, '../../../config/samples')
 const HOUR = 3600

@@ -1,13 +1,13 @@
 // Every state that status can show, of objects on a control plane whose operator works.
-import type { KubeObject } from '../../../src/api/meta.ts'
-import type { KeyState } from '../../../src/domain/access-key-state.ts'
+import { CONFIGS } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import type { Fate } from '../../../src/controllers/directclusterendpointtoken/fate.ts'
-import { CONFIGS } from '../../../src/api/group.ts'
-import type { TestControlPlane } from '../../support/control-plane.ts'
+import type { KeyState } from '../../../src/domain/access-key-state.ts'
 import { IN_FORCE_PATH, isReadyBy, settingsOf } from '../../support/config.ts'
+import type { TestControlPlane } from '../../support/control-plane.ts'
 import { type StoredObject, storedOf } from '../../support/stored.ts'
 import { type Keys, keysOf, outlived, seenAgo } from '../keys/keys.ts'
-import { controllerOf, FOREIGN, type Tokens, tokensOf, under } from '../tokens/tokens.ts'
+import { FOREIGN, type Tokens, controllerOf, tokensOf, under } from '../tokens/tokens.ts'
 
 /** Reasons of a Ready condition. `Pending` is not among them: it waits without saying so in status. */
 export type TokenReason = Exclude<Fate['reason'], 'Pending'> | 'Terminating'

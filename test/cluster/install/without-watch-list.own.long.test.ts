@@ -1,7 +1,7 @@
 // An API server that streams no lists, as older ones and some managed ones: the program falls back to
 // lists in pages, for which it holds the verb list.
 import { expect, test } from 'vitest'
-import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { auditOf } from '../../support/audit.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'

@@ -2,20 +2,20 @@
 // Secrets are planted in every secret field of keys that go through all that can happen to a key;
 // then everything that the operator wrote, to whomever, is searched for parts of them (contract 3.5).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import { auditOf } from '../../support/audit.ts'
 import { type Canary, canary, scan } from '../../support/canary.ts'
-import { IN_FORCE_PATH, isReadyBy, RECORD_PATH, settingsOf } from '../../support/config.ts'
+import { IN_FORCE_PATH, RECORD_PATH, isReadyBy, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { OPERATOR_USER } from '../../support/installed.ts'
 import { newKey, uniqueName } from '../../support/objects.ts'
 import { type OwnOperator, startOperator } from '../../support/operator.ts'
+import { type Act, type SeenRequest, first } from '../../support/proxy-rules.ts'
 import { type FaultProxy, startProxy } from '../../support/proxy.ts'
-import { type Act, first, type SeenRequest } from '../../support/proxy-rules.ts'
-import { keysOf, ONCE_TOLD, SOON, type StoredKey } from './keys.ts'
-import { livesOf, secretive, SECRET_FIELDS } from './lives.ts'
+import { ONCE_TOLD, SOON, type StoredKey, keysOf } from './keys.ts'
+import { SECRET_FIELDS, livesOf, secretive } from './lives.ts'
 
 const COLLECTION = pathOf(ACCESS_KEYS, {})
 const EVENTS_PATH = '/apis/events.k8s.io/v1/events'

@@ -1,7 +1,7 @@
 // The cap of Config binds every key, whenever it changes (contract 2.1, 2.2, 2.5). Each test sets the
 // settings that it needs; keys count from an hour before they were made, so none has to grow old.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EXPIRED_ANNOTATION } from '../../../src/api/group.ts'
+import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { conditionOf } from '../../../src/domain/conditions.ts'
 import { auditOf } from '../../support/audit.ts'
@@ -9,7 +9,7 @@ import { isReadyBy, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { staysTrue } from '../../support/eventually.ts'
 import { type OwnOperator, startOperator } from '../../support/operator.ts'
-import { condition, keysOf, seenAgo, type StoredKey, textAfter, writesTo } from './keys.ts'
+import { type StoredKey, condition, keysOf, seenAgo, textAfter, writesTo } from './keys.ts'
 
 const plane = await privateControlPlane()
 const keys = keysOf(plane)

@@ -1,20 +1,20 @@
 // Two objects with the same key: the older one wins until it is gone (contract 3.3).
 import { describe, expect, test } from 'vitest'
+import type { ObjectMeta } from '../../../src/api/objects.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import type { ObjectMeta } from '../../../src/api/meta.ts'
 import { digestOf } from '../../../src/credentials/digest.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
 import {
+  ONCE_TOLD,
+  SOON,
+  type StoredKey,
   condition,
   createdMs,
   keysOf,
-  ONCE_TOLD,
   outlived,
-  SOON,
   seenAgo,
-  type StoredKey,
 } from './keys.ts'
 
 const plane = await sharedControlPlane()

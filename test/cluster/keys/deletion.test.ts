@@ -1,9 +1,9 @@
 // The operator's finalizer and those of others (contract 5.1).
 import { describe, expect, test } from 'vitest'
-import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/group.ts'
+import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { uniqueName } from '../../support/objects.ts'
-import { condition, fieldsOfOperator, isAdopted, keysOf, type StoredKey } from './keys.ts'
+import { type StoredKey, condition, fieldsOfOperator, isAdopted, keysOf } from './keys.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)

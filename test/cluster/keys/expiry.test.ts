@@ -2,13 +2,13 @@
 // What happens to an expired key while the retention is a day (contract 5.2). Its lifetime was over
 // when it was restored, so nothing has to be waited for; with seconds: retention.private.test.ts.
 import { describe, expect, test } from 'vitest'
-import { CREATED_ANNOTATION, EXPIRED_ANNOTATION } from '../../../src/api/group.ts'
+import { CREATED_ANNOTATION, EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { auditOf } from '../../support/audit.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { staysTrue } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
-import { condition, keysOf, seenAgo, type StoredKey, textAfter, writesTo } from './keys.ts'
+import { type StoredKey, condition, keysOf, seenAgo, textAfter, writesTo } from './keys.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)

@@ -1,6 +1,6 @@
 // What somebody else writes into status: it neither stops nor multiplies the operator's work.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { auditOf } from '../../support/audit.ts'
 import { IN_FORCE_PATH, settingsOf } from '../../support/config.ts'

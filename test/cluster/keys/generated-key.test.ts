@@ -1,12 +1,12 @@
 // The key itself: generated, given, in the hands of tools that never mention it, and shown by nothing.
 import { describe, expect, test } from 'vitest'
-import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/group.ts'
+import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { digestOf } from '../../../src/credentials/digest.ts'
-import { hasValidChecksum, KEY_PATTERN } from '../../support/scanner.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { newKey, uniqueName } from '../../support/objects.ts'
-import { fieldsOfOperator, keysOf, type StoredKey } from './keys.ts'
+import { KEY_PATTERN, hasValidChecksum } from '../../support/scanner.ts'
+import { type StoredKey, fieldsOfOperator, keysOf } from './keys.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)

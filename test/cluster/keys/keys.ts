@@ -5,8 +5,8 @@ import {
   CREATED_ANNOTATION,
   FIELD_MANAGER,
   REVOKE_FINALIZER,
-} from '../../../src/api/group.ts'
-import type { Condition, KubeObject, ObjectMeta } from '../../../src/api/meta.ts'
+} from '../../../src/api/names.ts'
+import type { Condition, KubeObject, ObjectMeta } from '../../../src/api/objects.ts'
 import type {
   OwnedAccessKeySpec,
   OwnedAccessKeyStatus,
@@ -17,7 +17,7 @@ import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_USER } from '../../support/installed.ts'
 import { newKey } from '../../support/objects.ts'
-import { conditionIn, type Named, type Stored, storedOf } from '../../support/stored.ts'
+import { type Named, type Stored, conditionIn, storedOf } from '../../support/stored.ts'
 
 /** A key as the API server has it; status is empty before the operator has seen it. */
 export interface StoredKey extends KubeObject {

@@ -2,20 +2,20 @@
 // When keys end, with real seconds on a real API server; the table of all cases with an injected
 // clock is test/unit/domain/lifetime.test.ts.
 import { describe, expect, test } from 'vitest'
-import { CREATED_ANNOTATION } from '../../../src/api/group.ts'
+import { CREATED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { sharedControlPlane, sharedOperator } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
+  ONCE_TOLD,
+  SOON,
+  type StoredKey,
   condition,
   createdMs,
   expectToldInTime,
   isTold,
   keysOf,
-  ONCE_TOLD,
-  SOON,
   seenAgo,
-  type StoredKey,
   textAfter,
 } from './keys.ts'
 

@@ -1,9 +1,9 @@
 // Whatever a key can go through, with something of the test's in each of its secret fields.
-import { REVOKE_FINALIZER } from '../../../src/api/group.ts'
+import { REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { digestOf } from '../../../src/credentials/digest.ts'
 import { eventually } from '../../support/eventually.ts'
-import { isTold, type Keys, ONCE_TOLD, seenAgo, type StoredKey } from './keys.ts'
+import { type Keys, ONCE_TOLD, type StoredKey, isTold, seenAgo } from './keys.ts'
 
 const HOUR = 3600
 const DAY = 24 * HOUR

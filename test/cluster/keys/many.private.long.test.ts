@@ -1,8 +1,8 @@
 // Five thousand settled keys cost nothing at a restart, and a cap writes only those that it changes.
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { auditOf, type Mark } from '../../support/audit.ts'
+import { type Mark, auditOf } from '../../support/audit.ts'
 import { isReadyBy, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'

@@ -1,15 +1,15 @@
 // Somebody else is faster: a proxy keeps one write of the operator back while the key changes.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../src/api/group.ts'
-import { KEY_PATTERN } from '../../support/scanner.ts'
+import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { type OwnOperator, startOperator } from '../../support/operator.ts'
+import { type Rule, type SeenRequest, first } from '../../support/proxy-rules.ts'
 import { type FaultProxy, startProxy } from '../../support/proxy.ts'
-import { first, type Rule, type SeenRequest } from '../../support/proxy-rules.ts'
-import { fieldsOfOperator, keysOf, SOON, seenAgo, type StoredKey, textAfter } from './keys.ts'
+import { KEY_PATTERN } from '../../support/scanner.ts'
+import { SOON, type StoredKey, fieldsOfOperator, keysOf, seenAgo, textAfter } from './keys.ts'
 
 const HOUR = 3600
 const FOREIGN = 'example.com/backup'

@@ -1,14 +1,14 @@
 /** @module-tag no-retry */
 // What happens after expiry with a retention of two seconds, seen in the audit log (contract 5.2).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EXPIRED_ANNOTATION } from '../../../src/api/group.ts'
+import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import { conditionOf } from '../../../src/domain/conditions.ts'
 import { auditOf } from '../../support/audit.ts'
 import { isReadyBy, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { OPERATOR_USER } from '../../support/installed.ts'
 import { type OwnOperator, startOperator } from '../../support/operator.ts'
-import { condition, createdMs, keysOf, seenAgo, type StoredKey } from './keys.ts'
+import { type StoredKey, condition, createdMs, keysOf, seenAgo } from './keys.ts'
 
 const RETENTION = 2
 const HOUR = 3600

@@ -1,6 +1,6 @@
 // What a key costs the API server, from its audit log: what cannot be left out, and nothing else.
 import { describe, expect, test } from 'vitest'
-import { EVENTS } from '../../../src/api/group.ts'
+import { EVENTS } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { conditionOf } from '../../../src/domain/conditions.ts'
 import { auditOf } from '../../support/audit.ts'
@@ -8,7 +8,7 @@ import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_USER } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
-import { createdMs, isTold, keysOf, ONCE_TOLD, SOON, type StoredKey, writesTo } from './keys.ts'
+import { ONCE_TOLD, SOON, type StoredKey, createdMs, isTold, keysOf, writesTo } from './keys.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)

@@ -1,8 +1,8 @@
 // Sends manifests and changes, and says what came of them.
 
 import { expect } from 'vitest'
-import { API_VERSION } from '../../../src/api/group.ts'
-import type { KubeObject } from '../../../src/api/meta.ts'
+import { API_VERSION } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import type { Raw } from '../../support/raw.ts'
 import type { Accepted, Change, Fields, Refused, RefusedChange, SpecOf } from './manifest.ts'
 import { secretsIn } from './secrets.ts'

@@ -1,7 +1,7 @@
 // What alerts stand on, while a real manager or gateway is kept from its work: it shows, and ends when the work is
 // done.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { SIGNING_KEY_TYPE } from '../../../src/api/group.ts'
+import { SIGNING_KEY_TYPE } from '../../../src/api/names.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
 import { valueOf } from '../../support/exposition.ts'
@@ -9,8 +9,8 @@ import { startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import type { Operator } from '../../support/observe.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
+import { type Match, isWrite } from '../../support/proxy-rules.ts'
 import { type FaultProxy, startProxy } from '../../support/proxy.ts'
-import { isWrite, type Match } from '../../support/proxy-rules.ts'
 import { keysOf } from '../keys/keys.ts'
 import { tokensOf } from '../tokens/tokens.ts'
 

@@ -8,18 +8,18 @@ import {
   REVOKE_FINALIZER,
   type Resource,
   TOKENS,
-} from '../../../src/api/group.ts'
-import type { KubeObject } from '../../../src/api/meta.ts'
+} from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { LAST_APPLIED } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
-import { callers, onOurs, WRITES } from './callers.ts'
+import { WRITES, callers, onOurs } from './callers.ts'
 import { tableTester } from './each-way.ts'
 import { FINALIZER_CALLERS, finalizerRows } from './finalizers.ts'
-import { IDENTITY_CALLERS, identityRows, MOST, placeRows } from './identities.ts'
+import { IDENTITY_CALLERS, MOST, identityRows, placeRows } from './identities.ts'
 import { ADVICE, DIGEST, KEY, LAST_APPLIED_CALLERS, lastAppliedRows } from './last-applied.ts'
-import { blockRows, ownedBy, OWNER_CALLERS, ownerRows } from './owners.ts'
-import { CHANGES, type Manifest, sender, type Way, type Written } from './ways.ts'
+import { OWNER_CALLERS, blockRows, ownedBy, ownerRows } from './owners.ts'
+import { CHANGES, type Manifest, type Way, type Written, sender } from './ways.ts'
 
 const plane = await privateControlPlane()
 const send = sender(plane)

@@ -1,5 +1,5 @@
 // People with rights of their own on a control plane, so that a policy has somebody to ask about.
-import { GROUP } from '../../../src/api/group.ts'
+import { GROUP } from '../../../src/api/names.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 

@@ -8,8 +8,8 @@ import {
   REVOKE_FINALIZER,
   type Resource,
   TOKENS,
-} from '../../../src/api/group.ts'
-import type { KubeObject, OwnerReference } from '../../../src/api/meta.ts'
+} from '../../../src/api/names.ts'
+import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import { canary } from '../../support/canary.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -17,7 +17,7 @@ import { eventually } from '../../support/eventually.ts'
 import { LAST_APPLIED, policiesBind } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { collectorReady, tokensOf } from '../tokens/tokens.ts'
-import { bound, caller, onOurs, WRITES } from './callers.ts'
+import { WRITES, bound, caller, onOurs } from './callers.ts'
 import { ownedBy } from './owners.ts'
 
 /** The garbage collector looks for new kinds every half a minute. */

@@ -1,6 +1,6 @@
 // Tables of writes as tests: each row on each way to write.
 import { expect, test } from 'vitest'
-import type { Resource } from '../../../src/api/group.ts'
+import type { Resource } from '../../../src/api/names.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { isWhole, sampled } from '../../support/tier.ts'
 import {
@@ -8,9 +8,9 @@ import {
   CREATIONS,
   type Manifest,
   type Row,
-  sender,
   type Way,
   type Written,
+  sender,
 } from './ways.ts'
 
 /** On which ways a table is tested. */

@@ -1,6 +1,6 @@
 // Who may take the operator's finalizer off.
-import { REVOKE_FINALIZER } from '../../../src/api/group.ts'
-import { onOurs, WRITES } from './callers.ts'
+import { REVOKE_FINALIZER } from '../../../src/api/names.ts'
+import { WRITES, onOurs } from './callers.ts'
 import type { Manifest, Row } from './ways.ts'
 
 /** What each caller may beside reading and writing our kinds. */

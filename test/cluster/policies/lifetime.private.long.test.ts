@@ -9,7 +9,7 @@ import {
   REVOKE_FINALIZER,
   type Resource,
   TOKENS,
-} from '../../../src/api/group.ts'
+} from '../../../src/api/names.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -2,7 +2,7 @@
 // for one, a digest that somebody else holds, and the label of what was made with a key. No operator runs: what
 // is stored is what was sent.
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, API_VERSION } from '../../../src/api/group.ts'
+import { ACCESS_KEYS, API_VERSION } from '../../../src/api/names.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { uniqueName } from '../../support/objects.ts'

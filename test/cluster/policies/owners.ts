@@ -1,6 +1,6 @@
 // Who may name which owner, and let it wait for what it owns.
-import type { KubeObject, OwnerReference } from '../../../src/api/meta.ts'
-import { onOurs, WRITES } from './callers.ts'
+import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
+import { WRITES, onOurs } from './callers.ts'
 import type { Manifest, Row } from './ways.ts'
 
 /** What each caller may beside reading and writing our kinds. */

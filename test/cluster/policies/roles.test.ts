@@ -1,7 +1,7 @@
 // The roles for people (contract 5.5): what each may, and that no role of Kubernetes grants more of ours.
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, API_VERSION, CONFIGS, type Resource, TOKENS } from '../../../src/api/group.ts'
-import type { KubeObject } from '../../../src/api/meta.ts'
+import { ACCESS_KEYS, API_VERSION, CONFIGS, type Resource, TOKENS } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'

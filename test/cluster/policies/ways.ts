@@ -1,7 +1,7 @@
 // The ways to write an object, and what comes of each: a rule must hold on all of them.
 import { isDeepStrictEqual } from 'node:util'
-import { API_VERSION, FIELD_MANAGER, type Resource } from '../../../src/api/group.ts'
-import type { KubeObject, OwnerReference } from '../../../src/api/meta.ts'
+import { API_VERSION, FIELD_MANAGER, type Resource } from '../../../src/api/names.ts'
+import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { LAST_APPLIED } from '../../support/installed.ts'

@@ -3,7 +3,6 @@
 // operator wrote, to whomever, is searched for parts of them (contract 3.5, 7.3).
 import { createPrivateKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Secret } from '../../../src/api/core.ts'
 import {
   ACCESS_KEYS,
   CONFIG_MAPS,
@@ -11,22 +10,23 @@ import {
   ROTATE_ANNOTATION,
   TOKENS,
   WITHDRAW_ANNOTATION,
-} from '../../../src/api/group.ts'
+} from '../../../src/api/names.ts'
+import type { Secret } from '../../../src/api/objects.ts'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import { auditOf } from '../../support/audit.ts'
 import { type Canary, canary, scan } from '../../support/canary.ts'
-import { IN_FORCE_PATH, isReadyBy, RECORD_PATH, settingsOf } from '../../support/config.ts'
+import { IN_FORCE_PATH, RECORD_PATH, isReadyBy, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
+import { type Act, type SeenRequest, first } from '../../support/proxy-rules.ts'
 import { type FaultProxy, startProxy } from '../../support/proxy.ts'
-import { type Act, first, type SeenRequest } from '../../support/proxy-rules.ts'
 import { keysOf } from '../keys/keys.ts'
-import { bearerOf, generationOf, JWKS_PATH, platformOf, SECRETS_PATH } from './platform.ts'
+import { JWKS_PATH, SECRETS_PATH, bearerOf, generationOf, platformOf } from './platform.ts'
 import { kidInUse, kidsIn, signingKeysOf } from './signing-keys.ts'
-import { issuedInTime, type StoredToken, tokensOf, under } from './tokens.ts'
+import { type StoredToken, issuedInTime, tokensOf, under } from './tokens.ts'
 
 const plane = await privateControlPlane()
 const keys = keysOf(plane)

@@ -1,18 +1,18 @@
 // Tokens that are deleted, and tokens whose owner is: recorded first, then gone (contract 5.1, 7.4).
 // A foreign finalizer keeps an object where it matters what was so at the moment when ours went.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { REVOKE_FINALIZER } from '../../../src/api/group.ts'
-import type { ObjectMeta } from '../../../src/api/meta.ts'
+import { REVOKE_FINALIZER } from '../../../src/api/names.ts'
+import type { ObjectMeta } from '../../../src/api/objects.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { uniqueName } from '../../support/objects.ts'
-import { conditionIn, type Propagation } from '../../support/stored.ts'
-import { keysOf, type StoredKey } from '../keys/keys.ts'
+import { type Propagation, conditionIn } from '../../support/stored.ts'
+import { type StoredKey, keysOf } from '../keys/keys.ts'
 import { platformOf } from './platform.ts'
 import {
-  collectorReady,
-  controllerOf,
   FOREIGN,
   type StoredToken,
+  collectorReady,
+  controllerOf,
   tokensOf,
   under,
 } from './tokens.ts'

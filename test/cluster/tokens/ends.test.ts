@@ -2,13 +2,13 @@
 // What happens to the object of a token that has ended, while the retention is a day (contract 5.2).
 // What is kept although the retention is over: kept.private.test.ts.
 import { describe, expect, test } from 'vitest'
-import { EXPIRED_ANNOTATION } from '../../../src/api/group.ts'
-import type { ObjectMeta } from '../../../src/api/meta.ts'
+import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
+import type { ObjectMeta } from '../../../src/api/objects.ts'
 import { auditOf } from '../../support/audit.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { keysOf } from '../keys/keys.ts'
 import { platformOf } from './platform.ts'
-import { FOREIGN, issuedInTime, type StoredToken, tokensOf, under, writesTo } from './tokens.ts'
+import { FOREIGN, type StoredToken, issuedInTime, tokensOf, under, writesTo } from './tokens.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)

@@ -1,8 +1,8 @@
 // Which objects of ended tokens outlast a retention of two seconds (contract 5.2); and what each token
 // costs the API server, and what is told of it, where nobody else is at work.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EXPIRED_ANNOTATION } from '../../../src/api/group.ts'
-import type { ObjectMeta } from '../../../src/api/meta.ts'
+import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
+import type { ObjectMeta } from '../../../src/api/objects.ts'
 import { auditOf } from '../../support/audit.ts'
 import { isReadyBy, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -10,9 +10,9 @@ import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_USER } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
-import { keysOf, ONCE_TOLD } from '../keys/keys.ts'
+import { ONCE_TOLD, keysOf } from '../keys/keys.ts'
 import { platformOf } from './platform.ts'
-import { issuedInTime, type StoredToken, tokensOf, under, writesSince } from './tokens.ts'
+import { type StoredToken, issuedInTime, tokensOf, under, writesSince } from './tokens.ts'
 
 const RETENTION = 2
 

@@ -1,10 +1,10 @@
 // Two thousand tokens of one access key: what they cost, that a restart costs nothing, and how all of
 // them end at once (contract 5.1, 5.4, 7.4, 8.6).
 import { describe, expect, test } from 'vitest'
-import type { ConfigMap } from '../../../src/api/core.ts'
-import { CONFIG_MAPS, REVOKED_TOKENS_PREFIX, TOKENS } from '../../../src/api/group.ts'
+import { CONFIG_MAPS, REVOKED_TOKENS_PREFIX, TOKENS } from '../../../src/api/names.ts'
+import type { ConfigMap } from '../../../src/api/objects.ts'
 import { pathOf } from '../../../src/kube/client.ts'
-import { auditOf, type AuditedWrite } from '../../support/audit.ts'
+import { type AuditedWrite, auditOf } from '../../support/audit.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed.ts'
@@ -12,7 +12,7 @@ import { createMany, isIdle, metric, reconciled, tally } from '../../support/man
 import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
 import { repeated } from '../../support/tier.ts'
 import { keysOf } from '../keys/keys.ts'
-import { newToken, type StoredToken, under } from './tokens.ts'
+import { type StoredToken, newToken, under } from './tokens.ts'
 
 const plane = await privateControlPlane()
 const audit = auditOf(plane)

@@ -2,8 +2,8 @@
 // operator and gateway write under keys is as good there, and who may hold up an owner is asked twice, by the
 // plugin first (contract 4.2, 12.3; threats E3).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, TOKENS } from '../../../src/api/group.ts'
-import type { KubeObject, OwnerReference } from '../../../src/api/meta.ts'
+import { ACCESS_KEYS, TOKENS } from '../../../src/api/names.ts'
+import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
@@ -12,12 +12,12 @@ import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { ISSUER, startOperator } from '../../support/operator.ts'
 import { keysOf } from '../keys/keys.ts'
-import { caller, type Grant, onOurs, WRITES } from '../policies/callers.ts'
+import { type Grant, WRITES, caller, onOurs } from '../policies/callers.ts'
 import {
+  type StoredToken,
   collectorReady,
   controllerOf,
   newToken,
-  type StoredToken,
   tokensOf,
   under,
 } from './tokens.ts'

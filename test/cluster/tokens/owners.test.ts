@@ -2,15 +2,15 @@
 import { decodeJwt } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointTokenSpec } from '../../../src/api/directclusterendpointtoken.gen.ts'
+import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { EXPIRED_ANNOTATION } from '../../../src/api/group.ts'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
-import { conditionIn } from '../../support/stored.ts'
-import { keysOf, type StoredKey } from '../keys/keys.ts'
 import { ISSUER } from '../../support/operator.ts'
+import { conditionIn } from '../../support/stored.ts'
+import { type StoredKey, keysOf } from '../keys/keys.ts'
 import { platformOf } from './platform.ts'
-import { collectorReady, controllerOf, type StoredToken, tokensOf, under } from './tokens.ts'
+import { type StoredToken, collectorReady, controllerOf, tokensOf, under } from './tokens.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)

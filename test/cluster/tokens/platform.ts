@@ -1,13 +1,13 @@
 // What the operator keeps in the platform's namespace: signing keys, their public set, revoked tokens.
-import { compactVerify, createLocalJWKSet, decodeJwt, type JWK } from 'jose'
-import type { ConfigMap, Secret } from '../../../src/api/core.ts'
+import { type JWK, compactVerify, createLocalJWKSet, decodeJwt } from 'jose'
 import {
   CONFIG_MAPS,
   JWKS_CONFIG_MAP,
   REVOKED_TOKENS_PREFIX,
   SECRETS,
   SIGNING_KEY_TYPE,
-} from '../../../src/api/group.ts'
+} from '../../../src/api/names.ts'
+import type { ConfigMap, Secret } from '../../../src/api/objects.ts'
 import type { TokenClaims } from '../../../src/domain/token-claims.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'

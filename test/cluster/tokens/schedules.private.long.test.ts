@@ -1,8 +1,8 @@
 // What a running manager does because of its schedules, with no restart and nobody to wake it (contract 7.3,
 // 7.4). Its clock stands shortly before a mark of ten minutes, at which both schedules are due.
 import { afterAll, expect, test } from 'vitest'
-import type { ConfigMap } from '../../../src/api/core.ts'
-import { ROTATE_ANNOTATION } from '../../../src/api/group.ts'
+import { ROTATE_ANNOTATION } from '../../../src/api/names.ts'
+import type { ConfigMap } from '../../../src/api/objects.ts'
 import { steppedClock } from '../../support/ahead.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'

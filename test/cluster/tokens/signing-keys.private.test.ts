@@ -2,8 +2,8 @@
 // takes minutes or weeks is shown by operators whose clock is ahead; every state of the keys in time is
 // in test/unit/controllers/signingkey. A test begins with the keys that the one before has left.
 import { describe, expect, test } from 'vitest'
-import type { ConfigMap } from '../../../src/api/core.ts'
-import { ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../../../src/api/group.ts'
+import { ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../../../src/api/names.ts'
+import type { ConfigMap } from '../../../src/api/objects.ts'
 import { type SeenStatus, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { conditionIn } from '../../support/stored.ts'

@@ -1,14 +1,14 @@
 // Signing keys on a control plane, as a test makes, damages and watches them.
 import { afterAll } from 'vitest'
-import type { ConfigMap, Secret } from '../../../src/api/core.ts'
-import { SIGNING_KEY_PREFIX } from '../../../src/api/group.ts'
+import { SIGNING_KEY_PREFIX } from '../../../src/api/names.ts'
+import type { ConfigMap, Secret } from '../../../src/api/objects.ts'
 import { ahead } from '../../support/ahead.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
 import type { StoredEvent } from '../../support/stored.ts'
-import { keysOf, ONCE_TOLD, SOON } from '../keys/keys.ts'
-import { generationOf, JWKS_PATH, jwksIn, platformOf, SECRETS_PATH, verified } from './platform.ts'
+import { ONCE_TOLD, SOON, keysOf } from '../keys/keys.ts'
+import { JWKS_PATH, SECRETS_PATH, generationOf, jwksIn, platformOf, verified } from './platform.ts'
 import { type StoredToken, tokensOf, under } from './tokens.ts'
 
 /** How a manager is started. */

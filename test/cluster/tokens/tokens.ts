@@ -3,17 +3,17 @@ import type {
   DirectClusterEndpointTokenSpec,
   DirectClusterEndpointTokenStatus,
 } from '../../../src/api/directclusterendpointtoken.gen.ts'
-import { ACCESS_KEYS, API_VERSION, TOKENS } from '../../../src/api/group.ts'
-import type { KubeObject, ObjectMeta, OwnerReference } from '../../../src/api/meta.ts'
-import type { NewObject } from '../../../src/kube/client.ts'
+import { ACCESS_KEYS, API_VERSION, TOKENS } from '../../../src/api/names.ts'
+import type { KubeObject, ObjectMeta, OwnerReference } from '../../../src/api/objects.ts'
 import { timestamp } from '../../../src/domain/time.ts'
+import type { NewObject } from '../../../src/kube/client.ts'
 import type { Audit, AuditedWrite, Mark } from '../../support/audit.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_USER } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { type Stored, storedOf } from '../../support/stored.ts'
-import { isTold, type StoredKey } from '../keys/keys.ts'
+import { type StoredKey, isTold } from '../keys/keys.ts'
 
 /** A token as the API server has it; status is empty before the operator has seen it. */
 export interface StoredToken extends KubeObject {

@@ -1,6 +1,6 @@
 // The election of a manager whose calls all hang, on a server that a test writes.
 import { expect, onTestFinished, test } from 'vitest'
-import { ACCESS_KEYS } from '../../../src/api/group.ts'
+import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import { clientDeps } from '../../../src/commands/cluster-command.ts'
 import { readManagerSettings } from '../../../src/commands/manager/flags.ts'
 import { joinElection } from '../../../src/commands/manager/leadership.ts'

@@ -1,7 +1,6 @@
 // ConfigMaps in memory, watched into a store as a manager does, on a line that a test may disturb.
-import type { ConfigMap } from '../../../src/api/core.ts'
-import { CONFIG_MAPS } from '../../../src/api/group.ts'
-import type { KubeObject } from '../../../src/api/meta.ts'
+import { CONFIG_MAPS } from '../../../src/api/names.ts'
+import type { ConfigMap, KubeObject } from '../../../src/api/objects.ts'
 import type { KubeClient } from '../../../src/kube/client.ts'
 import { KubeFailure } from '../../../src/kube/failure.ts'
 import { Store, type Whole, whole } from '../../../src/kube/store.ts'

@@ -1,7 +1,7 @@
 // What a gateway takes for fresh, whatever its watch and the clocks do.
 import { describe, expect, test } from 'vitest'
-import { HEARTBEAT_ANNOTATION } from '../../../src/api/group.ts'
-import type { KubeObject } from '../../../src/api/meta.ts'
+import { HEARTBEAT_ANNOTATION } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { textAfter } from '../../support/access-key.ts'
 import { keyObject } from '../../support/objects.ts'
 import { heartbeat, oldest, start } from './heartbeats.ts'

@@ -3,9 +3,9 @@ import {
   EXPIRED_ANNOTATION,
   HEARTBEAT_ANNOTATION,
   HEARTBEAT_BEFORE_ANNOTATION,
-} from '../../../src/api/group.ts'
+} from '../../../src/api/names.ts'
 import { textAfter } from '../../support/access-key.ts'
-import { heartbeat, oldest, olderHeartbeat, otherHeartbeat, start } from './heartbeats.ts'
+import { heartbeat, olderHeartbeat, oldest, otherHeartbeat, start } from './heartbeats.ts'
 
 describe('the heartbeat key (10.4)', () => {
   test('is created where it is missing: it opens nothing, and no cap takes it away', async () => {

@@ -4,8 +4,8 @@ import {
   HEARTBEAT_ANNOTATION,
   HEARTBEAT_BEFORE_ANNOTATION,
   HEARTBEAT_KEY,
-} from '../../../src/api/group.ts'
-import type { KubeObject } from '../../../src/api/meta.ts'
+} from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { momentOf, msBetween } from '../../../src/credentials/freshness.ts'
 import { Heartbeat } from '../../../src/credentials/heartbeat.ts'
 import type {
@@ -18,7 +18,7 @@ import { KubeFailure } from '../../../src/kube/failure.ts'
 import type { Sink } from '../../../src/kube/store.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
 import { t0, textAfter } from '../../support/access-key.ts'
-import { manualClock, type ManualClock } from '../../support/clock.ts'
+import { type ManualClock, manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
 import { keyObject } from '../../support/objects.ts'
 

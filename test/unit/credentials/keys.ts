@@ -1,9 +1,9 @@
 // Keys as a watch tells them, and an index of them.
-import { CREATED_ANNOTATION } from '../../../src/api/group.ts'
+import { CREATED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { createKeyIndex, type KeyIndex } from '../../../src/credentials/keys-by-secret.ts'
-import { keyObject, type Parts } from '../../support/objects.ts'
+import { type KeyIndex, createKeyIndex } from '../../../src/credentials/keys-by-secret.ts'
 import { textAfter } from '../../support/access-key.ts'
+import { type Parts, keyObject } from '../../support/objects.ts'
 
 /** The secret of the key of that name. */
 export const secretOf = (name: string): string => `pak_${name}_`.padEnd(40, 'x')

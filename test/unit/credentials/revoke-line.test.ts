@@ -1,9 +1,9 @@
 /** @module-tag no-retry */
 // A key that leaked is ended, with all that was made with it, while its bearer goes on (contract 12.2, 8.6).
 import { describe, expect, test } from 'vitest'
-import type { OwnedAccessKeyObject } from '../../../src/domain/access-key.ts'
-import { MADE_WITH_LABEL } from '../../../src/api/group.ts'
+import { MADE_WITH_LABEL } from '../../../src/api/names.ts'
 import { revokeLine } from '../../../src/credentials/revoke-line.ts'
+import type { OwnedAccessKeyObject } from '../../../src/domain/access-key.ts'
 import type { PatchOperation } from '../../../src/kube/client.ts'
 import { failureOf } from '../../../src/kube/failure.ts'
 import { manualClock } from '../../support/clock.ts'

@@ -1,24 +1,24 @@
 /** @module-tag no-retry */
 // Managers come and go, answers are lost, watches break, hands delete; then it is calm again.
 import { expect, test } from 'vitest'
-import type { ConfigMap } from '../../../src/api/core.ts'
+import type { ConfigMap } from '../../../src/api/objects.ts'
 import { NONE_LATE } from '../../../src/domain/late.ts'
-import { revokedInAll } from '../domain/revocations.ts'
 import { NotLeader } from '../../../src/kube/not-leader.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'
-import { failure, type Mishap, type Request, type Server } from './config-map-server.ts'
+import { revokedInAll } from '../domain/revocations.ts'
+import { type Mishap, type Request, type Server, failure } from './config-map-server.ts'
 import {
   EXP,
   EXPIRES_MS,
   HOUR,
   HOUR_MS,
-  jtis,
   type Manager,
+  T0,
+  jtis,
   manager,
   mostWritesInASecond,
   stage,
-  T0,
 } from './revoked-tokens-stage.ts'
 
 const STORIES = repeated(12, 40)

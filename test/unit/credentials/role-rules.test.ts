@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { KubeObject } from '../../../src/api/meta.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { createRoleRules } from '../../../src/credentials/role-rules.ts'
 import { SCOPE_ROLES } from '../../../src/domain/scope/roles.ts'
-import { memoryApi, type Line } from '../../support/memory-api.ts'
+import { type Line, memoryApi } from '../../support/memory-api.ts'
 
 const RULES = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }]
 const ROLES = { group: '', version: 'v1', plural: 'clusterroles', kind: 'ClusterRole' }

@@ -8,8 +8,8 @@ import {
   HEARTBEAT_ANNOTATION,
   HEARTBEAT_BEFORE_ANNOTATION,
   HEARTBEAT_KEY,
-} from '../../../src/api/group.ts'
-import type { KubeObject } from '../../../src/api/meta.ts'
+} from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { ourConfigMap } from '../../../src/credentials/config-maps.ts'
 import { followCallers } from '../../../src/credentials/follow-callers.ts'
 import type { KubeClient } from '../../../src/kube/client.ts'

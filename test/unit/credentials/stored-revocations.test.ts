@@ -1,12 +1,12 @@
 /** @module-tag no-retry */
 // What the ConfigMaps of revoked tokens hold together, change by change (contract 7.4).
 import { expect, test } from 'vitest'
-import type { ConfigMap } from '../../../src/api/core.ts'
+import type { ConfigMap } from '../../../src/api/objects.ts'
 import {
   type StoredChange,
   StoredRevocations,
 } from '../../../src/credentials/stored-revocations.ts'
-import { at, configMap, HOUR } from '../domain/revocations.ts'
+import { HOUR, at, configMap } from '../domain/revocations.ts'
 
 const EARLY = '2026-11-21T10:10:00Z'
 const LATE = '2026-11-21T10:50:00Z'

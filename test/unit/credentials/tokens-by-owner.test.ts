@@ -1,7 +1,7 @@
 // Tokens are found by whom their key stands for, and remembered when they are deleted before their exp (12.2).
 import { describe, expect, test } from 'vitest'
-import { TOKENS } from '../../../src/api/group.ts'
-import type { KubeObject } from '../../../src/api/meta.ts'
+import { TOKENS } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { createTokenIndex } from '../../../src/credentials/tokens-by-owner.ts'
 import { t0, textAfter } from '../../support/access-key.ts'
 import { indexOf, key, ownedBy } from './keys.ts'

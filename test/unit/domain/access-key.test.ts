@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { CREATED_ANNOTATION, EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/group.ts'
-import type { ManagedFieldsEntry, ObjectMeta } from '../../../src/api/meta.ts'
+import { CREATED_ANNOTATION, EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
+import type { ManagedFieldsEntry, ObjectMeta } from '../../../src/api/objects.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { keyIdOf } from '../../../src/domain/access-key.ts'
 import { accessKey, after, textAfter, viewOf } from '../../support/access-key.ts'

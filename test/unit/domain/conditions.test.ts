@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Condition } from '../../../src/api/meta.ts'
+import type { Condition } from '../../../src/api/objects.ts'
 import {
+  type Verdict,
   conditionOf,
   sameConditions,
-  type Verdict,
   withTimes,
 } from '../../../src/domain/conditions.ts'
 import { after, textAfter } from '../../support/access-key.ts'

@@ -1,9 +1,9 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { CREATED_ANNOTATION } from '../../../src/api/group.ts'
+import { CREATED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { capsIn } from '../../../src/domain/config/caps.ts'
-import { isLive, type Lifetime, lifetimeOf } from '../../../src/domain/lifetime.ts'
+import { type Lifetime, isLive, lifetimeOf } from '../../../src/domain/lifetime.ts'
 import { after, textAfter, viewOf } from '../../support/access-key.ts'
 
 /** Moments are seconds after t0; a text stands in the annotation as it is. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Condition, ManagedFieldsEntry } from '../../../src/api/meta.ts'
+import type { Condition, ManagedFieldsEntry } from '../../../src/api/objects.ts'
 import { ownedBy } from '../../../src/domain/ownership.ts'
 import { statusEntry, viewOf } from '../../support/access-key.ts'
 

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import type { ConfigMap } from '../../../src/api/core.ts'
+import type { ConfigMap } from '../../../src/api/objects.ts'
 import { type Addition, dataWith, nextAddition } from '../../../src/domain/revocation.ts'
 import { HOUR, asked, configMap, entries, jtis, revokedInAll } from './revocations.ts'
 

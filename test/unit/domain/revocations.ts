@@ -1,7 +1,6 @@
 // ConfigMaps and tokens to revoke, as rows of a table name them.
-import type { ConfigMap } from '../../../src/api/core.ts'
-import type { ObjectMeta } from '../../../src/api/meta.ts'
-import { revokedIn, type Revocations } from '../../../src/domain/revocation.ts'
+import type { ConfigMap, ObjectMeta } from '../../../src/api/objects.ts'
+import { type Revocations, revokedIn } from '../../../src/domain/revocation.ts'
 
 /** The first ConfigMap of an hour. */
 export const HOUR = 'platform-revoked-tokens-2026112110'

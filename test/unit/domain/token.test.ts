@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/group.ts'
-import type { OwnerReference } from '../../../src/api/meta.ts'
-import { issuedUnder, outUntilMs, type PublishedToken, tokenOf } from '../../../src/domain/token.ts'
+import { EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
+import type { OwnerReference } from '../../../src/api/objects.ts'
+import { type PublishedToken, issuedUnder, outUntilMs, tokenOf } from '../../../src/domain/token.ts'
 import { after, textAfter } from '../../support/access-key.ts'
 import {
+  KID,
+  UNDER_CI,
   claimsIn,
   issuedObject,
-  KID,
   owner,
   referenceTo,
   tampered,
   token,
   tokenObject,
   tokenText,
-  UNDER_CI,
   withMetadata,
 } from '../../support/token.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { EXPIRED_ANNOTATION } from '../../../src/api/group.ts'
-import type { ObjectMeta } from '../../../src/api/meta.ts'
+import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
+import type { ObjectMeta } from '../../../src/api/objects.ts'
 import { isTracked, onExpiryOf } from '../../../src/domain/tracking.ts'
 
 const meta = (differing: Partial<ObjectMeta>): ObjectMeta => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SECRETS } from '../../../src/api/group.ts'
+import { SECRETS } from '../../../src/api/names.ts'
 import { claim } from '../../../src/kube/claim.ts'
 import { connect } from '../../../src/kube/connection.ts'
 import { isConflict } from '../../../src/kube/failure.ts'

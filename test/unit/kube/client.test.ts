@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { SECRETS } from '../../../src/api/group.ts'
+import { SECRETS } from '../../../src/api/names.ts'
 import { type KubeClient, pathOf } from '../../../src/kube/client.ts'
 import { KubeFailure } from '../../../src/kube/failure.ts'
 import {
   type Answer,
+  type Received,
+  THINGS,
   connectTo,
   json,
-  type Received,
   refuse,
   startScripted,
-  THINGS,
   thing,
   writeKubeconfig,
 } from './scripted-server.ts'

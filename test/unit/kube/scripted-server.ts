@@ -2,18 +2,18 @@
 // and a client to it. What an API server decides is tested on a real one; this one breaks off,
 // stalls and refuses at will.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer, type ServerOptions } from 'node:https'
+import { type IncomingHttpHeaders, type ServerResponse, createServer } from 'node:http'
+import { type ServerOptions, createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
-import type { Resource } from '../../../src/api/group.ts'
-import { createClient, type KubeClient } from '../../../src/kube/client.ts'
+import type { Resource } from '../../../src/api/names.ts'
+import { type KubeClient, createClient } from '../../../src/kube/client.ts'
 import { connect } from '../../../src/kube/connection.ts'
 import type { Outage } from '../../../src/kube/outage.ts'
-import { manualClock, type ManualClock } from '../../support/clock.ts'
+import { type ManualClock, manualClock } from '../../support/clock.ts'
 
 /** A request as it arrived. */
 export interface Received {

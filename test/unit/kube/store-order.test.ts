@@ -1,6 +1,6 @@
 // The first of the objects with one value, kept by the index: it is always that of all of them.
 import { expect, test } from 'vitest'
-import type { KubeObject } from '../../../src/api/meta.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { Store } from '../../../src/kube/store.ts'
 import { randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'

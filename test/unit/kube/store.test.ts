@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { KubeObject } from '../../../src/api/meta.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { whole } from '../../../src/kube/store.ts'
 import { type Stage, stage, thing } from './stored.ts'
 

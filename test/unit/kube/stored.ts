@@ -1,5 +1,5 @@
 // A store of things, and what it says of them.
-import type { KubeObject } from '../../../src/api/meta.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { type Cached, type Change, Store } from '../../../src/kube/store.ts'
 
 interface Thing extends Cached {

@@ -1,10 +1,10 @@
 // A watch that reads what it can't take in, again and again.
 import { expect, test } from 'vitest'
-import type { KubeObject } from '../../../src/api/meta.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
 import { createFollower } from '../../../src/kube/follow.ts'
 import { Store, whole } from '../../../src/kube/store.ts'
 import { rememberingLog } from '../../support/log.ts'
-import { connectTo, inTurn, startScripted, THINGS, writeKubeconfig } from './scripted-server.ts'
+import { THINGS, connectTo, inTurn, startScripted, writeKubeconfig } from './scripted-server.ts'
 import {
   added,
   closing,

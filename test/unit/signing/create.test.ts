@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Secret } from '../../../src/api/core.ts'
-import { SIGNING_KEY_TYPE } from '../../../src/api/group.ts'
+import { SIGNING_KEY_TYPE } from '../../../src/api/names.ts'
+import type { Secret } from '../../../src/api/objects.ts'
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../../src/domain/token-claims.ts'
 import { createSigningKey } from '../../../src/signing/create.ts'
 import { examine } from '../../../src/signing/examine.ts'

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Secret } from '../../../src/api/core.ts'
+import type { Secret } from '../../../src/api/objects.ts'
 import { examine } from '../../../src/signing/examine.ts'
 import { CREATED_MS, newPem, publicOf, secretOf } from './secrets.ts'
 

@@ -1,6 +1,6 @@
-import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose'
+import { type JSONWebKeySet, compactVerify, createLocalJWKSet } from 'jose'
 import { describe, expect, test } from 'vitest'
-import type { ConfigMap, Secret } from '../../../src/api/core.ts'
+import type { ConfigMap, Secret } from '../../../src/api/objects.ts'
 import type { KeyNote } from '../../../src/domain/signing-key.ts'
 import type { TokenClaims } from '../../../src/domain/token-claims.ts'
 import { Store, whole } from '../../../src/kube/store.ts'

@@ -1,6 +1,6 @@
 // What is changed through a gateway, by many at a time, and by each kind of patch (contract 12.1, 12.5).
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER } from '../../../../src/api/group.ts'
+import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import { auditOf } from '../../../support/audit.ts'
 import { GATEWAY_USER } from '../../../support/installed.ts'
 import { uniqueName } from '../../../support/objects.ts'

@@ -1,28 +1,36 @@
 // Every door through which what is hidden might come out (contract 12.4, threats C8), tried by its owner, by
 // somebody who may do everything, and by who may see nothing of it.
 import { beforeAll, describe, expect, test } from 'vitest'
-import { API_VERSION } from '../../../../src/api/group.ts'
+import { API_VERSION } from '../../../../src/api/names.ts'
 import { scan } from '../../../support/canary.ts'
+import { privateControlPlane } from '../../../support/control-plane.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { LAST_APPLIED } from '../../../support/installed.ts'
 import { uniqueName } from '../../../support/objects.ts'
 import { bound } from '../../policies/callers.ts'
-import { privateControlPlane } from '../../../support/control-plane.ts'
 import { SOON, startFront } from '../front.ts'
 import {
   APPLIED,
   type Door,
   KEY,
-  labels,
   NAME,
-  readsOf,
   SECRET_SPEC,
   SETTINGS,
-  secrets,
   WRITES,
+  labels,
+  readsOf,
+  secrets,
 } from './doors.ts'
-import type { Answered, Hand, Held } from './hands.ts'
-import { APPLY_PATCH, hand, JSON_PATCH, OURS, tellsAll } from './hands.ts'
+import {
+  APPLY_PATCH,
+  type Answered,
+  type Hand,
+  type Held,
+  JSON_PATCH,
+  OURS,
+  hand,
+  tellsAll,
+} from './hands.ts'
 import { movesEntries } from './moved-entries.ts'
 
 const front = await startFront(await privateControlPlane())

@@ -1,5 +1,5 @@
 // The doors through which what is hidden might come out (contract 12.4, threats C8).
-import { API_VERSION } from '../../../../src/api/group.ts'
+import { API_VERSION } from '../../../../src/api/names.ts'
 import { canary } from '../../../support/canary.ts'
 import { LAST_APPLIED } from '../../../support/installed.ts'
 import { APPLY_PATCH, JSON_PATCH, METADATA, METADATA_LIST, type Sending, TABLE } from './hands.ts'

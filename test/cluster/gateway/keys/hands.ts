@@ -1,8 +1,8 @@
 // Callers of a gateway by the keys in their hands, who read and write our own kinds.
-import type { JsonMap } from '../../../../src/domain/config/json.ts'
-import { GROUP } from '../../../../src/api/group.ts'
-import type { ObjectMeta } from '../../../../src/api/meta.ts'
+import { GROUP } from '../../../../src/api/names.ts'
+import type { ObjectMeta } from '../../../../src/api/objects.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
+import type { JsonMap } from '../../../../src/domain/config/json.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { type Front, SOON, type UsableKey } from '../front.ts'
 

@@ -1,9 +1,9 @@
 // What callers see of all keys, and go on seeing (contract 12.1, 12.3, threats B10).
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/group.ts'
+import { ACCESS_KEYS, API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/names.ts'
 import { LAST_APPLIED } from '../../../support/installed.ts'
 import { uniqueName } from '../../../support/objects.ts'
-import { type Held, hand, TABLE, tellsAll } from './hands.ts'
+import { type Held, TABLE, hand, tellsAll } from './hands.ts'
 import { ABOUT, ACTS } from './who.ts'
 import { type By, CORNER, type World } from './world.ts'
 

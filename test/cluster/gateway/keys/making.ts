@@ -7,7 +7,7 @@ import {
   CREATED_ANNOTATION,
   MADE_WITH_LABEL,
   REVOKE_FINALIZER,
-} from '../../../../src/api/group.ts'
+} from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { auditOf } from '../../../support/audit.ts'
 import { eventually, eventuallyPasses } from '../../../support/eventually.ts'

@@ -1,12 +1,14 @@
 // Tokens that are made through a gateway (contract 12.2, 12.3).
 import { describe, expect, test } from 'vitest'
-import { API_VERSION, TOKENS } from '../../../../src/api/group.ts'
-import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
-import type { DirectClusterEndpointTokenSpec } from '../../../../src/api/directclusterendpointtoken.gen.ts'
+import type {
+  DirectClusterEndpointToken,
+  DirectClusterEndpointTokenSpec,
+} from '../../../../src/api/directclusterendpointtoken.gen.ts'
+import { API_VERSION, TOKENS } from '../../../../src/api/names.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { uniqueName } from '../../../support/objects.ts'
 import { SOON } from '../front.ts'
-import { type Answered, type Hand, hand, TABLE } from './hands.ts'
+import { type Answered, type Hand, TABLE, hand } from './hands.ts'
 import { CORNER, KEEPER, SHOP, type World } from './world.ts'
 
 const PLURAL = TOKENS.plural

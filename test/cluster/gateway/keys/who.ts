@@ -1,6 +1,6 @@
 // Who may do what with which keys (contract 12.1, 12.3).
 import { expect, test } from 'vitest'
-import { API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/group.ts'
+import { API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { uniqueName } from '../../../support/objects.ts'
 import { sampled } from '../../../support/tier.ts'

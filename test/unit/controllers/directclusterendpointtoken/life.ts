@@ -1,25 +1,25 @@
 // The life of one token in a world that changes at random: what `plan` says is done to an object in
 // memory, and what must never happen is looked for after every step.
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
-import { REVOKE_FINALIZER } from '../../../../src/api/group.ts'
-import type { OwnerReference } from '../../../../src/api/meta.ts'
+import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
+import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import type { Owner } from '../../../../src/controllers/directclusterendpointtoken/fate.ts'
 import {
   type Circumstances,
-  plan,
   type Step,
+  plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { keyStateOf } from '../../../../src/domain/access-key-state.ts'
+import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { type Caps, lifetimeOf } from '../../../../src/domain/lifetime.ts'
-import { tokenOf } from '../../../../src/domain/token.ts'
 import type { TokenClaims } from '../../../../src/domain/token-claims.ts'
-import { accessKey, after, DAY_MS, textAfter } from '../../../support/access-key.ts'
+import { tokenOf } from '../../../../src/domain/token.ts'
+import { DAY_MS, accessKey, after, textAfter } from '../../../support/access-key.ts'
 import type { Random } from '../../../support/random.ts'
 import {
-  claimsIn,
   ISSUER,
+  claimsIn,
   referenceTo,
   tampered,
   tokenAfter,

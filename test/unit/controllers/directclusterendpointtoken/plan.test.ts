@@ -1,24 +1,24 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
-import { EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../../src/api/group.ts'
+import { EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
   type Announcement,
   type Circumstances,
-  plan,
   type Step,
+  plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import {
+  type TokenParts,
+  UNDER_CI,
   issuedObject,
   owner,
   tampered,
   tokenAfter,
   tokenCircumstances,
   tokenObject,
-  type TokenParts,
   tokenText,
-  UNDER_CI,
   withMetadata,
 } from '../../../support/token.ts'
 

@@ -6,21 +6,21 @@ import {
   EXPIRED_ANNOTATION,
   REVOKE_FINALIZER,
   TOKENS,
-} from '../../../../src/api/group.ts'
+} from '../../../../src/api/names.ts'
 import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { conditionOf } from '../../../../src/domain/conditions.ts'
 import { tokenOf } from '../../../../src/domain/token.ts'
 import { after, textAfter } from '../../../support/access-key.ts'
 import { type Asked, refused } from '../../../support/asked.ts'
 import {
-  issuedObject,
   KID,
+  UNDER_CI,
+  issuedObject,
   owner,
   tampered,
   tokenAfter,
   tokenCircumstances,
   tokenObject,
-  UNDER_CI,
   withMetadata,
 } from '../../../support/token.ts'
 import { type Given, run } from './reconciled.ts'

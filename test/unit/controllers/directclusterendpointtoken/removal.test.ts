@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
-import { EXPIRED_ANNOTATION } from '../../../../src/api/group.ts'
-import type { ObjectMeta } from '../../../../src/api/meta.ts'
+import { EXPIRED_ANNOTATION } from '../../../../src/api/names.ts'
+import type { ObjectMeta } from '../../../../src/api/objects.ts'
 import {
   type Circumstances,
   plan,
@@ -10,12 +10,12 @@ import { removalMsOf } from '../../../../src/controllers/directclusterendpointto
 import { tokenOf } from '../../../../src/domain/token.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import {
+  UNDER_CI,
   issuedObject,
   owner,
   tokenAfter,
   tokenCircumstances,
   tokenObject,
-  UNDER_CI,
 } from '../../../support/token.ts'
 
 const DAY = 86_400

@@ -2,22 +2,23 @@
 // What becomes of a token that is out: it stays, or it ends for good (contract 2.5, 5.4, 7.3, 7.4).
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
-import type { OwnerReference } from '../../../../src/api/meta.ts'
+import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import {
   type Fate,
-  fateOf,
   type Owner,
+  fateOf,
 } from '../../../../src/controllers/directclusterendpointtoken/fate.ts'
 import {
   type Circumstances,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { KEY_STATES } from '../../../../src/domain/access-key-state.ts'
+import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { tokenOf } from '../../../../src/domain/token.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import {
+  UNDER_CI,
   claimsIn,
   issuedObject,
   owner,
@@ -27,7 +28,6 @@ import {
   tokenCircumstances,
   tokenObject,
   tokenText,
-  UNDER_CI,
   withMetadata,
 } from '../../../support/token.ts'
 

@@ -1,26 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
-import type { Condition } from '../../../../src/api/meta.ts'
+import type { Condition } from '../../../../src/api/objects.ts'
 import {
   type Circumstances,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
-  isPublished,
   type WantedStatus,
+  isPublished,
 } from '../../../../src/controllers/directclusterendpointtoken/status.ts'
 import { conditionOf } from '../../../../src/domain/conditions.ts'
 import { type PublishedToken, tokenOf } from '../../../../src/domain/token.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import {
-  issuedObject,
   KID,
+  UNDER_CI,
+  issuedObject,
   owner,
   tampered,
   tokenAfter,
   tokenCircumstances,
   tokenObject,
-  UNDER_CI,
   withMetadata,
 } from '../../../support/token.ts'
 

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import { HEARTBEAT_KEY } from '../../../../src/api/names.ts'
 import { countKeys, tellKeyEnds } from '../../../../src/controllers/ownedaccesskey/counts.ts'
-import { HEARTBEAT_KEY } from '../../../../src/api/group.ts'
-import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../../../src/controllers/ownedaccesskey/order.ts'
+import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { Store } from '../../../../src/kube/store.ts'
 import { Turns } from '../../../../src/kube/turns.ts'
+import { accessKey, after, circumstances, stepped } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { keyObject } from '../../../support/objects.ts'
-import { accessKey, after, circumstances, stepped } from '../../../support/access-key.ts'
 
 const turns = new Turns(manualClock(after(0)))
 const CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }

@@ -1,20 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
-import { REVOKE_FINALIZER } from '../../../../src/api/group.ts'
+import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
   type Circumstances,
-  plan,
   type Step,
+  plan,
 } from '../../../../src/controllers/ownedaccesskey/plan.ts'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { KEY_STATES } from '../../../../src/domain/access-key-state.ts'
+import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { conditionOf } from '../../../../src/domain/conditions.ts'
 import { isLive, lifetimeOf } from '../../../../src/domain/lifetime.ts'
 import {
+  DAY_MS,
   accessKey,
   after,
   circumstances,
-  DAY_MS,
   elder,
   stepped,
 } from '../../../support/access-key.ts'

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { HEARTBEAT_KEY, REVOKE_FINALIZER } from '../../../../src/api/group.ts'
+import { HEARTBEAT_KEY, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
   type Announcement,
   type Circumstances,
-  plan,
   type Step,
+  plan,
 } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Condition } from '../../../../src/api/meta.ts'
+import type { Condition } from '../../../../src/api/objects.ts'
 import { type Circumstances, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import {
-  isPublished,
   type WantedStatus,
+  isPublished,
 } from '../../../../src/controllers/ownedaccesskey/status.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import {

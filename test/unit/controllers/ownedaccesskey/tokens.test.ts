@@ -1,19 +1,19 @@
 // A key that is deleted takes its tokens with it (contract 5.1, 7.4).
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
-import { ACCESS_KEYS, REVOKE_FINALIZER, TOKENS } from '../../../../src/api/group.ts'
-import type { KubeObject, ObjectMeta } from '../../../../src/api/meta.ts'
+import { ACCESS_KEYS, REVOKE_FINALIZER, TOKENS } from '../../../../src/api/names.ts'
+import type { KubeObject, ObjectMeta } from '../../../../src/api/objects.ts'
 import { plan as planToken } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import { plan, type Step } from '../../../../src/controllers/ownedaccesskey/plan.ts'
+import { type Step, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import { countUnrecorded, endTokens } from '../../../../src/controllers/ownedaccesskey/tokens.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import { tokenOf } from '../../../../src/domain/token.ts'
 import {
+  DAY_MS,
   accessKey,
   after,
   circumstances,
-  DAY_MS,
   statusEntry,
   stepped,
   textAfter,

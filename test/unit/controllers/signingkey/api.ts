@@ -1,8 +1,7 @@
 // Secrets and ConfigMaps in memory as the API server keeps them: under one name once, with uids,
 // creation times of its clock, and resourceVersions that every write must know.
-import type { ConfigMap, Secret } from '../../../../src/api/core.ts'
-import { type Resource, SECRETS } from '../../../../src/api/group.ts'
-import type { KubeObject, ObjectMeta } from '../../../../src/api/meta.ts'
+import { type Resource, SECRETS } from '../../../../src/api/names.ts'
+import type { ConfigMap, KubeObject, ObjectMeta, Secret } from '../../../../src/api/objects.ts'
 import type { KubeClient, NewObject } from '../../../../src/kube/client.ts'
 import { KubeFailure } from '../../../../src/kube/failure.ts'
 import type { Clock } from '../../../../src/runtime/clock.ts'

@@ -1,8 +1,8 @@
 // Secrets of signing keys that hold what they should not (contract 7.3, threats F13).
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Secret } from '../../../../src/api/core.ts'
-import { SECRETS, SIGNING_KEY_TYPE, WITHDRAW_ANNOTATION } from '../../../../src/api/group.ts'
+import { SECRETS, SIGNING_KEY_TYPE, WITHDRAW_ANNOTATION } from '../../../../src/api/names.ts'
+import type { Secret } from '../../../../src/api/objects.ts'
 import { DAY_MS, HOUR_MS, T0, twoKeys, world } from './world.ts'
 
 describe('a corrupt Secret', () => {

@@ -1,9 +1,9 @@
 // What people and disks do to signing keys, and what becomes of it (contract 7.3, threats D6, F13).
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Secret } from '../../../../src/api/core.ts'
-import { CONFIG_MAPS, JWKS_CONFIG_MAP, WITHDRAW_ANNOTATION } from '../../../../src/api/group.ts'
-import { DAY_MS, MINUTE_MS, T0, twoKeys, type World, world } from './world.ts'
+import { CONFIG_MAPS, JWKS_CONFIG_MAP, WITHDRAW_ANNOTATION } from '../../../../src/api/names.ts'
+import type { Secret } from '../../../../src/api/objects.ts'
+import { DAY_MS, MINUTE_MS, T0, type World, twoKeys, world } from './world.ts'
 
 const FOREIGN = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
   format: 'jwk',

@@ -1,19 +1,19 @@
 // Random lives: several managers with views of any age, deaths before and after writes, clocks that are
 // set, Secrets that are lost, damaged and restored. Whatever happens, what is signed verifies, nothing
 // that leaked signs, and the operator comes to rest (contract 7.3, 8.6).
-import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose'
+import { type JSONWebKeySet, compactVerify, createLocalJWKSet } from 'jose'
 import { expect, test } from 'vitest'
-import type { Secret } from '../../../../src/api/core.ts'
 import {
   CONFIG_MAPS,
   JWKS_CONFIG_MAP,
   ROTATE_ANNOTATION,
   WITHDRAW_ANNOTATION,
-} from '../../../../src/api/group.ts'
+} from '../../../../src/api/names.ts'
+import type { Secret } from '../../../../src/api/objects.ts'
 import type { SigningAlgorithm, TokenClaims } from '../../../../src/domain/token-claims.ts'
 import { type Random, randomFrom } from '../../../support/random.ts'
 import { repeated } from '../../../support/tier.ts'
-import { DAY_MS, HOUR_MS, type Manager, MINUTE_MS, type World, world } from './world.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, type Manager, type World, world } from './world.ts'
 
 interface Signed {
   readonly token: string

@@ -1,24 +1,23 @@
 // Signing keys in a world of its own: an API server in memory, a clock that a test moves, and managers,
 // each with its own view of it, which is as old as its last sync.
-import type { ConfigMap, Secret } from '../../../../src/api/core.ts'
 import {
   CONFIG_MAPS,
   JWKS_CONFIG_MAP,
   SECRETS,
   SIGNING_KEY_PREFIX,
   SIGNING_KEY_TYPE,
-} from '../../../../src/api/group.ts'
-import type { KubeObject } from '../../../../src/api/meta.ts'
+} from '../../../../src/api/names.ts'
+import type { ConfigMap, KubeObject, Secret } from '../../../../src/api/objects.ts'
 import { createReconcile } from '../../../../src/controllers/signingkey/reconcile.ts'
 import type { SigningAlgorithm } from '../../../../src/domain/token-claims.ts'
 import type { Outcome } from '../../../../src/kube/controller.ts'
 import type { ObjectEvent } from '../../../../src/kube/events.ts'
 import { isConflict } from '../../../../src/kube/failure.ts'
 import { type Sink, Store, whole } from '../../../../src/kube/store.ts'
-import { createKeyring, type Keyring } from '../../../../src/signing/keyring.ts'
+import { type Keyring, createKeyring } from '../../../../src/signing/keyring.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
 import { type LoggedLine, rememberingLog } from '../../../support/log.ts'
-import { type Api, apiWith, type Given, type Line } from './api.ts'
+import { type Api, type Given, type Line, apiWith } from './api.ts'
 
 export const T0 = Date.parse('2026-11-21T10:00:00Z')
 export const MINUTE_MS = 60_000

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ManagedFieldsEntry } from '../../../../src/api/meta.ts'
+import type { ManagedFieldsEntry } from '../../../../src/api/objects.ts'
 import { sharesOf } from '../../../../src/domain/config/foreign.ts'
 import type { JsonMap } from '../../../../src/domain/config/json.ts'
 

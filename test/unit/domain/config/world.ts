@@ -1,19 +1,19 @@
 // A Config with its sources, and what an API server and the operator make of them, for tables.
 import { expect } from 'vitest'
 import type { ConfigSettings } from '../../../../src/api/config.gen.ts'
-import type { ManagedFieldsEntry } from '../../../../src/api/meta.ts'
+import type { ManagedFieldsEntry } from '../../../../src/api/objects.ts'
 import type { Fault } from '../../../../src/domain/config/fault.ts'
 import {
-  type Settlement,
   type SecretSource,
+  type Settlement,
   settle,
 } from '../../../../src/domain/config/in-force.ts'
 import {
+  type Json,
+  type JsonMap,
   asJson,
   isList,
   isMap,
-  type Json,
-  type JsonMap,
   mapOf,
 } from '../../../../src/domain/config/json.ts'
 import { merge, without, withoutEqual } from '../../../../src/domain/config/merge.ts'

@@ -1,12 +1,12 @@
 // An API server in memory that holds access keys: JSON patches with their tests, watches that lag, lines
 // that fail. What the real one does with the same patches is shown on it.
+import type { KubeObject } from '../../../../src/api/objects.ts'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
 import type { Caller } from '../../../../src/credentials/caller.ts'
 import { digestOf } from '../../../../src/credentials/digest.ts'
 import { type AccessKey, accessKeyOf } from '../../../../src/domain/access-key.ts'
 import type { Caps } from '../../../../src/domain/lifetime.ts'
 import type { KubeClient, PatchOperation } from '../../../../src/kube/client.ts'
-import type { KubeObject } from '../../../../src/api/meta.ts'
 import { Store } from '../../../../src/kube/store.ts'
 import { refused } from '../../../support/asked.ts'
 

@@ -1,7 +1,7 @@
 // Requests of a key to our kinds, and the API server that they come to, without a network.
 import { Readable } from 'node:stream'
+import { ACCESS_KEYS, type Resource } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { ACCESS_KEYS, type Resource } from '../../../../src/api/group.ts'
 import { identityOf } from '../../../../src/credentials/identity.ts'
 import type { AccessKey } from '../../../../src/domain/access-key.ts'
 import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'

@@ -1,8 +1,8 @@
 // Names of what is somebody else's (contract 12.1): to whom RBAC opens nothing, they are like names that nobody
 // has.
 import { describe, expect, test } from 'vitest'
+import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { ACCESS_KEYS, TOKENS } from '../../../../src/api/group.ts'
 import { type Json, type JsonMap, mapIn } from '../../../../src/domain/config/json.ts'
 import { textAt } from '../../../../src/gateway/keys/at.ts'
 import { change } from '../../../../src/gateway/keys/change.ts'

@@ -1,10 +1,10 @@
 // A JSON patch may move the entries of a list before it tests one (contract 12.4; threat X4). Two objects that
 // differ in nothing but what is hidden must be told apart by no patch that is sent on.
 import { describe, expect, test } from 'vitest'
-import { CONFIGS } from '../../../../src/api/group.ts'
-import { isList, isMap, type Json, type JsonMap } from '../../../../src/domain/config/json.ts'
+import { CONFIGS } from '../../../../src/api/names.ts'
+import { type Json, type JsonMap, isList, isMap } from '../../../../src/domain/config/json.ts'
 import { jsonPatchOf } from '../../../../src/gateway/keys/json-patch.ts'
-import { redacted, SHOWS_NOTHING } from '../../../../src/gateway/keys/redact.ts'
+import { SHOWS_NOTHING, redacted } from '../../../../src/gateway/keys/redact.ts'
 import { sampled } from '../../../support/tier.ts'
 
 /** Settings with something hidden in every list, and something beside it that everybody sees. */

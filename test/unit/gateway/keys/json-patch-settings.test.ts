@@ -1,6 +1,6 @@
 // JSON patches of settings, where secrets stand in lists (contract 6.3, 12.4).
 import { describe, expect, test } from 'vitest'
-import { CONFIGS } from '../../../../src/api/group.ts'
+import { CONFIGS } from '../../../../src/api/names.ts'
 import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
 import { jsonPatchOf } from '../../../../src/gateway/keys/json-patch.ts'
 

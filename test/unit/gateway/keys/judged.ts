@@ -1,8 +1,8 @@
-import { ACCESS_KEYS, type Resource } from '../../../../src/api/group.ts'
+import { ACCESS_KEYS, type Resource } from '../../../../src/api/names.ts'
 import type { JsonMap } from '../../../../src/domain/config/json.ts'
 import type { Caps } from '../../../../src/domain/lifetime.ts'
 import { type Fault, mayStore } from '../../../../src/gateway/keys/may-store.ts'
-import { callers, MARKS, owner, t0 } from './keys.ts'
+import { MARKS, callers, owner, t0 } from './keys.ts'
 
 /** What is judged; keys, without caps, unless it says otherwise. */
 export interface Judged {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, TOKENS } from '../../../../src/api/group.ts'
+import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
 import type { JsonMap } from '../../../../src/domain/config/json.ts'
 import { finished, isForSelf, made } from '../../../../src/gateway/keys/made.ts'
-import { callers, MADE_WITH_CI, newKey, owner, project } from './keys.ts'
+import { MADE_WITH_CI, callers, newKey, owner, project } from './keys.ts'
 
 const KEY = 'pak_generated'
 const REVOKE = 'management.platform.sh/revoke'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { TOKENS } from '../../../../src/api/group.ts'
-import { judge, MINE, managed, noted } from './judged.ts'
-import { type callers, key, MADE_WITH_CI, owner, type Parts, project, token } from './keys.ts'
+import { TOKENS } from '../../../../src/api/names.ts'
+import { MINE, judge, managed, noted } from './judged.ts'
+import { MADE_WITH_CI, type Parts, type callers, key, owner, project, token } from './keys.ts'
 
 /** What becomes of it, what it was, what it is to be, and the field that is refused. */
 type Row = readonly [name: string, before: Parts, after: Parts, fault: string | null]

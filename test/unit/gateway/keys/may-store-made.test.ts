@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { TOKENS } from '../../../../src/api/group.ts'
-import { judge, MINE, managed } from './judged.ts'
-import { type callers, MADE_WITH_CI, newKey, owner, type Parts, project, token } from './keys.ts'
+import { TOKENS } from '../../../../src/api/names.ts'
+import { MINE, judge, managed } from './judged.ts'
+import { MADE_WITH_CI, type Parts, type callers, newKey, owner, project, token } from './keys.ts'
 
 /** What it is, what it says, and the field that is refused; null = it may be stored. */
 type Row = readonly [name: string, parts: Parts, fault: string | null]

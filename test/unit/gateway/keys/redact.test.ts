@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../../../src/api/group.ts'
+import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../../../src/api/names.ts'
 import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
 import { TOKEN } from '../../../../src/gateway/keys/hidden.ts'
 import {
+  SHOWS_NOTHING,
   redacted,
   redactedAnswer,
   redactedFailure,
-  SHOWS_NOTHING,
 } from '../../../../src/gateway/keys/redact.ts'
 import { key, token } from './keys.ts'
 

@@ -2,8 +2,8 @@
 import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { ACCESS_KEYS } from '../../../../src/api/group.ts'
-import { ask, type Exchange, SELF_SERVICE } from '../../../../src/gateway/keys/exchange.ts'
+import { ACCESS_KEYS } from '../../../../src/api/names.ts'
+import { type Exchange, SELF_SERVICE, ask } from '../../../../src/gateway/keys/exchange.ts'
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/upstream.ts'
 import { exchangeOf } from './exchanges.ts'
 

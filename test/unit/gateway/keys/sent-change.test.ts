@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, CONFIGS, type Resource } from '../../../../src/api/group.ts'
+import { ACCESS_KEYS, CONFIGS, type Resource } from '../../../../src/api/names.ts'
 import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
 import {
-  bodyOf,
   type Change,
+  bodyOf,
   sentPatch,
   sentPut,
 } from '../../../../src/gateway/keys/sent-change.ts'
 import { callTo } from '../calls.ts'
-import { key, MADE_WITH_CI, owner } from './keys.ts'
+import { MADE_WITH_CI, key, owner } from './keys.ts'
 
 const current = key({
   metadata: {

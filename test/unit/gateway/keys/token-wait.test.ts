@@ -1,6 +1,6 @@
 // What becomes of a token that nobody issues in time (contract 12.2).
 import { describe, expect, test } from 'vitest'
-import { TOKENS } from '../../../../src/api/group.ts'
+import { TOKENS } from '../../../../src/api/names.ts'
 import { type JsonMap, mapIn } from '../../../../src/domain/config/json.ts'
 import { textAt } from '../../../../src/gateway/keys/at.ts'
 import { awaitToken } from '../../../../src/gateway/keys/token-wait.ts'

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../../../../src/api/group.ts'
+import { JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../../../../src/api/names.ts'
 import { ourConfigMap } from '../../../../src/credentials/config-maps.ts'
 import { checkJwk, followJwks } from '../../../../src/credentials/jwks.ts'
 import { discoveryAnswer } from '../../../../src/gateway/oidc/discovery.ts'

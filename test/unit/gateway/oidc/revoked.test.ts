@@ -2,7 +2,7 @@
 // The list of revoked tokens: what it says, and what it costs whoever asks (contract 7.4, threat X8).
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { REVOKED_TOKENS_PREFIX } from '../../../../src/api/group.ts'
+import { REVOKED_TOKENS_PREFIX } from '../../../../src/api/names.ts'
 import { ourConfigMap } from '../../../../src/credentials/config-maps.ts'
 import type { Answer } from '../../../../src/gateway/http/answer.ts'
 import { createRevokedPage } from '../../../../src/gateway/oidc/revoked.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Secret } from '../../../../src/api/core.ts'
-import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET, SECRETS } from '../../../../src/api/group.ts'
+import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET, SECRETS } from '../../../../src/api/names.ts'
+import type { Secret } from '../../../../src/api/objects.ts'
 import { keepCertificate } from '../../../../src/gateway/tls/keep.ts'
 import {
   authorityIn,

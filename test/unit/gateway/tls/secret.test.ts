@@ -1,14 +1,14 @@
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Secret } from '../../../../src/api/core.ts'
+import type { Secret } from '../../../../src/api/objects.ts'
 import { hostsOf } from '../../../../src/gateway/tls/hosts.ts'
 import {
-  authorityIn,
-  authoritySecret,
-  certificateStep,
   type FoundSecrets,
   OUR_COMMON_NAME,
   type ServerData,
+  authorityIn,
+  authoritySecret,
+  certificateStep,
   serverIn,
   serverSecret,
 } from '../../../../src/gateway/tls/secret.ts'
