@@ -1,9 +1,9 @@
 // The API server of bench/manager-turns.ts, in a process of its own so that its work is not measured: access keys
 // in memory, one watch of them, and applies of their status.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import type { OwnedAccessKeyObject } from '../src/domain/access-key.ts'
+import type { OwnedAccessKeyObject } from '../src/domain/accesskey/access-key.ts'
 import { settledKeys, withStatus } from '../test/support/many-keys.ts'
 
 const DAY_SECONDS = 86_400

@@ -1,11 +1,11 @@
 // What docs/gateway.md says of answers, reasons and limits is what the gateway has, and nothing else; so is what
 // docs/troubleshooting.md says of its answers and its log.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { RENEW_AFTER_MS } from '../src/credentials/freshness.ts'
 import { KEY_REFUSALS } from '../src/credentials/key-verdict.ts'
-import { SCOPE_ROLES } from '../src/domain/scope/roles.ts'
+import { SCOPE_ROLES } from '../src/domain/scope/match-role.ts'
 import { type FailureReason, failure } from '../src/gateway/http/answer.ts'
 import { LONGEST_PARSED_BODY } from '../src/gateway/http/body.ts'
 import { LONGEST_HEAD } from '../src/gateway/http/broken.ts'
@@ -143,7 +143,7 @@ describe('docs/gateway.md: answers of the gateway (10.2, 11.1, 13.1, 13.3)', () 
       "reading.code === 405 ? 'MethodNotAllowed' : 'BadRequest', reading.because",
       'reason, message',
     ])
-    expect(sourceOf('src/domain/scope/decide.ts')).toContain(`\`${SCOPE_REFUSAL}`)
+    expect(sourceOf('src/domain/scope/authorize.ts')).toContain(`\`${SCOPE_REFUSAL}`)
   })
 
   sameAnswers(answersIn(PAGE), SAID)

@@ -1,8 +1,8 @@
 // Pages that list what stands elsewhere in the repository: complete, and nothing else.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { partsNotServed } from '../src/domain/config/parts.ts'
+import { partsNotServed } from '../src/domain/settings/unimplemented.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -49,9 +49,9 @@ describe('docs/config.md', () => {
 
 /** Where settings in force become something that is done. */
 const READERS = [
-  'src/domain/config/caps.ts',
-  'src/domain/config/gateway-switches.ts',
-  'src/domain/config/platform-host.ts',
+  'src/domain/settings/observed.ts',
+  'src/domain/settings/observed.ts',
+  'src/domain/token/issuer.ts',
 ]
 
 /** Settings that a source takes a value of. */

@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { createMetrics as createProcessMetrics } from '../src/commands/gateway/metrics.ts'
 import { readManagerSettings } from '../src/commands/manager/flags.ts'
 import { createManagerMetrics } from '../src/commands/manager/metrics.ts'
-import { HAND_OVER_AFTER_MS, KEPT_AFTER_LAST_EXP_MS } from '../src/domain/signing-key.ts'
-import { LONGEST_TOKEN } from '../src/domain/token-claims.ts'
+import { HAND_OVER_AFTER_MS, KEPT_AFTER_LAST_EXP_MS } from '../src/domain/signingkey/signing-key.ts'
+import { LONGEST_TOKEN } from '../src/domain/token/token-claims.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -103,8 +103,8 @@ describe('docs/troubleshooting.md', () => {
     ].flatMap((line) => line.split(' ')),
   )
   const sources = [
-    'src/domain/access-key-state.ts',
-    'src/domain/config/parts.ts',
+    'src/domain/accesskey/key-state.ts',
+    'src/domain/settings/unimplemented.ts',
     ...readdirSync(join(ROOT, 'src/controllers'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => `src/controllers/${name}`),

@@ -20,8 +20,8 @@ test.each<{ readonly name: string; readonly tree: Readonly<Record<string, string
     name: 'arrows to the left, types, packages at their doors',
     tree: {
       'src/api/names.ts': `export const GROUP = 'g'`,
-      'src/domain/lifetime.ts': `import { GROUP } from '../api/group.ts'`,
-      'src/domain/config/format.ts': `import { RE2JS } from 're2js'`,
+      'src/domain/accesskey/lifetime.ts': `import { GROUP } from '../api/group.ts'`,
+      'src/domain/settings/validation/formats.ts': `import { RE2JS } from 're2js'`,
       'src/runtime/version.ts': `import json from '../../package.json' with { type: 'json' }`,
       'src/runtime/clock.ts': `import { parse } from 'yaml'\nimport { readFileSync } from 'node:fs'`,
       'src/kube/client.ts': `import type { Clock } from '../runtime/clock.ts'\nimport { Pool } from 'undici'`,
@@ -46,7 +46,7 @@ test.each<{
 }>([
   {
     name: 'an arrow to the right',
-    path: 'src/domain/lifetime.ts',
+    path: 'src/domain/accesskey/lifetime.ts',
     text: `import type { Client } from '../kube/client.ts'`,
     fault: 'domain must not import kube (src/kube/client.ts)',
     others: { 'src/kube/client.ts': '' },
@@ -121,7 +121,7 @@ test.each<{
   },
   {
     name: 'node: in the domain',
-    path: 'src/domain/key.ts',
+    path: 'src/domain/accesskey/access-key-format.ts',
     text: `import { createHash } from 'node:crypto'`,
     fault: 'is pure and must not import node:crypto',
   },
@@ -144,7 +144,7 @@ test.each<{
   },
   {
     name: 'a clock in the domain',
-    path: 'src/domain/lifetime.ts',
+    path: 'src/domain/accesskey/lifetime.ts',
     text: `export const isOver = (endMs: number) => Date.now() > endMs`,
     fault: 'is pure and must not use Date.now',
   },

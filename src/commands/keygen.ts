@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { formatKey } from '../domain/key.ts'
+import { formatKey } from '../domain/accesskey/access-key-format.ts'
 import {
   type Flag,
   flagsMarkdown,

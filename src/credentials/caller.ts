@@ -1,5 +1,5 @@
-import type { AccessKey } from '../domain/access-key.ts'
-import type { ReadScope } from '../domain/scope/decide.ts'
+import type { AccessKey } from '../domain/accesskey/access-key.ts'
+import type { ReadScope } from '../domain/scope/authorize.ts'
 
 /** The identity that a request is sent upstream with (contract 10.5). */
 export interface Identity {

@@ -1,16 +1,16 @@
 // Authenticates callers, and checks later whether they are still valid (contract 10.3, 10.4). A fresh index
 // answers by itself; else each request reads the key from the API server, and is refused where that fails.
 import type { Scope } from '../api/scope.gen.ts'
-import type { AccessKey } from '../domain/access-key.ts'
-import type { KnownKeys } from '../domain/key-line.ts'
-import type { Caps } from '../domain/lifetime.ts'
+import type { AccessKey } from '../domain/accesskey/access-key.ts'
+import type { Caps } from '../domain/accesskey/lifetime.ts'
+import type { KnownKeys } from '../domain/accesskey/owner-chain.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Caller } from './caller.ts'
-import { isFresh, type Moment, momentOf } from './freshness.ts'
-import type { KeyIndex } from './keys-by-secret.ts'
+import { type Moment, isFresh, momentOf } from './freshness.ts'
 import { meaningOf } from './key-meaning.ts'
 import type { KeyReader } from './key-reader.ts'
 import { type KeyRefusal, NOBODY, verdictOn } from './key-verdict.ts'
+import type { KeyIndex } from './keys-by-secret.ts'
 import type { Polled } from './polled.ts'
 import { isSameCaller } from './same-caller.ts'
 

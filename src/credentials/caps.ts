@@ -1,7 +1,7 @@
-import { capsOf } from '../domain/config/caps.ts'
-import type { Caps } from '../domain/lifetime.ts'
+import type { Caps } from '../domain/accesskey/lifetime.ts'
+import { capsOf } from '../domain/settings/observed.ts'
 import type { Log } from '../runtime/log.ts'
-import { followSettings, type SettingsSources } from './observed-settings.ts'
+import { type SettingsSources, followSettings } from './observed-settings.ts'
 
 /** Where the caps are read from. */
 export interface CapsSources extends SettingsSources {

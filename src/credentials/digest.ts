@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { heldDigestOf } from '../domain/access-key.ts'
+import { heldDigestOf } from '../domain/accesskey/access-key.ts'
 
 /**
  * SHA-256 of spec.key in hex, by which a key is looked up, named and compared. A `sha256:<hex>`

@@ -1,8 +1,8 @@
 // Wires the authentication of callers to the API server; no other file does.
 import { ACCESS_KEYS } from '../api/names.ts'
-import { gatewaySwitchesOf } from '../domain/config/gateway-switches.ts'
-import { keysTouchedBy } from '../domain/key-line.ts'
-import type { RoleRules } from '../domain/scope/role-grant.ts'
+import { keysTouchedBy } from '../domain/accesskey/owner-chain.ts'
+import type { RoleRules } from '../domain/scope/match-role.ts'
+import { gatewaySwitchesOf } from '../domain/settings/observed.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Follower } from '../kube/follow.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'

@@ -1,5 +1,5 @@
 // The age of the gateway's knowledge (contract 10.4). Pure: moments and their proofs.
-import { parseTimestamp } from '../domain/time.ts'
+import { parseTimestamp } from '../domain/time/time.ts'
 import type { Clock } from '../runtime/clock.ts'
 
 /** A moment on both clocks of this process. */

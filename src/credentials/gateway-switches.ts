@@ -1,5 +1,5 @@
-import { type GatewaySwitches, gatewaySwitchesOf } from '../domain/config/gateway-switches.ts'
-import { followSettings, type SettingsSources } from './observed-settings.ts'
+import { type GatewaySwitches, gatewaySwitchesOf } from '../domain/settings/observed.ts'
+import { type SettingsSources, followSettings } from './observed-settings.ts'
 
 /**
  * Follows the switches in force. Settings that can't be read change nothing: a fault opens no endpoint

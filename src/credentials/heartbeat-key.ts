@@ -8,7 +8,7 @@ import {
   HEARTBEAT_KEY,
 } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
-import type { OwnedAccessKeyObject } from '../domain/access-key.ts'
+import type { OwnedAccessKeyObject } from '../domain/accesskey/access-key.ts'
 import type { NewObject, PatchOperation } from '../kube/client.ts'
 
 /** A key of this type opens nothing, whatever else changes in the object. */

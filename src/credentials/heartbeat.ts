@@ -8,8 +8,8 @@ import {
   HEARTBEAT_KEY,
 } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
-import type { OwnedAccessKeyObject } from '../domain/access-key.ts'
-import { timestamp } from '../domain/time.ts'
+import type { OwnedAccessKeyObject } from '../domain/accesskey/access-key.ts'
+import { timestamp } from '../domain/time/time.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isConflict, isTestFailed } from '../kube/failure.ts'
 import type { Sink } from '../kube/store.ts'

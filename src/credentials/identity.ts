@@ -1,5 +1,5 @@
 // The identity that the requests of a key run as (contract 10.5).
-import type { AccessKey } from '../domain/access-key.ts'
+import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import type { Identity } from './caller.ts'
 
 /** The only group of the API server's own that callers are in: it is granted discovery and self reviews. */

@@ -1,7 +1,6 @@
-import { platformHostOf } from '../domain/config/platform-host.ts'
-import { issuerOfHost } from '../domain/issuer.ts'
+import { issuerOfHost, platformHostOf } from '../domain/token/issuer.ts'
 import type { Log } from '../runtime/log.ts'
-import { followSettings, type SettingsSources } from './observed-settings.ts'
+import { type SettingsSources, followSettings } from './observed-settings.ts'
 
 /** Sources of the issuer. */
 export interface IssuerSources extends SettingsSources {

@@ -3,9 +3,9 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import { JWKS_CONFIG_MAP } from '../api/names.ts'
 import type { ConfigMap } from '../api/objects.ts'
-import { type Json, type JsonMap, isMap, own } from '../domain/config/json.ts'
-import { JWKS_DATA_KEY, jwksText } from '../domain/signing-key-record.ts'
-import type { PublicJwk } from '../domain/signing-key.ts'
+import { type Json, type JsonMap, isMap, own } from '../domain/json/json.ts'
+import { JWKS_DATA_KEY, jwksText } from '../domain/signingkey/published-keys.ts'
+import type { PublicJwk } from '../domain/signingkey/signing-key.ts'
 import type { Store, Whole } from '../kube/store.ts'
 import type { Log } from '../runtime/log.ts'
 

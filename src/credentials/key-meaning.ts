@@ -1,5 +1,5 @@
-import type { AccessKey } from '../domain/access-key.ts'
-import { type ReadScope, readScope } from '../domain/scope/decide.ts'
+import type { AccessKey } from '../domain/accesskey/access-key.ts'
+import { type ReadScope, readScope } from '../domain/scope/authorize.ts'
 import type { Identity } from './caller.ts'
 import { identityOf } from './identity.ts'
 

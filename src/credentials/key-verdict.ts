@@ -2,9 +2,9 @@
 // that the operator wrote is not used.
 import { ACCESS_KEYS, API_VERSION } from '../api/names.ts'
 import type { Scope } from '../api/scope.gen.ts'
-import { type AccessKey, accessKeyOf } from '../domain/access-key.ts'
-import { type KnownKeys, boundsOf, isInConflict, lineOf } from '../domain/key-line.ts'
-import { type Caps, isLive } from '../domain/lifetime.ts'
+import { type AccessKey, accessKeyOf } from '../domain/accesskey/access-key.ts'
+import { type Caps, isLive } from '../domain/accesskey/lifetime.ts'
+import { type KnownKeys, boundsOf, isInConflict, lineOf } from '../domain/accesskey/owner-chain.ts'
 import { meaningOf } from './key-meaning.ts'
 
 /** Why a key does not work, for our log and metrics; answers to callers say less (contract 10.2). */

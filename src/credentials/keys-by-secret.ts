@@ -1,14 +1,14 @@
 // An index of the keys by their secret, without the secrets (contract 10.3, threats C1 and C2).
 import { createHash, createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import type { KubeObject } from '../api/objects.ts'
-import { isElder } from '../domain/access-key-state.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,
   type PublishedStatus,
   accessKeyOf,
-} from '../domain/access-key.ts'
-import type { KeyRelations, KnownKeys } from '../domain/key-line.ts'
+} from '../domain/accesskey/access-key.ts'
+import { isElder } from '../domain/accesskey/key-state.ts'
+import type { KeyRelations, KnownKeys } from '../domain/accesskey/owner-chain.ts'
 import { Store } from '../kube/store.ts'
 import { digestOf } from './digest.ts'
 import { NOBODY } from './key-verdict.ts'

@@ -1,6 +1,6 @@
 import { CONFIG_MAPS } from '../api/names.ts'
 import type { ConfigMap } from '../api/objects.ts'
-import { isOver } from '../domain/revocation.ts'
+import { isOver } from '../domain/token/revocation.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isConflict } from '../kube/failure.ts'
 import { NotLeader } from '../kube/not-leader.ts'

@@ -2,14 +2,14 @@
 // a conflict or a lost response needs no rule of its own.
 import { CONFIG_MAPS } from '../api/names.ts'
 import type { ConfigMap } from '../api/objects.ts'
-import type { Late } from '../domain/late.ts'
+import type { Late } from '../domain/time/time.ts'
 import {
   type Addition,
   type Revocations,
   dataWith,
   isPastRecording,
   nextAddition,
-} from '../domain/revocation.ts'
+} from '../domain/token/revocation.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { KubeFailure, isConflict, isNotFound } from '../kube/failure.ts'
 import { NotLeader } from '../kube/not-leader.ts'

@@ -1,7 +1,7 @@
 // Ends an access key that leaked, and the keys that self-service made with it (contract 12.2).
 import { ACCESS_KEYS } from '../api/names.ts'
-import type { OwnedAccessKeyObject } from '../domain/access-key.ts'
-import { type MadeKey, lineFrom, madeKeyOf, uidOf } from '../domain/made-with.ts'
+import type { OwnedAccessKeyObject } from '../domain/accesskey/access-key.ts'
+import { type MadeKey, lineFrom, madeKeyOf, uidOf } from '../domain/accesskey/derived-keys.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { KubeFailure, isConflict, isNotFound, isTestFailed } from '../kube/failure.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'

@@ -1,8 +1,8 @@
 // The revoked tokens in the ConfigMaps of contract 7.4, and their upkeep.
 import { once } from 'node:events'
 import type { ConfigMap } from '../api/objects.ts'
-import type { Late } from '../domain/late.ts'
-import { isRecordable } from '../domain/revocation.ts'
+import type { Late } from '../domain/time/time.ts'
+import { isRecordable } from '../domain/token/revocation.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Store, Whole } from '../kube/store.ts'
 import type { Clock } from '../runtime/clock.ts'

@@ -1,7 +1,11 @@
 import { CLUSTER_ROLES } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
-import type { RoleRule, RoleRules } from '../domain/scope/role-grant.ts'
-import { SCOPE_ROLES, clusterRoleOf } from '../domain/scope/roles.ts'
+import {
+  type RoleRule,
+  type RoleRules,
+  SCOPE_ROLES,
+  clusterRoleOf,
+} from '../domain/scope/match-role.ts'
 import type { KubeClient } from '../kube/client.ts'
 
 /** A ClusterRole (rbac.authorization.k8s.io/v1), as far as it is read here. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AccessKey } from '../domain/access-key.ts'
+import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import type { Caller } from './caller.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { ConfigMap } from '../api/objects.ts'
-import { revokedIn, revokedNamesIn } from '../domain/revocation.ts'
+import { revokedIn, revokedNamesIn } from '../domain/token/revocation.ts'
 
 /** The effect of one ConfigMap's change: tokens that are new in all of them, or in none any more. */
 export interface StoredChange {

@@ -1,9 +1,9 @@
 // An index of the tokens by their owner, with the fields that counting needs (contract 12.2).
 import type { DirectClusterEndpointToken } from '../api/directclusterendpointtoken.gen.ts'
 import type { KubeObject } from '../api/objects.ts'
-import { type KeyRef, ownerKeyOf } from '../domain/key-ref.ts'
-import { parseTimestamp } from '../domain/time.ts'
-import { isTracked, onExpiryOf } from '../domain/tracking.ts'
+import { type KeyRef, ownerKeyOf } from '../domain/accesskey/owner-chain.ts'
+import { isTracked, onExpiryOf } from '../domain/credential-object.ts'
+import { parseTimestamp } from '../domain/time/time.ts'
 import { type Cached, Store } from '../kube/store.ts'
 import type { KeyIndex } from './keys-by-secret.ts'
 

@@ -1,5 +1,5 @@
 import type { Condition } from '../api/objects.ts'
-import { timestamp } from './time.ts'
+import { timestamp } from './time/time.ts'
 
 /** A condition without times. */
 export type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>

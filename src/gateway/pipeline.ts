@@ -2,10 +2,10 @@
 // credential is looked up by the path as it was sent, byte by byte; everything else needs one
 // (contract 9.1).
 import type { Caller } from '../credentials/caller.ts'
-import type { ScopedRequest, TargetKind } from '../domain/scope/request.ts'
+import type { ScopedRequest, TargetKind } from '../domain/scope/request-info.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
-import { type Answer, failure, type WholeAnswer } from './http/answer.ts'
+import { type Answer, type WholeAnswer, failure } from './http/answer.ts'
 import { refusedHeader } from './http/request-headers.ts'
 import type { Call, Respond } from './http/server.ts'
 import { PUBLIC_ROUTES, type PublicRoute } from './public-routes.ts'

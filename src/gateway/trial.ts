@@ -1,7 +1,7 @@
 // Whether the API server lets this gateway act for its callers: tried, for nothing else tells before one calls.
 import { HEARTBEAT_KEY } from '../api/names.ts'
 import { AUTHENTICATED } from '../credentials/identity.ts'
-import { mapIn } from '../domain/config/json.ts'
+import { mapIn } from '../domain/json/json.ts'
 import { type Upstream, UpstreamUnavailable } from '../kube/upstream.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { HealthCheck } from '../runtime/health.ts'

@@ -3,11 +3,11 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { CONTROLLER_NAME, EVENTS } from '../api/names.ts'
+import { microTime } from '../domain/time/time.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import type { KubeClient, NewObject } from './client.ts'
 import { isConflict } from './failure.ts'
-import { microTime } from './micro-time.ts'
 
 /** A transition of an object. */
 export interface ObjectEvent {

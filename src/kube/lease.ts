@@ -1,6 +1,6 @@
 // Who leads, decided from a Lease: the rules of client-go's leader election, without its I/O.
 import type { KubeObject } from '../api/objects.ts'
-import { microTime } from './micro-time.ts'
+import { microTime } from '../domain/time/time.ts'
 
 /** The spec of a Lease. Without a holder, or with an empty one, it is free. */
 export interface LeaseSpec {

@@ -1,17 +1,17 @@
 // Flags and kinds of values that several commands share, and the environment of a process.
-import { parseDuration } from '../domain/duration.ts'
-import { isIssuerUrl } from '../domain/issuer.ts'
+import { parseDuration } from '../domain/time/duration.ts'
+import { isIssuerUrl } from '../domain/token/issuer.ts'
 import { type BindAddress, parseBindAddress } from './address.ts'
 import {
   type Flag,
+  type Invocation,
+  type ValueKind,
+  type ValuesOf,
   helpFlag,
   helpText,
-  type Invocation,
   readFlags,
   refusal,
   switchKind,
-  type ValueKind,
-  type ValuesOf,
   wordKind,
 } from './flags.ts'
 import { LOG_LEVELS } from './log.ts'

@@ -3,7 +3,7 @@ import { type KeyObject, createPrivateKey, createPublicKey, sign, verify } from 
 import { SIGNING_KEY_PREFIX } from '../api/names.ts'
 import type { Secret } from '../api/objects.ts'
 import { checkJwk } from '../credentials/jwks.ts'
-import type { KeySecret, PublicJwk } from '../domain/signing-key.ts'
+import type { KeySecret, PublicJwk } from '../domain/signingkey/signing-key.ts'
 
 /** Data keys of the Secret. */
 export const PRIVATE_KEY_DATA_KEY = 'private-key.pem'

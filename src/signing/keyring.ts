@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import { CompactSign } from 'jose'
 import { JWKS_CONFIG_MAP } from '../api/names.ts'
 import type { ConfigMap, Secret } from '../api/objects.ts'
-import type { PublishedKeys } from '../domain/signing-key-record.ts'
+import type { PublishedKeys } from '../domain/signingkey/published-keys.ts'
 import {
   type KeyLife,
   type KeyNote,
@@ -11,8 +11,8 @@ import {
   lifeOf,
   signersOf,
   signingKeyAt,
-} from '../domain/signing-key.ts'
-import type { SigningAlgorithm, TokenClaims } from '../domain/token-claims.ts'
+} from '../domain/signingkey/signing-key.ts'
+import type { SigningAlgorithm, TokenClaims } from '../domain/token/token-claims.ts'
 import type { Change, Store, Whole } from '../kube/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'

@@ -6,7 +6,7 @@ import {
   NOTES_DATA_KEY,
   type PublishedKeys,
   parseNotes,
-} from '../domain/signing-key-record.ts'
+} from '../domain/signingkey/published-keys.ts'
 
 /** Reads ConfigMap `platform-jwks`. Never throws: unreadable parts are left out, and `isSound` is false. */
 export function publishedKeysOf({ data = {}, metadata }: ConfigMap): PublishedKeys {

@@ -17,7 +17,7 @@ import {
 } from '../../src/api/names.ts'
 import type { ConfigMap, Secret } from '../../src/api/objects.ts'
 import type { OwnedAccessKey } from '../../src/api/ownedaccesskey.gen.ts'
-import { JWKS_DATA_KEY } from '../../src/domain/signing-key-record.ts'
+import { JWKS_DATA_KEY } from '../../src/domain/signingkey/published-keys.ts'
 import { KID_DATA_KEY, PRIVATE_KEY_DATA_KEY } from '../../src/signing/examine.ts'
 import { type TestControlPlane, ownControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'

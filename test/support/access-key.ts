@@ -6,8 +6,8 @@ import {
   type AccessKey,
   type OwnedAccessKeyObject,
   accessKeyOf,
-} from '../../src/domain/access-key.ts'
-import { timestamp } from '../../src/domain/time.ts'
+} from '../../src/domain/accesskey/access-key.ts'
+import { timestamp } from '../../src/domain/time/time.ts'
 import { type Parts, keyObject } from './objects.ts'
 
 /** The moment at which keyObject's keys are created: 2026-11-21T10:00:00Z. */

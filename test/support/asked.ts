@@ -1,7 +1,7 @@
 // Who would write to an API server, and records of revoked tokens, remembered instead.
 import type { Resource } from '../../src/api/names.ts'
 import type { RevokedTokens } from '../../src/credentials/revoked-tokens.ts'
-import { NONE_LATE } from '../../src/domain/late.ts'
+import { NONE_LATE } from '../../src/domain/time/time.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { KubeFailure } from '../../src/kube/failure.ts'
 

@@ -13,11 +13,10 @@ import {
   type AccessKey,
   type OwnedAccessKeyObject,
   accessKeyOf,
-} from '../../src/domain/access-key.ts'
-import { NONE_LATE } from '../../src/domain/late.ts'
-import type { Caps } from '../../src/domain/lifetime.ts'
-import { timestamp } from '../../src/domain/time.ts'
-import { tokenOf } from '../../src/domain/token.ts'
+} from '../../src/domain/accesskey/access-key.ts'
+import type { Caps } from '../../src/domain/accesskey/lifetime.ts'
+import { NONE_LATE, timestamp } from '../../src/domain/time/time.ts'
+import { tokenOf } from '../../src/domain/token/token.ts'
 import type { AppliedObject, KubeClient } from '../../src/kube/client.ts'
 import { Outage } from '../../src/kube/outage.ts'
 import { type Sink, Store, whole } from '../../src/kube/store.ts'

@@ -1,8 +1,8 @@
 // The roles that are shipped for scopes, read from config/scope-roles.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import type { RoleRule } from '../../src/domain/scope/role-grant.ts'
+import type { RoleRule } from '../../src/domain/scope/match-role.ts'
 
 const FOLDER = join(import.meta.dirname, '../../config/scope-roles')
 const PREFIX = 'platform:scope:'

@@ -15,9 +15,9 @@ import {
   type AccessKey,
   type OwnedAccessKeyObject,
   accessKeyOf,
-} from '../../src/domain/access-key.ts'
-import type { TokenClaims } from '../../src/domain/token-claims.ts'
-import { type Token, tokenOf } from '../../src/domain/token.ts'
+} from '../../src/domain/accesskey/access-key.ts'
+import type { TokenClaims } from '../../src/domain/token/token-claims.ts'
+import { type Token, tokenOf } from '../../src/domain/token/token.ts'
 import { type Sink, Store } from '../../src/kube/store.ts'
 import { DAY_MS, accessKey, statusEntry, t0, textAfter } from './access-key.ts'
 import type { Parts } from './objects.ts'

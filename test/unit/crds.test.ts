@@ -6,14 +6,14 @@ import { Ajv } from 'ajv'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { configSettingsSchema } from '../../src/api/config.schema.gen.ts'
-import { PROVIDERS } from '../../src/domain/config/providers.ts'
+import { PROVIDERS } from '../../src/domain/settings/entries.ts'
 import { generate, staleFiles } from '../../tools/generate.ts'
 import type { Schema as TypedSchema } from '../../tools/generate/crd.ts'
 import { collectInterfaces, renderInterface } from '../../tools/generate/interfaces.ts'
 import { refusedKeys } from '../cluster/manifests/access-keys.ts'
 import { refusedKeyChanges, refusedTokenChanges } from '../cluster/manifests/changes.ts'
 import { refusedScopes } from '../cluster/manifests/scopes.ts'
-import { pathsIn, SPECIFIED } from './specified-fields.ts'
+import { SPECIFIED, pathsIn } from './specified-fields.ts'
 
 /** A node of a schema with all its keywords. */
 interface Schema extends Omit<TypedSchema, 'properties' | 'items' | 'additionalProperties'> {

@@ -1,5 +1,5 @@
 import { SECRETS } from '../../api/names.ts'
-import { issuerOfHost } from '../../domain/issuer.ts'
+import { issuerOfHost } from '../../domain/token/issuer.ts'
 import { hostsOf } from '../../gateway/tls/hosts.ts'
 import { type CertificateKeeper, keepCertificate } from '../../gateway/tls/keep.ts'
 import { claim } from '../../kube/claim.ts'

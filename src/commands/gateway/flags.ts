@@ -1,4 +1,4 @@
-import { amountOf } from '../../domain/config/quantity.ts'
+import { amountOf } from '../../domain/settings/validation/quantity.ts'
 import type { BindAddress } from '../../runtime/address.ts'
 import type { CertificateFiles } from '../../runtime/certificate-files.ts'
 import {

@@ -1,7 +1,7 @@
 import { ACCESS_KEYS, TOKENS } from '../../api/names.ts'
 import { countTokens } from '../../controllers/directclusterendpointtoken/counts.ts'
 import { countKeys, tellKeyEnds } from '../../controllers/ownedaccesskey/counts.ts'
-import { NONE_LATE } from '../../domain/late.ts'
+import { NONE_LATE } from '../../domain/time/time.ts'
 import type { ControllersOptions } from './loop.ts'
 import type { MetricSources } from './metrics.ts'
 

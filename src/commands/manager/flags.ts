@@ -1,5 +1,5 @@
-import { LONGEST_TOKEN_TTL_MS } from '../../domain/signing-key.ts'
-import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../domain/token-claims.ts'
+import { LONGEST_TOKEN_TTL_MS } from '../../domain/signingkey/signing-key.ts'
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../domain/token/token-claims.ts'
 import type { BindAddress } from '../../runtime/address.ts'
 import {
   type Flag,

@@ -16,8 +16,12 @@ import { type FollowedCaps, followCaps } from '../../credentials/caps.ts'
 import { ourConfigMap } from '../../credentials/config-maps.ts'
 import { digestOf } from '../../credentials/digest.ts'
 import { type FollowedIssuer, followIssuer } from '../../credentials/issuer.ts'
-import { type AccessKey, type OwnedAccessKeyObject, accessKeyOf } from '../../domain/access-key.ts'
-import { type Token, tokenOf } from '../../domain/token.ts'
+import {
+  type AccessKey,
+  type OwnedAccessKeyObject,
+  accessKeyOf,
+} from '../../domain/accesskey/access-key.ts'
+import { type Token, tokenOf } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { type Follower, createFollower } from '../../kube/follow.ts'
 import { Store, type Whole, whole } from '../../kube/store.ts'

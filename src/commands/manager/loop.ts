@@ -1,7 +1,7 @@
 import type { FollowedCaps } from '../../credentials/caps.ts'
 import type { FollowedIssuer } from '../../credentials/issuer.ts'
 import type { RevokedTokens } from '../../credentials/revoked-tokens.ts'
-import type { Caps } from '../../domain/lifetime.ts'
+import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { type Outcome, type StopController, startController } from '../../kube/controller.ts'
 import type { EventRecorder } from '../../kube/events.ts'

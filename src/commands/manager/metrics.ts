@@ -20,7 +20,7 @@ import {
   SIGNING_SECRET_WRITE_REASONS,
 } from '../../controllers/signingkey/reconcile.ts'
 import { REVOCATION_WRITE_REASONS } from '../../credentials/revoked-tokens.ts'
-import { type Late, NONE_LATE } from '../../domain/late.ts'
+import { type Late, NONE_LATE } from '../../domain/time/time.ts'
 import { EVENT_REASONS } from '../../kube/events.ts'
 import { LEASE_REASONS } from '../../kube/lease-lock.ts'
 import { RESTART_REASONS } from '../../kube/watch-state.ts'

@@ -2,22 +2,21 @@ import type { Config } from '../../api/config.gen.ts'
 import { FIELD_MANAGER } from '../../api/names.ts'
 import type { Condition } from '../../api/objects.ts'
 import { type Verdict, sameConditions, stalled, withTimes } from '../../domain/conditions.ts'
-import {
-  CONDITION_MESSAGE_LIMIT,
-  EVENT_NOTE_LIMIT,
-  faultsMessage,
-} from '../../domain/config/fault.ts'
-import { sharesOf } from '../../domain/config/foreign.ts'
+import { type JsonMap, sameJson } from '../../domain/json/json.ts'
+import { ownedBy, sharesOf } from '../../domain/managed-fields.ts'
+import type { ConfigMapData } from '../../domain/settings/record.ts'
 import {
   type Settlement,
   type Sources,
   type UnknownField,
   settle,
-} from '../../domain/config/in-force.ts'
-import { type JsonMap, sameJson } from '../../domain/config/json.ts'
-import { partsNotServed } from '../../domain/config/parts.ts'
-import type { ConfigMapData } from '../../domain/config/record.ts'
-import { ownedBy } from '../../domain/ownership.ts'
+} from '../../domain/settings/resolve.ts'
+import { partsNotServed } from '../../domain/settings/unimplemented.ts'
+import {
+  CONDITION_MESSAGE_LIMIT,
+  EVENT_NOTE_LIMIT,
+  faultsMessage,
+} from '../../domain/settings/validation/faults.ts'
 
 /** What an event tells once; `of` says what changed, so that a restart repeats none. */
 export interface Announcement {

@@ -1,24 +1,29 @@
 // What a token is, of all that it may be: the reasons of its Ready condition (contract 4.2, 5.4).
 import type { Scope } from '../../api/scope.gen.ts'
-import type { AccessKey } from '../../domain/access-key.ts'
+import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import { type Caps, isLive } from '../../domain/accesskey/lifetime.ts'
+import { type KeyStanding, type LineState, SAID_OF } from '../../domain/accesskey/owner-chain.ts'
 import { conditionOf } from '../../domain/conditions.ts'
-import { groupSet, type IssuedToken, issuedScopeOf } from '../../domain/issued-token.ts'
-import { type KeyStanding, type LineState, SAID_OF } from '../../domain/key-line.ts'
-import { type Caps, isLive } from '../../domain/lifetime.ts'
-import { within } from '../../domain/scope/within.ts'
-import { timestamp } from '../../domain/time.ts'
-import { outUntilMs, type Token } from '../../domain/token.ts'
+import { within } from '../../domain/scope/covers.ts'
+import { timestamp } from '../../domain/time/time.ts'
 import {
   type Bearer,
-  claimsOf,
-  groupsOf,
   LONGEST_TOKEN,
-  scopeText,
   type SigningAlgorithm,
   type TokenClaims,
+  claimsOf,
+  groupsOf,
+  scopeText,
   tokenLength,
-} from '../../domain/token-claims.ts'
-import { capEndMs, type TokenLifetime, tokenLifetimeOf } from './lifetime.ts'
+} from '../../domain/token/token-claims.ts'
+import {
+  type IssuedToken,
+  type Token,
+  groupSet,
+  issuedScopeOf,
+  outUntilMs,
+} from '../../domain/token/token.ts'
+import { type TokenLifetime, capEndMs, tokenLifetimeOf } from './lifetime.ts'
 
 /** The access key that a token's reference names, by name and uid, and how that stands. */
 export interface Owner extends Omit<KeyStanding, 'scope'> {

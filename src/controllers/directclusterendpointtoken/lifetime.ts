@@ -1,4 +1,4 @@
-import { type Caps, least } from '../../domain/lifetime.ts'
+import { type Caps, least } from '../../domain/accesskey/lifetime.ts'
 
 /** What limits a token's life besides its own ttl. */
 export interface TokenLimits {

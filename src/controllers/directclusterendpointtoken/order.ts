@@ -1,5 +1,5 @@
-import { parseTimestamp } from '../../domain/time.ts'
-import { issuedUnder, type Token } from '../../domain/token.ts'
+import { parseTimestamp } from '../../domain/time/time.ts'
+import { type Token, issuedUnder } from '../../domain/token/token.ts'
 import type { Indexers } from '../../kube/store.ts'
 
 /** Index of tokens by the uid of the access key that their reference names. */

@@ -1,7 +1,7 @@
 import { REVOKE_FINALIZER } from '../../api/names.ts'
 import { conditionOf } from '../../domain/conditions.ts'
-import type { TokenClaims } from '../../domain/token-claims.ts'
-import { type Token, outUntilMs } from '../../domain/token.ts'
+import type { TokenClaims } from '../../domain/token/token-claims.ts'
+import { type Token, outUntilMs } from '../../domain/token/token.ts'
 import {
   type EndedFate,
   type Fate,

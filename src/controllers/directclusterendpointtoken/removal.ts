@@ -1,7 +1,7 @@
 import type { Condition } from '../../api/objects.ts'
 import { conditionOf } from '../../domain/conditions.ts'
-import { parseTimestamp } from '../../domain/time.ts'
-import { type Token, outUntilMs } from '../../domain/token.ts'
+import { parseTimestamp } from '../../domain/time/time.ts'
+import { type Token, outUntilMs } from '../../domain/token/token.ts'
 import { tokenLifetimeOf } from './lifetime.ts'
 
 /** How long an ended object stays, and the limit that its life had, both in milliseconds. */

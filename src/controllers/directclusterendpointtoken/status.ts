@@ -1,5 +1,6 @@
 import type { DirectClusterEndpointTokenStatus } from '../../api/directclusterendpointtoken.gen.ts'
 import type { Condition } from '../../api/objects.ts'
+import { isLive } from '../../domain/accesskey/lifetime.ts'
 import {
   type Verdict,
   conditionOf,
@@ -7,9 +8,8 @@ import {
   stalled,
   withTimes,
 } from '../../domain/conditions.ts'
-import { isLive } from '../../domain/lifetime.ts'
-import { timestamp } from '../../domain/time.ts'
-import { type PublishedToken, type Token, outUntilMs } from '../../domain/token.ts'
+import { timestamp } from '../../domain/time/time.ts'
+import { type PublishedToken, type Token, outUntilMs } from '../../domain/token/token.ts'
 import type { Fate, TokenCircumstances } from './fate.ts'
 import { type Cut, type TokenLifetime, capEndMs } from './lifetime.ts'
 

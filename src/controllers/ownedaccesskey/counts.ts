@@ -1,11 +1,11 @@
-import { type AccessKey, isHeartbeat } from '../../domain/access-key.ts'
-import type { KeyState } from '../../domain/access-key-state.ts'
+import { type AccessKey, isHeartbeat } from '../../domain/accesskey/access-key.ts'
+import type { KeyState } from '../../domain/accesskey/key-state.ts'
+import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
+import { readyStateOf, standingOf } from '../../domain/accesskey/owner-chain.ts'
 import { conditionOf } from '../../domain/conditions.ts'
-import { type Late, NONE_LATE, withLate } from '../../domain/late.ts'
-import { readyStateOf, standingOf } from '../../domain/key-line.ts'
-import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
+import { type Late, NONE_LATE, withLate } from '../../domain/time/time.ts'
 import type { Store } from '../../kube/store.ts'
-import { inTurns, type Turns } from '../../kube/turns.ts'
+import { type Turns, inTurns } from '../../kube/turns.ts'
 import { keysIn } from './order.ts'
 
 /** Label values of platform_access_keys{state} (contract 8.4). */

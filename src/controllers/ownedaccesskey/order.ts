@@ -1,7 +1,7 @@
-import type { AccessKey } from '../../domain/access-key.ts'
-import { isElder } from '../../domain/access-key-state.ts'
-import type { KeyRelations, KnownKeys } from '../../domain/key-line.ts'
-import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
+import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import { isElder } from '../../domain/accesskey/key-state.ts'
+import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
+import type { KeyRelations, KnownKeys } from '../../domain/accesskey/owner-chain.ts'
 import type { Indexers, Orders, Store } from '../../kube/store.ts'
 
 /** Name of the index of keys by digest. */

@@ -1,9 +1,9 @@
 import { REVOKE_FINALIZER } from '../../api/names.ts'
-import { type Conflict, keyStateOf } from '../../domain/access-key-state.ts'
-import { type AccessKey, isHeartbeat } from '../../domain/access-key.ts'
+import { type AccessKey, isHeartbeat } from '../../domain/accesskey/access-key.ts'
+import { type Conflict, keyStateOf } from '../../domain/accesskey/key-state.ts'
+import { type Caps, isLive, least, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { conditionOf } from '../../domain/conditions.ts'
-import { type Caps, isLive, least, lifetimeOf } from '../../domain/lifetime.ts'
-import { timestamp } from '../../domain/time.ts'
+import { timestamp } from '../../domain/time/time.ts'
 import { removalMsOf } from './removal.ts'
 import { type Found, type WantedStatus, isPublished, statusOf } from './status.ts'
 

@@ -1,8 +1,12 @@
 import { ACCESS_KEYS, API_VERSION, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../api/names.ts'
-import { conflictOf } from '../../domain/access-key-state.ts'
-import { type AccessKey, type OwnedAccessKeyObject, keyIdOf } from '../../domain/access-key.ts'
-import { SAID_OF, standingOf } from '../../domain/key-line.ts'
-import type { Caps } from '../../domain/lifetime.ts'
+import {
+  type AccessKey,
+  type OwnedAccessKeyObject,
+  keyIdOf,
+} from '../../domain/accesskey/access-key.ts'
+import { conflictOf } from '../../domain/accesskey/key-state.ts'
+import type { Caps } from '../../domain/accesskey/lifetime.ts'
+import { SAID_OF, standingOf } from '../../domain/accesskey/owner-chain.ts'
 import type { AppliedObject, KubeClient } from '../../kube/client.ts'
 import { type Outcome, done } from '../../kube/controller.ts'
 import type { EventRecorder } from '../../kube/events.ts'

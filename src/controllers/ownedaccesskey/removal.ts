@@ -1,6 +1,6 @@
-import type { AccessKey } from '../../domain/access-key.ts'
-import type { Lifetime } from '../../domain/lifetime.ts'
-import { parseTimestamp, timestamp } from '../../domain/time.ts'
+import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import type { Lifetime } from '../../domain/accesskey/lifetime.ts'
+import { parseTimestamp, timestamp } from '../../domain/time/time.ts'
 
 /**
  * When an expired key is deleted, in epoch milliseconds; null = it is kept (contract 5.2).

@@ -1,15 +1,15 @@
 import type { Condition } from '../../api/objects.ts'
 import type { OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
-import type { Conflict, KeyState } from '../../domain/access-key-state.ts'
 import {
   type AccessKey,
   type PublishedStatus,
   isHeartbeat,
   keyIdOf,
-} from '../../domain/access-key.ts'
+} from '../../domain/accesskey/access-key.ts'
+import type { Conflict, KeyState } from '../../domain/accesskey/key-state.ts'
+import type { Caps, Lifetime } from '../../domain/accesskey/lifetime.ts'
 import { type Verdict, sameConditions, stalled, withTimes } from '../../domain/conditions.ts'
-import type { Caps, Lifetime } from '../../domain/lifetime.ts'
-import { timestamp } from '../../domain/time.ts'
+import { timestamp } from '../../domain/time/time.ts'
 
 /** Everything that is known about a key at one moment; the plan and its status follow from it. */
 export interface Found {

@@ -1,5 +1,5 @@
-import { activeFromMs, type KeySecret } from '../../domain/signing-key.ts'
-import { timestamp } from '../../domain/time.ts'
+import { type KeySecret, activeFromMs } from '../../domain/signingkey/signing-key.ts'
+import { timestamp } from '../../domain/time/time.ts'
 import { type Entry, type Found, signingIn } from './wanted.ts'
 
 /** Something that an event tells once: `of` says what changed, so that a restart repeats none. */

@@ -1,11 +1,15 @@
-import { SUCCESSOR_AFTER_MS, activeFromMs, type KeySecret } from '../../domain/signing-key.ts'
 import {
   JWKS_DATA_KEY,
-  jwksText,
   NOTES_DATA_KEY,
-  notesText,
   type RecordData,
-} from '../../domain/signing-key-record.ts'
+  jwksText,
+  notesText,
+} from '../../domain/signingkey/published-keys.ts'
+import {
+  type KeySecret,
+  SUCCESSOR_AFTER_MS,
+  activeFromMs,
+} from '../../domain/signingkey/signing-key.ts'
 import { type Announcement, announcementsOf } from './announcements.ts'
 import { type Entry, type Found, goesMs, newestIn, signersIn, wantedOf } from './wanted.ts'
 

@@ -1,18 +1,18 @@
 // What ConfigMap `platform-jwks` should say (contract 7.3): each rule is a step from the keys known to
 // those wanted. Applied to its own result it changes nothing, so the operator comes to rest.
+import type { PublishedKeys } from '../../domain/signingkey/published-keys.ts'
 import {
-  forgottenMs,
   HAND_OVER_AFTER_MS,
-  isUsable,
   type KeyNote,
   type KeySecret,
-  leavesMs,
   type PublicJwk,
   SETTLING_MS,
+  forgottenMs,
+  isUsable,
+  leavesMs,
   signingKeyAt,
-} from '../../domain/signing-key.ts'
-import type { PublishedKeys } from '../../domain/signing-key-record.ts'
-import type { SigningAlgorithm } from '../../domain/token-claims.ts'
+} from '../../domain/signingkey/signing-key.ts'
+import type { SigningAlgorithm } from '../../domain/token/token-claims.ts'
 
 /** What the plan stands on. */
 export interface Found {

@@ -1,5 +1,5 @@
 import type { ScopeRule, ScopeRuleResources, ScopeRuleVirtualCluster } from '../../api/scope.gen.ts'
-import { TARGET_KINDS, type TargetKind } from './request.ts'
+import { TARGET_KINDS, type TargetKind } from './request-info.ts'
 
 /** The values that a list allows; null = no limit. */
 export type Limit = ReadonlySet<string> | null

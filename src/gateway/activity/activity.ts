@@ -1,14 +1,14 @@
 // Records when keys are used (contract 14). Nothing is remembered beyond what is not stored yet: what the
 // API server holds alone decides, for every replica and the operator.
 import type { Caller } from '../../credentials/caller.ts'
-import type { AccessKey } from '../../domain/access-key.ts'
-import type { Caps } from '../../domain/lifetime.ts'
+import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { Deadlines } from '../../kube/deadlines.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import { dueMsOf, mustPrecede, type Standing, standingOf } from './due.ts'
+import { type Standing, dueMsOf, mustPrecede, standingOf } from './due.ts'
 import { createLane } from './lane.ts'
-import { record, type RecordDeps } from './record.ts'
+import { type RecordDeps, record } from './record.ts'
 
 /** How activity is recorded, and what that is told to. */
 export interface ActivityOptions extends RecordDeps {

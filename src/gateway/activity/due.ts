@@ -1,7 +1,7 @@
 // When a use of a key is recorded (contract 14.1). Everything follows from the object, the caps and now:
 // whatever replica recorded a use, all of them count from it.
-import type { AccessKey } from '../../domain/access-key.ts'
-import { type Caps, isLive, lifetimeOf } from '../../domain/lifetime.ts'
+import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import { type Caps, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 
 /** Uses of a key that may not be recorded yet, in epoch milliseconds. */
 export interface Uses {

@@ -1,7 +1,11 @@
 import { ACCESS_KEYS } from '../../api/names.ts'
 import { digestOf } from '../../credentials/digest.ts'
-import { type AccessKey, type OwnedAccessKeyObject, accessKeyOf } from '../../domain/access-key.ts'
-import { timestamp } from '../../domain/time.ts'
+import {
+  type AccessKey,
+  type OwnedAccessKeyObject,
+  accessKeyOf,
+} from '../../domain/accesskey/access-key.ts'
+import { timestamp } from '../../domain/time/time.ts'
 import type { KubeClient, PatchOperation } from '../../kube/client.ts'
 import { isConflict, isNotFound, isTestFailed } from '../../kube/failure.ts'
 import type { Store } from '../../kube/store.ts'

@@ -1,8 +1,8 @@
 // What every answer to an access key says of its end (contract 13.5).
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Caller } from '../../credentials/caller.ts'
-import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
-import { timestamp } from '../../domain/time.ts'
+import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
+import { timestamp } from '../../domain/time/time.ts'
 
 /** When the key stops working, RFC 3339; absent = never. Whatever upstream says under it is not passed. */
 export const EXPIRES_HEADER = 'x-platform-key-expires'

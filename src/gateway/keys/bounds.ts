@@ -1,6 +1,6 @@
 // How large people's own keys and tokens may be (contract 12.2): etcd and every replica have them in memory.
-import type { Json, JsonMap } from '../../domain/config/json.ts'
-import { failure, type WholeAnswer } from '../http/answer.ts'
+import type { Json, JsonMap } from '../../domain/json/json.ts'
+import { type WholeAnswer, failure } from '../http/answer.ts'
 import type { Call } from '../http/server.ts'
 
 /** Bytes of a body, and of an object as JSON with all that the API server adds to it. */

@@ -1,6 +1,6 @@
 // What a change puts into one place of an object, whatever stands there.
-import type { Json } from '../../domain/config/json.ts'
-import { at, type FieldPath, textAt } from './at.ts'
+import type { Json } from '../../domain/json/json.ts'
+import { type FieldPath, at, textAt } from '../../domain/json/nested-fields.ts'
 import { restOf } from './hidden.ts'
 import { pathIn } from './json-patch.ts'
 import type { Change } from './sent-change.ts'

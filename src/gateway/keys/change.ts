@@ -1,11 +1,11 @@
 // Changing objects of our kinds (contract 12.1, 12.3, 12.5). One's own: tried first, judged as it would be
 // stored, then stored, provided that nothing has changed since; anything else as the caller.
 import { ACCESS_KEYS, CONFIGS } from '../../api/names.ts'
-import type { JsonMap } from '../../domain/config/json.ts'
-import { parseTimestamp } from '../../domain/time.ts'
+import type { JsonMap } from '../../domain/json/json.ts'
+import { textAt } from '../../domain/json/nested-fields.ts'
+import { parseTimestamp } from '../../domain/time/time.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../http/answer.ts'
-import { textAt } from './at.ts'
 import { bodyRefusal, sizeRefusal } from './bounds.ts'
 import { makeOne } from './create.ts'
 import { NO_DIGEST, bringsDigest, givingFault } from './escalation.ts'

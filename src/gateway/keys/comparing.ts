@@ -1,6 +1,6 @@
 // Whether what is shown of an object is what is there (contract 12.4), while a patch changes both.
-import { isList, type Json } from '../../domain/config/json.ts'
-import { isShape, type Shape } from './draft.ts'
+import { type Json, isList } from '../../domain/json/json.ts'
+import { type Shape, isShape } from './draft.ts'
 
 /** Looks at what is shown and what is there. */
 export interface Compared {

@@ -1,13 +1,13 @@
 // Making keys and tokens (contract 12.2, 12.3): tried first, judged as it would be stored, then stored in
 // one write. Configs are made as the caller.
 import { API_VERSION, CONFIGS, HEARTBEAT_KEY, TOKENS } from '../../api/names.ts'
-import type { JsonMap } from '../../domain/config/json.ts'
-import type { KeyRef } from '../../domain/key-ref.ts'
+import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
+import type { JsonMap } from '../../domain/json/json.ts'
+import { type FieldPath, at, textAt, withAt } from '../../domain/json/nested-fields.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Answer } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
-import { type FieldPath, at, textAt, withAt } from './at.ts'
 import { bodyRefusal, sizeRefusal } from './bounds.ts'
 import { counted } from './counts.ts'
 import { makingFault } from './escalation.ts'

@@ -1,7 +1,7 @@
 // An object while the operations of a JSON patch change it, one after the other, as the API server does
 // (RFC 6902): what a path means depends on what the operations before it did.
-import { isList, type Json, type JsonMap, own } from '../../domain/config/json.ts'
-import type { FieldPath } from './at.ts'
+import { type Json, type JsonMap, isList, own } from '../../domain/json/json.ts'
+import type { FieldPath } from '../../domain/json/nested-fields.ts'
 
 /** An operation that changes something. */
 export interface Step {

@@ -2,8 +2,8 @@
 // nobody in person makes none that lives beside it, and nobody becomes the holder of a key by its digest.
 import { ACCESS_KEYS, type Resource } from '../../api/names.ts'
 import { teamUser } from '../../credentials/identity.ts'
-import type { JsonMap } from '../../domain/config/json.ts'
-import { textAt } from './at.ts'
+import type { JsonMap } from '../../domain/json/json.ts'
+import { textAt } from '../../domain/json/nested-fields.ts'
 import { broughtAt } from './brought.ts'
 import { KEY } from './hidden.ts'
 import type { Fault } from './may-store.ts'

@@ -1,7 +1,7 @@
 // The events of a watch, one at a time: the next is read once the client has taken the one before, and a watch
 // that its client does not read is ended, not stored up (contract 12.2, 13.3).
 import { setImmediate } from 'node:timers/promises'
-import { mapIn, type JsonMap } from '../../domain/config/json.ts'
+import { type JsonMap, mapIn } from '../../domain/json/json.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { NoRoom } from './buffer.ts'
 import type { Exchange } from './exchange.ts'

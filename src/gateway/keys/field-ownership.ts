@@ -1,6 +1,6 @@
 import { FIELD_MANAGER } from '../../api/names.ts'
-import { type Json, type JsonMap, isList } from '../../domain/config/json.ts'
-import { at, textAt } from './at.ts'
+import { type Json, type JsonMap, isList } from '../../domain/json/json.ts'
+import { at, textAt } from '../../domain/json/nested-fields.ts'
 
 /**
  * The field manager of what the gateway adds to an object of somebody else's making. Nothing is ever

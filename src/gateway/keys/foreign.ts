@@ -1,10 +1,10 @@
 // Keys and tokens of somebody else (contract 12.1): to whom RBAC opens nothing of one, its name is like a name
 // that nobody has, whatever he sends.
 import { SELF_SUBJECT_ACCESS_REVIEWS } from '../../api/names.ts'
-import type { JsonMap } from '../../domain/config/json.ts'
-import { quoted } from '../../domain/scope/text.ts'
+import type { JsonMap } from '../../domain/json/json.ts'
+import { at } from '../../domain/json/nested-fields.ts'
+import { quoted } from '../../domain/scope/covers-limits.ts'
 import { type Answer, failure } from '../http/answer.ts'
-import { at } from './at.ts'
 import { type Exchange, ask } from './exchange.ts'
 import type { Verb } from './kinds.ts'
 

@@ -1,8 +1,8 @@
 // The shape of an answer that a client asks for: the gateway reads whole JSON objects from the API server,
 // whatever it answers with (contract 9.4, 12.4).
-import { isList, isMap, type Json, type JsonMap } from '../../domain/config/json.ts'
+import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
+import { at, mapAt, textAt, withAt } from '../../domain/json/nested-fields.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
-import { at, mapAt, textAt, withAt } from './at.ts'
 
 /** As what an object is told: as it is, as a Table, or by its metadata alone. */
 export type Shape =

@@ -1,8 +1,8 @@
 // The hidden fields of our kinds (contract 12.4), and how a write by a client that can't see them keeps them.
 import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../api/names.ts'
-import { hide, hideLiterals } from '../../domain/config/hide.ts'
-import { type Json, type JsonMap, isList, isMap, mapOf } from '../../domain/config/json.ts'
-import { type FieldPath, at, textAt, withAt } from './at.ts'
+import { type Json, type JsonMap, isList, isMap, mapOf } from '../../domain/json/json.ts'
+import { type FieldPath, at, textAt, withAt } from '../../domain/json/nested-fields.ts'
+import { hide, hideLiterals } from '../../domain/settings/walk.ts'
 
 /** The key itself. */
 export const KEY: FieldPath = ['spec', 'key']

@@ -1,9 +1,9 @@
 // JSON patches of our kinds (contract 12.4, 12.5): no operation may bring to light what is hidden.
 import type { Resource } from '../../api/names.ts'
-import type { Json, JsonMap } from '../../domain/config/json.ts'
-import { partsOfPointer } from '../../domain/config/path.ts'
-import { quoted } from '../../domain/scope/text.ts'
-import { type FieldPath, at, textAt } from './at.ts'
+import type { Json, JsonMap } from '../../domain/json/json.ts'
+import { type FieldPath, at, textAt } from '../../domain/json/nested-fields.ts'
+import { partsOfPointer } from '../../domain/json/pointer.ts'
+import { quoted } from '../../domain/scope/covers-limits.ts'
 import type { Step } from './draft.ts'
 import { secretsAt } from './hidden.ts'
 import { patchingOf } from './patching.ts'

@@ -1,6 +1,6 @@
 // What of a request to our own kinds is understood. Everything else is refused.
 import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY, type Resource, TOKENS } from '../../api/names.ts'
-import { isResourceRequest } from '../../domain/scope/explicit.ts'
+import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 
 /** The verbs that our kinds have. */

@@ -1,11 +1,14 @@
 // What a key may do to keys that it does not stand for in person: give them less (contract 12.3).
-import type { AccessKey, OwnedAccessKeyObject } from '../../domain/access-key.ts'
-import { accessKeyOf } from '../../domain/access-key.ts'
-import { type Json, type JsonMap, sameJson } from '../../domain/config/json.ts'
-import { type Caps, lifetimeOf } from '../../domain/lifetime.ts'
-import { within } from '../../domain/scope/within.ts'
-import { timestamp } from '../../domain/time.ts'
-import { at, mapAt } from './at.ts'
+import {
+  type AccessKey,
+  type OwnedAccessKeyObject,
+  accessKeyOf,
+} from '../../domain/accesskey/access-key.ts'
+import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
+import { type Json, type JsonMap, sameJson } from '../../domain/json/json.ts'
+import { at, mapAt } from '../../domain/json/nested-fields.ts'
+import { within } from '../../domain/scope/covers.ts'
+import { timestamp } from '../../domain/time/time.ts'
 import type { Fault } from './may-store.ts'
 
 /** The view of a key object, without a look at its secret. */

@@ -7,8 +7,8 @@ import {
   type Resource,
   TOKENS,
 } from '../../api/names.ts'
-import type { Json, JsonMap } from '../../domain/config/json.ts'
-import { type FieldPath, at, textAt, textsAt, withAt } from './at.ts'
+import type { Json, JsonMap } from '../../domain/json/json.ts'
+import { type FieldPath, at, textAt, textsAt, withAt } from '../../domain/json/nested-fields.ts'
 import { isDigest } from './escalation.ts'
 import { KEY } from './hidden.ts'
 import { longestTtl } from './less.ts'

@@ -1,8 +1,8 @@
 // Annotations and labels of the platform's own on keys and tokens (contract 12.1, 12.2).
 import { ACCESS_KEYS, GROUP, MADE_WITH_LABEL, type Resource } from '../../api/names.ts'
-import { type Json, type JsonMap, mapOf, sameJson } from '../../domain/config/json.ts'
-import type { KeyRef } from '../../domain/key-ref.ts'
-import { type FieldPath, at, mapAt, withAt } from './at.ts'
+import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
+import { type Json, type JsonMap, mapOf, sameJson } from '../../domain/json/json.ts'
+import { type FieldPath, at, mapAt, withAt } from '../../domain/json/nested-fields.ts'
 import type { Fault } from './may-store.ts'
 
 const KINDS = ['annotations', 'labels'] as const

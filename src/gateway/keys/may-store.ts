@@ -1,12 +1,12 @@
 // Whether self-service may store an object as it would be stored (contract 12.1, 12.3). What is refused
 // here may still be had elsewhere: this is what needs no right on our kinds.
 import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, type Resource } from '../../api/names.ts'
-import { type Json, type JsonMap, isList, isMap, sameJson } from '../../domain/config/json.ts'
-import type { KeyRef } from '../../domain/key-ref.ts'
-import type { Caps } from '../../domain/lifetime.ts'
-import { quoted } from '../../domain/scope/text.ts'
-import { within } from '../../domain/scope/within.ts'
-import { type FieldPath, at, textAt, textsAt } from './at.ts'
+import type { Caps } from '../../domain/accesskey/lifetime.ts'
+import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
+import { type Json, type JsonMap, isList, isMap, sameJson } from '../../domain/json/json.ts'
+import { type FieldPath, at, textAt, textsAt } from '../../domain/json/nested-fields.ts'
+import { quoted } from '../../domain/scope/covers-limits.ts'
+import { within } from '../../domain/scope/covers.ts'
 import { NO_DIGEST, isDigest } from './escalation.ts'
 import { RESERVED_MANAGERS, entriesOf } from './field-ownership.ts'
 import { KEY } from './hidden.ts'

@@ -2,8 +2,8 @@
 // rights on these kinds; everything else goes to the API server as the caller, and RBAC decides there.
 import { CONFIGS, GROUP } from '../../api/names.ts'
 import type { Caller } from '../../credentials/caller.ts'
-import type { AccessKey } from '../../domain/access-key.ts'
-import { isResourceRequest } from '../../domain/scope/explicit.ts'
+import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/upstream.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import type { Call } from '../http/server.ts'

@@ -1,12 +1,12 @@
 // Lists of our kinds, read page by page: one page is in memory, however many and large the objects are
 // (contract 12.2, 13.3).
 import { CONFIGS } from '../../api/names.ts'
-import type { JsonMap } from '../../domain/config/json.ts'
+import type { JsonMap } from '../../domain/json/json.ts'
+import { textAt, withAt } from '../../domain/json/nested-fields.ts'
 import { failure } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
 import { MOST_AT_A_TIME, MOST_IN_ALL } from '../stages/limits.ts'
 import type { RunsAs } from '../targets/forward.ts'
-import { textAt, withAt } from './at.ts'
 import {
   type Exchange,
   type Question,

@@ -2,10 +2,10 @@
 // each operation changes alike. Judged on the object as it was before them all, a path would name another
 // place as soon as one of them moved the entries of a list (threat X4).
 import { CONFIGS, type Resource } from '../../api/names.ts'
-import { hiddenPlacesOf } from '../../domain/config/hide.ts'
-import { type Json, type JsonMap, isList, isMap } from '../../domain/config/json.ts'
-import { pathText } from '../../domain/config/path.ts'
-import { type FieldPath, at } from './at.ts'
+import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
+import { type FieldPath, at } from '../../domain/json/nested-fields.ts'
+import { pathText } from '../../domain/json/pointer.ts'
+import { hiddenPlacesOf } from '../../domain/settings/walk.ts'
 import { comparing } from './comparing.ts'
 import { type Draft, type Step, draftOf, indexOf, pointed } from './draft.ts'
 import { type Sides, filled, hiddenFields } from './hidden.ts'

@@ -1,8 +1,8 @@
 // What a policy says of a collection that it keeps may quote any object in it (contract 12.4).
+import { textAt } from '../../domain/json/nested-fields.ts'
 import { UpstreamUnavailable } from '../../kube/upstream.ts'
 import type { Query } from '../request/query.ts'
-import { textAt } from './at.ts'
-import { ask, type Exchange, pick, type Reply } from './exchange.ts'
+import { type Exchange, type Reply, ask, pick } from './exchange.ts'
 import { isGranted } from './foreign.ts'
 import { secretsIn } from './hidden.ts'
 import { objectsIn } from './objects.ts'

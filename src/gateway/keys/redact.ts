@@ -1,10 +1,10 @@
 // Every answer about our kinds, in whatever shape, without what is hidden of them (contract 12.4).
 import type { Resource } from '../../api/names.ts'
-import { type Json, type JsonMap, isList, isMap, mapIn, mapOf } from '../../domain/config/json.ts'
-import { REDACTED } from '../../domain/config/secrecy.ts'
-import { type FieldPath, at, textAt, withAt } from './at.ts'
+import { type Json, type JsonMap, isList, isMap, mapIn, mapOf } from '../../domain/json/json.ts'
+import { type FieldPath, at, textAt, withAt } from '../../domain/json/nested-fields.ts'
+import { jsonFault } from '../../domain/json/strict-json.ts'
+import { REDACTED } from '../../domain/settings/redaction.ts'
 import { secretsIn, withoutHidden } from './hidden.ts'
-import { jsonFault } from './json-fault.ts'
 
 /** Which of the hidden fields of an object this caller is shown all the same. */
 export type Shows = (object: JsonMap) => readonly FieldPath[]

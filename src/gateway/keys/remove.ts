@@ -1,12 +1,12 @@
 // Deleting objects of our kinds (contract 12.1, 12.3): one's own needs no right, anything else is done as
 // the caller.
 import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY } from '../../api/names.ts'
-import type { Json, JsonMap } from '../../domain/config/json.ts'
-import { lineOf } from '../../domain/key-line.ts'
+import { lineOf } from '../../domain/accesskey/owner-chain.ts'
+import type { Json, JsonMap } from '../../domain/json/json.ts'
+import { at, textAt, withAt } from '../../domain/json/nested-fields.ts'
 import type { Answer } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
-import { at, textAt, withAt } from './at.ts'
 import {
   type Exchange,
   type Question,

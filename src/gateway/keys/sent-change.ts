@@ -1,8 +1,8 @@
 // What a client sends to change an object, and what is sent on for it (contract 12.4, 12.5).
 import { API_VERSION, CONFIGS, type Resource } from '../../api/names.ts'
-import { type Json, type JsonMap, isMap } from '../../domain/config/json.ts'
+import { type Json, type JsonMap, isMap } from '../../domain/json/json.ts'
+import { type FieldPath, at, textAt, withAt } from '../../domain/json/nested-fields.ts'
 import { failure } from '../http/answer.ts'
-import { type FieldPath, at, textAt, withAt } from './at.ts'
 import { secretsIn, withHidden } from './hidden.ts'
 import { jsonPatchOf, secretsOf } from './json-patch.ts'
 import { withMarksOf } from './marks.ts'

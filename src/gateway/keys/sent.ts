@@ -2,12 +2,12 @@
 // was read, so nobody can mean one thing here and another there (threats E7, E8).
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Identity } from '../../credentials/caller.ts'
-import { isList, isMap, type Json, type JsonMap } from '../../domain/config/json.ts'
+import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
+import { jsonFault } from '../../domain/json/strict-json.ts'
 import { hasOddCharacter, parsePlainYaml } from '../../runtime/yaml.ts'
-import { failure, type WholeAnswer } from '../http/answer.ts'
+import { type WholeAnswer, failure } from '../http/answer.ts'
 import { LONGEST_PARSED_BODY, readBody } from '../http/body.ts'
 import type { Call } from '../http/server.ts'
-import { jsonFault } from './json-fault.ts'
 import { atMost, everySoManyTurns } from './turns.ts'
 
 /** The ways to change an object by a patch (contract 12.5). */

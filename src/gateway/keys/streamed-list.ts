@@ -1,11 +1,11 @@
 // A list for a client, page by page: the next is read when the client has taken the one before (contract
 // 12.2, 13.3). What of a list comes last stands last, with the token that its client may go on with.
 import { Readable } from 'node:stream'
-import type { Json, JsonMap } from '../../domain/config/json.ts'
+import type { Json, JsonMap } from '../../domain/json/json.ts'
+import { mapAt } from '../../domain/json/nested-fields.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
 import type { Answer } from '../http/answer.ts'
-import { mapAt } from './at.ts'
-import { answerOf, type Exchange, headersOf, type Shown } from './exchange.ts'
+import { type Exchange, type Shown, answerOf, headersOf } from './exchange.ts'
 import { type Form, shaped } from './form.ts'
 import { entriesOf, placeOf } from './objects.ts'
 import type { Page } from './pages.ts'

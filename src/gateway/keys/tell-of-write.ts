@@ -1,7 +1,7 @@
 // Who changed what of our kinds is told here: the API server's audit log names this program there.
 import type { Caller } from '../../credentials/caller.ts'
-import { isMap, type Json, mapIn } from '../../domain/config/json.ts'
-import { isResourceRequest } from '../../domain/scope/explicit.ts'
+import { type Json, isMap, mapIn } from '../../domain/json/json.ts'
+import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Answer } from '../http/answer.ts'
 import type { ApiRequest } from '../request/api-request.ts'

@@ -1,9 +1,9 @@
 // A token that was just made is the operator's to issue (contract 12.2).
 import { TOKENS } from '../../api/names.ts'
-import { type JsonMap, isList } from '../../domain/config/json.ts'
+import { type JsonMap, isList } from '../../domain/json/json.ts'
+import { at, textAt } from '../../domain/json/nested-fields.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../http/answer.ts'
-import { at, textAt } from './at.ts'
 import { type Exchange, type Reply, ask } from './exchange.ts'
 import { TOKEN } from './hidden.ts'
 import { objectIn } from './objects.ts'

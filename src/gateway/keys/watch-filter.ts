@@ -1,6 +1,6 @@
 // What of a watch reaches a client that may see a part of the objects only.
-import type { Json, JsonMap } from '../../domain/config/json.ts'
-import { at, textAt, withAt } from './at.ts'
+import type { Json, JsonMap } from '../../domain/json/json.ts'
+import { at, textAt, withAt } from '../../domain/json/nested-fields.ts'
 
 /** The types of events that are about an object. */
 export type Happening = 'ADDED' | 'MODIFIED' | 'DELETED'

@@ -1,13 +1,13 @@
 // Watches of keys, tokens and Configs: event by event, as lists are (contract 12.1, 12.3, 12.4).
 import { Readable, finished } from 'node:stream'
 import { CONFIGS } from '../../api/names.ts'
-import { type JsonMap, isMap } from '../../domain/config/json.ts'
+import { type JsonMap, isMap } from '../../domain/json/json.ts'
+import { at, mapAt, textAt, withAt } from '../../domain/json/nested-fields.ts'
 import type { UpstreamAnswer } from '../../kube/upstream.ts'
 import type { Answer, WholeAnswer } from '../http/answer.ts'
 import { clientHeaders } from '../http/response-headers.ts'
 import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
-import { at, mapAt, textAt, withAt } from './at.ts'
 import { eventsThrough } from './events.ts'
 import {
   type Exchange,

@@ -1,8 +1,8 @@
 // Which objects of a collection a request is about (contract 12.1, 12.3).
 import { ACCESS_KEYS, TOKENS } from '../../api/names.ts'
-import type { JsonMap } from '../../domain/config/json.ts'
+import type { JsonMap } from '../../domain/json/json.ts'
+import { textAt } from '../../domain/json/nested-fields.ts'
 import type { Query } from '../request/query.ts'
-import { textAt } from './at.ts'
 import { type Exchange, parameter, pick } from './exchange.ts'
 import type { Whose } from './filtering.ts'
 import { isHidden } from './kinds.ts'

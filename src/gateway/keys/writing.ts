@@ -1,5 +1,5 @@
 // What all writes of our kinds have in common.
-import type { Caps } from '../../domain/lifetime.ts'
+import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'

@@ -1,4 +1,4 @@
-import { SIGNING_ALGORITHMS } from '../../domain/token-claims.ts'
+import { SIGNING_ALGORITHMS } from '../../domain/token/token-claims.ts'
 import { type Answer, failure } from '../http/answer.ts'
 
 /** How long verifiers may keep what they fetched (contract 7.2). */

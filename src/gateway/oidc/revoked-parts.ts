@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ConfigMap } from '../../api/objects.ts'
 import { StoredRevocations } from '../../credentials/stored-revocations.ts'
-import { revokedMembers, revokedNamesIn } from '../../domain/revocation.ts'
+import { revokedMembers, revokedNamesIn } from '../../domain/token/revocation.ts'
 
 /** What one ConfigMap adds to the list of revoked tokens. */
 export interface RevokedPart {

@@ -1,4 +1,4 @@
-import type { ScopedRequest } from '../../domain/scope/request.ts'
+import type { ScopedRequest } from '../../domain/scope/request-info.ts'
 
 /** A request to the API of a target, read from its bytes (contract 11.6). */
 export interface ApiRequest {

@@ -1,6 +1,6 @@
 // What a request is about, by the rules of the API server (contract 11.6): its RequestInfo. What it
 // authorizes and audits is what a scope decides on here.
-import type { ScopedRequest, Target } from '../../domain/scope/request.ts'
+import type { ScopedRequest, Target } from '../../domain/scope/request-info.ts'
 import { readListOptions } from './list-options.ts'
 import type { Method } from './method.ts'
 import type { Query } from './query.ts'

@@ -1,4 +1,4 @@
-import { isResourceRequest } from '../../domain/scope/explicit.ts'
+import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import type { ApiRequest } from './api-request.ts'
 
 /** The patches that find an object or fail; any other may make one, as server-side apply does. */

@@ -1,6 +1,6 @@
 // The query of a request, decoded once. The API server drops what it can't decode and goes on with the rest,
 // and reads one of several values: either is refused here (contract 11.6).
-import { quoted } from '../../domain/scope/text.ts'
+import { quoted } from '../../domain/scope/covers-limits.ts'
 import { decoded, encoded } from './percent.ts'
 import { type Reading, read, refused } from './reading.ts'
 

@@ -1,7 +1,7 @@
 // A request to the API of a target, from the bytes that came to the request that goes out. Either both mean
 // the same to the API server, or it is refused here (contract 11.6): nothing is forwarded as it came.
 import { CONFIGS } from '../../api/names.ts'
-import type { Target } from '../../domain/scope/request.ts'
+import type { Target } from '../../domain/scope/request-info.ts'
 import type { ReadApiRequest } from './api-request.ts'
 import { attributesOf } from './attributes.ts'
 import { METHODS, isMethod } from './method.ts'

@@ -1,9 +1,9 @@
 // What the log says of a request: what was read of it, and never its bytes. People paste keys into paths
 // and queries.
 import type { Caller } from '../../credentials/caller.ts'
-import { keyIdOf } from '../../domain/access-key.ts'
-import { isResourceRequest } from '../../domain/scope/explicit.ts'
-import { resourceOf, type ScopedRequest } from '../../domain/scope/request.ts'
+import { keyIdOf } from '../../domain/accesskey/access-key.ts'
+import { type ScopedRequest, resourceOf } from '../../domain/scope/request-info.ts'
+import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import type { LogFields } from '../../runtime/log.ts'
 
 /** What a request has turned out to be; null = it did not get so far. */

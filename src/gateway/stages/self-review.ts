@@ -1,9 +1,9 @@
 // What a caller may do, as the API server tells it, narrowed by the scope of the key (contract 11.3).
 import type { Caller } from '../../credentials/caller.ts'
-import { isMap, type JsonMap, mapIn } from '../../domain/config/json.ts'
-import { decide, type ScopeSurroundings } from '../../domain/scope/decide.ts'
-import { isResourceRequest } from '../../domain/scope/explicit.ts'
-import type { ScopedRequest, Target } from '../../domain/scope/request.ts'
+import { type JsonMap, isMap, mapIn } from '../../domain/json/json.ts'
+import { type ScopeSurroundings, decide } from '../../domain/scope/authorize.ts'
+import type { ScopedRequest, Target } from '../../domain/scope/request-info.ts'
+import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
 import type { Call } from '../http/server.ts'

@@ -1,7 +1,7 @@
 // A request that the gateway passes on: as the caller, streaming both ways.
 import type { Caller } from '../../credentials/caller.ts'
-import { isResourceRequest } from '../../domain/scope/explicit.ts'
-import type { ScopedRequest } from '../../domain/scope/request.ts'
+import type { ScopedRequest } from '../../domain/scope/request-info.ts'
+import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import { type Upstream, type UpstreamHeaders, UpstreamUnavailable } from '../../kube/upstream.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import { upstreamHeaders } from '../http/request-headers.ts'

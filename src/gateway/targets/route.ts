@@ -1,5 +1,5 @@
 // Which API a path belongs to (contract 9.1), told by its bytes alone: nothing is decoded yet.
-import type { Target } from '../../domain/scope/request.ts'
+import type { Target } from '../../domain/scope/request-info.ts'
 
 /** Where a request-target leads; null = to no API that is served here. */
 export type Route = {

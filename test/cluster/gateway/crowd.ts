@@ -4,9 +4,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Agent, request } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'undici'
-import { timestamp } from '../../../src/domain/time.ts'
+import { timestamp } from '../../../src/domain/time/time.ts'
 import type { Random } from '../../support/random.ts'
-import { createdMs, type Keys } from '../keys/keys.ts'
+import { type Keys, createdMs } from '../keys/keys.ts'
 
 /** Where each member has one object of its name. */
 export const CROWD_NAMESPACE = 'crowd'

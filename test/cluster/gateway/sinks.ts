@@ -1,6 +1,6 @@
 // Everything that the gateway and the operator write, to whomever (contract 3.5; threats 2.6).
 import { readFile } from 'node:fs/promises'
-import type { JsonMap } from '../../../src/domain/config/json.ts'
+import type { JsonMap } from '../../../src/domain/json/json.ts'
 import type { Audit, Mark } from '../../support/audit.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { GATEWAY_USER } from '../../support/installed.ts'

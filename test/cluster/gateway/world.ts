@@ -6,7 +6,7 @@ import {
   JWKS_CONFIG_MAP,
   REVOKED_TOKENS_PREFIX,
 } from '../../../src/api/names.ts'
-import { JWKS_DATA_KEY } from '../../../src/domain/signing-key-record.ts'
+import { JWKS_DATA_KEY } from '../../../src/domain/signingkey/published-keys.ts'
 import type { Raw } from '../../support/raw.ts'
 
 const NAMESPACE = 'platform-system'

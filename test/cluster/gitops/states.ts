@@ -2,7 +2,7 @@
 import { CONFIGS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import type { Fate } from '../../../src/controllers/directclusterendpointtoken/fate.ts'
-import type { KeyState } from '../../../src/domain/access-key-state.ts'
+import type { KeyState } from '../../../src/domain/accesskey/key-state.ts'
 import { IN_FORCE_PATH, isReadyBy, settingsOf } from '../../support/config.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { type StoredObject, storedOf } from '../../support/stored.ts'

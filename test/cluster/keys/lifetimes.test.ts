@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 // When keys end, with real seconds on a real API server; the table of all cases with an injected
-// clock is test/unit/domain/lifetime.test.ts.
+// clock is test/unit/domain/accesskey/lifetime.test.ts.
 import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'

@@ -5,22 +5,22 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointTokenSpec } from '../../../src/api/directclusterendpointtoken.gen.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
+import { conditionOf } from '../../../src/domain/conditions.ts'
+import { timestamp } from '../../../src/domain/time/time.ts'
 import { sharedControlPlane, sharedOperator } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { conditionIn } from '../../support/stored.ts'
 import {
+  SOON,
+  type StoredKey,
   createdMs,
   expectToldInTime,
   keysOf,
   seenAgo,
-  SOON,
-  type StoredKey,
   textAfter,
 } from '../keys/keys.ts'
-import { conditionOf } from '../../../src/domain/conditions.ts'
-import { timestamp } from '../../../src/domain/time.ts'
 import { claimsIn, platformOf } from './platform.ts'
-import { bornPlus, issuedInTime, type StoredToken, tokensOf, under } from './tokens.ts'
+import { type StoredToken, bornPlus, issuedInTime, tokensOf, under } from './tokens.ts'
 
 const plane = await sharedControlPlane()
 const keys = keysOf(plane)

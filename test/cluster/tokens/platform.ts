@@ -8,7 +8,7 @@ import {
   SIGNING_KEY_TYPE,
 } from '../../../src/api/names.ts'
 import type { ConfigMap, Secret } from '../../../src/api/objects.ts'
-import type { TokenClaims } from '../../../src/domain/token-claims.ts'
+import type { TokenClaims } from '../../../src/domain/token/token-claims.ts'
 import { pathOf } from '../../../src/kube/client.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,5 +1,5 @@
 // What the API server took requests for, found in its audit log by a mark in their User-Agent.
-import type { ScopedRequest } from '../../../src/domain/scope/request.ts'
+import type { ScopedRequest } from '../../../src/domain/scope/request-info.ts'
 
 /** A user as the audit log has it; what is empty is left out. */
 export interface AuditedUser {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { digestOf } from '../../../src/credentials/digest.ts'
-import { readScope } from '../../../src/domain/scope/decide.ts'
+import { readScope } from '../../../src/domain/scope/authorize.ts'
 import { t0, textAfter } from '../../support/access-key.ts'
 import { key, ownedBy, secretOf } from './keys.ts'
 import { type Circumstances, stageOf } from './recognition.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { identityOf } from '../../../src/credentials/identity.ts'
-import type { AccessKey } from '../../../src/domain/access-key.ts'
+import type { AccessKey } from '../../../src/domain/accesskey/access-key.ts'
 import { viewOf } from '../../support/access-key.ts'
 
 /** A key as the gateway sees it, with an identity as the object would have it. */

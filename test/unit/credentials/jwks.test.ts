@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { JWKS_CONFIG_MAP } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'
 import { checkJwk, followJwks, parseJwks } from '../../../src/credentials/jwks.ts'
-import { jwksText } from '../../../src/domain/signing-key-record.ts'
+import { jwksText } from '../../../src/domain/signingkey/published-keys.ts'
 import { Store, whole } from '../../../src/kube/store.ts'
 import { rememberingLog } from '../../support/log.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { digestOf } from '../../../src/credentials/digest.ts'
-import { keysTouchedBy } from '../../../src/domain/key-line.ts'
 import type { KeyIndex } from '../../../src/credentials/keys-by-secret.ts'
+import { keysTouchedBy } from '../../../src/domain/accesskey/owner-chain.ts'
 import { indexOf, key, ownedBy, secretOf } from './keys.ts'
 
 const same = { key: secretOf('same') }

@@ -2,13 +2,13 @@
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { type Callers, createCallers } from '../../../src/credentials/callers.ts'
 import { type Moment, momentOf } from '../../../src/credentials/freshness.ts'
-import type { KeyIndex } from '../../../src/credentials/keys-by-secret.ts'
 import { createKeyReader } from '../../../src/credentials/key-reader.ts'
+import type { KeyIndex } from '../../../src/credentials/keys-by-secret.ts'
 import type { Polled } from '../../../src/credentials/polled.ts'
-import type { Caps } from '../../../src/domain/lifetime.ts'
+import type { Caps } from '../../../src/domain/accesskey/lifetime.ts'
 import type { KubeClient } from '../../../src/kube/client.ts'
-import { manualClock, type ManualClock } from '../../support/clock.ts'
 import { t0 } from '../../support/access-key.ts'
+import { type ManualClock, manualClock } from '../../support/clock.ts'
 import { indexOf } from './keys.ts'
 
 /** What is as a test says. */

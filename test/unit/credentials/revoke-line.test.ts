@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { MADE_WITH_LABEL } from '../../../src/api/names.ts'
 import { revokeLine } from '../../../src/credentials/revoke-line.ts'
-import type { OwnedAccessKeyObject } from '../../../src/domain/access-key.ts'
+import type { OwnedAccessKeyObject } from '../../../src/domain/accesskey/access-key.ts'
 import type { PatchOperation } from '../../../src/kube/client.ts'
 import { failureOf } from '../../../src/kube/failure.ts'
 import { manualClock } from '../../support/clock.ts'

@@ -2,11 +2,11 @@
 // Managers come and go, answers are lost, watches break, hands delete; then it is calm again.
 import { expect, test } from 'vitest'
 import type { ConfigMap } from '../../../src/api/objects.ts'
-import { NONE_LATE } from '../../../src/domain/late.ts'
+import { NONE_LATE } from '../../../src/domain/time/time.ts'
 import { NotLeader } from '../../../src/kube/not-leader.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'
-import { revokedInAll } from '../domain/revocations.ts'
+import { revokedInAll } from '../domain/token/revocations.ts'
 import { type Mishap, type Request, type Server, failure } from './config-map-server.ts'
 import {
   EXP,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { createRoleRules } from '../../../src/credentials/role-rules.ts'
-import { SCOPE_ROLES } from '../../../src/domain/scope/roles.ts'
+import { SCOPE_ROLES } from '../../../src/domain/scope/match-role.ts'
 import { type Line, memoryApi } from '../../support/memory-api.ts'
 
 const RULES = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }]

@@ -6,7 +6,7 @@ import {
   type StoredChange,
   StoredRevocations,
 } from '../../../src/credentials/stored-revocations.ts'
-import { HOUR, at, configMap } from '../domain/revocations.ts'
+import { HOUR, at, configMap } from '../domain/token/revocations.ts'
 
 const EARLY = '2026-11-21T10:10:00Z'
 const LATE = '2026-11-21T10:50:00Z'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
-import { isTracked, onExpiryOf } from '../../../src/domain/tracking.ts'
+import { isTracked, onExpiryOf } from '../../../src/domain/credential-object.ts'
 
 const meta = (differing: Partial<ObjectMeta>): ObjectMeta => ({
   name: 'deploy',

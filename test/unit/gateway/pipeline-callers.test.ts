@@ -1,7 +1,7 @@
 // Where a credential leads, and where it does not (contract 9.1, 13.1, 13.2; threats A1, A8, B2, B11).
 import { describe, expect, test } from 'vitest'
-import { keyIdOf } from '../../../src/domain/access-key.ts'
-import { asked, BROKEN, CALLER, ENDING, EXPIRES, gateway } from './piped.ts'
+import { keyIdOf } from '../../../src/domain/accesskey/access-key.ts'
+import { BROKEN, CALLER, ENDING, EXPIRES, asked, gateway } from './piped.ts'
 import { answersIn } from './served.ts'
 
 describe('with a credential', () => {

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { SIGNING_KEY_TYPE } from '../../../src/api/names.ts'
 import type { Secret } from '../../../src/api/objects.ts'
-import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../../src/domain/token-claims.ts'
+import {
+  SIGNING_ALGORITHMS,
+  type SigningAlgorithm,
+} from '../../../src/domain/token/token-claims.ts'
 import { createSigningKey } from '../../../src/signing/create.ts'
 import { examine } from '../../../src/signing/examine.ts'
 import { type Line, memoryApi } from '../../support/memory-api.ts'

@@ -3,8 +3,8 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:cry
 import { JWKS_CONFIG_MAP, SIGNING_KEY_PREFIX, SIGNING_KEY_TYPE } from '../../../src/api/names.ts'
 import type { ConfigMap, Secret } from '../../../src/api/objects.ts'
 import { checkJwk } from '../../../src/credentials/jwks.ts'
-import { jwksText, notesText } from '../../../src/domain/signing-key-record.ts'
-import type { KeyNote, PublicJwk } from '../../../src/domain/signing-key.ts'
+import { jwksText, notesText } from '../../../src/domain/signingkey/published-keys.ts'
+import type { KeyNote, PublicJwk } from '../../../src/domain/signingkey/signing-key.ts'
 
 export const CREATED = '2026-11-21T10:00:00Z'
 export const CREATED_MS = Date.parse(CREATED)

@@ -2,7 +2,7 @@
 import { GROUP } from '../../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../../src/api/objects.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import type { JsonMap } from '../../../../src/domain/config/json.ts'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { type Front, SOON, type UsableKey } from '../front.ts'
 

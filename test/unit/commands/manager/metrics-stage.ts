@@ -4,7 +4,7 @@ import {
   type Metrics,
   createMetrics,
 } from '../../../../src/commands/manager/metrics.ts'
-import { NONE_LATE } from '../../../../src/domain/late.ts'
+import { NONE_LATE } from '../../../../src/domain/time/time.ts'
 import { seriesOf } from '../../../support/exposition.ts'
 
 /** A registry of a small manager. */

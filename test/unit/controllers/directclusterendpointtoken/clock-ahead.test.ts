@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { conditionOf } from '../../../../src/domain/conditions.ts'
-import { tokenOf } from '../../../../src/domain/token.ts'
+import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after } from '../../../support/access-key.ts'
 import { issuedObject, tokenAfter, tokenCircumstances } from '../../../support/token.ts'
 

@@ -1,19 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import {
+  TOKEN_STATE_LABELS,
   countTokens,
   lastExpMs,
-  TOKEN_STATE_LABELS,
 } from '../../../../src/controllers/directclusterendpointtoken/counts.ts'
 import {
   type Circumstances,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import { tokenOf } from '../../../../src/domain/token.ts'
+import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { Turns } from '../../../../src/kube/turns.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import {
+  UNDER_CI,
   issuedObject,
   owner,
   tampered,
@@ -21,7 +22,6 @@ import {
   tokenCircumstances,
   tokenObject,
   tokenStore,
-  UNDER_CI,
   withMetadata,
 } from '../../../support/token.ts'
 

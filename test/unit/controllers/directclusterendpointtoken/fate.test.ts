@@ -3,16 +3,16 @@ import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import { type Fate, fateOf } from '../../../../src/controllers/directclusterendpointtoken/fate.ts'
 import type { Circumstances } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import { KEY_STATES } from '../../../../src/domain/access-key-state.ts'
-import type { SigningAlgorithm } from '../../../../src/domain/token-claims.ts'
+import { KEY_STATES } from '../../../../src/domain/accesskey/key-state.ts'
+import type { SigningAlgorithm } from '../../../../src/domain/token/token-claims.ts'
 import { after, capped } from '../../../support/access-key.ts'
 import {
+  type TokenParts,
+  UNDER_CI,
   owner,
   token,
   tokenCircumstances,
-  type TokenParts,
   tokenText,
-  UNDER_CI,
 } from '../../../support/token.ts'
 
 interface Given {

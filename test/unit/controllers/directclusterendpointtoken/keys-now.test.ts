@@ -1,10 +1,10 @@
 // Keys and tokens come by two watches, and either may be late (contract 5.4).
 import { describe, expect, test } from 'vitest'
 import { keysIn } from '../../../../src/controllers/ownedaccesskey/order.ts'
-import type { OwnedAccessKeyObject } from '../../../../src/domain/access-key.ts'
+import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import { after } from '../../../support/access-key.ts'
 import { keyObject } from '../../../support/objects.ts'
-import { issuedObject, keyStore, owner, tokenObject, UNDER_CI } from '../../../support/token.ts'
+import { UNDER_CI, issuedObject, keyStore, owner, tokenObject } from '../../../support/token.ts'
 import { type Given, run } from './reconciled.ts'
 
 const underCi = () => issuedObject({ metadata: UNDER_CI, spec: { ttl: 600 } }, { owner: owner() })

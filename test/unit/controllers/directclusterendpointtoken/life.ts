@@ -10,11 +10,11 @@ import {
   type Step,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import { keyStateOf } from '../../../../src/domain/access-key-state.ts'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
-import { type Caps, lifetimeOf } from '../../../../src/domain/lifetime.ts'
-import type { TokenClaims } from '../../../../src/domain/token-claims.ts'
-import { tokenOf } from '../../../../src/domain/token.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
+import { keyStateOf } from '../../../../src/domain/accesskey/key-state.ts'
+import { type Caps, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
+import type { TokenClaims } from '../../../../src/domain/token/token-claims.ts'
+import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { DAY_MS, accessKey, after, textAfter } from '../../../support/access-key.ts'
 import type { Random } from '../../../support/random.ts'
 import {

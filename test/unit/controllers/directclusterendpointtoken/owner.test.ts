@@ -1,15 +1,16 @@
 import { describe, expect, test } from 'vitest'
+import type { Scope } from '../../../../src/api/scope.gen.ts'
 import {
   namesUnder,
   ownerOf,
 } from '../../../../src/controllers/directclusterendpointtoken/owner.ts'
-import { keysTouchedBy } from '../../../../src/domain/key-line.ts'
 import { keysIn } from '../../../../src/controllers/ownedaccesskey/order.ts'
-import type { Scope } from '../../../../src/api/scope.gen.ts'
-import type { OwnedAccessKeyObject } from '../../../../src/domain/access-key.ts'
-import { after, DAY_MS, t0, textAfter, viewOf } from '../../../support/access-key.ts'
-import { keyObject, type Parts } from '../../../support/objects.ts'
+import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
+import { keysTouchedBy } from '../../../../src/domain/accesskey/owner-chain.ts'
+import { DAY_MS, after, t0, textAfter, viewOf } from '../../../support/access-key.ts'
+import { type Parts, keyObject } from '../../../support/objects.ts'
 import {
+  UNDER_CI,
   issuedObject,
   keyStore,
   owner,
@@ -17,7 +18,6 @@ import {
   token,
   tokenObject,
   tokenStore,
-  UNDER_CI,
   withMetadata,
 } from '../../../support/token.ts'
 

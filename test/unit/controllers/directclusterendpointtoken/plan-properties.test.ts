@@ -1,23 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
 import type { Step } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import { conditionOf } from '../../../../src/domain/conditions.ts'
-import { lifetimeOf } from '../../../../src/domain/lifetime.ts'
-import { parseTimestamp } from '../../../../src/domain/time.ts'
+import { parseTimestamp } from '../../../../src/domain/time/time.ts'
 import { after } from '../../../support/access-key.ts'
 import { randomFrom } from '../../../support/random.ts'
 import { repeated } from '../../../support/tier.ts'
 import {
+  FOREIGN,
+  type Taken,
+  type World,
   changed,
   claimsOut,
-  FOREIGN,
   isHeld,
   mayLive,
   newWorld,
   nextStep,
   reach,
-  type Taken,
-  type World,
   worked,
 } from './life.ts'
 

@@ -7,7 +7,7 @@ import {
   type Step,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import { tokenOf } from '../../../../src/domain/token.ts'
+import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import {
   type TokenParts,

@@ -9,7 +9,7 @@ import {
 } from '../../../../src/api/names.ts'
 import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { conditionOf } from '../../../../src/domain/conditions.ts'
-import { tokenOf } from '../../../../src/domain/token.ts'
+import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, textAfter } from '../../../support/access-key.ts'
 import { type Asked, refused } from '../../../support/asked.ts'
 import {

@@ -1,14 +1,14 @@
 // One reconcile of a token on an API server and a signer of which only the answers are there.
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import {
-  reconcile,
   type TokenDeps,
+  reconcile,
 } from '../../../../src/controllers/directclusterendpointtoken/reconcile.ts'
 import { keysIn } from '../../../../src/controllers/ownedaccesskey/order.ts'
-import type { OwnedAccessKeyObject } from '../../../../src/domain/access-key.ts'
-import type { TokenClaims } from '../../../../src/domain/token-claims.ts'
+import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
+import type { TokenClaims } from '../../../../src/domain/token/token-claims.ts'
 import type { ObjectEvent } from '../../../../src/kube/events.ts'
-import { after, DAY_MS } from '../../../support/access-key.ts'
+import { DAY_MS, after } from '../../../support/access-key.ts'
 import { type Answers, askedClient, askedRecords } from '../../../support/asked.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { rememberingLog } from '../../../support/log.ts'

@@ -7,7 +7,7 @@ import {
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { removalMsOf } from '../../../../src/controllers/directclusterendpointtoken/removal.ts'
-import { tokenOf } from '../../../../src/domain/token.ts'
+import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import {
   UNDER_CI,

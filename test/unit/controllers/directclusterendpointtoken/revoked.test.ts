@@ -13,9 +13,9 @@ import {
   type Circumstances,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import { KEY_STATES } from '../../../../src/domain/access-key-state.ts'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
-import { tokenOf } from '../../../../src/domain/token.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
+import { KEY_STATES } from '../../../../src/domain/accesskey/key-state.ts'
+import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import {
   UNDER_CI,

@@ -10,7 +10,7 @@ import {
   isPublished,
 } from '../../../../src/controllers/directclusterendpointtoken/status.ts'
 import { conditionOf } from '../../../../src/domain/conditions.ts'
-import { type PublishedToken, tokenOf } from '../../../../src/domain/token.ts'
+import { type PublishedToken, tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import {
   KID,

@@ -3,19 +3,19 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import {
   type Circumstances,
-  plan,
   type Step,
+  plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { conditionOf } from '../../../../src/domain/conditions.ts'
-import { tokenOf } from '../../../../src/domain/token.ts'
+import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, textAfter } from '../../../support/access-key.ts'
 import { askedRecords } from '../../../support/asked.ts'
 import {
+  UNDER_CI,
   issuedObject,
   owner,
   tokenAfter,
   tokenCircumstances,
-  UNDER_CI,
   withMetadata,
 } from '../../../support/token.ts'
 import { run } from './reconciled.ts'

@@ -1,7 +1,7 @@
 // A new key works as soon as it is adopted: its status says so in the same pass.
 import { describe, expect, test } from 'vitest'
-import type { OwnedAccessKeyObject } from '../../../../src/domain/access-key.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
+import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import { after, circumstances } from '../../../support/access-key.ts'
 import { type Answers, askedClient, askedRecords, refused } from '../../../support/asked.ts'
 import { manualClock } from '../../../support/clock.ts'

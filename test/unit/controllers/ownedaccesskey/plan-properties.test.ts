@@ -6,10 +6,10 @@ import {
   type Step,
   plan,
 } from '../../../../src/controllers/ownedaccesskey/plan.ts'
-import { KEY_STATES } from '../../../../src/domain/access-key-state.ts'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
+import { KEY_STATES } from '../../../../src/domain/accesskey/key-state.ts'
+import { isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import { conditionOf } from '../../../../src/domain/conditions.ts'
-import { isLive, lifetimeOf } from '../../../../src/domain/lifetime.ts'
 import {
   DAY_MS,
   accessKey,

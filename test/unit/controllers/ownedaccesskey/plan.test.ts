@@ -6,7 +6,7 @@ import {
   type Step,
   plan,
 } from '../../../../src/controllers/ownedaccesskey/plan.ts'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import {
   accessKey,
   after,

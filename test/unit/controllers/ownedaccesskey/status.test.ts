@@ -5,7 +5,7 @@ import {
   type WantedStatus,
   isPublished,
 } from '../../../../src/controllers/ownedaccesskey/status.ts'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import {
   accessKey,
   after,

@@ -7,8 +7,8 @@ import { plan as planToken } from '../../../../src/controllers/directclusterendp
 import { type Step, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import { countUnrecorded, endTokens } from '../../../../src/controllers/ownedaccesskey/tokens.ts'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
-import { tokenOf } from '../../../../src/domain/token.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
+import { tokenOf } from '../../../../src/domain/token/token.ts'
 import {
   DAY_MS,
   accessKey,

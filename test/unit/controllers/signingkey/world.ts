@@ -9,7 +9,7 @@ import {
 } from '../../../../src/api/names.ts'
 import type { ConfigMap, KubeObject, Secret } from '../../../../src/api/objects.ts'
 import { createReconcile } from '../../../../src/controllers/signingkey/reconcile.ts'
-import type { SigningAlgorithm } from '../../../../src/domain/token-claims.ts'
+import type { SigningAlgorithm } from '../../../../src/domain/token/token-claims.ts'
 import type { Outcome } from '../../../../src/kube/controller.ts'
 import type { ObjectEvent } from '../../../../src/kube/events.ts'
 import { isConflict } from '../../../../src/kube/failure.ts'

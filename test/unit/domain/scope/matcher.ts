@@ -15,7 +15,7 @@ import type {
   ResourceRequest,
   ScopedRequest,
   Target,
-} from '../../../../src/domain/scope/request.ts'
+} from '../../../../src/domain/scope/request-info.ts'
 
 /** What the namespaces of projects begin with. */
 export const PREFIX = 'p-'

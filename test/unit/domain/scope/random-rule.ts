@@ -1,6 +1,6 @@
 // Rules over the names of the universe.
 import type { ScopeRule, ScopeRuleResources } from '../../../../src/api/scope.gen.ts'
-import { TARGET_KINDS } from '../../../../src/domain/scope/request.ts'
+import { TARGET_KINDS } from '../../../../src/domain/scope/request-info.ts'
 import type { Random } from '../../../support/random.ts'
 
 /** Values for a field of a rule. */

@@ -1,4 +1,4 @@
-import type { ScopedRequest, Target } from '../../../../src/domain/scope/request.ts'
+import type { ScopedRequest, Target } from '../../../../src/domain/scope/request-info.ts'
 
 // Two names of each kind are those that scopes use. The third is one that no scope names: only a
 // wildcard, or leaving a field out, grants it.

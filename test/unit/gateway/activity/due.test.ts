@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { dueMsOf, mustPrecede, standingOf } from '../../../../src/gateway/activity/due.ts'
 import { accessKey, after } from '../../../support/access-key.ts'
 import { UNCAPPED } from './simulated.ts'

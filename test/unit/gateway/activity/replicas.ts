@@ -1,7 +1,7 @@
 // Gateways and an operator around one API server, on one clock: requests are let pass or refused, gateways
 // are killed and started anew, and what ended when is remembered.
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
-import { type Caps, isLive, lifetimeOf } from '../../../../src/domain/lifetime.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
+import { type Caps, isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import { type Activity, createActivity } from '../../../../src/gateway/activity/activity.ts'
 import type { Store } from '../../../../src/kube/store.ts'
 import { sleep } from '../../../../src/runtime/clock.ts'
@@ -10,7 +10,7 @@ import { type ManualClock, manualClock } from '../../../support/clock.ts'
 import { rememberingLog } from '../../../support/log.ts'
 import { keyObject } from '../../../support/objects.ts'
 import type { Random } from '../../../support/random.ts'
-import { callerWith, keyStore, type SimulatedApi, simulatedApi } from './simulated.ts'
+import { type SimulatedApi, callerWith, keyStore, simulatedApi } from './simulated.ts'
 
 /** How bad the world is. */
 export interface Weather {

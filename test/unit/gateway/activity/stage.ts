@@ -1,20 +1,20 @@
 // A gateway as far as activity goes, whose watch does not lag, on a clock that a test moves.
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
 import type { Caller } from '../../../../src/credentials/caller.ts'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { type Activity, createActivity } from '../../../../src/gateway/activity/activity.ts'
 import type { Store } from '../../../../src/kube/store.ts'
 import { t0 } from '../../../support/access-key.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
 import { rememberingLog } from '../../../support/log.ts'
-import { keyObject, type Parts } from '../../../support/objects.ts'
+import { type Parts, keyObject } from '../../../support/objects.ts'
 import {
-  callerWith,
-  keyStore,
   type Line,
   type SimulatedApi,
-  simulatedApi,
   UNCAPPED,
+  callerWith,
+  keyStore,
+  simulatedApi,
 } from './simulated.ts'
 
 /** Seconds. */

@@ -1,10 +1,10 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
-import { lifetimeOf } from '../../../../src/domain/lifetime.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
+import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import { withExpiry } from '../../../../src/gateway/http/expiry-headers.ts'
 import { accessKey, after, textAfter } from '../../../support/access-key.ts'
-import { callerWith, UNCAPPED } from '../activity/simulated.ts'
+import { UNCAPPED, callerWith } from '../activity/simulated.ts'
 
 const DAY = 86_400
 

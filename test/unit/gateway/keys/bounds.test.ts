@@ -1,9 +1,9 @@
 // How large one's own keys and tokens may be (contract 12.2).
 import { describe, expect, test } from 'vitest'
 import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
-import type { JsonMap } from '../../../../src/domain/config/json.ts'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
+import { mapAt } from '../../../../src/domain/json/nested-fields.ts'
 import { type Answer, failure } from '../../../../src/gateway/http/answer.ts'
-import { mapAt } from '../../../../src/gateway/keys/at.ts'
 import { LARGEST_OWN, bodyRefusal } from '../../../../src/gateway/keys/bounds.ts'
 import { change } from '../../../../src/gateway/keys/change.ts'
 import type { OwnCounts } from '../../../../src/gateway/keys/counts.ts'

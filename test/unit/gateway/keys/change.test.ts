@@ -1,11 +1,11 @@
 // What a change is of, when somebody else writes between the look at an object and the write (contract 12.3).
 import { describe, expect, test } from 'vitest'
-import type { JsonMap } from '../../../../src/domain/config/json.ts'
-import { mapAt, textAt } from '../../../../src/gateway/keys/at.ts'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
+import { mapAt, textAt } from '../../../../src/domain/json/nested-fields.ts'
+import { timestamp } from '../../../../src/domain/time/time.ts'
 import { change } from '../../../../src/gateway/keys/change.ts'
 import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
-import { timestamp } from '../../../../src/domain/time.ts'
 import { COUNTS, exchangeOf } from './exchanges.ts'
 import { key, project } from './keys.ts'
 

@@ -2,9 +2,9 @@
 // policies open everything.
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
+import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
 import { key, project } from './keys.ts'
-import { changed, made, type Way } from './storing.ts'
+import { type Way, changed, made } from './storing.ts'
 
 const DIGEST = `sha256:${'0'.repeat(64)}`
 const OTHER_DIGEST = `sha256:${'1'.repeat(64)}`

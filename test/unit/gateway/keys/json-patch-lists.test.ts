@@ -2,7 +2,7 @@
 // differ in nothing but what is hidden must be told apart by no patch that is sent on.
 import { describe, expect, test } from 'vitest'
 import { CONFIGS } from '../../../../src/api/names.ts'
-import { type Json, type JsonMap, isList, isMap } from '../../../../src/domain/config/json.ts'
+import { type Json, type JsonMap, isList, isMap } from '../../../../src/domain/json/json.ts'
 import { jsonPatchOf } from '../../../../src/gateway/keys/json-patch.ts'
 import { SHOWS_NOTHING, redacted } from '../../../../src/gateway/keys/redact.ts'
 import { sampled } from '../../../support/tier.ts'

@@ -1,7 +1,7 @@
 // JSON patches of settings, where secrets stand in lists (contract 6.3, 12.4).
 import { describe, expect, test } from 'vitest'
 import { CONFIGS } from '../../../../src/api/names.ts'
-import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
+import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
 import { jsonPatchOf } from '../../../../src/gateway/keys/json-patch.ts'
 
 const GUARD = { op: 'test', path: '/metadata/resourceVersion', value: '7' }

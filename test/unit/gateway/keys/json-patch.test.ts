@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../../src/api/names.ts'
-import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
+import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
 import { jsonPatchOf, secretsOf } from '../../../../src/gateway/keys/json-patch.ts'
 import { key } from './keys.ts'
 

@@ -1,6 +1,6 @@
 import { ACCESS_KEYS, type Resource } from '../../../../src/api/names.ts'
-import type { JsonMap } from '../../../../src/domain/config/json.ts'
-import type { Caps } from '../../../../src/domain/lifetime.ts'
+import type { Caps } from '../../../../src/domain/accesskey/lifetime.ts'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { type Fault, mayStore } from '../../../../src/gateway/keys/may-store.ts'
 import { MARKS, callers, owner, t0 } from './keys.ts'
 

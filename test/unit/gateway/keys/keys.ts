@@ -1,6 +1,6 @@
 // Keys, tokens and callers of tests of self-service, as plain JSON.
 import { API_VERSION, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
-import type { JsonMap } from '../../../../src/domain/config/json.ts'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import type { Standing } from '../../../../src/gateway/keys/standing.ts'
 
 /** What an object differs in. */

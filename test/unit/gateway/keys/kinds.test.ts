@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Target } from '../../../../src/domain/scope/request.ts'
+import type { Target } from '../../../../src/domain/scope/request-info.ts'
 import { askedOf } from '../../../../src/gateway/keys/kinds.ts'
 import { isOwnKind } from '../../../../src/gateway/keys/own-kinds.ts'
 import { readApiRequest } from '../../../../src/gateway/request/read-api-request.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
-import type { JsonMap } from '../../../../src/domain/config/json.ts'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { finished, isForSelf, made } from '../../../../src/gateway/keys/made.ts'
 import { MADE_WITH_CI, callers, newKey, owner, project } from './keys.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../../../src/api/names.ts'
-import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
+import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
 import { TOKEN } from '../../../../src/gateway/keys/hidden.ts'
 import {
   SHOWS_NOTHING,

@@ -1,9 +1,11 @@
 // The deletion of keys by one of them (contract 12.1, 12.4, 13.4).
 import { describe, expect, test } from 'vitest'
-import { accessKeyOf } from '../../../../src/domain/access-key.ts'
-import type { OwnedAccessKeyObject } from '../../../../src/domain/access-key.ts'
-import { type JsonMap, mapIn } from '../../../../src/domain/config/json.ts'
-import { textAt } from '../../../../src/gateway/keys/at.ts'
+import {
+  type OwnedAccessKeyObject,
+  accessKeyOf,
+} from '../../../../src/domain/accesskey/access-key.ts'
+import { type JsonMap, mapIn } from '../../../../src/domain/json/json.ts'
+import { textAt } from '../../../../src/domain/json/nested-fields.ts'
 import { remove, removeAll } from '../../../../src/gateway/keys/remove.ts'
 import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
 import { exchangeOf } from './exchanges.ts'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS, type Resource } from '../../../../src/api/names.ts'
-import type { Json, JsonMap } from '../../../../src/domain/config/json.ts'
+import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
 import {
   type Change,
   bodyOf,

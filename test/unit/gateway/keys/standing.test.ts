@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../../../src/api/names.ts'
 import type { Caller } from '../../../../src/credentials/caller.ts'
-import type { AccessKey } from '../../../../src/domain/access-key.ts'
-import type { JsonMap } from '../../../../src/domain/config/json.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import {
   isOwn,
   isVisible,

@@ -1,7 +1,7 @@
 // An API server that stores whatever it is sent, whoever asks: RBAC and policies open everything.
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { type Json, type JsonMap, mapIn } from '../../../../src/domain/config/json.ts'
-import { mapAt, textAt } from '../../../../src/gateway/keys/at.ts'
+import { type Json, type JsonMap, mapIn } from '../../../../src/domain/json/json.ts'
+import { mapAt, textAt } from '../../../../src/domain/json/nested-fields.ts'
 import { change } from '../../../../src/gateway/keys/change.ts'
 import { create } from '../../../../src/gateway/keys/create.ts'
 import type { UpstreamCall } from '../../../../src/kube/upstream.ts'

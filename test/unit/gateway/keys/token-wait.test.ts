@@ -1,8 +1,8 @@
 // What becomes of a token that nobody issues in time (contract 12.2).
 import { describe, expect, test } from 'vitest'
 import { TOKENS } from '../../../../src/api/names.ts'
-import { type JsonMap, mapIn } from '../../../../src/domain/config/json.ts'
-import { textAt } from '../../../../src/gateway/keys/at.ts'
+import { type JsonMap, mapIn } from '../../../../src/domain/json/json.ts'
+import { textAt } from '../../../../src/domain/json/nested-fields.ts'
 import { awaitToken } from '../../../../src/gateway/keys/token-wait.ts'
 import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
 import { manualClock } from '../../../support/clock.ts'

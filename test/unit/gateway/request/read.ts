@@ -1,7 +1,7 @@
 // Requests in short, for tables.
+import type { Target } from '../../../../src/domain/scope/request-info.ts'
 import type { ApiRequest, ReadApiRequest } from '../../../../src/gateway/request/api-request.ts'
 import { readApiRequest } from '../../../../src/gateway/request/read-api-request.ts'
-import type { Target } from '../../../../src/domain/scope/request.ts'
 
 const MANAGEMENT: Target = { kind: 'Management' }
 

@@ -1,7 +1,7 @@
 // What the log says of a request, and what of it never gets there (contract 8.5, 3.5).
 import { expect, test } from 'vitest'
-import { formatKey } from '../../../../src/domain/key.ts'
-import type { ScopedRequest } from '../../../../src/domain/scope/request.ts'
+import { formatKey } from '../../../../src/domain/accesskey/access-key-format.ts'
+import type { ScopedRequest } from '../../../../src/domain/scope/request-info.ts'
 import { readApiRequest } from '../../../../src/gateway/request/read-api-request.ts'
 import { toldOf } from '../../../../src/gateway/request/told.ts'
 import { viewOf } from '../../../support/access-key.ts'

@@ -1,0 +1,143 @@
+// The slim view of an OwnedAccessKey that every decision uses. It holds no secret.
+import { CREATED_ANNOTATION, HEARTBEAT_KEY } from '../../api/names.ts'
+import type { Condition, KubeObject, ObjectMeta } from '../../api/objects.ts'
+import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
+import type { Scope } from '../../api/scope.gen.ts'
+import { type CredentialObject, credentialObjectOf } from '../credential-object.ts'
+import {
+  type Untyped,
+  fieldsOf,
+  isAbsent,
+  isTextOrAbsent,
+  scopeOf,
+  secondsOf,
+  textOf,
+  textsOf,
+} from '../json/untyped.ts'
+import { oursIn, ownedBy } from '../managed-fields.ts'
+import { parseTimestamp } from '../time/time.ts'
+import type { Lived } from './lifetime.ts'
+
+/** The fields of a key's status that we own; conditions of other managers are left out. */
+export interface PublishedStatus {
+  readonly expirationTimestamp: string | undefined
+  readonly removalTimestamp: string | undefined
+  readonly effectiveTTLSeconds: number | undefined
+  readonly keyID: string | undefined
+  readonly identity: string | undefined
+  readonly observedGeneration: number | undefined
+  readonly conditions: readonly Condition[]
+}
+
+/** A key without its secret. */
+export interface AccessKey extends Lived, CredentialObject {
+  /** Also true when a field that limits the key is malformed. */
+  readonly isDisabled: boolean
+  /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set, or one is malformed. */
+  readonly identity: string | null
+  /** spec.groups: extra groups of the identity. */
+  readonly groups: readonly string[]
+  /** null = the owner's full rights. */
+  readonly scope: Scope | null
+  /** SHA-256 of the key in hex, for either form in spec; null when there is no key yet. */
+  readonly digest: string | null
+  /** spec.key is `sha256:<hex>`: it proves no knowledge of the key itself (contract 3.3, 3.6). */
+  readonly holdsDigest: boolean
+  /** We own spec.key: the operator generated it, and every apply of ours repeats it. */
+  readonly isKeyOurs: boolean
+  readonly published: PublishedStatus
+}
+
+/** An OwnedAccessKey as the API server sends it. */
+export type OwnedAccessKeyObject = KubeObject<OwnedAccessKeySpec, OwnedAccessKeyStatus>
+
+/**
+ * The view of an object. An empty string counts as absent everywhere in spec (contract 1.2). A value that the schema
+ * refuses never throws: the key has no identity, is disabled, or has a scope that grants nothing (10.3).
+ *
+ * @param digestOf SHA-256 in hex of a key in clear, or what follows `sha256:` (contract 3.6)
+ */
+export function accessKeyOf(
+  object: OwnedAccessKeyObject,
+  digestOf: (key: string) => string,
+): AccessKey {
+  const { metadata } = object
+  const spec: Untyped<OwnedAccessKeySpec> = fieldsOf(object.spec)
+  const status: Untyped<OwnedAccessKeyStatus> = fieldsOf(object.status)
+  const key = textOf(spec.key) ?? ''
+  const groups = textsOf(spec.groups)
+  return {
+    ...credentialObjectOf(metadata),
+    isDisabled: isDisabled(spec),
+    identity: groups && identityOf(spec),
+    groups: groups ?? [],
+    scope: scopeOf(spec.scope),
+    digest: key === '' ? null : digestOf(key),
+    holdsDigest: heldDigestOf(key) !== null,
+    isKeyOurs: ownedBy(metadata.managedFields ?? [], '').has('spec', 'key'),
+    ttl: secondsOf(spec.ttl) ?? 0,
+    type: textOf(spec.type) ?? '',
+    slides: spec.ttlAfterLastActivity === true,
+    creationMs: parseTimestamp(metadata.creationTimestamp) ?? 0,
+    firstSeenMs: parseTimestamp(metadata.annotations?.[CREATED_ANNOTATION]),
+    lastActivityMs: parseTimestamp(status.lastActivity),
+    published: publishedOf(metadata, status),
+  }
+}
+
+const DIGEST_FORM = /^sha256:([0-9a-f]{64})$/
+
+/** The SHA-256 in hex that spec.key holds instead of a key (contract 3.6); null = it is a key, or none. */
+export const heldDigestOf = (key: string): string | null => DIGEST_FORM.exec(key)?.[1] ?? null
+
+/** Id that names the key without showing it (contract 1.5); empty when there is no key yet. */
+export const keyIdOf = ({ digest }: AccessKey): string => digest?.slice(0, 16) ?? ''
+
+/**
+ * Whether it is the gateways' heartbeat key (contract 10.4). Without a secret it opens and owns nothing, so the
+ * operator does not generate, revoke, expire or count it. One with a secret is a key like any other.
+ */
+export const isHeartbeat = ({ name, digest }: AccessKey): boolean =>
+  name === HEARTBEAT_KEY && digest === null
+
+/** Only our fields: an apply of ours cannot remove what another manager wrote into status. */
+function publishedOf(
+  { managedFields = [] }: ObjectMeta,
+  status: Untyped<OwnedAccessKeyStatus>,
+): PublishedStatus {
+  const owned = ownedBy(managedFields, 'status')
+  // Only compared with the wanted values: a value of another type is simply different.
+  const ours = oursIn(owned, status as OwnedAccessKeyStatus)
+  return {
+    expirationTimestamp: ours('expirationTimestamp'),
+    removalTimestamp: ours('removalTimestamp'),
+    effectiveTTLSeconds: ours('effectiveTTLSeconds'),
+    keyID: ours('keyID'),
+    identity: ours('identity'),
+    observedGeneration: ours('observedGeneration'),
+    conditions: owned.conditions(status.conditions),
+  }
+}
+
+/** Fails closed: a malformed field may be one that limits the key. */
+const isDisabled = ({
+  disabled,
+  ttl,
+  type,
+  ttlAfterLastActivity,
+}: Untyped<OwnedAccessKeySpec>): boolean =>
+  !(isAbsent(disabled) || disabled === false) ||
+  secondsOf(ttl) === null ||
+  !isTextOrAbsent(type) ||
+  !(isAbsent(ttlAfterLastActivity) || typeof ttlAfterLastActivity === 'boolean')
+
+function identityOf(spec: Untyped<OwnedAccessKeySpec>): string | null {
+  const named = [
+    ['user', spec.user],
+    ['team', spec.team],
+    ['subject', spec.subject],
+  ] as const
+  if (!named.every(([, name]) => isTextOrAbsent(name))) return null
+  const [only, ...others] = named.filter(([, name]) => name)
+  return only && others.length === 0 ? only.join(':') : null
+}

@@ -1,0 +1,91 @@
+import type { AccessKey } from './access-key.ts'
+import { type Lifetime, isLive } from './lifetime.ts'
+
+/**
+ * Reasons of a key's Ready condition (contract 4.1). `OwnerNotReady`: a key that owns it does not work, or grants
+ * less than it (10.3, 12.3).
+ */
+export const KEY_STATES = [
+  'Active',
+  'Terminating',
+  'NoIdentity',
+  'KeyConflict',
+  'Expired',
+  'Disabled',
+  'OwnerNotReady',
+] as const
+
+/** One of KEY_STATES. */
+export type KeyState = (typeof KEY_STATES)[number]
+
+/** State of a key by itself, without the keys that own it. */
+export type OwnKeyState = Exclude<KeyState, 'OwnerNotReady'>
+
+/**
+ * The first state that applies; Active when none does.
+ *
+ * @param isInConflict whether other objects with the same key disable this one (contract 3.3)
+ */
+export function keyStateOf(
+  key: AccessKey,
+  lifetime: Lifetime,
+  isInConflict: boolean,
+  nowMs: number,
+): OwnKeyState {
+  const checks: readonly (readonly [OwnKeyState, boolean])[] = [
+    ['Terminating', key.isDeleting],
+    ['NoIdentity', key.identity === null],
+    ['KeyConflict', isInConflict],
+    ['Expired', !isLive(lifetime.expiresMs, nowMs)],
+    ['Disabled', key.isDisabled],
+  ]
+  return checks.find(([, holds]) => holds)?.[0] ?? 'Active'
+}
+
+/** Why a key that other objects share does not work (contract 3.3). */
+export interface Conflict {
+  /** `elder`: an older object wins. `unproven`: the oldest holds only the digest, and none works. */
+  readonly kind: 'elder' | 'unproven'
+  /** Names of objects: the winner; or, where none works, all of them, oldest first. */
+  readonly names: readonly string[]
+}
+
+/** Look-up of keys by the SHA-256 of their secret, in hex. */
+export interface SecretHolders {
+  /** All of them. */
+  readonly sharing: (digest: string) => readonly AccessKey[]
+  /** The oldest key with the digest, and whether several have it: found without a walk over all. */
+  readonly eldest: (digest: string) => AccessKey | undefined
+  readonly isShared: (digest: string) => boolean
+}
+
+/** Kind of the conflict that disables a key; null = there is none. */
+export function conflictKindOf(
+  { uid, digest }: AccessKey,
+  { eldest, isShared }: Pick<SecretHolders, 'eldest' | 'isShared'>,
+): Conflict['kind'] | null {
+  const first = eldest(digest ?? '')
+  const isOnlyOne = !isShared(digest ?? '')
+  if (digest === null || first === undefined) return null
+  if (first.holdsDigest && !isOnlyOne) return 'unproven'
+  return first.uid === uid ? null : 'elder'
+}
+
+/** The conflict that disables a key; null = there is none. */
+export function conflictOf(key: AccessKey, holders: SecretHolders): Conflict | null {
+  const kind = conflictKindOf(key, holders)
+  if (kind === null || key.digest === null) return null
+  const all = kind === 'elder' ? [holders.eldest(key.digest)] : holders.sharing(key.digest)
+  const names = all.filter((one) => one !== undefined).toSorted(byAge)
+  return { kind, names: names.map(({ name }) => name) }
+}
+
+const byAge = (a: AccessKey, b: AccessKey): number => (isElder(a, b) ? -1 : 1)
+
+/** The oldest key; of several as old, the one with the lowest uid. Undefined for an empty list. */
+export const eldestOf = (keys: readonly AccessKey[]): AccessKey | undefined =>
+  keys.toSorted(byAge)[0]
+
+/** Whether a key is older than another: by creationTimestamp, then by uid (contract 3.3). */
+export const isElder = (a: AccessKey, b: AccessKey): boolean =>
+  a.creationMs === b.creationMs ? a.uid < b.uid : a.creationMs < b.creationMs

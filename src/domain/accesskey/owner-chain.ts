@@ -1,0 +1,222 @@
+// Keys that own keys: a key never outlives its owners, nor grants more than they do (contract 10.3, 12.3).
+import { ACCESS_KEYS, GROUP } from '../../api/names.ts'
+import type { ObjectMeta, OwnerReference } from '../../api/objects.ts'
+import type { Scope } from '../../api/scope.gen.ts'
+import { isMap } from '../json/json.ts'
+import { within } from '../scope/covers.ts'
+import type { AccessKey } from './access-key.ts'
+import {
+  type KeyState,
+  type OwnKeyState,
+  type SecretHolders,
+  conflictKindOf,
+  keyStateOf,
+} from './key-state.ts'
+import { type Caps, least, lifetimeOf } from './lifetime.ts'
+
+/** Look-up of all known keys. */
+export interface KnownKeys extends SecretHolders {
+  readonly named: (name: string) => AccessKey | undefined
+}
+
+/** Most keys in a chain of owners. A longer chain counts as a cycle, and no key in it works. */
+export const LONGEST_LINE = 16
+
+/** A key and its chain of owners. */
+export interface KeyLine {
+  /** The key itself, then its owner, then the owner of that, and so on. */
+  readonly keys: readonly AccessKey[]
+  /** Name of the next owner, which is missing or one too many; null = the last key has no owner. */
+  readonly brokenAt: string | null
+}
+
+/** The chain of owners of a key, by name and uid. */
+export function lineOf(key: AccessKey, { named }: Pick<KnownKeys, 'named'>): KeyLine {
+  const keys = [key]
+  for (let { ownerRef } = key; ownerRef !== null; ) {
+    const { name, uid } = ownerRef
+    const owner = keys.length < LONGEST_LINE ? named(name) : undefined
+    if (owner?.uid !== uid) return { keys, brokenAt: name }
+    keys.push(owner)
+    ownerRef = owner.ownerRef
+  }
+  return { keys, brokenAt: null }
+}
+
+/** The limits that a chain sets on its first key. */
+export interface LineBounds {
+  /** Epoch milliseconds: the earliest end in the chain; null = never. */
+  readonly expiresMs: number | null
+  /** Scope of the nearest key that has one; null = none has (contract 11.8). */
+  readonly scope: Scope | null
+  /** The first owner that grants less than a key it owns, as after it was narrowed; null = none. */
+  readonly exceeded: AccessKey | null
+}
+
+/** The bounds of a chain, its first key included. */
+export function boundsOf(keys: readonly AccessKey[], caps: Caps, nowMs: number): LineBounds {
+  let expiresMs: number | null = null
+  let scope: Scope | null = null
+  let exceeded: AccessKey | null = null
+  let below: AccessKey | null = null
+  for (const key of keys) {
+    expiresMs = least(expiresMs, lifetimeOf(key, caps, nowMs).expiresMs)
+    const isWithin = isCovered(scope, key.scope) && (below === null || hasGroupsOf(below, key))
+    if (exceeded === null && !isWithin) exceeded = key
+    scope ??= key.scope
+    below = key
+  }
+  return { expiresMs, scope, exceeded }
+}
+
+/**
+ * Whether the owner is in every group of a key with the same identity. A key with another identity got its groups
+ * from an administrator, on purpose.
+ */
+const hasGroupsOf = (key: AccessKey, owner: AccessKey): boolean =>
+  key.identity !== owner.identity || key.groups.every((group) => owner.groups.includes(group))
+
+/** State and limits of a key, its owners included. */
+export interface KeyStanding {
+  readonly state: LineState
+  /** Name of the owner that has this state; null = the key itself has it. */
+  readonly above: string | null
+  /** Epoch milliseconds: the earliest end of the key and its owners; null = never. */
+  readonly expiresMs: number | null
+  /** Its own scope, else that of the nearest owner that has one; null = none has (contract 11.8). */
+  readonly scope: Scope | null
+}
+
+/** `Gone`: an owner does not exist; `Exceeded`: an owner grants less than the key that it owns. */
+export type LineState = OwnKeyState | 'Gone' | 'Exceeded'
+
+/** The reason of its Ready condition (contract 4.1). */
+export const readyStateOf = ({ state, above }: Pick<KeyStanding, 'state' | 'above'>): KeyState =>
+  above !== null || state === 'Gone' || state === 'Exceeded' ? 'OwnerNotReady' : state
+
+/** The first state of the key or an owner that is not Active; Active when all are. */
+export function standingOf(
+  own: AccessKey,
+  known: KnownKeys,
+  caps: Caps,
+  nowMs: number,
+): KeyStanding {
+  const { keys, brokenAt } = lineOf(own, known)
+  const { expiresMs, scope, exceeded } = boundsOf(keys, caps, nowMs)
+  const states = keys.map((key) => [key, stateOf(key, known, caps, nowMs)] as const)
+  const [unfit, state] = states.find(([, one]) => one !== 'Active') ?? [null, 'Active' as const]
+  const bounds = { expiresMs, scope }
+  if (unfit !== null) return { state, above: unfit === own ? null : unfit.name, ...bounds }
+  if (brokenAt !== null) return { state: 'Gone', above: brokenAt, ...bounds }
+  if (exceeded !== null) return { state: 'Exceeded', above: exceeded.name, ...bounds }
+  return { state, above: null, ...bounds }
+}
+
+function stateOf(key: AccessKey, known: KnownKeys, caps: Caps, nowMs: number): OwnKeyState {
+  return keyStateOf(key, lifetimeOf(key, caps, nowMs), isInConflict(key, known), nowMs)
+}
+
+/** Whether other objects with the same secret, in any state, disable a key (contract 3.3). */
+export const isInConflict = (
+  key: AccessKey,
+  holders: Pick<KnownKeys, 'eldest' | 'isShared'>,
+): boolean => conflictKindOf(key, holders) !== null
+
+/** The state as a predicate, to follow the name of the key. */
+export const SAID_OF: Readonly<Record<Exclude<LineState, 'Active'>, string>> = {
+  Terminating: 'is being deleted',
+  NoIdentity: 'names no user, team or subject',
+  KeyConflict: 'has the same key as another object',
+  Expired: 'has expired',
+  Disabled: 'is disabled',
+  Gone: `does not exist, or is beyond the ${LONGEST_LINE} keys that may own each other in a row`,
+  Exceeded: 'has a narrower scope or fewer groups than a key that it owns',
+}
+
+/** Cache of comparisons: every request compares scopes, and they change with their keys only. */
+const compared = new WeakMap<Scope, WeakMap<Scope, boolean>>()
+
+/** Whether a scope is within an owner's; an absent one inherits the owner's. */
+function isCovered(scope: Scope | null, above: Scope | null): boolean {
+  if (scope === null || above === null || scope === above) return true
+  const known = compared.get(scope) ?? new WeakMap<Scope, boolean>()
+  const isWithin = known.get(above) ?? within(scope, above) === null
+  compared.set(scope, known.set(above, isWithin))
+  return isWithin
+}
+
+/** Look-up of the keys that a change of another key affects. */
+export interface KeyRelations extends Pick<KnownKeys, 'sharing'> {
+  /** The keys that the key with this uid owns. */
+  readonly ownedBy: (uid: string) => readonly AccessKey[]
+}
+
+/** A key before and after a change; undefined = it did not or does not exist. */
+export interface KeyChange {
+  readonly before: AccessKey | undefined
+  readonly after: AccessKey | undefined
+}
+
+/**
+ * The keys whose state a change may affect: the key itself, those with the same secret when it appears or
+ * disappears (contract 3.3), and all that any of these owns, directly or through others (10.3).
+ */
+export function keysTouchedBy(
+  { before, after }: KeyChange,
+  { sharing, ownedBy }: KeyRelations,
+): readonly AccessKey[] {
+  const changed = [before, after].filter((key) => key !== undefined)
+  const isElsewhere =
+    before?.digest !== after?.digest ||
+    before?.holdsDigest !== after?.holdsDigest ||
+    before?.uid !== after?.uid
+  const peers = isElsewhere
+    ? changed.flatMap(({ digest }) => (digest === null ? [] : sharing(digest)))
+    : []
+  return withOwned([...changed, ...peers], ownedBy)
+}
+
+function withOwned(
+  keys: readonly AccessKey[],
+  ownedBy: KeyRelations['ownedBy'],
+): readonly AccessKey[] {
+  const all = new Map(keys.map((key) => [key.uid, key]))
+  let owners = [...all.values()]
+  for (let place = 1; place < LONGEST_LINE && owners.length > 0; place += 1) {
+    owners = owners.flatMap(({ uid }) => ownedBy(uid)).filter(({ uid }) => !all.has(uid))
+    for (const key of owners) all.set(key.uid, key)
+  }
+  return [...all.values()]
+}
+
+// The access key that owns an object.
+
+/** Reference to an access key. */
+export interface KeyRef {
+  readonly name: string
+  readonly uid: string
+}
+
+/** Matches no key: no key has this name or uid. */
+const UNREADABLE: KeyRef = { name: '(unreadable)', uid: '' }
+
+/**
+ * The access key that the controller owner reference names; null = none (contract 5.4, 12.3). Fails closed: malformed
+ * references may name a key, so the object then has an owner that does not exist (10.3).
+ */
+export function ownerKeyOf({ ownerReferences }: ObjectMeta): KeyRef | null {
+  const all: unknown = ownerReferences ?? []
+  if (!Array.isArray(all) || !all.every(isReference)) return UNREADABLE
+  const owner = all.find(
+    ({ apiVersion, kind, controller }) =>
+      controller === true && kind === ACCESS_KEYS.kind && apiVersion.startsWith(`${GROUP}/`),
+  )
+  return owner ? { name: owner.name, uid: owner.uid } : null
+}
+
+const TEXTS = ['apiVersion', 'kind', 'name', 'uid']
+
+const isReference = (value: unknown): value is OwnerReference =>
+  isMap(value) &&
+  TEXTS.every((name) => typeof value[name] === 'string') &&
+  ['boolean', 'undefined'].includes(typeof (value['controller'] ?? undefined))

@@ -1,0 +1,135 @@
+import { FIELD_MANAGER } from '../api/names.ts'
+import type { Condition, ManagedFieldsEntry } from '../api/objects.ts'
+import { type Json, type JsonMap, isEmpty, isMap, mapOf, own } from './json/json.ts'
+
+/** A tree of fieldsV1: `f:name`, `k:{...}`, `v:...` and `.`. */
+type Fields = Readonly<Record<string, unknown>>
+
+/** The fields of an object, or of its status, that our server-side applies own. */
+export interface Owned {
+  /** Whether we own the field; a path of names from the top of the object. */
+  readonly has: (...path: readonly string[]) => boolean
+  /** The conditions in status of which we own every field; none when the value is no list. */
+  readonly conditions: (conditions: unknown) => readonly Condition[]
+}
+
+/**
+ * The fields that our field manager owns. Only these are compared with the wanted ones: an apply never removes a
+ * field of another manager, so comparing it would write for ever.
+ */
+export function ownedBy(
+  managedFields: readonly ManagedFieldsEntry[],
+  subresource: '' | 'status',
+): Owned {
+  const entry = managedFields.find(
+    (one) =>
+      one.manager === FIELD_MANAGER &&
+      one.operation === 'Apply' &&
+      (one.subresource ?? '') === subresource,
+  )
+  const fields = entry?.fieldsV1 ?? {}
+  return {
+    has: (...path) =>
+      at(
+        fields,
+        path.map((name) => `f:${name}`),
+      ) !== undefined,
+    conditions: (all) =>
+      Array.isArray(all)
+        ? all.filter(isCondition).filter((condition) => ownsWhole(fields, condition))
+        : [],
+  }
+}
+
+/** Reads the fields of a status that we own; undefined for a field of another manager. */
+export const oursIn =
+  <Status extends object>(owned: Owned, status: Status) =>
+  <Name extends keyof Status & string>(name: Name): Status[Name] | undefined =>
+    owned.has('status', name) ? status[name] : undefined
+
+const TEXTS = ['type', 'status', 'reason', 'message', 'lastTransitionTime']
+
+const isCondition = (value: unknown): value is Condition =>
+  isMap(value) && TEXTS.every((name) => typeof value[name] === 'string')
+
+function ownsWhole(fields: Fields, condition: Condition): boolean {
+  const key = `k:${JSON.stringify({ type: condition.type })}`
+  const entry = at(fields, ['f:status', 'f:conditions', key])
+  return (
+    entry !== undefined && Object.keys(condition).every((name) => Object.hasOwn(entry, `f:${name}`))
+  )
+}
+
+function at(fields: Fields, path: readonly string[]): Fields | undefined {
+  return path.reduce<Fields | undefined>((found, name) => {
+    const next = found && Object.hasOwn(found, name) ? found[name] : undefined
+    return typeof next === 'object' && next !== null ? (next as Fields) : undefined
+  }, fields)
+}
+
+/** What is in status, told apart by who wrote it. */
+export interface Shares {
+  /** The settings that our manager owns there. */
+  readonly ours: JsonMap
+  /** The settings that any other manager owns there, also where we own the same value. */
+  readonly foreign: JsonMap
+}
+
+/**
+ * Tells our settings in a Config's status from those of other managers by metadata.managedFields
+ * (contract 6.2); any operation on subresource status counts. observedGeneration and conditions are
+ * no settings. Without managedFields nobody owns anything.
+ */
+export function sharesOf(
+  status: unknown,
+  managedFields: readonly ManagedFieldsEntry[] | undefined,
+  manager: string,
+): Shares {
+  const settings = settingsIn(status)
+  const entries = (managedFields ?? []).filter(({ subresource }) => subresource === 'status')
+  const of = (mine: boolean): JsonMap =>
+    owned(
+      entries.filter((entry) => (entry.manager === manager) === mine),
+      settings,
+    )
+  return { ours: of(true), foreign: of(false) }
+}
+
+/** The settings in a status, whoever wrote them; empty when there is none. */
+export function settingsIn(status: unknown): JsonMap {
+  if (!isMap(status)) return {}
+  const { observedGeneration: _, conditions: __, ...settings } = status
+  return settings
+}
+
+function owned(entries: readonly ManagedFieldsEntry[], settings: JsonMap): JsonMap {
+  const fields = entries
+    .map(({ fieldsV1 }) => (fieldsV1 as JsonMap | undefined)?.['f:status'])
+    .reduce<JsonMap>((all, one) => (isMap(one) ? union(all, one) : all), {})
+  return projectMap(fields, settings)
+}
+
+function union(a: JsonMap, b: JsonMap): JsonMap {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  return mapOf([...names].map((name) => [name, joined(own(a, name), own(b, name))]))
+}
+
+const joined = (a: Json | undefined, b: Json | undefined): Json | undefined =>
+  isMap(a) && isMap(b) ? union(a, b) : (a ?? b)
+
+// Who owns a map itself (`f:auth: {}`) owns none of its entries: maps are granular. Lists are
+// atomic, so their owner owns all of them.
+function project(fields: Json, value: Json): Json | undefined {
+  if (!isMap(value)) return value
+  const entries = isMap(fields) ? projectMap(fields, value) : {}
+  return isEmpty(entries) ? undefined : entries
+}
+
+function projectMap(fields: JsonMap, map: JsonMap): JsonMap {
+  return mapOf(
+    Object.entries(map).map(([name, value]) => {
+      const claim = own(fields, `f:${name}`)
+      return [name, claim === undefined ? undefined : project(claim, value)]
+    }),
+  )
+}

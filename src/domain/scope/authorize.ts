@@ -1,0 +1,123 @@
+import type { Scope } from '../../api/scope.gen.ts'
+import { quoted } from './covers-limits.ts'
+import { type RoleRules, roleGrants, roleReaches } from './match-role.ts'
+import { ruleGrants, ruleReaches } from './match-rule.ts'
+import { targetGrants, targetReaches } from './match-target.ts'
+import { type Grant, entriesOf } from './parse.ts'
+import { type Decision, type ScopedRequest, type Target, resourceOf } from './request-info.ts'
+import { isOutliving, isResourceRequest } from './sensitive.ts'
+
+/** Settings and roles that a decision needs besides the scope. */
+export interface ScopeSurroundings {
+  /** Prefix of the namespaces of projects in the management cluster (`projectNamespacePrefix`). */
+  readonly projectNamespacePrefix: string
+  readonly roleRules: RoleRules
+}
+
+/** A scope, read once for many decisions; null = unrestricted, the owner's rights. */
+export type ReadScope = readonly Grant[] | null
+
+/** Reads a scope. A malformed entry grants nothing (contract 11.2). */
+export const readScope = (scope: Scope | null): ReadScope =>
+  scope && entriesOf(scope).flatMap(({ grant }) => (grant.kind === 'malformed' ? [] : [grant]))
+
+/**
+ * Whether a scope grants a request (contract 11.1): the union of what its entries grant. A scope only narrows; RBAC
+ * upstream still decides. On a target where it grants anything, it also grants discovery (11.3).
+ */
+export function decide(
+  grants: ReadScope,
+  request: ScopedRequest,
+  surroundings: ScopeSurroundings,
+): Decision {
+  if (grants === null) return ALLOWED
+  const isGranted = isDiscovery(request)
+    ? grants.some((grant) => reaches(grant, request.target, surroundings))
+    : grants.some((grant) => covers(grant, request, surroundings))
+  return isGranted ? ALLOWED : { allowed: false, because: refusal(request) }
+}
+
+const ALLOWED: Decision = { allowed: true }
+
+function covers(grant: Grant, request: ScopedRequest, surroundings: ScopeSurroundings): boolean {
+  const { projectNamespacePrefix: prefix, roleRules } = surroundings
+  switch (grant.kind) {
+    case 'rule':
+      return ruleGrants(grant, request, prefix)
+    case 'role':
+      return roleGrants(grant, request, prefix, roleRules)
+    case 'target':
+      return targetGrants(grant, request, prefix)
+    default:
+      return grant satisfies never
+  }
+}
+
+/** Whether the grant applies to anything on the target. */
+function reaches(grant: Grant, target: Target, surroundings: ScopeSurroundings): boolean {
+  const { projectNamespacePrefix: prefix, roleRules } = surroundings
+  switch (grant.kind) {
+    case 'rule':
+      return ruleReaches(grant, target, prefix)
+    case 'role':
+      return roleReaches(grant, target, roleRules)
+    case 'target':
+      return targetReaches(grant, target)
+    default:
+      return grant satisfies never
+  }
+}
+
+/** Names the request and nothing of the scope: the holder of the key may not know its scope. */
+function refusal(request: ScopedRequest): string {
+  const only = isOutliving(request) ? ', which only a rule that names it grants' : ''
+  return `the scope of the access key does not grant ${asked(request)} ${placeOf(request.target)}${only}`
+}
+
+function asked(request: ScopedRequest): string {
+  const { verb } = request
+  if (!isResourceRequest(request)) return `${quoted(verb)} on path ${quoted(request.path)}`
+  const { group, namespace, name } = request
+  const resource = quoted(group === '' ? resourceOf(request) : `${resourceOf(request)}.${group}`)
+  const instance = name === '' ? '' : ` ${quoted(name)}`
+  const where = namespace === '' ? '' : ` in namespace ${quoted(namespace)}`
+  return `${quoted(verb)} on ${resource}${instance}${where}`
+}
+
+function placeOf(target: Target): string {
+  switch (target.kind) {
+    case 'Management':
+      return 'of the management cluster'
+    case 'Cluster':
+      return `of cluster ${quoted(target.cluster)}`
+    case 'ProjectVirtualCluster':
+      return `of virtual cluster ${quoted(`${target.project}/${target.virtualCluster}`)}`
+    case 'ProjectSpace':
+      return `of space ${quoted(`${target.project}/${target.space}`)}`
+    default:
+      return target satisfies never
+  }
+}
+
+// Discovery: requests for the API's resources and for the caller's own rights (contract 11.3).
+
+const ROOTS = ['/api', '/apis', '/openapi', '/version']
+
+/** Reviews of the caller itself, by API group. */
+const SELF_REVIEWS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['authentication.k8s.io', ['selfsubjectreviews']],
+  ['authorization.k8s.io', ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']],
+])
+
+/** Whether it is discovery, OpenAPI, `/version` or a self review. */
+export function isDiscovery(request: ScopedRequest): boolean {
+  const { verb } = request
+  if (!isResourceRequest(request)) {
+    const { path } = request
+    const isRead = verb === 'get' || verb === 'head'
+    return isRead && ROOTS.some((root) => path === root || path.startsWith(`${root}/`))
+  }
+  const { group, resource, subresource } = request
+  const isReview = SELF_REVIEWS.get(group)?.includes(resource) ?? false
+  return isReview && verb === 'create' && subresource === ''
+}

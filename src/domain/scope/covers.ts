@@ -1,0 +1,74 @@
+import type { Scope } from '../../api/scope.gen.ts'
+import { type Gap, quoted } from './covers-limits.ts'
+import { roleGap, roleText, ruleGap, ruleGapOfCluster } from './covers-rule.ts'
+import { type Entry, type Grant, type TargetGrant, type TargetList, entriesOf } from './parse.ts'
+
+/** The first entry of a child's scope that no entry of the parent's covers. */
+export interface Uncovered {
+  /** Its path, such as `scope.rules[2]`. */
+  readonly path: string
+  /**
+   * The part that exceeds the parent, as a clause: `its verbs have "delete"`. Shows at most two names of the child,
+   * each cut after 64 characters, and nothing of the parent.
+   */
+  readonly because: string
+}
+
+/**
+ * The first entry of a child's scope that no entry of its parent's covers; null when all are covered (contract 11.8).
+ * A null parent is unrestricted; a child without a scope inherits its parent's, so it is always within.
+ *
+ * Sound, not complete: null means that the child grants no request that the parent does not. An entry that only
+ * several entries of the parent cover together counts as not covered. Fails closed: an unknown field or a malformed
+ * entry of the child is never covered, and one of the parent covers nothing.
+ */
+export function within(child: Scope | null, parent: Scope | null): Uncovered | null {
+  if (child === null || parent === null) return null
+  const parents = entriesOf(parent).flatMap(({ grant }) =>
+    grant.kind === 'malformed' ? [] : [grant],
+  )
+  for (const { path, grant } of entriesOf(child)) {
+    const because = uncovered(grant, parents)
+    if (because !== null) return { path, because }
+  }
+  return null
+}
+
+/** Reports the deepest gap: that of the parent's entry which covers most of the child's. */
+function uncovered(child: Entry['grant'], parents: readonly Grant[]): string | null {
+  if (child.kind === 'malformed') return child.fault
+  let nearest: Gap = { depth: -1, because: inWords(child) }
+  for (const parent of parents) {
+    const gap = gapBetween(child, parent)
+    if (gap === null) return null
+    if (gap.depth > nearest.depth) nearest = gap
+  }
+  return nearest.because
+}
+
+function gapBetween(child: Grant, parent: Grant): Gap | null {
+  if (child.kind === 'role' && parent.kind === 'role') return roleGap(child, parent)
+  if (child.kind === 'rule' && parent.kind === 'rule') return ruleGap(child, parent)
+  if (child.kind === 'rule' && parent.kind === 'target' && parent.list === 'clusters')
+    return ruleGapOfCluster(child, parent)
+  if (child.kind === 'target' && parent.kind === 'target' && isInside(child, parent)) return null
+  return { depth: -1, because: inWords(child) }
+}
+
+/** A project covers its spaces and virtual clusters, whose first name is the project's. */
+const isInside = (child: TargetGrant, parent: TargetGrant): boolean =>
+  (child.list === parent.list || (parent.list === 'projects' && child.list !== 'clusters')) &&
+  parent.names.every((name, at) => name === '*' || name === child.names[at])
+
+function inWords(grant: Grant): string {
+  if (grant.kind === 'role') return roleText(grant)
+  if (grant.kind === 'rule') return 'no rule or cluster covers anything of it'
+  return `${SINGULAR[grant.list]} ${quoted(grant.names.join('/'))}`
+}
+
+const SINGULAR: Readonly<Record<TargetList, string>> = {
+  projects: 'project',
+  spaces: 'space',
+  virtualClusters: 'virtual cluster',
+  clusters: 'cluster',
+}

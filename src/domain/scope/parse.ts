@@ -1,0 +1,241 @@
+// The schema of the entries of a scope, checked again: an entry that the schema refuses grants nothing, also when it
+// was stored without the schema (contract 11.2). Bounds on lengths are not checked.
+import type {
+  Scope,
+  ScopeCluster,
+  ScopeProject,
+  ScopeRole,
+  ScopeRule,
+  ScopeRuleResources,
+  ScopeRuleVirtualCluster,
+  ScopeSpace,
+  ScopeVirtualCluster,
+} from '../../api/scope.gen.ts'
+import { isMap, own } from '../json/json.ts'
+import { type Path, pathText } from '../json/pointer.ts'
+import { quoted } from './covers-limits.ts'
+import { TARGET_KINDS } from './request-info.ts'
+import { isResourcePattern } from './resource-pattern.ts'
+import { type Limit, type Rule, limit, ruleOf } from './rule.ts'
+
+type Check = (value: unknown) => boolean
+
+/** A check for every field; an absent field is undefined. */
+export type Shape<Entry> = { readonly [Field in keyof Required<Entry>]: Check }
+
+const text =
+  (isSound: (text: string) => boolean): Check =>
+  (value) =>
+    typeof value === 'string' && isSound(value)
+
+const anyText = text(() => true)
+const someText = text((value) => value !== '')
+/** A name, or `*` for all. */
+const nameOrAll = text((value) => value === '*' || (value !== '' && !value.includes('*')))
+/** A single name: to mean all, the field is left out. */
+const noWildcard = text((value) => value !== '' && value !== '*')
+
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value)
+
+const listOf = (check: Check): Check =>
+  optional((value) => Array.isArray(value) && value.every(check))
+
+/** A list that limits: an empty one could be read as no limit. */
+const filledListOf = (check: Check): Check =>
+  optional((value) => Array.isArray(value) && value.length > 0 && value.every(check))
+
+/** An entry of roles. */
+export const ROLE: Shape<ScopeRole> = {
+  role: someText,
+  projects: filledListOf(nameOrAll),
+  virtualClusters: filledListOf(nameOrAll),
+}
+
+/** An entry of projects. */
+export const PROJECT: Shape<ScopeProject> = { project: nameOrAll }
+
+/** An entry of spaces. */
+export const SPACE: Shape<ScopeSpace> = { project: nameOrAll, space: nameOrAll }
+
+/** An entry of virtualClusters. */
+export const VIRTUAL_CLUSTER: Shape<ScopeVirtualCluster> = {
+  project: nameOrAll,
+  virtualCluster: nameOrAll,
+}
+
+/** An entry of clusters. */
+export const CLUSTER: Shape<ScopeCluster> = { cluster: nameOrAll }
+
+const RESOURCES: Shape<ScopeRuleResources> = {
+  group: optional(anyText),
+  resources: listOf(text(isResourcePattern)),
+  resourceNames: listOf(noWildcard),
+}
+
+const RULE_VIRTUAL_CLUSTER: Shape<ScopeRuleVirtualCluster> = {
+  name: optional(anyText),
+  namespace: optional(anyText),
+}
+
+const URL_PATH = /^(?:\*|\/[^*]*|(?:\/[^*]*)?\/\*)$/
+
+/** An entry of rules; `ruleFault` checks it across fields. */
+export const RULE: Shape<ScopeRule> = {
+  verbs: listOf(noWildcard),
+  resources: listOf((value) => isResources(value)),
+  resourceNames: listOf(noWildcard),
+  namespaces: listOf(text((value) => value !== '*')),
+  nonResourceURLs: listOf(text((value) => URL_PATH.test(value))),
+  requestTargets: listOf((value) => (TARGET_KINDS as readonly unknown[]).includes(value)),
+  cluster: optional(anyText),
+  virtualClusters: listOf(
+    (value) => shapeFault(RULE_VIRTUAL_CLUSTER, value) === null && !isEmptyMap(value),
+  ),
+}
+
+/** Why a value does not have this shape, as a clause; null when it does. */
+export function shapeFault<Entry>(shape: Shape<Entry>, value: unknown): string | null {
+  if (!isMap(value)) return 'it is not an object'
+  const unknown = Object.keys(value).find((field) => !Object.hasOwn(shape, field))
+  if (unknown !== undefined) return `its field ${quoted(unknown)} is unknown`
+  const checks: readonly [string, Check][] = Object.entries(shape)
+  const odd = checks.find(([field, check]) => !check(own(value, field)))
+  return odd ? `its field ${odd[0]} is missing or not as the schema demands` : null
+}
+
+/** Why the fields of a well-formed rule contradict each other, as a clause; null when they do not. */
+export function ruleFault({
+  resources = [],
+  resourceNames = [],
+  ...rest
+}: ScopeRule): string | null {
+  const others = Object.values(rest).some((field) => field.length > 0)
+  if (resourceNames.length > 0 && resources.length === 0)
+    return 'its resourceNames stand without resources'
+  return others || resources.length > 0 ? null : 'it sets nothing'
+}
+
+function isResources(value: unknown): boolean {
+  if (shapeFault(RESOURCES, value) !== null || isEmptyMap(value)) return false
+  const { group, resources = [], resourceNames = [] } = value as ScopeRuleResources
+  return resources.length > 0 || (group !== undefined && resourceNames.length === 0)
+}
+
+const isEmptyMap = (value: unknown): boolean => isMap(value) && Object.keys(value).length === 0
+
+// A scope as a list of grants, one for each entry. Values are unchecked, as the API server sent them.
+
+/** A role, and where it applies (contract 11.4). */
+export interface RoleGrant {
+  readonly kind: 'role'
+  /** Name of the role, `platformCLI` also for its other spelling. */
+  readonly role: string
+  readonly projects: Limit
+  readonly virtualClusters: Limit
+}
+
+/** The fields that list targets by name. */
+export type TargetList = 'projects' | 'spaces' | 'virtualClusters' | 'clusters'
+
+/** All of a target, or of all targets of its kind (contract 11.3). */
+export interface TargetGrant {
+  readonly kind: 'target'
+  readonly list: TargetList
+  /** The project or cluster, then the target inside the project; `*` means all. */
+  readonly names: readonly string[]
+}
+
+/** What one entry of a scope grants. */
+export type Grant = RoleGrant | TargetGrant | Rule
+
+/** An entry that grants nothing, and why, as a clause. */
+export interface Malformed {
+  readonly kind: 'malformed'
+  readonly fault: string
+}
+
+/** An entry of a scope and its path, such as `scope.rules[2]`. */
+export interface Entry {
+  readonly path: string
+  readonly grant: Grant | Malformed
+}
+
+type Read = (value: unknown) => Grant | Malformed
+
+const entry =
+  <Value>(shape: Shape<Value>, grantOf: (value: Value) => Grant | Malformed): Read =>
+  (value) => {
+    const fault = shapeFault(shape, value)
+    return fault === null ? grantOf(value as Value) : malformed(fault)
+  }
+
+const LISTS: Readonly<Record<Exclude<keyof Scope, 'allowPlatformCli'>, Read>> = {
+  roles: entry(ROLE, ({ role = '', projects, virtualClusters }) =>
+    roleGrant(role, limit(projects), limit(virtualClusters)),
+  ),
+  projects: entry(PROJECT, ({ project = '' }) => targetGrant('projects', project)),
+  spaces: entry(SPACE, ({ project = '', space = '' }) => targetGrant('spaces', project, space)),
+  virtualClusters: entry(VIRTUAL_CLUSTER, ({ project = '', virtualCluster = '' }) =>
+    targetGrant('virtualClusters', project, virtualCluster),
+  ),
+  clusters: entry(CLUSTER, ({ cluster = '' }) => targetGrant('clusters', cluster)),
+  rules: entry(RULE, (rule) => {
+    const fault = ruleFault(rule)
+    return fault === null ? ruleOf(rule) : malformed(fault)
+  }),
+}
+
+/**
+ * The entries of a scope, list by list, malformed and unknown ones included. Never empty: a scope that sets nothing
+ * gives one malformed entry, so no caller takes it for a scope within every other.
+ */
+export function entriesOf(scope: Scope): readonly Entry[] {
+  if (!isMap(scope)) return [at([], malformed('it is not an object'))]
+  const lists = Object.entries(LISTS).flatMap(([field, read]) =>
+    listEntries(field, own(scope, field), read),
+  )
+  const entries = [...strangers(scope), ...lists, ...cliEntry(own(scope, 'allowPlatformCli'))]
+  return entries.length > 0 ? entries : [at([], malformed('it sets nothing'))]
+}
+
+function strangers(scope: object): readonly Entry[] {
+  return Object.keys(scope)
+    .filter((field) => field !== 'allowPlatformCli' && !Object.hasOwn(LISTS, field))
+    .map((field) => at([field], malformed('this field is unknown')))
+}
+
+function listEntries(field: string, list: unknown, read: Read): readonly Entry[] {
+  if (list === undefined) return []
+  if (!Array.isArray(list)) return [at([field], malformed('it is not a list'))]
+  return list.map((value: unknown, index) => at([field, index], read(value)))
+}
+
+function cliEntry(value: unknown): readonly Entry[] {
+  if (value === undefined || value === false) return []
+  const isSound = value === true
+  const grant = isSound ? roleGrant('platformCLI', null, null) : malformed('it is not a boolean')
+  return [at(['allowPlatformCli'], grant)]
+}
+
+const at = (path: Path, grant: Grant | Malformed): Entry => ({
+  path: pathText(['scope', ...path]),
+  grant,
+})
+
+const malformed = (fault: string): Malformed => ({ kind: 'malformed', fault })
+
+const roleGrant = (role: string, projects: Limit, virtualClusters: Limit): RoleGrant => ({
+  kind: 'role',
+  role: role === 'platform-cli' ? 'platformCLI' : role,
+  projects,
+  virtualClusters,
+})
+
+const targetGrant = (list: TargetList, ...names: readonly string[]): TargetGrant => ({
+  kind: 'target',
+  list,
+  names,
+})

@@ -1,0 +1,182 @@
+// What single fields of the settings may hold, and which of them are secret. A field that does not
+// stand here holds any value of its type.
+
+import type * as Api from '../../api/config.gen.ts'
+import * as format from './validation/formats.ts'
+
+/**
+ * How much of a value is secret (contract 6.3): all of it, the user information of a URL, that of a
+ * data source name (all of it where it is no URL), or the user information of URLs in a text. Only
+ * the first three may hold `$NAME`.
+ */
+export type Secrecy = 'whole' | 'url' | 'dsn' | 'text'
+
+/** What one field holds. */
+export interface FieldRule {
+  readonly kind: 'field'
+  readonly secrecy: Secrecy
+  /** Asked about texts only; the schema knows the types. */
+  readonly check?: format.Check
+  /** 0 says no more than absence does (contract 6.5). */
+  readonly zeroIsAbsent?: boolean
+  /** An empty text says something: the one exception from contract 1.2. */
+  readonly emptyCounts?: boolean
+}
+
+/** The rules of a group of fields, of a list's entries, of a map's values, or of one field. */
+export type Rule =
+  | FieldRule
+  | { readonly kind: 'group'; readonly fields: ReadonlyMap<string, Rule> }
+  | { readonly kind: 'list'; readonly entry: Rule }
+  | { readonly kind: 'map'; readonly entry: FieldRule; readonly nameCheck?: format.Check }
+
+type RulesOf<T> = { readonly [Name in keyof T]?: Rule }
+
+const group = (fields: Readonly<Record<string, Rule>>): Rule => ({
+  kind: 'group',
+  fields: new Map(Object.entries(fields)),
+})
+const list = (entry: Rule): Rule => ({ kind: 'list', entry })
+const text = (check: format.Check): FieldRule => ({ kind: 'field', secrecy: 'text', check })
+const url = (check: format.Check): FieldRule => ({ kind: 'field', secrecy: 'url', check })
+
+/** The rule of a field that has no rule of its own. */
+export const PLAIN: FieldRule = { kind: 'field', secrecy: 'text' }
+/** The rule of a secret. */
+export const SECRET: FieldRule = { kind: 'field', secrecy: 'whole' }
+/** Fields of these names are secrets wherever they stand. */
+export const SECRET_NAMES: ReadonlySet<string | number> = new Set([
+  'clientSecret',
+  'password',
+  'token',
+])
+
+const dsn: FieldRule = { kind: 'field', secrecy: 'dsn' }
+const emptyCounts: FieldRule = { ...PLAIN, emptyCounts: true }
+const zeroIsAbsent: FieldRule = { ...PLAIN, zeroIsAbsent: true }
+const webUrl = url(format.webUrl)
+const quantities: Rule = { kind: 'map', entry: text(format.quantity) }
+
+const providers = {
+  oidc: group({
+    issuerUrl: webUrl,
+    redirectURI: webUrl,
+    postLogoutRedirectURI: webUrl,
+  } satisfies RulesOf<Api.OidcProvider>),
+  sourceHostA: group({
+    redirectURI: webUrl,
+    hostName: text(format.host),
+  } satisfies RulesOf<Api.SourceHostAProvider>),
+  sourceHostB: group({
+    redirectURI: webUrl,
+    baseURL: webUrl,
+  } satisfies RulesOf<Api.SourceHostBProvider>),
+  idpA: group({ redirectURI: webUrl } satisfies RulesOf<Api.IdpAProvider>),
+  idpB: group({ redirectURI: webUrl } satisfies RulesOf<Api.IdpBProvider>),
+  saml: group({
+    redirectURI: webUrl,
+    ssoURL: webUrl,
+    caData: text(format.base64),
+  } satisfies RulesOf<Api.SamlProvider>),
+}
+
+const resources = group({
+  limits: quantities,
+  requests: quantities,
+} satisfies RulesOf<Api.ComputeResources>)
+const metrics = group({
+  resources,
+  retention: text(format.prometheusDuration),
+  storage: group({
+    storageClass: emptyCounts,
+    size: text(format.quantity),
+  } satisfies RulesOf<Api.CostControlStorage>),
+} satisfies RulesOf<Api.CostControlMetrics>)
+
+/** The rules of all settings. */
+export const SETTINGS: Rule = group({
+  auth: group({
+    ...providers,
+    connectors: list(
+      group({ id: text(format.connectorId), ...providers } satisfies RulesOf<Api.Connector>),
+    ),
+    customHttpHeaders: {
+      kind: 'map',
+      entry: { ...SECRET, check: format.headerValue },
+      nameCheck: format.headerName,
+    },
+    groupsFilters: list(text(format.re2)),
+  } satisfies RulesOf<Api.AuthSettings>),
+  oidc: group({
+    clients: list(
+      group({ redirectURIs: list(url(format.redirectUri)) } satisfies RulesOf<Api.OidcClient>),
+    ),
+  } satisfies RulesOf<Api.OidcServer>),
+  apps: group({
+    repositories: list(
+      group({
+        url: url(format.urlOf('https', 'http', 'oci')),
+      } satisfies RulesOf<Api.AppRepository>),
+    ),
+    predefinedApps: list(
+      group({ iconUrl: webUrl, readmeUrl: webUrl } satisfies RulesOf<Api.PredefinedApp>),
+    ),
+  } satisfies RulesOf<Api.AppsSettings>),
+  audit: group({
+    level: zeroIsAbsent,
+    policy: group({
+      rules: list(group({ namespaces: list(emptyCounts) } satisfies RulesOf<Api.AuditPolicyRule>)),
+    } satisfies RulesOf<Api.AuditPolicy>),
+    dataStoreEndpoint: dsn,
+    dataStoreTTL: zeroIsAbsent,
+    path: text(format.auditPath),
+    maxAge: zeroIsAbsent,
+    maxBackups: zeroIsAbsent,
+    maxSize: zeroIsAbsent,
+  } satisfies RulesOf<Api.AuditSettings>),
+  platformHost: text(format.host),
+  projectNamespacePrefix: text(format.namespacePrefix),
+  uiSettings: group({
+    logoURL: webUrl,
+    faviconURL: webUrl,
+    smallLogoURL: webUrl,
+    logoBackgroundColor: text(format.colour),
+    primaryColor: text(format.colour),
+    sidebarColor: text(format.colour),
+    accentColor: text(format.colour),
+    customCss: list(webUrl),
+    customJavaScript: list(webUrl),
+    navBarButtons: list(
+      group({
+        position: text(format.position),
+        link: url(format.link),
+        icon: webUrl,
+      } satisfies RulesOf<Api.NavBarButton>),
+    ),
+    externalURLs: group({
+      allow: list(url(format.externalUrl)),
+    } satisfies RulesOf<Api.ExternalUrls>),
+  } satisfies RulesOf<Api.UiSettings>),
+  secretStore: group({
+    address: webUrl,
+    syncInterval: text(format.goDuration),
+  } satisfies RulesOf<Api.SecretStoreSettings>),
+  cloud: group({
+    maintenanceWindow: group({
+      dayOfWeek: text(format.weekday),
+      timeWindow: text(format.timeWindow),
+    } satisfies RulesOf<Api.MaintenanceWindow>),
+  } satisfies RulesOf<Api.CloudSettings>),
+  costControl: group({
+    global: group({ metrics } satisfies RulesOf<Api.CostControlGlobal>),
+    cluster: group({
+      metrics,
+      costEstimator: group({ resources } satisfies RulesOf<Api.CostEstimator>),
+    } satisfies RulesOf<Api.CostControlCluster>),
+  } satisfies RulesOf<Api.CostControlSettings>),
+  imageBuilder: group({ resources } satisfies RulesOf<Api.ImageBuilderSettings>),
+  database: group({
+    dataSource: dsn,
+    extraArgs: list(SECRET),
+  } satisfies RulesOf<Api.DatabaseSettings>),
+} satisfies RulesOf<Api.ConfigSettings>)

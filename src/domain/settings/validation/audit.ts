@@ -1,0 +1,106 @@
+import type {
+  AuditPolicyResources,
+  AuditPolicyRule,
+  AuditSettings,
+} from '../../../api/config.gen.ts'
+import type { Path } from '../../json/pointer.ts'
+import { firstOverlap, isResourcePattern } from '../../scope/resource-pattern.ts'
+import { entriesOf, textsOf } from '../entries.ts'
+import type { SettingFault } from './faults.ts'
+
+const LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse']
+const STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic']
+const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+
+/** What is wrong between the values of audit, and in its policy (contract 6.5). */
+export function auditFaults(audit: AuditSettings): readonly SettingFault[] {
+  const { enabled, level, path, policy } = audit
+  const faults: SettingFault[] = []
+  if (enabled === true && !path) {
+    const message = 'is missing: set the directory of the log files, or leave enabled out'
+    faults.push({ path: ['audit', 'path'], message, because: ['audit', 'enabled'] })
+  }
+  if (typeof level === 'number' && (level < 1 || level > 4))
+    faults.push({ path: ['audit', 'level'], message: `is ${level}: write 1, 2, 3 or 4` })
+  if (level !== undefined && policy)
+    faults.push({
+      path: ['audit', 'level'],
+      message: 'stands beside policy: leave one of them out',
+    })
+  const rules = ['audit', 'policy', 'rules']
+  return [
+    ...faults,
+    ...stageFaults(['audit', 'policy'], policy?.omitStages),
+    ...entriesOf(policy?.rules).flatMap(([at, rule]) => ruleFaults([...rules, at], rule)),
+  ]
+}
+
+// As k8s.io/apiserver validates a policy, and the wildcards of resources as scopes do.
+function ruleFaults(path: Path, rule: AuditPolicyRule): readonly SettingFault[] {
+  const { nonResourceURLs, resources, namespaces, omitStages } = rule
+  const faults: SettingFault[] = []
+  if (typeof rule.level !== 'string' || !LEVELS.includes(rule.level)) {
+    const state = rule.level === undefined ? 'is missing' : 'is not a level'
+    faults.push({
+      path: [...path, 'level'],
+      message: `${state}: write one of ${LEVELS.join(', ')}`,
+    })
+  }
+  if (nonResourceURLs?.length && (resources?.length || namespaces?.length)) {
+    const message = 'stands beside resources or namespaces: write a rule for each kind of request'
+    faults.push({ path: [...path, 'nonResourceURLs'], message })
+  }
+  return [
+    ...faults,
+    ...textsOf(nonResourceURLs).flatMap(([at, url]) =>
+      urlFaults([...path, 'nonResourceURLs', at], url),
+    ),
+    ...entriesOf(resources).flatMap(([at, entry]) =>
+      resourceFaults([...path, 'resources', at], entry),
+    ),
+    ...stageFaults(path, omitStages),
+  ]
+}
+
+function stageFaults(path: Path, stages: readonly string[] | undefined): readonly SettingFault[] {
+  const message = `is not a stage: write one of ${STAGES.join(', ')}`
+  return textsOf(stages)
+    .filter(([, stage]) => stage !== '' && !STAGES.includes(stage))
+    .map(([at]) => ({ path: [...path, 'omitStages', at], message }))
+}
+
+function urlFaults(path: Path, url: string): readonly SettingFault[] {
+  if (url === '' || url === '*') return []
+  const advice = 'write *, or a path that starts with / and has * only as its last character'
+  if (!url.startsWith('/')) return [{ path, message: `does not start with /: ${advice}` }]
+  return url.slice(0, -1).includes('*') ? [{ path, message: `has * inside: ${advice}` }] : []
+}
+
+const isGroup = (group: string): boolean =>
+  group === '*' || (group.length <= 253 && SUBDOMAIN.test(group))
+
+function resourceFaults(path: Path, entry: AuditPolicyResources): readonly SettingFault[] {
+  const { group, resources, resourceNames } = entry
+  const faults: SettingFault[] = []
+  if (typeof group === 'string' && !isGroup(group)) {
+    const message =
+      'is not an API group: write it in lower case and without version, as apps, or * for every group'
+    faults.push({ path: [...path, 'group'], message })
+  }
+  if (resourceNames?.length && !resources?.length) {
+    const message = 'needs resources: name at least one resource beside them'
+    faults.push({ path: [...path, 'resourceNames'], message })
+  }
+  return [...faults, ...patternFaults([...path, 'resources'], textsOf(resources))]
+}
+
+function patternFaults(path: Path, resources: readonly (readonly [number, string])[]) {
+  const message = 'is not a resource: write name, name/sub, *, name/* or */sub'
+  const odd = resources.filter(([, text]) => text !== '' && !isResourcePattern(text))
+  if (odd.length > 0) return odd.map(([at]) => ({ path: [...path, at], message }))
+  const overlap = firstOverlap(resources.map(([, text]) => text))
+  if (!overlap) return []
+  const [earlier, later] = overlap
+  const both = `covers what resources[${earlier}] covers: with a wildcard, entries must not overlap`
+  return [{ path: [...path, later], message: both }]
+}

@@ -1,0 +1,73 @@
+import { type Path, pathText } from '../../json/pointer.ts'
+
+/**
+ * Where a setting came from: spec, the Secret of the same name, a field of status that another
+ * manager owns, or the ConfigMap that keeps the settings in force (contract 6.2, 6.5).
+ */
+export type Source = 'spec' | 'Secret' | 'status' | 'ConfigMap'
+
+/**
+ * Something to mend in the settings. `path` is text such as `auth.connectors[0].id`, empty for the
+ * source as a whole; `message` says what is wrong and what would be right, and never quotes a value,
+ * which might be a secret (contract 3.5, 6.5).
+ */
+export interface Fault {
+  readonly path: string
+  readonly source: Source
+  readonly message: string
+}
+
+/**
+ * A fault found in merged settings, before its source is looked up. `because` is the value whose
+ * source is at fault where that is not the path itself: a missing field has no source.
+ */
+export interface SettingFault {
+  readonly path: Path
+  readonly message: string
+  readonly because?: Path
+}
+
+/** metav1.Condition allows this many characters in a message. */
+export const CONDITION_MESSAGE_LIMIT = 32_768
+
+/** events.k8s.io/v1 allows this many characters in a note. */
+export const EVENT_NOTE_LIMIT = 1024
+
+/** The fault with its path as text. */
+export const faultAt = (path: Path, source: Source, message: string): Fault => ({
+  path: pathText(path),
+  source,
+  message,
+})
+
+/**
+ * Every fault in one message of at most `limit` characters, for condition Ready and for the event
+ * `InvalidConfig` (contract 4.3). A list that is too long is cut between faults and says how many
+ * more there are.
+ */
+export function faultsMessage(faults: readonly Fault[], limit: number): string {
+  const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
+  const head = `${count}; the last good settings stay in force: `
+  const all = faults.map(faultText)
+  const whole = head + all.join('; ')
+  if (whole.length <= limit) return whole
+  const room = limit - head.length - more(all.length).length
+  const fit = fitting(all, room)
+  if (fit > 0) return head + all.slice(0, fit).join('; ') + more(all.length - fit)
+  return `${head}${(all[0] ?? '').slice(0, room - 1)}…${more(all.length - 1)}`
+}
+
+const more = (count: number): string => (count > 0 ? `; and ${count} more` : '')
+
+function faultText({ path, source, message }: Fault): string {
+  return path === '' ? `${source}: ${message}` : `${path} (${source}): ${message}`
+}
+
+function fitting(texts: readonly string[], room: number): number {
+  let used = 0
+  const cut = texts.findIndex((text) => {
+    used += text.length + '; '.length
+    return used > room + '; '.length
+  })
+  return cut === -1 ? texts.length : cut
+}

@@ -1,0 +1,79 @@
+import type { AuthSettings, ComputeResources, ConfigSettings } from '../../../api/config.gen.ts'
+import { type JsonMap, asSettings, isMap } from '../../json/json.ts'
+import type { Path } from '../../json/pointer.ts'
+import { SETTINGS } from '../field-rules.ts'
+import { type Leaf, freeNamesOf, leavesOf } from '../walk.ts'
+import { auditFaults } from './audit.ts'
+import { authFaults } from './auth.ts'
+import type { SettingFault } from './faults.ts'
+import { amountOf } from './quantity.ts'
+
+/**
+ * What is wrong in single values: negative numbers, empty entries of lists, and texts that are not
+ * in the format of their field (contract 6.5). Values of another type than the field's are passed
+ * over; the shape check finds those.
+ */
+export const valueFaults = (settings: JsonMap): readonly SettingFault[] => [
+  ...leavesOf(settings).flatMap((leaf) => found(leaf.path, wrongIn(leaf))),
+  ...freeNamesOf(settings, SETTINGS, []).flatMap(({ path, name, check }) =>
+    found(path, check(name)),
+  ),
+]
+
+const found = (path: Path, message: string | null): readonly SettingFault[] =>
+  message === null ? [] : [{ path, message }]
+
+function wrongIn({ path, value, rule }: Leaf): string | null {
+  if (typeof value === 'number') return wrongNumber(value)
+  if (typeof value !== 'string') return null
+  if (value === '' && rule.emptyCounts) return null
+  const isEntry = typeof path.at(-1) === 'number'
+  if (value === '' && isEntry) return 'is empty: leave the entry out'
+  return rule.check?.(value) ?? null
+}
+
+function wrongNumber(value: number): string | null {
+  if (!Number.isFinite(value)) return 'is not a finite number: write a number, 0 or more'
+  return value < 0 ? `is negative (${value}): write 0 or more` : null
+}
+
+/**
+ * What is wrong between several values (contract 6.5). Whatever has not its field's type is passed
+ * over. Ask only when every source could be read: what seems to be missing might stand in the other.
+ */
+export function relationFaults(json: JsonMap): readonly SettingFault[] {
+  const settings = asSettings(json)
+  return [
+    ...authFaults(groupOf<AuthSettings>(settings.auth)),
+    ...auditFaults(groupOf(settings.audit)),
+    ...resourcesIn(settings).flatMap(([path, resources]) => resourceFaults(path, resources)),
+  ]
+}
+
+const groupOf = <T extends object>(group: T | undefined): Partial<T> => (isMap(group) ? group : {})
+
+function resourcesIn({ costControl, imageBuilder }: ConfigSettings) {
+  const { global, cluster } = costControl ?? {}
+  const all: readonly (readonly [Path, ComputeResources | undefined])[] = [
+    [['costControl', 'global', 'metrics'], global?.metrics?.resources],
+    [['costControl', 'cluster', 'metrics'], cluster?.metrics?.resources],
+    [['costControl', 'cluster', 'costEstimator'], cluster?.costEstimator?.resources],
+    [['imageBuilder'], imageBuilder?.resources],
+  ]
+  return all.map(([path, resources]) => [[...path, 'resources'], groupOf(resources)] as const)
+}
+
+function resourceFaults(path: Path, { limits, requests }: ComputeResources) {
+  return Object.entries(requests ?? {}).flatMap(([name, request]): readonly SettingFault[] => {
+    const limit = limits && Object.hasOwn(limits, name) ? limits[name] : undefined
+    const most = limit === undefined ? null : amountOf(limit)
+    const least = amountOf(request)
+    if (most === null || least === null || least <= most) return []
+    return [
+      {
+        path: [...path, 'requests', name],
+        message: 'is above its limit: lower it, or raise limits',
+      },
+    ]
+  })
+}

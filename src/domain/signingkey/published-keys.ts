@@ -1,0 +1,96 @@
+// The data of ConfigMap `platform-jwks` (contract 7.3): `jwks.json` is the public set for verifiers; `keys.json`
+// has the operator's own note on each key.
+import { type Json, isMap, own } from '../json/json.ts'
+import { parseTimestamp, timestamp } from '../time/time.ts'
+import type { KeyNote, PublicJwk } from './signing-key.ts'
+
+/** Data key of the public set. */
+export const JWKS_DATA_KEY = 'jwks.json'
+
+/** Data key of the notes. */
+export const NOTES_DATA_KEY = 'keys.json'
+
+/** The data keys of the ConfigMap that are ours. */
+export interface RecordData {
+  readonly [JWKS_DATA_KEY]: string
+  readonly [NOTES_DATA_KEY]: string
+}
+
+/** The ConfigMap as read back from the API server. */
+export interface PublishedKeys {
+  readonly data: Readonly<Partial<RecordData>>
+  /** The valid entries of the public set, of any author. */
+  readonly jwks: readonly PublicJwk[]
+  /** The valid notes, withdrawn keys included. */
+  readonly notes: readonly KeyNote[]
+  /** Whether every entry of both is valid. */
+  readonly isSound: boolean
+  /** Whether the annotation asks for a rotation. */
+  readonly isToRotate: boolean
+  /** The kid to withdraw, by the annotation; null = none. */
+  readonly toWithdraw: string | null
+}
+
+/** The public set as stored and served: the same keys give the same bytes. */
+export const jwksText = (jwks: readonly PublicJwk[]): string => JSON.stringify({ keys: jwks })
+
+/** The notes as stored, readable for people too. */
+export function notesText(notes: readonly KeyNote[]): string {
+  const entries = notes.map(
+    ({ kid, generation, createdMs, publishedMs, useFromMs, withdrawnMs }) =>
+      [
+        kid,
+        {
+          generation,
+          created: timestamp(createdMs),
+          published: timestamp(publishedMs),
+          useFrom: timestamp(useFromMs),
+          ...(withdrawnMs === null ? {} : { withdrawn: timestamp(withdrawnMs) }),
+        },
+      ] as const,
+  )
+  return JSON.stringify(Object.fromEntries(entries), null, 2)
+}
+
+/** The valid notes, and whether all of them are valid. */
+export function parseNotes(text: string | undefined): {
+  readonly notes: readonly KeyNote[]
+  readonly isSound: boolean
+} {
+  const value = parsed(text)
+  if (!isMap(value)) return { notes: [], isSound: false }
+  const read = Object.entries(value).map(([kid, note]) => noteOf(kid, note))
+  const notes = read.filter((note) => note !== null)
+  return { notes, isSound: notes.length === read.length }
+}
+
+/** A thumbprint is 32 bytes in base64url. */
+const KID = /^[A-Za-z0-9_-]{43}$/
+
+function noteOf(kid: string, note: Json): KeyNote | null {
+  if (!isMap(note) || !KID.test(kid)) return null
+  const generation = own(note, 'generation')
+  const createdMs = timeOf(own(note, 'created'))
+  const publishedMs = timeOf(own(note, 'published'))
+  const useFromMs = timeOf(own(note, 'useFrom'))
+  const withdrawn = own(note, 'withdrawn')
+  const withdrawnMs = withdrawn === undefined ? null : timeOf(withdrawn)
+  if (typeof generation !== 'number' || !Number.isSafeInteger(generation) || generation < 1)
+    return null
+  if (createdMs === null || publishedMs === null || useFromMs === null) return null
+  // A malformed mark still counts: a withdrawn key must not return.
+  const isWithdrawn = withdrawn !== undefined
+  const notedMs = isWithdrawn ? (withdrawnMs ?? publishedMs) : null
+  return { kid, generation, createdMs, publishedMs, useFromMs, withdrawnMs: notedMs }
+}
+
+const timeOf = (value: Json | undefined): number | null =>
+  typeof value === 'string' ? parseTimestamp(value) : null
+
+function parsed(text: string | undefined): Json | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as Json)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,174 @@
+// The slim view of a DirectClusterEndpointToken that every decision uses. It holds no secret.
+import type {
+  DirectClusterEndpointToken,
+  DirectClusterEndpointTokenSpec,
+  DirectClusterEndpointTokenStatus,
+} from '../../api/directclusterendpointtoken.gen.ts'
+import type { Condition, ObjectMeta } from '../../api/objects.ts'
+import type { Scope } from '../../api/scope.gen.ts'
+import type { KeyRef } from '../accesskey/owner-chain.ts'
+import { type CredentialObject, credentialObjectOf } from '../credential-object.ts'
+import { mapIn } from '../json/json.ts'
+import { type Untyped, fieldsOf, scopeOf, secondsOf, textOf } from '../json/untyped.ts'
+import { oursIn, ownedBy } from '../managed-fields.ts'
+import { LONGEST_TOKEN_TTL_MS } from '../signingkey/signing-key.ts'
+import { parseTimestamp } from '../time/time.ts'
+import { isConfinedTo } from './token-claims.ts'
+
+/** The fields of a token's status that we own; fields of other managers are left out. */
+export interface PublishedToken {
+  /** null = status holds no token; `damaged` = it holds another value than we wrote. */
+  readonly issued: IssuedToken | 'damaged' | null
+  /** Another manager owns status.token: an apply of ours can not remove it before we own it. */
+  readonly isTokenForeign: boolean
+  readonly expirationTimestamp: string | undefined
+  readonly issuedTimestamp: string | undefined
+  readonly keyID: string | undefined
+  readonly owner: KeyRef | null
+  readonly observedGeneration: number | undefined
+  readonly conditions: readonly Condition[]
+}
+
+/** A token object without its token. */
+export interface Token extends CredentialObject {
+  /** creationTimestamp in epoch milliseconds: iat and nbf (contract 2.4). */
+  readonly creationMs: number
+  /** Seconds; absent or 0 = the default. */
+  readonly ttl: number
+  /** null = the owner's scope, or, without an owner, unrestricted. */
+  readonly scope: Scope | null
+  readonly published: PublishedToken
+}
+
+/** Fails closed: a malformed lifetime is the shortest, not the default. */
+const SHORTEST_TTL = 1
+
+/**
+ * The view of an object. A value that the schema refuses never throws: it is read as a scope that grants nothing, the
+ * shortest life, or a token that is not ours (contract 10.3).
+ */
+export function tokenOf(object: DirectClusterEndpointToken): Token {
+  const { metadata } = object
+  const spec: Untyped<DirectClusterEndpointTokenSpec> = fieldsOf(object.spec)
+  const status = fieldsOf(object.status)
+  return {
+    ...credentialObjectOf(metadata),
+    creationMs: parseTimestamp(metadata.creationTimestamp) ?? 0,
+    ttl: secondsOf(spec.ttl) ?? SHORTEST_TTL,
+    scope: scopeOf(spec.scope),
+    published: publishedOf(metadata, status),
+  }
+}
+
+/** Uid of the access key that the token was issued under; null when there is none, or no token yet. */
+export const issuedUnder = ({ published }: Token): string | null => published.owner?.uid ?? null
+
+/** When a token that was issued ends by itself, in epoch milliseconds; null when none was issued. */
+export function outUntilMs({ published, creationMs }: Token): number | null {
+  const { issued, expirationTimestamp } = published
+  if (issued !== null && issued !== 'damaged') return issued.expiresMs
+  const publishedMs = parseTimestamp(expirationTimestamp)
+  if (publishedMs !== null) return publishedMs
+  return issued === 'damaged' ? creationMs + LONGEST_TOKEN_TTL_MS : null
+}
+
+function publishedOf(
+  { uid, managedFields = [] }: ObjectMeta,
+  status: Untyped<DirectClusterEndpointTokenStatus>,
+): PublishedToken {
+  const owned = ownedBy(managedFields, 'status')
+  // Mostly compared with the wanted values: a value of another type is simply different.
+  const ours = oursIn(owned, status as DirectClusterEndpointTokenStatus)
+  const { name, uid: ofOwner } = fieldsOf(ours('owner'))
+  const [ownerName, ownerUid] = [textOf(name), textOf(ofOwner)]
+  const beside = {
+    expirationTimestamp: ours('expirationTimestamp'),
+    keyID: ours('keyID'),
+    owner: ownerName && ownerUid ? { name: ownerName, uid: ownerUid } : null,
+  }
+  return {
+    ...beside,
+    issued: status.token ? (issuedIn(textOf(ours('token')) ?? '', uid, beside) ?? 'damaged') : null,
+    isTokenForeign: Boolean(status.token) && !owned.has('status', 'token'),
+    issuedTimestamp: ours('issuedTimestamp'),
+    observedGeneration: ours('observedGeneration'),
+    conditions: owned.conditions(status.conditions),
+  }
+}
+
+/** The claims of the token. null unless it and the fields beside it in status are what we wrote together. */
+function issuedIn(
+  token: string,
+  uid: string,
+  {
+    expirationTimestamp,
+    keyID,
+    owner,
+  }: Pick<PublishedToken, 'expirationTimestamp' | 'keyID' | 'owner'>,
+): IssuedToken | null {
+  const issued = readIssued(token, uid)
+  const isWhole =
+    keyID !== undefined &&
+    issued?.expiresMs === parseTimestamp(expirationTimestamp) &&
+    issued.identity.startsWith('token:') === (owner === null)
+  return isWhole ? issued : null
+}
+
+// The claims of the signed token in status: the record of what was issued.
+
+/** The claims of an issued token that later decisions use. The token itself is not kept. */
+export interface IssuedToken {
+  readonly identity: string
+  /** The groups claim in the form of groupSet, compared as a whole. */
+  readonly groups: string
+  /** The scope claim: compact JSON, `*` when unrestricted. */
+  readonly scope: string
+  /** Whether only verifiers that enforce scopes accept it (contract 7.1). */
+  readonly isConfined: boolean
+  readonly expiresMs: number
+}
+
+/**
+ * Reads a token of ours without verification: only the operator may write status. null when it is malformed,
+ * or was issued for another object.
+ *
+ * @param jti uid of the object that holds it
+ */
+export function readIssued(token: string, jti: string): IssuedToken | null {
+  const [, payload = ''] = token.split('.')
+  const claims = decoded(payload)
+  if (claims?.['jti'] !== jti) return null
+  const { sub, groups, exp, iss, aud } = claims
+  const scope = (claims['platform.sh'] as { readonly scope?: unknown } | null | undefined)?.scope
+  const isWhole = typeof sub === 'string' && isScopeText(scope) && Number.isSafeInteger(exp)
+  if (!isWhole || !Array.isArray(groups)) return null
+  const isConfined = isConfinedTo(aud, String(iss))
+  return {
+    identity: sub,
+    groups: groupSet(groups),
+    scope,
+    isConfined,
+    expiresMs: Number(exp) * 1000,
+  }
+}
+
+/** Groups as one text: equal for equal sets, in any order. */
+export const groupSet = (groups: readonly string[]): string =>
+  [...new Set(groups)].toSorted().join('\n')
+
+/** The scope that a token was issued with; null = unrestricted. */
+export const issuedScopeOf = ({ scope }: IssuedToken): Scope | null =>
+  scope === '*' ? null : (JSON.parse(scope) as Scope)
+
+const isScopeText = (text: unknown): text is string =>
+  text === '*' || (typeof text === 'string' && mapIn(text) !== null)
+
+function decoded(payload: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const binary = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
+    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
+    return mapIn(new TextDecoder().decode(bytes))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,101 @@
+// Keys that own keys: none lives longer, or grants more, than one that owns it (contract 10.3, 11.8, 12.3).
+import { describe, expect, test } from 'vitest'
+import type { Scope } from '../../../../src/api/scope.gen.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
+import {
+  LONGEST_LINE,
+  boundsOf,
+  keysTouchedBy,
+  lineOf,
+} from '../../../../src/domain/accesskey/owner-chain.ts'
+import { accessKey, after } from '../../../support/access-key.ts'
+
+const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
+const clusters = (...names: readonly string[]): Scope => ({
+  clusters: names.map((cluster) => ({ cluster })),
+})
+
+/** Keys `k0`, `k1`, …: each is owned by the next. */
+const lineUp = (...parts: readonly Partial<AccessKey>[]): readonly AccessKey[] =>
+  parts.map((part, at) =>
+    accessKey({
+      name: `k${at}`,
+      uid: `uid-k${at}`,
+      ownerRef: at + 1 < parts.length ? { name: `k${at + 1}`, uid: `uid-k${at + 1}` } : null,
+      ...part,
+    }),
+  )
+
+const among = (keys: readonly AccessKey[]) => ({
+  named: (name: string) => keys.find((key) => key.name === name),
+})
+
+const first = ([key]: readonly AccessKey[]): AccessKey => key ?? accessKey()
+
+describe('those that own a key (10.3)', () => {
+  test.each([1, 2, 3, LONGEST_LINE])('%i of them, the key included', (length) => {
+    const keys = lineUp(...Array.from({ length }, () => ({})))
+    expect(lineOf(first(keys), among(keys))).toEqual({ keys, brokenAt: null })
+  })
+
+  test('one more is too many', () => {
+    const keys = lineUp(...Array.from({ length: LONGEST_LINE + 1 }, () => ({})))
+    const line = lineOf(first(keys), among(keys))
+    expect(line.keys).toHaveLength(LONGEST_LINE)
+    expect(line.brokenAt).toBe(`k${LONGEST_LINE}`)
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { name: 'one is gone', keys: lineUp({}, { ownerRef: { name: 'gone', uid: 'uid-gone' } }), brokenAt: 'gone' },
+    { name: 'one was made anew', keys: lineUp({}, {}, { uid: 'uid-new' }), brokenAt: 'k2' },
+    { name: 'one owns itself', keys: lineUp({ ownerRef: { name: 'k0', uid: 'uid-k0' } }), brokenAt: 'k0' },
+    { name: 'two own each other', keys: lineUp({}, { ownerRef: { name: 'k0', uid: 'uid-k0' } }), brokenAt: 'k0' },
+  ])('$name: broken at $brokenAt', ({ keys, brokenAt }) => {
+    expect(lineOf(first(keys), among(keys)).brokenAt).toBe(brokenAt)
+  })
+})
+
+describe('what they make of it (2.3, 11.8, 12.3)', () => {
+  // biome-ignore format: a table
+  test.each<{ name: string, keys: readonly Partial<AccessKey>[], ends?: number, scope?: Scope, exceeded?: string }>([
+    { name: 'nothing', keys: [{}, {}, {}] },
+    { name: 'its own end', keys: [{ ttl: 60 }, { ttl: 90 }], ends: 60 },
+    { name: 'an earlier end', keys: [{ ttl: 90 }, {}, { ttl: 60 }], ends: 60 },
+    { name: 'an end', keys: [{}, { ttl: 60 }], ends: 60 },
+    { name: 'the scope of its owner', keys: [{}, { scope: clusters('a') }], scope: clusters('a') },
+    { name: 'the scope of the nearest', keys: [{}, {}, { scope: clusters('a') }, { scope: clusters('a', 'b') }], scope: clusters('a') },
+    { name: 'its own scope', keys: [{ scope: clusters('a') }, { scope: clusters('a', 'b') }, {}], scope: clusters('a') },
+    { name: 'nothing: its own is wider than that above', keys: [{ scope: clusters('a', 'b') }, { scope: clusters('a') }], scope: clusters('a', 'b'), exceeded: 'k1' },
+    { name: 'nothing: one between is', keys: [{}, { scope: clusters('a', 'b') }, {}, { scope: clusters('a') }], scope: clusters('a', 'b'), exceeded: 'k3' },
+    { name: 'groups that its owner has, too', keys: [{ groups: ['dev'] }, { groups: ['dev', 'ops'] }] },
+    { name: 'nothing: a group that its owner has lost', keys: [{ groups: ['dev', 'ops'] }, { groups: ['dev'] }], exceeded: 'k1' },
+    { name: 'nothing: a group that one above has lost', keys: [{ groups: ['dev'] }, { groups: ['dev'] }, {}], exceeded: 'k2' },
+    { name: 'groups of somebody else, given on purpose', keys: [{ identity: 'subject:ci', groups: ['ops'] }, {}] },
+  ])('$name', ({ keys, ends, scope = null, exceeded }) => {
+    const bounds = boundsOf(lineUp(...keys), NO_CAPS, after(1))
+    expect(bounds.expiresMs).toBe(ends === undefined ? null : after(ends))
+    expect(bounds.scope).toEqual(scope)
+    expect(bounds.exceeded?.name).toBe(exceeded)
+  })
+
+  test('the cap counts for each (2.2)', () => {
+    const keys = lineUp({ creationMs: after(50) }, { creationMs: after(0) })
+    expect(boundsOf(keys, { ...NO_CAPS, maxTtlSeconds: 60 }, after(51)).expiresMs).toBe(after(60))
+  })
+})
+
+test('all that a key owns, through however many', () => {
+  const keys = lineUp({}, {}, {}, {})
+  const relations = {
+    sharing: () => [],
+    ownedBy: (uid: string) => keys.filter(({ ownerRef }) => ownerRef?.uid === uid),
+  }
+  const [, , owner] = keys
+  const touched = keysTouchedBy({ before: owner, after: owner }, relations)
+  expect(touched.map(({ uid }) => uid)).toEqual(['uid-k2', 'uid-k1', 'uid-k0'])
+  const [one] = lineUp({ ownerRef: { name: 'k0', uid: 'uid-k0' } })
+  const circle = { sharing: () => [], ownedBy: () => (one ? [one] : []) }
+  const itself = keysTouchedBy({ before: one, after: one }, circle)
+  expect(itself.map(({ uid }) => uid)).toEqual(['uid-k0'])
+})

@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest'
+import type { Condition, ManagedFieldsEntry } from '../../../src/api/objects.ts'
+import { ownedBy } from '../../../src/domain/managed-fields.ts'
+import { statusEntry, viewOf } from '../../support/access-key.ts'
+
+const ready: Condition = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'Active',
+  message: 'The key works and never expires.',
+  lastTransitionTime: '2026-11-21T10:00:00Z',
+  observedGeneration: 1,
+}
+const stalled: Condition = { ...ready, type: 'Stalled' }
+const ours = statusEntry({ keyID: 'a', conditions: [ready] })
+
+// biome-ignore format: a table
+describe.each<{ name: string; entry: ManagedFieldsEntry; isOurs: boolean }>([
+  { name: 'our apply of status', entry: ours, isOurs: true },
+  { name: "somebody else's apply", entry: { ...ours, manager: 'kubectl' }, isOurs: false },
+  { name: 'an update in our name', entry: { ...ours, operation: 'Update' }, isOurs: false },
+  { name: 'our apply of the object', entry: { manager: 'management-operator', operation: 'Apply', fieldsV1: { 'f:status': {} } }, isOurs: false },
+])('$name', ({ entry, isOurs }) => {
+  const owned = ownedBy([entry], 'status')
+
+  test(`owns its fields: ${isOurs}`, () => expect(owned.has('status', 'keyID')).toBe(isOurs))
+  test(`owns its conditions: ${isOurs}`, () => expect(owned.conditions([ready])).toEqual(isOurs ? [ready] : []))
+  test('owns nothing that it did not set', () => {
+    expect(owned.has('status', 'identity')).toBe(false)
+    expect(owned.has('status', 'constructor')).toBe(false)
+    expect(owned.conditions([stalled])).toEqual([])
+  })
+})
+
+test('a condition of ours in which somebody else wrote a field is not ours as a whole', () => {
+  const { message: _, ...rest } = ready
+  const entry = statusEntry({ conditions: [rest] })
+  expect(ownedBy([entry], 'status').conditions([ready])).toEqual([])
+})
+
+test("what somebody else wrote into a key's status is not published by us (4.1, 5.2)", () => {
+  const status = { identity: 'user:eve', keyID: 'a', conditions: [ready, stalled] }
+  const view = viewOf({ metadata: { managedFields: [ours] }, status })
+  expect(view.published).toMatchObject({ keyID: 'a', conditions: [ready] })
+  expect(view.published.identity).toBeUndefined()
+})

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import type { Scope } from '../../../../src/api/scope.gen.ts'
+import { decide, readScope } from '../../../../src/domain/scope/authorize.ts'
+import { within } from '../../../../src/domain/scope/covers.ts'
+import type { RoleRule } from '../../../../src/domain/scope/match-role.ts'
+import type { ScopedRequest } from '../../../../src/domain/scope/request-info.ts'
+import { randomFrom } from '../../../support/random.ts'
+import { repeated } from '../../../support/tier.ts'
+import { CLUSTER_ROLES, PREFIX, grants } from './matcher.ts'
+import { oneEntry, pair, union } from './scopes.ts'
+import { UNIVERSE } from './universe.ts'
+
+const SCOPES = repeated(30, 200)
+const PAIRS = repeated(105, 700)
+
+/** The ClusterRoles of the matcher, as RBAC writes them. */
+const roleRules = (role: string): readonly RoleRule[] =>
+  (CLUSTER_ROLES.get(role) ?? []).map(({ paths = [], groups = [], ...rule }) => ({
+    ...rule,
+    apiGroups: groups,
+    nonResourceURLs: paths,
+  }))
+
+/** Decides by a scope that is read once. */
+function decider(scope: Scope): (request: ScopedRequest) => boolean {
+  const read = readScope(scope)
+  return (request) => decide(read, request, { projectNamespacePrefix: PREFIX, roleRules }).allowed
+}
+
+test('decides as the rules read line by line, on every request there is (11.1 to 11.7)', () => {
+  let allowed = 0
+  for (let seed = 0; seed < SCOPES; seed += 1) {
+    const random = randomFrom(seed)
+    const scope = random.pick([oneEntry(random), union(oneEntry(random), oneEntry(random))])
+    const isAllowed = decider(scope)
+    const wrong = UNIVERSE.find((request) => isAllowed(request) !== grants(scope, request))
+    expect({ seed, scope, wrong }).toEqual({ seed, scope, wrong: undefined })
+    allowed += UNIVERSE.some(isAllowed) ? 1 : 0
+  }
+  expect(allowed).toBeGreaterThan(SCOPES / 2)
+})
+
+test('a scope within another lets nothing pass that the other does not (11.8)', () => {
+  const pairs = Array.from({ length: PAIRS }, (_, seed) => pair(randomFrom(seed)))
+  const covered = pairs.filter(({ child, parent }) => within(child, parent) === null)
+  expect(covered.length).toBeGreaterThan(PAIRS / 7)
+  const more = covered.find(({ child, parent }) => {
+    const [byChild, byParent] = [decider(child), decider(parent)]
+    return UNIVERSE.some((request) => byChild(request) && !byParent(request))
+  })
+  expect(more).toBeUndefined()
+})

@@ -1,0 +1,54 @@
+// What the gateway acts on besides the caps, read so that a fault opens nothing (contract 6.4, 6.5, 6.7).
+import { expect, test } from 'vitest'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
+import { gatewaySwitchesOf } from '../../../../src/domain/settings/observed.ts'
+
+const read = (settings: JsonMap) => gatewaySwitchesOf({ known: true, settings, from: 'record' })
+
+test.each<{ name: string; settings: JsonMap; prefix: string; guarded: boolean; closed: boolean }>([
+  { name: 'nothing', settings: {}, prefix: 'p-', guarded: false, closed: false },
+  {
+    name: 'a prefix',
+    settings: { projectNamespacePrefix: 'proj-' },
+    prefix: 'proj-',
+    guarded: false,
+    closed: false,
+  },
+  {
+    name: 'a guarded version',
+    settings: { authenticateVersionEndpoint: true },
+    prefix: 'p-',
+    guarded: true,
+    closed: false,
+  },
+  {
+    name: 'a closed endpoint',
+    settings: { disableConfigEndpoint: true },
+    prefix: 'p-',
+    guarded: false,
+    closed: true,
+  },
+])('settings with $name (6.7)', ({ settings, prefix, guarded, closed }) => {
+  expect(read(settings)).toEqual({
+    projectNamespacePrefix: prefix,
+    authenticateVersionEndpoint: guarded,
+    disableConfigEndpoint: closed,
+  })
+})
+
+test.each<{ name: string; settings: JsonMap }>([
+  {
+    name: 'no prefix at all, which every namespace begins with',
+    settings: { projectNamespacePrefix: '' },
+  },
+  { name: 'a prefix without its end', settings: { projectNamespacePrefix: 'p' } },
+  { name: 'a prefix that is a number', settings: { projectNamespacePrefix: 1 } },
+  { name: 'a switch in words', settings: { disableConfigEndpoint: 'true' } },
+  { name: 'a switch that is null', settings: { authenticateVersionEndpoint: null } },
+])('settings with $name tell nothing (6.5)', ({ settings }) => {
+  expect(read(settings)).toBeNull()
+})
+
+test('unknown settings tell nothing', () => {
+  expect(gatewaySwitchesOf({ known: false, because: 'none yet' })).toBeNull()
+})

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import { type JsonMap, asJson, sameJson } from '../../../../src/domain/json/json.ts'
+import { merge, sourceAt, without, withoutEqual } from '../../../../src/domain/settings/merge.ts'
+
+describe('merging', () => {
+  test.each<{ name: string; above: JsonMap; below: JsonMap; gives: JsonMap }>([
+    {
+      name: 'maps merge',
+      above: { a: { x: 1 } },
+      below: { a: { y: 2 } },
+      gives: { a: { x: 1, y: 2 } },
+    },
+    { name: 'above wins', above: { a: { x: 1 } }, below: { a: { x: 2 } }, gives: { a: { x: 1 } } },
+    { name: 'lists replace', above: { a: [1] }, below: { a: [2, 3] }, gives: { a: [1] } },
+    { name: 'an empty list replaces too', above: { a: [] }, below: { a: [2] }, gives: { a: [] } },
+    { name: '0 is a value', above: { a: 0 }, below: { a: 9 }, gives: { a: 0 } },
+    { name: 'a value replaces a map', above: { a: 1 }, below: { a: { x: 2 } }, gives: { a: 1 } },
+    {
+      name: 'a map replaces a value',
+      above: { a: { x: 2 } },
+      below: { a: 1 },
+      gives: { a: { x: 2 } },
+    },
+    { name: 'nothing above', above: {}, below: { a: [1] }, gives: { a: [1] } },
+  ])('$name', ({ above, below, gives }) => {
+    expect(merge(above, below)).toEqual(gives)
+  })
+
+  test('the first of many wins', () => {
+    expect(merge({ a: 1 }, { a: 2, b: 2 }, { a: 3, b: 3, c: 3 })).toEqual({ a: 1, b: 2, c: 3 })
+  })
+
+  test('names of prototypes are names like any other', () => {
+    const hostile = JSON.parse(
+      '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}',
+    )
+    const merged = merge(hostile, { toString: { a: 1 } }, hostile)
+    expect(Object.keys(merged).sort()).toEqual(['__proto__', 'constructor', 'toString'])
+    expect(Object.getPrototypeOf(merged)).toBe(Object.prototype)
+    expect(asJson({}) as { polluted?: unknown }).not.toHaveProperty('polluted')
+    expect(merge({ a: 1 }, {}).constructor).toBe(Object)
+  })
+})
+
+describe('the source of a value', () => {
+  const layers = [
+    { source: 'spec', settings: { a: { x: 1, list: [{ id: 'a' }] }, v: 5 } },
+    {
+      source: 'Secret',
+      settings: { a: { y: 2, list: [{ secret: 's' }] }, b: { z: 3 }, v: { x: 1 } },
+    },
+  ] as const
+  test.each([
+    { name: 'set above', path: ['a', 'x'], source: 'spec' },
+    { name: 'set below only', path: ['a', 'y'], source: 'Secret' },
+    { name: 'a map that both set', path: ['a'], source: 'spec' },
+    {
+      name: 'inside a list that replaced another',
+      path: ['a', 'list', 0, 'secret'],
+      source: 'spec',
+    },
+    { name: 'below a value that replaced a map', path: ['v', 'x'], source: 'spec' },
+    { name: 'missing: the place above it', path: ['b', 'missing'], source: 'Secret' },
+    { name: 'nothing near it: the whole', path: ['c', 'd'], source: 'spec' },
+  ])('$name', ({ path, source }) => {
+    expect(sourceAt(layers, path)).toBe(source)
+  })
+  test('no layer says anything', () => {
+    expect(sourceAt([{ source: 'spec', settings: {} }], ['a'])).toBeUndefined()
+  })
+})
+
+describe('taking away', () => {
+  test.each<{ name: string; from: JsonMap; taken: JsonMap; places: JsonMap; equals: JsonMap }>([
+    {
+      name: 'another value',
+      from: { a: { x: 1, y: 2 } },
+      taken: { a: { x: 9 } },
+      places: { a: { y: 2 } },
+      equals: { a: { x: 1, y: 2 } },
+    },
+    {
+      name: 'the same value',
+      from: { a: { x: 1, y: 2 } },
+      taken: { a: { x: 1 } },
+      places: { a: { y: 2 } },
+      equals: { a: { y: 2 } },
+    },
+    {
+      name: 'maps left empty go',
+      from: { a: { x: 1 } },
+      taken: { a: { x: 1 } },
+      places: {},
+      equals: {},
+    },
+    {
+      name: 'a list as a whole',
+      from: { a: [1, 2] },
+      taken: { a: [1] },
+      places: {},
+      equals: { a: [1, 2] },
+    },
+    { name: 'nothing', from: { a: [1] }, taken: {}, places: { a: [1] }, equals: { a: [1] } },
+  ])('$name', ({ from, taken, places, equals }) => {
+    expect(without(from, taken)).toEqual(places)
+    expect(withoutEqual(from, taken)).toEqual(equals)
+  })
+})
+
+test('equality is blind to the order of names, not to that of entries', () => {
+  expect(sameJson({ a: 1, b: { c: [1, 2] } }, { b: { c: [1, 2] }, a: 1 })).toBe(true)
+  expect(sameJson({ a: [1, 2] }, { a: [2, 1] })).toBe(false)
+})

@@ -1,0 +1,233 @@
+import { describe, expect, test } from 'vitest'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
+import { isWithin, pathOfPointer, pathText } from '../../../../src/domain/json/pointer.ts'
+import { readSource } from '../../../../src/domain/settings/read-source.ts'
+import { settingsShape } from '../../../../src/domain/settings/schema-check.ts'
+import {
+  cleaned,
+  cleanedRecord,
+  knownFields,
+} from '../../../../src/domain/settings/unknown-fields.ts'
+
+describe('unknown fields', () => {
+  const nested = (depth: number): JsonMap => (depth === 0 ? {} : { a: nested(depth - 1) })
+  test.each<{ name: string; given: unknown; known: JsonMap; unknown: readonly string[] }>([
+    {
+      name: 'none',
+      given: { auth: { oidc: { clientId: 'c' } } },
+      known: { auth: { oidc: { clientId: 'c' } } },
+      unknown: [],
+    },
+    { name: 'a group', given: { telemetry: { enabled: true } }, known: {}, unknown: ['telemetry'] },
+    {
+      name: 'a field',
+      given: { auth: { oidc: { clientID: 'c', clientId: 'd' } } },
+      known: { auth: { oidc: { clientId: 'd' } } },
+      unknown: ['auth.oidc.clientID'],
+    },
+    {
+      name: 'in lists',
+      given: { auth: { connectors: [{ id: 'a' }, { ID: 'b' }] } },
+      known: { auth: { connectors: [{ id: 'a' }, {}] } },
+      unknown: ['auth.connectors[1].ID'],
+    },
+    {
+      name: 'odd names',
+      given: { audit: { 'a.b': 1, 'c\n"': 2 } },
+      known: { audit: {} },
+      unknown: ['audit["a.b"]', 'audit["c\\n\\""]'],
+    },
+    {
+      name: 'a name that is long, maybe a secret',
+      given: { ['x'.repeat(80)]: 1 },
+      known: {},
+      unknown: [`["${'x'.repeat(64)}…"]`],
+    },
+    {
+      name: 'free names',
+      given: { auth: { customHttpHeaders: { 'X-Any': 'v' } } },
+      known: { auth: { customHttpHeaders: { 'X-Any': 'v' } } },
+      unknown: [],
+    },
+    {
+      name: 'free form',
+      given: { costControl: { settings: { averageCPUPricePerNode: { a: [{ b: 1 }] } } } },
+      known: { costControl: { settings: { averageCPUPricePerNode: { a: [{ b: 1 }] } } } },
+      unknown: [],
+    },
+    {
+      name: 'names of prototypes',
+      given: JSON.parse(
+        '{"__proto__":{"audit":{}},"constructor":1,"auth":{"customHttpHeaders":{"__proto__":"v","constructor":"w"}}}',
+      ),
+      known: { auth: { customHttpHeaders: { constructor: 'w' } as never } },
+      unknown: ['__proto__', 'constructor', 'auth.customHttpHeaders.__proto__'],
+    },
+    {
+      name: 'a map where a text is due: left to the shape check',
+      given: { platformHost: { a: 1 } },
+      known: { platformHost: { a: 1 } },
+      unknown: [],
+    },
+  ])('$name', ({ given, known, unknown }) => {
+    const found = knownFields(given as JsonMap)
+    expect(found.settings).toEqual(known)
+    expect(found.unknown.map(pathText)).toEqual(unknown)
+    expect(Object.getPrototypeOf(found.settings)).toBe(Object.prototype)
+  })
+
+  test('nothing is read deeper than 32 levels', () => {
+    const deep = { costControl: { settings: { averageCPUPricePerNode: nested(5000) } } }
+    const { settings, unknown } = knownFields(deep)
+    expect(unknown.map((path) => path.length)).toEqual([33])
+    expect(JSON.stringify(settings).split('{').length - 1).toBe(33)
+  })
+})
+
+describe('what says nothing', () => {
+  test.each<{ name: string; given: JsonMap; says: JsonMap }>([
+    { name: 'null', given: { platformHost: null, auth: { oidc: null } }, says: {} },
+    {
+      name: 'empty texts and false',
+      given: { platformHost: '', audit: { enabled: false, path: '' } },
+      says: {},
+    },
+    { name: 'empty maps', given: { auth: { oidc: {}, password: {} }, cloud: {} }, says: {} },
+    {
+      name: '0 without a meaning',
+      given: { audit: { level: 0, maxAge: 0, maxBackups: 0, maxSize: 0, dataStoreTTL: 0 } },
+      says: {},
+    },
+    {
+      name: '0 with a meaning stays',
+      given: {
+        auth: { accessKeyMaxTTLSeconds: 0, loginAccessKeyTTLSeconds: 0 },
+        imageBuilder: { replicas: 0 },
+      },
+      says: {
+        auth: { accessKeyMaxTTLSeconds: 0, loginAccessKeyTTLSeconds: 0 },
+        imageBuilder: { replicas: 0 },
+      },
+    },
+    {
+      name: 'an empty storage class says something',
+      given: {
+        costControl: { global: { metrics: { storage: { storageClass: '', size: '' } } } },
+        platformDB: { storageClass: '' },
+      },
+      says: { costControl: { global: { metrics: { storage: { storageClass: '' } } } } },
+    },
+    {
+      name: 'empty lists say something',
+      given: { auth: { groupsFilters: [] } },
+      says: { auth: { groupsFilters: [] } },
+    },
+    {
+      name: 'entries of lists stay',
+      given: { uiSettings: { customCss: [''], navBarButtons: [{ text: '' }] } },
+      says: { uiSettings: { customCss: [''], navBarButtons: [{}] } },
+    },
+    {
+      name: 'hidden values',
+      given: {
+        auth: {
+          oidc: { clientSecret: 'REDACTED', clientId: 'REDACTED' },
+          customHttpHeaders: { 'X-A': 'REDACTED' },
+        },
+      },
+      says: { auth: { oidc: { clientId: 'REDACTED' } } },
+    },
+    {
+      name: 'hidden URLs',
+      given: { secretStore: { address: 'https://REDACTED@h' } },
+      says: {},
+    },
+    {
+      name: 'hidden data source names',
+      given: {
+        database: { dataSource: 'postgres://REDACTED@h/db' },
+        audit: { dataStoreEndpoint: 'postgres://h/db?REDACTED' },
+      },
+      says: {},
+    },
+    {
+      name: 'hidden texts',
+      given: { uiSettings: { legalTemplate: 'see https://REDACTED@h' } },
+      says: {},
+    },
+    {
+      name: 'but not in a list: it takes the place of one with the secret (6.3)',
+      given: {
+        database: { extraArgs: ['REDACTED', '--a'] },
+        apps: { repositories: [{ url: 'https://REDACTED@h/', name: 'n', username: '' }] },
+      },
+      says: {
+        database: { extraArgs: ['REDACTED', '--a'] },
+        apps: { repositories: [{ url: 'https://REDACTED@h/', name: 'n' }] },
+      },
+    },
+  ])('$name', ({ given, says }) => {
+    expect(cleaned(given)).toEqual(says)
+  })
+
+  test('in a record hidden values say nothing, in lists neither (6.3, 6.5)', () => {
+    const given = {
+      platformHost: '',
+      secretStore: { address: 'https://REDACTED@h' },
+      apps: { repositories: [{ url: 'https://REDACTED@h/', name: 'n' }] },
+      database: { extraArgs: ['REDACTED', 'REDACTED'] },
+    }
+    expect(cleanedRecord(given)).toEqual({ apps: { repositories: [{ name: 'n' }] } })
+  })
+})
+
+describe('the shape of a source', () => {
+  test.each<{ name: string; given: unknown; paths: readonly string[] }>([
+    { name: 'nothing at all', given: null, paths: [] },
+    { name: 'a list', given: [], paths: [''] },
+    { name: 'a text', given: 'auth', paths: [''] },
+    {
+      name: 'wrong types',
+      given: {
+        auth: { accessKeyMaxTTLSeconds: '60', groupsFilters: ['a', 5], connectors: [{ id: 7 }] },
+        platformHost: [],
+      },
+      paths: [
+        'auth.connectors[0].id',
+        'auth.accessKeyMaxTTLSeconds',
+        'auth.groupsFilters[1]',
+        'platformHost',
+      ],
+    },
+    {
+      name: 'a fraction and an infinity',
+      given: { audit: { level: 1.5, maxAge: Number.POSITIVE_INFINITY } },
+      paths: ['audit.level', 'audit.maxAge'],
+    },
+  ])('$name', ({ given, paths }) => {
+    const { faults } = readSource('Secret', given, settingsShape)
+    expect(faults.map(({ path }) => path)).toEqual(paths)
+    expect(faults.every(({ source }) => source === 'Secret')).toBe(true)
+  })
+})
+
+describe('paths', () => {
+  test.each([
+    { pointer: '', text: '' },
+    { pointer: '/auth/connectors/0/id', text: 'auth.connectors[0].id' },
+    { pointer: '/auth/customHttpHeaders/X-A', text: 'auth.customHttpHeaders.X-A' },
+    { pointer: '/a~1b/c~0d', text: '["a/b"]["c~d"]' },
+  ])('$pointer', ({ pointer, text }) => {
+    expect(pathText(pathOfPointer(pointer))).toBe(text)
+  })
+  test.each([
+    ['a', 'a', true],
+    ['a.b', 'a', true],
+    ['a[0]', 'a', true],
+    ['ab', 'a', false],
+    ['a', 'a.b', false],
+    ['a', '', true],
+  ] as const)('%s within %s: %s', (inner, outer, is) => {
+    expect(isWithin(inner, outer)).toBe(is)
+  })
+})

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
+import { merge } from '../../../../src/domain/settings/merge.ts'
+import { BROKEN, DEFAULTS, cap, deleted, host, readCap, run } from './settings-history.ts'
+import { type World, settled, shown } from './settings-sources.ts'
+
+describe('sources', () => {
+  test.each<{ name: string; world: World; reads: number | null; owns: JsonMap }>([
+    { name: 'nothing: defaults', world: {}, reads: null, owns: DEFAULTS },
+    { name: 'spec', world: { spec: cap(60) }, reads: 60, owns: cap(60) },
+    { name: 'the Secret', world: { secret: cap(60) }, reads: 60, owns: cap(60) },
+    { name: 'an empty Secret', world: { secret: null }, reads: null, owns: DEFAULTS },
+    { name: 'status of another manager', world: { foreign: cap(60) }, reads: 60, owns: DEFAULTS },
+    {
+      name: 'spec over the Secret',
+      world: { spec: cap(60), secret: cap(90) },
+      reads: 60,
+      owns: cap(60),
+    },
+    {
+      name: 'the Secret over status',
+      world: { secret: cap(90), foreign: cap(120) },
+      reads: 90,
+      owns: cap(90),
+    },
+    {
+      name: 'spec over all',
+      world: { spec: cap(60), secret: cap(90), foreign: cap(120) },
+      reads: 60,
+      owns: cap(60),
+    },
+    {
+      name: '0 in spec lifts the cap of the Secret: it has a meaning',
+      world: { spec: cap(0), secret: cap(90) },
+      reads: null,
+      owns: cap(0),
+    },
+    {
+      name: 'null in spec says nothing',
+      world: { spec: { auth: { accessKeyMaxTTLSeconds: null } }, secret: cap(90) },
+      reads: 90,
+      owns: cap(90),
+    },
+    {
+      name: 'maps merge',
+      world: { spec: host, secret: cap(90), foreign: { cloud: { releaseChannel: 'x' } } },
+      reads: 90,
+      owns: { ...host, ...cap(90) },
+    },
+    {
+      name: 'lists replace',
+      world: {
+        spec: { auth: { groupsFilters: ['a'] } },
+        secret: { auth: { groupsFilters: ['b', 'c'] } },
+      },
+      reads: null,
+      owns: { auth: { groupsFilters: ['a'] } },
+    },
+  ])('$name', ({ world, reads, owns }) => {
+    const after = run(world)
+    expect(readCap(after)).toBe(reads)
+    expect(after.owned).toMatchObject(owns)
+  })
+
+  test('only what nobody else set is ours', () => {
+    const foreign = {
+      auth: { accessKeyMaxTTLSeconds: 60, loginAccessKeyTTLSeconds: 30 },
+      audit: { maxSize: 5 },
+    }
+    const after = run({ spec: host, foreign })
+    expect(after.foreign).toEqual(foreign)
+    const { auth: _, audit: __, ...others } = DEFAULTS
+    expect(after.owned).toEqual({ ...others, ...host })
+    expect(shown(after)).toEqual({ ...DEFAULTS, ...host, ...foreign })
+  })
+
+  test('defaults inside a list that another manager owns are in force, the list stays theirs', () => {
+    const foreign = { uiSettings: { navBarButtons: [{ text: 'a' }] } }
+    const outcome = settled({ foreign })
+    expect(outcome).toMatchObject({
+      ok: true,
+      settings: { uiSettings: { navBarButtons: [{ position: 'BottomEnd' }] } },
+    })
+    expect(outcome.owned).not.toHaveProperty('uiSettings')
+  })
+
+  test('a setting that leaves spec leaves status', () => {
+    const before = run({ spec: { ...cap(60), ...host } })
+    const after = run({ ...before, spec: host })
+    expect(readCap(after)).toBeNull()
+    expect(shown(after)).toEqual({ ...DEFAULTS, ...host })
+    expect(shown(run({ ...after, spec: {} }))).toEqual(DEFAULTS)
+  })
+
+  test('what spec took over from another manager is gone for good', () => {
+    const taken = run({ spec: cap(60), foreign: { ...cap(120), ...host } })
+    expect(taken.foreign).toEqual(host)
+    expect(shown(run({ ...taken, spec: {} }))).toEqual({ ...DEFAULTS, ...host })
+  })
+
+  test('another manager changes and removes its own field', () => {
+    const before = run({ foreign: cap(60) })
+    expect(readCap(run({ ...before, foreign: cap(30) }))).toBe(30)
+    expect(readCap(run({ ...before, foreign: {} }))).toBeNull()
+  })
+
+  test('the same settings make the same record, whichever source they came from', () => {
+    const settings = { ...cap(60), ...host }
+    const records = [
+      { spec: settings },
+      { spec: host, secret: cap(60) },
+      { spec: { ...host, auth: {} }, foreign: cap(60) },
+    ]
+    const texts = records.map((world) => run(world).record?.['config'])
+    expect(new Set(texts).size).toBe(1)
+    expect(JSON.parse(texts[0] ?? '')).toEqual(merge(cap(60), host, DEFAULTS))
+  })
+
+  test('unknown fields are dropped and named', () => {
+    const outcome = settled({
+      spec: { ...host, telemetry: 1 },
+      secret: { auth: { oidc: { secret: 's' } } },
+    })
+    expect(outcome.unknown).toEqual([
+      { path: 'telemetry', source: 'spec' },
+      { path: 'auth.oidc.secret', source: 'Secret' },
+    ])
+    expect(outcome).toMatchObject({ ok: true, settings: host })
+  })
+})
+
+describe('faults change nothing', () => {
+  const good = run({ spec: cap(60), secret: host })
+  test.each<{ name: string; change: Partial<World>; fault: object }>([
+    { name: 'invalid spec', change: { spec: { ...cap(0), ...BROKEN } }, fault: { source: 'spec' } },
+    { name: 'invalid Secret', change: { secret: BROKEN }, fault: { source: 'Secret' } },
+    {
+      name: 'the Secret is no map',
+      change: { secret: 'auth' },
+      fault: { source: 'Secret', path: '' },
+    },
+    {
+      name: 'the Secret is unreadable',
+      change: { unreadableSecret: 'has no key config' },
+      fault: { source: 'Secret', path: '' },
+    },
+    {
+      name: 'the Secret is gone',
+      change: { secret: undefined },
+      fault: { source: 'Secret', path: '', message: expect.stringContaining('create it again') },
+    },
+    {
+      name: 'a variable is gone',
+      change: { secret: { auth: { oidc: { clientSecret: '$PLATFORM_CONFIG_A' } } } },
+      fault: { source: 'Secret' },
+    },
+  ])('$name', ({ change, fault }) => {
+    const broken = { ...good, ...change }
+    const outcome = settled(broken)
+    expect(outcome).toMatchObject({
+      ok: false,
+      faults: [fault],
+      record: good.record,
+      lastGood: { ...cap(60), ...host },
+      owned: good.owned,
+    })
+    const after = run(broken)
+    expect(shown(after)).toEqual(shown(good))
+    expect(after.record).toEqual(good.record)
+    expect(
+      run({ ...after, spec: good.spec, secret: host, unreadableSecret: undefined }),
+    ).toMatchObject({ owned: good.owned })
+  })
+
+  test('at the very first: defaults, and what others wrote stays theirs', () => {
+    const outcome = settled({ spec: BROKEN, foreign: cap(60) })
+    expect(outcome).toMatchObject({ ok: false, lastGood: DEFAULTS, owned: DEFAULTS })
+    expect(run({ spec: BROKEN, foreign: cap(60) }).foreign).toEqual(cap(60))
+  })
+
+  test('another manager can not change what was in force behind invalid settings', () => {
+    const before = run({ spec: cap(60) })
+    const tampered = { ...before, spec: BROKEN, owned: DEFAULTS, foreign: cap(0) }
+    const after = run(tampered)
+    expect(readCap(after)).toBe(60)
+    expect(after.foreign).toEqual({})
+  })
+
+  test('what another manager adds meanwhile is in force, also when the Config is deleted then', () => {
+    const broken = run({ ...run({ spec: host }), spec: BROKEN, foreign: cap(5) })
+    expect(settled(broken)).toMatchObject({ ok: false, lastGood: { ...cap(5), ...host } })
+    expect(broken.foreign).toEqual(cap(5))
+    expect(readCap(run(deleted(broken)))).toBe(5)
+  })
+
+  test('what another manager adds and is at fault is not', () => {
+    const broken = run({ ...run({ spec: host }), foreign: { ...cap(5), ...BROKEN } })
+    const outcome = settled(broken)
+    expect(outcome).toMatchObject({ ok: false, lastGood: host })
+    expect(JSON.stringify(outcome.record)).not.toMatch(/red|5/)
+  })
+
+  test('hidden values stay hidden in status, and are no values for who starts from them', () => {
+    const secret = { auth: { oidc: { clientSecret: 's', clientId: 'c' } } }
+    const before = run({ secret })
+    const outcome = settled({ ...before, spec: BROKEN })
+    expect(outcome.owned).toEqual(before.owned)
+    expect(outcome.owned).toMatchObject({ auth: { oidc: { clientSecret: 'REDACTED' } } })
+    expect(outcome.ok ? null : outcome.lastGood?.auth?.oidc).toEqual({
+      clientId: 'c',
+      scopes: ['email', 'profile'],
+    })
+  })
+})

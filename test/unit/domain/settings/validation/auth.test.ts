@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type FaultRow,
+  NONE,
+  type SoundRow,
+  faultsBySource,
+  inEverySource,
+  quotes,
+} from '../settings-sources.ts'
+
+/** The one provider that a connector needs. */
+const idpB = { clientId: 'c' }
+
+const RESERVED = [
+  'oidc',
+  'sourceHostA',
+  'sourceHostB',
+  'idpA',
+  'idpB',
+  'saml',
+  'password',
+  'login',
+  'logout',
+]
+
+const header = (name: string) => ({ auth: { customHttpHeaders: { [name]: '$PLATFORM_CONFIG_A' } } })
+
+// biome-ignore format: a table
+const FAULTS: readonly FaultRow[] = [
+  { name: 'negative cap', spec: { auth: { accessKeyMaxTTLSeconds: -1 } },
+    path: 'auth.accessKeyMaxTTLSeconds', says: 'negative (-1): write 0 or more' },
+  { name: 'negative login lifetime', spec: { auth: { loginAccessKeyTTLSeconds: -5 } },
+    path: 'auth.loginAccessKeyTTLSeconds', says: 'negative' },
+  { name: 'SAML without trust', spec: { auth: { saml: { ssoURL: 'https://sso' } } },
+    path: 'auth.saml', says: 'sets none of them: set exactly one of caData, ca, insecureSkipSignatureValidation' },
+  { name: 'SAML with two', spec: { auth: { saml: { ca: 'a', caData: 'YQ==' } } }, path: 'auth.saml', says: 'sets caData and ca' },
+  { name: 'SAML with certificate and skip', spec: { auth: { saml: { ca: 'a', insecureSkipSignatureValidation: true } } },
+    path: 'auth.saml', says: 'exactly one' },
+  { name: 'SAML with skip false only', spec: { auth: { saml: { ssoURL: 'https://sso', insecureSkipSignatureValidation: false } } },
+    path: 'auth.saml', says: 'sets none' },
+  { name: 'SAML of a connector', spec: { auth: { connectors: [{ id: 'a', saml: { ssoURL: 'https://sso' } }] } },
+    path: 'auth.connectors[0].saml', says: 'exactly one' },
+  { name: 'SAML certificate that is no base64', spec: { auth: { saml: { caData: 'not base64' } } },
+    path: 'auth.saml.caData', says: 'is not base64' },
+  { name: 'idpA without administrator', spec: { auth: { idpA: { serviceAccountFilePath: '/f' } } },
+    path: 'auth.idpA.adminEmail', says: 'is missing' },
+  { name: 'idpA of a connector', spec: { auth: { connectors: [{ id: 'a', idpA: { serviceAccountFilePath: '/f' } }] } },
+    path: 'auth.connectors[0].idpA.adminEmail', says: 'is missing' },
+  { name: 'connector without id', spec: { auth: { connectors: [{ displayName: 'a', idpB }] } },
+    path: 'auth.connectors[0].id', says: 'is missing' },
+  { name: 'connector with an empty id', spec: { auth: { connectors: [{ id: '', idpB }] } }, path: 'auth.connectors[0].id', says: 'is missing' },
+  { name: 'connector id twice', spec: { auth: { connectors: [{ id: 'a', idpB }, { id: 'b', idpB }, { id: 'a', idpB }] } },
+    path: 'auth.connectors[2].id', says: 'the id of connectors[0] too' },
+  { name: 'connector id that is no step of a URL', spec: { auth: { connectors: [{ id: 'a/b', idpB }] } },
+    path: 'auth.connectors[0].id', says: 'is not an id' },
+  { name: 'open group in a filter', spec: { auth: { groupsFilters: ['^dev-', '('] } },
+    path: 'auth.groupsFilters[1]', says: 'is not a regular expression' },
+  { name: 'look-ahead in a filter', spec: { auth: { groupsFilters: ['(?=a)b'] } }, path: 'auth.groupsFilters[0]', says: 'RE2' },
+  { name: 'back reference in a filter', spec: { auth: { groupsFilters: ['(a)\\1'] } }, path: 'auth.groupsFilters[0]', says: 'RE2' },
+  { name: 'repetition bomb in a filter', spec: { auth: { groupsFilters: ['((a{100}){100}){100}'] } },
+    path: 'auth.groupsFilters[0]', says: 'RE2' },
+  { name: 'a filter that is too long', spec: { auth: { groupsFilters: ['a'.repeat(5000)] } },
+    path: 'auth.groupsFilters[0]', says: 'longer than 4096' },
+  { name: 'header name with a space', spec: header('X A'), path: 'auth.customHttpHeaders["X A"]', says: 'is not a header name' },
+  { name: 'header name with a line break', spec: header('X-A\r\nX-B'),
+    path: 'auth.customHttpHeaders["X-A\\r\\nX-B"]', says: 'is not a header name' },
+  { name: 'header in two spellings', spec: { auth: { customHttpHeaders: { 'X-A': '$PLATFORM_CONFIG_A', 'x-a': '$PLATFORM_CONFIG_A' } } },
+    path: 'auth.customHttpHeaders.x-a', says: 'another spelling' },
+  { name: 'issuer', spec: { auth: { oidc: { issuerUrl: 'issuer.example.com' } } }, path: 'auth.oidc.issuerUrl', says: 'is not a URL' },
+  { name: 'issuer without slashes', spec: { auth: { oidc: { issuerUrl: 'https:issuer.example.com' } } },
+    path: 'auth.oidc.issuerUrl', says: 'is not a URL' },
+  { name: 'callback with a space', spec: { auth: { sourceHostA: { redirectURI: 'https://a/b c' } } },
+    path: 'auth.sourceHostA.redirectURI', says: 'is not a URL' },
+  { name: 'address of a connector', spec: { auth: { connectors: [{ id: 'a', sourceHostB: { baseURL: 'ftp://a' } }] } },
+    path: 'auth.connectors[0].sourceHostB.baseURL', says: 'is not a URL' },
+  { name: 'host name with a scheme', spec: { auth: { sourceHostA: { hostName: 'https://git' } } },
+    path: 'auth.sourceHostA.hostName', says: 'is not a host' },
+  { name: 'connector without a provider', spec: { auth: { connectors: [{ id: 'a', displayName: 'A' }] } },
+    path: 'auth.connectors[0]', says: 'sets none of them: set exactly one of oidc, sourceHostA, sourceHostB, idpA, idpB, saml' },
+  { name: 'connector with an empty provider', spec: { auth: { connectors: [{ id: 'a', oidc: { clientId: '' } }] } },
+    path: 'auth.connectors[0]', says: 'sets none of them' },
+  { name: 'connector with several providers', spec: { auth: { connectors: [{ id: 'a', idpB }, { id: 'b', idpB, sourceHostA: { clientId: 'c' } }] } },
+    path: 'auth.connectors[1]', says: 'sets sourceHostA and idpB: set exactly one of' },
+  ...RESERVED.map((id) => ({ name: `connector id ${id}`, spec: { auth: { connectors: [{ id, idpB }] } },
+    path: 'auth.connectors[0].id', says: 'is a route of the product itself: choose another than oidc, sourceHostA' })),
+  { name: 'callback of another route', spec: { auth: { oidc: { redirectURI: 'https://p/auth/other/callback' } } },
+    path: 'auth.oidc.redirectURI', says: 'has another path: write https://<platformHost>/auth/oidc/callback, or leave it out' },
+  { name: 'callback below a path', spec: { auth: { sourceHostA: { redirectURI: 'https://p/base/auth/sourceHostA/callback' } } },
+    path: 'auth.sourceHostA.redirectURI', says: 'has another path' },
+  { name: 'callback without a path', spec: { auth: { sourceHostB: { redirectURI: 'https://p' } } },
+    path: 'auth.sourceHostB.redirectURI', says: 'has another path' },
+  { name: 'callback with a slash at the end', spec: { auth: { idpA: { redirectURI: 'https://p/auth/idpA/callback/' } } },
+    path: 'auth.idpA.redirectURI', says: 'has another path' },
+  { name: 'callback with dot segments', spec: { auth: { idpB: { redirectURI: 'https://p/x/../auth/idpB/callback' } } },
+    path: 'auth.idpB.redirectURI', says: 'has another path' },
+  { name: 'callback of a connector that is its provider’s', spec: { auth: { connectors: [{ id: 'a', saml: { ca: 'x', redirectURI: 'https://p/auth/saml/callback' } }] } },
+    path: 'auth.connectors[0].saml.redirectURI', says: 'has another path: write https://<platformHost>/auth/<id of the connector>/callback' },
+]
+
+// biome-ignore format: a table
+const SOUND: readonly SoundRow[] = [
+  { name: 'SAML, each trust',
+    spec: { auth: { saml: { ca: 'x' }, connectors: [
+      { id: 'a', saml: { caData: 'YQ==' } },
+      { id: 'b', saml: { insecureSkipSignatureValidation: true, ca: '' } },
+    ] } } },
+  { name: 'callbacks', spec: { auth: {
+    oidc: { redirectURI: 'https://p.example.com:8443/auth/oidc/callback' },
+    connectors: [{ id: 'corp.SSO', idpB: { redirectURI: 'https://p/auth/corp.SSO/callback?tenant=a' } }] } } },
+  { name: 'connector ids that look like routes', spec: { auth: { connectors: [{ id: 'OIDC', idpB }, { id: 'login2', idpB }] } } },
+  { name: 'idpA with administrator', spec: { auth: { idpA: { serviceAccountFilePath: '/f', adminEmail: 'a@b' } } } },
+  { name: 'filters in Go syntax', spec: { auth: { groupsFilters: ['^(?:dev|ops)-', '(?i)admin', '\\pL+', '(?P<n>a)'] } } },
+]
+
+describe('one fault of auth', () => {
+  test.each(FAULTS)('$name', (row) => {
+    expect(faultsBySource(row.spec)).toEqual(inEverySource(row))
+    expect(quotes(row.spec)).toBe(false)
+  })
+})
+
+describe('no fault of auth', () => {
+  test.each(SOUND)('$name', ({ spec }) => {
+    expect(faultsBySource(spec)).toEqual(NONE)
+  })
+})

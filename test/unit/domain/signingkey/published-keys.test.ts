@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import {
+  jwksText,
+  notesText,
+  parseNotes,
+} from '../../../../src/domain/signingkey/published-keys.ts'
+import type { KeyNote, PublicJwk } from '../../../../src/domain/signingkey/signing-key.ts'
+
+const KID = 'A'.repeat(43)
+const AT_MS = Date.parse('2026-11-21T10:00:00.123Z')
+
+const note: KeyNote = {
+  kid: KID,
+  generation: 2,
+  createdMs: AT_MS,
+  publishedMs: AT_MS + 1,
+  useFromMs: AT_MS + 2,
+  withdrawnMs: null,
+}
+
+test('notes are text that people can read, and read back as they were (7.3)', () => {
+  const text = notesText([note, { ...note, kid: 'B'.repeat(43), withdrawnMs: AT_MS }])
+  expect(JSON.parse(text)).toEqual({
+    [KID]: {
+      generation: 2,
+      created: '2026-11-21T10:00:00.123Z',
+      published: '2026-11-21T10:00:00.124Z',
+      useFrom: '2026-11-21T10:00:00.125Z',
+    },
+    ['B'.repeat(43)]: expect.objectContaining({ withdrawn: '2026-11-21T10:00:00.123Z' }),
+  })
+  expect(parseNotes(text)).toEqual({
+    notes: [note, { ...note, kid: 'B'.repeat(43), withdrawnMs: AT_MS }],
+    isSound: true,
+  })
+  expect(notesText(parseNotes(text).notes)).toBe(text)
+})
+
+describe('notes that somebody garbled (7.3)', () => {
+  const sound = JSON.parse(notesText([note]))[KID] as Record<string, unknown>
+  test.each<{ readonly name: string; readonly text: string | undefined }>([
+    { name: 'absent', text: undefined },
+    { name: 'empty', text: '' },
+    { name: 'no JSON', text: '{' },
+    { name: 'a list', text: '[]' },
+    { name: 'null', text: 'null' },
+    ...[
+      { name: 'a note that is none', kid: KID, entry: null },
+      { name: 'a kid that is none', kid: 'k1', entry: sound },
+      { name: 'a prototype', kid: '__proto__', entry: sound },
+      { name: 'generation 0', kid: KID, entry: { ...sound, generation: 0 } },
+      { name: 'a generation in halves', kid: KID, entry: { ...sound, generation: 1.5 } },
+      { name: 'a generation as text', kid: KID, entry: { ...sound, generation: '1' } },
+      { name: 'no creation', kid: KID, entry: { ...sound, created: undefined } },
+      {
+        name: 'a day that is none',
+        kid: KID,
+        entry: { ...sound, published: '2026-02-30T00:00:00Z' },
+      },
+      { name: 'a time as number', kid: KID, entry: { ...sound, useFrom: 5 } },
+    ].map(({ name, kid, entry }) => ({
+      name,
+      text: `{${JSON.stringify(kid)}:${JSON.stringify(entry)}}`,
+    })),
+  ])('$name', ({ text }) => {
+    expect(parseNotes(text)).toEqual({ notes: [], isSound: false })
+  })
+
+  test('the others are read', () => {
+    const text = JSON.stringify({ [KID]: sound, other: {} })
+    expect(parseNotes(text)).toEqual({ notes: [note], isSound: false })
+  })
+
+  test('a mark of withdrawal counts, whatever it says', () => {
+    const text = JSON.stringify({ [KID]: { ...sound, withdrawn: 'yes' } })
+    expect(parseNotes(text).notes).toEqual([{ ...note, withdrawnMs: note.publishedMs }])
+  })
+})
+
+test('the set: the same keys give the same bytes (7.3)', () => {
+  const jwk: PublicJwk = { kty: 'RSA', n: 'n', e: 'AQAB', kid: KID, alg: 'RS256', use: 'sig' }
+  expect(jwksText([jwk])).toBe(
+    `{"keys":[{"kty":"RSA","n":"n","e":"AQAB","kid":"${KID}","alg":"RS256","use":"sig"}]}`,
+  )
+  expect(jwksText([])).toBe('{"keys":[]}')
+})

@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type KeyNote,
+  type KeySecret,
+  LONGEST_TOKEN_TTL_MS,
+  activeFromMs,
+  forgottenMs,
+  isUsable,
+  keyEndMs,
+  leavesMs,
+  signersOf,
+  signingKeyAt,
+} from '../../../../src/domain/signingkey/signing-key.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** Key of that generation: kid `k<generation>`, created, published and to be used at 0. */
+function key(generation: number, times: Partial<KeyNote> = {}): KeyNote {
+  const start = { createdMs: 0, publishedMs: 0, useFromMs: 0, withdrawnMs: null }
+  return { kid: `k${generation}`, generation, ...start, ...times }
+}
+
+test('a token outlives no signing key: a sixth of its life at most (2.4)', () => {
+  expect(LONGEST_TOKEN_TTL_MS).toBe(5 * DAY)
+  expect(keyEndMs({ createdMs: 0 })).toBe(30 * DAY)
+})
+
+describe('which key signs (7.3)', () => {
+  test.each<{
+    readonly name: string
+    readonly signers: readonly KeyNote[]
+    readonly nowMs: number
+    readonly signs: string | null
+  }>([
+    { name: 'none', signers: [], nowMs: DAY, signs: null },
+    { name: 'the only one, from the start', signers: [key(1)], nowMs: 0, signs: 'k1' },
+    {
+      name: 'the old one until a moment before the new one takes over',
+      signers: [key(1), key(2, { publishedMs: DAY, useFromMs: 2 * DAY })],
+      nowMs: 2 * DAY - 1,
+      signs: 'k1',
+    },
+    {
+      name: 'the new one from that moment',
+      signers: [key(1), key(2, { publishedMs: DAY, useFromMs: 2 * DAY })],
+      nowMs: 2 * DAY,
+      signs: 'k2',
+    },
+    {
+      name: 'the old one while the new one is published for less than ten minutes',
+      signers: [key(1), key(2, { publishedMs: DAY, useFromMs: HOUR })],
+      nowMs: DAY + 10 * MINUTE - 1,
+      signs: 'k1',
+    },
+    {
+      name: 'the new one from ten minutes on',
+      signers: [key(1), key(2, { publishedMs: DAY, useFromMs: HOUR })],
+      nowMs: DAY + 10 * MINUTE,
+      signs: 'k2',
+    },
+    {
+      name: 'one that waits, where there is no other',
+      signers: [key(2, { useFromMs: 9 * DAY })],
+      nowMs: DAY,
+      signs: 'k2',
+    },
+    {
+      name: 'one that waits, rather than one that nobody knows yet',
+      signers: [key(2, { useFromMs: 9 * DAY }), key(3, { publishedMs: DAY, useFromMs: DAY })],
+      nowMs: DAY,
+      signs: 'k2',
+    },
+    {
+      name: 'the one whose time comes first, where all wait',
+      signers: [key(2, { useFromMs: 9 * DAY }), key(3, { useFromMs: 8 * DAY })],
+      nowMs: DAY,
+      signs: 'k3',
+    },
+    {
+      name: 'the newest whose time came, where all are new',
+      signers: [key(1, { useFromMs: -1 }), key(2, { useFromMs: 0 }), key(3, { useFromMs: 1 })],
+      nowMs: 0,
+      signs: 'k2',
+    },
+    {
+      name: 'the newest, whatever its time was',
+      signers: [key(1, { useFromMs: 2 * HOUR }), key(2, { useFromMs: HOUR })],
+      nowMs: DAY,
+      signs: 'k2',
+    },
+    {
+      name: 'the only one, published in the future by a clock that was ahead',
+      signers: [key(1, { publishedMs: 9 * DAY, useFromMs: 9 * DAY })],
+      nowMs: DAY,
+      signs: 'k1',
+    },
+  ])('$name', ({ signers, nowMs, signs }) => {
+    expect(signingKeyAt(signers, nowMs)?.kid ?? null).toBe(signs)
+  })
+
+  test('only of those published, sound and not withdrawn, oldest first', () => {
+    const notes = [key(4), key(3, { withdrawnMs: 1 }), key(2), key(1), key(5)]
+    const published = new Set(['k1', 'k3', 'k4', 'k5'])
+    const sound = new Set(['k1', 'k2', 'k3', 'k4'])
+    expect(signersOf(notes, published, sound).map(({ kid }) => kid)).toEqual(['k1', 'k4'])
+  })
+})
+
+test('a key takes over when its time has come and verifiers know it (7.3)', () => {
+  expect(activeFromMs(key(2, { publishedMs: DAY, useFromMs: HOUR }))).toBe(DAY + 10 * MINUTE)
+  expect(activeFromMs(key(2, { publishedMs: DAY, useFromMs: 2 * DAY }))).toBe(2 * DAY)
+})
+
+describe('when a public key leaves (7.3)', () => {
+  const next = key(2, { useFromMs: 25 * DAY })
+  test.each<{
+    readonly name: string
+    readonly signers: readonly KeyNote[]
+    readonly maxTtl: number
+    readonly lastExp: number | null
+    readonly leaves: number | null
+  }>([
+    {
+      name: 'never, without a newer one',
+      signers: [key(1)],
+      maxTtl: DAY,
+      lastExp: 0,
+      leaves: null,
+    },
+    {
+      name: '24 h after the last exp that it may have signed',
+      signers: [key(1), next],
+      maxTtl: HOUR,
+      lastExp: null,
+      leaves: 26 * DAY + HOUR,
+    },
+    {
+      name: '24 h after one that is known, where the bound was lowered',
+      signers: [key(1), next],
+      maxTtl: HOUR,
+      lastExp: 29 * DAY,
+      leaves: 30 * DAY,
+    },
+    {
+      name: 'by the first of several newer ones',
+      signers: [next, key(3, { useFromMs: 20 * DAY })],
+      maxTtl: DAY,
+      lastExp: null,
+      leaves: 22 * DAY,
+    },
+    {
+      name: 'older ones count for nothing',
+      signers: [key(0)],
+      maxTtl: DAY,
+      lastExp: null,
+      leaves: null,
+    },
+  ])('$name', ({ signers, maxTtl, lastExp, leaves }) => {
+    expect(leavesMs(key(1), signers, maxTtl, lastExp)).toBe(leaves)
+  })
+})
+
+test.each([
+  { name: 'in its life', withdrawnMs: DAY, forgotten: 36 * DAY },
+  { name: 'after its life', withdrawnMs: 31 * DAY, forgotten: 37 * DAY },
+])(
+  'a key withdrawn $name is remembered until no token of it lives (7.3)',
+  ({ withdrawnMs, forgotten }) => {
+    expect(forgottenMs(key(1, { withdrawnMs }))).toBe(forgotten)
+  },
+)
+
+test('a Secret is of use while it is sound and stays (7.3)', () => {
+  const jwk = {
+    kty: 'EC',
+    crv: 'P-256',
+    x: '',
+    y: '',
+    kid: 'k1',
+    alg: 'ES256',
+    use: 'sig',
+  } as const
+  const secret: KeySecret = {
+    name: 'platform-signing-key-1',
+    uid: 'u-1',
+    resourceVersion: '1',
+    generation: 1,
+    kid: 'k1',
+    createdMs: 0,
+    isDeleting: false,
+    jwk,
+    fault: null,
+  }
+  expect(isUsable(secret)).toBe(true)
+  expect(isUsable({ ...secret, isDeleting: true })).toBe(false)
+  expect(isUsable({ ...secret, jwk: null })).toBe(false)
+  expect(isUsable({ ...secret, fault: 'is a copy' })).toBe(false)
+})

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest'
+import { claimsOf } from '../../../../src/domain/token/token-claims.ts'
+import { groupSet, issuedScopeOf, readIssued } from '../../../../src/domain/token/token.ts'
+import { tokenText } from '../../../support/token.ts'
+
+const UID = '0b1c2d3e-0000-4000-8000-000000000001'
+
+const CLAIMS = {
+  jti: UID,
+  sub: 'user:ada',
+  groups: ['authenticated', 'user:ada', 'group:ops'],
+  exp: 1_795_255_200,
+  'platform.sh': { scope: '*' },
+}
+
+/** The three parts of a JWS with this text as payload. */
+const withPayload = (payload: string): string =>
+  `e30.${Buffer.from(payload).toString('base64url')}.c2ln`
+
+describe('what an issued token says of itself (5.4, 7.1)', () => {
+  test('of the claims that we sign', () => {
+    const scope = { projects: [{ project: 'größe-¿?' }] }
+    const bearer = {
+      identity: 'team:w',
+      groups: ['b', 'a'],
+      name: 'ci',
+      uid: 'x',
+      scope,
+      isOwnerScoped: false,
+    }
+    const issue = { issuer: 'https://i', jti: UID, creationMs: 1000, expiresMs: 61_000 }
+    expect(readIssued(tokenText(claimsOf(bearer, issue)), UID)).toEqual({
+      identity: 'team:w',
+      groups: 'authenticated\ngroup:a\ngroup:b\nteam:w',
+      scope: '{"projects":[{"project":"größe-¿?"}]}',
+      isConfined: true,
+      expiresMs: 61_000,
+    })
+  })
+
+  // biome-ignore format: a table
+  test.each([
+    { aud: ['https://i/scoped'], isConfined: true },
+    { aud: ['https://i/scoped/clusters/a', 'https://i/scoped/clusters/b'], isConfined: true },
+    { aud: ['https://i'], isConfined: false },
+    { aud: ['https://i/clusters/scoped'], isConfined: false },
+    { aud: ['https://i/scoped', 'https://i'], isConfined: false },
+    { aud: ['https://i/scopedtoo'], isConfined: false },
+    { aud: ['https://j/scoped'], isConfined: false },
+    { aud: [], isConfined: false },
+    { aud: 'https://i/scoped', isConfined: false },
+    { aud: undefined, isConfined: false },
+  ])('for audiences $aud it is confined to verifiers of scopes: $isConfined', ({ aud, isConfined }) => {
+    const text = tokenText({ ...CLAIMS, iss: 'https://i', aud })
+    expect(readIssued(text, UID)).toMatchObject({ isConfined })
+  })
+
+  test('the letters that only base64url has are read', () => {
+    const sub = 'user:>>>>???? größe €'
+    const text = tokenText({ ...CLAIMS, sub })
+    expect(text).toMatch(/-.*_/)
+    expect(readIssued(text, UID)?.identity).toBe(sub)
+  })
+
+  // biome-ignore format: a table
+  const rows: readonly { readonly name: string; readonly text: string }[] = [
+    { name: 'nothing', text: '' },
+    { name: 'dots', text: '..' },
+    { name: 'no JWS', text: 'x.y.z' },
+    { name: 'no base64', text: 'e30.%%%.c2ln' },
+    { name: 'no JSON', text: withPayload('{') },
+    { name: 'null', text: withPayload('null') },
+    { name: 'a text', text: withPayload('"x"') },
+    { name: 'a list', text: withPayload('[]') },
+    { name: 'no claims', text: withPayload('{}') },
+    { name: 'of another object', text: tokenText({ ...CLAIMS, jti: 'x' }) },
+    { name: 'without jti', text: tokenText({ ...CLAIMS, jti: undefined }) },
+    { name: 'without sub', text: tokenText({ ...CLAIMS, sub: undefined }) },
+    { name: 'sub is no text', text: tokenText({ ...CLAIMS, sub: 1 }) },
+    { name: 'without groups', text: tokenText({ ...CLAIMS, groups: undefined }) },
+    { name: 'groups are a text', text: tokenText({ ...CLAIMS, groups: 'ops' }) },
+    { name: 'without exp', text: tokenText({ ...CLAIMS, exp: undefined }) },
+    { name: 'exp is a text', text: tokenText({ ...CLAIMS, exp: '1795255200' }) },
+    { name: 'exp has a fraction', text: tokenText({ ...CLAIMS, exp: 1.5 }) },
+    { name: 'exp is too large', text: tokenText({ ...CLAIMS, exp: 2 ** 53 }) },
+    { name: 'exp is null', text: tokenText({ ...CLAIMS, exp: null }) },
+    { name: 'without the private claim', text: tokenText({ ...CLAIMS, 'platform.sh': undefined }) },
+    { name: 'the private claim is null', text: tokenText({ ...CLAIMS, 'platform.sh': null }) },
+    { name: 'the private claim is a text', text: tokenText({ ...CLAIMS, 'platform.sh': '*' }) },
+    { name: 'without scope', text: tokenText({ ...CLAIMS, 'platform.sh': {} }) },
+    { name: 'an empty scope', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: '' } }) },
+    { name: 'the scope is an object', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: {} } }) },
+    { name: 'the scope is a list', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: '[]' } }) },
+    { name: 'the scope is null', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: 'null' } }) },
+    { name: 'the scope is no JSON', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: '**' } }) },
+  ]
+  test.each(rows)('nothing of ours: $name', ({ text }) => {
+    expect(readIssued(text, UID)).toBeNull()
+  })
+})
+
+test.each([
+  { scope: '*', gives: null },
+  { scope: '{"clusters":[{"cluster":"a"}]}', gives: { clusters: [{ cluster: 'a' }] } },
+])('the scope that it was issued with: $scope', ({ scope, gives }) => {
+  expect(
+    issuedScopeOf({ identity: '', groups: '', expiresMs: 0, scope, isConfined: false }),
+  ).toEqual(gives)
+})
+
+test('the same groups give the same text, in whatever order and however often', () => {
+  expect(groupSet(['b', 'a', 'b'])).toBe(groupSet(['a', 'b']))
+  expect(groupSet(['a', 'b'])).not.toBe(groupSet(['a']))
+  expect(groupSet(['ab'])).not.toBe(groupSet(['a', 'b']))
+})

@@ -1,0 +1,154 @@
+/** @module-tag no-retry */
+import { describe, expect, test } from 'vitest'
+import type { ConfigMap } from '../../../../src/api/objects.ts'
+import { type Addition, dataWith, nextAddition } from '../../../../src/domain/token/revocation.ts'
+import { HOUR, asked, configMap, entries, jtis, revokedInAll } from './revocations.ts'
+
+/** All that is written, one addition after the other. */
+function additionsFor(
+  ids: ReadonlyMap<string, number>,
+  held: readonly ConfigMap[],
+): readonly Addition[] {
+  const addition = nextAddition(ids, held)
+  if (!addition) return []
+  const others = held.filter(({ metadata }) => metadata.name !== addition.name)
+  const written = configMap(addition.name, dataWith(addition))
+  return [addition, ...additionsFor(ids, [...others, written])]
+}
+
+/** Additions as `name: count`, with `+` where the ConfigMap is there already. */
+const shown = (ids: ReadonlyMap<string, number>, held: readonly ConfigMap[]) =>
+  additionsFor(ids, held).map(
+    (addition) => `${addition.name}${addition.configMap ? '+' : ''}: ${addition.tokens.size}`,
+  )
+
+describe('which ConfigMap takes which tokens (7.4)', () => {
+  test.each<{
+    readonly name: string
+    readonly asked: ReadonlyMap<string, number>
+    readonly held?: readonly ConfigMap[]
+    readonly plan: readonly string[]
+  }>([
+    { name: 'nothing asked', asked: new Map(), plan: [] },
+    { name: 'the first of an hour', asked: asked(['a', 'b']), plan: [`${HOUR}: 2`] },
+    {
+      name: 'the first with room',
+      asked: asked(['a']),
+      held: [configMap(HOUR, entries(jtis(1999)))],
+      plan: [`${HOUR}+: 1`],
+    },
+    {
+      name: 'one without data',
+      asked: asked(['a']),
+      held: [configMap(HOUR)],
+      plan: [`${HOUR}+: 1`],
+    },
+    {
+      name: 'the last room, then the next',
+      asked: asked(['a', 'b', 'c']),
+      held: [configMap(HOUR, entries(jtis(1999)))],
+      plan: [`${HOUR}+: 1`, `${HOUR}-1: 2`],
+    },
+    {
+      name: '5,000 at once',
+      asked: asked(jtis(5000)),
+      plan: [`${HOUR}: 2000`, `${HOUR}-1: 2000`, `${HOUR}-2: 1000`],
+    },
+    {
+      name: 'beyond nine that are full',
+      asked: asked(['a']),
+      held: [HOUR, ...Array.from({ length: 10 }, (_, index) => `${HOUR}-${index + 1}`)].map(
+        (name) => configMap(name, entries(jtis(2000, name))),
+      ),
+      plan: [`${HOUR}-11: 1`],
+    },
+    {
+      name: 'a number that somebody has deleted',
+      asked: asked(['a']),
+      held: [
+        configMap(HOUR, entries(jtis(2000))),
+        configMap(`${HOUR}-2`, entries(jtis(2000, 'two'))),
+      ],
+      plan: [`${HOUR}-1: 1`],
+    },
+    {
+      name: 'one that holds more than it should',
+      asked: asked(['a']),
+      held: [configMap(HOUR, entries(jtis(2100)))],
+      plan: [`${HOUR}-1: 1`],
+    },
+    {
+      name: 'one that nobody can change',
+      asked: asked(['a']),
+      held: [configMap(HOUR, {}, { immutable: true })],
+      plan: [`${HOUR}-1: 1`],
+    },
+    {
+      name: 'one that is being deleted',
+      asked: asked(['a']),
+      held: [configMap(HOUR, {}, { metadata: { deletionTimestamp: '2026-11-21T10:00:00Z' } })],
+      plan: [`${HOUR}-1: 1`],
+    },
+    {
+      name: 'what is stored is not stored again',
+      asked: asked(['a', 'b', 'c']),
+      held: [configMap(HOUR, entries(['a'])), configMap(`${HOUR}-1`, entries(['b']))],
+      plan: [`${HOUR}+: 1`],
+    },
+    {
+      name: 'nor under another exp',
+      asked: asked(['a'], '2026-11-22T08:00:00Z'),
+      held: [configMap(HOUR, entries(['a']))],
+      plan: [],
+    },
+    {
+      name: 'nor where its exp is damaged',
+      asked: asked(['a']),
+      held: [configMap(HOUR, { a: '' })],
+      plan: [],
+    },
+    {
+      name: 'a foreign ConfigMap holds none',
+      asked: asked(['ca.crt']),
+      held: [configMap('kube-root-ca.crt', { 'ca.crt': 'x' })],
+      plan: [`${HOUR}: 1`],
+    },
+    {
+      name: 'a name of Object.prototype is held by none',
+      asked: asked(['constructor', '__proto__']),
+      held: [configMap(HOUR, {})],
+      plan: [`${HOUR}+: 2`],
+    },
+    {
+      name: 'several hours, in the order of asking',
+      asked: new Map([
+        ...asked(['late'], '2026-11-21T12:00:00Z'),
+        ...asked(['early'], '2026-11-21T10:59:59.999Z'),
+        ...asked(['later'], '2026-11-21T12:59:59Z'),
+      ]),
+      plan: ['platform-revoked-tokens-2026112112: 2', `${HOUR}: 1`],
+    },
+  ])('$name', ({ asked: ids, held = [], plan }) => {
+    expect(shown(ids, held)).toEqual(plan)
+  })
+
+  test('nothing moves and nothing is dropped', () => {
+    const before = { keep: '2026-11-21T10:10:00Z', odd: 'damaged' }
+    const [addition] = additionsFor(asked(['new', '__proto__']), [configMap(HOUR, before)])
+    expect(addition && JSON.parse(JSON.stringify(dataWith(addition)))).toEqual(
+      JSON.parse(
+        `{"keep":"2026-11-21T10:10:00Z","odd":"damaged",
+          "new":"2026-11-21T10:30:00Z","__proto__":"2026-11-21T10:30:00Z"}`,
+      ),
+    )
+  })
+
+  test('written and read again it is what was asked for', () => {
+    const ids = asked(jtis(4100))
+    const stored = additionsFor(ids, []).map((addition) =>
+      configMap(addition.name, dataWith(addition)),
+    )
+    expect(revokedInAll(stored)).toEqual(ids)
+    expect(additionsFor(ids, stored)).toEqual([])
+  })
+})
