@@ -14,8 +14,8 @@ import type { KubeClient } from '../kube/client.ts'
 import { isConflict, isTestFailed } from '../kube/failure.ts'
 import type { Sink } from '../kube/store.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
+import { within } from '../runtime/concurrency/single-flight.ts'
 import type { Log } from '../runtime/log.ts'
-import { within } from './coalesced.ts'
 import {
   type Beat,
   type Moment,

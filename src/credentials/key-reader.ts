@@ -4,7 +4,7 @@ import { eldestOf } from '../domain/accesskey/key-state.ts'
 import { type KnownKeys, LONGEST_LINE } from '../domain/accesskey/owner-chain.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { coalesced } from './coalesced.ts'
+import { coalesced } from '../runtime/concurrency/single-flight.ts'
 import { viewOf } from './keys-by-secret.ts'
 
 /** Reads keys from the API server while the watch can't be trusted (contract 10.4). */

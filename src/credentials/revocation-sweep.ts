@@ -6,8 +6,8 @@ import { isConflict } from '../kube/failure.ts'
 import { NotLeader } from '../kube/not-leader.ts'
 import type { Store, Whole } from '../kube/store.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { InTurn } from '../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../runtime/log.ts'
-import type { InTurn } from './write-pace.ts'
 
 /** Dependencies of a sweep; it begins no delete once the signal has aborted. */
 export interface SweepOptions {

@@ -15,8 +15,8 @@ import { KubeFailure, isConflict, isNotFound } from '../kube/failure.ts'
 import { NotLeader } from '../kube/not-leader.ts'
 import type { Store, Whole } from '../kube/store.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
+import type { InTurn } from '../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../runtime/log.ts'
-import type { InTurn } from './write-pace.ts'
 
 /** Dependencies of the writer; nothing is written once the signal has aborted. */
 export interface WriterOptions {

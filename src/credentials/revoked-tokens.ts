@@ -6,11 +6,11 @@ import { isRecordable } from '../domain/token/revocation.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Store, Whole } from '../kube/store.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { createPace } from '../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../runtime/log.ts'
 import { sweepRevokedTokens } from './revocation-sweep.ts'
 import { RevocationWriter } from './revocation-writer.ts'
 import { StoredRevocations } from './stored-revocations.ts'
-import { createPace } from './write-pace.ts'
 
 /** Counts revocations, for platform_revocations_total. */
 export interface RevocationObserver {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ReconcileResult } from '../commands/manager/metrics.ts'
 import type { Clock } from '../runtime/clock.ts'
+import type { Turns } from '../runtime/concurrency/event-loop.ts'
 import type { Log } from '../runtime/log.ts'
 import { KubeFailure, isConflict } from './failure.ts'
 import { NoAnswer } from './no-answer.ts'
@@ -8,7 +9,6 @@ import { NotLeader } from './not-leader.ts'
 import type { Outage } from './outage.ts'
 import type { WorkQueue } from './queue.ts'
 import type { Cached } from './store.ts'
-import type { Turns } from './turns.ts'
 
 /** What a reconcile leaves to do: nothing, or another reconcile at a time in epoch milliseconds. */
 export type Outcome =

@@ -1,6 +1,6 @@
 import type { Clock } from '../runtime/clock.ts'
+import { Deadlines } from '../runtime/timer-heap.ts'
 import { Arrivals } from './arrivals.ts'
-import { Deadlines } from './deadlines.ts'
 
 /** The most urgent first. */
 const LANES = ['fresh', 'due', 'refresh'] as const

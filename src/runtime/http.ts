@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { BindAddress } from './address.ts'
-import { closed, listening } from './listen.ts'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import { type BindAddress, closed, listening } from './address.ts'
 import type { Log } from './log.ts'
 
 /** An HTTP response. A text body ends with a line break. */

@@ -2,14 +2,6 @@ import { amountOf } from '../../domain/settings/validation/quantity.ts'
 import type { BindAddress } from '../../runtime/address.ts'
 import type { CertificateFiles } from '../../runtime/certificate-files.ts'
 import {
-  type Flag,
-  type Invocation,
-  type ValueKind,
-  type ValuesOf,
-  flagsMarkdown,
-} from '../../runtime/flags.ts'
-import type { LogLevel } from '../../runtime/log.ts'
-import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,
   ISSUER_FLAG,
@@ -19,7 +11,15 @@ import {
   on,
   readSettings,
   servingAddressKind,
-} from '../../runtime/shared-flags.ts'
+} from '../../runtime/flag-kinds.ts'
+import {
+  type Flag,
+  type Invocation,
+  type ValueKind,
+  type ValuesOf,
+  flagsMarkdown,
+} from '../../runtime/flags.ts'
+import type { LogLevel } from '../../runtime/log.ts'
 
 /** The checked settings of `gateway` (contract 9.7). */
 export interface GatewaySettings {

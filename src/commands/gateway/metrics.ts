@@ -8,9 +8,9 @@ import { CUT_REASONS, STREAM_KINDS } from '../../gateway/streams/registry.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../gateway/tls/keep.ts'
 import { RESTART_REASONS } from '../../kube/watch-state.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { type Instruments, instruments } from '../../runtime/instruments.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'
+import { type Instruments, instruments } from '../../runtime/metrics.ts'
 import {
   type ClientLabels,
   type ClientMetrics,

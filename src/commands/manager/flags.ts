@@ -2,6 +2,16 @@ import { LONGEST_TOKEN_TTL_MS } from '../../domain/signingkey/signing-key.ts'
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../domain/token/token-claims.ts'
 import type { BindAddress } from '../../runtime/address.ts'
 import {
+  CLOSING_FLAGS,
+  CLUSTER_FLAGS,
+  ISSUER_FLAG,
+  PROBE_FLAGS,
+  type Surroundings,
+  durationKind,
+  on,
+  readSettings,
+} from '../../runtime/flag-kinds.ts'
+import {
   type Flag,
   type Invocation,
   type ValueKind,
@@ -11,16 +21,6 @@ import {
   wordKind,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
-import {
-  CLOSING_FLAGS,
-  CLUSTER_FLAGS,
-  ISSUER_FLAG,
-  PROBE_FLAGS,
-  type Surroundings,
-  durationKind,
-  on,
-  readSettings,
-} from '../../runtime/shared-flags.ts'
 
 /** Timing of leader election, in milliseconds (contract 8.1). */
 export interface LeaderElectionSettings {

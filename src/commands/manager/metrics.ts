@@ -24,7 +24,7 @@ import { type Late, NONE_LATE } from '../../domain/time/time.ts'
 import { EVENT_REASONS } from '../../kube/events.ts'
 import { LEASE_REASONS } from '../../kube/lease-lock.ts'
 import { RESTART_REASONS } from '../../kube/watch-state.ts'
-import { type Instruments, instruments } from '../../runtime/instruments.ts'
+import { type Instruments, instruments } from '../../runtime/metrics.ts'
 import { type TokenMetrics, type TokenSources, tokenMetrics } from '../../runtime/token-metrics.ts'
 import {
   type ClientLabels,

@@ -1,3 +1,4 @@
+import { CLUSTER_FLAGS } from '../../runtime/flag-kinds.ts'
 import {
   type Flag,
   type Invocation,
@@ -8,7 +9,6 @@ import {
   refusal,
   switchKind,
 } from '../../runtime/flags.ts'
-import { CLUSTER_FLAGS } from '../../runtime/shared-flags.ts'
 
 /** The settings of `revoke` (contract 12.2). */
 export interface RevokeSettings {

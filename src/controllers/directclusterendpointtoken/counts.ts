@@ -2,7 +2,7 @@ import { conditionOf } from '../../domain/conditions.ts'
 import { type Late, NONE_LATE, withLate } from '../../domain/time/time.ts'
 import type { Token } from '../../domain/token/token.ts'
 import type { Store } from '../../kube/store.ts'
-import { type Turns, inTurns } from '../../kube/turns.ts'
+import { type Turns, inTurns } from '../../runtime/concurrency/event-loop.ts'
 
 /** Label values of platform_tokens{state} (contract 8.4). */
 export const TOKEN_STATE_LABELS = [

@@ -5,7 +5,7 @@ import { readyStateOf, standingOf } from '../../domain/accesskey/owner-chain.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import { type Late, NONE_LATE, withLate } from '../../domain/time/time.ts'
 import type { Store } from '../../kube/store.ts'
-import { type Turns, inTurns } from '../../kube/turns.ts'
+import { type Turns, inTurns } from '../../runtime/concurrency/event-loop.ts'
 import { keysIn } from './order.ts'
 
 /** Label values of platform_access_keys{state} (contract 8.4). */

@@ -3,11 +3,11 @@
 import type { Caller } from '../../credentials/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import { Deadlines } from '../../kube/deadlines.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
+import { createLane } from '../../runtime/concurrency/worker-pool.ts'
 import type { Log } from '../../runtime/log.ts'
+import { Deadlines } from '../../runtime/timer-heap.ts'
 import { type Standing, dueMsOf, mustPrecede, standingOf } from './due.ts'
-import { createLane } from './lane.ts'
 import { type RecordDeps, record } from './record.ts'
 
 /** How activity is recorded, and what that is told to. */

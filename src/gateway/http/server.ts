@@ -1,14 +1,13 @@
 // The sockets of the gateway: TLS, limits, and the one function that answers whatever comes in.
 import { type IncomingMessage, ServerResponse } from 'node:http'
-import { createServer, type Server } from 'node:https'
+import { type Server, createServer } from 'node:https'
 import type { Socket } from 'node:net'
-import { type Duplex, pipeline, Readable } from 'node:stream'
+import { type Duplex, Readable, pipeline } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import type { BindAddress } from '../../runtime/address.ts'
+import { type BindAddress, closed, listening } from '../../runtime/address.ts'
 import type { CertificatePair } from '../../runtime/certificate.ts'
-import { closed, listening } from '../../runtime/listen.ts'
 import { ALWAYS, type Answer } from './answer.ts'
-import { answerBroken, HOSTLESS, LONGEST_HEAD } from './broken.ts'
+import { HOSTLESS, LONGEST_HEAD, answerBroken } from './broken.ts'
 import {
   CONNECTION_LIMITS,
   type ConnectionLimits,

@@ -3,9 +3,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { type JsonMap, mapIn } from '../../domain/json/json.ts'
 import { sleep } from '../../runtime/clock.ts'
+import { atMost, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
 import { NoRoom } from './buffer.ts'
 import type { Exchange } from './exchange.ts'
-import { atMost, everySoManyTurns } from './turns.ts'
 
 /** A client that does not take an event within this time is gone, or may as well be; milliseconds. */
 export const UNREAD_WITHIN_MS = 10_000

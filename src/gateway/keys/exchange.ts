@@ -7,6 +7,7 @@ import { type Json, type JsonMap, mapIn } from '../../domain/json/json.ts'
 import { pathOf } from '../../kube/client.ts'
 import { type Upstream, type UpstreamAnswer, UpstreamUnavailable } from '../../kube/upstream.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { atMost, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
 import type { Answer, WholeAnswer } from '../http/answer.ts'
 import { upstreamHeaders } from '../http/request-headers.ts'
 import { clientHeaders } from '../http/response-headers.ts'
@@ -21,7 +22,6 @@ import { type Form, type IncludeObject, acceptOf, shaped, written } from './form
 import type { Asked } from './kinds.ts'
 import { type Shows, redactedAnswer } from './redact.ts'
 import { type FindKey, type Standing, standingOf } from './standing.ts'
-import { atMost, everySoManyTurns } from './turns.ts'
 
 /** A request to our kinds, with everything that decides about it. */
 export interface Exchange {

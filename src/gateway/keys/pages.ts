@@ -3,6 +3,7 @@
 import { CONFIGS } from '../../api/names.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import { textAt, withAt } from '../../domain/json/nested-fields.ts'
+import { atMost } from '../../runtime/concurrency/semaphore.ts'
 import { failure } from '../http/answer.ts'
 import type { Query } from '../request/query.ts'
 import { MOST_AT_A_TIME, MOST_IN_ALL } from '../stages/limits.ts'
@@ -19,7 +20,6 @@ import {
 } from './exchange.ts'
 import { type Whose, admitted, isFiltered } from './filtering.ts'
 import { entriesOf, joined, keeping } from './objects.ts'
-import { atMost } from './turns.ts'
 import { isListed, selecting } from './whose.ts'
 
 /** A part of a list, or the refusal of all of it. */

@@ -4,11 +4,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Identity } from '../../credentials/caller.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
 import { jsonFault } from '../../domain/json/strict-json.ts'
+import { atMost, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
 import { hasOddCharacter, parsePlainYaml } from '../../runtime/yaml.ts'
 import { type WholeAnswer, failure } from '../http/answer.ts'
 import { LONGEST_PARSED_BODY, readBody } from '../http/body.ts'
 import type { Call } from '../http/server.ts'
-import { atMost, everySoManyTurns } from './turns.ts'
 
 /** The ways to change an object by a patch (contract 12.5). */
 export type PatchKind = 'json' | 'merge' | 'apply'

@@ -3,8 +3,8 @@
 // waits for the rest of a body that a client holds back.
 import type { Caller } from '../../credentials/caller.ts'
 import type { Reconsidered } from '../../credentials/callers.ts'
-import { Deadlines } from '../../kube/deadlines.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { Deadlines } from '../../runtime/timer-heap.ts'
 
 /** What streams are counted as. */
 export const STREAM_KINDS = ['watch', 'body'] as const

@@ -9,7 +9,7 @@ import { type OwnedAccessKeyObject, accessKeyOf } from '../../../src/domain/acce
 import { NONE_LATE } from '../../../src/domain/time/time.ts'
 import { tokenOf } from '../../../src/domain/token/token.ts'
 import { Store } from '../../../src/kube/store.ts'
-import { Turns } from '../../../src/kube/turns.ts'
+import { Turns } from '../../../src/runtime/concurrency/event-loop.ts'
 import { settledKeys } from '../../support/many-keys.ts'
 import { issuedObject, withMetadata } from '../../support/token.ts'
 import { counting, ticking } from '../../support/turns.ts'

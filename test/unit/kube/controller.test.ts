@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import {
   type ControllerOptions,
-  done,
   type Outcome,
+  done,
   startController,
 } from '../../../src/kube/controller.ts'
 import { KubeFailure } from '../../../src/kube/failure.ts'
 import { NotLeader } from '../../../src/kube/not-leader.ts'
 import { WorkQueue } from '../../../src/kube/queue.ts'
-import { Turns } from '../../../src/kube/turns.ts'
+import { Turns } from '../../../src/runtime/concurrency/event-loop.ts'
 import { manualClock } from '../../support/clock.ts'
 import { OPEN } from '../../support/gate.ts'
 import { rememberingLog } from '../../support/log.ts'

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { startController, done } from '../../../src/kube/controller.ts'
+import { done, startController } from '../../../src/kube/controller.ts'
 import { KubeFailure } from '../../../src/kube/failure.ts'
 import { NoAnswer } from '../../../src/kube/no-answer.ts'
 import { Outage } from '../../../src/kube/outage.ts'
 import { WorkQueue } from '../../../src/kube/queue.ts'
-import { Turns } from '../../../src/kube/turns.ts'
+import { Turns } from '../../../src/runtime/concurrency/event-loop.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
 

@@ -4,8 +4,8 @@ import {
   managerFlagsTable,
   readManagerSettings,
 } from '../../../../src/commands/manager/flags.ts'
+import type { Surroundings } from '../../../../src/runtime/flag-kinds.ts'
 import type { Invocation } from '../../../../src/runtime/flags.ts'
-import type { Surroundings } from '../../../../src/runtime/shared-flags.ts'
 import { PROGRAM_VERSION } from '../../../../src/runtime/version.ts'
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'

@@ -10,7 +10,7 @@ import {
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { Turns } from '../../../../src/kube/turns.ts'
+import { Turns } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import {

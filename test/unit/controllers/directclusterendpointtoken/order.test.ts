@@ -5,7 +5,7 @@ import {
   BY_UID,
   tokenEndMs,
 } from '../../../../src/controllers/directclusterendpointtoken/order.ts'
-import { inTurnsByMoment, Turns } from '../../../../src/kube/turns.ts'
+import { Turns, inTurnsByMoment } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { manualClock } from '../../../support/clock.ts'
 import {
   issuedObject,

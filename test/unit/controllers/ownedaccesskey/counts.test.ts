@@ -5,7 +5,7 @@ import { KEY_INDEXERS, KEY_ORDERS } from '../../../../src/controllers/ownedacces
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { Store } from '../../../../src/kube/store.ts'
-import { Turns } from '../../../../src/kube/turns.ts'
+import { Turns } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { accessKey, after, circumstances, stepped } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { keyObject } from '../../../support/objects.ts'

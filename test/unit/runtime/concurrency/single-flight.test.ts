@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { coalesced } from '../../../src/credentials/coalesced.ts'
-import { manualClock } from '../../support/clock.ts'
-import { t0 } from '../../support/access-key.ts'
+import { coalesced } from '../../../../src/runtime/concurrency/single-flight.ts'
+import { t0 } from '../../../support/access-key.ts'
+import { manualClock } from '../../../support/clock.ts'
 
 /** Reads that are answered when the test says so. */
 function reads() {

@@ -1,5 +1,5 @@
-import type { Clock } from '../runtime/clock.ts'
-import { REUSE_FOR_MS } from './freshness.ts'
+import { REUSE_FOR_MS } from '../../credentials/freshness.ts'
+import type { Clock } from '../clock.ts'
 
 const WITHIN_MS = 2000
 

@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { countObjects } from '../../../src/commands/manager/counts.ts'
-import { inTurns, inTurnsByMoment, Turns } from '../../../src/kube/turns.ts'
-import { manualClock } from '../../support/clock.ts'
-import { eventually } from '../../support/eventually.ts'
-import { manyKeys, settledKeys } from '../../support/many-keys.ts'
-import { counting, ticking } from '../../support/turns.ts'
+import { countObjects } from '../../../../src/commands/manager/counts.ts'
+import { Turns, inTurns, inTurnsByMoment } from '../../../../src/runtime/concurrency/event-loop.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { manyKeys, settledKeys } from '../../../support/many-keys.ts'
+import { counting, ticking } from '../../../support/turns.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
 const SOON = { withinMs: 30_000 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { Deadlines } from '../../../src/kube/deadlines.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
+import { Deadlines } from '../../../src/runtime/timer-heap.ts'
 import { manualClock } from '../../support/clock.ts'
 import { randomFrom } from '../../support/random.ts'
 

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../../runtime/clock.ts'
+import { type Clock, sleep } from '../clock.ts'
 
 /** How names are taken. */
 export interface LaneOptions {

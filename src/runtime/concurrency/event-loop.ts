@@ -1,6 +1,6 @@
 // One event loop runs the Lease, the probes, all watches and the reconciles. Reconciles without I/O never yield:
 // 100,000 of them would block the loop for seconds.
-import type { Clock } from '../runtime/clock.ts'
+import type { Clock } from '../clock.ts'
 
 /** The time of all work in one turn; a piece of work that has begun is finished. */
 const SHARE_MS = 10

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../runtime/clock.ts'
+import { type Clock, sleep } from '../clock.ts'
 
 /** Runs a write when its turn has come; returns or throws as the write does. */
 export type InTurn = <T>(write: () => Promise<T>) => Promise<T>

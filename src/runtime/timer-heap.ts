@@ -1,5 +1,4 @@
-import type { Clock } from '../runtime/clock.ts'
-import { LONGEST_TIMER_MS } from '../runtime/clock.ts'
+import { type Clock, LONGEST_TIMER_MS } from './clock.ts'
 
 const CHILDREN = 4
 /** Keys that fire in one turn of the event loop; others that are due fire in the next ones. */

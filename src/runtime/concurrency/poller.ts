@@ -1,7 +1,13 @@
-import { type Clock, sleep } from '../runtime/clock.ts'
-import type { Log } from '../runtime/log.ts'
-import { coalesced } from './coalesced.ts'
-import { isFresh, later, type Moment, momentOf, RENEW_AFTER_MS } from './freshness.ts'
+import {
+  type Moment,
+  RENEW_AFTER_MS,
+  isFresh,
+  later,
+  momentOf,
+} from '../../credentials/freshness.ts'
+import { type Clock, sleep } from '../clock.ts'
+import type { Log } from '../log.ts'
+import { coalesced } from './single-flight.ts'
 
 /** What is polled, and how. */
 export interface PollOptions {

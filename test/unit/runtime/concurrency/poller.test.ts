@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { momentOf, msBetween } from '../../../src/credentials/freshness.ts'
-import { poll } from '../../../src/credentials/polled.ts'
-import { manualClock } from '../../support/clock.ts'
-import { rememberingLog } from '../../support/log.ts'
-import { t0 } from '../../support/access-key.ts'
+import { momentOf, msBetween } from '../../../../src/credentials/freshness.ts'
+import { poll } from '../../../../src/runtime/concurrency/poller.ts'
+import { t0 } from '../../../support/access-key.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { rememberingLog } from '../../../support/log.ts'
 
 /** Something polled from a server that a test stops. */
 function polling() {
