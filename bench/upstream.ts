@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { connect } from '../src/kube/connection.ts'
+import { connect } from '../src/kube/client/connection.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { startControlPlane } from '../tools/control-plane/control-plane.ts'
 import type { Figures } from './upstream-measure.ts'

@@ -57,7 +57,7 @@ test('docs/high-availability.md: times until another one leads, as the flags giv
   const invocation = readManagerSettings(['--leader-elect'], AROUND)
   const { leaseDurationMs = 0, retryPeriodMs = 0 } =
     (invocation.kind === 'run' && invocation.settings.leaderElection) || {}
-  // As client-go: from one period to 1.2 more of them (src/kube/leader.ts).
+  // As client-go: from one period to 1.2 more of them (src/kube/leader-election/elector.ts).
   const lookMs = retryPeriodMs * 2.2
   const rows = [...textOf('docs/high-availability.md').matchAll(/^\|.*\| ([\d.]+) s \|$/gm)]
   expect(rows.map(([, seconds]) => Number(seconds))).toEqual([

@@ -1,8 +1,8 @@
 // How the commands reach the API server, and how they read their environment.
 import { readFileSync } from 'node:fs'
 import { CONTROLLER_NAME } from '../api/names.ts'
-import type { Connection } from '../kube/connection.ts'
-import type { ClientDeps, ClientObserver } from '../kube/transport.ts'
+import type { Connection } from '../kube/client/connection.ts'
+import type { ClientDeps, ClientObserver } from '../kube/client/request.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Surroundings } from '../runtime/flag-kinds.ts'
 import type { Invocation } from '../runtime/flags.ts'

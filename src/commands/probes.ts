@@ -1,4 +1,4 @@
-import type { Follower } from '../kube/follow.ts'
+import type { Follower } from '../kube/informer/informers.ts'
 import type { BindAddress } from '../runtime/address.ts'
 import { type HealthCheck, healthPage } from '../runtime/health.ts'
 import { type Page, servePages } from '../runtime/http.ts'

@@ -1,6 +1,6 @@
 import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../api/names.ts'
 import type { ConfigMap, KubeObject } from '../api/objects.ts'
-import { type Whole, whole } from '../kube/store.ts'
+import { type Whole, whole } from '../kube/informer/store.ts'
 
 /**
  * The projection of ConfigMaps of the platform's namespace: ours whole, others without their data.

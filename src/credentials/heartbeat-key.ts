@@ -9,7 +9,7 @@ import {
 } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
 import type { OwnedAccessKeyObject } from '../domain/accesskey/access-key.ts'
-import type { NewObject, PatchOperation } from '../kube/client.ts'
+import type { NewObject, PatchOperation } from '../kube/client/client.ts'
 
 /** A key of this type opens nothing, whatever else changes in the object. */
 const SPEC = { type: 'Reset', subject: 'heartbeat' } as const

@@ -6,7 +6,7 @@ import type { ConfigMap } from '../api/objects.ts'
 import { type Json, type JsonMap, isMap, own } from '../domain/json/json.ts'
 import { JWKS_DATA_KEY, jwksText } from '../domain/signingkey/published-keys.ts'
 import type { PublicJwk } from '../domain/signingkey/signing-key.ts'
-import type { Store, Whole } from '../kube/store.ts'
+import type { Store, Whole } from '../kube/informer/store.ts'
 import type { Log } from '../runtime/log.ts'
 
 /** A key that may be published, cut down to its public members, or why it may not. */

@@ -9,7 +9,7 @@ import {
 } from '../domain/accesskey/access-key.ts'
 import { isElder } from '../domain/accesskey/key-state.ts'
 import type { KeyRelations, KnownKeys } from '../domain/accesskey/owner-chain.ts'
-import { Store } from '../kube/store.ts'
+import { Store } from '../kube/informer/store.ts'
 import { digestOf } from './digest.ts'
 import { NOBODY } from './key-verdict.ts'
 

@@ -2,7 +2,7 @@ import type { Config } from '../api/config.gen.ts'
 import { IN_FORCE_CONFIG_MAP } from '../api/names.ts'
 import type { ConfigMap } from '../api/objects.ts'
 import { type ObservedSettings, observedSettings } from '../domain/settings/observed.ts'
-import type { Store, Whole } from '../kube/store.ts'
+import type { Store, Whole } from '../kube/informer/store.ts'
 
 /** Where the settings in force are read from. */
 export interface SettingsSources {

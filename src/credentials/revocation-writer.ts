@@ -10,10 +10,9 @@ import {
   isPastRecording,
   nextAddition,
 } from '../domain/token/revocation.ts'
-import type { KubeClient } from '../kube/client.ts'
-import { KubeFailure, isConflict, isNotFound } from '../kube/failure.ts'
-import { NotLeader } from '../kube/not-leader.ts'
-import type { Store, Whole } from '../kube/store.ts'
+import { KubeFailure, NotLeader, isConflict, isNotFound } from '../kube/client/api-error.ts'
+import type { KubeClient } from '../kube/client/client.ts'
+import type { Store, Whole } from '../kube/informer/store.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { InTurn } from '../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../runtime/log.ts'

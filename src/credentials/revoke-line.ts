@@ -2,8 +2,8 @@
 import { ACCESS_KEYS } from '../api/names.ts'
 import type { OwnedAccessKeyObject } from '../domain/accesskey/access-key.ts'
 import { type MadeKey, lineFrom, madeKeyOf, uidOf } from '../domain/accesskey/derived-keys.ts'
-import type { KubeClient } from '../kube/client.ts'
-import { KubeFailure, isConflict, isNotFound, isTestFailed } from '../kube/failure.ts'
+import { KubeFailure, isConflict, isNotFound, isTestFailed } from '../kube/client/api-error.ts'
+import type { KubeClient } from '../kube/client/client.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 
 /** Dependencies of the revocation. */

@@ -6,7 +6,7 @@ import {
   SCOPE_ROLES,
   clusterRoleOf,
 } from '../domain/scope/match-role.ts'
-import type { KubeClient } from '../kube/client.ts'
+import type { KubeClient } from '../kube/client/client.ts'
 
 /** A ClusterRole (rbac.authorization.k8s.io/v1), as far as it is read here. */
 type ClusterRole = KubeObject & { readonly rules?: readonly RoleRule[] | null }

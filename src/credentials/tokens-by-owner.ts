@@ -4,7 +4,7 @@ import type { KubeObject } from '../api/objects.ts'
 import { type KeyRef, ownerKeyOf } from '../domain/accesskey/owner-chain.ts'
 import { isTracked, onExpiryOf } from '../domain/credential-object.ts'
 import { parseTimestamp } from '../domain/time/time.ts'
-import { type Cached, Store } from '../kube/store.ts'
+import { type Cached, Store } from '../kube/informer/store.ts'
 import type { KeyIndex } from './keys-by-secret.ts'
 
 /** The fields of a token that counting needs. */

@@ -1,7 +1,7 @@
 // As whom the API server takes a request that is forwarded (contract 10.5).
 import type { Identity } from '../credentials/caller.ts'
 import { AUTHENTICATED } from '../credentials/identity.ts'
-import type { Impersonation } from '../kube/upstream.ts'
+import type { Impersonation } from '../kube/proxy/upstream.ts'
 
 /** Key `platform.sh/access-key`: a slash can't stand in the name of a header. */
 const ACCESS_KEY_EXTRA = 'impersonate-extra-platform.sh%2faccess-key'

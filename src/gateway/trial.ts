@@ -2,7 +2,7 @@
 import { HEARTBEAT_KEY } from '../api/names.ts'
 import { AUTHENTICATED } from '../credentials/identity.ts'
 import { mapIn } from '../domain/json/json.ts'
-import { type Upstream, UpstreamUnavailable } from '../kube/upstream.ts'
+import { type Upstream, UpstreamUnavailable } from '../kube/proxy/upstream.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { HealthCheck } from '../runtime/health.ts'
 import type { Log } from '../runtime/log.ts'

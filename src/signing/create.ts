@@ -4,8 +4,8 @@ import { SECRETS, SIGNING_KEY_PREFIX, SIGNING_KEY_TYPE } from '../api/names.ts'
 import type { Secret } from '../api/objects.ts'
 import { checkJwk } from '../credentials/jwks.ts'
 import type { SigningAlgorithm } from '../domain/token/token-claims.ts'
-import type { KubeClient, NewObject } from '../kube/client.ts'
-import { isConflict } from '../kube/failure.ts'
+import { isConflict } from '../kube/client/api-error.ts'
+import type { KubeClient, NewObject } from '../kube/client/client.ts'
 import { KID_DATA_KEY, PRIVATE_KEY_DATA_KEY } from './examine.ts'
 
 /** Which Secret to create. */

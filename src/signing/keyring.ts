@@ -13,7 +13,7 @@ import {
   signingKeyAt,
 } from '../domain/signingkey/signing-key.ts'
 import type { SigningAlgorithm, TokenClaims } from '../domain/token/token-claims.ts'
-import type { Change, Store, Whole } from '../kube/store.ts'
+import type { Change, Store, Whole } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Examination, examine } from './examine.ts'

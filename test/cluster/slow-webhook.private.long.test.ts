@@ -10,7 +10,7 @@ import {
   LEASES,
   TOKENS,
 } from '../../src/api/names.ts'
-import type { Lease } from '../../src/kube/lease.ts'
+import type { Lease } from '../../src/kube/leader-election/rules.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually, staysTrue } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../support/installed.ts'

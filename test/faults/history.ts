@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest'
 import { ACCESS_KEYS, CREATED_ANNOTATION } from '../../src/api/names.ts'
-import type { KubeClient } from '../../src/kube/client.ts'
-import { jsonLines } from '../../src/kube/lines.ts'
+import type { KubeClient } from '../../src/kube/client/client.ts'
+import { jsonLines } from '../../src/kube/informer/ndjson.ts'
 import type { StoredKey } from '../cluster/keys/keys.ts'
 import { eventually } from '../support/eventually.ts'
 

@@ -8,7 +8,7 @@ import {
   ROTATE_ANNOTATION,
   SECRETS,
 } from '../../src/api/names.ts'
-import { pathOf } from '../../src/kube/client.ts'
+import { pathOf } from '../../src/kube/client/client.ts'
 import type { HandWritten } from '../cluster/gateway/world.ts'
 import type { Platform } from '../cluster/tokens/platform.ts'
 import { type SigningKeys, kidsIn } from '../cluster/tokens/signing-keys.ts'

@@ -1,7 +1,7 @@
 // Managers that compete for the Lease, each behind a proxy of its own that tells their requests apart.
 import { CONTROLLER_NAME, LEASES } from '../../src/api/names.ts'
-import { pathOf } from '../../src/kube/client.ts'
-import type { Lease, LeaseSpec } from '../../src/kube/lease.ts'
+import { pathOf } from '../../src/kube/client/client.ts'
+import type { Lease, LeaseSpec } from '../../src/kube/leader-election/rules.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { ACCESS_KEYS } from '../../src/api/names.ts'
-import type { KubeClient } from '../../src/kube/client.ts'
+import type { KubeClient } from '../../src/kube/client/client.ts'
 import { staysTrue } from '../support/eventually.ts'
 import type { Operator } from '../support/observe.ts'
 import type { OwnOperator } from '../support/operator.ts'

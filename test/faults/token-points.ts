@@ -9,7 +9,7 @@ import {
   TOKENS,
   WITHDRAW_ANNOTATION,
 } from '../../src/api/names.ts'
-import { pathOf } from '../../src/kube/client.ts'
+import { pathOf } from '../../src/kube/client/client.ts'
 import type { Keys } from '../cluster/keys/keys.ts'
 import { type Platform, jwksIn } from '../cluster/tokens/platform.ts'
 import { type Tokens, under } from '../cluster/tokens/tokens.ts'

@@ -3,7 +3,7 @@
 import { expect } from 'vitest'
 import { ACCESS_KEYS, EXPIRED_ANNOTATION } from '../../src/api/names.ts'
 import type { ConfigMap } from '../../src/api/objects.ts'
-import { pathOf } from '../../src/kube/client.ts'
+import { pathOf } from '../../src/kube/client/client.ts'
 import { type Keys, isAdopted } from '../cluster/keys/keys.ts'
 import { CONFIGS_PATH, IN_FORCE_PATH, RECORD_PATH, readyOf, settingsOf } from '../support/config.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'

@@ -2,8 +2,8 @@
 import type { Resource } from '../../src/api/names.ts'
 import type { RevokedTokens } from '../../src/credentials/revoked-tokens.ts'
 import { NONE_LATE } from '../../src/domain/time/time.ts'
-import type { KubeClient } from '../../src/kube/client.ts'
-import { KubeFailure } from '../../src/kube/failure.ts'
+import { KubeFailure } from '../../src/kube/client/api-error.ts'
+import type { KubeClient } from '../../src/kube/client/client.ts'
 
 /** A write that was asked for. */
 export interface Asked {

@@ -21,15 +21,15 @@
 // flags, is an `own` one, or one of `faults`, which are repeated FAULT_ROUNDS times.
 import { readFile } from 'node:fs/promises'
 import { afterAll, inject } from 'vitest'
-import { type KubeClient, createClient } from '../../src/kube/client.ts'
-import { connect } from '../../src/kube/connection.ts'
+import { type KubeClient, createClient } from '../../src/kube/client/client.ts'
+import { connect } from '../../src/kube/client/connection.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { type Access, createAccess } from '../../tools/control-plane/access.ts'
 import { ensureBinaries } from '../../tools/control-plane/binaries.ts'
 import type { ControlPlane, ControlPlaneOptions } from '../../tools/control-plane/control-plane.ts'
-import { type Coordinates, coordinatesOf, OPERATOR_ACCOUNT, startInstalled } from './installed.ts'
-import { observe, type Operator, type OperatorCoordinates } from './observe.ts'
-import { createRaw, type Raw } from './raw.ts'
+import { type Coordinates, OPERATOR_ACCOUNT, coordinatesOf, startInstalled } from './installed.ts'
+import { type Operator, type OperatorCoordinates, observe } from './observe.ts'
+import { type Raw, createRaw } from './raw.ts'
 import { reset } from './reset.ts'
 
 /** A control plane as a test file sees it. */

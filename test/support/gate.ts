@@ -1,4 +1,4 @@
-import type { Gate } from '../../src/kube/queue.ts'
+import type { Gate } from '../../src/kube/controller/work-queue.ts'
 
 /** Lets everything through, always. */
 export const OPEN: Gate = {

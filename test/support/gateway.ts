@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Agent, request } from 'node:https'
 import { GATEWAY_TLS_SECRET, SECRETS } from '../../src/api/names.ts'
 import type { Secret } from '../../src/api/objects.ts'
-import type { KubeClient } from '../../src/kube/client.ts'
+import type { KubeClient } from '../../src/kube/client/client.ts'
 import { GATEWAY_ACCOUNT } from './installed.ts'
 import { type OwnProcess, type ProcessOptions, startCommand } from './started.ts'
 

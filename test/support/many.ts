@@ -1,6 +1,6 @@
 // Thousands of objects: made, counted in metrics, and counted in what was written.
 import type { Resource } from '../../src/api/names.ts'
-import { type NewObject, pathOf } from '../../src/kube/client.ts'
+import { type NewObject, pathOf } from '../../src/kube/client/client.ts'
 import type { AuditedWrite } from './audit.ts'
 import type { TestControlPlane } from './control-plane.ts'
 import { sumOf } from './exposition.ts'

@@ -1,8 +1,8 @@
 // An API server in memory for what needs a clock that a test moves: objects by name with
 // resourceVersions and their conflicts, nothing else. Whatever the real one decides is tested there.
 import type { KubeObject } from '../../src/api/objects.ts'
-import type { KubeClient, NewObject } from '../../src/kube/client.ts'
-import { KubeFailure } from '../../src/kube/failure.ts'
+import { KubeFailure } from '../../src/kube/client/api-error.ts'
+import type { KubeClient, NewObject } from '../../src/kube/client/client.ts'
 
 /** The objects, and where a test may come between a request and its answer. */
 export interface MemoryApi {

@@ -4,7 +4,7 @@ import type { Config } from '../../src/api/config.gen.ts'
 import { ACCESS_KEYS, API_VERSION, CONFIGS, type Resource } from '../../src/api/names.ts'
 import type { KubeObject, ObjectMeta } from '../../src/api/objects.ts'
 import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
-import type { NewObject } from '../../src/kube/client.ts'
+import type { NewObject } from '../../src/kube/client/client.ts'
 
 /** What a row says about an object. */
 export type Parts<Object extends Pick<KubeObject, 'spec' | 'status'>> = Partial<

@@ -1,4 +1,4 @@
-import { type Connection, connect } from '../../src/kube/connection.ts'
+import { type Connection, connect } from '../../src/kube/client/connection.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 
 /** An answer as it came. */

@@ -18,7 +18,7 @@ import {
 } from '../../src/domain/accesskey/access-key.ts'
 import type { TokenClaims } from '../../src/domain/token/token-claims.ts'
 import { type Token, tokenOf } from '../../src/domain/token/token.ts'
-import { type Sink, Store } from '../../src/kube/store.ts'
+import { type Sink, Store } from '../../src/kube/informer/store.ts'
 import { DAY_MS, accessKey, statusEntry, t0, textAfter } from './access-key.ts'
 import type { Parts } from './objects.ts'
 

@@ -6,9 +6,9 @@ import { type FollowedIssuer, followIssuer } from '../../credentials/issuer.ts'
 import { type FollowedJwks, followJwks } from '../../credentials/jwks.ts'
 import { followSettings } from '../../credentials/observed-settings.ts'
 import { platformHostOf } from '../../domain/token/issuer.ts'
-import type { KubeClient } from '../../kube/client.ts'
-import { type Follower, createFollower } from '../../kube/follow.ts'
-import { Store, type Whole, whole } from '../../kube/store.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
+import { type Follower, createFollower } from '../../kube/informer/informers.ts'
+import { Store, type Whole, whole } from '../../kube/informer/store.ts'
 import type { GatewayProcess } from './metrics.ts'
 
 /** Settings, issuer and public signing keys, kept up to date by watches. */

@@ -22,9 +22,9 @@ import {
   accessKeyOf,
 } from '../../domain/accesskey/access-key.ts'
 import { type Token, tokenOf } from '../../domain/token/token.ts'
-import type { KubeClient } from '../../kube/client.ts'
-import { type Follower, createFollower } from '../../kube/follow.ts'
-import { Store, type Whole, whole } from '../../kube/store.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
+import { type Follower, createFollower } from '../../kube/informer/informers.ts'
+import { Store, type Whole, whole } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { ManagerSettings } from './flags.ts'

@@ -1,8 +1,8 @@
 // Leader election of the manager; a leader that loses the Lease exits.
 import { CONTROLLER_NAME } from '../../api/names.ts'
-import { createClient } from '../../kube/client.ts'
-import { connect } from '../../kube/connection.ts'
-import { runLeaderElection } from '../../kube/leader.ts'
+import { createClient } from '../../kube/client/client.ts'
+import { connect } from '../../kube/client/connection.ts'
+import { runLeaderElection } from '../../kube/leader-election/elector.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Keyring } from '../../signing/keyring.ts'

@@ -2,12 +2,16 @@ import type { FollowedCaps } from '../../credentials/caps.ts'
 import type { FollowedIssuer } from '../../credentials/issuer.ts'
 import type { RevokedTokens } from '../../credentials/revoked-tokens.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import type { KubeClient } from '../../kube/client.ts'
-import { type Outcome, type StopController, startController } from '../../kube/controller.ts'
-import type { EventRecorder } from '../../kube/events.ts'
-import type { Outage } from '../../kube/outage.ts'
-import { WorkQueue } from '../../kube/queue.ts'
-import type { Cached, Store } from '../../kube/store.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
+import type { Outage } from '../../kube/client/outage.ts'
+import {
+  type Outcome,
+  type StopController,
+  startController,
+} from '../../kube/controller/controller.ts'
+import { WorkQueue } from '../../kube/controller/work-queue.ts'
+import type { EventRecorder } from '../../kube/event-recorder.ts'
+import type { Cached, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Turns } from '../../runtime/concurrency/event-loop.ts'
 import type { Log } from '../../runtime/log.ts'

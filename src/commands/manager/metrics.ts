@@ -21,9 +21,9 @@ import {
 } from '../../controllers/signingkey/reconcile.ts'
 import { REVOCATION_WRITE_REASONS } from '../../credentials/revoked-tokens.ts'
 import { type Late, NONE_LATE } from '../../domain/time/time.ts'
-import { EVENT_REASONS } from '../../kube/events.ts'
-import { LEASE_REASONS } from '../../kube/lease-lock.ts'
-import { RESTART_REASONS } from '../../kube/watch-state.ts'
+import { EVENT_REASONS } from '../../kube/event-recorder.ts'
+import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
+import { LEASE_REASONS } from '../../kube/leader-election/lock.ts'
 import { type Instruments, instruments } from '../../runtime/metrics.ts'
 import { type TokenMetrics, type TokenSources, tokenMetrics } from '../../runtime/token-metrics.ts'
 import {

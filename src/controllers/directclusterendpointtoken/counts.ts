@@ -1,7 +1,7 @@
 import { conditionOf } from '../../domain/conditions.ts'
 import { type Late, NONE_LATE, withLate } from '../../domain/time/time.ts'
 import type { Token } from '../../domain/token/token.ts'
-import type { Store } from '../../kube/store.ts'
+import type { Store } from '../../kube/informer/store.ts'
 import { type Turns, inTurns } from '../../runtime/concurrency/event-loop.ts'
 
 /** Label values of platform_tokens{state} (contract 8.4). */

@@ -1,6 +1,6 @@
 import { parseTimestamp } from '../../domain/time/time.ts'
 import { type Token, issuedUnder } from '../../domain/token/token.ts'
-import type { Indexers } from '../../kube/store.ts'
+import type { Indexers } from '../../kube/informer/store.ts'
 
 /** Index of tokens by the uid of the access key that their reference names. */
 export const BY_OWNER = 'owner'

@@ -2,7 +2,7 @@ import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { type KnownKeys, standingOf } from '../../domain/accesskey/owner-chain.ts'
 import type { Token } from '../../domain/token/token.ts'
-import type { Store } from '../../kube/store.ts'
+import type { Store } from '../../kube/informer/store.ts'
 import type { Owner } from './fate.ts'
 import { BY_ISSUED_UNDER, BY_OWNER } from './order.ts'
 

@@ -4,7 +4,7 @@ import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { readyStateOf, standingOf } from '../../domain/accesskey/owner-chain.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import { type Late, NONE_LATE, withLate } from '../../domain/time/time.ts'
-import type { Store } from '../../kube/store.ts'
+import type { Store } from '../../kube/informer/store.ts'
 import { type Turns, inTurns } from '../../runtime/concurrency/event-loop.ts'
 import { keysIn } from './order.ts'
 

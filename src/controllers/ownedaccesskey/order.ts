@@ -2,7 +2,7 @@ import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { isElder } from '../../domain/accesskey/key-state.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRelations, KnownKeys } from '../../domain/accesskey/owner-chain.ts'
-import type { Indexers, Orders, Store } from '../../kube/store.ts'
+import type { Indexers, Orders, Store } from '../../kube/informer/store.ts'
 
 /** Name of the index of keys by digest. */
 export const BY_DIGEST = 'digest'

@@ -6,9 +6,9 @@ import {
   accessKeyOf,
 } from '../../domain/accesskey/access-key.ts'
 import { timestamp } from '../../domain/time/time.ts'
-import type { KubeClient, PatchOperation } from '../../kube/client.ts'
-import { isConflict, isNotFound, isTestFailed } from '../../kube/failure.ts'
-import type { Store } from '../../kube/store.ts'
+import { isConflict, isNotFound, isTestFailed } from '../../kube/client/api-error.ts'
+import type { KubeClient, PatchOperation } from '../../kube/client/client.ts'
+import type { Store } from '../../kube/informer/store.ts'
 
 /** Why keys are written, for metrics. */
 export const ACTIVITY_WRITE_REASONS = ['activity'] as const

@@ -1,6 +1,6 @@
 // Headers of an answer of the API server on their way to the client (contract 13.1).
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { UpstreamHeaders } from '../../kube/upstream.ts'
+import type { UpstreamHeaders } from '../../kube/proxy/upstream.ts'
 
 /**
  * What passes. Never `www-authenticate` and cookies, which are between the API server and the gateway,

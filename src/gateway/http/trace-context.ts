@@ -1,6 +1,6 @@
 // The trace that a request belongs to, as W3C Trace Context has it. It passes to the API server (contract 13.1)
 // and is neither changed nor logged; the gateway records no spans of its own.
-import type { UpstreamHeaders } from '../../kube/upstream.ts'
+import type { UpstreamHeaders } from '../../kube/proxy/upstream.ts'
 
 /** Version, trace, parent span and flags: of a later version, too, no more than these four. */
 const TRACE_PARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/

@@ -4,8 +4,12 @@ import { finished } from 'node:stream'
 import type { Resource } from '../../api/names.ts'
 import type { Caller } from '../../credentials/caller.ts'
 import { type Json, type JsonMap, mapIn } from '../../domain/json/json.ts'
-import { pathOf } from '../../kube/client.ts'
-import { type Upstream, type UpstreamAnswer, UpstreamUnavailable } from '../../kube/upstream.ts'
+import { pathOf } from '../../kube/client/client.ts'
+import {
+  type Upstream,
+  type UpstreamAnswer,
+  UpstreamUnavailable,
+} from '../../kube/proxy/upstream.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { atMost, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
 import type { Answer, WholeAnswer } from '../http/answer.ts'

@@ -1,6 +1,6 @@
 // What a policy says of a collection that it keeps may quote any object in it (contract 12.4).
 import { textAt } from '../../domain/json/nested-fields.ts'
-import { UpstreamUnavailable } from '../../kube/upstream.ts'
+import { UpstreamUnavailable } from '../../kube/proxy/upstream.ts'
 import type { Query } from '../request/query.ts'
 import { type Exchange, type Reply, ask, pick } from './exchange.ts'
 import { isGranted } from './foreign.ts'

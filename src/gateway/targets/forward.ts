@@ -2,7 +2,11 @@
 import type { Caller } from '../../credentials/caller.ts'
 import type { ScopedRequest } from '../../domain/scope/request-info.ts'
 import { isResourceRequest } from '../../domain/scope/sensitive.ts'
-import { type Upstream, type UpstreamHeaders, UpstreamUnavailable } from '../../kube/upstream.ts'
+import {
+  type Upstream,
+  type UpstreamHeaders,
+  UpstreamUnavailable,
+} from '../../kube/proxy/upstream.ts'
 import { type Answer, failure } from '../http/answer.ts'
 import { upstreamHeaders } from '../http/request-headers.ts'
 import { clientHeaders } from '../http/response-headers.ts'

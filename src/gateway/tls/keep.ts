@@ -1,9 +1,8 @@
 // Keeps the gateway's own certificate and its authority in Secrets, so that all replicas show the same one.
 import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET, SECRETS } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
-import type { NamedObject } from '../../kube/claim.ts'
-import type { KubeClient } from '../../kube/client.ts'
-import { isConflict } from '../../kube/failure.ts'
+import { isConflict } from '../../kube/client/api-error.ts'
+import type { KubeClient, NamedObject } from '../../kube/client/client.ts'
 import type { CheckedPair } from '../../runtime/certificate.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'

@@ -1,7 +1,7 @@
 // Somebody else is faster: a proxy keeps one write of the operator back while the key changes.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../src/api/names.ts'
-import { pathOf } from '../../../src/kube/client.ts'
+import { pathOf } from '../../../src/kube/client/client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'

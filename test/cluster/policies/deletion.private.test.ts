@@ -10,7 +10,7 @@ import {
   TOKENS,
 } from '../../../src/api/names.ts'
 import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
-import { pathOf } from '../../../src/kube/client.ts'
+import { pathOf } from '../../../src/kube/client/client.ts'
 import { canary } from '../../support/canary.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -3,7 +3,7 @@
 // is stored is what was sent.
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION } from '../../../src/api/names.ts'
-import { pathOf } from '../../../src/kube/client.ts'
+import { pathOf } from '../../../src/kube/client/client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { sampled } from '../../support/tier.ts'

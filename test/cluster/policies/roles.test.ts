@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION, CONFIGS, type Resource, TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { pathOf } from '../../../src/kube/client.ts'
+import { pathOf } from '../../../src/kube/client/client.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'

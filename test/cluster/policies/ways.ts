@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { API_VERSION, FIELD_MANAGER, type Resource } from '../../../src/api/names.ts'
 import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
-import { pathOf } from '../../../src/kube/client.ts'
+import { pathOf } from '../../../src/kube/client/client.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { LAST_APPLIED } from '../../support/installed.ts'
 import { uniqueName } from '../../support/objects.ts'

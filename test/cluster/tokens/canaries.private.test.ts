@@ -13,7 +13,7 @@ import {
 } from '../../../src/api/names.ts'
 import type { Secret } from '../../../src/api/objects.ts'
 import type { Scope } from '../../../src/api/scope.gen.ts'
-import { pathOf } from '../../../src/kube/client.ts'
+import { pathOf } from '../../../src/kube/client/client.ts'
 import { auditOf } from '../../support/audit.ts'
 import { type Canary, canary, scan } from '../../support/canary.ts'
 import { IN_FORCE_PATH, RECORD_PATH, isReadyBy, settingsOf } from '../../support/config.ts'

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { CONFIG_MAPS, REVOKED_TOKENS_PREFIX, TOKENS } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'
-import { pathOf } from '../../../src/kube/client.ts'
+import { pathOf } from '../../../src/kube/client/client.ts'
 import { type AuditedWrite, auditOf } from '../../support/audit.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'

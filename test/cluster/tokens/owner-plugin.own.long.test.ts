@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
-import { pathOf } from '../../../src/kube/client.ts'
+import { pathOf } from '../../../src/kube/client/client.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { ask, gatewayCa, startGateway } from '../../support/gateway.ts'

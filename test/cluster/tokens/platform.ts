@@ -9,7 +9,7 @@ import {
 } from '../../../src/api/names.ts'
 import type { ConfigMap, Secret } from '../../../src/api/objects.ts'
 import type { TokenClaims } from '../../../src/domain/token/token-claims.ts'
-import { pathOf } from '../../../src/kube/client.ts'
+import { pathOf } from '../../../src/kube/client/client.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed.ts'

@@ -6,7 +6,7 @@ import type {
 import { ACCESS_KEYS, API_VERSION, TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../../src/api/objects.ts'
 import { timestamp } from '../../../src/domain/time/time.ts'
-import type { NewObject } from '../../../src/kube/client.ts'
+import type { NewObject } from '../../../src/kube/client/client.ts'
 import type { Audit, AuditedWrite, Mark } from '../../support/audit.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'

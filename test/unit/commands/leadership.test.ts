@@ -5,8 +5,8 @@ import { clientDeps } from '../../../src/commands/cluster-command.ts'
 import { readManagerSettings } from '../../../src/commands/manager/flags.ts'
 import { joinElection } from '../../../src/commands/manager/leadership.ts'
 import { createManagerMetrics } from '../../../src/commands/manager/metrics.ts'
-import { createClient } from '../../../src/kube/client.ts'
-import { connect } from '../../../src/kube/connection.ts'
+import { createClient } from '../../../src/kube/client/client.ts'
+import { connect } from '../../../src/kube/client/connection.ts'
 import { manualClock } from '../../support/clock.ts'
 import { eventually } from '../../support/eventually.ts'
 import { rememberingLog } from '../../support/log.ts'
@@ -17,7 +17,7 @@ import {
   stall,
   startScripted,
   writeKubeconfig,
-} from '../kube/scripted-server.ts'
+} from '../kube/informer/scripted-server.ts'
 
 const SOON = { withinMs: 20_000 }
 

@@ -1,9 +1,9 @@
 // ConfigMaps in memory, watched into a store as a manager does, on a line that a test may disturb.
 import { CONFIG_MAPS } from '../../../src/api/names.ts'
 import type { ConfigMap, KubeObject } from '../../../src/api/objects.ts'
-import type { KubeClient } from '../../../src/kube/client.ts'
-import { KubeFailure } from '../../../src/kube/failure.ts'
-import { Store, type Whole, whole } from '../../../src/kube/store.ts'
+import { KubeFailure } from '../../../src/kube/client/api-error.ts'
+import type { KubeClient } from '../../../src/kube/client/client.ts'
+import { Store, type Whole, whole } from '../../../src/kube/informer/store.ts'
 import { type Clock, sleep } from '../../../src/runtime/clock.ts'
 import { memoryApi, silence } from '../../support/memory-api.ts'
 

@@ -8,14 +8,14 @@ import {
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { momentOf, msBetween } from '../../../src/credentials/freshness.ts'
 import { Heartbeat } from '../../../src/credentials/heartbeat.ts'
+import { KubeFailure } from '../../../src/kube/client/api-error.ts'
 import type {
   KubeClient,
   NewObject,
   PatchOperation,
   Preconditions,
-} from '../../../src/kube/client.ts'
-import { KubeFailure } from '../../../src/kube/failure.ts'
-import type { Sink } from '../../../src/kube/store.ts'
+} from '../../../src/kube/client/client.ts'
+import type { Sink } from '../../../src/kube/informer/store.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
 import { t0, textAfter } from '../../support/access-key.ts'
 import { type ManualClock, manualClock } from '../../support/clock.ts'

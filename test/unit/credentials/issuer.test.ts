@@ -3,7 +3,7 @@ import type { Config } from '../../../src/api/config.gen.ts'
 import { CONFIG_MAPS, IN_FORCE_CONFIG_MAP } from '../../../src/api/names.ts'
 import type { ConfigMap, KubeObject } from '../../../src/api/objects.ts'
 import { type FollowedIssuer, followIssuer } from '../../../src/credentials/issuer.ts'
-import { Store, whole } from '../../../src/kube/store.ts'
+import { Store, whole } from '../../../src/kube/informer/store.ts'
 import { rememberingLog } from '../../support/log.ts'
 import { configObject } from '../../support/objects.ts'
 

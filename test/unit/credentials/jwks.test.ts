@@ -5,7 +5,7 @@ import { JWKS_CONFIG_MAP } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'
 import { checkJwk, followJwks, parseJwks } from '../../../src/credentials/jwks.ts'
 import { jwksText } from '../../../src/domain/signingkey/published-keys.ts'
-import { Store, whole } from '../../../src/kube/store.ts'
+import { Store, whole } from '../../../src/kube/informer/store.ts'
 import { rememberingLog } from '../../support/log.ts'
 
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })

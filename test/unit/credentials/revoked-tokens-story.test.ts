@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { ConfigMap } from '../../../src/api/objects.ts'
 import { NONE_LATE } from '../../../src/domain/time/time.ts'
-import { NotLeader } from '../../../src/kube/not-leader.ts'
+import { NotLeader } from '../../../src/kube/client/api-error.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'
 import { revokedInAll } from '../domain/token/revocations.ts'

@@ -1,13 +1,14 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { NotLeader } from '../../../src/kube/not-leader.ts'
+import { NotLeader } from '../../../src/kube/client/api-error.ts'
 import { failure } from './config-map-server.ts'
 import {
-  counts,
   EXP,
   EXPIRES_MS,
   HOUR,
   HOUR_MS,
+  T0,
+  counts,
   isWrite,
   jtis,
   manager,
@@ -17,7 +18,6 @@ import {
   never,
   settledBy,
   stage,
-  T0,
 } from './revoked-tokens-stage.ts'
 
 describe('a record (7.4)', () => {

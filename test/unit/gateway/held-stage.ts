@@ -16,7 +16,7 @@ import {
   type UpstreamAnswer,
   type UpstreamCall,
   UpstreamUnavailable,
-} from '../../../src/kube/upstream.ts'
+} from '../../../src/kube/proxy/upstream.ts'
 import { t0, viewOf } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'

@@ -7,7 +7,7 @@ import {
   type UpstreamAnswer,
   type UpstreamCall,
   UpstreamUnavailable,
-} from '../../../src/kube/upstream.ts'
+} from '../../../src/kube/proxy/upstream.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
 

@@ -5,17 +5,17 @@ import { canary, scan } from '../../support/canary.ts'
 import {
   type Answer,
   type Connected,
+  type ScriptedServer,
+  THINGS,
   connectTo,
   inTurn,
   json,
   refuse,
-  type ScriptedServer,
   scratchFolder,
   startScripted,
-  THINGS,
   thing,
   writeKubeconfig,
-} from './scripted-server.ts'
+} from './informer/scripted-server.ts'
 
 const MINUTE_MS = 60_000
 const good = json(200, thing('a', 5))

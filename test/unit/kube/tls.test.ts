@@ -2,23 +2,23 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import {
+  type KeyPair,
   createAuthority,
   issueClient,
   issueServing,
-  type KeyPair,
 } from '../../../tools/control-plane/certificates.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
   type Answer,
   type Connected,
+  THINGS,
   connectTo,
   json,
   scratchFolder,
   startScripted,
-  THINGS,
   thing,
   writeKubeconfig,
-} from './scripted-server.ts'
+} from './informer/scripted-server.ts'
 
 const SOON = { withinMs: 20_000 }
 const MINUTE_MS = 60_000

@@ -7,7 +7,7 @@ import {
 import { keysIn } from '../../../../src/controllers/ownedaccesskey/order.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import type { TokenClaims } from '../../../../src/domain/token/token-claims.ts'
-import type { ObjectEvent } from '../../../../src/kube/events.ts'
+import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'
 import { DAY_MS, after } from '../../../support/access-key.ts'
 import { type Answers, askedClient, askedRecords } from '../../../support/asked.ts'
 import { manualClock } from '../../../support/clock.ts'

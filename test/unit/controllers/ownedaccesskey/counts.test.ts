@@ -4,7 +4,7 @@ import { countKeys, tellKeyEnds } from '../../../../src/controllers/ownedaccessk
 import { KEY_INDEXERS, KEY_ORDERS } from '../../../../src/controllers/ownedaccesskey/order.ts'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
-import { Store } from '../../../../src/kube/store.ts'
+import { Store } from '../../../../src/kube/informer/store.ts'
 import { Turns } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { accessKey, after, circumstances, stepped } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'

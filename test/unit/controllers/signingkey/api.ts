@@ -2,8 +2,8 @@
 // creation times of its clock, and resourceVersions that every write must know.
 import { type Resource, SECRETS } from '../../../../src/api/names.ts'
 import type { ConfigMap, KubeObject, ObjectMeta, Secret } from '../../../../src/api/objects.ts'
-import type { KubeClient, NewObject } from '../../../../src/kube/client.ts'
-import { KubeFailure } from '../../../../src/kube/failure.ts'
+import { KubeFailure } from '../../../../src/kube/client/api-error.ts'
+import type { KubeClient, NewObject } from '../../../../src/kube/client/client.ts'
 import type { Clock } from '../../../../src/runtime/clock.ts'
 
 /** Comes before or after a write; throws where the writer is to die there. */

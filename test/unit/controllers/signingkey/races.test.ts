@@ -1,7 +1,7 @@
 // Several managers at once, and managers that die between two writes (contract 7.3, 8.6).
 import { describe, expect, test } from 'vitest'
 import { ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../../../../src/api/names.ts'
-import { isConflict } from '../../../../src/kube/failure.ts'
+import { isConflict } from '../../../../src/kube/client/api-error.ts'
 import { DAY_MS, type Manager, T0, type World, world } from './world.ts'
 
 /** One step of each on views of the same age; an old view is no failure. */

@@ -3,7 +3,7 @@
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { type Caps, isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import { type Activity, createActivity } from '../../../../src/gateway/activity/activity.ts'
-import type { Store } from '../../../../src/kube/store.ts'
+import type { Store } from '../../../../src/kube/informer/store.ts'
 import { sleep } from '../../../../src/runtime/clock.ts'
 import { t0 } from '../../../support/access-key.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'

@@ -6,8 +6,8 @@ import type { Caller } from '../../../../src/credentials/caller.ts'
 import { digestOf } from '../../../../src/credentials/digest.ts'
 import { type AccessKey, accessKeyOf } from '../../../../src/domain/accesskey/access-key.ts'
 import type { Caps } from '../../../../src/domain/accesskey/lifetime.ts'
-import type { KubeClient, PatchOperation } from '../../../../src/kube/client.ts'
-import { Store } from '../../../../src/kube/store.ts'
+import type { KubeClient, PatchOperation } from '../../../../src/kube/client/client.ts'
+import { Store } from '../../../../src/kube/informer/store.ts'
 import { refused } from '../../../support/asked.ts'
 
 /** No caps, but the default for logins. */

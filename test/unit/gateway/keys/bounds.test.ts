@@ -8,7 +8,7 @@ import { LARGEST_OWN, bodyRefusal } from '../../../../src/gateway/keys/bounds.ts
 import { change } from '../../../../src/gateway/keys/change.ts'
 import type { OwnCounts } from '../../../../src/gateway/keys/counts.ts'
 import { create } from '../../../../src/gateway/keys/create.ts'
-import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 import { COUNTS, exchangeOf } from './exchanges.ts'
 

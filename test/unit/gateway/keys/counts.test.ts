@@ -6,7 +6,7 @@ import { createTokenIndex } from '../../../../src/credentials/tokens-by-owner.ts
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { type Place, createCounts } from '../../../../src/gateway/keys/counts.ts'
 import { create } from '../../../../src/gateway/keys/create.ts'
-import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { t0, textAfter } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { indexOf, key, ownedBy } from '../../credentials/keys.ts'

@@ -7,7 +7,7 @@ import {
 import { type JsonMap, mapIn } from '../../../../src/domain/json/json.ts'
 import { textAt } from '../../../../src/domain/json/nested-fields.ts'
 import { remove, removeAll } from '../../../../src/gateway/keys/remove.ts'
-import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { exchangeOf } from './exchanges.ts'
 import { key, owner } from './keys.ts'
 

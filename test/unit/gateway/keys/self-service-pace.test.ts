@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../../src/api/names.ts'
 import { type Exchange, SELF_SERVICE, ask } from '../../../../src/gateway/keys/exchange.ts'
-import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/upstream.ts'
+import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/proxy/upstream.ts'
 import { exchangeOf } from './exchanges.ts'
 
 /** An API server that answers when the test says so. */

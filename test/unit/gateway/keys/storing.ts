@@ -4,7 +4,7 @@ import { type Json, type JsonMap, mapIn } from '../../../../src/domain/json/json
 import { mapAt, textAt } from '../../../../src/domain/json/nested-fields.ts'
 import { change } from '../../../../src/gateway/keys/change.ts'
 import { create } from '../../../../src/gateway/keys/create.ts'
-import type { UpstreamCall } from '../../../../src/kube/upstream.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 import { COUNTS, exchangeOf } from './exchanges.ts'
 

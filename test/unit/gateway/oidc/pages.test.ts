@@ -5,7 +5,7 @@ import { ourConfigMap } from '../../../../src/credentials/config-maps.ts'
 import { checkJwk, followJwks } from '../../../../src/credentials/jwks.ts'
 import { discoveryAnswer } from '../../../../src/gateway/oidc/discovery.ts'
 import { createKeysPage } from '../../../../src/gateway/oidc/keys.ts'
-import { Store } from '../../../../src/kube/store.ts'
+import { Store } from '../../../../src/kube/informer/store.ts'
 import { rememberingLog } from '../../../support/log.ts'
 import { configMap, statusOf, textOf } from './pages.ts'
 

@@ -3,26 +3,26 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { identityOf } from '../../../../src/credentials/identity.ts'
 import type { Caller } from '../../../../src/credentials/caller.ts'
+import { identityOf } from '../../../../src/credentials/identity.ts'
 import { failure } from '../../../../src/gateway/http/answer.ts'
 import type { Respond } from '../../../../src/gateway/http/server.ts'
 import { readApiRequest } from '../../../../src/gateway/request/read-api-request.ts'
-import { forward, isLongRunning, type RunsAs } from '../../../../src/gateway/targets/forward.ts'
-import type { Upstream } from '../../../../src/kube/upstream.ts'
+import { type RunsAs, forward, isLongRunning } from '../../../../src/gateway/targets/forward.ts'
+import type { Upstream } from '../../../../src/kube/proxy/upstream.ts'
 import { viewOf } from '../../../support/access-key.ts'
 import { eventually } from '../../../support/eventually.ts'
 import {
   type Act,
-  breakConnection,
-  startUpstreamServer,
   type UpstreamServer,
-  upstreamTo,
   WIRES,
   type Wire,
-} from '../../kube/upstream-stage.ts'
+  breakConnection,
+  startUpstreamServer,
+  upstreamTo,
+} from '../../kube/proxy/upstream-stage.ts'
 import { hearing } from '../http/told.ts'
-import { answersIn, type Served, served } from '../served.ts'
+import { type Served, answersIn, served } from '../served.ts'
 
 const SOON = { withinMs: 20_000 }
 const MB = 1024 * 1024

@@ -8,7 +8,7 @@ import {
   serverIn,
   serverSecret,
 } from '../../../../src/gateway/tls/secret.ts'
-import type { NewObject } from '../../../../src/kube/client.ts'
+import type { NewObject } from '../../../../src/kube/client/client.ts'
 import type { CheckedPair } from '../../../../src/runtime/certificate.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { rememberingLog } from '../../../support/log.ts'

@@ -1,0 +1,256 @@
+// The verbs of the API, on pooled connections. Every write has a condition and a reason (contract 8.6).
+import type { Readable } from 'node:stream'
+import { FIELD_MANAGER, type Resource } from '../../api/names.ts'
+import type { KubeObject, ObjectMeta } from '../../api/objects.ts'
+import { isNotFound } from './api-error.ts'
+import { type Call, type ClientDeps, openStream, send } from './request.ts'
+
+/** Names an object; without a namespace it is cluster-scoped. */
+export interface ObjectRef {
+  readonly name: string
+  readonly namespace?: string
+}
+
+/** An object as first sent: the API server adds what is missing. */
+export interface NewObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: Partial<ObjectMeta>
+  readonly [field: string]: unknown
+}
+
+/** A server-side apply. With uid (and resourceVersion) it fails instead of creating or overwriting. */
+export interface AppliedObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: Partial<ObjectMeta> & { readonly name: string; readonly uid: string }
+  readonly [field: string]: unknown
+}
+
+/** The preconditions of a delete. */
+export interface Preconditions {
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+/** One operation of a JSON patch (RFC 6902). */
+export interface PatchOperation {
+  readonly op: 'test' | 'add' | 'remove' | 'replace'
+  readonly path: string
+  readonly value?: unknown
+}
+
+/** A page of a list; `next` continues it, absent on the last. */
+export interface Page {
+  readonly items: readonly KubeObject[]
+  readonly resourceVersion: string
+  readonly next?: string
+}
+
+/** Selects a part of a collection. */
+export interface ListQuery {
+  readonly namespace?: string
+  readonly fieldSelector?: string
+}
+
+/** The door to one API server. Every method throws KubeFailure unless it says otherwise. */
+export interface KubeClient {
+  /** null when there is no such object. */
+  get<T extends KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    signal?: AbortSignal,
+  ): Promise<T | null>
+  /** The next page of at most `limit` objects; they lack apiVersion and kind. */
+  list(
+    resource: Resource,
+    query: ListQuery,
+    limit: number,
+    next?: string,
+    signal?: AbortSignal,
+  ): Promise<Page>
+  /** The lines of a watch as bytes. The stream ends or fails when the connection does. */
+  watch(
+    resource: Resource,
+    query: Readonly<Record<string, string>>,
+    namespace: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Readable>
+  create<T extends KubeObject>(resource: Resource, object: NewObject, reason: string): Promise<T>
+  /** A full update: its resourceVersion is the condition. */
+  replace<T extends KubeObject>(resource: Resource, object: KubeObject, reason: string): Promise<T>
+  /** Server-side apply with force, as `management-operator`. */
+  apply<T extends KubeObject>(
+    resource: Resource,
+    object: AppliedObject,
+    reason: string,
+    subresource?: 'status',
+  ): Promise<T>
+  /** A JSON patch, whose first operation is a `test`. */
+  patch<T extends KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    operations: readonly PatchOperation[],
+    reason: string,
+    subresource?: 'status',
+    signal?: AbortSignal,
+  ): Promise<T>
+  /** The object, where finalizers still hold it; null when it is gone. */
+  delete(
+    resource: Resource,
+    ref: ObjectRef,
+    preconditions: Preconditions,
+    reason: string,
+  ): Promise<KubeObject | null>
+}
+
+/** The client of one connection. */
+export function createClient(deps: ClientDeps): KubeClient {
+  const write = async (resource: Resource, reason: string, call: Call): Promise<unknown> => {
+    const answer = await send(deps, call)
+    deps.observer.wrote(resource.kind, reason)
+    return answer
+  }
+  const json = { contentType: 'application/json' }
+  return {
+    get: async <T>(resource: Resource, ref: ObjectRef, signal?: AbortSignal) => {
+      try {
+        const call = { method: 'GET', path: pathOf(resource, ref), ...(signal ? { signal } : {}) }
+        return (await send(deps, call as Call)) as T
+      } catch (error) {
+        if (isNotFound(error)) return null
+        throw error
+      }
+    },
+    list: async (resource, { namespace, fieldSelector }, limit, next, signal) => {
+      const query = {
+        limit: String(limit),
+        ...(next === undefined ? {} : { continue: next }),
+        ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      }
+      const path = pathOf(resource, { namespace })
+      const page = (await send(deps, {
+        method: 'GET',
+        path,
+        query,
+        ...(signal ? { signal } : {}),
+      })) as {
+        readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
+        readonly items: readonly KubeObject[]
+      }
+      const { resourceVersion, continue: after } = page.metadata
+      return { items: page.items, resourceVersion, ...(after ? { next: after } : {}) }
+    },
+    watch: (resource, query, namespace, signal) =>
+      openStream(deps, { method: 'GET', path: pathOf(resource, { namespace }), query, signal }),
+    create: async <T>(resource: Resource, object: NewObject, reason: string) => {
+      const path = pathOf(resource, { namespace: object.metadata.namespace })
+      return (await write(resource, reason, { method: 'POST', path, body: object, ...json })) as T
+    },
+    replace: async <T>(resource: Resource, object: KubeObject, reason: string) => {
+      const path = pathOf(resource, object.metadata)
+      return (await write(resource, reason, { method: 'PUT', path, body: object, ...json })) as T
+    },
+    apply: async <T>(
+      resource: Resource,
+      object: AppliedObject,
+      reason: string,
+      subresource?: 'status',
+    ) => {
+      const path = pathOf(resource, object.metadata, subresource)
+      const query = { fieldManager: FIELD_MANAGER, force: 'true' }
+      const contentType = 'application/apply-patch+yaml'
+      return (await write(resource, reason, {
+        method: 'PATCH',
+        path,
+        query,
+        body: object,
+        contentType,
+      })) as T
+    },
+    patch: async <T>(
+      resource: Resource,
+      ref: ObjectRef,
+      body: readonly PatchOperation[],
+      reason: string,
+      subresource?: 'status',
+      signal?: AbortSignal,
+    ) => {
+      const path = pathOf(resource, ref, subresource)
+      const contentType = 'application/json-patch+json'
+      return (await write(resource, reason, {
+        method: 'PATCH',
+        path,
+        body,
+        contentType,
+        ...(signal ? { signal } : {}),
+      })) as T
+    },
+    delete: async (resource, ref, preconditions, reason) => {
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions }
+      try {
+        const path = pathOf(resource, ref)
+        const answer = (await write(resource, reason, {
+          method: 'DELETE',
+          path,
+          body,
+          ...json,
+        })) as KubeObject
+        return answer.kind === 'Status' ? null : answer
+      } catch (error) {
+        if (isNotFound(error)) return null
+        throw error
+      }
+    },
+  }
+}
+
+/**
+ * The URL path of a collection (no name), an object or its subresource.
+ *
+ * @throws Error for an empty name or namespace: the path would be that of a whole collection
+ */
+export function pathOf(
+  { group, version, plural }: Resource,
+  {
+    namespace,
+    name,
+  }: { readonly namespace?: string | undefined; readonly name?: string | undefined },
+  subresource?: string,
+): string {
+  const root = group === '' ? ['api', version] : ['apis', group, version]
+  const scope = namespace === undefined ? [] : ['namespaces', namespace]
+  const segments = [...root, ...scope, plural, name, subresource].filter(
+    (part) => part !== undefined,
+  )
+  if (segments.includes('')) throw new Error(`a name or namespace of ${plural} is empty`)
+  return `/${segments.map(encodeURIComponent).join('/')}`
+}
+
+/** An object under a fixed name. */
+export type NamedObject = NewObject & { readonly metadata: { readonly name: string } }
+
+/**
+ * Creates an object that several replicas want to create; one wins. A server-side apply without force, by a
+ * manager of this process: like a create, it gets a 409 where another replica's object differs. Unlike a
+ * create, RBAC can limit it to one name (verbs `patch` and `create`).
+ *
+ * @param manager differs from that of every other replica
+ * @throws KubeFailure, a conflict where another object exists
+ */
+export async function claim<T extends KubeObject>(
+  deps: ClientDeps,
+  resource: Resource,
+  object: NamedObject,
+  { manager, reason }: { readonly manager: string; readonly reason: string },
+): Promise<T> {
+  const claimed = await send(deps, {
+    method: 'PATCH',
+    path: pathOf(resource, object.metadata),
+    query: { fieldManager: manager },
+    body: object,
+    contentType: 'application/apply-patch+yaml',
+  })
+  deps.observer.wrote(resource.kind, reason)
+  return claimed as T
+}

@@ -1,0 +1,184 @@
+// One request to the API server: credentials, one retry after a 401, a few after a 429.
+import type { Readable } from 'node:stream'
+import type { Dispatcher } from 'undici'
+import { type Clock, sleep } from '../../runtime/clock.ts'
+import { KubeFailure, NoAnswer, NotLeader, failureOf } from './api-error.ts'
+import type { Connection } from './connection.ts'
+
+/** Called for every answer and every write, for metrics and the clock skew. */
+export interface ClientObserver {
+  /** @param date the answer's Date header, epoch milliseconds; null without an answer */
+  responded(method: string, code: string, date: number | null): void
+  wrote(kind: string, reason: string): void
+}
+
+/**
+ * What a client needs. `mayWrite` is called right before each write is sent, after any wait for a connection,
+ * also before a retry: it throws in a process that leads no more (contract 8.6).
+ */
+export interface ClientDeps {
+  readonly connection: Connection
+  readonly clock: Clock
+  readonly observer: ClientObserver
+  readonly userAgent: string
+  readonly mayWrite: () => void
+}
+
+/** A request; the body is sent as JSON. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly contentType?: string
+  readonly signal?: AbortSignal
+}
+
+const ATTEMPTS_WHEN_BUSY = 4
+const LONGEST_BUSY_WAIT_MS = 10_000
+
+/**
+ * Sends one call and reads its answer. Waits for Retry-After of a 429 here, a few times; after that the queue
+ * does.
+ *
+ * @throws KubeFailure when the answer is no success, NoAnswer when there is none, AbortError when the
+ *   signal aborts
+ */
+export async function send(deps: ClientDeps, call: Call): Promise<unknown> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await sendOnce(deps, call)
+    } catch (error) {
+      const waitMs = error instanceof KubeFailure && error.code === 429 ? error.retryAfterMs : null
+      const patient =
+        attempt < ATTEMPTS_WHEN_BUSY && waitMs !== null && waitMs <= LONGEST_BUSY_WAIT_MS
+      if (!patient || call.signal?.aborted) throw error
+      await sleep(deps.clock, waitMs, call.signal ?? new AbortController().signal)
+    }
+  }
+}
+
+async function sendOnce(deps: ClientDeps, call: Call): Promise<unknown> {
+  const answer = await exchange(deps, call, 'calls')
+  const body = parsed(await textOf(deps, call, answer))
+  if (answer.statusCode < 300 && body !== undefined) return body
+  throw failureOf(`${call.method} ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
+}
+
+/** Opens a watch. The stream ends or fails with the connection. */
+export async function openStream(deps: ClientDeps, call: Call): Promise<Readable> {
+  const answer = await exchange(deps, call, 'watches')
+  if (answer.statusCode < 300) return answer.body
+  const body = parsed(await textOf(deps, call, answer))
+  throw failureOf(`WATCH ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
+}
+
+/** One request. After a 401 it reads the credentials again and tries once more. */
+async function exchange(
+  deps: ClientDeps,
+  call: Call,
+  pool: 'calls' | 'watches',
+): Promise<Dispatcher.ResponseData> {
+  const answer = await request(deps, call, pool, false)
+  if (answer.statusCode !== 401) return answer
+  await answer.body.dump()
+  return request(deps, call, pool, true)
+}
+
+/** The body; the connection may break here, too. */
+async function textOf(
+  { connection: { outage } }: ClientDeps,
+  call: Call,
+  answer: Dispatcher.ResponseData,
+): Promise<string> {
+  const sent = outage.sent()
+  try {
+    return await answer.body.text()
+  } catch (error) {
+    if (isOurs(error, call)) throw error
+    outage.failed(sent, error)
+    throw new NoAnswer(`${call.method} ${call.path}`, error)
+  }
+}
+
+/** undici's codes for connections that we closed. */
+const OURS: ReadonlySet<unknown> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
+
+/** Errors of network, TLS and undici have a code that is a string; errors before the request was sent have none. */
+function isOurs(error: unknown, { signal }: Call): boolean {
+  const { code } = error as { readonly code?: unknown }
+  if (error instanceof NotLeader || signal?.aborted) return true
+  return typeof code !== 'string' || OURS.has(code)
+}
+
+async function request(
+  deps: ClientDeps,
+  call: Call,
+  pool: 'calls' | 'watches',
+  refused: boolean,
+): Promise<Dispatcher.ResponseData> {
+  const { method, path, query, body, contentType, signal } = call
+  const { outage } = deps.connection
+  const open = await deps.connection.open(refused)
+  const line = method === 'GET' ? open[pool] : open[pool].compose(asking(deps.mayWrite))
+  const sent = outage.sent()
+  try {
+    const answer = await line.request({
+      method,
+      path: `${deps.connection.prefix}${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`,
+      headers: {
+        ...open.headers,
+        accept: 'application/json',
+        'user-agent': deps.userAgent,
+        ...(contentType ? { 'content-type': contentType } : {}),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
+    })
+    outage.answered()
+    deps.observer.responded(method, String(answer.statusCode), dateOf(answer))
+    return answer
+  } catch (error) {
+    if (!(error instanceof NotLeader)) deps.observer.responded(method, '<error>', null)
+    if (isOurs(error, call)) throw error
+    outage.failed(sent, error)
+    throw new NoAnswer(`${method} ${path}`, error)
+  }
+}
+
+/**
+ * Calls `mayWrite` once the request has a connection, right before its first byte: leadership may have ended
+ * during the wait for one. When it throws, nothing is sent.
+ */
+const asking =
+  (mayWrite: () => void): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler)
+    handler.onRequestStart = (controller, context) => {
+      mayWrite()
+      start?.(controller, context)
+    }
+    return dispatch(options, handler)
+  }
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const headerOf = (answer: Dispatcher.ResponseData, name: string): string | undefined => {
+  const value = answer.headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+const retryAfterOf = (answer: Dispatcher.ResponseData): string | undefined =>
+  headerOf(answer, 'retry-after')
+
+function dateOf(answer: Dispatcher.ResponseData): number | null {
+  const atMs = Date.parse(headerOf(answer, 'date') ?? '')
+  return Number.isNaN(atMs) ? null : atMs
+}

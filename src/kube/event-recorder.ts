@@ -1,0 +1,201 @@
+// Events, as `kubectl describe` lists them (contract 4.5): best effort, rate-limited, and never blocking
+// other work.
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { CONTROLLER_NAME, EVENTS } from '../api/names.ts'
+import { microTime } from '../domain/time/time.ts'
+import { type Clock, sleep } from '../runtime/clock.ts'
+import type { Log } from '../runtime/log.ts'
+import { isConflict } from './client/api-error.ts'
+import type { KubeClient, NewObject } from './client/client.ts'
+
+/** A transition of an object. */
+export interface ObjectEvent {
+  /**
+   * Without the uid, or with a namespace for a cluster-scoped object, `kubectl describe` does not find
+   * the event.
+   */
+  readonly regarding: {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly name: string
+    /** Absent for a cluster-scoped object. */
+    readonly namespace?: string
+    readonly uid: string
+  }
+  readonly type: 'Normal' | 'Warning'
+  /** One word in CamelCase, such as `Expired`; at most 128 characters, as `action`. */
+  readonly reason: string
+  /** The action, such as `Reconcile`. */
+  readonly action: string
+  /** A sentence; cut at 1024 bytes. */
+  readonly note: string
+  /**
+   * What changed, such as the expiry. The same transition after a restart has the same text, so it makes no
+   * second event.
+   */
+  readonly discriminator: string
+}
+
+/** Sends events in the background. */
+export interface EventRecorder {
+  /**
+   * Queues the event. A full queue drops its oldest, and an urgent one (a key in conflict, a revoked token) only
+   * when no other waits. Never throws, never waits.
+   */
+  record(event: ObjectEvent): void
+  /** Resolves when all is sent, or when the signal aborts. */
+  flush(signal: AbortSignal): Promise<void>
+  /** Sends nothing more, and drops what waits. */
+  stop(): void
+}
+
+/** What a recorder needs; `instance` is this process's identity, at most 128 bytes. */
+export interface EventRecorderOptions {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly log: Log
+  readonly instance: string
+}
+
+/** Why an Event is written, for metrics. */
+export const EVENT_REASONS = ['record'] as const
+
+/** Namespace of events about cluster-scoped objects; others are in the namespace of their object. */
+const NAMESPACE = 'default'
+/** Reasons of urgent events (an attack, a refusal or an end): sent first, dropped last (contract 4.5). */
+const URGENT: ReadonlySet<string> = new Set([
+  'KeyConflict',
+  'Revoked',
+  'ScopeExceedsOwner',
+  'ActivityIgnored',
+])
+
+const LONGEST_QUEUE = 1000
+const MOST_PER_SECOND = 10
+const LONGEST_NOTE_BYTES = 1024
+const LONGEST_NAME = 253
+const TELL_DROPS_EVERY_MS = 60_000
+
+/** A recorder with an empty queue. */
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { client, clock, instance } = options
+  const urgent: NewObject[] = []
+  const others: NewObject[] = []
+  const waiting = (): number => urgent.length + others.length
+  const drops = createDropCount(options)
+  const turn = createPace(clock)
+  const stopped = new AbortController()
+  let sending: Promise<void> | null = null
+
+  const send = async (event: NewObject): Promise<void> => {
+    try {
+      await client.create(EVENTS, event, EVENT_REASONS[0])
+    } catch (err) {
+      // An earlier process has sent it.
+      if (!isConflict(err)) drops.add(1, err)
+    }
+  }
+  const sendAll = async (): Promise<void> => {
+    while (waiting() > 0) {
+      await turn(stopped.signal)
+      const event = urgent.shift() ?? others.shift()
+      if (event) await send(event)
+    }
+    sending = null
+  }
+  return {
+    record: (event) => {
+      if (stopped.signal.aborted) return
+      const queue = URGENT.has(event.reason) ? urgent : others
+      queue.push(eventObject(event, instance, clock.nowMs()))
+      if (waiting() > LONGEST_QUEUE) {
+        void (others.shift() ?? urgent.shift())
+        drops.add(1, new Error('too many events wait'))
+      }
+      sending ??= sendAll()
+    },
+    flush: async (signal) => {
+      if (sending && !signal.aborted) await Promise.race([sending, once(signal, 'abort')])
+    },
+    stop: () => {
+      stopped.abort()
+      drops.add(urgent.splice(0).length + others.splice(0).length, new Error('the process ends'))
+      drops.tell()
+    },
+  }
+}
+
+/** The Event as it is stored. */
+function eventObject(event: ObjectEvent, instance: string, nowMs: number): NewObject {
+  const { regarding, type, reason, action, note } = event
+  return {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    metadata: { name: nameOf(event), namespace: regarding.namespace ?? NAMESPACE },
+    eventTime: microTime(nowMs),
+    reportingController: CONTROLLER_NAME,
+    reportingInstance: instance,
+    regarding,
+    type,
+    reason,
+    action,
+    note: cut(note, LONGEST_NOTE_BYTES),
+  }
+}
+
+/** `<object name>.<16 hex>`, the same for the same transition of the same object. */
+function nameOf({ regarding: { name, uid }, reason, discriminator }: ObjectEvent): string {
+  const identity = JSON.stringify([uid, reason, discriminator])
+  const suffix = `.${createHash('sha256').update(identity).digest('hex').slice(0, 16)}`
+  // A cut may leave a dot or dash at the end, where a DNS label must not have one.
+  return upToLetter(name.slice(0, LONGEST_NAME - suffix.length)) + suffix
+}
+
+/** The text up to its last letter or digit. */
+const upToLetter = (text: string): string =>
+  text === '' || /[a-z0-9]/.test(text.charAt(text.length - 1))
+    ? text
+    : upToLetter(text.slice(0, -1))
+
+/** The text in at most so many bytes of UTF-8, without broken characters; `…` marks a cut. */
+function cut(text: string, mostBytes: number): string {
+  if (Buffer.byteLength(text) <= mostBytes) return text
+  const mark = '…'
+  const room = new Uint8Array(mostBytes - Buffer.byteLength(mark))
+  return text.slice(0, new TextEncoder().encodeInto(text, room).read) + mark
+}
+
+/** Waits, so that no period of one second has more than ten events. */
+function createPace(clock: Clock): (signal: AbortSignal) => Promise<void> {
+  const turnsMs: number[] = []
+  return async (signal) => {
+    const tenthLastMs = turnsMs.at(-MOST_PER_SECOND)
+    if (tenthLastMs !== undefined) {
+      await sleep(clock, tenthLastMs + 1000 - clock.monotonicMs(), signal)
+      turnsMs.shift()
+    }
+    turnsMs.push(clock.monotonicMs())
+  }
+}
+
+/** Counts drops, and logs them at most once a minute with the last reason. */
+function createDropCount({ clock, log }: EventRecorderOptions) {
+  let dropped = 0
+  let why: unknown
+  let toldMs = Number.NEGATIVE_INFINITY
+  const tell = (): void => {
+    if (dropped > 0) log.warn({ dropped, err: why }, 'events were dropped')
+    dropped = 0
+  }
+  const add = (count: number, because: unknown): void => {
+    if (count === 0) return
+    dropped += count
+    why = because
+    const nowMs = clock.monotonicMs()
+    if (nowMs - toldMs < TELL_DROPS_EVERY_MS) return
+    toldMs = nowMs
+    tell()
+  }
+  return { add, tell }
+}

@@ -1,0 +1,276 @@
+// Keeps a store equal to a collection of the API server, whatever happens to the connection.
+import type { Resource } from '../../api/names.ts'
+import type { KubeObject } from '../../api/objects.ts'
+import { type Clock, sleep } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import { KubeFailure, NoAnswer, failureOf, isGone, isNotFound } from '../client/api-error.ts'
+import type { KubeClient, ListQuery } from '../client/client.ts'
+import { jsonLines } from './ndjson.ts'
+import {
+  type Ending,
+  type Repeated,
+  type WatchState,
+  afterEnding,
+  anewFrom,
+  beginsAnew,
+  following,
+  isStuck,
+  repeatedAfter,
+} from './reflector-state.ts'
+import type { Sink } from './store.ts'
+
+/** What a watcher watches, where it puts the objects, and its callbacks. */
+export interface WatcherOptions {
+  readonly client: KubeClient
+  readonly resource: Resource
+  readonly query: ListQuery
+  readonly sink: Sink
+  readonly clock: Clock
+  readonly log: Log
+  /** Called for each restart of the watch, for platform_watch_restarts_total. */
+  readonly restarted: (reason: Ending['how']) => void
+  /** Called with whether the API server serves the resource at all. */
+  readonly served: (isServed: boolean) => void
+  /** Called with true when the sink fails repeatedly on the same events, and with false once it takes them. */
+  readonly stuck: (isStuck: boolean) => void
+  /**
+   * Called whenever the sink is known to be current: after a complete list, and for each event or bookmark
+   * that follows. Not called during a list or while the watch is down.
+   */
+  readonly heard?: () => void
+  /** Receives for each watch a function that makes the watcher list again, for callers that know of a missed event. */
+  readonly doubtable?: (doubt: () => void) => void
+}
+
+const PAGE_SIZE = 500
+/** The API server sends a bookmark each minute: a watch that is silent for longer than this is dead. */
+const SILENT_AFTER_MS = 95_000
+const FIRST_WAIT_MS = 200
+const LONGEST_WAIT_MS = 5_000
+const END_OF_INITIAL_EVENTS = 'k8s.io/initial-events-end'
+
+/** Watches until the signal aborts; resolves then, and never rejects. */
+export async function watchForever(options: WatcherOptions, signal: AbortSignal): Promise<void> {
+  let state: WatchState = { at: 'stream' }
+  let waitMs = FIRST_WAIT_MS
+  let before: Ending['how'] | null = null
+  let repeated: Repeated | null = null
+  while (!signal.aborted) {
+    const watch = new Round(options, state, signal)
+    options.doubtable?.(() => watch.doubt())
+    const ending = await watch.run()
+    if (signal.aborted) return
+    const next = afterEnding(watch.state, ending)
+    report(options, ending)
+    repeated = repeatedAfter(repeated, watch.state, ending)
+    const isFault = ending.how === 'failed' && ending.fault !== undefined
+    state = isFault && isStuck(repeated) ? anewFrom(watch.state) : next.state
+    if (isFault && isStuck(repeated)) options.stuck(true)
+    if (beginsAnew(ending, before)) waitMs = FIRST_WAIT_MS
+    // A list says nothing of the watch: the ending after it does.
+    if (ending.how !== 'listed') before = ending.how
+    if (!next.wait)
+      waitMs = ending.how === 'listed' && before === 'expired' ? waitMs : FIRST_WAIT_MS
+    else {
+      // Jitter: replicas that lost the same API server must not reconnect at the same time.
+      const jitteredMs = waitMs * (0.5 + Math.random() / 2)
+      await sleep(options.clock, watch.retryAfterMs + jitteredMs, signal)
+      waitMs =
+        watch.state.at === 'follow' && 'served' in ending && ending.served
+          ? FIRST_WAIT_MS
+          : Math.min(waitMs * 2, LONGEST_WAIT_MS)
+    }
+  }
+}
+
+function report({ restarted, served, resource, log }: WatcherOptions, ending: Ending): void {
+  if (ending.how === 'listed') return
+  if (ending.how === 'absent') served(false)
+  restarted(ending.how)
+  log.debug({ resource: resource.plural, because: ending.how }, 'watch reopened')
+}
+
+/** One line of a watch. */
+interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
+  /** With ERROR it is a Status. */
+  readonly object: KubeObject & { readonly code?: number }
+}
+
+/** One state of the watcher from start to end; a `stream` becomes `follow` on the way. */
+class Round {
+  state: WatchState
+  /** Retry-After of the API server, in milliseconds; 0 = none. */
+  retryAfterMs = 0
+  readonly #options: WatcherOptions
+  readonly #abort = new AbortController()
+  readonly #signal: AbortSignal
+  #aliveMs: number
+  #silent = false
+  #doubted = false
+  #read = false
+  /** Whether the sink is at work: an error then is the fault of neither API server nor connection. */
+  #taking = false
+
+  constructor(options: WatcherOptions, state: WatchState, signal: AbortSignal) {
+    this.#options = options
+    this.state = state
+    this.#signal = AbortSignal.any([signal, this.#abort.signal])
+    this.#aliveMs = options.clock.monotonicMs()
+  }
+
+  async run(): Promise<Ending> {
+    const stopWatchdog = this.#watchdog()
+    try {
+      return this.state.at === 'list' ? await this.#list() : await this.#stream(this.state)
+    } catch (error) {
+      return this.#endingOf(error)
+    } finally {
+      stopWatchdog()
+    }
+  }
+
+  /** Ends a watch like a 410 does, so that a list follows. Does nothing while the watcher lists. */
+  doubt(): void {
+    if (this.state.at !== 'follow') return
+    this.#doubted = true
+    this.#abort.abort()
+  }
+
+  async #list(): Promise<Ending> {
+    const { client, resource, query, sink, served } = this.#options
+    sink.begin()
+    for (let next: string | undefined; ; ) {
+      const page = await client.list(resource, query, PAGE_SIZE, next, this.#signal)
+      this.#alive()
+      this.#taking = true
+      for (const item of page.items) sink.put(item)
+      next = page.next
+      if (next === undefined) {
+        await this.#sweep()
+        sink.end()
+      }
+      this.#taking = false
+      if (next !== undefined) continue
+      served(true)
+      this.#options.stuck(false)
+      this.#options.heard?.()
+      return { how: 'listed', resourceVersion: page.resourceVersion }
+    }
+  }
+
+  async #stream(state: WatchState): Promise<Ending> {
+    const { client, resource, query, sink } = this.#options
+    // Before the request leaves: the list may lack a write of ours that is answered meanwhile.
+    if (state.at === 'stream') sink.begin()
+    const body = await client.watch(
+      resource,
+      parametersOf(state, query),
+      query.namespace,
+      this.#signal,
+    )
+    for await (const line of jsonLines(body, () => this.#alive())) {
+      const event = line as WatchEvent
+      this.#taking = true
+      if (this.#isEndOfListing(event)) await this.#sweep()
+      this.#take(event)
+      this.#taking = false
+    }
+    return { how: 'closed', served: this.#read }
+  }
+
+  #take(event: WatchEvent): void {
+    const { type, object } = event
+    const { sink, resource } = this.#options
+    switch (type) {
+      case 'ADDED':
+      case 'MODIFIED':
+        sink.put(object)
+        break
+      case 'DELETED':
+        sink.remove(object)
+        break
+      case 'BOOKMARK':
+        if (this.#isEndOfListing(event)) this.#listed(object)
+        break
+      case 'ERROR':
+        throw failureOf(`WATCH ${resource.plural}`, object.code ?? 500, object, undefined)
+      default:
+        throw new Error('a watch event of an unknown type was read')
+    }
+    this.#read = true
+    if (this.state.at !== 'follow') return
+    this.#reached(object)
+    this.#options.heard?.()
+  }
+
+  #isEndOfListing({ type, object }: WatchEvent): boolean {
+    if (type !== 'BOOKMARK' || this.state.at !== 'stream') return false
+    return Boolean(object.metadata.annotations?.[END_OF_INITIAL_EVENTS])
+  }
+
+  /** Removes what the list lacks, in many turns. It reads no event meanwhile, so the list is complete only after it. */
+  async #sweep(): Promise<void> {
+    while (this.#options.sink.sweep()) await new Promise(setImmediate)
+  }
+
+  #listed(object: KubeObject): void {
+    this.#options.sink.end()
+    this.#options.served(true)
+    this.#reached(object)
+  }
+
+  #reached({ metadata }: KubeObject): void {
+    this.#options.stuck(false)
+    this.state = following(this.state, metadata.resourceVersion)
+  }
+
+  #endingOf(error: unknown): Ending {
+    if (error instanceof KubeFailure) this.retryAfterMs = error.retryAfterMs ?? 0
+    if (this.#doubted) return { how: 'expired' }
+    if (this.#silent) return { how: 'silent', served: this.#read }
+    if (isGone(error)) return { how: 'expired' }
+    if (isNotFound(error)) return { how: 'absent' }
+    // An API server without WatchList answers 422 or 400 to its parameters.
+    const invalid = error instanceof KubeFailure && (error.code === 422 || error.code === 400)
+    if (invalid && this.state.at === 'stream') return { how: 'refused' }
+    const { log, resource } = this.#options
+    const fields = { resource: resource.plural, err: error }
+    // The outage logs one line for all watches.
+    if (error instanceof NoAnswer) log.debug(fields, 'watch has no answer, trying again')
+    else if (!this.#signal.aborted) log.warn(fields, 'watch failed, trying again')
+    const isFault =
+      error instanceof SyntaxError || (this.#taking && !(error instanceof KubeFailure))
+    const fault = isFault ? { fault: String(error) } : {}
+    return { how: 'failed', served: this.#read, ...fault }
+  }
+
+  #alive(): void {
+    this.#aliveMs = this.#options.clock.monotonicMs()
+  }
+
+  /** @returns a function that stops it */
+  #watchdog(): () => void {
+    const { clock } = this.#options
+    const check = (): void => {
+      const leftMs = this.#aliveMs + SILENT_AFTER_MS - clock.monotonicMs()
+      if (leftMs > 0) {
+        cancel = clock.schedule(leftMs, check)
+        return
+      }
+      this.#silent = true
+      this.#abort.abort()
+    }
+    let cancel = clock.schedule(SILENT_AFTER_MS, check)
+    return () => cancel()
+  }
+}
+
+function parametersOf(state: WatchState, query: ListQuery): Readonly<Record<string, string>> {
+  const from: Readonly<Record<string, string>> =
+    state.at === 'follow'
+      ? { resourceVersion: state.resourceVersion }
+      : { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
+  const selector = query.fieldSelector === undefined ? {} : { fieldSelector: query.fieldSelector }
+  return { watch: 'true', allowWatchBookmarks: 'true', ...from, ...selector }
+}

@@ -1,0 +1,280 @@
+import type { KubeObject } from '../../api/objects.ts'
+import { NamesByValue } from './sorted-index.ts'
+
+/** The fields that every projection keeps. */
+export interface Cached {
+  readonly name: string
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+/** A cached whole object: for the few objects with settings, not for the many keys and tokens. */
+export interface Whole<T extends KubeObject> extends Cached {
+  readonly object: T
+}
+
+/** The projection that keeps the object whole. */
+export const whole = <T extends KubeObject>(object: KubeObject): Whole<T> => ({
+  name: object.metadata.name,
+  uid: object.metadata.uid,
+  resourceVersion: object.metadata.resourceVersion,
+  object: object as T,
+})
+
+/** A change of a cached object. `listed`: it was found by a list, so the change may be old. */
+export interface Change<T> {
+  readonly name: string
+  readonly before: T | undefined
+  readonly after: T | undefined
+  readonly listed: boolean
+}
+
+/** What a watcher writes to: an informer's cache. */
+export interface Sink {
+  /** A list begins. */
+  begin(): void
+  put(object: KubeObject): void
+  remove(object: KubeObject): void
+  /** Removes some of the objects that a complete list lacked, before `end`. True = there may be more. */
+  sweep(): boolean
+  /** The list is complete: objects that it lacked are gone. */
+  end(): void
+}
+
+/** Indexes by name: the value by which each finds an object; null = not in this index. */
+export type Indexers<T> = Readonly<Record<string, (item: T) => string | null>>
+
+/** By index, whether an object sorts before another of the same value. An object's place never changes in its life. */
+export type Orders<T> = Readonly<Record<string, (item: T, other: T) => boolean>>
+
+/** Removals in one sweep: listeners run in the same turn of the event loop. */
+const MOST_AT_ONCE = 1000
+
+interface Slot<T> {
+  item: T
+  /** The last list that had it. */
+  round: number
+  /** The list that was the latest when `observe` last took in a write of ours. */
+  observed: number
+}
+
+/**
+ * The cached objects of one resource, each as a slim projection: a raw object of 2 kB takes ten times the
+ * memory, and keeps secrets in it. Cluster-scoped, or of one namespace: the name is the key.
+ */
+export class Store<T extends Cached> implements Sink {
+  readonly #project: (object: KubeObject) => T
+  readonly #slots = new Map<string, Slot<T>>()
+  readonly #indexers: Indexers<T>
+  readonly #indexes = new Map<string, NamesByValue>()
+  readonly #listeners: ((change: Change<T>) => void)[] = []
+  readonly #onSynced: (() => void)[] = []
+  /** The highest resourceVersion of a removal since the last list. */
+  #removedAt = 0n
+  #round = 0
+  /** The objects that the sweeps of this list have not checked yet. */
+  #unswept = this.#slots.values()
+  #listing = false
+  #synced = false
+
+  /**
+   * @param project what to keep of an object
+   * @param orders for indexes that keep an order
+   */
+  constructor(
+    project: (object: KubeObject) => T,
+    indexers: Indexers<T> = {},
+    orders: Orders<T> = {},
+  ) {
+    this.#project = project
+    this.#indexers = indexers
+    for (const index of Object.keys(indexers)) {
+      const isBefore = orders[index]
+      const names = (name: string, other: string): boolean => this.#isBefore(name, other, isBefore)
+      this.#indexes.set(index, new NamesByValue(isBefore ? names : null))
+    }
+  }
+
+  #isBefore(name: string, other: string, isBefore: Orders<T>[string] | undefined): boolean {
+    const [one, another] = [this.get(name), this.get(other)]
+    return one !== undefined && another !== undefined && (isBefore?.(one, another) ?? false)
+  }
+
+  /** Whether a list has been complete. Stays true when the watch breaks later. */
+  get synced(): boolean {
+    return this.#synced
+  }
+
+  get size(): number {
+    return this.#slots.size
+  }
+
+  /** The object of that name; undefined = there is none, or the store does not have it yet. */
+  get(name: string): T | undefined {
+    return this.#slots.get(name)?.item
+  }
+
+  *values(): IterableIterator<T> {
+    for (const slot of this.#slots.values()) yield slot.item
+  }
+
+  /** All objects whose indexed value is this one, in the order of the index where it keeps one. */
+  by(index: string, value: string): readonly T[] {
+    return (this.#indexes.get(index)?.names(value) ?? []).flatMap((name) => this.get(name) ?? [])
+  }
+
+  /** The first of them, in constant time however many there are. */
+  firstBy(index: string, value: string): T | undefined {
+    return this.get(this.#indexes.get(index)?.first(value) ?? '')
+  }
+
+  /** How many they are, in constant time. */
+  countBy(index: string, value: string): number {
+    return this.#indexes.get(index)?.count(value) ?? 0
+  }
+
+  /** Adds a listener for every change from now on. */
+  subscribe(listener: (change: Change<T>) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Calls back once the first list is complete; at once when it is already. */
+  whenSynced(callback: () => void): void {
+    if (this.#synced) callback()
+    else this.#onSynced.push(callback)
+  }
+
+  begin(): void {
+    this.#round += 1
+    this.#unswept = this.#slots.values()
+    this.#listing = true
+  }
+
+  put(object: KubeObject): void {
+    const after = this.#project(object)
+    const slot = this.#slots.get(after.name)
+    // The event of our own write, and a late event, change nothing. A list replaces older objects, as after
+    // a restore of etcd its versions are lower than ours. It does not replace a write that it began too
+    // early to have.
+    const listingWins = this.#listing && slot?.observed !== this.#round
+    if (slot && !listingWins && !isNewer(after, slot.item)) slot.round = this.#round
+    else if (slot || this.#listing || versionOf(after) > this.#removedAt) this.#set(after, slot)
+  }
+
+  remove(object: KubeObject): void {
+    const slot = this.#slots.get(object.metadata.name)
+    if (slot?.item.uid !== object.metadata.uid) return
+    // Events arrive in the order of versions. So an event with an earlier version than this removal is
+    // stale, and must not restore the object (threat C4).
+    const removedAt = versionOf(object.metadata)
+    if (removedAt > this.#removedAt) this.#removedAt = removedAt
+    this.#drop(slot.item, false)
+  }
+
+  sweep(): boolean {
+    let left = MOST_AT_ONCE
+    for (const { item, round } of this.#unswept) {
+      if (round === this.#round) continue
+      this.#drop(item, true)
+      left -= 1
+      if (left === 0) return true
+    }
+    return false
+  }
+
+  end(): void {
+    this.#listing = false
+    while (this.sweep()) continue
+    this.#removedAt = 0n
+    this.#synced = true
+    for (const callback of this.#onSynced.splice(0)) callback()
+  }
+
+  /**
+   * Takes in the answer to a write of ours, so that the next decision sees it. An object that the watch
+   * has removed meanwhile stays removed.
+   */
+  observe(object: KubeObject): void {
+    const slot = this.#slots.get(object.metadata.name)
+    if (!slot || slot.item.uid !== object.metadata.uid) return
+    const after = this.#project(object)
+    const isNews = isLast(object) ? !isNewer(slot.item, after) : isNewer(after, slot.item)
+    if (!isNews) return
+    slot.observed = this.#round
+    this.#replace(after, slot, false)
+  }
+
+  #set(after: T, slot: Slot<T> | undefined): void {
+    if (slot) {
+      slot.round = this.#round
+      if (!isSame(after, slot.item)) this.#replace(after, slot, this.#listing)
+      return
+    }
+    this.#slots.set(after.name, { item: after, round: this.#round, observed: 0 })
+    this.#index(after, true)
+    this.#tell({ name: after.name, before: undefined, after, listed: this.#listing })
+  }
+
+  #replace(after: T, slot: Slot<T>, listed: boolean): void {
+    const before = slot.item
+    slot.item = after
+    this.#indexAnew(before, after)
+    this.#tell({ name: after.name, before, after, listed })
+  }
+
+  #drop(before: T, listed: boolean): void {
+    this.#index(before, false)
+    this.#slots.delete(before.name)
+    this.#tell({ name: before.name, before, after: undefined, listed })
+  }
+
+  #index(item: T, present: boolean): void {
+    for (const [name, valueOf] of Object.entries(this.#indexers)) {
+      const value = valueOf(item)
+      const index = this.#indexes.get(name)
+      if (value === null || !index) continue
+      if (present) index.enter(value, item.name)
+      else index.leave(value, item.name)
+    }
+  }
+
+  /** Moves the object in the indexes. With the same value and uid it keeps its place. */
+  #indexAnew(before: T, after: T): void {
+    for (const [name, valueOf] of Object.entries(this.#indexers)) {
+      const [old, now] = [valueOf(before), valueOf(after)]
+      const index = this.#indexes.get(name)
+      if (!index || (old === now && before.uid === after.uid)) continue
+      if (old !== null) index.leave(old, before.name)
+      if (now !== null) index.enter(now, after.name)
+    }
+  }
+
+  /** Calls every listener, also when one before it throws. */
+  #tell(change: Change<T>): void {
+    const errors: unknown[] = []
+    for (const listener of this.#listeners) {
+      try {
+        listener(change)
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
+  }
+}
+
+/** Compares etcd's revisions: they grow with each write, also when an object is deleted and created again. */
+const isNewer = (after: Cached, before: Cached): boolean => versionOf(after) > versionOf(before)
+
+const versionOf = ({ resourceVersion }: Pick<Cached, 'resourceVersion'>): bigint =>
+  BigInt(resourceVersion)
+
+/**
+ * Whether an answer is the last of an object: for the patch that removes the last finalizer of a deleted
+ * object, the API server answers with the version before that patch.
+ */
+const isLast = ({ metadata }: KubeObject): boolean =>
+  metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0
+
+const isSame = (after: Cached, before: Cached): boolean =>
+  after.uid === before.uid && after.resourceVersion === before.resourceVersion

@@ -1,0 +1,105 @@
+// Who leads, decided from a Lease: the rules of client-go's leader election, without its I/O.
+import type { KubeObject } from '../../api/objects.ts'
+import { microTime } from '../../domain/time/time.ts'
+
+/** The spec of a Lease. Without a holder, or with an empty one, it is free. */
+export interface LeaseSpec {
+  readonly holderIdentity?: string
+  readonly leaseDurationSeconds?: number
+  /** MicroTime; no candidate compares it or renewTime with its own clock. */
+  readonly acquireTime?: string
+  readonly renewTime?: string
+  /** How often the holder changed. */
+  readonly leaseTransitions?: number
+}
+
+/** A Lease as the API server sends it. */
+export type Lease = KubeObject<LeaseSpec>
+
+/** The Lease, and the local monotonic time since when it has this content. */
+export interface LeaseView {
+  /** null = there is no Lease. */
+  readonly spec: LeaseSpec | null
+  readonly sinceMs: number
+}
+
+/** A candidate of the election. */
+export interface Candidate {
+  /** Unique to this run of the process. */
+  readonly identity: string
+  /** How long other candidates wait after our last renewal before they take over. */
+  readonly leaseDurationMs: number
+}
+
+/** A candidate's next step. `wait`: the Lease expires in `ms` unless the holder renews it. */
+export type ElectionStep =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'renew' }
+  | { readonly kind: 'takeOver' }
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'wait'; readonly ms: number }
+
+/**
+ * Decides on a Lease. The holder's time counts from when we saw the last change, so clock skew does no harm,
+ * and lasts as long as the holder's own leaseDurationSeconds.
+ *
+ * @param leading whether the candidate leads; it then does not take back a Lease that another has held since
+ */
+export function decide(
+  { spec, sinceMs }: LeaseView,
+  { identity, leaseDurationMs }: Candidate,
+  leading: boolean,
+  nowMs: number,
+): ElectionStep {
+  if (spec === null) return { kind: 'create' }
+  if (spec.holderIdentity === identity) return { kind: 'renew' }
+  if (leading) return { kind: 'lost' }
+  if (!spec.holderIdentity) return { kind: 'takeOver' }
+  const { leaseDurationSeconds } = spec
+  const heldForMs = leaseDurationSeconds ? leaseDurationSeconds * 1000 : leaseDurationMs
+  const leftMs = sinceMs + heldForMs - nowMs
+  return leftMs > 0 ? { kind: 'wait', ms: leftMs } : { kind: 'takeOver' }
+}
+
+/** The view after another read: unchanged content keeps its time. */
+export function seen(before: LeaseView, spec: LeaseSpec | null, nowMs: number): LeaseView {
+  const same = JSON.stringify(before.spec) === JSON.stringify(spec)
+  return same ? before : { spec, sinceMs: nowMs }
+}
+
+/**
+ * What the candidate writes to create, renew or take over.
+ *
+ * @param before the present spec; null = no Lease
+ * @param nowMs wall clock, for readers of the Lease
+ */
+export function held(
+  before: LeaseSpec | null,
+  { identity, leaseDurationMs }: Candidate,
+  nowMs: number,
+): LeaseSpec {
+  const now = microTime(nowMs)
+  const ours = before?.holderIdentity === identity
+  const transitions = before?.leaseTransitions ?? 0
+  return {
+    holderIdentity: identity,
+    // Rounded up: other candidates must never wait less than we assume.
+    leaseDurationSeconds: Math.ceil(leaseDurationMs / 1000),
+    acquireTime: (ours && before.acquireTime) || now,
+    renewTime: now,
+    leaseTransitions: before === null || ours ? transitions : transitions + 1,
+  }
+}
+
+/** What a holder writes to release the Lease: any candidate may take it at once. */
+export function released(before: LeaseSpec, nowMs: number): LeaseSpec {
+  const now = microTime(nowMs)
+  const { leaseTransitions = 0 } = before
+  return {
+    holderIdentity: '',
+    leaseDurationSeconds: 1,
+    acquireTime: now,
+    renewTime: now,
+    leaseTransitions,
+  }
+}

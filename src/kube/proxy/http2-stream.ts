@@ -1,0 +1,165 @@
+// One request and its answer on a stream of an HTTP/2 connection.
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
+import { Readable } from 'node:stream'
+import type { Clock } from '../../runtime/clock.ts'
+import { type Fate, HEAD_WITHIN_MS, Unanswered } from './unanswered.ts'
+import type { UpstreamAnswer, UpstreamCall, UpstreamHeaders } from './upstream.ts'
+
+const { NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
+
+/** A request in flight: its answer, and its end. */
+export interface Exchange {
+  /** The head of the answer. Rejects with Unanswered. */
+  readonly answer: Promise<UpstreamAnswer>
+  /** Resolves when the stream is closed. `isCancelled`: we closed it, so the server may still work on it. */
+  readonly closed: Promise<{ readonly isCancelled: boolean }>
+}
+
+type Cancel = (fate: Fate, because: string) => void
+
+/** Sends the request on a stream of its own. The connection must be open. */
+export function exchange(session: ClientHttp2Session, call: UpstreamCall, clock: Clock): Exchange {
+  const cancelling = new AbortController()
+  const stream = open(session, call, cancelling.signal)
+  const head = Promise.withResolvers<UpstreamAnswer>()
+  const closed = Promise.withResolvers<{ readonly isCancelled: boolean }>()
+  let body: AnswerBody | null = null
+  let isCancelled = false
+
+  const fail = (fate: Fate, cause: Error): void => {
+    if (body) body.breakOff(cause)
+    else head.reject(new Unanswered(fate, cause))
+  }
+  const broke = (cause: Error): void =>
+    fail(stream.rstCode === NGHTTP2_REFUSED_STREAM ? 'untouched' : 'lost', cause)
+  const cancel: Cancel = (fate, because) => {
+    if (stream.closed) return
+    isCancelled = true
+    fail(fate, new Error(because))
+    // Not close(): it ends the body first, and the server would take a part for the whole.
+    cancelling.abort()
+  }
+  const end = (): void => cancel('lost', 'the request was ended')
+  const heard = call.isLongRunning ? () => undefined : expectHead(stream, clock, cancel)
+
+  stream.once('response', (...[, , raw]: readonly [unknown, unknown, readonly string[]]) => {
+    heard()
+    const { ':status': status, ...headers } = headersOf(raw)
+    body = new AnswerBody(stream, end)
+    head.resolve({ status: Number(status), headers, body })
+  })
+  stream.on('error', broke)
+  stream.once('close', () => {
+    heard()
+    call.signal.removeEventListener('abort', end)
+    broke(new Error('the connection to the API server broke off'))
+    closed.resolve({ isCancelled })
+  })
+  send(call.body, stream, cancel)
+  if (call.signal.aborted) end()
+  else call.signal.addEventListener('abort', end, { once: true })
+  return { answer: head.promise, closed: closed.promise }
+}
+
+function open(
+  session: ClientHttp2Session,
+  call: UpstreamCall,
+  cancelled: AbortSignal,
+): ClientHttp2Stream {
+  const { method, path, headers, body } = call
+  return session.request(
+    { ...(headers as Record<string, string | string[]>), ':method': method, ':path': path },
+    // Without it Node decides by the method, and drops the body of a DELETE.
+    { endStream: body === null, signal: cancelled },
+  )
+}
+
+/** Writes the body to the stream, and ends it. A body that breaks off cancels the stream. */
+function send(body: UpstreamCall['body'], stream: ClientHttp2Stream, cancel: Cancel): void {
+  if (body === null) return
+  if (Buffer.isBuffer(body)) {
+    stream.end(body)
+    return
+  }
+  const brokeOff = (): void => cancel('lost', 'the body of the request broke off')
+  // It may have broken off while the connection was opened: there is no second event for that.
+  if (body.destroyed) return brokeOff()
+  // When the answer arrives before the end of the body, pipeline() destroys the body, and with it the client's
+  // connection; pipe() goes on writing, and so destroys the answer.
+  const write = (piece: Buffer): void => {
+    if (stream.writableEnded || stream.destroyed) body.off('data', write).pause()
+    else if (!stream.write(piece)) body.pause()
+  }
+  stream.on('drain', () => body.resume())
+  body.on('data', write)
+  body.once('end', () => stream.end())
+  body.once('error', brokeOff)
+  body.once('close', () => body.readableEnded || brokeOff())
+}
+
+/** Cancels when the head of the answer takes too long. The returned function ends the wait. */
+function expectHead(stream: ClientHttp2Stream, clock: Clock, cancel: Cancel): () => void {
+  let stop = (): void => undefined
+  const start = (): void => {
+    stop = clock.schedule(HEAD_WITHIN_MS, () =>
+      cancel('late', 'the API server did not answer in time'),
+    )
+  }
+  // Not while the client sends the body: that has limits of its own.
+  if (stream.writableFinished) start()
+  else stream.once('finish', start)
+  return () => {
+    stream.off('finish', start)
+    stop()
+  }
+}
+
+function headersOf(raw: readonly string[]): UpstreamHeaders & { readonly ':status'?: string } {
+  const headers = new Map<string, string | readonly string[]>()
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [name = '', value = ''] = raw.slice(at, at + 2)
+    const before = headers.get(name)
+    headers.set(name, before === undefined ? value : [before, value].flat())
+  }
+  return Object.fromEntries(headers)
+}
+
+/**
+ * The body of the answer. When the connection breaks or the server resets the stream, Node ends it as if it
+ * were complete. Only the code differs, and half a body must never look whole.
+ */
+class AnswerBody extends Readable {
+  readonly #stream: ClientHttp2Stream
+  readonly #cancel: () => void
+  #isWhole = false
+
+  constructor(stream: ClientHttp2Stream, cancel: () => void) {
+    super()
+    // A reader gets the error anyway; without one, Node would throw it.
+    this.on('error', () => undefined)
+    this.#stream = stream
+    this.#cancel = cancel
+    stream.on('data', (piece: Buffer) => {
+      if (!this.push(piece)) stream.pause()
+    })
+    stream.once('end', () => {
+      this.#isWhole = (stream.rstCode ?? NGHTTP2_NO_ERROR) === NGHTTP2_NO_ERROR
+      if (this.#isWhole) this.push(null)
+    })
+  }
+
+  /** Ends it with an error, unless it has arrived whole. */
+  breakOff(cause: Error): void {
+    if (!this.#isWhole) this.destroy(cause)
+  }
+
+  override _read(): void {
+    this.#stream.resume()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    // The stream closes by itself only when the request has ended, too.
+    if (!this.#isWhole || !this.#stream.writableFinished) this.#cancel()
+    done(error)
+  }
+}

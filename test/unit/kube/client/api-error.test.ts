@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type KubeFailure,
+  failureOf,
+  isConflict,
+  isGone,
+  isNotFound,
+} from '../../../../src/kube/client/api-error.ts'
+import { canary, scan } from '../../../support/canary.ts'
+
+const CALL = 'PATCH /apis/g/v1/things/a'
+
+const fails = (code: number, body: unknown, retryAfter?: string): KubeFailure =>
+  failureOf(CALL, code, body, retryAfter)
+
+describe('messages', () => {
+  test.each([
+    {
+      name: 'a 403 repeats who may not do what',
+      code: 403,
+      body: { reason: 'Forbidden', message: 'things "a" is forbidden' },
+      message: `${CALL}: 403 Forbidden: things "a" is forbidden`,
+    },
+    {
+      name: 'a 422 names fields and reasons',
+      code: 422,
+      body: {
+        reason: 'Invalid',
+        message: 'spec.ttl: Invalid value: "secret"',
+        details: {
+          causes: [
+            { reason: 'FieldValueInvalid', field: 'spec.ttl', message: 'secret' },
+            { reason: 'FieldValueForbidden', field: 'spec.key' },
+          ],
+        },
+      },
+      message: `${CALL}: 422 Invalid: spec.ttl FieldValueInvalid, spec.key FieldValueForbidden`,
+    },
+    {
+      name: 'a policy names no field',
+      code: 422,
+      body: { reason: 'Invalid', details: { causes: [{ message: 'secret' }, { field: 'spec' }] } },
+      message: `${CALL}: 422 Invalid: spec`,
+    },
+    {
+      name: 'causes may be null',
+      code: 500,
+      body: { reason: 'InternalError', details: { causes: null } },
+      message: `${CALL}: 500 InternalError`,
+    },
+    { name: 'details may be missing', code: 400, body: {}, message: `${CALL}: 400` },
+    {
+      name: 'the answer was no Status',
+      code: 404,
+      body: 'page not found',
+      message: `${CALL}: 404`,
+    },
+    { name: 'the answer was no JSON', code: 502, body: undefined, message: `${CALL}: 502` },
+    { name: 'the answer was null', code: 503, body: null, message: `${CALL}: 503` },
+    {
+      name: 'the Status is of odd types',
+      code: 409,
+      body: { reason: 7, message: { a: 1 }, details: [] },
+      message: `${CALL}: 409`,
+    },
+  ])('$name', ({ code, body, message }) => {
+    expect(fails(code, body)).toMatchObject({ name: 'KubeFailure', code, message })
+  })
+
+  test.each([400, 413, 422, 500, 502])('a %i repeats no value', (code) => {
+    const planted = canary('answer')
+    const failure = fails(code, {
+      reason: 'Invalid',
+      message: `spec.key: Invalid value: "${planted.secret}"`,
+      details: {
+        name: planted.secret,
+        causes: [{ reason: 'FieldValueInvalid', field: 'spec.key', message: planted.secret }],
+      },
+    })
+    const sinks = { text: `${failure.stack}`, fields: JSON.stringify(failure) }
+    expect(scan(sinks, [planted])).toEqual([])
+  })
+})
+
+describe('how long to wait', () => {
+  test.each([
+    { name: 'the header, in seconds', body: {}, header: '7', ms: 7000 },
+    {
+      name: 'the Status',
+      body: { details: { retryAfterSeconds: 3 } },
+      header: undefined,
+      ms: 3000,
+    },
+    {
+      name: 'the header first',
+      body: { details: { retryAfterSeconds: 3 } },
+      header: '1',
+      ms: 1000,
+    },
+    { name: 'not at all', body: {}, header: '0', ms: 0 },
+    { name: 'nothing said', body: {}, header: undefined, ms: null },
+    { name: 'a date', body: {}, header: 'Sat, 21 Nov 2026 10:00:00 GMT', ms: null },
+    { name: 'less than nothing', body: {}, header: '-1', ms: null },
+  ])('$name', ({ body, header, ms }) => {
+    expect(fails(429, body, header).retryAfterMs).toBe(ms)
+  })
+})
+
+test.each([
+  { code: 404, is: isNotFound },
+  { code: 409, is: isConflict },
+  { code: 410, is: isGone },
+])('$code is told apart', ({ code, is }) => {
+  expect(is(fails(code, {}))).toBe(true)
+  expect([404, 409, 410].filter((other) => is(fails(other, {})))).toEqual([code])
+  expect(is(Object.assign(new Error('of another kind'), { code }))).toBe(false)
+})

@@ -1,0 +1,326 @@
+import type { ServerResponse } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { NotLeader } from '../../../../src/kube/client/api-error.ts'
+import type { KubeClient } from '../../../../src/kube/client/client.ts'
+import { canary, scan } from '../../../support/canary.ts'
+import type { ManualClock } from '../../../support/clock.ts'
+import { eventually } from '../../../support/eventually.ts'
+import {
+  type Answer,
+  type Received,
+  THINGS,
+  breakOff,
+  connectTo,
+  inTurn,
+  json,
+  refuse,
+  stall,
+  startScripted,
+  thing,
+  writeKubeconfig,
+} from '../informer/scripted-server.ts'
+
+const SOON = { withinMs: 20_000 }
+/** Of the pool for calls. */
+const CONNECTIONS = 32
+const a = thing('a', 5)
+const applied = { apiVersion: 'g.io/v1', kind: 'Thing', metadata: { name: 'a', uid: 'a-uid' } }
+const good = json(200, a)
+const busy = (seconds: string): Answer => refuse(429, {}, { 'retry-after': seconds })
+
+const read = (client: KubeClient): Promise<unknown> => client.get(THINGS, { name: 'a' })
+const write = (client: KubeClient): Promise<unknown> => client.apply(THINGS, applied, 'because')
+
+/** A client of one server; `asked` counts how often it asked whether it may write. */
+async function stage(answer: Answer, mayWrite: (asked: number) => void = () => undefined) {
+  const server = await startScripted(answer)
+  let asked = 0
+  const connected = await connectTo(await writeKubeconfig({ server: server.url }), () => {
+    asked += 1
+    mayWrite(asked)
+  })
+  return { ...connected, server, asked: () => asked }
+}
+
+/** How a call ends when time passes while it waits. */
+async function outcomeOf(clock: ManualClock, call: Promise<unknown>): Promise<unknown> {
+  let outcome: object | undefined
+  void call.then(
+    (result) => (outcome = { result }),
+    (error: unknown) => (outcome = { error }),
+  )
+  const look = async (): Promise<object | undefined> => {
+    await clock.advance(1000)
+    return outcome
+  }
+  return eventually('the call ends', look, SOON)
+}
+
+describe('a server that is busy', () => {
+  test('is asked again when it said, and not before', async () => {
+    const { client, clock, server } = await stage(inTurn(busy('7'), good))
+    const call = read(client)
+    await eventually('it waits', () => (clock.pending() > 0 ? true : undefined), SOON)
+    await clock.advance(6999)
+    expect(server.received).toHaveLength(1)
+    await clock.advance(1)
+    expect(await call).toEqual(a)
+    expect(server.received).toHaveLength(2)
+  })
+
+  test.each<{ name: string; answers: readonly Answer[]; requests: number; outcome: unknown }>([
+    {
+      name: 'obeyed three times',
+      answers: [busy('1'), busy('2'), busy('3'), good],
+      requests: 4,
+      outcome: { result: a },
+    },
+    {
+      name: 'left to the queue the fourth time',
+      answers: Array.from({ length: 9 }, () => busy('1')),
+      requests: 4,
+      outcome: { error: { code: 429, retryAfterMs: 1000 } },
+    },
+    {
+      name: 'left to the queue at once when it asks for more than ten seconds',
+      answers: [busy('11'), good],
+      requests: 1,
+      outcome: { error: { code: 429, retryAfterMs: 11_000 } },
+    },
+    {
+      name: 'left to the queue at once when it names no time',
+      answers: [refuse(429), good],
+      requests: 1,
+      outcome: { error: { code: 429, retryAfterMs: null } },
+    },
+    {
+      name: 'obeyed when only its Status names a time',
+      answers: [refuse(429, { details: { retryAfterSeconds: 1 } }), good],
+      requests: 2,
+      outcome: { result: a },
+    },
+    {
+      name: 'left to the queue when it is out of service: the write may have been done',
+      answers: [refuse(503, {}, { 'retry-after': '1' }), good],
+      requests: 1,
+      outcome: { error: { code: 503, retryAfterMs: 1000 } },
+    },
+  ])('$name', async ({ answers, requests, outcome }) => {
+    const { client, clock, server } = await stage(inTurn(...answers))
+    expect(await outcomeOf(clock, write(client))).toMatchObject(outcome as object)
+    expect(server.received).toHaveLength(requests)
+    expect(new Set(server.received.map(({ body }) => body))).toEqual(
+      new Set([JSON.stringify(applied)]),
+    )
+  })
+
+  test('an abort ends the wait', async () => {
+    const { client, clock, server } = await stage(inTurn(busy('7'), good))
+    const abort = new AbortController()
+    const call = client.list(THINGS, {}, 5, undefined, abort.signal)
+    await eventually('it waits', () => (clock.pending() > 0 ? true : undefined), SOON)
+    abort.abort()
+    await expect(call).rejects.toMatchObject({ name: 'AbortError' })
+    expect(server.received).toHaveLength(1)
+  })
+})
+
+describe('who may write is asked before each write leaves', () => {
+  test.each([
+    { name: 'a read: never', act: read, answers: [good], asked: 0 },
+    { name: 'a read told to wait: never', act: read, answers: [busy('1'), good], asked: 0 },
+    { name: 'a write: once', act: write, answers: [good], asked: 1 },
+    { name: 'a write told to wait: again', act: write, answers: [busy('1'), good], asked: 2 },
+    { name: 'a write refused by 401: again', act: write, answers: [refuse(401), good], asked: 2 },
+    {
+      name: 'create',
+      act: (client: KubeClient) => client.create(THINGS, applied, 'because'),
+      answers: [good],
+      asked: 1,
+    },
+    {
+      name: 'replace',
+      act: (client: KubeClient) => client.replace(THINGS, a, 'because'),
+      answers: [good],
+      asked: 1,
+    },
+    {
+      name: 'patch',
+      act: (client: KubeClient) => client.patch(THINGS, { name: 'a' }, [], 'because'),
+      answers: [good],
+      asked: 1,
+    },
+    {
+      name: 'delete',
+      act: (client: KubeClient) =>
+        client.delete(THINGS, { name: 'a' }, { uid: 'u', resourceVersion: '1' }, 'because'),
+      answers: [good],
+      asked: 1,
+    },
+  ])('$name', async ({ act, answers, asked }) => {
+    const staged = await stage(inTurn(...answers))
+    await outcomeOf(staged.clock, act(staged.client))
+    expect(staged.asked()).toBe(asked)
+  })
+
+  test.each([
+    { name: 'at first', answers: [good], lostAt: 1, requests: 0 },
+    { name: 'while the server was busy', answers: [busy('1'), good], lostAt: 2, requests: 1 },
+    { name: 'while credentials were read', answers: [refuse(401), good], lostAt: 2, requests: 1 },
+  ])('a lease lost $name: no write leaves', async ({ answers, lostAt, requests }) => {
+    const lost = new Error('not the leader')
+    const { client, clock, server, told } = await stage(inTurn(...answers), (asked) => {
+      if (asked === lostAt) throw lost
+    })
+    expect(await outcomeOf(clock, write(client))).toEqual({ error: lost })
+    expect(server.received).toHaveLength(requests)
+    expect(told).not.toContain('Thing because')
+    expect(await outcomeOf(clock, read(client))).toEqual({ result: a })
+  })
+})
+
+test('a lease lost while all connections are taken: no write that waited leaves (8.6)', async () => {
+  const held: ServerResponse[] = []
+  const lost = new NotLeader()
+  let leads = true
+  const { client, server, told } = await stage(
+    (response) => void held.push(response),
+    () => {
+      if (!leads) throw lost
+    },
+  )
+  const first = Array.from({ length: CONNECTIONS }, () => write(client))
+  await eventually('all are taken', () => held.length === CONNECTIONS || undefined, SOON)
+  const waiting = Promise.allSettled([write(client), write(client)])
+  const reading = read(client)
+  // All that needs no connection is done by now.
+  await new Promise(setImmediate)
+  leads = false
+  for (const response of held.splice(0)) good(response, {} as Received)
+  await Promise.all(first)
+  expect(await waiting).toEqual(
+    Array.from({ length: 2 }, () => ({ status: 'rejected', reason: lost })),
+  )
+  const response = await eventually('the read is asked', () => held[0], SOON)
+  good(response, {} as Received)
+  expect(await reading).toEqual(a)
+  expect(server.received.map(({ method }) => method)).toEqual([
+    ...Array.from({ length: CONNECTIONS }, () => 'PATCH'),
+    'GET',
+  ])
+  expect(told).not.toContain('PATCH <error>')
+})
+
+describe('an answer that is none', () => {
+  test.each<{ name: string; answer: Answer; error: unknown; told: string }>([
+    {
+      name: 'no JSON with a success',
+      answer: (response) => response.end('<html>'),
+      error: { code: 200, message: 'PATCH /apis/g.io/v1/things/a: 200' },
+      told: 'PATCH 200',
+    },
+    {
+      name: 'a text with a failure',
+      answer: (response) => response.writeHead(404).end('404 page not found'),
+      error: { code: 404, reason: '' },
+      told: 'PATCH 404',
+    },
+    {
+      name: 'a redirect is not followed',
+      answer: (response) => response.writeHead(302, { location: '/elsewhere' }).end('{}'),
+      error: { code: 302 },
+      told: 'PATCH 302',
+    },
+    {
+      name: 'a connection that breaks',
+      answer: breakOff,
+      error: { name: 'NoAnswer', cause: { name: 'SocketError', code: 'UND_ERR_SOCKET' } },
+      told: 'PATCH <error>',
+    },
+    {
+      name: 'an answer that breaks',
+      answer: (response) => {
+        response.writeHead(200, { 'content-length': '100' }).write('{"a":')
+        setImmediate(() => response.destroy())
+      },
+      error: { name: 'NoAnswer', cause: expect.any(Error) as unknown },
+      told: 'PATCH 200',
+    },
+  ])('$name', async ({ answer, error, told }) => {
+    const staged = await stage(answer)
+    expect(await outcomeOf(staged.clock, write(staged.client))).toMatchObject({ error })
+    expect(staged.told).toEqual([told])
+    expect(staged.server.received).toHaveLength(1)
+  })
+
+  test('nobody listens: an outage, until there is an answer of any kind', async () => {
+    const { client, clock, told, outage } = await connectTo(
+      await writeKubeconfig({ server: 'http://127.0.0.1:1' }),
+    )
+    expect(await outcomeOf(clock, write(client))).toMatchObject({
+      error: { name: 'NoAnswer', cause: { code: 'ECONNREFUSED' } },
+    })
+    expect(told).toEqual(['PATCH <error>'])
+    expect(outage.admit()).toBe(null)
+  })
+
+  test('any answer ends an outage, a refusal too', async () => {
+    const { client, clock, outage } = await stage(inTurn(breakOff, refuse(500)))
+    await outcomeOf(clock, write(client))
+    expect(outage.admit()).not.toBe('freely')
+    await outcomeOf(clock, write(client))
+    expect(outage.admit()).toBe('freely')
+  })
+
+  test('an abort ends a call that is under way', async () => {
+    const { client, server } = await stage(stall)
+    const abort = new AbortController()
+    const call = client.list(THINGS, {}, 5, undefined, abort.signal)
+    await eventually('it is asked', () => server.received[0], SOON)
+    abort.abort()
+    await expect(call).rejects.toMatchObject({ name: 'AbortError' })
+  })
+})
+
+describe('no failure repeats what was sent or received', () => {
+  test.each([400, 413, 422, 500, 502])('%i', async (code) => {
+    const sent = canary('sent')
+    const received = canary('received')
+    const { client, clock, told } = await stage(
+      refuse(code, {
+        reason: 'Invalid',
+        message: `spec.key: Invalid value: "${received.secret}"`,
+        details: { causes: [{ reason: 'FieldValueInvalid', message: received.secret }] },
+      }),
+    )
+    const call = client.apply(THINGS, { ...applied, spec: { key: sent.secret } }, 'because')
+    const outcome = (await outcomeOf(clock, call)) as { readonly error: Error }
+    expect(outcome).toMatchObject({ error: { code } })
+    const { error } = outcome
+    const sinks = {
+      text: String(error.stack),
+      cause: String(error.cause),
+      fields: JSON.stringify(error),
+      told: told.join(),
+    }
+    expect(scan(sinks, [sent, received])).toEqual([])
+  })
+})
+
+describe('what is told of an answer', () => {
+  test('its date', async () => {
+    const date = 'Sat, 21 Nov 2026 10:00:07 GMT'
+    const { client, dates } = await stage(
+      inTurn(json(200, a, { date }), json(200, a, { date: '?' })),
+    )
+    await read(client)
+    await read(client)
+    expect(dates).toEqual([Date.parse(date), null])
+  })
+
+  test('each attempt, and one write', async () => {
+    const { client, clock, told } = await stage(inTurn(refuse(401), busy('1'), good))
+    await outcomeOf(clock, write(client))
+    expect(told).toEqual(['PATCH 401', 'PATCH 429', 'PATCH 200', 'Thing because'])
+  })
+})

@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type Ending,
+  RESTART_REASONS,
+  type Repeated,
+  type WatchState,
+  afterEnding,
+  isStuck,
+  repeatedAfter,
+} from '../../../../src/kube/informer/reflector-state.ts'
+
+const stream: WatchState = { at: 'stream' }
+const list: WatchState = { at: 'list' }
+const streamed = (resourceVersion: string): WatchState => ({
+  at: 'follow',
+  resourceVersion,
+  anew: 'stream',
+})
+const paged = (resourceVersion: string): WatchState => ({
+  at: 'follow',
+  resourceVersion,
+  anew: 'list',
+})
+
+const states = { stream, list, streamed: streamed('5'), paged: paged('5') }
+
+const endings = {
+  listed: { how: 'listed', resourceVersion: '9' },
+  closed: { how: 'closed', served: false },
+  'closed after events': { how: 'closed', served: true },
+  silent: { how: 'silent', served: false },
+  'silent after events': { how: 'silent', served: true },
+  expired: { how: 'expired' },
+  absent: { how: 'absent' },
+  refused: { how: 'refused' },
+  failed: { how: 'failed', served: false },
+  'failed after events': { how: 'failed', served: true },
+} satisfies Readonly<Record<string, Ending>>
+
+type Cell = readonly [WatchState, 'at once' | 'wait']
+
+/** Every state (columns) with every ending (rows). */
+const table: Readonly<Record<keyof typeof endings, Readonly<Record<keyof typeof states, Cell>>>> = {
+  listed: {
+    stream: [streamed('9'), 'at once'],
+    list: [paged('9'), 'at once'],
+    streamed: [streamed('9'), 'at once'],
+    paged: [paged('9'), 'at once'],
+  },
+  closed: {
+    stream: [stream, 'wait'],
+    list: [list, 'wait'],
+    streamed: [streamed('5'), 'wait'],
+    paged: [paged('5'), 'wait'],
+  },
+  'closed after events': {
+    stream: [stream, 'wait'],
+    list: [list, 'wait'],
+    streamed: [streamed('5'), 'at once'],
+    paged: [paged('5'), 'at once'],
+  },
+  silent: {
+    stream: [stream, 'at once'],
+    list: [list, 'at once'],
+    streamed: [stream, 'at once'],
+    paged: [list, 'at once'],
+  },
+  'silent after events': {
+    stream: [stream, 'at once'],
+    list: [list, 'at once'],
+    streamed: [streamed('5'), 'at once'],
+    paged: [paged('5'), 'at once'],
+  },
+  expired: {
+    stream: [stream, 'wait'],
+    list: [list, 'wait'],
+    streamed: [stream, 'wait'],
+    paged: [list, 'wait'],
+  },
+  absent: {
+    stream: [stream, 'wait'],
+    list: [list, 'wait'],
+    streamed: [stream, 'wait'],
+    paged: [list, 'wait'],
+  },
+  refused: {
+    stream: [list, 'at once'],
+    list: [list, 'at once'],
+    streamed: [list, 'at once'],
+    paged: [list, 'at once'],
+  },
+  failed: {
+    stream: [stream, 'wait'],
+    list: [list, 'wait'],
+    streamed: [streamed('5'), 'wait'],
+    paged: [paged('5'), 'wait'],
+  },
+  'failed after events': {
+    stream: [stream, 'wait'],
+    list: [list, 'wait'],
+    streamed: [streamed('5'), 'wait'],
+    paged: [paged('5'), 'wait'],
+  },
+}
+
+describe.each(Object.entries(table))('%s', (ending, row) => {
+  test.each(Object.entries(row))('in %s', (state, [next, when]) => {
+    const transition = afterEnding(
+      states[state as keyof typeof states],
+      endings[ending as keyof typeof endings],
+    )
+    expect(transition).toEqual({ state: next, wait: when === 'wait' })
+  })
+})
+
+test('each ending but a listing is a reason to open a watch anew', () => {
+  const hows = new Set<string>(Object.values(endings).map(({ how }) => how))
+  hows.delete('listed')
+  expect(new Set(RESTART_REASONS)).toEqual(hows)
+})
+
+describe('the same fault in what was read, three times from one place, is stuck (8.2)', () => {
+  const odd: Ending = { how: 'failed', served: true, fault: 'TypeError: odd' }
+  const other: Ending = { how: 'failed', served: true, fault: 'TypeError: other' }
+  const at5 = streamed('5')
+  test.each<{ name: string; endings: readonly (readonly [WatchState, Ending])[]; stuck: boolean }>([
+    {
+      name: 'three times',
+      endings: [
+        [at5, odd],
+        [at5, odd],
+        [at5, odd],
+      ],
+      stuck: true,
+    },
+    {
+      name: 'twice',
+      endings: [
+        [at5, odd],
+        [at5, odd],
+      ],
+      stuck: false,
+    },
+    {
+      name: 'as many listings',
+      endings: [
+        [stream, odd],
+        [stream, odd],
+        [stream, odd],
+      ],
+      stuck: true,
+    },
+    {
+      name: 'another fault between',
+      endings: [
+        [at5, odd],
+        [at5, other],
+        [at5, odd],
+      ],
+      stuck: false,
+    },
+    {
+      name: 'from another place',
+      endings: [
+        [at5, odd],
+        [at5, odd],
+        [streamed('6'), odd],
+      ],
+      stuck: false,
+    },
+    {
+      name: 'broken connections between',
+      endings: [
+        [at5, odd],
+        [at5, endings.failed],
+        [at5, odd],
+        [at5, endings.closed],
+        [at5, odd],
+      ],
+      stuck: true,
+    },
+    {
+      name: 'broken connections alone',
+      endings: [
+        [at5, endings.failed],
+        [at5, endings.failed],
+        [at5, endings.failed],
+      ],
+      stuck: false,
+    },
+  ])('$name', (row) => {
+    const repeated = row.endings.reduce<Repeated | null>(
+      (before, [state, ending]) => repeatedAfter(before, state, ending),
+      null,
+    )
+    expect(isStuck(repeated)).toBe(row.stuck)
+  })
+})

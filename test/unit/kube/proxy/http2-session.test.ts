@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { openSession } from '../../../../src/kube/proxy/http2-session.ts'
+import { TLS, echo, startUpstreamServer } from './upstream-stage.ts'
+
+test('a session that has just ended is not asked whether it is alive: that would end the process', async () => {
+  const { url } = await startUpstreamServer('h2', echo)
+  const due: (() => void)[] = []
+  const clock = {
+    nowMs: () => 0,
+    monotonicMs: () => 0,
+    schedule: (_: number, act: () => void) => {
+      due.push(act)
+      return () => undefined
+    },
+  }
+  const session = await openSession(url, { ca: TLS.ca }, clock)
+  const ask = due.at(-1)
+  const closed = new Promise<void>((resolve) => session?.once('close', () => resolve()))
+  session?.destroy()
+  expect(session?.destroyed).toBe(true)
+  expect(() => ask?.()).not.toThrow()
+  await closed
+  expect(due, 'and never again').toHaveLength(2)
+})

@@ -1,0 +1,123 @@
+/** @module-tag no-retry */
+// A body that breaks off never reaches the API server as a whole one: it would act on the half, or on none where
+// options were meant to hold it back (contract 13.3).
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import type { Upstream, UpstreamAnswer } from '../../../../src/kube/proxy/upstream.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { repeated } from '../../../support/tier.ts'
+import { CODES, startFrames } from './frames.ts'
+import { call, outcomeOf, startUpstreamServer, upstreamTo } from './upstream-stage.ts'
+
+const ROUNDS = repeated(4, 300)
+const SOON = { withinMs: 20_000 }
+
+/** A request under way, the head of whose answer may have come. */
+interface UnderWay {
+  readonly body: PassThrough
+  readonly abort: AbortController
+  readonly sent: Promise<UpstreamAnswer>
+}
+
+/** How a body ends early. */
+interface Way {
+  readonly name: string
+  readonly breakOff: (request: UnderWay) => Promise<void> | void
+  /** Whether the server answers before the body has ended. */
+  readonly isAnswered?: true
+}
+
+const WAYS: readonly Way[] = [
+  { name: 'fails', breakOff: ({ body }) => void body.destroy(new Error('aborted')) },
+  { name: 'is closed', breakOff: ({ body }) => void body.destroy() },
+  { name: 'is no longer wanted', breakOff: ({ abort }) => abort.abort() },
+  {
+    name: 'fails behind an answer',
+    breakOff: ({ body }) => void body.destroy(new Error('aborted')),
+    isAnswered: true,
+  },
+  {
+    name: 'is no longer wanted behind an answer',
+    breakOff: ({ abort }) => abort.abort(),
+    isAnswered: true,
+  },
+  {
+    name: 'stays when its answer is let go',
+    breakOff: async ({ sent }) => void (await sent).body.destroy(),
+    isAnswered: true,
+  },
+]
+
+/** How much of it is there before. */
+const PIECES = [
+  { name: 'nothing', piece: '' },
+  { name: 'a line', piece: 'kind: ConfigMap\n' },
+  { name: 'more than a window', piece: 'x'.repeat(300_000) },
+] as const
+
+const ROWS = WAYS.flatMap((way) => PIECES.map(({ name, piece }) => ({ ...way, sent: name, piece })))
+
+/** Sends a request and breaks its body off, at once in every other round. */
+async function brokenOff(
+  upstream: Upstream,
+  { breakOff, isAnswered, piece }: Way & { readonly piece: string },
+  round: number,
+  arrived: () => unknown,
+): Promise<void> {
+  const body = new PassThrough()
+  body.on('error', () => undefined)
+  const abort = new AbortController()
+  if (piece !== '') body.write(piece)
+  const sent = upstream.send(call({ method: 'PUT', body, signal: abort.signal }))
+  const outcome = outcomeOf(sent)
+  if (isAnswered) await sent
+  else if (round % 2 === 1) await eventually('it has arrived', () => arrived() || undefined, SOON)
+  await breakOff({ body, abort, sent })
+  expect(['broken', 'unavailable', 'whole: ']).toContain(await outcome)
+  body.destroy()
+}
+
+describe('over h2', () => {
+  test.each(ROWS)('a body that $name after $sent is reset, not ended', async (row) => {
+    const server = await startFrames({
+      asked: (speaker, stream) => row.isAnswered && speaker.head(stream),
+    })
+    const { upstream } = await upstreamTo(server.url)
+    const count = (word: string): number => server.heard.filter((one) => one === word).length
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const before = count('asked')
+      await brokenOff(upstream, row, round, () => count('asked') > before)
+    }
+    const isOver = () => count(`reset ${CODES.cancel}`) === count('asked') || undefined
+    await eventually('each is reset', isOver, SOON)
+    expect(count('end')).toBe(0)
+    expect(count('asked')).toBeGreaterThanOrEqual(ROUNDS / 2)
+  })
+})
+
+/** Over HTTP/1.1 the head leaves with the first piece. */
+const BEGUN = ROWS.filter(({ piece }) => piece !== '')
+
+describe.each(['https', 'http'] as const)('over %s', (wire) => {
+  test.each(BEGUN)('a body that $name after $sent breaks the connection', async (row) => {
+    let asked = 0
+    let ended = 0
+    const broken: boolean[] = []
+    const server = await startUpstreamServer(wire, (incoming, outgoing) => {
+      asked += 1
+      incoming.resume()
+      incoming.once('end', () => (ended += 1))
+      incoming.once('close', () => broken.push(!incoming.complete))
+      if (row.isAnswered) outgoing.writeHead(200).flushHeaders()
+    })
+    const { upstream } = await upstreamTo(server.url)
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const before = asked
+      await brokenOff(upstream, row, round, () => asked > before)
+    }
+    await eventually('all are over', () => broken.length === asked || undefined, SOON)
+    expect(ended).toBe(0)
+    expect(broken).not.toContain(false)
+    expect(asked).toBeGreaterThanOrEqual(ROUNDS / 2)
+  })
+})

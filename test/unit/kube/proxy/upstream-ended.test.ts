@@ -1,0 +1,148 @@
+// An exchange that is ended before it is whole: by the client, by time, by a server that is gone (13.3).
+import { once } from 'node:events'
+import type { ServerHttp2Session } from 'node:http2'
+import { PassThrough } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { manualClock } from '../../../support/clock.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { startFrames } from './frames.ts'
+import {
+  type Act,
+  WIRES,
+  call,
+  echo,
+  outcomeOf,
+  pass,
+  stage,
+  textOf,
+  upstreamTo,
+} from './upstream-stage.ts'
+
+const SOON = { withinMs: 20_000 }
+
+describe('an exchange that is ended', () => {
+  const WHEN = [
+    { when: 'before it is sent', act: () => undefined },
+    { when: 'before the head', act: () => undefined },
+    { when: 'in the middle of the answer', act: ((_, outgoing) => outgoing.write('half')) as Act },
+    { when: 'in the middle of the body', act: ((incoming) => incoming.resume()) as Act },
+  ] as const
+  test.each(WIRES.flatMap((wire) => WHEN.map((row) => ({ wire, ...row }))))(
+    'over $wire, $when: the server is told, and others go on',
+    async ({ wire, when, act }) => {
+      let closed = 0
+      const { upstream, server, told } = await stage(wire, (incoming, outgoing) => {
+        if (incoming.url === '/other') return echo(incoming, outgoing)
+        outgoing.once('close', () => (closed += 1))
+        act(incoming, outgoing)
+      })
+      const other = new PassThrough()
+      const beside = upstream.send(call({ method: 'PUT', path: '/other', body: other }))
+      const abort = new AbortController()
+      const body = when === 'in the middle of the body' ? new PassThrough() : null
+      body?.write('begun')
+      if (when === 'before it is sent') abort.abort()
+      const sent = upstream.send(call({ method: 'POST', path: '/x', body, signal: abort.signal }))
+      if (when === 'in the middle of the answer') await once((await sent).body, 'readable')
+      if (when !== 'before it is sent') {
+        await eventually('it arrives', () => server.received.includes('POST /x') || undefined, SOON)
+      }
+      abort.abort()
+      expect(['broken', 'unavailable']).toContain(await outcomeOf(sent))
+      if (when !== 'before it is sent')
+        await eventually('the server is told', () => closed === 1 || undefined, SOON)
+      other.end('of another')
+      expect(await textOf(await beside)).toBe('PUT /other of another')
+      expect(told.filter((word) => word.includes('<error>'))).toEqual([])
+    },
+  )
+
+  test.each(WIRES)('over %s: destroying the body of the answer ends it too', async (wire) => {
+    let closed = 0
+    const { upstream } = await stage(wire, (_, outgoing) => {
+      outgoing.once('close', () => (closed += 1))
+      outgoing.write('half')
+    })
+    const { body } = await upstream.send(call())
+    body.destroy()
+    await eventually('the server is told', () => closed === 1 || undefined, SOON)
+  })
+
+  test.each(WIRES)('over %s: a body of a client that is gone ends it too', async (wire) => {
+    let closed = 0
+    const { upstream, server } = await stage(wire, (incoming, outgoing) => {
+      outgoing.once('close', () => (closed += 1))
+      incoming.resume()
+    })
+    const body = new PassThrough()
+    body.write('begun')
+    const sent = upstream.send(call({ method: 'POST', body }))
+    await eventually('it arrives', () => server.received[0], SOON)
+    body.destroy()
+    expect(await outcomeOf(sent)).toBe('unavailable')
+    await eventually('the server is told', () => closed === 1 || undefined, SOON)
+  })
+})
+
+describe('time', () => {
+  test('a head that does not come within a minute is not waited for; that of a watch is', async () => {
+    const clock = manualClock(0)
+    const { upstream, server } = await stage(
+      'h2',
+      (incoming, outgoing) => void (incoming.url === '/behind' && outgoing.end()),
+      { clock },
+    )
+    const outcomes: string[] = []
+    const follow = (name: string, isLongRunning: boolean): void => {
+      const sent = outcomeOf(upstream.send(call({ path: `/${name}`, isLongRunning })))
+      void sent.then((outcome) => outcomes.push(`${name} ${outcome}`))
+    }
+    follow('get', false)
+    follow('watch', true)
+    await eventually('both arrive', () => server.received[1], SOON)
+    await pass(clock, upstream, 59_000)
+    expect(outcomes).toEqual([])
+    await pass(clock, upstream, 1000)
+    await eventually('one is given up', () => outcomes[0], SOON)
+    await pass(clock, upstream, 60_000)
+    expect(outcomes).toEqual(['get unavailable'])
+    const asked = server.received.filter((request) => request !== 'GET /behind')
+    expect(asked.toSorted()).toEqual(['GET /get', 'GET /watch'])
+  })
+
+  test('a connection on which nobody answers is given up, watches and all', async () => {
+    const clock = manualClock(0)
+    let isAlive = true
+    const server = await startFrames({
+      isAlive: () => isAlive,
+      asked: (speaker, stream, nth) => speaker.head(stream, nth > 1),
+    })
+    const { upstream } = await upstreamTo(server.url, { clock })
+    const { body } = await upstream.send(call({ isLongRunning: true }))
+    const broken = new Promise((resolve) => body.once('close', resolve))
+    await pass(clock, upstream, 120_000)
+    expect(body.destroyed).toBe(false)
+    isAlive = false
+    await clock.advance(30_000)
+    await broken
+    isAlive = true
+    await upstream.send(call())
+    expect(server.opened()).toBe(2)
+  })
+
+  test('a connection without requests is given up after a minute', async () => {
+    const clock = manualClock(0)
+    const { upstream, server } = await stage('h2', echo, { clock })
+    await pass(clock, upstream, 120_000)
+    expect(server.opened()).toBe(1)
+    for (let n = 0; n < 6; n += 1) {
+      await clock.advance(10_000)
+      for (const session of server.sessions) await pinged(session)
+    }
+    await eventually('it is gone', () => server.sockets.size === 0 || undefined, SOON)
+  })
+})
+
+/** The other end has taken what came before. */
+const pinged = (session: ServerHttp2Session): Promise<void> =>
+  new Promise((resolve) => (session.destroyed ? resolve() : session.ping(() => resolve())))

@@ -1,0 +1,276 @@
+// Many requests at a time: connections, back-pressure, and nobody's answer for anybody else (A12).
+import { writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
+import { describe, expect, test } from 'vitest'
+import { connect } from '../../../../src/kube/client/connection.ts'
+import {
+  type Impersonation,
+  type Upstream,
+  createUpstream,
+} from '../../../../src/kube/proxy/upstream.ts'
+import { type ManualClock, manualClock } from '../../../support/clock.ts'
+import { eventually, staysTrue } from '../../../support/eventually.ts'
+import { randomFrom } from '../../../support/random.ts'
+import { repeated } from '../../../support/tier.ts'
+import { scratchFolder, writeKubeconfig } from '../informer/scripted-server.ts'
+import {
+  ANN,
+  type Act,
+  WIRES,
+  call,
+  echo,
+  issue,
+  pass,
+  stage,
+  startUpstreamServer,
+  textOf,
+} from './upstream-stage.ts'
+
+const SOON = { withinMs: 20_000 }
+const MB = 1024 * 1024
+const never: Act = (_, outgoing) => void outgoing.write('{}\n')
+
+describe('a watch is a stream, not a connection', () => {
+  test('a thousand of them share ten connections, and leave with them', async () => {
+    const clock = manualClock(0)
+    const { upstream, server } = await stage('h2', never, { clock })
+    const watch = () => upstream.send(call({ isLongRunning: true }))
+    const watches = await Promise.all(Array.from({ length: 1000 }, watch))
+    expect(server.opened()).toBe(10)
+    for (const { body } of watches) body.destroy()
+    await eventually('they are closed', () => idle(server.sockets.size, clock), SOON)
+    expect(server.opened()).toBe(10)
+  })
+
+  test('as many on each as the server takes', async () => {
+    const { upstream, server } = await stage('h2', never)
+    server.server.on('session', (session: { settings(settings: object): void }) =>
+      session.settings({ maxConcurrentStreams: 20 }),
+    )
+    const watch = () => upstream.send(call({ isLongRunning: true }))
+    await watch()
+    await watch()
+    await Promise.all(Array.from({ length: 38 }, watch))
+    expect(server.opened()).toBe(2)
+  })
+
+  test('a farewell lets what is under way go on, elsewhere goes what comes', async () => {
+    const held: ServerResponse[] = []
+    const { upstream, server } = await stage('h2', (_, outgoing) => {
+      outgoing.write('begun ')
+      held.push(outgoing)
+    })
+    const first = await upstream.send(call({ isLongRunning: true }))
+    for (const session of server.sessions) session.close()
+    await eventually(
+      'it is heard',
+      async () => {
+        await upstream.send(call({ isLongRunning: true }))
+        return server.opened() === 2 || undefined
+      },
+      SOON,
+    )
+    held[0]?.end('and ended')
+    expect(await textOf(first)).toBe('begun and ended')
+  })
+
+  test('one that comes and goes takes no more of a connection than one that stays', async () => {
+    const clock = manualClock(0)
+    const { upstream, server } = await stage('h2', never, { clock })
+    const stays = await upstream.send(call({ isLongRunning: true }))
+    let isCut = false
+    stays.body.once('close', () => (isCut = true))
+    const comeAndGo = async (): Promise<void> => {
+      const { body } = await upstream.send(call({ isLongRunning: true }))
+      body.destroy()
+    }
+    for (let n = 0; n < 500; n += 1) await comeAndGo()
+    // The server may still be at each of them: no more than a hundred at once on one connection.
+    expect(server.opened()).toBe(6)
+    await clock.advance(1000)
+    for (let n = 0; n < 500; n += 1) await comeAndGo()
+    expect(server.opened()).toBe(6)
+    expect(isCut).toBe(false)
+  })
+})
+
+/** Lets a moment pass; true when nothing is left. */
+async function idle(open: number, clock: ManualClock): Promise<true | undefined> {
+  await clock.advance(5000)
+  return open === 0 || undefined
+}
+
+describe('back-pressure', () => {
+  /** What may lie in windows and in the buffers of sockets on both sides. */
+  const BOUND = { h2: 2 * MB, https: 16 * MB, http: 16 * MB }
+  const PIECE = Buffer.alloc(64 * 1024)
+
+  test.each(WIRES)(
+    'over %s: a client that does not read holds the server, and nobody else',
+    async (wire) => {
+      let written = 0
+      let isHeld = false
+      const { upstream, server } = await stage(wire, (incoming, outgoing) => {
+        if (incoming.url === '/other') return echo(incoming, outgoing)
+        const write = (): void => {
+          isHeld = false
+          while (!isHeld && written < 64 * MB) {
+            written += PIECE.length
+            isHeld = !outgoing.write(PIECE)
+          }
+          if (written >= 64 * MB) outgoing.end()
+        }
+        outgoing.on('drain', write)
+        write()
+      })
+      const slow = await upstream.send(call())
+      await staysTrue('it is held', () => expect(written).toBeLessThanOrEqual(BOUND[wire]), {
+        forMs: 500,
+      })
+      for (let n = 0; n < 50; n += 1)
+        expect(await textOf(await upstream.send(call({ path: '/other' })))).toBe('GET /other ')
+      expect(isHeld).toBe(true)
+      expect(written).toBeLessThanOrEqual(BOUND[wire])
+      let read = 0
+      for await (const piece of slow.body as AsyncIterable<Buffer>) read += piece.length
+      expect(read).toBe(64 * MB)
+      expect(server.opened()).toBe(wire === 'h2' ? 1 : server.opened())
+    },
+  )
+
+  test.each(WIRES)('over %s: a server that does not read holds the client', async (wire) => {
+    let pulled = 0
+    let taking: (() => void) | undefined
+    const { upstream } = await stage(wire, (incoming, outgoing) => {
+      taking = () => void incoming.resume().once('end', () => outgoing.end())
+    })
+    const body = new Readable({
+      highWaterMark: 64 * 1024,
+      read(): void {
+        pulled += PIECE.length
+        this.push(pulled < 64 * MB ? PIECE : null)
+      },
+    })
+    const sent = upstream.send(call({ method: 'PUT', body }))
+    const takeAll = await eventually('it arrives', () => taking, SOON)
+    await staysTrue('it is held', () => expect(pulled).toBeLessThanOrEqual(BOUND[wire]), {
+      forMs: 500,
+    })
+    takeAll()
+    expect((await sent).status).toBe(200)
+    expect(pulled).toBe(64 * MB)
+  })
+})
+
+describe('nobody gets what another asked for (A12)', () => {
+  const KEYS = 500
+  const AT_ONCE = 200
+
+  // A client that goes away costs HTTP/1.1 a handshake: fewer rounds.
+  test.each([
+    { wire: 'h2', rounds: repeated(3, 20) },
+    { wire: 'https', rounds: repeated(2, 4) },
+  ] as const)(
+    'over $wire: 500 keys, 200 requests at a time, clients that go away at any moment',
+    async ({ wire, rounds }) => {
+      const dice = randomFrom(4)
+      const { upstream } = await stage(wire, (incoming, outgoing) => {
+        const word = `${String(incoming.headers['impersonate-user'])} ${incoming.url};`
+        incoming.resume()
+        incoming.once('end', () => {
+          outgoing.write(word.repeat(20))
+          setImmediate(() => outgoing.end(word.repeat(200)))
+        })
+      })
+      const tally = { whole: 0, ended: 0, foreign: [] as string[] }
+      const ask = async (n: number): Promise<void> => {
+        const user = `user-${n % KEYS}`
+        const abort = new AbortController()
+        const goesAway = dice.between(0, 1) < 0.4
+        if (goesAway) setTimeout(() => abort.abort(), dice.between(0, 20))
+        const got = await textAs(upstream, user, n, abort.signal)
+        if (got === null) tally.ended += 1
+        else if (got === `${user} /${n};`.repeat(220)) tally.whole += 1
+        else tally.foreign.push(got.slice(0, 80))
+      }
+      let next = 0
+      const worker = async (): Promise<void> => {
+        while (next < KEYS * rounds) {
+          next += 1
+          await ask(next)
+        }
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, worker))
+      expect(tally.foreign).toEqual([])
+      expect(tally.whole + tally.ended).toBe(KEYS * rounds)
+      expect(tally.whole).toBeGreaterThan(KEYS)
+      expect(tally.ended).toBeGreaterThan(KEYS / 5)
+    },
+  )
+
+  /** null when it was ended before it was whole. */
+  async function textAs(
+    upstream: Upstream,
+    user: string,
+    n: number,
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    const impersonation: Impersonation = { ...ANN, 'impersonate-user': user }
+    const isPost = n % 3 === 0
+    const body = isPost ? Readable.from([Buffer.from('x'.repeat(n % 5000))]) : null
+    const sent = call({
+      method: isPost ? 'POST' : 'GET',
+      path: `/${n}`,
+      impersonation,
+      body,
+      signal,
+    })
+    try {
+      return await textOf(await upstream.send(sent))
+    } catch (error) {
+      if (!signal.aborted) throw error
+      return null
+    }
+  }
+})
+
+test('a rotated client certificate: what is under way goes on, new requests run by the new one', async () => {
+  const held: ServerResponse[] = []
+  const users: string[] = []
+  const server = await startUpstreamServer('h2', ({ socket, url }, outgoing) => {
+    const { subject } = (socket as TLSSocket).getPeerCertificate()
+    if (url !== '/behind') users.push(String(subject.CN))
+    if (url === '/held') held.push(outgoing)
+    if (url === '/held') outgoing.write('begun ')
+    else outgoing.end()
+  })
+  const folder = await scratchFolder()
+  const rotate = async (user: string): Promise<void> => {
+    const { certificatePem, keyPem } = await issue(user)
+    await writeFile(join(folder, 'tls.crt'), certificatePem)
+    await writeFile(join(folder, 'tls.key'), keyPem)
+  }
+  await rotate('first')
+  const certificate = { 'client-certificate': 'tls.crt', 'client-key': 'tls.key' }
+  const kubeconfig = await writeKubeconfig({ server: server.url, user: certificate, folder })
+  const clock = manualClock(0)
+  const connection = await connect(kubeconfig, clock)
+  const upstream = createUpstream({ connection, clock, observer: { responded: () => undefined } })
+  const underWay = await upstream.send(call({ path: '/held', isLongRunning: true }))
+  await rotate('second')
+  await pass(clock, upstream, 60_000)
+  await textOf(await upstream.send(call()))
+  held[0]?.end('and ended')
+  expect(await textOf(underWay)).toBe('begun and ended')
+  expect(users).toEqual(['first', 'second'])
+  await eventually(
+    'the former connection is gone',
+    () => server.sockets.size === 1 || undefined,
+    SOON,
+  )
+  await upstream.close()
+  await connection.close()
+})

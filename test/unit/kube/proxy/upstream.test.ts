@@ -1,0 +1,179 @@
+// What passes an upstream unchanged, and what never does (contract 13.1).
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { describe, expect, test } from 'vitest'
+import { headersToSend } from '../../../../src/kube/proxy/headers.ts'
+import type { UpstreamHeaders } from '../../../../src/kube/proxy/upstream.ts'
+import { ANN, WIRES, call, echo, stage, textOf } from './upstream-stage.ts'
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+const streamed = (text: string): Readable => Readable.from([Buffer.from(text)])
+
+describe.each(WIRES)('over %s', (wire) => {
+  test('method, path and query arrive as they are, behind the prefix of the server', async () => {
+    const { upstream } = await stage(wire, echo, { prefix: '/k8s/clusters/c/' })
+    const path = '/api/v1/a%2Fb/%C3%A9?x=%20&x=1'
+    const answer = await upstream.send(call({ path }))
+    expect(await textOf(answer)).toBe(`GET /k8s/clusters/c${path} `)
+  })
+
+  test('headers arrive, repeated ones one by one; the credential is ours (A6)', async () => {
+    let raw: readonly string[] = []
+    const { upstream } = await stage(wire, (incoming, outgoing) => {
+      raw = incoming.rawHeaders
+      outgoing.end()
+    })
+    await upstream.send(call({ headers: { 'user-agent': 'kubectl' }, impersonation: ANN }))
+    const pairs = raw.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${raw[at + 1]}`] : []))
+    expect(pairs.map((pair) => pair.toLowerCase())).toEqual(
+      expect.arrayContaining([
+        'user-agent: kubectl',
+        'impersonate-user: ann',
+        'impersonate-group: a',
+        'impersonate-group: b',
+        'impersonate-extra-platform.sh%2faccess-key: key-1',
+        'authorization: bearer our-own',
+      ]),
+    )
+  })
+
+  test.each(
+    METHODS.flatMap((method) => [
+      { method, as: 'buffer' },
+      { method, as: 'stream' },
+    ]),
+  )('a body is framed on $method, given as $as (A11)', async ({ method, as }) => {
+    const bodies: string[] = []
+    const { upstream, server } = await stage(wire, (incoming, outgoing) => {
+      void buffer(incoming).then((body) => {
+        bodies.push(body.toString())
+        outgoing.end()
+      })
+    })
+    // Of what is not framed, this is what a server would take for the next request.
+    const text = 'GET /stolen HTTP/1.1\r\nhost: x\r\n\r\n'
+    const body = as === 'stream' ? streamed(text) : Buffer.from(text)
+    await textOf(await upstream.send(call({ method, body })))
+    await textOf(await upstream.send(call({ path: '/next' })))
+    expect(bodies).toEqual([text, ''])
+    expect(server.received).toEqual([`${method} /`, 'GET /next'])
+  })
+
+  test.each([301, 302, 307, 308])(
+    'a redirect %i is an answer, and is not followed (A9)',
+    async (code) => {
+      const { upstream, server } = await stage(wire, (_, outgoing) => {
+        outgoing.writeHead(code, { location: '/elsewhere' })
+        outgoing.end('moved')
+      })
+      const answer = await upstream.send(call())
+      expect([answer.status, answer.headers['location']]).toEqual([code, '/elsewhere'])
+      expect(await textOf(answer)).toBe('moved')
+      expect(server.received).toEqual(['GET /'])
+    },
+  )
+
+  test('an answer without a body, with long headers, with trailers, after a word in between', async () => {
+    const acts: Readonly<Record<string, (outgoing: ServerResponse) => void>> = {
+      '/204': (outgoing) => void outgoing.writeHead(204).end(),
+      '/304': (outgoing) => void outgoing.writeHead(304, { etag: '"x"' }).end(),
+      '/long': (outgoing) => void outgoing.writeHead(200, { warning: 'w'.repeat(8000) }).end('ok'),
+      '/hints': (outgoing) => {
+        outgoing.writeEarlyHints({ link: '</a>; rel=preload' })
+        outgoing.end('ok')
+      },
+      '/trailers': (outgoing) => {
+        outgoing.writeHead(200, { trailer: 'x-late' })
+        outgoing.write('ok')
+        outgoing.addTrailers({ 'x-late': '1' })
+        outgoing.end()
+      },
+    }
+    const { upstream } = await stage(wire, ({ url = '' }, outgoing) => acts[url]?.(outgoing))
+    const seen: unknown[] = []
+    for (const path of Object.keys(acts)) {
+      const answer = await upstream.send(call({ path }))
+      const text = await textOf(answer)
+      seen.push([path, answer.status, text, String(answer.headers['warning'] ?? '').length])
+    }
+    expect(seen).toEqual([
+      ['/204', 204, '', 0],
+      ['/304', 304, '', 0],
+      ['/long', 200, 'ok', 8000],
+      ['/hints', 200, 'ok', 0],
+      ['/trailers', 200, 'ok', 0],
+    ])
+  })
+
+  test('as many groups of the longest names as a key may have arrive', async () => {
+    let groups = 0
+    const { upstream } = await stage(wire, ({ rawHeaders }, outgoing) => {
+      groups = rawHeaders.filter((name) => name.toLowerCase() === 'impersonate-group').length
+      outgoing.end()
+    })
+    const names = Array.from({ length: 256 }, (_, n) => `${n}`.padEnd(269, 'g'))
+    await upstream.send(call({ impersonation: { ...ANN, 'impersonate-group': names } }))
+    expect(groups).toBe(256)
+  })
+})
+
+describe('what a request may not carry is no matter of trust (A1, A2, A6)', () => {
+  const REFUSED: readonly UpstreamHeaders[] = [
+    { authorization: 'Bearer x' },
+    { Authorization: 'Bearer x' },
+    { connection: 'close' },
+    { 'content-length': '1' },
+    { 'transfer-encoding': 'chunked' },
+    { te: 'trailers' },
+    { upgrade: 'h2c' },
+    { 'http2-settings': '' },
+    { 'proxy-authorization': 'x' },
+    { host: 'elsewhere' },
+    { ':path': '/elsewhere' },
+    { 'impersonate-user': 'root' },
+    { 'Impersonate-User': 'root' },
+    { impersonate_user: 'root' },
+    { 'impersonate-extra-%46oo': 'x' },
+    { 'x y': '1' },
+    { '': '1' },
+  ]
+  test.each(REFUSED)('%o', (headers) => {
+    expect(() => headersToSend({ headers, impersonation: ANN }, {})).toThrow(
+      /must not be passed on/,
+    )
+  })
+
+  test.each<{ name: string; impersonation: Record<string, string | string[]> }>([
+    { name: 'no user', impersonation: { 'impersonate-extra-a': 'b' } },
+    { name: 'a blank user', impersonation: { ...blank(' ') } },
+    { name: 'a user of tabs', impersonation: { ...blank('\t') } },
+    { name: 'a user of a no-break space', impersonation: { ...blank('\u00a0') } },
+    { name: 'a user of nothing that shows', impersonation: { ...blank('\u200b') } },
+    { name: 'two users', impersonation: { ...blank('x'), 'impersonate-user': ['a', 'b'] } },
+    { name: 'no extra', impersonation: { 'impersonate-user': 'ann' } },
+    { name: 'something else', impersonation: { ...blank('ann'), authorization: 'x' } },
+  ])('an impersonation with $name (A3)', ({ impersonation }) => {
+    const bad = impersonation as typeof ANN
+    expect(() => headersToSend({ headers: {}, impersonation: bad }, {})).toThrow(/names a user/)
+  })
+
+  test('a credential that impersonates somebody itself', () => {
+    const credential = { 'Impersonate-User': 'bob' }
+    expect(() => headersToSend({ headers: {}, impersonation: ANN }, credential)).toThrow(
+      /kubeconfig/,
+    )
+  })
+
+  test('ours come last, whatever their case', () => {
+    const headers = { accept: 'a' }
+    expect(headersToSend({ headers, impersonation: null }, { Authorization: 'Bearer x' })).toEqual({
+      accept: 'a',
+      authorization: 'Bearer x',
+    })
+  })
+})
+
+function blank(user: string): Record<string, string> {
+  return { 'impersonate-user': user, 'impersonate-extra-a': 'b' }
+}
