@@ -6,14 +6,14 @@ import { describe, expect, test } from 'vitest'
 import { RENEW_AFTER_MS } from '../src/credentials/freshness.ts'
 import { KEY_REFUSALS } from '../src/credentials/key-verdict.ts'
 import { SCOPE_ROLES } from '../src/domain/scope/match-role.ts'
-import { type FailureReason, failure } from '../src/gateway/http/answer.ts'
-import { LONGEST_PARSED_BODY } from '../src/gateway/http/body.ts'
-import { LONGEST_HEAD } from '../src/gateway/http/broken.ts'
 import { LARGEST_OWN } from '../src/gateway/keys/bounds.ts'
 import { UNREAD_WITHIN_MS } from '../src/gateway/keys/events.ts'
 import { SELF_SERVICE } from '../src/gateway/keys/exchange.ts'
 import { LARGE_BODIES, LONGEST_YAML } from '../src/gateway/keys/sent.ts'
 import { MOST_AT_A_TIME, MOST_IN_ALL } from '../src/gateway/stages/limits.ts'
+import { type FailureReason, failure } from '../src/serving/http/answer.ts'
+import { LONGEST_PARSED_BODY } from '../src/serving/http/body.ts'
+import { LONGEST_HEAD } from '../src/serving/http/malformed-requests.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -69,7 +69,7 @@ const SPELLED_OUT = new RegExp(`^'([A-Z]\\w*)',\\s*${LITERAL.source.replaceAll('
 const SENTENCES: readonly { readonly path: string; readonly code: number }[] = [
   ...sourcesIn('src/gateway/request').map((path) => ({ path, code: 400 })),
   { path: 'src/gateway/http/request-headers.ts', code: 400 },
-  { path: 'src/gateway/http/broken.ts', code: 400 },
+  { path: 'src/serving/http/malformed-requests.ts', code: 400 },
   { path: 'src/gateway/keys/json-patch.ts', code: 422 },
 ]
 

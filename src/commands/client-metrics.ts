@@ -1,8 +1,8 @@
 // The metrics of every process that talks to the API server (contract 8.4).
 import { Registry, collectDefaultMetrics } from 'prom-client'
-import type { HealthCheck } from '../runtime/health.ts'
 import type { Instruments } from '../runtime/metrics.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
+import type { HealthCheck } from '../serving/http/pages.ts'
 
 /** The closed sets of label values. */
 export interface ClientLabels {

@@ -1,7 +1,6 @@
 // The gateway: settings -> client -> stores -> certificate -> servers -> ordered shutdown. Composition only.
 // It keeps no state, and replicas need no leader.
 import { randomUUID } from 'node:crypto'
-import { createGatewayServer } from '../gateway/http/server.ts'
 import { createPipeline } from '../gateway/pipeline.ts'
 import { versionPage } from '../gateway/targets/version.ts'
 import { createClient } from '../kube/client/client.ts'
@@ -10,6 +9,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { startLifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/log.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
+import { createGatewayServer } from '../serving/http/server.ts'
 import { answer, clientDeps, surroundings } from './cluster-command.ts'
 import { startCertificate } from './gateway/certificate.ts'
 import { readGatewaySettings } from './gateway/flags.ts'

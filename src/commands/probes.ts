@@ -1,9 +1,8 @@
 import type { Follower } from '../kube/informer/informers.ts'
 import type { BindAddress } from '../runtime/address.ts'
-import { type HealthCheck, healthPage } from '../runtime/health.ts'
-import { type Page, servePages } from '../runtime/http.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
+import { type HealthCheck, type Page, healthPage, servePages } from '../serving/http/pages.ts'
 import type { ClientMetrics, Scrape } from './client-metrics.ts'
 
 /** Addresses and sources of the probe and metrics servers of a process. */

@@ -4,9 +4,9 @@ import { AUTHENTICATED } from '../credentials/identity.ts'
 import { mapIn } from '../domain/json/json.ts'
 import { type Upstream, UpstreamUnavailable } from '../kube/proxy/upstream.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
-import type { HealthCheck } from '../runtime/health.ts'
 import type { Log } from '../runtime/log.ts'
-import { readBody } from './http/body.ts'
+import { readBody } from '../serving/http/body.ts'
+import type { HealthCheck } from '../serving/http/pages.ts'
 import { impersonationOf } from './impersonation.ts'
 
 /** What it is tried with. */

@@ -1,5 +1,5 @@
-import { issueFor, newAuthority } from '../../src/runtime/authority.ts'
-import type { CertificatePair } from '../../src/runtime/certificate.ts'
+import { issueFor, newAuthority } from '../../src/serving/tls/issue.ts'
+import type { CertificatePair } from '../../src/serving/tls/key-pair.ts'
 
 /** A server's pair with the authority that a client of it is given. */
 export interface ServerPair extends CertificatePair {

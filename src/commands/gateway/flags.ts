@@ -1,6 +1,5 @@
 import { amountOf } from '../../domain/settings/validation/quantity.ts'
 import type { BindAddress } from '../../runtime/address.ts'
-import type { CertificateFiles } from '../../runtime/certificate-files.ts'
 import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,
@@ -20,6 +19,7 @@ import {
   flagsMarkdown,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
+import type { CertificateFiles } from '../../serving/tls/certificate-files.ts'
 
 /** The checked settings of `gateway` (contract 9.7). */
 export interface GatewaySettings {

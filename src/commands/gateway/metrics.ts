@@ -5,12 +5,12 @@ import { ACTIVITY_WRITE_REASONS } from '../../gateway/activity/record.ts'
 import { AUTHENTICATION_REFUSALS } from '../../gateway/stages/authenticate.ts'
 import { ADMISSION_KINDS } from '../../gateway/stages/limits.ts'
 import { CUT_REASONS, STREAM_KINDS } from '../../gateway/streams/registry.ts'
-import { CERTIFICATE_WRITE_REASONS } from '../../gateway/tls/keep.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'
 import { type Instruments, instruments } from '../../runtime/metrics.ts'
+import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
 import {
   type ClientLabels,
   type ClientMetrics,

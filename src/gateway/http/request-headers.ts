@@ -1,6 +1,6 @@
 // Headers of a request on their way to the API server (contract 13.1).
 import type { UpstreamHeaders } from '../../kube/proxy/upstream.ts'
-import type { Call } from './server.ts'
+import type { Call } from '../../serving/http/server.ts'
 import { traceContext } from './trace-context.ts'
 
 /**

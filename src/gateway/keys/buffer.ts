@@ -1,6 +1,6 @@
 // The memory that answers and events about our own kinds hold until their clients have read them (contract
 // 12.2, 13.3): a limit for all, and an eighth of it for one caller, however many keys they use.
-import { failure, type WholeAnswer } from '../http/answer.ts'
+import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
 
 /** Counts the bytes that the requests of one process hold. */
 export interface OwnKindsBuffer {

@@ -9,7 +9,7 @@ import { type Caps, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.t
 import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { type Answer, type WholeAnswer, failure } from '../http/answer.ts'
+import { type Answer, type WholeAnswer, failure } from '../../serving/http/answer.ts'
 import { type Exchange, ask } from './exchange.ts'
 
 /** The most that somebody may have of each kind. */

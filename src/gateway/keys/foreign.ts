@@ -4,7 +4,7 @@ import { SELF_SUBJECT_ACCESS_REVIEWS } from '../../api/names.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import { at } from '../../domain/json/nested-fields.ts'
 import { quoted } from '../../domain/scope/covers-limits.ts'
-import { type Answer, failure } from '../http/answer.ts'
+import { type Answer, failure } from '../../serving/http/answer.ts'
 import { type Exchange, ask } from './exchange.ts'
 import type { Verb } from './kinds.ts'
 

@@ -1,6 +1,6 @@
 // Reads of keys, tokens and Configs (contract 9.3, 12.1, 12.3).
 import { CONFIGS, TOKENS } from '../../api/names.ts'
-import type { Answer } from '../http/answer.ts'
+import type { Answer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../targets/forward.ts'
 import { type Exchange, type Question, answerOf, ask } from './exchange.ts'
 import { notFound } from './foreign.ts'

@@ -4,7 +4,7 @@ import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY } from '../../api/names.ts'
 import { lineOf } from '../../domain/accesskey/owner-chain.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
 import { at, textAt, withAt } from '../../domain/json/nested-fields.ts'
-import type { Answer } from '../http/answer.ts'
+import type { Answer } from '../../serving/http/answer.ts'
 import type { Query } from '../request/query.ts'
 import type { RunsAs } from '../targets/forward.ts'
 import {

@@ -2,7 +2,7 @@
 import { API_VERSION, CONFIGS, type Resource } from '../../api/names.ts'
 import { type Json, type JsonMap, isMap } from '../../domain/json/json.ts'
 import { type FieldPath, at, textAt, withAt } from '../../domain/json/nested-fields.ts'
-import { failure } from '../http/answer.ts'
+import { failure } from '../../serving/http/answer.ts'
 import { secretsIn, withHidden } from './hidden.ts'
 import { jsonPatchOf, secretsOf } from './json-patch.ts'
 import { withMarksOf } from './marks.ts'

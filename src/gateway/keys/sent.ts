@@ -6,9 +6,9 @@ import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.t
 import { jsonFault } from '../../domain/json/strict-json.ts'
 import { atMost, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
 import { hasOddCharacter, parsePlainYaml } from '../../runtime/yaml.ts'
-import { type WholeAnswer, failure } from '../http/answer.ts'
-import { LONGEST_PARSED_BODY, readBody } from '../http/body.ts'
-import type { Call } from '../http/server.ts'
+import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
+import { LONGEST_PARSED_BODY, readBody } from '../../serving/http/body.ts'
+import type { Call } from '../../serving/http/server.ts'
 
 /** The ways to change an object by a patch (contract 12.5). */
 export type PatchKind = 'json' | 'merge' | 'apply'

@@ -1,7 +1,7 @@
 // What all writes of our kinds have in common.
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { type Answer, failure } from '../http/answer.ts'
+import { type Answer, failure } from '../../serving/http/answer.ts'
 import type { Query } from '../request/query.ts'
 import type { OwnCounts } from './counts.ts'
 import { parameter, pick } from './exchange.ts'

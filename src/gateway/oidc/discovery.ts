@@ -1,5 +1,5 @@
 import { SIGNING_ALGORITHMS } from '../../domain/token/token-claims.ts'
-import { type Answer, failure } from '../http/answer.ts'
+import { type Answer, failure } from '../../serving/http/answer.ts'
 
 /** How long verifiers may keep what they fetched (contract 7.2). */
 export const CACHE_FOR = 'max-age=300'

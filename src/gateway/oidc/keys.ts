@@ -1,5 +1,5 @@
 import type { FollowedJwks } from '../../credentials/jwks.ts'
-import { type Answer, failure } from '../http/answer.ts'
+import { type Answer, failure } from '../../serving/http/answer.ts'
 import { CACHE_FOR } from './discovery.ts'
 
 const UNKNOWN = failure('ServiceUnavailable', 'the public signing keys are not known yet', {

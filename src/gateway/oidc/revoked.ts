@@ -5,8 +5,8 @@ import { timestamp } from '../../domain/time/time.ts'
 import { hourEndMs } from '../../domain/token/revocation.ts'
 import type { Store, Whole } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { type Answer, failure } from '../http/answer.ts'
-import type { Call } from '../http/server.ts'
+import { type Answer, failure } from '../../serving/http/answer.ts'
+import type { Call } from '../../serving/http/server.ts'
 import { type RevokedPart, RevokedParts } from './revoked-parts.ts'
 
 const UNKNOWN = failure('ServiceUnavailable', 'the revoked tokens are not known yet', {

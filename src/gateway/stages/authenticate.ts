@@ -2,9 +2,9 @@
 // 10.2).
 import type { Callers, Recognition } from '../../credentials/callers.ts'
 import { KEY_REFUSALS } from '../../credentials/key-verdict.ts'
-import { failure, type WholeAnswer } from '../http/answer.ts'
+import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
+import type { Call } from '../../serving/http/server.ts'
 import { credentialOf } from '../http/credential.ts'
-import type { Call } from '../http/server.ts'
 import type { Authentication } from '../pipeline.ts'
 
 /** Why a request has no caller, for metrics. */

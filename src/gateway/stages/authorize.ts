@@ -1,7 +1,7 @@
 import type { Caller } from '../../credentials/caller.ts'
 import { type ScopeSurroundings, decide } from '../../domain/scope/authorize.ts'
 import type { ScopedRequest } from '../../domain/scope/request-info.ts'
-import { type WholeAnswer, failure } from '../http/answer.ts'
+import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
 
 /**
  * The refusal of what the caller's scope does not grant; null where it grants it (contract 11.1).

@@ -1,7 +1,7 @@
 // How many requests and streams a key may have in progress (contract 13.3). The request rate is the API
 // server's to limit: its priority and fairness knows the cost of a request and the user that we send, and
 // its 429s pass. A refused credential costs one digest, so nothing limits those.
-import { failure, type WholeAnswer } from '../http/answer.ts'
+import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
 
 /**
  * `stream`: a request without a bound of time, such as a watch or logs. `filteredList`, `filteredWatch`: the

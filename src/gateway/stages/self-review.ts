@@ -4,9 +4,9 @@ import { type JsonMap, isMap, mapIn } from '../../domain/json/json.ts'
 import { type ScopeSurroundings, decide } from '../../domain/scope/authorize.ts'
 import type { ScopedRequest, Target } from '../../domain/scope/request-info.ts'
 import { isResourceRequest } from '../../domain/scope/sensitive.ts'
-import { type Answer, failure } from '../http/answer.ts'
-import { readBody } from '../http/body.ts'
-import type { Call } from '../http/server.ts'
+import { type Answer, failure } from '../../serving/http/answer.ts'
+import { readBody } from '../../serving/http/body.ts'
+import type { Call } from '../../serving/http/server.ts'
 
 /** Whether the request asks what its own caller may do. */
 export function isSelfAccessReview(attributes: ScopedRequest): boolean {

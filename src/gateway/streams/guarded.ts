@@ -1,6 +1,6 @@
 // An answer that streams, bound to the key that it was opened with.
-import { pipeline, type Readable, Transform } from 'node:stream'
-import { type Answer, failure, type WholeAnswer } from '../http/answer.ts'
+import { type Readable, Transform, pipeline } from 'node:stream'
+import { type Answer, type WholeAnswer, failure } from '../../serving/http/answer.ts'
 import { EXPIRED, NOT_FOUND } from '../stages/authenticate.ts'
 import type { CutReason, EndReason, Opened, StreamKind } from './registry.ts'
 import { WatchLines } from './watch-lines.ts'

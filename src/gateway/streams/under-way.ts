@@ -1,8 +1,8 @@
 // An admitted request until its answer begins, bound to its key (contract 13.4). The gateway authenticates by
 // the head of a request, but the client decides when the body ends. A key that ends meanwhile ends the request.
 import type { Caller } from '../../credentials/caller.ts'
-import type { Answer, WholeAnswer } from '../http/answer.ts'
-import type { Call } from '../http/server.ts'
+import type { Answer, WholeAnswer } from '../../serving/http/answer.ts'
+import type { Call } from '../../serving/http/server.ts'
 import { CANNOT_TELL, CHANGED, EXPIRED, NOT_FOUND } from '../stages/authenticate.ts'
 import { hasBody } from '../targets/forward.ts'
 import type { EndReason, Opened, Streams } from './registry.ts'

@@ -7,10 +7,10 @@ import {
   type UpstreamHeaders,
   UpstreamUnavailable,
 } from '../../kube/proxy/upstream.ts'
-import { type Answer, failure } from '../http/answer.ts'
+import { type Answer, failure } from '../../serving/http/answer.ts'
+import type { Call } from '../../serving/http/server.ts'
 import { upstreamHeaders } from '../http/request-headers.ts'
 import { clientHeaders } from '../http/response-headers.ts'
-import type { Call } from '../http/server.ts'
 import { impersonationOf } from '../impersonation.ts'
 import type { ApiRequest } from '../request/api-request.ts'
 

@@ -1,4 +1,4 @@
-import type { Answer } from '../http/answer.ts'
+import type { Answer } from '../../serving/http/answer.ts'
 import type { PublicPage } from '../pipeline.ts'
 
 /** The path of the gateway's own version (contract 9.1). */

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { Call } from '../../../src/gateway/http/server.ts'
+import type { Call } from '../../../src/serving/http/server.ts'
 
 /** A GET of this target without a credential, but for what `given` says. */
 export const callTo = (target: string, given: Partial<Call> = {}): Call => ({

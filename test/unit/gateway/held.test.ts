@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { Answer } from '../../../src/gateway/http/answer.ts'
+import type { Answer } from '../../../src/serving/http/answer.ts'
 import { eventually } from '../../support/eventually.ts'
 import { CONFIGS, KEYS, MAPS, TOKENS, world } from './held-stage.ts'
 

@@ -1,11 +1,11 @@
 // The pipeline behind a server, and requests to it.
 import type { Caller } from '../../../src/credentials/caller.ts'
-import { failure } from '../../../src/gateway/http/answer.ts'
 import { credentialOf } from '../../../src/gateway/http/credential.ts'
-import { createPipeline, type PublicPage } from '../../../src/gateway/pipeline.ts'
+import { type PublicPage, createPipeline } from '../../../src/gateway/pipeline.ts'
 import { PUBLIC_ROUTES, type PublicRoute } from '../../../src/gateway/public-routes.ts'
 import { NOT_FOUND } from '../../../src/gateway/stages/authenticate.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
+import { failure } from '../../../src/serving/http/answer.ts'
 import { viewOf } from '../../support/access-key.ts'
 import { rememberingLog } from '../../support/log.ts'
 import { answersIn, served } from './served.ts'

@@ -1,13 +1,16 @@
 // A gateway's server on a free port, and clients that say what they like to it.
 import { once } from 'node:events'
-import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { type ConnectionOptions, type TLSSocket, connect as connectTls } from 'node:tls'
 import { onTestFinished } from 'vitest'
-import { CONNECTION_LIMITS, type ConnectionLimits } from '../../../src/gateway/http/connections.ts'
 import {
-  createGatewayServer,
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+} from '../../../src/serving/http/connection-limits.ts'
+import {
   type GatewayServer,
   type Respond,
-} from '../../../src/gateway/http/server.ts'
+  createGatewayServer,
+} from '../../../src/serving/http/server.ts'
 import { serverPair } from '../../support/server-pair.ts'
 
 const PAIR = serverPair('localhost')

@@ -4,12 +4,12 @@ import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import type { Answer } from '../../../../src/gateway/http/answer.ts'
 import { createOwnKindsBuffer } from '../../../../src/gateway/keys/buffer.ts'
 import type { Exchange } from '../../../../src/gateway/keys/exchange.ts'
 import type { Form } from '../../../../src/gateway/keys/form.ts'
 import { list } from '../../../../src/gateway/keys/read.ts'
 import { parseYaml } from '../../../../src/runtime/yaml.ts'
+import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { exchangeOf } from './exchanges.ts'
 
 const MEBIBYTE = 1024 ** 2

@@ -1,7 +1,7 @@
 // What the pages without a credential are made from, and what they answer.
 import { CONFIG_MAPS } from '../../../../src/api/names.ts'
 import type { KubeObject } from '../../../../src/api/objects.ts'
-import type { Answer } from '../../../../src/gateway/http/answer.ts'
+import type { Answer } from '../../../../src/serving/http/answer.ts'
 
 let version = 0
 

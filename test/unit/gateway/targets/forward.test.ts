@@ -5,11 +5,11 @@ import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../../../src/credentials/caller.ts'
 import { identityOf } from '../../../../src/credentials/identity.ts'
-import { failure } from '../../../../src/gateway/http/answer.ts'
-import type { Respond } from '../../../../src/gateway/http/server.ts'
 import { readApiRequest } from '../../../../src/gateway/request/read-api-request.ts'
 import { type RunsAs, forward, isLongRunning } from '../../../../src/gateway/targets/forward.ts'
 import type { Upstream } from '../../../../src/kube/proxy/upstream.ts'
+import { failure } from '../../../../src/serving/http/answer.ts'
+import type { Respond } from '../../../../src/serving/http/server.ts'
 import { viewOf } from '../../../support/access-key.ts'
 import { eventually } from '../../../support/eventually.ts'
 import {
@@ -21,7 +21,7 @@ import {
   startUpstreamServer,
   upstreamTo,
 } from '../../kube/proxy/upstream-stage.ts'
-import { hearing } from '../http/told.ts'
+import { hearing } from '../../serving/http/told.ts'
 import { type Served, answersIn, served } from '../served.ts'
 
 const SOON = { withinMs: 20_000 }

@@ -5,10 +5,10 @@ import { createServer } from 'node:https'
 import { connect as connectPlain } from 'node:net'
 import { type TLSSocket, connect as connectTls } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
-import { answerBroken } from '../../../../src/gateway/http/broken.ts'
 import { listening } from '../../../../src/runtime/address.ts'
+import { answerBroken } from '../../../../src/serving/http/malformed-requests.ts'
 import { serverPair } from '../../../support/server-pair.ts'
-import { answersIn } from '../served.ts'
+import { answersIn } from '../../gateway/served.ts'
 import { head, hearing, told, toldIn } from './told.ts'
 
 const PAIR = serverPair('localhost')

@@ -2,15 +2,11 @@
 //
 // Two, so that whoever gets hold of what the gateways show and sign with can't issue certificates. Before there were
 // two, one key was the authority's and the certificate's: such an authority is moved, and its certificate replaced.
+import { isIP } from 'node:net'
 import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
-import { issueFor, newAuthority } from '../../runtime/authority.ts'
-import {
-  type CertificatePair,
-  type CheckedPair,
-  checkPair,
-  isSignedBy,
-} from '../../runtime/certificate.ts'
+import { issueFor, newAuthority } from './issue.ts'
+import { type CertificatePair, type CheckedPair, checkPair, isSignedBy } from './key-pair.ts'
 
 /** Subject of the certificates that we make. One with another subject is somebody's own. */
 export const OUR_COMMON_NAME = 'management-operator gateway'
@@ -156,3 +152,21 @@ const secretOf = (namespace: string, name: string, texts: Readonly<Record<string
     Object.entries(texts).map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')]),
   ),
 })
+
+/** What may stand in a certificate as it is: no wildcard, and nothing that is printed in quotes. */
+const HOST_NAME = /^[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/
+
+/**
+ * The hosts under which clients reach the gateway where nobody has given it a certificate: those of
+ * the issuer and of the platform, this machine, and the Service `gateway` (contract 9.7).
+ *
+ * @param urls those that are known by now
+ */
+export function hostsOf(urls: readonly (string | null)[], namespace: string): readonly string[] {
+  const named = urls.flatMap((url) => (url === null ? [] : hostOf(url)))
+  const usable = named.filter((host) => isIP(host) !== 0 || HOST_NAME.test(host))
+  const always = ['localhost', '127.0.0.1', '::1', 'gateway', `gateway.${namespace}.svc`]
+  return [...new Set([...usable, ...always])]
+}
+
+const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '')

@@ -1,16 +1,16 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { followCertificateFiles } from '../../../src/runtime/certificate-files.ts'
+import { followCertificateFiles } from '../../../../src/serving/tls/certificate-files.ts'
 import {
   type CertificatePair,
   type CheckedPair,
   checkPair,
-} from '../../../src/runtime/certificate.ts'
-import { manualClock } from '../../support/clock.ts'
-import { rememberingLog } from '../../support/log.ts'
-import { serverPair } from '../../support/server-pair.ts'
-import { scratchFolder } from '../kube/informer/scripted-server.ts'
+} from '../../../../src/serving/tls/key-pair.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { rememberingLog } from '../../../support/log.ts'
+import { serverPair } from '../../../support/server-pair.ts'
+import { scratchFolder } from '../../kube/informer/scripted-server.ts'
 
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z')
 const LOOK_EVERY_MS = 2000

@@ -2,7 +2,7 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Duplex } from 'node:stream'
-import { ALWAYS, statusAnswer, type WholeAnswer } from './answer.ts'
+import { ALWAYS, type WholeAnswer, statusAnswer } from './answer.ts'
 
 /** Bytes of a request before its body, at most. */
 export const LONGEST_HEAD = 16_384

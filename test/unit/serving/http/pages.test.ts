@@ -1,9 +1,13 @@
-import { connect, type Socket } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { healthPage } from '../../../src/runtime/health.ts'
-import { type HttpServer, plainText, servePages } from '../../../src/runtime/http.ts'
-import type { Log } from '../../../src/runtime/log.ts'
-import { type LoggedLine, rememberingLog } from '../../support/log.ts'
+import type { Log } from '../../../../src/runtime/log.ts'
+import {
+  type HttpServer,
+  healthPage,
+  plainText,
+  servePages,
+} from '../../../../src/serving/http/pages.ts'
+import { type LoggedLine, rememberingLog } from '../../../support/log.ts'
 
 const anyPort = { host: '127.0.0.1', port: 0 }
 let log: Log

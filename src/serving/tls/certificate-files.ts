@@ -1,8 +1,8 @@
 // A server certificate in files, which another program renews.
 import { readFileSync } from 'node:fs'
-import { type CheckedPair, checkPair } from './certificate.ts'
-import { type Clock, sleep } from './clock.ts'
-import type { Log } from './log.ts'
+import { type Clock, sleep } from '../../runtime/clock.ts'
+import type { Log } from '../../runtime/log.ts'
+import { type CheckedPair, checkPair } from './key-pair.ts'
 
 /** Paths of `--tls-cert-file` and `--tls-private-key-file`. */
 export interface CertificateFiles {

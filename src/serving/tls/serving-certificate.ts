@@ -3,9 +3,9 @@ import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET, SECRETS } from '../../api/names.
 import type { Secret } from '../../api/objects.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient, NamedObject } from '../../kube/client/client.ts'
-import type { CheckedPair } from '../../runtime/certificate.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
+import type { CheckedPair } from './key-pair.ts'
 import {
   OUR_COMMON_NAME,
   authorityIn,

@@ -1,17 +1,17 @@
 // X.509 certificates (RFC 5280) for a gateway without certificate files. Node makes keys and signatures,
 // but no certificates: this file encodes them.
 import {
+  type KeyObject,
   createHash,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
-  type KeyObject,
   randomBytes,
   sign,
 } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
-import { type CertificatePair, shortIPv6 } from './certificate.ts'
 import {
+  TRUE,
   bits,
   integer,
   octets,
@@ -21,9 +21,9 @@ import {
   set,
   time,
   tlv,
-  TRUE,
   utf8String,
 } from './der.ts'
+import { type CertificatePair, shortIPv6 } from './key-pair.ts'
 
 /** Subject and end of a certificate. Times in epoch milliseconds. */
 export interface Subject {

@@ -5,15 +5,15 @@ import type { Socket } from 'node:net'
 import { type Duplex, Readable, pipeline } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { type BindAddress, closed, listening } from '../../runtime/address.ts'
-import type { CertificatePair } from '../../runtime/certificate.ts'
+import type { CertificatePair } from '../tls/key-pair.ts'
 import { ALWAYS, type Answer } from './answer.ts'
-import { HOSTLESS, LONGEST_HEAD, answerBroken } from './broken.ts'
 import {
   CONNECTION_LIMITS,
   type ConnectionLimits,
   type Latest,
   limitConnections,
-} from './connections.ts'
+} from './connection-limits.ts'
+import { HOSTLESS, LONGEST_HEAD, answerBroken } from './malformed-requests.ts'
 
 /** A request as it came in. */
 export interface Call {

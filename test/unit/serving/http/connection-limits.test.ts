@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
-import type { Respond } from '../../../../src/gateway/http/server.ts'
+import type { Respond } from '../../../../src/serving/http/server.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { answersIn, DROPPED, type Served, served } from '../served.ts'
+import { DROPPED, type Served, answersIn, served } from '../../gateway/served.ts'
 
 const SOON = { withinMs: 20_000 }
 /** Node waits for a second more than it is told. */

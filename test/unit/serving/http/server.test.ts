@@ -2,12 +2,11 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import type { Answer } from '../../../../src/gateway/http/answer.ts'
-import { failure } from '../../../../src/gateway/http/answer.ts'
-import { createGatewayServer, type Respond } from '../../../../src/gateway/http/server.ts'
+import { type Answer, failure } from '../../../../src/serving/http/answer.ts'
+import { type Respond, createGatewayServer } from '../../../../src/serving/http/server.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { serverPair } from '../../../support/server-pair.ts'
-import { answersIn, served } from '../served.ts'
+import { answersIn, served } from '../../gateway/served.ts'
 
 const hello: Answer = { status: 200, headers: {}, body: Buffer.from('hello') }
 const greet: Respond = async () => hello

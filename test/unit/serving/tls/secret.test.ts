@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Secret } from '../../../../src/api/objects.ts'
-import { hostsOf } from '../../../../src/gateway/tls/hosts.ts'
+import { type CheckedPair, checkPair, isSignedBy } from '../../../../src/serving/tls/key-pair.ts'
 import {
   type FoundSecrets,
   OUR_COMMON_NAME,
@@ -9,10 +9,10 @@ import {
   authorityIn,
   authoritySecret,
   certificateStep,
+  hostsOf,
   serverIn,
   serverSecret,
-} from '../../../../src/gateway/tls/secret.ts'
-import { type CheckedPair, checkPair, isSignedBy } from '../../../../src/runtime/certificate.ts'
+} from '../../../../src/serving/tls/secret.ts'
 import { oneKeySecret } from '../../../support/one-key-secret.ts'
 import { serverPair } from '../../../support/server-pair.ts'
 

@@ -1,15 +1,15 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET, SECRETS } from '../../../../src/api/names.ts'
 import type { Secret } from '../../../../src/api/objects.ts'
-import { keepCertificate } from '../../../../src/gateway/tls/keep.ts'
+import type { NewObject } from '../../../../src/kube/client/client.ts'
+import type { CheckedPair } from '../../../../src/serving/tls/key-pair.ts'
 import {
   authorityIn,
   authoritySecret,
   serverIn,
   serverSecret,
-} from '../../../../src/gateway/tls/secret.ts'
-import type { NewObject } from '../../../../src/kube/client/client.ts'
-import type { CheckedPair } from '../../../../src/runtime/certificate.ts'
+} from '../../../../src/serving/tls/secret.ts'
+import { keepCertificate } from '../../../../src/serving/tls/serving-certificate.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { rememberingLog } from '../../../support/log.ts'
 import { type Line, memoryApi } from '../../../support/memory-api.ts'

@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { createSecureContext } from 'node:tls'
 

@@ -1,7 +1,7 @@
 // What a client whose request can't be read has been told, and requests for it.
 import type { TLSSocket } from 'node:tls'
 import { expect } from 'vitest'
-import { answersIn } from '../served.ts'
+import { answersIn } from '../../gateway/served.ts'
 
 /** Stands in every request: nothing of one comes back in what is told. */
 export const CANARY = 'canary-7f3a'
