@@ -1,14 +1,13 @@
 import type { Config } from '../../api/config.gen.ts'
 import { CONFIGS, CONFIG_MAPS } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
-import { ourConfigMap } from '../../credentials/config-maps.ts'
-import { type FollowedIssuer, followIssuer } from '../../credentials/issuer.ts'
 import { type FollowedJwks, followJwks } from '../../credentials/jwks.ts'
-import { followSettings } from '../../credentials/observed-settings.ts'
 import { platformHostOf } from '../../domain/token/issuer.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Follower, createFollower } from '../../kube/informer/informers.ts'
 import { Store, type Whole, whole } from '../../kube/informer/store.ts'
+import { followSettings, ourConfigMap } from '../../settings/follow.ts'
+import { type FollowedIssuer, followIssuer } from '../../settings/issuer.ts'
 import type { GatewayProcess } from './metrics.ts'
 
 /** Settings, issuer and public signing keys, kept up to date by watches. */

@@ -12,10 +12,7 @@ import {
 import type { ConfigMap, KubeObject, Secret } from '../../api/objects.ts'
 import { TOKEN_INDEXERS } from '../../controllers/directclusterendpointtoken/order.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../controllers/ownedaccesskey/order.ts'
-import { type FollowedCaps, followCaps } from '../../credentials/caps.ts'
-import { ourConfigMap } from '../../credentials/config-maps.ts'
 import { digestOf } from '../../credentials/digest.ts'
-import { type FollowedIssuer, followIssuer } from '../../credentials/issuer.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,
@@ -27,6 +24,9 @@ import { type Follower, createFollower } from '../../kube/informer/informers.ts'
 import { Store, type Whole, whole } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
+import { type FollowedCaps, followCaps } from '../../settings/caps.ts'
+import { ourConfigMap } from '../../settings/follow.ts'
+import { type FollowedIssuer, followIssuer } from '../../settings/issuer.ts'
 import type { ManagerSettings } from './flags.ts'
 import type { Metrics } from './metrics.ts'
 

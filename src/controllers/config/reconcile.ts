@@ -1,7 +1,6 @@
 import type { Config } from '../../api/config.gen.ts'
 import { API_VERSION, CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
 import type { ConfigMap, Secret } from '../../api/objects.ts'
-import type { FollowedIssuer } from '../../credentials/issuer.ts'
 import type { ConfigMapData } from '../../domain/settings/record.ts'
 import type { Environment } from '../../domain/settings/references.ts'
 import type { SecretSource, ShapeCheck } from '../../domain/settings/resolve.ts'
@@ -13,6 +12,7 @@ import type { Store, Whole } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
+import type { FollowedIssuer } from '../../settings/issuer.ts'
 import { type Announcement, type Step, planInForce, planOther } from './plan.ts'
 
 /** Told about the settings, for the platform_config_* metrics. */

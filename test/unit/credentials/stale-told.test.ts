@@ -10,10 +10,10 @@ import {
   HEARTBEAT_KEY,
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { ourConfigMap } from '../../../src/credentials/config-maps.ts'
 import { followCallers } from '../../../src/credentials/follow-callers.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
 import { type Sink, Store, whole } from '../../../src/kube/informer/store.ts'
+import { ourConfigMap } from '../../../src/settings/follow.ts'
 import { t0 } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'

@@ -1,11 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../../../../src/api/names.ts'
-import { ourConfigMap } from '../../../../src/credentials/config-maps.ts'
 import { checkJwk, followJwks } from '../../../../src/credentials/jwks.ts'
 import { discoveryAnswer } from '../../../../src/gateway/oidc/discovery.ts'
 import { createKeysPage } from '../../../../src/gateway/oidc/keys.ts'
 import { Store } from '../../../../src/kube/informer/store.ts'
+import { ourConfigMap } from '../../../../src/settings/follow.ts'
 import { rememberingLog } from '../../../support/log.ts'
 import { configMap, statusOf, textOf } from './pages.ts'
 

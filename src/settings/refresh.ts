@@ -2,7 +2,7 @@ import { CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP, type Resource } from '../api
 import type { KubeObject } from '../api/objects.ts'
 import type { KubeClient, ObjectRef } from '../kube/client/client.ts'
 import type { Store, Whole } from '../kube/informer/store.ts'
-import type { SettingsSources } from './observed-settings.ts'
+import type { SettingsSources } from './follow.ts'
 
 /** Where the settings are read from. */
 export interface ReadSettingsOptions extends SettingsSources {

@@ -1,6 +1,6 @@
 import { issuerOfHost, platformHostOf } from '../domain/token/issuer.ts'
 import type { Log } from '../runtime/log.ts'
-import { type SettingsSources, followSettings } from './observed-settings.ts'
+import { type SettingsSources, followSettings } from './follow.ts'
 
 /** Sources of the issuer. */
 export interface IssuerSources extends SettingsSources {

@@ -1,7 +1,7 @@
 import type { Caps } from '../domain/accesskey/lifetime.ts'
 import { capsOf } from '../domain/settings/observed.ts'
 import type { Log } from '../runtime/log.ts'
-import { type SettingsSources, followSettings } from './observed-settings.ts'
+import { type SettingsSources, followSettings } from './follow.ts'
 
 /** Where the caps are read from. */
 export interface CapsSources extends SettingsSources {

@@ -1,0 +1,67 @@
+import type { Config } from '../api/config.gen.ts'
+import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../api/names.ts'
+import type { ConfigMap, KubeObject } from '../api/objects.ts'
+import {
+  type GatewaySwitches,
+  type ObservedSettings,
+  gatewaySwitchesOf,
+  observedSettings,
+} from '../domain/settings/observed.ts'
+import { type Store, type Whole, whole } from '../kube/informer/store.ts'
+
+/** Where the settings in force are read from. */
+export interface SettingsSources {
+  readonly configs: Store<Whole<Config>>
+  /** Holds ConfigMap `platform-config-in-force`, and may hold others of the platform's namespace. */
+  readonly configMaps: Store<Whole<ConfigMap>>
+  readonly configName: string
+}
+
+/**
+ * Calls back with the settings in force, secrets hidden, once both stores are listed and whenever the
+ * objects that hold them change (contract 6.5, 8.2).
+ */
+export function followSettings(
+  { configs, configMaps, configName }: SettingsSources,
+  listener: (observed: ObservedSettings) => void,
+): void {
+  const read = (): void => {
+    if (!configs.synced || !configMaps.synced) return
+    const config = configs.get(configName)
+    const record = configMaps.get(IN_FORCE_CONFIG_MAP)
+    const status = config ? { uid: config.uid, status: config.object.status } : null
+    listener(observedSettings(status, record ? (record.object.data ?? {}) : null))
+  }
+  configs.subscribe(({ name }) => name === configName && read())
+  configMaps.subscribe(({ name }) => name === IN_FORCE_CONFIG_MAP && read())
+  for (const store of [configs, configMaps]) store.whenSynced(read)
+}
+
+/**
+ * The projection of ConfigMaps of the platform's namespace: ours whole, others without their data.
+ * Selected by name and not by a label: taking a label off would lift a revocation.
+ */
+export function ourConfigMap(object: KubeObject): Whole<ConfigMap> {
+  const { name } = object.metadata
+  const isOurs =
+    name === IN_FORCE_CONFIG_MAP ||
+    name === JWKS_CONFIG_MAP ||
+    name.startsWith(REVOKED_TOKENS_PREFIX)
+  if (isOurs) return whole(object)
+  const { apiVersion, kind, metadata } = object
+  return whole({ apiVersion, kind, metadata })
+}
+
+/**
+ * Follows the switches in force. Settings that can't be read change nothing: a fault opens no endpoint
+ * (contract 6.5).
+ *
+ * @returns the present switches; null until settings in force have been seen
+ */
+export function followGatewaySwitches(sources: SettingsSources): () => GatewaySwitches | null {
+  let current: GatewaySwitches | null = null
+  followSettings(sources, (observed) => {
+    current = gatewaySwitchesOf(observed) ?? current
+  })
+  return () => current
+}
