@@ -2,7 +2,7 @@
 // shutdown. Composition only.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { followRevokedTokens } from '../credentials/revoked-tokens.ts'
+import { followRevokedTokens } from '../authn/revocation/revocation-list.ts'
 import { createClient } from '../kube/client/client.ts'
 import { connect } from '../kube/client/connection.ts'
 import { createEventRecorder } from '../kube/event-recorder.ts'

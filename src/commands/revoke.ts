@@ -1,5 +1,10 @@
 import { CONTROLLER_NAME } from '../api/names.ts'
-import { type Fate, type Revocation, type Revoked, revokeLine } from '../credentials/revoke-line.ts'
+import {
+  type Fate,
+  type Revocation,
+  type Revoked,
+  revokeLine,
+} from '../authn/revocation/revoke-key.ts'
 import { createClient } from '../kube/client/client.ts'
 import { connect } from '../kube/client/connection.ts'
 import { systemClock } from '../runtime/clock.ts'

@@ -1,6 +1,6 @@
 // As whom the API server takes a request that is forwarded (contract 10.5).
-import type { Identity } from '../credentials/caller.ts'
-import { AUTHENTICATED } from '../credentials/identity.ts'
+import type { Identity } from '../authn/caller.ts'
+import { AUTHENTICATED } from '../authn/user-info.ts'
 import type { Impersonation } from '../kube/proxy/upstream.ts'
 
 /** Key `platform.sh/access-key`: a slash can't stand in the name of a header. */

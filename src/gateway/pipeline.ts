@@ -1,7 +1,7 @@
 // From a request to its answer: one ordered list, entered by whatever Node hands over. What needs no
 // credential is looked up by the path as it was sent, byte by byte; everything else needs one
 // (contract 9.1).
-import type { Caller } from '../credentials/caller.ts'
+import type { Caller } from '../authn/caller.ts'
 import type { ScopedRequest, TargetKind } from '../domain/scope/request-info.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'

@@ -1,5 +1,5 @@
 // A request of an authenticated caller to an API: read from its bytes, decided, recorded, answered.
-import type { Caller } from '../credentials/caller.ts'
+import type { Caller } from '../authn/caller.ts'
 import type { ScopeSurroundings } from '../domain/scope/authorize.ts'
 import type { TargetKind } from '../domain/scope/request-info.ts'
 import type { Log } from '../runtime/log.ts'

@@ -1,6 +1,6 @@
 // Whether the API server lets this gateway act for its callers: tried, for nothing else tells before one calls.
 import { HEARTBEAT_KEY } from '../api/names.ts'
-import { AUTHENTICATED } from '../credentials/identity.ts'
+import { AUTHENTICATED } from '../authn/user-info.ts'
 import { mapIn } from '../domain/json/json.ts'
 import { type Upstream, UpstreamUnavailable } from '../kube/proxy/upstream.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'

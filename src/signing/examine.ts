@@ -2,7 +2,7 @@
 import { type KeyObject, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { SIGNING_KEY_PREFIX } from '../api/names.ts'
 import type { Secret } from '../api/objects.ts'
-import { checkJwk } from '../credentials/jwks.ts'
+import { checkJwk } from '../authn/jwks.ts'
 import type { KeySecret, PublicJwk } from '../domain/signingkey/signing-key.ts'
 
 /** Data keys of the Secret. */

@@ -1,6 +1,6 @@
 import { ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../api/names.ts'
 import type { ConfigMap } from '../api/objects.ts'
-import { parseJwks } from '../credentials/jwks.ts'
+import { parseJwks } from '../authn/jwks.ts'
 import {
   JWKS_DATA_KEY,
   NOTES_DATA_KEY,

@@ -1,7 +1,7 @@
 import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ManagedFieldsEntry } from '../../src/api/objects.ts'
+import { digestOf } from '../../src/authn/key-index.ts'
 import type { Circumstances, Step } from '../../src/controllers/ownedaccesskey/plan.ts'
-import { digestOf } from '../../src/credentials/digest.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,

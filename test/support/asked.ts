@@ -1,6 +1,6 @@
 // Who would write to an API server, and records of revoked tokens, remembered instead.
 import type { Resource } from '../../src/api/names.ts'
-import type { RevokedTokens } from '../../src/credentials/revoked-tokens.ts'
+import type { RevokedTokens } from '../../src/authn/revocation/revocation-list.ts'
 import { NONE_LATE } from '../../src/domain/time/time.ts'
 import { KubeFailure } from '../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../src/kube/client/client.ts'

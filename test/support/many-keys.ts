@@ -2,13 +2,13 @@
 // of a hundred thousand keys would show.
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ConfigMap } from '../../src/api/objects.ts'
+import { digestOf } from '../../src/authn/key-index.ts'
 import { startKeys } from '../../src/commands/manager/controllers.ts'
 import type { ControllersOptions } from '../../src/commands/manager/loop.ts'
 import type { Metrics } from '../../src/commands/manager/metrics.ts'
 import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/order.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/order.ts'
 import { plan } from '../../src/controllers/ownedaccesskey/plan.ts'
-import { digestOf } from '../../src/credentials/digest.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,

@@ -2,6 +2,7 @@
 import type { DirectClusterEndpointToken } from '../../src/api/directclusterendpointtoken.gen.ts'
 import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, TOKENS } from '../../src/api/names.ts'
 import type { KubeObject, ManagedFieldsEntry, OwnerReference } from '../../src/api/objects.ts'
+import { digestOf } from '../../src/authn/key-index.ts'
 import type { Owner } from '../../src/controllers/directclusterendpointtoken/fate.ts'
 import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/order.ts'
 import {
@@ -10,7 +11,6 @@ import {
   plan,
 } from '../../src/controllers/directclusterendpointtoken/plan.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/order.ts'
-import { digestOf } from '../../src/credentials/digest.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,

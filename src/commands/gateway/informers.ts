@@ -1,7 +1,7 @@
 import type { Config } from '../../api/config.gen.ts'
 import { CONFIGS, CONFIG_MAPS } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
-import { type FollowedJwks, followJwks } from '../../credentials/jwks.ts'
+import { type FollowedJwks, followJwks } from '../../authn/jwks.ts'
 import { platformHostOf } from '../../domain/token/issuer.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Follower, createFollower } from '../../kube/informer/informers.ts'

@@ -1,6 +1,6 @@
 // The gateway's metrics (contract 8.4 and, of the gateway's own, 15).
 import { ACCESS_KEYS, CONFIGS, CONFIG_MAPS, SECRETS, TOKENS } from '../../api/names.ts'
-import { HEARTBEAT_REASON } from '../../credentials/heartbeat.ts'
+import { HEARTBEAT_REASON } from '../../authn/watch-heartbeat.ts'
 import { ACTIVITY_WRITE_REASONS } from '../../gateway/activity/record.ts'
 import { AUTHENTICATION_REFUSALS } from '../../gateway/stages/authenticate.ts'
 import { ADMISSION_KINDS } from '../../gateway/stages/limits.ts'

@@ -1,4 +1,4 @@
-import type { FollowedCallers } from '../../credentials/follow-callers.ts'
+import type { FollowedCallers } from '../../authn/start.ts'
 import { discoveryAnswer } from '../../gateway/oidc/discovery.ts'
 import { createKeysPage } from '../../gateway/oidc/keys.ts'
 import { createRevokedPage } from '../../gateway/oidc/revoked.ts'

@@ -1,4 +1,4 @@
-import type { RevokedTokens } from '../../credentials/revoked-tokens.ts'
+import type { RevokedTokens } from '../../authn/revocation/revocation-list.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { Outage } from '../../kube/client/outage.ts'

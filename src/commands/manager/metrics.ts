@@ -10,6 +10,7 @@ import {
   SECRETS,
   TOKENS,
 } from '../../api/names.ts'
+import { REVOCATION_WRITE_REASONS } from '../../authn/revocation/revocation-list.ts'
 import { CONFIG_WRITE_REASONS, RECORD_WRITE_REASONS } from '../../controllers/config/reconcile.ts'
 import { TOKEN_STATE_LABELS } from '../../controllers/directclusterendpointtoken/counts.ts'
 import { TOKEN_WRITE_REASONS } from '../../controllers/directclusterendpointtoken/reconcile.ts'
@@ -19,7 +20,6 @@ import {
   JWKS_WRITE_REASONS,
   SIGNING_SECRET_WRITE_REASONS,
 } from '../../controllers/signingkey/reconcile.ts'
-import { REVOCATION_WRITE_REASONS } from '../../credentials/revoked-tokens.ts'
 import { type Late, NONE_LATE } from '../../domain/time/time.ts'
 import { EVENT_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'

@@ -1,5 +1,5 @@
 import { TOKENS } from '../../api/names.ts'
-import type { RevokedTokens } from '../../credentials/revoked-tokens.ts'
+import type { RevokedTokens } from '../../authn/revocation/revocation-list.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type Token, outUntilMs } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'

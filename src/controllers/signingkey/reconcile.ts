@@ -6,7 +6,7 @@ import {
   WITHDRAW_ANNOTATION,
 } from '../../api/names.ts'
 import type { ConfigMap, KubeObject } from '../../api/objects.ts'
-import { parseJwks } from '../../credentials/jwks.ts'
+import { parseJwks } from '../../authn/jwks.ts'
 import { JWKS_DATA_KEY } from '../../domain/signingkey/published-keys.ts'
 import type { KeySecret } from '../../domain/signingkey/signing-key.ts'
 import type { SigningAlgorithm } from '../../domain/token/token-claims.ts'

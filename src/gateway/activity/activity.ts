@@ -1,6 +1,6 @@
 // Records when keys are used (contract 14). Nothing is remembered beyond what is not stored yet: what the
 // API server holds alone decides, for every replica and the operator.
-import type { Caller } from '../../credentials/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'

@@ -1,5 +1,5 @@
 import { ACCESS_KEYS } from '../../api/names.ts'
-import { digestOf } from '../../credentials/digest.ts'
+import { digestOf } from '../../authn/key-index.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,

@@ -1,6 +1,6 @@
 // What every answer to an access key says of its end (contract 13.5).
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { Caller } from '../../credentials/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { timestamp } from '../../domain/time/time.ts'
 

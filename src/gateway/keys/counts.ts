@@ -1,9 +1,8 @@
 // How many keys and tokens one user, team or subject may have by self-service (contract 12.2). Counted is what
 // this replica's watches have told, and what it has just stored itself.
 import { ACCESS_KEYS, type Resource, TOKENS } from '../../api/names.ts'
-import { digestOf } from '../../credentials/digest.ts'
-import type { KeyIndex } from '../../credentials/keys-by-secret.ts'
-import type { TokenIndex } from '../../credentials/tokens-by-owner.ts'
+import { type KeyIndex, digestOf } from '../../authn/key-index.ts'
+import type { TokenIndex } from '../../authn/token-index.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from '../../domain/accesskey/access-key.ts'
 import { type Caps, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'

@@ -1,7 +1,7 @@
 // What a key could make of itself, were it left to RBAC alone (contract 12.1, 12.3): a key that stands for
 // nobody in person makes none that lives beside it, and nobody becomes the holder of a key by its digest.
 import { ACCESS_KEYS, type Resource } from '../../api/names.ts'
-import { teamUser } from '../../credentials/identity.ts'
+import { teamUser } from '../../authn/user-info.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import { textAt } from '../../domain/json/nested-fields.ts'
 import { broughtAt } from './brought.ts'

@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { finished } from 'node:stream'
 import type { Resource } from '../../api/names.ts'
-import type { Caller } from '../../credentials/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import { type Json, type JsonMap, mapIn } from '../../domain/json/json.ts'
 import { pathOf } from '../../kube/client/client.ts'
 import {

@@ -1,7 +1,7 @@
 // Keys, tokens and Configs in the management cluster (contract 9.3, 12): people look after their own without
 // rights on these kinds; everything else goes to the API server as the caller, and RBAC decides there.
 import { CONFIGS, GROUP } from '../../api/names.ts'
-import type { Caller } from '../../credentials/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/upstream.ts'

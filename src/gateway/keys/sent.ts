@@ -1,7 +1,7 @@
 // Bodies that are read here, each once and strictly: what the API server gets is written anew from what
 // was read, so nobody can mean one thing here and another there (threats E7, E8).
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Identity } from '../../credentials/caller.ts'
+import type { Identity } from '../../authn/caller.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
 import { jsonFault } from '../../domain/json/strict-json.ts'
 import { atMost, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'

@@ -2,7 +2,7 @@
 import { ACCESS_KEYS, CONFIGS } from '../../api/names.ts'
 import type { ObjectMeta } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
-import type { Caller } from '../../credentials/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type KeyRef, ownerKeyOf } from '../../domain/accesskey/owner-chain.ts'
 import type { JsonMap } from '../../domain/json/json.ts'

@@ -1,5 +1,5 @@
 // Who changed what of our kinds is told here: the API server's audit log names this program there.
-import type { Caller } from '../../credentials/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import { type Json, isMap, mapIn } from '../../domain/json/json.ts'
 import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import type { Log } from '../../runtime/log.ts'

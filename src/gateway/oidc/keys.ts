@@ -1,4 +1,4 @@
-import type { FollowedJwks } from '../../credentials/jwks.ts'
+import type { FollowedJwks } from '../../authn/jwks.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import { CACHE_FOR } from './discovery.ts'
 

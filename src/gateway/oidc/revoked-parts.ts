@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ConfigMap } from '../../api/objects.ts'
-import { StoredRevocations } from '../../credentials/stored-revocations.ts'
+import { StoredRevocations } from '../../authn/revocation/revocation-list.ts'
 import { revokedMembers, revokedNamesIn } from '../../domain/token/revocation.ts'
 
 /** What one ConfigMap adds to the list of revoked tokens. */

@@ -1,6 +1,6 @@
 // What the log says of a request: what was read of it, and never its bytes. People paste keys into paths
 // and queries.
-import type { Caller } from '../../credentials/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import { keyIdOf } from '../../domain/accesskey/access-key.ts'
 import { type ScopedRequest, resourceOf } from '../../domain/scope/request-info.ts'
 import { isResourceRequest } from '../../domain/scope/sensitive.ts'

@@ -1,7 +1,7 @@
 // From a request's headers to its caller, or to the one refusal that says nothing about why (contract 10.1,
 // 10.2).
-import type { Callers, Recognition } from '../../credentials/callers.ts'
-import { KEY_REFUSALS } from '../../credentials/key-verdict.ts'
+import type { Callers, Recognition } from '../../authn/authenticator.ts'
+import { KEY_REFUSALS } from '../../authn/key-validity.ts'
 import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
 import type { Call } from '../../serving/http/server.ts'
 import { credentialOf } from '../http/credential.ts'

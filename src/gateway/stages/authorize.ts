@@ -1,4 +1,4 @@
-import type { Caller } from '../../credentials/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import { type ScopeSurroundings, decide } from '../../domain/scope/authorize.ts'
 import type { ScopedRequest } from '../../domain/scope/request-info.ts'
 import { type WholeAnswer, failure } from '../../serving/http/answer.ts'

@@ -1,5 +1,5 @@
 // What a caller may do, as the API server tells it, narrowed by the scope of the key (contract 11.3).
-import type { Caller } from '../../credentials/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import { type JsonMap, isMap, mapIn } from '../../domain/json/json.ts'
 import { type ScopeSurroundings, decide } from '../../domain/scope/authorize.ts'
 import type { ScopedRequest, Target } from '../../domain/scope/request-info.ts'

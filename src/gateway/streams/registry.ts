@@ -1,8 +1,8 @@
 // What is under way for each key, from when a request was let pass to the end of its answer: cut when the key
 // no longer is what it came with (contract 13.4). An API server never ends a running watch on its own, and
 // waits for the rest of a body that a client holds back.
-import type { Caller } from '../../credentials/caller.ts'
-import type { Reconsidered } from '../../credentials/callers.ts'
+import type { Reconsidered } from '../../authn/authenticator.ts'
+import type { Caller } from '../../authn/caller.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { Deadlines } from '../../runtime/timer-heap.ts'
 

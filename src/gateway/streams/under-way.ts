@@ -1,6 +1,6 @@
 // An admitted request until its answer begins, bound to its key (contract 13.4). The gateway authenticates by
 // the head of a request, but the client decides when the body ends. A key that ends meanwhile ends the request.
-import type { Caller } from '../../credentials/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import type { Answer, WholeAnswer } from '../../serving/http/answer.ts'
 import type { Call } from '../../serving/http/server.ts'
 import { CANNOT_TELL, CHANGED, EXPIRED, NOT_FOUND } from '../stages/authenticate.ts'

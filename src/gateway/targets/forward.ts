@@ -1,5 +1,5 @@
 // A request that the gateway passes on: as the caller, streaming both ways.
-import type { Caller } from '../../credentials/caller.ts'
+import type { Caller } from '../../authn/caller.ts'
 import type { ScopedRequest } from '../../domain/scope/request-info.ts'
 import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import {

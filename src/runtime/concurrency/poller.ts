@@ -1,10 +1,4 @@
-import {
-  type Moment,
-  RENEW_AFTER_MS,
-  isFresh,
-  later,
-  momentOf,
-} from '../../credentials/freshness.ts'
+import { type Moment, RENEW_AFTER_MS, isFresh, later, momentOf } from '../../authn/staleness.ts'
 import { type Clock, sleep } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { coalesced } from './single-flight.ts'

@@ -1,4 +1,4 @@
-import { REUSE_FOR_MS } from '../../credentials/freshness.ts'
+import { REUSE_FOR_MS } from '../../authn/staleness.ts'
 import type { Clock } from '../clock.ts'
 
 const WITHIN_MS = 2000

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../../../src/api/config.gen.ts'
 import { CONFIGS, CONFIG_MAPS } from '../../../src/api/names.ts'
-import { type FollowedCallers, followCallers } from '../../../src/credentials/follow-callers.ts'
+import { type FollowedCallers, followCallers } from '../../../src/authn/start.ts'
 import { createClient } from '../../../src/kube/client/client.ts'
 import { connect } from '../../../src/kube/client/connection.ts'
 import { createFollower } from '../../../src/kube/informer/informers.ts'

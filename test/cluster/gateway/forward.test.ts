@@ -1,8 +1,8 @@
 // Requests through forward() to a real API server, by the gateway's ServiceAccount (contract 10.5, 13.1).
 import { Readable } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Caller } from '../../../src/credentials/caller.ts'
-import { identityOf } from '../../../src/credentials/identity.ts'
+import type { Caller } from '../../../src/authn/caller.ts'
+import { identityOf } from '../../../src/authn/user-info.ts'
 import { readApiRequest } from '../../../src/gateway/request/read-api-request.ts'
 import { forward } from '../../../src/gateway/targets/forward.ts'
 import { connect } from '../../../src/kube/client/connection.ts'

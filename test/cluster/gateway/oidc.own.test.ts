@@ -1,11 +1,11 @@
 // What verifiers of tokens are served, and what becomes of it while its sources change, break and are
 // away. Nothing else of the product runs: the sources are written by hand.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { checkJwk } from '../../../src/credentials/jwks.ts'
+import { checkJwk } from '../../../src/authn/jwks.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import { valueOf } from '../../support/exposition.ts'
-import { ask, gatewayCa, type OwnGateway, startGateway } from '../../support/gateway.ts'
+import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { handWritten, newJwk } from './world.ts'
 

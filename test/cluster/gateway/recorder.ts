@@ -1,8 +1,8 @@
 // Gateways as far as activity goes: with the rights of the gateway's account, each with a watch of its own.
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import type { Caller } from '../../../src/credentials/caller.ts'
-import { digestOf } from '../../../src/credentials/digest.ts'
+import type { Caller } from '../../../src/authn/caller.ts'
+import { digestOf } from '../../../src/authn/key-index.ts'
 import { type AccessKey, accessKeyOf } from '../../../src/domain/accesskey/access-key.ts'
 import { type Activity, createActivity } from '../../../src/gateway/activity/activity.ts'
 import { type KubeClient, createClient } from '../../../src/kube/client/client.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { digestOf } from '../../../src/credentials/digest.ts'
+import { digestOf } from '../../../src/authn/key-index.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { digestOf } from '../../../src/credentials/digest.ts'
+import { digestOf } from '../../../src/authn/key-index.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { newKey, uniqueName } from '../../support/objects.ts'
 import { KEY_PATTERN, hasValidChecksum } from '../../support/scanner.ts'

@@ -1,7 +1,7 @@
 // Whatever a key can go through, with something of the test's in each of its secret fields.
 import { REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { digestOf } from '../../../src/credentials/digest.ts'
+import { digestOf } from '../../../src/authn/key-index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Keys, ONCE_TOLD, type StoredKey, isTold, seenAgo } from './keys.ts'
 

@@ -1,10 +1,10 @@
 // What a scrape counts: as many objects as a cluster has, and the event loop is kept from nothing else.
 import { describe, expect, test } from 'vitest'
+import { digestOf } from '../../../src/authn/key-index.ts'
 import { countObjects } from '../../../src/commands/manager/counts.ts'
 import type { ControllersOptions } from '../../../src/commands/manager/loop.ts'
 import { TOKEN_INDEXERS } from '../../../src/controllers/directclusterendpointtoken/order.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../../src/controllers/ownedaccesskey/order.ts'
-import { digestOf } from '../../../src/credentials/digest.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from '../../../src/domain/accesskey/access-key.ts'
 import { NONE_LATE } from '../../../src/domain/time/time.ts'
 import { tokenOf } from '../../../src/domain/token/token.ts'

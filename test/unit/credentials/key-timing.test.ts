@@ -3,8 +3,8 @@
 import { performance } from 'node:perf_hooks'
 import { expect, test } from 'vitest'
 import { textAfter } from '../../support/access-key.ts'
-import { key, secretOf } from './keys.ts'
-import { stageOf } from './recognition.ts'
+import { stageOf } from '../authn/recognition.ts'
+import { key, secretOf } from '../authn/watched-keys.ts'
 
 const CLASSES: Readonly<Record<string, (at: number) => string>> = {
   unknown: (at) => secretOf(`unknown-${at}`),

@@ -1,5 +1,5 @@
 // The pipeline behind a server, and requests to it.
-import type { Caller } from '../../../src/credentials/caller.ts'
+import type { Caller } from '../../../src/authn/caller.ts'
 import { credentialOf } from '../../../src/gateway/http/credential.ts'
 import { type PublicPage, createPipeline } from '../../../src/gateway/pipeline.ts'
 import { PUBLIC_ROUTES, type PublicRoute } from '../../../src/gateway/public-routes.ts'

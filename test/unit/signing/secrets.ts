@@ -2,7 +2,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { JWKS_CONFIG_MAP, SIGNING_KEY_PREFIX, SIGNING_KEY_TYPE } from '../../../src/api/names.ts'
 import type { ConfigMap, Secret } from '../../../src/api/objects.ts'
-import { checkJwk } from '../../../src/credentials/jwks.ts'
+import { checkJwk } from '../../../src/authn/jwks.ts'
 import { jwksText, notesText } from '../../../src/domain/signingkey/published-keys.ts'
 import type { KeyNote, PublicJwk } from '../../../src/domain/signingkey/signing-key.ts'
 

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
+import { digestOf } from '../../../../src/authn/key-index.ts'
 import { plan as planToken } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
-import { digestOf } from '../../../../src/credentials/digest.ts'
 import { accessKeyOf } from '../../../../src/domain/accesskey/access-key.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { circumstances } from '../../../support/access-key.ts'
@@ -17,8 +17,8 @@ import {
   tokenCircumstances,
   tokenObject,
 } from '../../../support/token.ts'
-import { key, secretOf } from '../../credentials/keys.ts'
-import { stageOf } from '../../credentials/recognition.ts'
+import { stageOf } from '../../authn/recognition.ts'
+import { key, secretOf } from '../../authn/watched-keys.ts'
 
 const TYPES = {
   text: ['x', 'true', '7'],

@@ -2,8 +2,8 @@
 // that fail. What the real one does with the same patches is shown on it.
 import type { KubeObject } from '../../../../src/api/objects.ts'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
-import type { Caller } from '../../../../src/credentials/caller.ts'
-import { digestOf } from '../../../../src/credentials/digest.ts'
+import type { Caller } from '../../../../src/authn/caller.ts'
+import { digestOf } from '../../../../src/authn/key-index.ts'
 import { type AccessKey, accessKeyOf } from '../../../../src/domain/accesskey/access-key.ts'
 import type { Caps } from '../../../../src/domain/accesskey/lifetime.ts'
 import type { KubeClient, PatchOperation } from '../../../../src/kube/client/client.ts'

@@ -1,6 +1,6 @@
 // A gateway as far as activity goes, whose watch does not lag, on a clock that a test moves.
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
-import type { Caller } from '../../../../src/credentials/caller.ts'
+import type { Caller } from '../../../../src/authn/caller.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { type Activity, createActivity } from '../../../../src/gateway/activity/activity.ts'
 import type { Store } from '../../../../src/kube/informer/store.ts'

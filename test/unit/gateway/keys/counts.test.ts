@@ -2,14 +2,14 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { createTokenIndex } from '../../../../src/credentials/tokens-by-owner.ts'
+import { createTokenIndex } from '../../../../src/authn/token-index.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { type Place, createCounts } from '../../../../src/gateway/keys/counts.ts'
 import { create } from '../../../../src/gateway/keys/create.ts'
 import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { t0, textAfter } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { indexOf, key, ownedBy } from '../../credentials/keys.ts'
+import { indexOf, key, ownedBy } from '../../authn/watched-keys.ts'
 import { exchangeOf } from './exchanges.ts'
 
 const HOUR = 3600

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../../../src/api/names.ts'
-import type { Caller } from '../../../../src/credentials/caller.ts'
+import type { Caller } from '../../../../src/authn/caller.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../../../../src/api/names.ts'
-import { checkJwk, followJwks } from '../../../../src/credentials/jwks.ts'
+import { checkJwk, followJwks } from '../../../../src/authn/jwks.ts'
 import { discoveryAnswer } from '../../../../src/gateway/oidc/discovery.ts'
 import { createKeysPage } from '../../../../src/gateway/oidc/keys.ts'
 import { Store } from '../../../../src/kube/informer/store.ts'

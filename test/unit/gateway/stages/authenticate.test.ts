@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createAuthenticate } from '../../../../src/gateway/stages/authenticate.ts'
 import { textAfter } from '../../../support/access-key.ts'
-import { key, ownedBy, secretOf } from '../../credentials/keys.ts'
-import { stageOf } from '../../credentials/recognition.ts'
+import { stageOf } from '../../authn/recognition.ts'
+import { key, ownedBy, secretOf } from '../../authn/watched-keys.ts'
 
 const NOT_FOUND = 'platform access key not found. Please login again'
 const EXPIRED = 'platform access key expired. Please login again'

@@ -1,8 +1,8 @@
 // Open streams end with the key that they were opened with, within a second (contract 13.4; threats C3).
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import type { Caller } from '../../../../src/credentials/caller.ts'
-import type { Reconsidered } from '../../../../src/credentials/callers.ts'
+import type { Reconsidered } from '../../../../src/authn/authenticator.ts'
+import type { Caller } from '../../../../src/authn/caller.ts'
 import { type Opened, type Pending, Streams } from '../../../../src/gateway/streams/registry.ts'
 import { after, t0, viewOf } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'

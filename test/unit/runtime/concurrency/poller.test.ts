@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { momentOf, msBetween } from '../../../../src/credentials/freshness.ts'
+import { momentOf, msBetween } from '../../../../src/authn/staleness.ts'
 import { poll } from '../../../../src/runtime/concurrency/poller.ts'
 import { t0 } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'

@@ -1,0 +1,128 @@
+// Authenticates callers, and checks later whether they are still valid (contract 10.3, 10.4). A fresh index
+// answers by itself; else each request reads the key from the API server, and is refused where that fails.
+import type { Scope } from '../api/scope.gen.ts'
+import type { AccessKey } from '../domain/accesskey/access-key.ts'
+import type { Caps } from '../domain/accesskey/lifetime.ts'
+import type { KnownKeys } from '../domain/accesskey/owner-chain.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Polled } from '../runtime/concurrency/poller.ts'
+import { type Caller, isSameCaller } from './caller.ts'
+import type { KeyIndex } from './key-index.ts'
+import { type KeyRefusal, NOBODY, verdictOn } from './key-validity.ts'
+import type { KeyReader } from './live-reader.ts'
+import { type Moment, isFresh, momentOf } from './staleness.ts'
+import { meaningOf } from './user-info.ts'
+
+/** The caller, or why there is none. `unavailable`: it can't be decided now. */
+export type Recognition =
+  | { readonly ok: true; readonly caller: Caller }
+  | { readonly ok: false; readonly because: KeyRefusal | 'unavailable' }
+
+/**
+ * The state of an earlier caller. `changed`: its identity or scope differs now; `stale`: it can't be decided now.
+ */
+export type Reconsidered =
+  | { readonly ok: true; readonly caller: Caller }
+  | { readonly ok: false; readonly because: 'expired' | 'revoked' | 'changed' | 'stale' }
+
+/** Dependencies of createCallers. */
+export interface CallersOptions {
+  readonly clock: Clock
+  readonly index: KeyIndex
+  readonly reader: KeyReader
+  /** Up to when the index is known to be complete; null = not at all. */
+  readonly provenAt: () => Moment | null
+  /** null until settings in force have been seen. */
+  readonly caps: () => Caps | null
+  readonly settings: Polled
+  /** Refreshed only for keys whose scope has roles. */
+  readonly roles: Polled
+  /** A new value whenever the meaning of scopes changes. */
+  readonly meaning: () => object
+}
+
+/** Authenticates callers. */
+export interface Callers {
+  /** The caller that presents this token. Never rejects. */
+  readonly recognise: (token: string) => Promise<Recognition>
+  /** Whether an earlier caller is still valid and unchanged. Never rejects. */
+  readonly reconsider: (caller: Caller) => Promise<Reconsidered>
+}
+
+const UNAVAILABLE = { ok: false, because: 'unavailable' } as const
+
+/** Authenticates callers by the index, or by reads of the API server. */
+export function createCallers(options: CallersOptions): Callers {
+  const { clock, index, reader, provenAt, settings, roles, meaning } = options
+  /** The meaning of scopes when each caller was authenticated. */
+  const meant = new WeakMap<Caller, object>()
+
+  /** The keys that a verdict may use; null = none that is fresh. */
+  const knownAround = async (
+    keysToRead: () => readonly { readonly name: string }[],
+  ): Promise<KnownKeys | null> => {
+    if (isFresh(provenAt(), momentOf(clock))) return index
+    const keys = keysToRead()
+    if (keys.length === 0) return null
+    return reader.around(keys.map(({ name }) => name)).catch(() => null)
+  }
+
+  const callerFrom = async (key: AccessKey, known: KnownKeys): Promise<Recognition> => {
+    const caps = options.caps()
+    if (caps === null) return UNAVAILABLE
+    const verdict = verdictOn(key, known, caps, clock.nowMs())
+    if (!verdict.ok) return verdict
+    const bound = boundBy(key, verdict.scope)
+    const { identity, scope } = meaningOf(bound)
+    const hasRoles = scope?.some(({ kind }) => kind === 'role') ?? false
+    if (hasRoles && !(await roles.refreshed())) return UNAVAILABLE
+    if (identity === null) return { ok: false, because: 'noIdentity' }
+    const caller = { key: bound, identity, scope, expiresMs: verdict.expiresMs }
+    meant.set(caller, meaning())
+    return { ok: true, caller }
+  }
+
+  const isAsBefore = (before: Caller, now: Caller): boolean =>
+    isSameCaller(before, now) && (now.scope === null || meant.get(before) === meant.get(now))
+
+  return {
+    recognise: async (token) => {
+      if (!(await settings.refreshed())) return UNAVAILABLE
+      const found = index.find(token)
+      const holders = () => (found === NOBODY ? [] : index.sharing(found.digest ?? ''))
+      const known = await knownAround(holders)
+      if (known === null) return UNAVAILABLE
+      // Only the eldest key counts, and the key found above may be gone by now. An unknown token takes the
+      // same steps: the duration of a refusal must not reveal its reason (threat C1).
+      const eldest = known.eldest(found.digest ?? '') ?? NOBODY
+      return callerFrom(found === NOBODY ? NOBODY : eldest, known)
+    },
+    reconsider: async (caller) => {
+      if (!(await settings.refreshed())) return { ok: false, because: 'stale' }
+      const known = await knownAround(() => [caller.key])
+      if (known === null) return { ok: false, because: 'stale' }
+      const key = known.named(caller.key.name)
+      const now = await callerFrom(key?.uid === caller.key.uid ? key : NOBODY, known)
+      if (now.ok) return isAsBefore(caller, now.caller) ? now : { ok: false, because: 'changed' }
+      return { ok: false, because: WHY_CUT[now.because] ?? 'revoked' }
+    },
+  }
+}
+
+/** Keys with an inherited scope, by the same keys without it. */
+const inheriting = new WeakMap<AccessKey, AccessKey>()
+
+/** The key with the scope that binds it; the same object as long as both are the same. */
+function boundBy(key: AccessKey, scope: Scope | null): AccessKey {
+  if (scope === key.scope) return key
+  const known = inheriting.get(key)
+  if (known?.scope === scope) return known
+  const bound = { ...key, scope }
+  inheriting.set(key, bound)
+  return bound
+}
+
+const WHY_CUT: Readonly<Partial<Record<KeyRefusal | 'unavailable', 'expired' | 'stale'>>> = {
+  expired: 'expired',
+  unavailable: 'stale',
+}

@@ -1,0 +1,81 @@
+// Whether a key works at the moment of a request, by everything that bears on it (contract 10.3). The status
+// that the operator wrote is not used.
+import { ACCESS_KEYS, API_VERSION } from '../api/names.ts'
+import type { Scope } from '../api/scope.gen.ts'
+import { type AccessKey, accessKeyOf } from '../domain/accesskey/access-key.ts'
+import { type Caps, isLive } from '../domain/accesskey/lifetime.ts'
+import { type KnownKeys, boundsOf, isInConflict, lineOf } from '../domain/accesskey/owner-chain.ts'
+import { meaningOf } from './user-info.ts'
+
+/** Why a key does not work, for our log and metrics; answers to callers say less (contract 10.2). */
+export const KEY_REFUSALS = [
+  'unknown',
+  'deleted',
+  'noIdentity',
+  'purpose',
+  'conflict',
+  'disabled',
+  'owner',
+  'expired',
+] as const
+
+/** One of KEY_REFUSALS. */
+export type KeyRefusal = (typeof KEY_REFUSALS)[number]
+
+/** Whether a key works. */
+export type KeyVerdict =
+  | {
+      readonly ok: true
+      /** Epoch milliseconds: the earliest end of it and of the keys that own it; null = never. */
+      readonly expiresMs: number | null
+      /** Its own, or that of the nearest owner that has one; null = none of them has (contract 11.8). */
+      readonly scope: Scope | null
+    }
+  | { readonly ok: false; readonly because: KeyRefusal }
+
+/** Stands in for a key that was not found: every refusal takes the same steps and the same time (threat C1). */
+export const NOBODY: AccessKey = accessKeyOf(
+  {
+    apiVersion: API_VERSION,
+    kind: ACCESS_KEYS.kind,
+    metadata: { name: '', uid: '', resourceVersion: '', creationTimestamp: '' },
+    spec: { key: 'nobody' },
+  },
+  () => '0'.repeat(64),
+)
+
+/**
+ * The verdict on a key and on its owners, which are found by name and uid: a key never grants more than an
+ * owner, also one that was narrowed later. `expired` is given only where nothing else is wrong, because
+ * the caller sees it.
+ */
+export function verdictOn(key: AccessKey, known: KnownKeys, caps: Caps, nowMs: number): KeyVerdict {
+  const own = refusalOf(key, known)
+  if (own !== null) return { ok: false, because: own }
+  const { keys, brokenAt } = lineOf(key, known)
+  const { expiresMs, scope, exceeded } = boundsOf(keys, caps, nowMs)
+  const isOwnerBad =
+    brokenAt !== null ||
+    exceeded !== null ||
+    keys.slice(1).some((owner) => refusalOf(owner, known) !== null)
+  if (isOwnerBad) return { ok: false, because: 'owner' }
+  return isLive(expiresMs, nowMs)
+    ? { ok: true, expiresMs, scope }
+    : { ok: false, because: 'expired' }
+}
+
+/** Secrets for one purpose: as a bearer they are unknown. */
+const OTHER_PURPOSES: ReadonlySet<string> = new Set(['OIDCRefreshToken', 'Reset'])
+
+/** What is wrong with this key alone, whatever its lifetime; null when nothing is. */
+function refusalOf(key: AccessKey, known: KnownKeys): KeyRefusal | null {
+  const checks: readonly (readonly [KeyRefusal, boolean])[] = [
+    ['unknown', key === NOBODY],
+    ['deleted', key.isDeleting],
+    ['noIdentity', meaningOf(key).identity === null],
+    ['purpose', OTHER_PURPOSES.has(key.type)],
+    ['conflict', isInConflict(key, known)],
+    ['disabled', key.isDisabled],
+  ]
+  return checks.find(([, holds]) => holds)?.[0] ?? null
+}

@@ -1,0 +1,192 @@
+// The revoked tokens in the ConfigMaps of contract 7.4, and their upkeep.
+import { once } from 'node:events'
+import type { ConfigMap } from '../../api/objects.ts'
+import type { Late } from '../../domain/time/time.ts'
+import { isRecordable, revokedIn, revokedNamesIn } from '../../domain/token/revocation.ts'
+import type { KubeClient } from '../../kube/client/client.ts'
+import type { Store, Whole } from '../../kube/informer/store.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { createPace } from '../../runtime/concurrency/rate-limiter.ts'
+import type { Log } from '../../runtime/log.ts'
+import { RevocationWriter, sweepRevokedTokens } from './writer.ts'
+
+/** Counts revocations, for platform_revocations_total. */
+export interface RevocationObserver {
+  /** Called with the number of requested tokens that are stored now. */
+  revoked(count: number): void
+}
+
+/** Dependencies of the records. Only a leader's client may write. */
+export interface RevokedTokensOptions {
+  readonly client: KubeClient
+  /** All ConfigMaps of the namespace; synced before the first record is requested. */
+  readonly configMaps: Store<Whole<ConfigMap>>
+  /** The platform's. */
+  readonly namespace: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly observer: RevocationObserver
+}
+
+/** The records of revoked tokens. */
+export interface RevokedTokens {
+  /** Whether the token is stored as revoked, as far as the store has seen. */
+  has(jti: string): boolean
+  /**
+   * Requests a record; another request adds nothing. A record that is lost while it is still needed is
+   * requested again by itself.
+   *
+   * @param expiresMs when the token ends by itself, in epoch milliseconds
+   * @throws Error for a `jti` that can be no uid
+   */
+  record(jti: string, expiresMs: number): void
+  /** How many tokens are stored as revoked and have not ended by then, epoch milliseconds. */
+  countAt(nowMs: number): number
+  /** For how long its record has been requested, in milliseconds; null = it is not, or is stored. */
+  askedForMs(jti: string): number | null
+  /** Why the last write failed, in the same words each time; null = it did not. */
+  fault(): string | null
+  /** The requested records that are not stored yet, and how long the oldest has waited. */
+  backlog(): Late
+  /** Calls back, from now on, with the tokens whose records are new in the store. */
+  subscribe(listener: (jtis: readonly string[]) => void): void
+  /** Deletes records whose hour is over; one that can't be deleted waits for the next sweep. Never rejects. */
+  sweep(): Promise<void>
+  /**
+   * Takes no more requests; resolves when the requested records are stored, when this process does not
+   * lead, or when the signal aborts. No write begins afterwards. Never rejects.
+   */
+  stop(signal: AbortSignal): Promise<void>
+}
+
+/** Why these ConfigMaps are written, for metrics. */
+export const REVOCATION_WRITE_REASONS = ['revoke', 'sweep'] as const
+
+/** At most four writes in any second (contract 7.4). */
+const PAUSE_MS = 250
+
+/** Follows the stored records, and writes those that are requested. */
+export function followRevokedTokens(options: RevokedTokensOptions): RevokedTokens {
+  const { configMaps, clock, observer } = options
+  const [stopping, over] = [new AbortController(), new AbortController()]
+  const inTurn = createPace(clock, PAUSE_MS, over.signal)
+  const writer = new RevocationWriter({ ...options, inTurn, signal: over.signal })
+  const stored = new StoredRevocations()
+  const listeners: ((jtis: readonly string[]) => void)[] = []
+  let sweeping: Promise<void> | null = null
+
+  const ask = (tokens: Iterable<readonly [jti: string, expiresMs: number]>): void => {
+    if (!stopping.signal.aborted) writer.ask(tokens)
+  }
+  for (const { object } of configMaps.values()) stored.update(undefined, object)
+  configMaps.subscribe(({ name, before, after }) => {
+    const { gained, lost } = stored.update(before?.object, after?.object)
+    writer.seen(name)
+    if (gained.length > 0) {
+      observer.revoked(writer.stored(gained))
+      for (const listener of listeners) listener(gained)
+    }
+    ask(lost)
+  })
+  return {
+    has: (jti) => stored.has(jti),
+    record: (jti, expiresMs) => {
+      if (!isRecordable(jti)) throw new Error('a token to be revoked has no uid for its jti')
+      if (!stored.has(jti)) ask([[jti, expiresMs]])
+    },
+    countAt: (nowMs) => stored.countAt(nowMs),
+    askedForMs: (jti) => writer.askedForMs(jti),
+    fault: () => writer.fault,
+    backlog: () => writer.backlog,
+    subscribe: (listener) => {
+      listeners.push(listener)
+    },
+    sweep: () => {
+      const { signal } = stopping
+      sweeping ??= sweepRevokedTokens({ ...options, inTurn, signal }).finally(() => {
+        sweeping = null
+      })
+      return sweeping
+    },
+    stop: async (signal) => {
+      stopping.abort()
+      const work = Promise.all([writer.settled(), sweeping])
+      if (!signal.aborted) await Promise.race([work, once(signal, 'abort')])
+      over.abort()
+    },
+  }
+}
+
+/** The effect of one ConfigMap's change: tokens that are new in all of them, or in none any more. */
+export interface StoredChange {
+  readonly gained: readonly string[]
+  /** With the exp that was stored, in epoch milliseconds. */
+  readonly lost: readonly (readonly [jti: string, expiresMs: number])[]
+  /** Tokens that changed in this ConfigMap and are in another one, too. */
+  readonly shared: readonly string[]
+}
+
+/** A token that is stored. */
+export interface StoredRevocation {
+  /** In how many ConfigMaps: a user may have copied one. */
+  readonly places: number
+  /** The latest of its ends in these, in epoch milliseconds. */
+  readonly endMs: number
+}
+
+/** The revoked tokens in the ConfigMaps. The cost of a change grows with the change, not with the whole. */
+export class StoredRevocations {
+  readonly #stored = new Map<string, StoredRevocation>()
+
+  has(jti: string): boolean {
+    return this.#stored.has(jti)
+  }
+
+  /** undefined = it is in none. */
+  get(jti: string): StoredRevocation | undefined {
+    return this.#stored.get(jti)
+  }
+
+  /** How many have not ended yet. */
+  countAt(nowMs: number): number {
+    let count = 0
+    for (const { endMs } of this.#stored.values()) if (endMs > nowMs) count += 1
+    return count
+  }
+
+  /** Applies one ConfigMap's change; undefined = it did not, or does not, exist. */
+  update(before: ConfigMap | undefined, after: ConfigMap | undefined): StoredChange {
+    const change: Changing = { gained: [], lost: [], shared: [] }
+    const [was, is] = [before?.data ?? {}, after?.data ?? {}]
+    // Additions first: a token that stays is never missing in between.
+    for (const [jti, endMs] of after ? revokedIn(after, before) : [])
+      this.#enter(jti, endMs, !Object.hasOwn(was, jti), change)
+    for (const jti of revokedNamesIn(before)) if (!Object.hasOwn(is, jti)) this.#leave(jti, change)
+    return change
+  }
+
+  /** @param isNew else that ConfigMap had it before, with another end */
+  #enter(jti: string, endMs: number, isNew: boolean, { gained, shared }: Changing): void {
+    const { places: before, endMs: beforeMs } = this.#stored.get(jti) ?? NOWHERE
+    const places = before + (isNew ? 1 : 0)
+    this.#stored.set(jti, { places, endMs: places > 1 ? Math.max(endMs, beforeMs) : endMs })
+    if (before === 0) gained.push(jti)
+    if (places > 1) shared.push(jti)
+  }
+
+  #leave(jti: string, { lost, shared }: Changing): void {
+    const { places, endMs } = this.#stored.get(jti) ?? NOWHERE
+    if (places > 1) {
+      this.#stored.set(jti, { places: places - 1, endMs })
+      shared.push(jti)
+    } else if (this.#stored.delete(jti)) lost.push([jti, endMs])
+  }
+}
+
+interface Changing extends StoredChange {
+  readonly gained: string[]
+  readonly lost: (readonly [jti: string, expiresMs: number])[]
+  readonly shared: string[]
+}
+
+const NOWHERE: StoredRevocation = { places: 0, endMs: 0 }

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { digestOf } from '../../../src/authn/key-index.ts'
+
+// The digests of "abc" and of the empty text are those of FIPS 180-4 and of every shasum.
+const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
+const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+// biome-ignore format: a table
+test.each([
+  { name: 'a key in clear', key: 'abc', digest: ABC },
+  { name: 'its digest form: both meet', key: `sha256:${ABC}`, digest: ABC },
+  { name: 'the empty text', key: '', digest: EMPTY },
+])('$name', ({ key, digest }) => {
+  expect(digestOf(key)).toBe(digest)
+})
+
+// biome-ignore format: a table
+test.each([
+  { name: 'bare hex', key: ABC },
+  { name: 'one digit too few', key: `sha256:${ABC.slice(1)}` },
+  { name: 'one digit too many', key: `sha256:${ABC}0` },
+  { name: 'capital digits, which the schema refuses', key: `sha256:${ABC.toUpperCase()}` },
+  { name: 'another algorithm', key: `sha512:${ABC}` },
+  { name: 'a line break behind', key: `sha256:${ABC}\n` },
+])('no digest form, so a key in clear: $name', ({ key }) => {
+  expect(digestOf(key)).toMatch(/^[0-9a-f]{64}$/)
+  expect(digestOf(key)).not.toBe(ABC)
+})

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { digestOf } from '../../../src/authn/key-index.ts'
+import { NOBODY } from '../../../src/authn/key-validity.ts'
+import { indexOf, key, ownedBy, secretOf } from './watched-keys.ts'
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+const LONG = 'k'.repeat(256)
+
+describe('what a caller presents is looked up by its digest (10.3)', () => {
+  const index = indexOf(
+    key('clear'),
+    key('digest', { key: `sha256:${sha256(secretOf('digest'))}` }),
+    key('twin-a', { key: secretOf('twin') }, {}, 1),
+    key('twin-b', { key: secretOf('twin') }),
+    key('long', { key: LONG }),
+    key('of-nothing', { key: `sha256:${sha256('')}` }),
+    key('without', { key: '' }),
+    key('too-long', { key: `sha256:${sha256(`${LONG}k`)}` }),
+    key('spaced', { key: `sha256:${sha256('two words')}` }),
+    key('accented', { key: `sha256:${sha256('café')}` }),
+    key('double', { key: `sha256:${sha256(`sha256:${sha256('x')}`)}` }),
+  )
+  test.each([
+    { name: 'a key in clear', token: secretOf('clear'), found: 'clear' },
+    { name: 'a key stored as its digest (3.6)', token: secretOf('digest'), found: 'digest' },
+    { name: 'a key of several: the eldest (3.3)', token: secretOf('twin'), found: 'twin-b' },
+    { name: 'the longest', token: LONG, found: 'long' },
+    { name: 'an unknown one', token: secretOf('other'), found: '' },
+    { name: 'one letter off', token: secretOf('clear').slice(0, -1), found: '' },
+    { name: 'nothing', token: '', found: '' },
+    { name: 'the digest form of a key', token: `sha256:${sha256(secretOf('digest'))}`, found: '' },
+    {
+      name: 'the digest form in capitals',
+      token: `SHA256:${sha256(secretOf('digest'))}`,
+      found: '',
+    },
+    { name: 'a digest of the digest form', token: `sha256:${sha256('x')}`, found: '' },
+    { name: 'the digest alone', token: digestOf(secretOf('clear')), found: '' },
+    { name: 'more than 256 bytes (C2)', token: `${LONG}k`, found: '' },
+    { name: 'words', token: 'two words', found: '' },
+    { name: 'other letters', token: 'café', found: '' },
+    { name: 'a name of every object', token: '__proto__', found: '' },
+  ])('$name', ({ token, found }) => {
+    expect(index.find(token).name).toBe(found)
+  })
+})
+
+test('it follows what the watch tells', () => {
+  const index = indexOf(key('a'), key('b', {}, ownedBy('a')))
+  expect(index.ownedBy('uid-a').map(({ name }) => name)).toEqual(['b'])
+  index.store.remove(key('b', {}, { metadata: { resourceVersion: '2' } }))
+  expect(index.ownedBy('uid-a')).toEqual([])
+  expect(index.find(secretOf('b'))).toBe(NOBODY)
+  expect(index.find(secretOf('a')).name).toBe('a')
+})

@@ -1,0 +1,69 @@
+// What it takes to refuse a key, counted and not timed (contract 3.3, 10.2; threat C1).
+import { expect, test, vi } from 'vitest'
+import { digestOf } from '../../../src/authn/key-index.ts'
+import { NOBODY, verdictOn } from '../../../src/authn/key-validity.ts'
+import { t0, textAfter } from '../../support/access-key.ts'
+import { stageOf } from './recognition.ts'
+import { indexOf, key, secretOf } from './watched-keys.ts'
+
+const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
+
+/** What of a store is asked while keys are looked up. */
+const LOOK_UPS = ['by', 'firstBy', 'countBy', 'get'] as const
+
+test('unknown, malformed, disabled and deleted keys are refused by the same look-ups (10.2)', async () => {
+  const { callers, index } = stageOf(
+    key('disabled', { disabled: true }),
+    key('deleted', {}, { metadata: { deletionTimestamp: textAfter(0) } }),
+    key('nobody', { user: '' }),
+    key('twin-a', { key: secretOf('twin'), disabled: true }),
+    key('twin-b', { key: secretOf('twin') }, {}, 1),
+  )
+  const spies = LOOK_UPS.map((name) => vi.spyOn(index.store, name))
+  const lookUps = async (token: string): Promise<readonly number[]> => {
+    for (const spy of spies) spy.mockClear()
+    expect(await callers.recognise(token)).toMatchObject({ ok: false })
+    return spies.map(({ mock }) => mock.calls.length)
+  }
+  const unknown = await lookUps(secretOf('unknown'))
+  expect(Math.max(...unknown)).toBeGreaterThan(0)
+  for (const token of [
+    '',
+    'null',
+    'sha256:0',
+    '%',
+    ...['disabled', 'deleted', 'nobody', 'twin'].map(secretOf),
+  ])
+    expect([token, await lookUps(token)]).toEqual([token, unknown])
+})
+
+test('a digest that is that of nobody makes unknown keys nobody else (3.6)', async () => {
+  const { outcome } = stageOf(key('zeros', { key: `sha256:${NOBODY.digest}` }))
+  expect(await outcome(secretOf('unknown'))).toBe('unknown')
+})
+
+/** How many objects are looked at for a verdict on each of so many keys with the same secret. */
+function looksOf(count: number, spec: object): number {
+  const index = indexOf(
+    ...Array.from({ length: count }, (_, at) =>
+      key(`twin-${at}`, { key: secretOf('twin') }, {}, at),
+    ),
+    key('eldest', { key: secretOf('twin'), ...spec }, {}, -1),
+  )
+  const looks = vi.spyOn(index.store, 'get')
+  for (const one of index.store.values())
+    expect(verdictOn(one, index, NO_CAPS, t0).ok).toBe(one.name === 'eldest' && !('key' in spec))
+  index.find(secretOf('twin'))
+  return looks.mock.calls.length
+}
+
+test.each([
+  { name: 'the eldest wins', spec: {} },
+  {
+    name: 'the eldest holds the digest only',
+    spec: { key: `sha256:${digestOf(secretOf('twin'))}` },
+  },
+])('keys with one secret are judged in steps that grow as they do: $name (3.3)', ({ spec }) => {
+  const few = looksOf(50, spec)
+  expect(looksOf(200, spec) / few).toBeLessThan(6)
+})

@@ -1,0 +1,113 @@
+/** @module-tag no-retry */
+// Managers come and go, answers are lost, watches break, hands delete; then it is calm again.
+import { expect, test } from 'vitest'
+import type { ConfigMap } from '../../../../src/api/objects.ts'
+import { NONE_LATE } from '../../../../src/domain/time/time.ts'
+import { NotLeader } from '../../../../src/kube/client/api-error.ts'
+import { type Random, randomFrom } from '../../../support/random.ts'
+import { repeated } from '../../../support/tier.ts'
+import { revokedInAll } from '../../domain/token/revocations.ts'
+import { type Mishap, type Request, type Server, failure } from './config-map-server.ts'
+import {
+  EXP,
+  EXPIRES_MS,
+  HOUR,
+  HOUR_MS,
+  type Manager,
+  T0,
+  jtis,
+  manager,
+  mostWritesInASecond,
+  stage,
+} from './revoked-tokens-stage.ts'
+
+const STORIES = repeated(12, 40)
+const STORMY_SECONDS = 40
+const CALM_SECONDS = 30
+
+test.each(Array.from({ length: STORIES }, (_, seed) => seed))(
+  'each token that is asked for is stored once in the end: story %i (7.4)',
+  async (seed) => {
+    const random = randomFrom(seed)
+    const { clock, server, one } = stage()
+    const wanted = await prepare(random, server)
+    const managers = [one]
+    let current = disturbed(random, one)
+    for (let second = 0; second < STORMY_SECONDS; second += 1) {
+      askForMore(random, wanted)
+      await happening(random, server, current)
+      if (random.between(0, 1) < 0.05) {
+        current.die()
+        await clock.advance(1500)
+        current = disturbed(random, manager(server, clock))
+        managers.push(current)
+      }
+      recordAll(wanted, current)
+      await clock.advance(1000)
+    }
+    mend(current)
+    current.mishap = () => null
+    for (let second = 0; second < CALM_SECONDS; second += 1) {
+      recordAll(wanted, current)
+      await clock.advance(1000)
+    }
+    expect([...wanted.keys()].filter((jti) => !current.records.has(jti))).toEqual([])
+    expect(current.records.backlog()).toEqual(NONE_LATE)
+    const stored = [...server.objects.values()] as readonly ConfigMap[]
+    expect(revokedInAll(stored)).toEqual(wanted)
+    expect(stored.flatMap(({ data = {} }) => Object.keys(data))).toHaveLength(wanted.size)
+    for (const { requests } of managers)
+      expect(mostWritesInASecond(requests)).toBeLessThanOrEqual(4)
+  },
+)
+
+/** Some stories begin with an hour that is nearly full, or is. */
+async function prepare(random: Random, server: Server): Promise<Map<string, number>> {
+  const there = jtis(random.pick([0, 0, 0, 1900, 2000]))
+  if (there.length > 0) await server.edit(HOUR, Object.fromEntries(there.map((jti) => [jti, EXP])))
+  return new Map(there.map((jti) => [jti, EXPIRES_MS]))
+}
+
+function askForMore(random: Random, wanted: Map<string, number>): void {
+  const most = wanted.size + random.between(0, 20)
+  while (wanted.size < most)
+    wanted.set(`more-${wanted.size}`, Math.floor(T0 + random.between(0, 4 * HOUR_MS)))
+}
+
+/** As a reconcile does: once a second, until it is stored. */
+function recordAll(wanted: ReadonlyMap<string, number>, { records }: Manager): void {
+  for (const [jti, expiresMs] of wanted) if (!records.has(jti)) records.record(jti, expiresMs)
+}
+
+function disturbed(random: Random, its: Manager): Manager {
+  its.mishap = (method) => (random.between(0, 1) < 0.6 ? null : anyMishap(random, method))
+  return its
+}
+
+const anyMishap = (random: Random, method: Request['method']): Mishap =>
+  random.pick<Mishap>([
+    'lost',
+    { refused: new Error('headers timeout') },
+    { refused: failure(500, 'InternalError') },
+    { refused: failure(429, 'TooManyRequests', 2000) },
+    { refused: failure(503, 'ServiceUnavailable', 1000) },
+    { refused: failure(409, method === 'create' ? 'AlreadyExists' : 'Conflict') },
+    { refused: new NotLeader() },
+  ])
+
+/** Somebody's hand, or the watch. */
+async function happening(random: Random, server: Server, current: Manager): Promise<void> {
+  const name = random.pick([...server.objects.keys(), HOUR])
+  const data = server.data()[name]
+  const what = random.pick(['nothing', 'nothing', 'delete', 'touch', 'slow', 'broken', 'mended'])
+  if (what === 'delete' && data) await server.edit(name, undefined)
+  if (what === 'touch' && data) await server.edit(name, data)
+  if (what === 'slow') current.watchMs = 400
+  if (what === 'broken') current.watchMs = null
+  if (what === 'mended') mend(current)
+}
+
+function mend(its: Manager): void {
+  its.watchMs = 5
+  its.relist()
+}

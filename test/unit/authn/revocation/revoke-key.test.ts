@@ -1,0 +1,143 @@
+/** @module-tag no-retry */
+// A key that leaked is ended, with all that was made with it, while its bearer goes on (contract 12.2, 8.6).
+import { describe, expect, test } from 'vitest'
+import { MADE_WITH_LABEL } from '../../../../src/api/names.ts'
+import { revokeLine } from '../../../../src/authn/revocation/revoke-key.ts'
+import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
+import { failureOf } from '../../../../src/kube/client/api-error.ts'
+import type { PatchOperation } from '../../../../src/kube/client/client.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { keyObject } from '../../../support/objects.ts'
+
+const of = (name: string, maker: string | null = null, spec = {}): OwnedAccessKeyObject =>
+  keyObject({
+    metadata: {
+      name,
+      uid: `uid-${name}`,
+      ...(maker === null ? {} : { labels: { [MADE_WITH_LABEL]: `uid-${maker}` } }),
+    },
+    spec: { user: 'ada', ...spec },
+  })
+
+/** An API server with these keys, two to a page; `onPatch` is what happens when one is written to. */
+function serving(
+  keys: OwnedAccessKeyObject[],
+  onPatch: (name: string, tries: number) => void = () => undefined,
+) {
+  const writes: string[] = []
+  return {
+    writes,
+    client: {
+      list: async (_: unknown, __: unknown, ___: number, next = '0') => {
+        const from = Number(next)
+        const rest = from + 2 < keys.length ? { next: String(from + 2) } : {}
+        return { items: keys.slice(from, from + 2), resourceVersion: '1', ...rest }
+      },
+      patch: async (
+        _: unknown,
+        { name }: { readonly name: string },
+        operations: readonly PatchOperation[],
+      ): Promise<never> => {
+        writes.push(name)
+        onPatch(name, writes.filter((one) => one === name).length)
+        const at = keys.findIndex(({ metadata }) => metadata.name === name)
+        const [guard, ...sets] = operations
+        expect([guard?.op, guard?.path]).toEqual(['test', '/metadata/uid'])
+        if (guard?.value !== keys[at]?.metadata.uid) throw failureOf('PATCH', 422, {}, undefined)
+        expect(sets).toEqual([{ op: 'add', path: '/spec/disabled', value: true }])
+        const { metadata, spec = {} } = keys[at] as OwnedAccessKeyObject
+        keys[at] = keyObject({ metadata, spec: { ...spec, disabled: true } })
+        return keys[at] as never
+      },
+    },
+  }
+}
+
+/** What is told, in its order, once all is done; the clock runs. */
+async function revoked({ client }: ReturnType<typeof serving>, named: string, isDryRun = false) {
+  const clock = manualClock(0)
+  const told: string[] = []
+  const tell = ({
+    key,
+    maker,
+    fate,
+  }: {
+    key: { name: string }
+    maker: string | null
+    fate: string
+  }) => void told.push(`${key.name} by ${maker}: ${fate}`)
+  const work = { isOver: false }
+  const end = revokeLine({ client, clock, isDryRun, tell }, named).finally(
+    () => (work.isOver = true),
+  )
+  while (!work.isOver) await clock.advance(1000)
+  return { told, uid: (await end)?.uid ?? null }
+}
+
+describe('revoking (12.2, X9)', () => {
+  test('disables the key first, then all that was made with it', async () => {
+    const server = serving([of('b', 'a'), of('other'), of('a', 'leaked'), of('leaked')])
+    expect(await revoked(server, 'leaked')).toEqual({
+      uid: 'uid-leaked',
+      told: ['leaked by null: disabled', 'a by leaked: disabled', 'b by a: disabled'],
+    })
+    expect(server.writes).toEqual(['leaked', 'a', 'b'])
+  })
+
+  test('finds what is made meanwhile', async () => {
+    const keys = [of('leaked')]
+    const server = serving(keys, (name) => void (name === 'leaked' && keys.push(of('late', name))))
+    const { told } = await revoked(server, 'leaked')
+    expect(told).toEqual(['leaked by null: disabled', 'late by leaked: disabled'])
+  })
+
+  test('of a key that is gone ends what is left, by its uid', async () => {
+    const server = serving([of('left', 'gone'), of('other')])
+    expect((await revoked(server, 'uid-gone')).told).toEqual(['left by uid-gone: disabled'])
+    expect(await revoked(server, 'gone')).toEqual({ told: [], uid: null })
+  })
+
+  test('only looks, where nothing is to be changed', async () => {
+    const server = serving([of('leaked'), of('a', 'leaked'), of('b', 'leaked', { disabled: true })])
+    expect((await revoked(server, 'leaked', true)).told).toEqual([
+      'leaked by null: wouldBeDisabled',
+      'a by leaked: wouldBeDisabled',
+      'b by leaked: opensNothing',
+    ])
+    expect(server.writes).toEqual([])
+  })
+
+  test('again changes nothing', async () => {
+    const server = serving([of('leaked'), of('a', 'leaked')])
+    await revoked(server, 'leaked')
+    expect((await revoked(server, 'leaked')).told).toEqual([
+      'leaked by null: opensNothing',
+      'a by leaked: opensNothing',
+    ])
+    expect(server.writes).toHaveLength(2)
+  })
+
+  test.each([
+    { name: 'one that is another by now', code: 422, fate: 'gone', writes: 1 },
+    { name: 'one that is gone', code: 404, fate: 'gone', writes: 1 },
+    { name: 'one that may not be changed', code: 403, fate: 'failed', writes: 1 },
+    { name: 'one that others write to all the time', code: 409, fate: 'failed', writes: 5 },
+  ])('$name keeps none of the others: $fate (8.6)', async ({ code, fate, writes }) => {
+    const server = serving([of('leaked'), of('a', 'leaked'), of('b', 'leaked')], (name) => {
+      if (name === 'a') throw failureOf('PATCH', code, {}, undefined)
+    })
+    expect((await revoked(server, 'leaked')).told).toEqual([
+      'leaked by null: disabled',
+      `a by leaked: ${fate}`,
+      'b by leaked: disabled',
+    ])
+    expect(server.writes.filter((name) => name === 'a')).toHaveLength(writes)
+  })
+
+  test('writes once more where somebody else did at the same time (8.6)', async () => {
+    const server = serving([of('leaked')], (_, tries) => {
+      if (tries === 1) throw failureOf('PATCH', 409, {}, undefined)
+    })
+    expect((await revoked(server, 'leaked')).told).toEqual(['leaked by null: disabled'])
+  })
+})

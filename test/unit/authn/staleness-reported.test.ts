@@ -1,0 +1,109 @@
+/** @module-tag no-retry */
+// What is open is asked about within a second of what it stands on having become stale (contract 10.4, 13.4),
+// also where something else became stale a moment before.
+import { expect, onTestFinished, test } from 'vitest'
+import type { Config } from '../../../src/api/config.gen.ts'
+import {
+  CLUSTER_ROLES,
+  HEARTBEAT_ANNOTATION,
+  HEARTBEAT_BEFORE_ANNOTATION,
+  HEARTBEAT_KEY,
+} from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
+import { followCallers } from '../../../src/authn/start.ts'
+import type { KubeClient } from '../../../src/kube/client/client.ts'
+import { type Sink, Store, whole } from '../../../src/kube/informer/store.ts'
+import { ourConfigMap } from '../../../src/settings/follow.ts'
+import { t0 } from '../../support/access-key.ts'
+import { manualClock } from '../../support/clock.ts'
+import { rememberingLog } from '../../support/log.ts'
+import { keyObject } from '../../support/objects.ts'
+
+const KNOWN_FOR_MS = 15_000
+const LOOKED_AT_WITHIN_MS = 1000
+
+/** Callers that follow an API server of which a part fails when it is told to. */
+function followed() {
+  const clock = manualClock(t0)
+  const stop = new AbortController()
+  onTestFinished(() => stop.abort())
+  const failing = { roles: false, watch: false }
+  let beats = 0
+  const heartbeat = (): KubeObject => {
+    beats += 1
+    const annotations = {
+      [HEARTBEAT_ANNOTATION]: new Date(clock.nowMs()).toISOString(),
+      [HEARTBEAT_BEFORE_ANNOTATION]: '',
+    }
+    const metadata = { name: HEARTBEAT_KEY, resourceVersion: String(beats), annotations }
+    return keyObject({ metadata, spec: { subject: 'heartbeat', disabled: true } })
+  }
+  const client = {
+    get: async ({ plural }: { readonly plural: string }) => {
+      if (plural === CLUSTER_ROLES.plural && failing.roles) throw new Error('no roles')
+      return null
+    },
+    patch: async () => heartbeat(),
+    create: async () => heartbeat(),
+  } as unknown as KubeClient
+  let sink: Sink | null = null
+  const list = (): void => {
+    if (failing.watch) return
+    sink?.begin()
+    sink?.put(heartbeat())
+    sink?.end()
+  }
+  const callers = followCallers({
+    client,
+    follow: (_, to) => {
+      sink = to
+      list()
+      return list
+    },
+    sources: {
+      configs: new Store(whole<Config>),
+      configMaps: new Store(ourConfigMap),
+      configName: 'c',
+    },
+    doubtSettings: () => undefined,
+    namespace: 'platform-system',
+    secret: new Uint8Array(32),
+    random: () => 0.5,
+    returned: () => undefined,
+    clock,
+    log: rememberingLog().log,
+    signal: stop.signal,
+  })
+  const told: number[] = []
+  callers.subscribe((uid) => void (uid === null && told.push(clock.monotonicMs())))
+  const pass = async (seconds: number): Promise<void> => {
+    for (let quarter = 0; quarter < seconds * 4; quarter += 1) {
+      await clock.advance(250)
+      list()
+    }
+  }
+  return { clock, failing, told, pass }
+}
+
+test.each([{ earlierSeconds: 0 }, { earlierSeconds: 2 }, { earlierSeconds: 4 }])(
+  'the keys become stale $earlierSeconds s after the roles did (13.4)',
+  async ({ earlierSeconds }) => {
+    const { clock, failing, told, pass } = followed()
+    await pass(20)
+    failing.roles = true
+    await pass(earlierSeconds)
+    failing.watch = true
+    const staleMs = clock.monotonicMs() + KNOWN_FOR_MS
+    await pass(20)
+    const first = told.find((ms) => ms > staleMs) ?? Number.POSITIVE_INFINITY
+    expect(first - staleMs).toBeLessThanOrEqual(LOOKED_AT_WITHIN_MS)
+  },
+)
+
+test('while everything is fresh nobody is asked about', async () => {
+  const { told, pass } = followed()
+  await pass(20)
+  const before = told.length
+  await pass(30)
+  expect(told.length).toBe(before)
+})

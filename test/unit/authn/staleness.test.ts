@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type Moment,
+  isFresh,
+  later,
+  momentOf,
+  msBetween,
+  provenBy,
+} from '../../../src/authn/staleness.ts'
+import { after, t0, textAfter } from '../../support/access-key.ts'
+import { manualClock } from '../../support/clock.ts'
+
+/** So many seconds after t0 on both clocks; the counter began a minute before. */
+const moment = (seconds: number, counter = seconds): Moment => ({
+  wallMs: after(seconds),
+  monotonicMs: (counter + 60) * 1000,
+})
+
+describe('what a heartbeat proves, told 100 s after t0 (10.4)', () => {
+  const ours = [{ written: textAfter(98), sent: moment(98) }]
+  test.each<{ readonly name: string; readonly annotation?: string; readonly is: Moment | null }>([
+    { name: 'ours: the moment it left', annotation: textAfter(98), is: moment(98) },
+    { name: 'another one: its time on our clock', annotation: textAfter(97), is: moment(97) },
+    { name: 'one that lags: old news', annotation: textAfter(40), is: moment(40) },
+    { name: 'one of a clock an hour behind', annotation: textAfter(-3500), is: moment(-3500) },
+    { name: 'one that was written just now', annotation: textAfter(100), is: moment(100) },
+    {
+      name: 'one of a clock a little ahead: when it came',
+      annotation: textAfter(102),
+      is: moment(100),
+    },
+    { name: 'one of a clock too far ahead: nothing', annotation: textAfter(102.001), is: null },
+    { name: 'one of a clock an hour ahead: nothing', annotation: textAfter(3700), is: null },
+    { name: 'without a time', is: null },
+    { name: 'with what is no time', annotation: 'now', is: null },
+  ])('$name', ({ annotation, is }) => {
+    expect(provenBy(annotation, moment(100), ours)).toEqual(is)
+  })
+
+  test('ours prove when they left, wherever our clock was stepped to since', () => {
+    for (const nowS of [-3500, 98, 3700])
+      expect(provenBy(textAfter(98), moment(nowS, 100), ours)).toEqual(moment(98))
+  })
+})
+
+describe('how old a proof is (10.4)', () => {
+  test.each([
+    { name: 'both clocks agree', before: moment(0), now: moment(7), is: 7 },
+    {
+      name: 'the wall clock was put back an hour',
+      before: moment(0),
+      now: moment(-3593, 7),
+      is: 7,
+    },
+    {
+      name: 'the wall clock was put forward an hour',
+      before: moment(0),
+      now: moment(3607, 7),
+      is: 3607,
+    },
+    { name: 'the machine slept for an hour', before: moment(0), now: moment(3600, 1), is: 3600 },
+    { name: 'none', before: null, now: moment(7), is: Number.POSITIVE_INFINITY },
+  ])('$name', ({ before, now, is }) => {
+    expect(msBetween(before, now)).toBe(is * 1000)
+  })
+
+  test.each([
+    { name: 'at 15 s it holds', at: 15, is: true },
+    { name: 'later it does not', at: 15.001, is: false },
+  ])('$name', ({ at, is }) => {
+    expect(isFresh(moment(0), moment(at))).toBe(is)
+  })
+
+  test('without one nothing is fresh', () => {
+    expect(isFresh(null, moment(0))).toBe(false)
+  })
+})
+
+test('of two proofs the later counts, so what comes again or late takes nothing back (C4)', () => {
+  expect(later(null, moment(1))).toEqual(moment(1))
+  expect(later(moment(1), null)).toEqual(moment(1))
+  expect(later(moment(1), moment(2))).toEqual(moment(2))
+  expect(later(moment(2), moment(1))).toEqual(moment(2))
+})
+
+test('now is read on both clocks', () => {
+  const clock = manualClock(t0)
+  clock.setMonotonic(5)
+  expect(momentOf(clock)).toEqual({ wallMs: t0, monotonicMs: 5 })
+})
