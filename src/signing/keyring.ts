@@ -1,9 +1,15 @@
 // The loaded private keys, and the only code that signs with them (contract 7.3).
 import type { KeyObject } from 'node:crypto'
 import { CompactSign } from 'jose'
-import { JWKS_CONFIG_MAP } from '../api/names.ts'
+import { JWKS_CONFIG_MAP, ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../api/names.ts'
 import type { ConfigMap, Secret } from '../api/objects.ts'
-import type { PublishedKeys } from '../domain/signingkey/published-keys.ts'
+import { parseJwks } from '../authn/jwks.ts'
+import {
+  JWKS_DATA_KEY,
+  NOTES_DATA_KEY,
+  type PublishedKeys,
+  parseNotes,
+} from '../domain/signingkey/published-keys.ts'
 import {
   type KeyLife,
   type KeyNote,
@@ -17,7 +23,6 @@ import type { Change, Store, Whole } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Examination, examine } from './examine.ts'
-import { publishedKeysOf } from './published.ts'
 
 /** Signs tokens: the token controller's view of the signing keys. */
 export interface TokenSigner {
@@ -199,4 +204,19 @@ function compactJws(claims: TokenClaims, { kid, algorithm, privateKey }: Private
   return new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
     .setProtectedHeader({ alg: algorithm, kid, typ: 'JWT' })
     .sign(privateKey)
+}
+
+/** Reads ConfigMap `platform-jwks`. Never throws: unreadable parts are left out, and `isSound` is false. */
+export function publishedKeysOf({ data = {}, metadata }: ConfigMap): PublishedKeys {
+  const set = parseJwks(data[JWKS_DATA_KEY])
+  const { notes, isSound } = parseNotes(data[NOTES_DATA_KEY])
+  const { annotations = {} } = metadata
+  return {
+    data,
+    jwks: set.ok ? set.jwks : [],
+    notes,
+    isSound: isSound && set.ok && set.faults.length === 0,
+    isToRotate: annotations[ROTATE_ANNOTATION] !== undefined,
+    toWithdraw: annotations[WITHDRAW_ANNOTATION]?.trim() ?? null,
+  }
 }
