@@ -6,8 +6,8 @@ import { digestOf } from '../../src/authn/key-index.ts'
 import { startKeys } from '../../src/commands/manager/controllers.ts'
 import type { ControllersOptions } from '../../src/commands/manager/loop.ts'
 import type { Metrics } from '../../src/commands/manager/metrics.ts'
-import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/order.ts'
-import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/order.ts'
+import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/indexes.ts'
+import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/indexes.ts'
 import { plan } from '../../src/controllers/ownedaccesskey/plan.ts'
 import {
   type AccessKey,

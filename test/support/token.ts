@@ -3,14 +3,14 @@ import type { DirectClusterEndpointToken } from '../../src/api/directclusterendp
 import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, TOKENS } from '../../src/api/names.ts'
 import type { KubeObject, ManagedFieldsEntry, OwnerReference } from '../../src/api/objects.ts'
 import { digestOf } from '../../src/authn/key-index.ts'
-import type { Owner } from '../../src/controllers/directclusterendpointtoken/fate.ts'
-import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/order.ts'
+import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/indexes.ts'
 import {
   type Circumstances,
   type Step,
   plan,
 } from '../../src/controllers/directclusterendpointtoken/plan.ts'
-import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/order.ts'
+import type { Owner } from '../../src/controllers/directclusterendpointtoken/ready-state.ts'
+import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/indexes.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,

@@ -2,11 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP } from '../../api/names.ts'
 import { createKeyReader } from '../../authn/live-reader.ts'
 import * as config from '../../controllers/config/reconcile.ts'
-import { lastExpMs } from '../../controllers/directclusterendpointtoken/counts.ts'
-import { BY_UID, tokenEndMs } from '../../controllers/directclusterendpointtoken/order.ts'
-import { namesUnder } from '../../controllers/directclusterendpointtoken/owner.ts'
+import { lastExpMs } from '../../controllers/directclusterendpointtoken/gauges.ts'
+import {
+  BY_UID,
+  namesUnder,
+  tokenEndMs,
+} from '../../controllers/directclusterendpointtoken/indexes.ts'
 import * as token from '../../controllers/directclusterendpointtoken/reconcile.ts'
-import { endMsOf, keysIn } from '../../controllers/ownedaccesskey/order.ts'
+import { endMsOf, keysIn } from '../../controllers/ownedaccesskey/indexes.ts'
 import * as accessKey from '../../controllers/ownedaccesskey/reconcile.ts'
 import * as signingKey from '../../controllers/signingkey/reconcile.ts'
 import { formatKey } from '../../domain/accesskey/access-key-format.ts'

@@ -1,6 +1,6 @@
 import { ACCESS_KEYS, TOKENS } from '../../api/names.ts'
-import { countTokens } from '../../controllers/directclusterendpointtoken/counts.ts'
-import { countKeys, tellKeyEnds } from '../../controllers/ownedaccesskey/counts.ts'
+import { countTokens } from '../../controllers/directclusterendpointtoken/gauges.ts'
+import { countKeys, tellKeyEnds } from '../../controllers/ownedaccesskey/gauges.ts'
 import { NONE_LATE } from '../../domain/time/time.ts'
 import type { ControllersOptions } from './loop.ts'
 import type { MetricSources } from './metrics.ts'

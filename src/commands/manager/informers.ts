@@ -11,8 +11,8 @@ import {
 } from '../../api/names.ts'
 import type { ConfigMap, KubeObject, Secret } from '../../api/objects.ts'
 import { digestOf } from '../../authn/key-index.ts'
-import { TOKEN_INDEXERS } from '../../controllers/directclusterendpointtoken/order.ts'
-import { KEY_INDEXERS, KEY_ORDERS } from '../../controllers/ownedaccesskey/order.ts'
+import { TOKEN_INDEXERS } from '../../controllers/directclusterendpointtoken/indexes.ts'
+import { KEY_INDEXERS, KEY_ORDERS } from '../../controllers/ownedaccesskey/indexes.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,

@@ -12,9 +12,14 @@ import {
 } from '../../api/names.ts'
 import { REVOCATION_WRITE_REASONS } from '../../authn/revocation/revocation-list.ts'
 import { CONFIG_WRITE_REASONS, RECORD_WRITE_REASONS } from '../../controllers/config/reconcile.ts'
-import { TOKEN_STATE_LABELS } from '../../controllers/directclusterendpointtoken/counts.ts'
+import { TOKEN_STATE_LABELS } from '../../controllers/directclusterendpointtoken/gauges.ts'
+import {
+  type TokenMetrics,
+  type TokenSources,
+  tokenMetrics,
+} from '../../controllers/directclusterendpointtoken/metrics.ts'
 import { TOKEN_WRITE_REASONS } from '../../controllers/directclusterendpointtoken/reconcile.ts'
-import { KEY_STATE_LABELS } from '../../controllers/ownedaccesskey/counts.ts'
+import { KEY_STATE_LABELS } from '../../controllers/ownedaccesskey/gauges.ts'
 import { KEY_WRITE_REASONS } from '../../controllers/ownedaccesskey/reconcile.ts'
 import {
   JWKS_WRITE_REASONS,
@@ -25,7 +30,6 @@ import { EVENT_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import { LEASE_REASONS } from '../../kube/leader-election/lock.ts'
 import { type Instruments, instruments } from '../../runtime/metrics.ts'
-import { type TokenMetrics, type TokenSources, tokenMetrics } from '../../runtime/token-metrics.ts'
 import {
   type ClientLabels,
   type ClientMetrics,

@@ -2,14 +2,14 @@ import { REVOKE_FINALIZER } from '../../api/names.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import type { TokenClaims } from '../../domain/token/token-claims.ts'
 import { type Token, outUntilMs } from '../../domain/token/token.ts'
+import { removalMsOf } from './lifetime.ts'
 import {
   type EndedFate,
   type Fate,
   type TokenCircumstances,
   fateOf,
   unrecordedMessage,
-} from './fate.ts'
-import { removalMsOf } from './removal.ts'
+} from './ready-state.ts'
 import { type WantedStatus, isPublished, statusOf, terminatingStatus } from './status.ts'
 
 /** What the plan stands on besides the token. */

@@ -14,8 +14,8 @@ import type { Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { TokenSigner } from '../../signing/keyring.ts'
-import { keysIn } from '../ownedaccesskey/order.ts'
-import { ownerOf } from './owner.ts'
+import { keysIn } from '../ownedaccesskey/indexes.ts'
+import { ownerOf } from './indexes.ts'
 import { type Announcement, type Circumstances, type Step, plan } from './plan.ts'
 
 /** Told what happens to tokens, for the platform_* metrics. */

@@ -10,8 +10,8 @@ import {
 } from '../../domain/conditions.ts'
 import { timestamp } from '../../domain/time/time.ts'
 import { type PublishedToken, type Token, outUntilMs } from '../../domain/token/token.ts'
-import type { Fate, TokenCircumstances } from './fate.ts'
 import { type Cut, type TokenLifetime, capEndMs } from './lifetime.ts'
+import type { Fate, TokenCircumstances } from './ready-state.ts'
 
 /** The status to publish, but for the token itself: that is signed, or read, at the last moment. */
 export type WantedStatus = Omit<DirectClusterEndpointTokenStatus, 'token'> & {

@@ -4,7 +4,7 @@ import { type Conflict, keyStateOf } from '../../domain/accesskey/key-state.ts'
 import { type Caps, isLive, least, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import { timestamp } from '../../domain/time/time.ts'
-import { removalMsOf } from './removal.ts'
+import { removalMsOf } from './retention.ts'
 import { type Found, type WantedStatus, isPublished, statusOf } from './status.ts'
 
 /** What the plan stands on besides the key. */

@@ -13,10 +13,10 @@ import { type Outcome, done } from '../../kube/controller/controller.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import type { Log } from '../../runtime/log.ts'
-import { keysIn } from './order.ts'
+import { keysIn } from './indexes.ts'
 import { type Announcement, type Circumstances, type Step, plan } from './plan.ts'
+import { type TokensDeps, countUnrecorded, endTokens } from './revoke-owned-tokens.ts'
 import type { WantedStatus } from './status.ts'
-import { type TokensDeps, countUnrecorded, endTokens } from './tokens.ts'
 
 /** Told what happens to keys, for the platform_* metrics. */
 export interface KeyObserver {

@@ -10,8 +10,8 @@ import {
   SUCCESSOR_AFTER_MS,
   activeFromMs,
 } from '../../domain/signingkey/signing-key.ts'
-import { type Announcement, announcementsOf } from './announcements.ts'
-import { type Entry, type Found, goesMs, newestIn, signersIn, wantedOf } from './wanted.ts'
+import { type Entry, type Found, goesMs, newestIn, signersIn, wantedOf } from './desired-keys.ts'
+import { type Announcement, announcementsOf } from './transition-events.ts'
 
 /** The next step for the signing keys. */
 export type Step =

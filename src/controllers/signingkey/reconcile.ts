@@ -19,9 +19,9 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { createSigningKey } from '../../signing/create.ts'
 import type { Keyring } from '../../signing/keyring.ts'
-import { type Announcement, corruptionsOf } from './announcements.ts'
+import type { RememberedKeys } from './desired-keys.ts'
 import { type Step, plan } from './plan.ts'
-import type { RememberedKeys } from './wanted.ts'
+import { type Announcement, corruptionsOf } from './transition-events.ts'
 
 /** What the reconciler works with. */
 export interface SigningKeyDeps {

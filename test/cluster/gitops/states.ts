@@ -1,7 +1,7 @@
 // Every state that status can show, of objects on a control plane whose operator works.
 import { CONFIGS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import type { Fate } from '../../../src/controllers/directclusterendpointtoken/fate.ts'
+import type { Fate } from '../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import type { KeyState } from '../../../src/domain/accesskey/key-state.ts'
 import { IN_FORCE_PATH, isReadyBy, settingsOf } from '../../support/config.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'

@@ -1,6 +1,6 @@
 // Keys and tokens come by two watches, and either may be late (contract 5.4).
 import { describe, expect, test } from 'vitest'
-import { keysIn } from '../../../../src/controllers/ownedaccesskey/order.ts'
+import { keysIn } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import { after } from '../../../support/access-key.ts'
 import { keyObject } from '../../../support/objects.ts'

@@ -4,12 +4,12 @@ import type { DirectClusterEndpointToken } from '../../../../src/api/directclust
 import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
-import type { Owner } from '../../../../src/controllers/directclusterendpointtoken/fate.ts'
 import {
   type Circumstances,
   type Step,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import type { Owner } from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { keyStateOf } from '../../../../src/domain/accesskey/key-state.ts'
 import { type Caps, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'

@@ -3,8 +3,8 @@ import type { Scope } from '../../../../src/api/scope.gen.ts'
 import {
   namesUnder,
   ownerOf,
-} from '../../../../src/controllers/directclusterendpointtoken/owner.ts'
-import { keysIn } from '../../../../src/controllers/ownedaccesskey/order.ts'
+} from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
+import { keysIn } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import { keysTouchedBy } from '../../../../src/domain/accesskey/owner-chain.ts'
 import { DAY_MS, after, t0, textAfter, viewOf } from '../../../support/access-key.ts'

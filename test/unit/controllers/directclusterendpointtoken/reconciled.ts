@@ -4,7 +4,7 @@ import {
   type TokenDeps,
   reconcile,
 } from '../../../../src/controllers/directclusterendpointtoken/reconcile.ts'
-import { keysIn } from '../../../../src/controllers/ownedaccesskey/order.ts'
+import { keysIn } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import type { TokenClaims } from '../../../../src/domain/token/token-claims.ts'
 import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'

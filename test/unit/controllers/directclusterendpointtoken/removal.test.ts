@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import { EXPIRED_ANNOTATION } from '../../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../../src/api/objects.ts'
+import { removalMsOf } from '../../../../src/controllers/directclusterendpointtoken/lifetime.ts'
 import {
   type Circumstances,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import { removalMsOf } from '../../../../src/controllers/directclusterendpointtoken/removal.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import {

@@ -5,14 +5,14 @@ import type { DirectClusterEndpointToken } from '../../../../src/api/directclust
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import {
-  type Fate,
-  type Owner,
-  fateOf,
-} from '../../../../src/controllers/directclusterendpointtoken/fate.ts'
-import {
   type Circumstances,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import {
+  type Fate,
+  type Owner,
+  fateOf,
+} from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { KEY_STATES } from '../../../../src/domain/accesskey/key-state.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { SECRETS, SIGNING_KEY_TYPE, WITHDRAW_ANNOTATION } from '../../../../src/api/names.ts'
 import type { Secret } from '../../../../src/api/objects.ts'
-import { DAY_MS, HOUR_MS, T0, twoKeys, world } from './world.ts'
+import { DAY_MS, HOUR_MS, T0, twoKeys, world } from './signing-key-cluster.ts'
 
 describe('a corrupt Secret', () => {
   const pem = (type: 'ec' | 'rsa' | 'ed25519') => {

@@ -1,7 +1,15 @@
 // The whole life of signing keys on a clock that the test moves (contract 7.3).
 import { expect, test } from 'vitest'
 import { ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../../../../src/api/names.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, type Manager, T0, type World, world } from './world.ts'
+import {
+  DAY_MS,
+  HOUR_MS,
+  MINUTE_MS,
+  type Manager,
+  T0,
+  type World,
+  world,
+} from './signing-key-cluster.ts'
 
 /** Age of the world, written as `15d`, `25d 2h` or `10m`. */
 function age(w: World): string {

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { CONFIG_MAPS, JWKS_CONFIG_MAP, WITHDRAW_ANNOTATION } from '../../../../src/api/names.ts'
 import type { Secret } from '../../../../src/api/objects.ts'
-import { DAY_MS, MINUTE_MS, T0, type World, twoKeys, world } from './world.ts'
+import { DAY_MS, MINUTE_MS, T0, type World, twoKeys, world } from './signing-key-cluster.ts'
 
 const FOREIGN = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
   format: 'jwk',

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../../../../src/api/names.ts'
 import { isConflict } from '../../../../src/kube/client/api-error.ts'
-import { DAY_MS, type Manager, T0, type World, world } from './world.ts'
+import { DAY_MS, type Manager, T0, type World, world } from './signing-key-cluster.ts'
 
 /** One step of each on views of the same age; an old view is no failure. */
 async function stepTogether(managers: readonly Manager[]): Promise<void> {

@@ -13,7 +13,14 @@ import type { Secret } from '../../../../src/api/objects.ts'
 import type { SigningAlgorithm, TokenClaims } from '../../../../src/domain/token/token-claims.ts'
 import { type Random, randomFrom } from '../../../support/random.ts'
 import { repeated } from '../../../support/tier.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, type Manager, type World, world } from './world.ts'
+import {
+  DAY_MS,
+  HOUR_MS,
+  MINUTE_MS,
+  type Manager,
+  type World,
+  world,
+} from './signing-key-cluster.ts'
 
 interface Signed {
   readonly token: string

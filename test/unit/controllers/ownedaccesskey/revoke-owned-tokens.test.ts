@@ -6,7 +6,10 @@ import type { KubeObject, ObjectMeta } from '../../../../src/api/objects.ts'
 import { plan as planToken } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { type Step, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
-import { countUnrecorded, endTokens } from '../../../../src/controllers/ownedaccesskey/tokens.ts'
+import {
+  countUnrecorded,
+  endTokens,
+} from '../../../../src/controllers/ownedaccesskey/revoke-owned-tokens.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import {

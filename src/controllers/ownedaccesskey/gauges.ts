@@ -6,7 +6,7 @@ import { conditionOf } from '../../domain/conditions.ts'
 import { type Late, NONE_LATE, withLate } from '../../domain/time/time.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import { type Turns, inTurns } from '../../runtime/concurrency/event-loop.ts'
-import { keysIn } from './order.ts'
+import { keysIn } from './indexes.ts'
 
 /** Label values of platform_access_keys{state} (contract 8.4). */
 export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {

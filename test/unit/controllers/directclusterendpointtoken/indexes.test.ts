@@ -4,7 +4,7 @@ import {
   BY_OWNER,
   BY_UID,
   tokenEndMs,
-} from '../../../../src/controllers/directclusterendpointtoken/order.ts'
+} from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
 import { Turns, inTurnsByMoment } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { manualClock } from '../../../support/clock.ts'
 import {

@@ -4,7 +4,7 @@ import {
   TOKEN_STATE_LABELS,
   countTokens,
   lastExpMs,
-} from '../../../../src/controllers/directclusterendpointtoken/counts.ts'
+} from '../../../../src/controllers/directclusterendpointtoken/gauges.ts'
 import {
   type Circumstances,
   plan,

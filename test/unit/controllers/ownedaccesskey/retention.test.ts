@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
-import { removalMsOf } from '../../../../src/controllers/ownedaccesskey/removal.ts'
+import { removalMsOf } from '../../../../src/controllers/ownedaccesskey/retention.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import {

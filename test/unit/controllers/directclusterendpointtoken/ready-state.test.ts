@@ -1,8 +1,11 @@
 // What becomes of a token that is not out yet (contract 2.4, 4.2, 5.4, 7.1, 7.2).
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
-import { type Fate, fateOf } from '../../../../src/controllers/directclusterendpointtoken/fate.ts'
 import type { Circumstances } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import {
+  type Fate,
+  fateOf,
+} from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import { KEY_STATES } from '../../../../src/domain/accesskey/key-state.ts'
 import type { SigningAlgorithm } from '../../../../src/domain/token/token-claims.ts'
 import { after, capped } from '../../../support/access-key.ts'

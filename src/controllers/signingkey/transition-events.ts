@@ -1,6 +1,6 @@
 import { type KeySecret, activeFromMs } from '../../domain/signingkey/signing-key.ts'
 import { timestamp } from '../../domain/time/time.ts'
-import { type Entry, type Found, signingIn } from './wanted.ts'
+import { type Entry, type Found, signingIn } from './desired-keys.ts'
 
 /** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
 export interface Announcement {
