@@ -6,11 +6,11 @@ import { describe, expect, test } from 'vitest'
 import { KEY_REFUSALS } from '../src/authn/key-validity.ts'
 import { RENEW_AFTER_MS } from '../src/authn/staleness.ts'
 import { SCOPE_ROLES } from '../src/domain/scope/match-role.ts'
-import { LARGEST_OWN } from '../src/gateway/keys/bounds.ts'
-import { UNREAD_WITHIN_MS } from '../src/gateway/keys/events.ts'
-import { SELF_SERVICE } from '../src/gateway/keys/exchange.ts'
-import { LARGE_BODIES, LONGEST_YAML } from '../src/gateway/keys/sent.ts'
-import { MOST_AT_A_TIME, MOST_IN_ALL } from '../src/gateway/stages/limits.ts'
+import { LARGEST_OWN } from '../src/gateway/selfservice/bounds.ts'
+import { LARGE_BODIES, LONGEST_YAML } from '../src/gateway/selfservice/decode.ts'
+import { SELF_SERVICE } from '../src/gateway/selfservice/request.ts'
+import { UNREAD_WITHIN_MS } from '../src/gateway/selfservice/watch-events.ts'
+import { MOST_AT_A_TIME, MOST_IN_ALL } from '../src/gateway/stages/max-in-flight.ts'
 import { type FailureReason, failure } from '../src/serving/http/answer.ts'
 import { LONGEST_PARSED_BODY } from '../src/serving/http/body.ts'
 import { LONGEST_HEAD } from '../src/serving/http/malformed-requests.ts'
@@ -68,9 +68,9 @@ const SPELLED_OUT = new RegExp(`^'([A-Z]\\w*)',\\s*${LITERAL.source.replaceAll('
 /** Files of which every sentence is a message, with the code that it mostly comes with. */
 const SENTENCES: readonly { readonly path: string; readonly code: number }[] = [
   ...sourcesIn('src/gateway/request').map((path) => ({ path, code: 400 })),
-  { path: 'src/gateway/http/request-headers.ts', code: 400 },
+  { path: 'src/gateway/proxy/headers.ts', code: 400 },
   { path: 'src/serving/http/malformed-requests.ts', code: 400 },
-  { path: 'src/gateway/keys/json-patch.ts', code: 422 },
+  { path: 'src/gateway/selfservice/json-patch.ts', code: 422 },
 ]
 
 const SENTENCE = new RegExp(

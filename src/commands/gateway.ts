@@ -1,8 +1,8 @@
 // The gateway: settings -> client -> stores -> certificate -> servers -> ordered shutdown. Composition only.
 // It keeps no state, and replicas need no leader.
 import { randomUUID } from 'node:crypto'
-import { createPipeline } from '../gateway/pipeline.ts'
-import { versionPage } from '../gateway/targets/version.ts'
+import { createPipeline } from '../gateway/handler.ts'
+import { versionPage } from '../gateway/public-routes.ts'
 import { createClient } from '../kube/client/client.ts'
 import { connect } from '../kube/client/connection.ts'
 import { systemClock } from '../runtime/clock.ts'

@@ -5,19 +5,21 @@ import type { TargetKind } from '../domain/scope/request-info.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Answer, failure } from '../serving/http/answer.ts'
 import type { Call } from '../serving/http/server.ts'
-import type { Activity } from './activity/activity.ts'
-import { tellOfWrite } from './keys/tell-of-write.ts'
-import type { CallerAnswer, ServeApi } from './pipeline.ts'
-import type { ApiRequest } from './request/api-request.ts'
-import { mayCreate } from './request/may-create.ts'
-import { readApiRequest } from './request/read-api-request.ts'
-import { scopeRefusal } from './stages/authorize.ts'
-import type { Limits } from './stages/limits.ts'
-import { asReadable, isSelfAccessReview, narrowedReview } from './stages/self-review.ts'
-import { guarded } from './streams/guarded.ts'
-import type { Streams } from './streams/registry.ts'
-import { type Held, type UnderWay, hold } from './streams/under-way.ts'
-import { isLongRunning } from './targets/forward.ts'
+import { tellOfWrite } from './access-log.ts'
+import type { Activity } from './activity/recorder.ts'
+import type { CallerAnswer, ServeApi } from './handler.ts'
+import { isLongRunning } from './proxy/forward.ts'
+import { type ApiRequest, readApiRequest } from './request/parse.ts'
+import { mayCreate, scopeRefusal } from './stages/authorization.ts'
+import type { Limits } from './stages/max-in-flight.ts'
+import {
+  asReadable,
+  isSelfAccessReview,
+  narrowedReview,
+} from './stages/self-subject-access-review.ts'
+import type { Streams } from './streams/in-flight.ts'
+import { type Held, type UnderWay, hold } from './streams/request-lease.ts'
+import { guarded } from './streams/terminate.ts'
 
 /** Answers an admitted request; `how` ends what is under way for it. */
 export type AnswerRequest<How> = (

@@ -31,7 +31,7 @@ const ROLE = 'management-operator-gateway-impersonation'
 const COMPONENT = join(CONFIG, 'components/legacy-impersonation/impersonation.yaml')
 const RBAC = 'rbac.authorization.k8s.io'
 const ACCOUNT = `system:serviceaccount:${NAMESPACE}:${PROBE}`
-/** As the gateway tries it (src/gateway/trial.ts): an identity of no user, on a path that all may see. */
+/** As the gateway tries it (src/gateway/targets/impersonation-probe.ts): an identity of no user, on a path that all may see. */
 const USER = 'heartbeat'
 const PATH = '/version'
 const AS_THE_GATEWAY = {

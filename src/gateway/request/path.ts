@@ -1,8 +1,5 @@
 // The path of a request: split first, then decoded, once. The API server decodes first and cleans nothing,
 // so that `%2f` separates and `..` names there. Whatever could be read in two ways is refused.
-import { decoded, encoded } from './percent.ts'
-import { type Reading, read, refused } from './reading.ts'
-
 /** The segments of a path as it was sent; empty means `/`. The last one is empty where a slash trails. */
 export function readPath(raw: string): Reading<readonly string[]> {
   if (raw !== '' && !raw.startsWith('/')) return refused('the path must begin with one slash')
@@ -30,3 +27,32 @@ function faultOf(segment: string): string | null {
     return 'a segment of the path must hold no slash, backslash, percent sign or control character'
   return null
 }
+
+// Percent-encoding as the API server reads it, where both sides read the same (contract 11.6).
+
+/**
+ * Decodes once; null when an escape is broken or the bytes are no UTF-8. The API server would take such
+ * bytes as they are, and the same text could then not be written again.
+ */
+export function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
+/** Encodes whatever could mean anything but itself to anybody on the way. */
+export const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
+
+/** What was read from bytes; else in words why it is refused, for whoever sent it. */
+export type Reading<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly because: string }
+
+/** It was read. */
+export const read = <Value>(value: Value): Reading<Value> => ({ ok: true, value })
+
+/** It is refused; the reason says what would be right. */
+export const refused = (because: string): Reading<never> => ({ ok: false, because })

@@ -1,8 +1,7 @@
 // The query of a request, decoded once. The API server drops what it can't decode and goes on with the rest,
 // and reads one of several values: either is refused here (contract 11.6).
 import { quoted } from '../../domain/scope/covers-limits.ts'
-import { decoded, encoded } from './percent.ts'
-import { type Reading, read, refused } from './reading.ts'
+import { type Reading, decoded, encoded, read, refused } from './path.ts'
 
 /** Decoded pairs, in the order of the request. */
 export type Query = readonly (readonly [name: string, value: string])[]

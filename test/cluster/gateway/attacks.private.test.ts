@@ -7,30 +7,30 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { readApiRequest } from '../../../src/gateway/request/read-api-request.ts'
+import { readApiRequest } from '../../../src/gateway/request/parse.ts'
 import { routeOf } from '../../../src/gateway/targets/route.ts'
 import { kubeconfig as kubeconfigOf } from '../../../tools/control-plane/kubeconfig.ts'
+import { SCOPES_UNDER_ATTACK } from '../../support/attacks-on-scopes.ts'
 import {
   ADA,
-  type Attack,
   ATTACKS,
+  type Attack,
   type Caller,
   type Consequences,
   wrongs,
 } from '../../support/attacks.ts'
-import { SCOPES_UNDER_ATTACK } from '../../support/attacks-on-scopes.ts'
 import { auditOf } from '../../support/audit.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import { type Audited, type AuditedUser, answeredIn } from '../../support/fuzz/audited.ts'
 import { createSender } from '../../support/fuzz/sender.ts'
 import { ask, startGateway } from '../../support/gateway.ts'
 import { startHop } from '../../support/hop.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
-import { untilMay } from '../../support/rights.ts'
 import { startNaiveGateway } from '../../support/naive-gateway.ts'
-import { sampled } from '../../support/tier.ts'
 import { ISSUER } from '../../support/operator.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
+import { untilMay } from '../../support/rights.ts'
+import { sampled } from '../../support/tier.ts'
 import { MANAGEMENT, SOON, startFront } from './front.ts'
 
 const front = await startFront(await privateControlPlane())

@@ -1,8 +1,7 @@
 // Requests that no client would send, on their way to the API server, and what its audit log has of them.
 import { isDeepStrictEqual } from 'node:util'
 import type { Target } from '../../../src/domain/scope/request-info.ts'
-import type { ApiRequest } from '../../../src/gateway/request/api-request.ts'
-import { readApiRequest } from '../../../src/gateway/request/read-api-request.ts'
+import { type ApiRequest, readApiRequest } from '../../../src/gateway/request/parse.ts'
 import type { Audit } from '../../support/audit.ts'
 import { type Taken, byUserAgent, takenOf } from '../../support/fuzz/audited.ts'
 import { type SentRequest, requestSent } from '../../support/fuzz/requests.ts'

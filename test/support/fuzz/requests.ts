@@ -1,9 +1,9 @@
 // Requests to an API that no client would send: a grammar of what the API server reads, with mistakes.
 // The same seed makes the same requests.
-import { METHODS } from '../../../src/gateway/request/method.ts'
+import { METHODS } from '../../../src/gateway/request/request-info.ts'
 import type { Random } from '../random.ts'
 import { querySent } from './queries.ts'
-import { spoilt, spelt } from './spelling.ts'
+import { spelt, spoilt } from './spelling.ts'
 
 /** A request as it is sent: what follows the route of its target, byte by byte. */
 export interface SentRequest {

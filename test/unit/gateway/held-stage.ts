@@ -5,12 +5,12 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import type { Reconsidered } from '../../../src/authn/authenticator.ts'
 import type { Caller } from '../../../src/authn/caller.ts'
-import { createOwnKindsBuffer } from '../../../src/gateway/keys/buffer.ts'
-import { createOwnKinds, isOwnKind } from '../../../src/gateway/keys/own-kinds.ts'
+import { forward } from '../../../src/gateway/proxy/forward.ts'
+import { createOwnKinds, isOwnKind } from '../../../src/gateway/selfservice/handler.ts'
+import { createOwnKindsBuffer } from '../../../src/gateway/selfservice/response-buffer.ts'
 import { createServeApi } from '../../../src/gateway/serve-api.ts'
-import { createLimits } from '../../../src/gateway/stages/limits.ts'
-import { Streams } from '../../../src/gateway/streams/registry.ts'
-import { forward } from '../../../src/gateway/targets/forward.ts'
+import { createLimits } from '../../../src/gateway/stages/max-in-flight.ts'
+import { Streams } from '../../../src/gateway/streams/in-flight.ts'
 import {
   type Upstream,
   type UpstreamAnswer,
@@ -21,7 +21,7 @@ import { t0, viewOf } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
 import { callTo } from './calls.ts'
-import { COUNTS } from './keys/exchanges.ts'
+import { COUNTS } from './selfservice/exchanges.ts'
 
 /** The collection of the keys. */
 export const KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'

@@ -1,9 +1,9 @@
 // The pipeline behind a server, and requests to it.
 import type { Caller } from '../../../src/authn/caller.ts'
-import { credentialOf } from '../../../src/gateway/http/credential.ts'
-import { type PublicPage, createPipeline } from '../../../src/gateway/pipeline.ts'
+import { type PublicPage, createPipeline } from '../../../src/gateway/handler.ts'
 import { PUBLIC_ROUTES, type PublicRoute } from '../../../src/gateway/public-routes.ts'
-import { NOT_FOUND } from '../../../src/gateway/stages/authenticate.ts'
+import { NOT_FOUND } from '../../../src/gateway/stages/authentication.ts'
+import { credentialOf } from '../../../src/gateway/stages/credential.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { failure } from '../../../src/serving/http/answer.ts'
 import { viewOf } from '../../support/access-key.ts'

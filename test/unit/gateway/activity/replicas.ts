@@ -2,7 +2,7 @@
 // are killed and started anew, and what ended when is remembered.
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { type Caps, isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
-import { type Activity, createActivity } from '../../../../src/gateway/activity/activity.ts'
+import { type Activity, createActivity } from '../../../../src/gateway/activity/recorder.ts'
 import type { Store } from '../../../../src/kube/informer/store.ts'
 import { sleep } from '../../../../src/runtime/clock.ts'
 import { t0 } from '../../../support/access-key.ts'

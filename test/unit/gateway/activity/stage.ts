@@ -2,7 +2,7 @@
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
 import type { Caller } from '../../../../src/authn/caller.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
-import { type Activity, createActivity } from '../../../../src/gateway/activity/activity.ts'
+import { type Activity, createActivity } from '../../../../src/gateway/activity/recorder.ts'
 import type { Store } from '../../../../src/kube/informer/store.ts'
 import { t0 } from '../../../support/access-key.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'

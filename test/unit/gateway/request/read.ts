@@ -1,7 +1,10 @@
 // Requests in short, for tables.
 import type { Target } from '../../../../src/domain/scope/request-info.ts'
-import type { ApiRequest, ReadApiRequest } from '../../../../src/gateway/request/api-request.ts'
-import { readApiRequest } from '../../../../src/gateway/request/read-api-request.ts'
+import {
+  type ApiRequest,
+  type ReadApiRequest,
+  readApiRequest,
+} from '../../../../src/gateway/request/parse.ts'
 
 const MANAGEMENT: Target = { kind: 'Management' }
 

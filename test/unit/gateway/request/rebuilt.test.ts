@@ -1,7 +1,7 @@
 // What is sent on is written anew from what was read, and means that and nothing else (contract 11.6).
 import { describe, expect, test } from 'vitest'
 import { TARGET_KINDS, type Target } from '../../../../src/domain/scope/request-info.ts'
-import { readApiRequest } from '../../../../src/gateway/request/read-api-request.ts'
+import { readApiRequest } from '../../../../src/gateway/request/parse.ts'
 import { requestSent } from '../../../support/fuzz/requests.ts'
 import { randomFrom } from '../../../support/random.ts'
 import { readOf, reading, taken } from './read.ts'

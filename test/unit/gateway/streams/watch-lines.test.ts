@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { WatchLines } from '../../../../src/gateway/streams/watch-lines.ts'
+import { WatchLines } from '../../../../src/gateway/streams/terminate.ts'
 
 const WORD = Buffer.from('{"type":"ERROR"}\n')
 

@@ -1,0 +1,145 @@
+// Every answer about our kinds, in whatever shape, without what is hidden of them (contract 12.4).
+import type { Resource } from '../../api/names.ts'
+import { type Json, type JsonMap, isList, isMap, mapIn, mapOf } from '../../domain/json/json.ts'
+import { type FieldPath, at, textAt, withAt } from '../../domain/json/nested-fields.ts'
+import { jsonFault } from '../../domain/json/strict-json.ts'
+import { REDACTED } from '../../domain/settings/redaction.ts'
+import { secretsIn, withoutHidden } from './fields.ts'
+
+/** Which of the hidden fields of an object this caller is shown all the same. */
+export type Shows = (object: JsonMap) => readonly FieldPath[]
+
+/** Nothing. */
+export const SHOWS_NOTHING: Shows = () => []
+
+const LAST_APPLIED: FieldPath = [
+  'metadata',
+  'annotations',
+  'kubectl.kubernetes.io/last-applied-configuration',
+]
+
+/**
+ * An object as it is shown. Its secrets are also looked for in everything else that it says: annotations,
+ * managedFields, text of its own.
+ */
+export function redacted(resource: Resource, object: JsonMap, shows: Shows): JsonMap {
+  const shown = shows(object)
+  const bare = withoutHidden(resource, flat(object))
+  const applied = at(bare, LAST_APPLIED)
+  const annotated =
+    applied === undefined ? bare : withAt(bare, LAST_APPLIED, redactedText(resource, applied))
+  const clean = scrubbed(annotated, secretsIn(resource, object))
+  return shown.reduce((whole, path) => {
+    const value = at(object, path)
+    return value === undefined ? whole : withAt(whole, path, value)
+  }, clean)
+}
+
+/** Twice what can be written here, or more. JSON.stringify fails at some thousands, for all that stands beside it. */
+const MOST_LEVELS = 256
+
+/** The object, or what of it is not below so many levels. */
+const flat = (object: JsonMap): JsonMap =>
+  isDeep(object, MOST_LEVELS) ? (cut(object, MOST_LEVELS) as JsonMap) : object
+
+function isDeep(value: Json, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1))
+}
+
+function cut(value: Json, levels: number): Json {
+  if (isList(value)) return levels === 0 ? [] : value.map((inner) => cut(inner, levels - 1))
+  if (!isMap(value)) return value
+  if (levels === 0) return {}
+  return mapOf(Object.entries(value).map(([name, inner]) => [name, cut(inner, levels - 1)]))
+}
+
+/** An object as text. One that can't be read for certain is left out: it may hold anything. */
+function redactedText(resource: Resource, text: Json): Json | undefined {
+  if (typeof text !== 'string') return undefined
+  const parsed = mapIn(text)
+  if (parsed === null || isDeep(parsed, MOST_LEVELS)) return undefined
+  const plain = JSON.stringify(parsed)
+  const clean = JSON.stringify(redacted(resource, parsed, SHOWS_NOTHING))
+  if (clean !== plain) return `${clean}\n`
+  // Of a name that stands twice one has not been read.
+  return text === `${plain}\n` || jsonFault(text) === null ? text : undefined
+}
+
+/** The value with REDACTED wherever it holds one of these texts, be it inside of JSON as text. */
+export function scrubbed<Value extends Json>(value: Value, secrets: readonly string[]): Value {
+  const forms = [...new Set(secrets.flatMap(formsOf))].toSorted((a, b) => b.length - a.length)
+  const text = forms.length === 0 ? '' : JSON.stringify(value)
+  const found = forms.filter((form) => text.includes(form) || text.includes(escaped(form)))
+  return found.length === 0 ? value : (replaced(value, found) as Value)
+}
+
+const formsOf = (secret: string): readonly string[] => {
+  const once = escaped(secret)
+  return [secret, once, escaped(once)]
+}
+
+const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+function replaced(value: Json, texts: readonly string[]): Json {
+  if (typeof value === 'string') return replacedIn(value, texts)
+  if (isList(value)) return value.map((one) => replaced(one, texts))
+  if (!isMap(value)) return value
+  return mapOf(
+    Object.entries(value).map(([name, inner]) => [replacedIn(name, texts), replaced(inner, texts)]),
+  )
+}
+
+const replacedIn = (text: string, parts: readonly string[]): string =>
+  parts.reduce((rest, part) => rest.replaceAll(part, REDACTED), text)
+
+/** Quotes the object as it would be, secrets included, when a patch makes it one that can't be read. */
+const QUOTED_OBJECT = /\bpatch: Invalid value: "(?:[^"\\]|\\.)*"/g
+const QUOTED_VALUE = /^Invalid value: "(?:[^"\\]|\\.)*"/
+
+/** A failure of the API server as it is shown: it may repeat what was sent, and what is stored. */
+export function redactedFailure(status: JsonMap, secrets: readonly string[]): JsonMap {
+  const message = textAt(status, ['message']).replace(QUOTED_OBJECT, 'patch: Invalid value')
+  const causes = at(status, ['details', 'causes'])
+  const clean = isList(causes)
+    ? withAt(status, ['details', 'causes'], causes.map(redactedCause))
+    : status
+  return scrubbed(withAt(clean, ['message'], message), secrets)
+}
+
+function redactedCause(cause: Json): Json {
+  if (!isMap(cause) || textAt(cause, ['field']) !== 'patch') return cause
+  const message = textAt(cause, ['message']).replace(QUOTED_VALUE, 'Invalid value')
+  return withAt(cause, ['message'], message)
+}
+
+/** Any answer about objects of a kind: one of them, a List, a Table with whole objects, or a Status. */
+export function redactedAnswer(
+  resource: Resource,
+  answer: JsonMap,
+  shows: Shows,
+  secrets: readonly string[],
+): JsonMap {
+  const kind = textAt(answer, ['kind'])
+  if (kind === 'Status') return redactedFailure(answer, secrets)
+  return mapObjects(resource, answer, (object) => redacted(resource, object, shows))
+}
+
+/** The answer with each object of the kind in it changed. @throws Error for a shape that is none of these */
+export function mapObjects(
+  { kind: ours }: Resource,
+  answer: JsonMap,
+  change: (object: JsonMap) => JsonMap,
+): JsonMap {
+  const kind = textAt(answer, ['kind'])
+  const inner = (list: Json | undefined, of: (entry: JsonMap) => JsonMap): readonly Json[] =>
+    (isList(list) ? list : []).filter(isMap).map(of)
+  if (kind === ours) return change(answer)
+  if (kind === `${ours}List`) return withAt(answer, ['items'], inner(at(answer, ['items']), change))
+  if (kind !== 'Table') throw new Error(`an answer about ${ours} is of another kind`)
+  const rows = inner(at(answer, ['rows']), (row) => {
+    const object = at(row, ['object'])
+    return isMap(object) ? withAt(row, ['object'], change(object)) : row
+  })
+  return withAt(answer, ['rows'], rows)
+}

@@ -1,0 +1,100 @@
+// A token that was just made is the operator's to issue (contract 12.2).
+import { TOKENS } from '../../api/names.ts'
+import { type JsonMap, isList } from '../../domain/json/json.ts'
+import { at, textAt } from '../../domain/json/nested-fields.ts'
+import { type Clock, sleep } from '../../runtime/clock.ts'
+import { type Answer, failure } from '../../serving/http/answer.ts'
+import { TOKEN } from '../redaction/fields.ts'
+import { objectIn } from '../redaction/objects.ts'
+import { type Exchange, type Reply, ask } from './request.ts'
+
+/** The token, in the form that was asked for; else the answer that says why there is none. */
+export type Issued =
+  | { readonly ok: true; readonly reply: Reply }
+  | { readonly ok: false; readonly answer: Answer }
+
+const WITHIN_MS = 5000
+const FIRST_LOOK_MS = 25
+const LONGEST_WAIT_MS = 400
+
+/** Waits for the token of this object, which is deleted when there is none in time. */
+export async function awaitToken(exchange: Exchange, made: JsonMap, clock: Clock): Promise<Issued> {
+  const name = textAt(made, ['metadata', 'name'])
+  const uid = textAt(made, ['metadata', 'uid'])
+  const endMs = clock.monotonicMs() + WITHIN_MS
+  let look: Look = { is: 'awaited', said: '' }
+  for (let waitMs = FIRST_LOOK_MS; look.is === 'awaited'; waitMs *= 2) {
+    if (clock.monotonicMs() >= endMs || exchange.signal.aborted) break
+    await sleep(clock, Math.min(waitMs, LONGEST_WAIT_MS), exchange.signal)
+    look = await lookAt(exchange, name, uid)
+  }
+  if (look.is === 'issued') return { ok: true, reply: look.reply }
+  await withdraw(exchange, name, uid)
+  return { ok: false, answer: withoutToken(look) }
+}
+
+/** What an object is found to be. */
+type Look =
+  | { readonly is: 'issued'; readonly reply: Reply }
+  | { readonly is: 'refused' | 'awaited' | 'gone'; readonly said: string }
+
+/** Refused for good: nothing that the operator waits for can change it. */
+const REFUSED: ReadonlySet<string> = new Set([
+  'ScopeExceedsOwner',
+  'ScopeTooLarge',
+  'Expired',
+  'Revoked',
+])
+
+async function lookAt(exchange: Exchange, name: string, uid: string): Promise<Look> {
+  const reply = await readOnce(exchange, name)
+  const object = objectIn(reply?.json ?? {})
+  if (!reply || textAt(object, ['metadata', 'uid']) !== uid) return { is: 'gone', said: '' }
+  if (textAt(object, TOKEN) !== '') return { is: 'issued', reply }
+  const conditions = at(object, ['status', 'conditions'])
+  const all = isList(conditions) ? conditions : []
+  const ready = all.find((one) => textAt(one, ['type']) === 'Ready')
+  const isRefused = REFUSED.has(textAt(ready, ['reason']))
+  return { is: isRefused ? 'refused' : 'awaited', said: textAt(ready, ['message']) }
+}
+
+/** null when the client has gone meanwhile: the token is still to be withdrawn. */
+async function readOnce(exchange: Exchange, name: string): Promise<Reply | null> {
+  const { form, signal } = exchange
+  const question = {
+    as: 'gateway',
+    method: 'GET',
+    resource: TOKENS,
+    name,
+    query: [],
+    form,
+  } as const
+  try {
+    return await ask(exchange, question)
+  } catch (error) {
+    if (signal.aborted) return null
+    throw error
+  }
+}
+
+function withoutToken(look: Exclude<Look, { is: 'issued' }>): Answer {
+  if (look.is === 'refused') return failure('Forbidden', `no token is issued: ${look.said}`)
+  const because = look.said || 'the operator has said nothing about it yet'
+  return failure('Timeout', `no token was issued within ${WITHIN_MS / 1000} s: ${because}`)
+}
+
+async function withdraw(exchange: Exchange, name: string, uid: string): Promise<void> {
+  // Also for a client that has gone, whose signal ends whatever is asked for it.
+  const signal = AbortSignal.timeout(WITHIN_MS)
+  const json = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } }
+  const body = { type: 'application/json', json }
+  const question = {
+    as: 'gateway',
+    method: 'DELETE',
+    resource: TOKENS,
+    name,
+    query: [],
+    body,
+  } as const
+  await ask({ ...exchange, signal }, question)
+}

@@ -1,0 +1,147 @@
+// The fields that the gateway adds to an object that a client creates (contract 12.2, 12.3).
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  CREATED_ANNOTATION,
+  REVOKE_FINALIZER,
+  type Resource,
+  TOKENS,
+} from '../../api/names.ts'
+import type { Json, JsonMap } from '../../domain/json/json.ts'
+import { type FieldPath, at, textAt, textsAt, withAt } from '../../domain/json/nested-fields.ts'
+import { KEY } from '../redaction/fields.ts'
+import { isDigest } from './escalation.ts'
+import { labelsOfMade } from './marks.ts'
+import { longestTtl } from './restriction.ts'
+import { ownersOf } from './validation.ts'
+import type { Standing } from './visibility.ts'
+
+/** An object to be created. */
+export interface Made {
+  readonly object: JsonMap
+  /** The fields that the gateway added, and owns. */
+  readonly added: JsonMap
+}
+
+const EXPECTED_TYPES: ReadonlySet<string> = new Set(['', 'User', 'Other'])
+
+/**
+ * Whether the object is the caller's own, and so a matter of self-service; else the create goes upstream as
+ * the caller, and RBAC and the policies decide (contract 12.1, 12.3).
+ */
+export function isForSelf(resource: Resource, sent: JsonMap, { user }: Standing): boolean {
+  if (resource !== ACCESS_KEYS) return resource === TOKENS
+  const named = ['team', 'subject'].some((name) => textAt(sent, ['spec', name]) !== '')
+  const other = textAt(sent, ['spec', 'user'])
+  const isExpected =
+    EXPECTED_TYPES.has(textAt(sent, ['spec', 'type'])) && !isDigest(textAt(sent, KEY))
+  return user !== null && !named && (other === '' || other === user) && isExpected
+}
+
+/** The object for the dry run. The fields that take the API server's answer follow in `finished`. */
+export function made(
+  resource: Resource,
+  sent: JsonMap,
+  standing: Standing,
+  newKey: () => string,
+): Made {
+  const envelope = withAbsent(sent, [
+    [['apiVersion'], API_VERSION],
+    [['kind'], resource.kind],
+    [['spec'], {}],
+    ...(isNamed(sent)
+      ? []
+      : [[['metadata', 'generateName'], PREFIXES[resource.plural] ?? ''] as const]),
+  ])
+  const bare = withAt(envelope, ['status'], undefined)
+  const additions = [
+    ...(resource === ACCESS_KEYS ? ofKey(sent, standing, newKey) : []),
+    ...(isForSelf(resource, sent, standing) ? ofOwn(resource, standing) : []),
+  ].filter(([path]) => isEmpty(at(sent, path)))
+  const start: Made = { object: bare, added: {} }
+  return withFinalizer(resource, additions.reduce(withAdded, start))
+}
+
+type Addition = readonly [path: FieldPath, value: Json]
+
+/** How names begin that the API server generates. */
+const PREFIXES: Readonly<Record<string, string>> = {
+  [ACCESS_KEYS.plural]: 'key-',
+  [TOKENS.plural]: 'token-',
+}
+
+const isNamed = (sent: JsonMap): boolean =>
+  ['name', 'generateName'].some((name) => textAt(sent, ['metadata', name]) !== '')
+
+/** An empty text or list equals absent (contract 1.2), and the API server drops nulls. */
+const isEmpty = (value: Json | undefined): boolean =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  (Array.isArray(value) && value.length === 0)
+
+/** Defaults of a key: the caller as its user where it names no identity, and a generated secret. */
+function ofKey(sent: JsonMap, { user }: Standing, newKey: () => string): readonly Addition[] {
+  const namesNobody = ['team', 'subject'].every((name) => isEmpty(at(sent, ['spec', name])))
+  const named: readonly Addition[] = user !== null && namesNobody ? [[['spec', 'user'], user]] : []
+  return [...named, [KEY, newKey()]]
+}
+
+/** An own object: the calling key owns it, unless that is a person's login key (contract 12.3). */
+function ofOwn(resource: Resource, standing: Standing): readonly Addition[] {
+  const { scope, isPerson } = standing
+  const owners = ownersOf(resource, standing)
+  const labels = Object.entries(labelsOfMade(resource, standing.key))
+  const owned: readonly Addition[] = [
+    ...labels.map(([name, value]): Addition => [['metadata', 'labels', name], value]),
+    ...(owners.length === 0 ? [] : [[['metadata', 'ownerReferences'], owners] as const]),
+  ]
+  if (resource !== ACCESS_KEYS || isPerson) return owned
+  const scoped: readonly Addition[] =
+    scope === null ? [] : [[['spec', 'scope'], scope as unknown as Json]]
+  return [[['spec', 'type'], 'User'], ...scoped, ...owned]
+}
+
+const withAdded = ({ object, added }: Made, [path, value]: Addition): Made => ({
+  object: withAt(object, path, value),
+  added: withAt(added, path, value),
+})
+
+function withFinalizer(resource: Resource, { object, added }: Made): Made {
+  if (resource !== ACCESS_KEYS) return { object, added }
+  const path = ['metadata', 'finalizers']
+  const all = new Set([...textsAt(object, path), REVOKE_FINALIZER])
+  return {
+    object: withAt(object, path, [...all]),
+    added: withAt(added, path, [REVOKE_FINALIZER]),
+  }
+}
+
+/**
+ * The object to be stored. The dry run's creationTimestamp becomes the beginning of a key's life (contract
+ * 2.8). A key without a ttl gets the rest of the calling key's life, unless that key is a person's.
+ *
+ * @param tried the answer to the dry run
+ */
+export function finished(
+  resource: Resource,
+  { object, added }: Made,
+  tried: JsonMap,
+  standing: Standing,
+): Made {
+  if (resource !== ACCESS_KEYS) return { object, added }
+  const createdAt = textAt(tried, ['metadata', 'creationTimestamp'])
+  const created: Addition = [['metadata', 'annotations', CREATED_ANNOTATION], createdAt]
+  const { expiresMs, isPerson } = standing
+  const isBound = isForSelf(resource, object, standing) && !isPerson && expiresMs !== null
+  const ttl: Addition = [['spec', 'ttl'], longestTtl(tried, expiresMs ?? 0)]
+  const additions = [created, ...(isBound && !at(object, ['spec', 'ttl']) ? [ttl] : [])]
+  return additions.filter(([path]) => !at(object, path)).reduce(withAdded, { object, added })
+}
+
+/** The object, with each of these values where it has none. */
+const withAbsent = (object: JsonMap, values: readonly Addition[]): JsonMap =>
+  values.reduce(
+    (whole, [path, value]) => (at(whole, path) === undefined ? withAt(whole, path, value) : whole),
+    object,
+  )

@@ -1,0 +1,97 @@
+// What a key could make of itself, were it left to RBAC alone (contract 12.1, 12.3): a key that stands for
+// nobody in person makes none that lives beside it, and nobody becomes the holder of a key by its digest.
+import { ACCESS_KEYS, type Resource } from '../../api/names.ts'
+import { teamUser } from '../../authn/user-info.ts'
+import type { Json, JsonMap } from '../../domain/json/json.ts'
+import { type FieldPath, at, textAt } from '../../domain/json/nested-fields.ts'
+import { KEY, restOf } from '../redaction/fields.ts'
+import { pathIn } from './json-patch.ts'
+import type { Change } from './patch.ts'
+import type { Fault } from './validation.ts'
+import type { Standing } from './visibility.ts'
+
+/** Fields that name whom a key is for, and as whom each makes it known to the API server (contract 10.5). */
+const NAMES: Readonly<Record<string, (name: string) => string>> = {
+  user: (name) => name,
+  team: teamUser,
+  subject: (name) => name,
+}
+
+/** Whether a text in `spec.key` is the digest of a key (contract 3.6). */
+export const isDigest = (text: string): boolean => text.startsWith('sha256:')
+
+/** The field that gives an object the caller's own name; undefined where it has another, or none. */
+const ownNameOf = (object: JsonMap, { runsAs }: Standing): string | undefined =>
+  Object.keys(NAMES).find((field) => {
+    const name = textAt(object, ['spec', field])
+    return name !== '' && NAMES[field]?.(name) === runsAs
+  })
+
+/**
+ * Why a key must not be made with the calling one, whatever RBAC says; null = RBAC decides, or self-service
+ * where it is for the caller himself.
+ */
+export function makingFault(
+  resource: Resource,
+  object: JsonMap,
+  isForSelf: boolean,
+  standing: Standing,
+): Fault | null {
+  if (resource !== ACCESS_KEYS || standing.isPerson) return null
+  if (textAt(object, ['spec', 'type']) === 'Login') return { field: 'spec.type', because: NO_LOGIN }
+  const own = ownNameOf(object, standing)
+  if (own === undefined || isForSelf) return null
+  if (own !== 'user' || standing.user === null) return { field: `spec.${own}`, because: NOT_ITSELF }
+  if (isDigest(textAt(object, KEY))) return { field: 'spec.key', because: NO_DIGEST }
+  return { field: 'spec.type', because: 'a key made with this access key has type User' }
+}
+
+/** Why a key that was made for somebody else must not be changed so; null = RBAC decides. */
+export function givingFault(
+  resource: Resource,
+  change: Change,
+  before: JsonMap,
+  standing: Standing,
+): Fault | null {
+  if (resource !== ACCESS_KEYS || standing.isPerson) return null
+  const given = Object.entries(NAMES).find(([field, known]) => {
+    const path = ['spec', field]
+    const texts = broughtAt(change, path).filter((name) => name !== textAt(before, path))
+    return texts.some((name) => known(name) === standing.runsAs)
+  })
+  return given === undefined ? null : { field: `spec.${given[0]}`, because: NOT_ITSELF }
+}
+
+/** Whether a change of a key brings a digest that does not stand there (contract 12.1). */
+export const bringsDigest = (resource: Resource, change: Change, before: JsonMap): boolean =>
+  resource === ACCESS_KEYS &&
+  broughtAt(change, KEY).some((text) => isDigest(text) && text !== textAt(before, KEY))
+
+/** A digest proves no knowledge of the key: who reads one in Git could store it as his own. */
+export const NO_DIGEST =
+  'this access key can not store a digest: leave it out to get a generated key, or call with a key of type Login that has no scope and the right to store digests'
+
+const NO_LOGIN =
+  'this access key can not create keys of type Login: call with a key of type Login that has no scope'
+
+const NOT_ITSELF =
+  'this access key can not create a key of its own team or subject, nor put its own user, team or subject into another key: call with a key of type Login that has no scope'
+
+// What a change puts into one place of an object, whatever stands there.
+
+/** The texts that a change sets in that place; one that is taken again later is among them. */
+export const broughtAt = (change: Change, path: FieldPath): readonly string[] =>
+  (change.by === 'json'
+    ? change.sent.map((operation) => broughtBy(operation, path))
+    : [at(change.sent, path)]
+  ).filter((value) => typeof value === 'string')
+
+function broughtBy(operation: Json, path: FieldPath): Json | undefined {
+  const place = pathIn(operation)
+  if (typeof place === 'string' || !SETS.has(textAt(operation, ['op']))) return undefined
+  const rest = restOf(path, place)
+  return rest === null ? undefined : at(at(operation, ['value']), rest)
+}
+
+/** Operations of a JSON patch that set what they hold. */
+const SETS: ReadonlySet<string> = new Set(['add', 'replace'])

@@ -1,0 +1,63 @@
+// What all writes of our kinds have in common.
+import { FIELD_MANAGER } from '../../api/names.ts'
+import type { Caps } from '../../domain/accesskey/lifetime.ts'
+import { type Json, type JsonMap, isList } from '../../domain/json/json.ts'
+import { at, textAt } from '../../domain/json/nested-fields.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { type Answer, failure } from '../../serving/http/answer.ts'
+import type { Query } from '../request/query.ts'
+import type { OwnCounts } from './quota.ts'
+import { parameter, pick } from './request.ts'
+import type { Fault } from './validation.ts'
+
+/** What writes stand on. */
+export interface WriteDeps {
+  /** The caps in force. */
+  readonly caps: () => Caps
+  /** A new key in clear. */
+  readonly newKey: () => string
+  readonly clock: Clock
+  readonly counts: OwnCounts
+}
+
+/** The 403 that names the field. */
+export const refusal = ({ field, because }: Fault): Answer =>
+  failure('Forbidden', `${field}: ${because}`)
+
+/** The parameters of a try. */
+export const DRY_RUN: Query = [['dryRun', 'All']]
+
+/** Whether the client wants nothing stored. */
+export const isDryRun = (query: Query): boolean => query.some(([name]) => name === 'dryRun')
+
+/**
+ * The parameters of a write: always validated strictly (contract 12.1). Those of a try, which is none of
+ * the client's, take the place of its own.
+ */
+export const writing = (query: Query, tried: Query): Query => [
+  ...pick(query, ['fieldManager', 'force']),
+  ['fieldValidation', 'Strict'],
+  ...(tried.length === 0 ? pick(query, ['dryRun']) : tried),
+]
+
+/** The refusal of a write in the name of one of the program's own managers; null where there is none. */
+export function managerRefusal(query: Query): Answer | null {
+  if (!RESERVED_MANAGERS.includes(parameter(query, 'fieldManager'))) return null
+  const because = `${RESERVED_MANAGERS.join(' and ')} are managers of the platform: choose another name`
+  return refusal({ field: 'fieldManager', because })
+}
+
+/**
+ * The field manager of what the gateway adds to an object of somebody else's making. Nothing is ever
+ * applied by it again, so that the field stays when its author applies anew without it.
+ */
+export const GATEWAY_MANAGER = `${FIELD_MANAGER}-gateway`
+
+/** The field managers that nobody else may write as. */
+export const RESERVED_MANAGERS: readonly string[] = [FIELD_MANAGER, GATEWAY_MANAGER]
+
+/** What each of these field managers owns of an object, as its managedFields have it; empty where it has none. */
+export function entriesOf(object: JsonMap, managers: readonly string[]): readonly Json[] {
+  const all = at(object, ['metadata', 'managedFields'])
+  return isList(all) ? all.filter((entry) => managers.includes(textAt(entry, ['manager']))) : []
+}

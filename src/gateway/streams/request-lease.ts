@@ -1,0 +1,96 @@
+// An admitted request until its answer begins, bound to its key (contract 13.4). The gateway authenticates by
+// the head of a request, but the client decides when the body ends. A key that ends meanwhile ends the request.
+import type { Caller } from '../../authn/caller.ts'
+import type { Answer, WholeAnswer } from '../../serving/http/answer.ts'
+import type { Call } from '../../serving/http/server.ts'
+import { hasBody } from '../proxy/forward.ts'
+import { CANNOT_TELL, CHANGED, EXPIRED, NOT_FOUND } from '../stages/authentication.ts'
+import type { EndReason, Opened, Streams } from './in-flight.ts'
+
+/** The state of an admitted request, for the code that answers it. */
+export interface UnderWay {
+  /** Aborts when the client goes or the key ends: all work for the request then stops. */
+  readonly signal: AbortSignal
+  /**
+   * The caller as of now. To be awaited before a write that follows a wait.
+   *
+   * @throws Error when the key has ended; the request has its answer by then
+   */
+  readonly still: () => Promise<Caller>
+}
+
+/** An admitted request, for the code that sends its answer. */
+export interface Held extends UnderWay, Pick<Opened, 'flows' | 'close'> {
+  /** Its outcome, as soon as there is an answer or the key has ended. @throws Error as the promise does */
+  readonly outcome: (answering: Promise<Answer>) => Promise<Outcome>
+}
+
+/** An answer; `isOver`: the key ended before it, so the answer says nothing about the key. */
+export interface Outcome {
+  readonly answer: Answer
+  readonly isOver: boolean
+}
+
+/** The request to hold. */
+export interface HoldOptions {
+  readonly call: Call
+  readonly caller: Caller
+  /** Whether the answer has no bound of time. */
+  readonly isLong: boolean
+}
+
+/** Holds an admitted request until `close`, which ends it. */
+export function hold(streams: Streams, { call, caller, isLong }: HoldOptions): Held {
+  const ending = new AbortController()
+  const over = Promise.withResolvers<WholeAnswer>()
+  let refusal = null as WholeAnswer | null
+  const opened = streams.open(caller, {
+    mayComplete: () => !isLong && isWrite(call) && isWhole(call),
+    end: (reason) => {
+      refusal = REFUSALS[reason]
+      opened.close()
+      over.resolve(refusal)
+      ending.abort()
+    },
+  })
+  if (call.gone.aborted) ending.abort()
+  else call.gone.addEventListener('abort', () => ending.abort(), { once: true })
+  return {
+    signal: ending.signal,
+    flows: opened.flows,
+    close: opened.close,
+    still: async () => {
+      const now = await opened.still()
+      if (now === null) throw new Error('the access key ended while a request of it was under way')
+      return now
+    },
+    outcome: async (answering) => {
+      const first = await Promise.race([answering, over.promise]).catch((error: unknown) => {
+        if (refusal === null) throw error
+        return refusal
+      })
+      if (refusal === null) return { answer: first, isOver: false }
+      void answering.then(discard, () => undefined)
+      return { answer: refusal, isOver: true }
+    },
+  }
+}
+
+/** A read loses nothing when it is cut. The client of a write needs its result: it may end its own key. */
+const isWrite = ({ method }: Call): boolean => !READING.has(method)
+const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** Whether the request has arrived to its end. */
+const isWhole = (call: Call): boolean => !hasBody(call) || call.body.readableEnded
+
+const discard = ({ body }: Answer): void => {
+  if (!Buffer.isBuffer(body)) body.destroy()
+}
+
+/** The answer to a request that is cut: the same as to the next one with this key (contract 10.2). */
+const REFUSALS: Readonly<Record<EndReason, WholeAnswer>> = {
+  expired: EXPIRED,
+  revoked: NOT_FOUND,
+  changed: CHANGED,
+  stale: CANNOT_TELL,
+}

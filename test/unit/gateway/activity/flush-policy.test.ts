@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
+import { dueMsOf, mustPrecede, standingOf } from '../../../../src/gateway/activity/flush-policy.ts'
+import { accessKey, after } from '../../../support/access-key.ts'
+import { UNCAPPED } from './simulated.ts'
+
+const HOUR = 3600
+const slides: Partial<AccessKey> = { slides: true, ttl: HOUR }
+const usedAt = (seconds: number): Partial<AccessKey> => ({ lastActivityMs: after(seconds) })
+
+interface Row {
+  readonly name: string
+  readonly key: Partial<AccessKey>
+  readonly cap?: number
+  /** Seconds after its creation. */
+  readonly first: number
+  readonly now?: number
+  readonly due: number
+}
+
+describe('when a use is written (14.1)', () => {
+  test.each<Row>([
+    { name: 'never used, does not slide: at once', key: {}, first: 5, due: 5 },
+    {
+      name: 'does not slide: a minute after the last',
+      key: { ttl: HOUR, ...usedAt(0) },
+      first: 5,
+      due: 60,
+    },
+    {
+      name: 'does not slide, not used for long: at once',
+      key: usedAt(0),
+      first: 500,
+      due: 500,
+    },
+    { name: 'slides: half a minute after the first use', key: slides, first: 5, due: 35 },
+    {
+      name: 'slides, recorded since by another: half a minute after that',
+      key: { ...slides, ...usedAt(20) },
+      first: 5,
+      due: 50,
+    },
+    {
+      name: 'slides for a minute: an eighth of it after',
+      key: { slides: true, ttl: 60 },
+      first: 5,
+      due: 12.5,
+    },
+    {
+      name: 'slides for an hour, the cap allows a minute: an eighth of that after',
+      key: slides,
+      cap: 60,
+      first: 5,
+      due: 12.5,
+    },
+    {
+      name: 'slides, recorded nearly half the lifetime ago: at half of it',
+      key: { ...slides, ...usedAt(100) },
+      first: 1890,
+      now: 1890,
+      due: 1900,
+    },
+    {
+      name: 'slides, recorded longer ago: that moment has passed',
+      key: { ...slides, ...usedAt(100) },
+      first: 3000,
+      now: 3000,
+      due: 1900,
+    },
+    {
+      name: 'slides without a lifetime: as one that does not',
+      key: { slides: true, ttl: 0, ...usedAt(0) },
+      first: 5,
+      due: 60,
+    },
+  ])('$name', ({ key, cap = null, first, now = first, due }) => {
+    const uses = { firstMs: after(first), lastMs: after(now) }
+    const caps = { ...UNCAPPED, maxTtlSeconds: cap }
+    expect(dueMsOf(uses, standingOf(accessKey(key), caps, after(now)), 0)).toBe(after(due))
+  })
+})
+
+test('replicas differ: a sliding key is written earlier, another later', () => {
+  const uses = { firstMs: after(5), lastMs: after(5) }
+  const dueMs = (key: Partial<AccessKey>, place: number): number =>
+    dueMsOf(uses, standingOf(accessKey(key), UNCAPPED, after(5)), place)
+  expect(dueMs(slides, 0.5)).toBe(after(32))
+  expect(dueMs({ ...usedAt(0) }, 0.5)).toBe(after(63))
+})
+
+describe('whether a request waits until its use is recorded (14.1)', () => {
+  test.each<{ name: string; key: Partial<AccessKey>; at: number; cap?: number; waits: boolean }>([
+    { name: 'half the lifetime ago', key: slides, at: HOUR / 2, waits: false },
+    { name: 'longer ago', key: slides, at: HOUR / 2 + 0.001, waits: true },
+    {
+      name: 'counted from the recorded use',
+      key: { ...slides, ...usedAt(900) },
+      at: 2700,
+      waits: false,
+    },
+    {
+      name: 'longer ago than that',
+      key: { ...slides, ...usedAt(900) },
+      at: 2700.001,
+      waits: true,
+    },
+    { name: 'of the lifetime in force', key: slides, cap: 600, at: 301, waits: true },
+    { name: 'does not slide', key: { ttl: HOUR }, at: 3599, waits: false },
+    { name: 'slides without a lifetime', key: { slides: true, ttl: 0 }, at: 1e6, waits: false },
+    {
+      name: 'recorded for so far ahead that it does not count: nothing can be recorded over it',
+      key: { ...slides, ...usedAt(1e6) },
+      at: 3000,
+      waits: false,
+    },
+  ])('$name', ({ key, at, cap = null, waits }) => {
+    const caps = { ...UNCAPPED, maxTtlSeconds: cap }
+    const standing = standingOf(accessKey(key), caps, after(at))
+    expect(mustPrecede(standing, after(at))).toBe(waits)
+  })
+})
+
+describe('a key that has ended is left alone', () => {
+  test.each<{ name: string; key: Partial<AccessKey>; ended: boolean }>([
+    { name: 'a good one', key: {}, ended: false },
+    { name: 'disabled', key: { isDisabled: true }, ended: true },
+    { name: 'being deleted', key: { isDeleting: true }, ended: true },
+    { name: 'expired', key: { ttl: 60 }, ended: true },
+    {
+      name: 'expired, had it not been used',
+      key: { slides: true, ttl: 60, ...usedAt(10) },
+      ended: false,
+    },
+  ])('$name', ({ key, ended }) => {
+    expect(standingOf(accessKey(key), UNCAPPED, after(61)).hasEnded).toBe(ended)
+  })
+})

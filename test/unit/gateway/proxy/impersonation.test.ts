@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import { impersonationOf } from '../../../../src/gateway/proxy/forward.ts'
+
+const ADA = { user: 'ada', groups: ['dev', 'system:authenticated'] }
+
+test('headers of an identity: each group one, and always the extra (10.5)', () => {
+  expect(impersonationOf(ADA, 'ci')).toEqual({
+    'impersonate-user': 'ada',
+    'impersonate-group': ['dev', 'system:authenticated'],
+    'impersonate-extra-platform.sh%2faccess-key': 'ci',
+  })
+})
+
+describe('what is never sent, whoever made the identity (A3, A4, A5)', () => {
+  const BAD = [
+    '',
+    ' ',
+    '\t',
+    '\u00a0',
+    '\u200b',
+    '\u0000',
+    '\u001f',
+    '\u007f',
+    'a b',
+    ' a',
+    'a ',
+    'é',
+    '日',
+  ]
+  const OWN = [
+    'system:masters',
+    'SYSTEM:masters',
+    'System:node:n',
+    'system:',
+    'system:authenticateD',
+  ]
+  test.each([...BAD, ...OWN])('%j', (name) => {
+    expect(() => impersonationOf({ ...ADA, user: name }, 'ci')).toThrow(/identity of an access key/)
+    expect(() => impersonationOf({ ...ADA, groups: ['dev', name] }, 'ci')).toThrow(/identity/)
+  })
+
+  test.each(BAD)('a key called %j', (name) => {
+    expect(() => impersonationOf(ADA, name)).toThrow(/identity of an access key/)
+  })
+
+  test('the group of the gateway is no user', () => {
+    expect(() => impersonationOf({ ...ADA, user: 'system:authenticated' }, 'ci')).toThrow(/system:/)
+  })
+})

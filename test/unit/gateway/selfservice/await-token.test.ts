@@ -1,0 +1,50 @@
+// What becomes of a token that nobody issues in time (contract 12.2).
+import { describe, expect, test } from 'vitest'
+import { TOKENS } from '../../../../src/api/names.ts'
+import { type JsonMap, mapIn } from '../../../../src/domain/json/json.ts'
+import { textAt } from '../../../../src/domain/json/nested-fields.ts'
+import { awaitToken } from '../../../../src/gateway/selfservice/await-token.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { exchangeOf } from './exchanges.ts'
+import { t0, token } from './keys.ts'
+
+/** An API server with this token. It takes no deletion of any other object. */
+function having(there: JsonMap) {
+  let stored: JsonMap | null = there
+  const answers = ({ method, body }: UpstreamCall): readonly [number, JsonMap] => {
+    if (stored === null) return [404, { kind: 'Status' }]
+    if (method === 'GET') return [200, stored]
+    const demanded = textAt(mapIn((body as Buffer).toString()), ['preconditions', 'uid'])
+    const uid = textAt(stored, ['metadata', 'uid'])
+    if (demanded !== '' && demanded !== uid) return [409, { kind: 'Status' }]
+    stored = null
+    return [200, { kind: 'Status' }]
+  }
+  return { answers, stored: () => stored }
+}
+
+const anew = token({ metadata: { uid: 'uid-anew' } })
+const issued = token({ status: { token: 'a.b.c' } })
+const refused = token({
+  status: { conditions: [{ type: 'Ready', reason: 'ScopeExceedsOwner', message: 'too much' }] },
+})
+
+describe('a token that was made is awaited (12.2)', () => {
+  test.each([
+    { name: 'issued, it stays', there: issued, code: null, left: issued },
+    { name: 'refused, nothing is left behind', there: refused, code: 403, left: null },
+    { name: 'not issued in time, nothing is left behind', there: token(), code: 504, left: null },
+    { name: 'another that has its name by now is left', there: anew, code: 504, left: anew },
+  ])('$name', async ({ there, code, left }) => {
+    const { answers, stored } = having(there)
+    const clock = manualClock(t0)
+    const exchange = exchangeOf({ verb: 'create', name: '', answers })
+    const asked = { ...exchange.asked, resource: TOKENS }
+    const waiting = awaitToken({ ...exchange, asked }, token(), clock)
+    await clock.advance(6000)
+    const waited = await waiting
+    expect(waited.ok ? null : waited.answer.status).toBe(code)
+    expect(stored()).toEqual(left)
+  })
+})

@@ -1,0 +1,131 @@
+// The deletion of keys by one of them (contract 12.1, 12.4, 13.4).
+import { describe, expect, test } from 'vitest'
+import {
+  type OwnedAccessKeyObject,
+  accessKeyOf,
+} from '../../../../src/domain/accesskey/access-key.ts'
+import { type JsonMap, mapIn } from '../../../../src/domain/json/json.ts'
+import { textAt } from '../../../../src/domain/json/nested-fields.ts'
+import { remove, removeAll } from '../../../../src/gateway/selfservice/delete.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
+import { exchangeOf } from './exchanges.ts'
+import { key, owner } from './keys.ts'
+
+const WAYS = [
+  { verb: 'delete', name: 'ci', answer: remove },
+  { verb: 'deletecollection', name: '', answer: removeAll },
+] as const
+
+const named = (name: string, metadata: JsonMap = {}): JsonMap =>
+  key({ metadata: { name, uid: `uid-${name}`, ...metadata } })
+
+const ABOVE = named('above')
+const OWNED = { ownerReferences: [owner('above')] }
+const KEYS = [ABOVE, named('b'), named('ci', OWNED), named('d'), named('e')]
+
+/** Deletes all; the key ends with itself, with the one that owns it, and when so many are deleted. */
+async function removedUntil(most: number) {
+  const removed: string[] = []
+  const answers = ({ method, path }: UpstreamCall): readonly [number, JsonMap] => {
+    const name = /keys\/([a-z]+)/.exec(path)?.[1]
+    if (method === 'GET') return [200, { kind: 'OwnedAccessKeyList', metadata: {}, items: KEYS }]
+    if (name === undefined) return [403, { kind: 'Status' }]
+    removed.push(name)
+    return [200, { kind: 'Status' }]
+  }
+  const exchange = exchangeOf(
+    {
+      verb: 'deletecollection',
+      name: '',
+      answers,
+      find: (name) =>
+        name === 'above'
+          ? accessKeyOf(ABOVE as unknown as OwnedAccessKeyObject, () => '')
+          : undefined,
+      still: async () => {
+        const isOver =
+          removed.length >= most || ['ci', 'above'].some((one) => removed.includes(one))
+        if (isOver) throw new Error('the access key ended')
+        return exchange.caller
+      },
+    },
+    {},
+    OWNED,
+  )
+  const ending = await removeAll(exchange).then(
+    ({ status }) => status,
+    (error: Error) => error.message,
+  )
+  return { removed, ending }
+}
+
+describe('all keys of a user, deleted with one of them', () => {
+  test('are deleted, that one and those that own it at last', async () => {
+    const { removed, ending } = await removedUntil(Number.POSITIVE_INFINITY)
+    expect(removed).toEqual(['b', 'd', 'e', 'above', 'ci'])
+    expect(ending).toBe(200)
+  })
+
+  test.each([0, 1, 3])('are deleted while it works: it ended after %i', async (most) => {
+    const { removed, ending } = await removedUntil(most)
+    expect(removed).toEqual(['b', 'd', 'e'].slice(0, most))
+    expect(ending).toBe('the access key ended')
+  })
+})
+
+type Said = readonly [code: number, json: JsonMap]
+
+const FORBIDDEN: Said = [403, { kind: 'Status', code: 403 }]
+const listOf = (...items: readonly JsonMap[]): JsonMap => ({
+  kind: 'OwnedAccessKeyList',
+  metadata: {},
+  items,
+})
+
+test.each(WAYS)(
+  '$verb leaves a key that came in the place of the one that was looked at (12.1)',
+  async (way) => {
+    const [seen, anew] = [key(), key({ metadata: { uid: 'uid-anew' } })]
+    let stored: JsonMap | null = seen
+    const answers = ({ method, path, body }: UpstreamCall): Said => {
+      const isOne = path.endsWith('/ci')
+      if (method === 'GET') {
+        stored = anew
+        return [200, isOne ? seen : listOf(seen)]
+      }
+      if (!isOne) return FORBIDDEN
+      const uid = textAt(mapIn((body as Buffer).toString()), ['preconditions', 'uid'])
+      if (uid !== '' && uid !== 'uid-anew') return [409, { kind: 'Status', code: 409 }]
+      stored = null
+      return [200, anew]
+    }
+    await way.answer(exchangeOf({ verb: way.verb, name: way.name, answers }))
+    expect(stored).toEqual(anew)
+  },
+)
+
+describe('the answer to a deletion says nothing that is hidden (12.4)', () => {
+  const SECRET = 'pak_0123456789abcdefghijklmnop'
+  const held = key({ metadata: { annotations: { note: SECRET } }, spec: { key: SECRET } })
+  const [ONE, ALL] = WAYS
+  const refused: JsonMap = { kind: 'Status', message: `uid-ci with ${SECRET} is kept`, code: 422 }
+
+  test.each<{ name: string; way: (typeof WAYS)[number]; one?: Said; all?: Said }>([
+    { name: 'one that its finalizer holds', way: ONE, one: [200, held] },
+    { name: 'one that a policy keeps, and quotes', way: ONE, one: [422, refused] },
+    { name: 'a collection, by RBAC', way: ALL, all: [200, listOf(held)] },
+    { name: 'a collection, one by one', way: ALL, one: [200, held] },
+    { name: 'a collection that a policy keeps, and quotes', way: ALL, all: [422, refused] },
+    { name: 'one of them that a policy keeps, and quotes', way: ALL, one: [422, refused] },
+  ])('of $name', async ({ way: { verb, name, answer }, one = FORBIDDEN, all = FORBIDDEN }) => {
+    const answers = ({ method, path }: UpstreamCall): Said => {
+      const isOne = path.endsWith('/ci')
+      if (method === 'GET') return [200, isOne ? held : listOf(held)]
+      if (method === 'POST') return [201, { status: { allowed: true } }]
+      return isOne ? one : all
+    }
+    const { body } = await answer(exchangeOf({ verb, name, answers }))
+    expect((body as Buffer).toString()).toContain('uid-ci')
+    expect((body as Buffer).toString()).not.toContain(SECRET)
+  })
+})

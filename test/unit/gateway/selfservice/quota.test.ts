@@ -1,0 +1,216 @@
+// How many keys and tokens somebody may have by self-service (contract 12.2).
+import { describe, expect, test } from 'vitest'
+import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
+import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
+import { createTokenIndex } from '../../../../src/authn/token-index.ts'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
+import { create } from '../../../../src/gateway/selfservice/create.ts'
+import { type Place, createCounts } from '../../../../src/gateway/selfservice/quota.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
+import { t0, textAfter } from '../../../support/access-key.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { indexOf, key, ownedBy } from '../../authn/watched-keys.ts'
+import { exchangeOf } from './exchanges.ts'
+
+const HOUR = 3600
+const ADA = 'user:ada'
+
+function started(...all: readonly OwnedAccessKey[]) {
+  const clock = manualClock(t0 + HOUR * 1000)
+  const keys = indexOf(...all)
+  const tokens = createTokenIndex(keys, () => clock.nowMs())
+  const caps = () => ({ maxTtlSeconds: null, loginTtlSeconds: null })
+  const counts = createCounts({ keys, tokens, most: { keys: 3, tokens: 2 }, caps, clock })
+  return { clock, keys, tokens, counts, caps }
+}
+
+const live = (name: string): OwnedAccessKey => key(name)
+const ended = (name: string, after: number): OwnedAccessKey => key(name, { ttl: after })
+
+/** The code, and what is said; empty for a place. */
+function saidOf(place: Place): string {
+  if (place.ok) return ''
+  const { status, body } = place.answer
+  return `${status} ${(JSON.parse(body.toString()) as { message: string }).message}`
+}
+
+describe('keys of a user (12.2)', () => {
+  test('are as many as the bound says, whoever made them', () => {
+    const { counts } = started(live('a'), live('b'), key('c', { user: 'bob' }))
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toBe('')
+    const said = saidOf(counts.take(ACCESS_KEYS, ADA))
+    expect(said).toContain('403 this user has 3 access keys that have not ended, and 3 is the most')
+    expect(said).toContain('--max-keys-per-user')
+    expect(saidOf(counts.take(ACCESS_KEYS, 'user:bob'))).toBe('')
+  })
+
+  test('that have ended, or are being deleted, do not count; disabled ones do', () => {
+    const deletionTimestamp = textAfter(0)
+    const { counts } = started(
+      ended('a', 60),
+      key('b', {}, { metadata: { name: 'b', deletionTimestamp, finalizers: ['x'] } }),
+      key('c', { disabled: true }),
+      live('d'),
+    )
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toBe('')
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toContain('has 3 access keys')
+  })
+
+  test('that are being made count, each once, until they are told of or not made', async () => {
+    const { counts, keys } = started(live('a'), live('b'))
+    const first = counts.take(ACCESS_KEYS, ADA)
+    if (!first.ok) throw new Error('there is a place')
+    first.leave()
+    const second = counts.take(ACCESS_KEYS, ADA)
+    if (!second.ok) throw new Error('there is a place again')
+    second.stored({ name: 'c', uid: 'uid-c' })
+    second.leave()
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA)), 'not told of yet').not.toBe('')
+    keys.store.put(live('c'))
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA)), 'told of').toContain('has 3 access keys')
+    keys.store.remove({ ...live('c'), metadata: { ...live('c').metadata, resourceVersion: '99' } })
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA)), 'deleted since').toBe('')
+  })
+
+  test('that were told of before their creation was answered count once, and not when they go', () => {
+    const { counts, keys } = started(live('a'), live('b'))
+    const place = counts.take(ACCESS_KEYS, ADA)
+    if (!place.ok) throw new Error('there is a place')
+    keys.store.put(live('c'))
+    place.stored({ name: 'c', uid: 'uid-c' })
+    place.leave()
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toContain('has 3 access keys')
+    keys.store.remove({ ...live('c'), metadata: { ...live('c').metadata, resourceVersion: '99' } })
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toBe('')
+  })
+
+  test('that the watch never tells of count for 10 s', async () => {
+    const { clock, counts } = started(live('a'), live('b'))
+    const place = counts.take(ACCESS_KEYS, ADA)
+    if (!place.ok) throw new Error('there is a place')
+    place.stored({ name: 'c', uid: 'uid-c' })
+    place.leave()
+    await clock.advance(9_999)
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA))).not.toBe('')
+    await clock.advance(2)
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toBe('')
+  })
+
+  test.each([
+    { name: 'that ended gets no longer life', before: 60, after: 2 * HOUR, refused: true },
+    { name: 'that ended and still does is changed', before: 60, after: 120, refused: false },
+    {
+      name: 'that lives is given a longer life',
+      before: 2 * HOUR,
+      after: 3 * HOUR,
+      refused: false,
+    },
+  ])('at the bound one $name', ({ before, after, refused }) => {
+    const { counts } = started(live('a'), live('b'), live('c'))
+    const json = (ttl: number): JsonMap => key('d', { ttl }) as unknown as JsonMap
+    const said = counts.revivalRefusal(ADA, json(before), json(after))
+    expect(said?.status ?? null).toBe(refused ? 403 : null)
+    const below = started(live('a')).counts.revivalRefusal(ADA, json(before), json(after))
+    expect(below).toBeNull()
+  })
+
+  test('that have ended are kept as many, the oldest beyond go', () => {
+    const { counts } = started(...[5, 1, 4, 2, 3].map((after) => ended(`ended-${after}`, after)))
+    const place = counts.take(ACCESS_KEYS, ADA)
+    expect(place.ok && place.beyond().map(({ name }) => name)).toEqual(['ended-1', 'ended-2'])
+  })
+
+  test('that have ended are left where they would come back, or are to be kept', () => {
+    const annotations = { 'argocd.argoproj.io/tracking-id': 'x' }
+    const { counts } = started(
+      key('a', { ttl: 1 }, { metadata: { name: 'a', annotations } }),
+      ...[2, 3, 4, 5].map((after) => ended(`ended-${after}`, after)),
+    )
+    const place = counts.take(ACCESS_KEYS, ADA)
+    expect(place.ok && place.beyond().map(({ name }) => name)).toEqual(['ended-2'])
+  })
+})
+
+describe('tokens of a user (12.2)', () => {
+  const token = (name: string, endsAfter: number, version = 1) => ({
+    apiVersion: 'management.platform.sh/v1',
+    kind: TOKENS.kind,
+    metadata: {
+      ...ownedBy('ci').metadata,
+      name,
+      uid: `uid-${name}`,
+      resourceVersion: String(version),
+      creationTimestamp: textAfter(0),
+    },
+    status: { expirationTimestamp: textAfter(endsAfter) },
+  })
+
+  test('are not made before those that there are are known', () => {
+    const { counts } = started(live('ci'))
+    expect(saidOf(counts.take(TOKENS, ADA))).toContain('503')
+  })
+
+  test('count when they are deleted, until their exp', async () => {
+    const { clock, counts, tokens } = started(live('ci'))
+    tokens.store.begin()
+    for (const name of ['a', 'b']) tokens.store.put(token(name, 2 * HOUR))
+    tokens.store.end()
+    tokens.store.remove(token('a', 2 * HOUR, 2))
+    const said = saidOf(counts.take(TOKENS, ADA))
+    expect(said).toContain('403 this user, team or subject has 2 tokens that have not ended')
+    expect(said).toContain('2 is the most (--max-tokens-per-user)')
+    await clock.advance(HOUR * 1000)
+    expect(saidOf(counts.take(TOKENS, ADA))).toBe('')
+  })
+
+  test('count once when they are deleted right after they were made', () => {
+    const { counts, tokens } = started(live('ci'))
+    tokens.store.begin()
+    tokens.store.end()
+    const place = counts.take(TOKENS, ADA)
+    if (!place.ok) throw new Error('there is a place')
+    place.stored({ name: 'a', uid: 'uid-a' })
+    place.leave()
+    tokens.store.put(token('a', 2 * HOUR))
+    tokens.store.remove(token('a', 2 * HOUR, 2))
+    expect(saidOf(counts.take(TOKENS, ADA))).toBe('')
+  })
+})
+
+describe('a create (12.2)', () => {
+  const stored = (call: UpstreamCall, asked: string[]): readonly [number, JsonMap] => {
+    const { method, path, body } = call
+    asked.push(
+      `${method} ${path.split('?')[0]?.split('/').at(-1)}${path.includes('dryRun') ? ' tried' : ''}`,
+    )
+    const sent = JSON.parse((body as Buffer).toString()) as JsonMap
+    if (method === 'DELETE') return [200, { kind: 'Status', status: 'Success' }]
+    const metadata = { ...(sent['metadata'] as JsonMap), name: 'new', uid: 'uid-new' }
+    return [method === 'POST' ? 201 : 200, { ...sent, kind: 'OwnedAccessKey', metadata }]
+  }
+
+  async function made(...all: readonly OwnedAccessKey[]) {
+    const { clock, counts, caps } = started(...all)
+    const asked: string[] = []
+    const body = { type: 'application/json', json: { metadata: { name: 'new' }, spec: {} } }
+    const exchange = exchangeOf(
+      { verb: 'create', name: '', body, answers: (call) => stored(call, asked) },
+      { type: 'Login' },
+    )
+    const { status } = await create(exchange, { caps, clock, counts, newKey: () => 'x' })
+    return { status, asked }
+  }
+
+  test('beyond the bound asks the API server for nothing', async () => {
+    expect(await made(live('a'), live('b'), live('c'))).toEqual({ status: 403, asked: [] })
+  })
+
+  test('within it deletes what has ended beyond what is kept', async () => {
+    const { status, asked } = await made(
+      live('a'),
+      ...[4, 1, 3, 2].map((after) => ended(`ended-${after}`, after)),
+    )
+    expect(status).toBe(201)
+    expect(asked.filter((one) => one.startsWith('DELETE'))).toEqual(['DELETE ended-1'])
+  })
+})

@@ -1,0 +1,84 @@
+// What is in memory of answers and events until clients have taken it (contract 12.2, 13.3).
+import { describe, expect, test } from 'vitest'
+import {
+  type Holding,
+  NoRoom,
+  createOwnKindsBuffer,
+} from '../../../../src/gateway/selfservice/response-buffer.ts'
+
+const ALL = 8000
+const OF_ONE = 1000
+const UNREAD = 'too many bytes of answers and events about keys, tokens and Configs not read yet'
+
+function started() {
+  let refused = 0
+  const { holding } = createOwnKindsBuffer(ALL, () => (refused += 1))
+  return { holding, refused: () => refused }
+}
+
+/** What a caller is told; empty where there is room. */
+function saidTo(act: () => void): string {
+  try {
+    act()
+    return ''
+  } catch (error) {
+    if (!(error instanceof NoRoom)) throw error
+    const { status, headers, body } = error.answer
+    const { message } = JSON.parse(body.toString()) as { message: string }
+    return `${status} after ${headers['retry-after']}: ${message}`
+  }
+}
+
+describe('answers and events under way (12.2)', () => {
+  test('of one caller hold an eighth, in however many requests, and others as much', () => {
+    const { holding, refused } = started()
+    const [first, second] = [holding('ada'), holding('ada')]
+    first.exactly(600)
+    second.exactly(OF_ONE - 600)
+    const said = saidTo(() => holding('ada').exactly(1))
+    expect(said).toContain(
+      `429 after 1: ${UNREAD} by this user, team or subject (limit ${OF_ONE} bytes); `,
+    )
+    expect(saidTo(() => holding('bob').exactly(OF_ONE))).toBe('')
+    expect(refused()).toBe(1)
+  })
+
+  test('of all callers together hold so much', () => {
+    const { holding } = started()
+    for (let at = 0; at < 8; at += 1) holding(`user-${at}`).exactly(OF_ONE)
+    const said = saidTo(() => holding('ada').exactly(1))
+    expect(said).toContain(
+      `429 after 1: ${UNREAD} at this gateway by all callers together (limit ${ALL} bytes); `,
+    )
+  })
+
+  test.each<{ name: string; act: (holding: Holding) => void; left: number }>([
+    { name: 'is over', act: (one) => one.release(), left: 0 },
+    { name: 'holds less', act: (one) => one.exactly(10), left: 10 },
+    { name: 'holds less than it may', act: (one) => one.atLeast(10), left: 600 },
+    { name: 'is refused more', act: (one) => saidTo(() => one.exactly(1001)), left: 600 },
+    { name: 'is over twice', act: (one) => [1, 2].forEach(() => one.release()), left: 0 },
+    {
+      name: 'goes on when it is over',
+      act: (one) => [one.release(), one.exactly(5000), one.anyway(5000)],
+      left: 0,
+    },
+    { name: 'tells what has been done', act: (one) => one.anyway(990), left: 990 },
+  ])('one that $name leaves room for what it does not hold', ({ act, left }) => {
+    const { holding } = started()
+    const one = holding('ada')
+    one.exactly(600)
+    act(one)
+    expect(saidTo(() => holding('ada').exactly(OF_ONE - left))).toBe('')
+    expect(saidTo(() => holding('ada').exactly(1))).not.toBe('')
+  })
+
+  test('what has been done is told where there is no room, too, and counts', () => {
+    const { holding } = started()
+    const one = holding('ada')
+    one.anyway(5 * OF_ONE)
+    expect(saidTo(() => holding('ada').exactly(1))).not.toBe('')
+    one.release()
+    expect(saidTo(() => holding('ada').exactly(1))).toBe('')
+  })
+})

@@ -1,0 +1,134 @@
+// Clients that ask for own kinds over a real connection, and read nothing of it (contract 12.2, 13.3, threats X7).
+import { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
+import { readApiRequest } from '../../../../src/gateway/request/parse.ts'
+import { createOwnKinds, isOwnKind } from '../../../../src/gateway/selfservice/handler.ts'
+import { createOwnKindsBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
+import { createLimits } from '../../../../src/gateway/stages/max-in-flight.ts'
+import { guarded } from '../../../../src/gateway/streams/terminate.ts'
+import type { Upstream, UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
+import { type Clock, systemClock } from '../../../../src/runtime/clock.ts'
+import type { Call } from '../../../../src/serving/http/server.ts'
+import { t0, viewOf } from '../../../support/access-key.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { eventually } from '../../../support/eventually.ts'
+import { served } from '../served.ts'
+import { COUNTS } from './exchanges.ts'
+
+const PATH = '/apis/management.platform.sh/v1/ownedaccesskeys'
+const MEBIBYTE = 1024 ** 2
+const SOON = { withinMs: 10_000 }
+
+const keyOf = (at: number, weight: number): object => ({
+  apiVersion: 'management.platform.sh/v1',
+  kind: 'OwnedAccessKey',
+  metadata: { name: `key-${at}`, uid: `uid-${at}`, resourceVersion: '7' },
+  spec: { user: 'ada', displayName: 'x'.repeat(weight) } satisfies OwnedAccessKeySpec,
+})
+
+/** Answers by this API server; how much of its watches was read. */
+async function serving(answers: (call: UpstreamCall) => Readable, clock: Clock = systemClock()) {
+  const bodies: Readable[] = []
+  const upstream: Upstream = {
+    send: async (call) => {
+      const body = answers(call)
+      bodies.push(body)
+      return { status: 200, headers: {}, body }
+    },
+    close: async () => undefined,
+  }
+  const key = viewOf({
+    metadata: { name: 'ci', uid: 'uid-ci' },
+    spec: { user: 'ada', type: 'Login' },
+  })
+  const caller = { key, identity: { user: 'ada', groups: [] }, scope: null, expiresMs: null }
+  const { answer } = createOwnKinds({
+    upstream,
+    limits: createLimits(() => undefined),
+    buffer: createOwnKindsBuffer(64 * MEBIBYTE, () => undefined),
+    keyNamed: () => undefined,
+    isConfigClosed: () => false,
+    caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
+    newKey: () => 'a-key-in-clear',
+    counts: COUNTS,
+    clock,
+  })
+  const respond = async (call: Call) => {
+    const reading = readApiRequest(call.method, { kind: 'Management' }, call.target)
+    if (!reading.ok || !isOwnKind(reading.request)) throw new Error('it is about own kinds')
+    const underWay = { signal: call.gone, still: async () => caller }
+    const isWatch = reading.request.attributes.verb === 'watch'
+    const given = await answer(reading.request, call, caller, underWay)
+    const nothing = (): void => undefined
+    return guarded(given, {
+      flows: nothing,
+      isWatch,
+      isLong: isWatch,
+      flowed: nothing,
+      done: nothing,
+    })
+  }
+  const { connect } = await served(respond)
+  /** One who reads nothing until told to. */
+  const unread = async (query: string) => {
+    const socket = await connect()
+    socket.on('error', () => undefined)
+    socket.write(`GET ${PATH}${query} HTTP/1.1\r\nHost: h\r\n\r\n`)
+    return socket
+  }
+  return { bodies, unread }
+}
+
+/** Events of so many bytes without an end; how many were asked for. */
+function endless(weight: number) {
+  let events = 0
+  onTestFinished(() => void (events = Number.POSITIVE_INFINITY))
+  const line = (): string =>
+    `${JSON.stringify({ type: 'MODIFIED', object: keyOf(events, weight) })}\n`
+  const body = (): Readable =>
+    new Readable({
+      highWaterMark: 1,
+      read() {
+        events += 1
+        this.push(line())
+      },
+    })
+  return { body, events: () => events }
+}
+
+test('a watch that nobody reads is told what its connection takes, and ended (12.2, 13.3)', async () => {
+  const { body, events } = endless(500_000)
+  const clock = manualClock(t0)
+  const { bodies, unread } = await serving(body, clock)
+  await unread('?watch=1')
+  let before = -1
+  await eventually(
+    'nothing more is taken',
+    async () => {
+      const now = events()
+      for (let at = 0; at < 200; at += 1) await turn()
+      const isQuiet = now === before
+      before = now
+      return isQuiet || undefined
+    },
+    SOON,
+  )
+  await clock.advance(11_000)
+  await eventually('it is ended', () => bodies[0]?.destroyed || undefined, SOON)
+  expect(events()).toBeLessThan(before + 3)
+})
+
+test('a watch that is read is told everything, in the order of coming (12.2)', async () => {
+  const { body, events } = endless(1000)
+  const { unread } = await serving(body)
+  const socket = await unread('?watch=1')
+  let text = ''
+  socket.on('data', (piece: Buffer) => (text += piece.toString()))
+  await eventually('it is told much', () => events() > 300 || undefined, SOON)
+  socket.destroy()
+  const names = [...text.matchAll(/"name":"key-(\d+)"/g)].map(([, at]) => Number(at))
+  expect(names.length).toBeGreaterThan(250)
+  expect(names).toEqual(names.map((_, at) => at + 1))
+})

@@ -1,0 +1,112 @@
+// What a change is of, when somebody else writes between the look at an object and the write (contract 12.3).
+import { describe, expect, test } from 'vitest'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
+import { mapAt, textAt } from '../../../../src/domain/json/nested-fields.ts'
+import { timestamp } from '../../../../src/domain/time/time.ts'
+import { change } from '../../../../src/gateway/selfservice/update.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
+import { systemClock } from '../../../../src/runtime/clock.ts'
+import { COUNTS, exchangeOf } from './exchanges.ts'
+import { key, project } from './keys.ts'
+
+const WIDE = project('shop')
+const NARROW = { spaces: [{ project: 'shop', space: 'corner' }] }
+const ofVersion = (resourceVersion: string, spec: JsonMap): JsonMap =>
+  key({ metadata: { resourceVersion }, spec: { type: 'User', ...spec } })
+
+const SEEN = ofVersion('5', { scope: WIDE })
+const TAKEN_BACK = ofVersion('6', { scope: NARROW, disabled: true })
+
+/** An API server with one key: an administrator takes it back right behind the first look at it. */
+function keeping() {
+  let stored = SEEN
+  const conflicts = (sent: JsonMap): boolean =>
+    ['resourceVersion', 'uid'].some(
+      (name) => textAt(sent, ['metadata', name]) !== textAt(stored, ['metadata', name]),
+    )
+  const answers = ({ method, path, body }: UpstreamCall): readonly [number, JsonMap] => {
+    if (method === 'GET') {
+      const seen = stored
+      stored = TAKEN_BACK
+      return [200, seen]
+    }
+    const sent = JSON.parse((body as Buffer).toString()) as JsonMap
+    if (conflicts(sent)) return [409, { kind: 'Status', reason: 'Conflict' }]
+    const spec = { ...mapAt(stored, ['spec']), ...mapAt(sent, ['spec']) }
+    const changed = { ...stored, spec }
+    if (!path.includes('dryRun')) stored = changed
+    return [200, changed]
+  }
+  return { answers, stored: () => stored }
+}
+
+const DEPS = {
+  caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
+  newKey: () => 'x',
+  clock: systemClock(),
+  counts: COUNTS,
+}
+
+describe('a key that is taken back while its bearer changes it stays so (12.3)', () => {
+  const ways = [
+    { name: 'PUT', verb: 'update', type: 'application/json' },
+    { name: 'merge patch', verb: 'patch', type: 'application/merge-patch+json' },
+    { name: 'apply', verb: 'patch', type: 'application/apply-patch+yaml' },
+  ] as const
+  const versions = [
+    { of: 'the version that is to come', metadata: { resourceVersion: '6' }, code: 409 },
+    { of: 'the version that is seen', metadata: { resourceVersion: '5' }, code: 409 },
+    { of: 'another object', metadata: { resourceVersion: '5', uid: 'another' }, code: 409 },
+  ]
+  test.each([
+    ...ways.flatMap((way) => versions.map((version) => ({ ...way, ...version }))),
+    // What names no version is tried again, and judged as a change of what is there now.
+    ...ways.slice(1).map((way) => ({ ...way, of: 'no version', metadata: {}, code: 403 })),
+  ])('by $name of $of: $code', async ({ verb, type, metadata, code }) => {
+    const { answers, stored } = keeping()
+    const spec = { user: 'ada', type: 'User', disabled: false, scope: WIDE }
+    const json = { kind: 'OwnedAccessKey', metadata: { name: 'ci', ...metadata }, spec }
+    const exchange = exchangeOf(
+      { verb, name: 'ci', body: { type, json }, answers },
+      { type: 'User', scope: WIDE },
+    )
+    const answer = await change(exchange, DEPS)
+    expect({ code: answer.status, stored: stored() }).toEqual({ code, stored: TAKEN_BACK })
+  })
+})
+
+describe('an apply of a key that another apply is making', () => {
+  const MAKER = [{ manager: 'git' }]
+  const CLAIMED = [...MAKER, { manager: 'management-operator-gateway' }]
+
+  /** An API server that takes an apply once the key is claimed, which it is at the third look. */
+  async function applied(createdMs: number): Promise<{ readonly code: number; looks: number }> {
+    let looks = 0
+    const seen = (managedFields: JsonMap[]): JsonMap =>
+      key({
+        metadata: { creationTimestamp: timestamp(createdMs), managedFields },
+        spec: { type: 'User' },
+      })
+    const answers = ({ method }: UpstreamCall): readonly [number, JsonMap] => {
+      if (method === 'GET') looks += 1
+      const isClaimed = looks > 2
+      if (method !== 'GET' && !isClaimed) return [422, { kind: 'Status', reason: 'Invalid' }]
+      return [200, seen(isClaimed ? CLAIMED : MAKER)]
+    }
+    const json = { kind: 'OwnedAccessKey', metadata: { name: 'ci' }, spec: {} }
+    const body = { type: 'application/apply-patch+yaml', json }
+    const answer = await change(
+      exchangeOf({ verb: 'patch', name: 'ci', body, answers }, { type: 'Login' }),
+      DEPS,
+    )
+    return { code: answer.status, looks }
+  }
+
+  test('is tried again until the gateway has claimed what it added', async () => {
+    expect(await applied(Date.now())).toEqual({ code: 200, looks: 3 })
+  })
+
+  test('of one that is there for long is refused for what it is', async () => {
+    expect(await applied(Date.now() - 60_000)).toEqual({ code: 422, looks: 2 })
+  })
+})

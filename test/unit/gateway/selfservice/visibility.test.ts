@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest'
+import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../../../src/api/names.ts'
+import type { Caller } from '../../../../src/authn/caller.ts'
+import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
+import {
+  isOwn,
+  isVisible,
+  mayReadToken,
+  standingOf,
+} from '../../../../src/gateway/selfservice/visibility.ts'
+import { accessKey } from '../../../support/access-key.ts'
+import { callers, key, owner, project, token } from './keys.ts'
+
+const SHOP = project('shop')
+const PART = { spaces: [{ project: 'shop', space: 'one' }] }
+
+/** The keys that are known: all of user ada but the last two. */
+const KNOWN: Readonly<Record<string, Partial<AccessKey>>> = {
+  ci: { scope: null },
+  narrow: { scope: PART },
+  same: { scope: SHOP },
+  wide: { scope: project('bank') },
+  full: { scope: null },
+  bobs: { identity: 'user:bob', scope: PART },
+  teams: { identity: 'team:ada', scope: null },
+}
+const find = (name: string): AccessKey | undefined =>
+  name in KNOWN
+    ? accessKey({ name, uid: `uid-${name}`, identity: 'user:ada', ...KNOWN[name] })
+    : undefined
+
+const of = (name: string, uid?: string) =>
+  token({ metadata: { ownerReferences: [owner(name, uid)] } })
+const NOBODYS = token({ metadata: { ownerReferences: [] } })
+const UNCONTROLLED = token({
+  metadata: { ownerReferences: [{ ...owner('full'), controller: false }] },
+})
+
+describe('the standing of a caller (12.1, 12.3)', () => {
+  const callerOf = (differing: Partial<AccessKey>): Caller => ({
+    key: accessKey(differing),
+    identity: { user: 'whoever', groups: [] },
+    scope: null,
+    expiresMs: 5,
+  })
+
+  test.each([
+    {
+      name: 'a Login key',
+      key: { identity: 'user:ada', type: 'Login' },
+      user: 'ada',
+      isPerson: true,
+    },
+    {
+      name: 'a User key',
+      key: { identity: 'user:ada', type: 'User' },
+      user: 'ada',
+      isPerson: false,
+    },
+    {
+      name: 'a key without a type',
+      key: { identity: 'user:ada', type: '' },
+      user: 'ada',
+      isPerson: false,
+    },
+    {
+      name: 'a Login key with a scope',
+      key: { identity: 'user:ada', type: 'Login', scope: SHOP },
+      user: 'ada',
+      isPerson: false,
+    },
+    { name: 'a team’s', key: { identity: 'team:ada', type: 'Login' }, user: null, isPerson: true },
+    { name: 'a subject’s', key: { identity: 'subject:ada' }, user: null, isPerson: false },
+    { name: 'a strange user’s', key: { identity: 'user:team:x' }, user: 'team:x', isPerson: false },
+  ])('by $name', ({ key: differing, user, isPerson }) => {
+    expect(standingOf(callerOf(differing))).toMatchObject({ user, isPerson, expiresMs: 5 })
+  })
+})
+
+describe('what is one’s own (12.1)', () => {
+  test.each([
+    { name: 'his user’s key', object: key(), own: true },
+    { name: 'another’s', object: key({ spec: { user: 'bob' } }), own: false },
+    { name: 'nobody’s', object: key({ spec: { user: '' } }), own: false },
+    { name: 'a team’s of his name', object: key({ spec: { user: '', team: 'ada' } }), own: false },
+  ])('keys: $name: $own', ({ object, own }) => {
+    expect(isOwn({ resource: ACCESS_KEYS }, object, callers.person, find)).toBe(own)
+    expect(isOwn({ resource: ACCESS_KEYS }, object, callers.team, find)).toBe(false)
+    expect(isOwn({ resource: CONFIGS }, object, callers.person, find)).toBe(false)
+  })
+
+  test.each([
+    { name: 'of the calling key', object: of('ci'), own: true, teams: true },
+    { name: 'of another of his keys', object: of('full'), own: true, teams: false },
+    {
+      name: 'of a key of that name that was',
+      object: of('full', 'uid-old'),
+      own: false,
+      teams: false,
+    },
+    { name: 'of an unknown key', object: of('new'), own: false, teams: false },
+    { name: 'of another’s key', object: of('bobs'), own: false, teams: false },
+    { name: 'of a team’s key', object: of('teams'), own: false, teams: false },
+    { name: 'of nobody', object: NOBODYS, own: false, teams: false },
+    { name: 'of a key that does not control it', object: UNCONTROLLED, own: false, teams: false },
+  ])('tokens: $name: $own', ({ object, own, teams }) => {
+    expect(isOwn({ resource: TOKENS }, object, callers.plain, find)).toBe(own)
+    expect(isOwn({ resource: TOKENS }, object, callers.team, find)).toBe(teams)
+  })
+})
+
+describe('what a scoped key sees (12.3)', () => {
+  const scoped = (scope: JsonMap) => key({ metadata: { uid: 'x' }, spec: { scope } })
+
+  test.each([
+    { name: 'itself', object: key(), seen: true },
+    { name: 'a key of its scope', object: scoped(SHOP), seen: true },
+    { name: 'a key within', object: scoped(PART), seen: true },
+    { name: 'a key beyond', object: scoped(project('bank')), seen: false },
+    { name: 'a key of all', object: scoped(project('*')), seen: false },
+    { name: 'a key without a scope', object: key({ metadata: { uid: 'x' } }), seen: false },
+    { name: 'a key with a scope of nothing', object: scoped({}), seen: false },
+    {
+      name: 'another’s key within',
+      object: key({ metadata: { uid: 'x' }, spec: { user: 'bob', scope: PART } }),
+      seen: true,
+    },
+  ])('keys: $name: $seen', ({ object, seen }) => {
+    expect(isVisible({ resource: ACCESS_KEYS }, object, callers.scoped, find)).toBe(seen)
+    expect(isVisible({ resource: ACCESS_KEYS }, object, callers.plain, find)).toBe(true)
+    expect(isVisible({ resource: CONFIGS }, object, callers.scoped, find)).toBe(true)
+  })
+
+  test.each([
+    { name: 'its own', object: of('ci'), seen: true },
+    { name: 'of a key within', object: of('narrow'), seen: true },
+    { name: 'of a key of its scope', object: of('same'), seen: true },
+    { name: 'of a key beyond', object: of('wide'), seen: false },
+    { name: 'of a key without a scope', object: of('full'), seen: false },
+    { name: 'of an unknown key', object: of('new'), seen: false },
+    { name: 'of nobody', object: NOBODYS, seen: false },
+    {
+      name: 'of a key beyond, itself within',
+      object: token({
+        metadata: { ownerReferences: [owner('full')] },
+        spec: { scope: { ...PART } },
+      }),
+      seen: false,
+    },
+    {
+      name: 'its own, of nothing: nobody issues it',
+      object: token({ spec: { scope: {} } }),
+      seen: false,
+    },
+    {
+      name: 'its own, beyond: nobody issues it',
+      object: token({ spec: { scope: { ...project('bank') } } }),
+      seen: false,
+    },
+  ])('tokens: $name: $seen', ({ object, seen }) => {
+    expect(isVisible({ resource: TOKENS }, object, callers.scoped, find)).toBe(seen)
+  })
+})
+
+test.each([
+  { name: 'of the calling key', object: of('ci'), person: true, plain: true },
+  { name: 'of another key of his', object: of('full'), person: true, plain: false },
+  { name: 'of another’s', object: of('bobs'), person: false, plain: false },
+  { name: 'of a team of his name', object: of('teams'), person: false, plain: false },
+  { name: 'of nobody', object: NOBODYS, person: false, plain: false },
+])('the token $name is shown: $person in person, $plain else (12.3, 12.4)', (row) => {
+  expect(mayReadToken(row.object, callers.person, find)).toBe(row.person)
+  expect(mayReadToken(row.object, callers.plain, find)).toBe(row.plain)
+  expect(mayReadToken(row.object, callers.scoped, find)).toBe(row.plain)
+})
+
+test('a Login key of no user is shown no token of a user who is called like none (12.4)', () => {
+  const ofNull = (name: string): AccessKey | undefined =>
+    name === 'full' ? accessKey({ name, uid: 'uid-full', identity: 'user:null' }) : undefined
+  const standing = { ...callers.team, isPerson: true }
+  expect(mayReadToken(of('full'), standing, ofNull)).toBe(false)
+  expect(mayReadToken(of('full'), { ...standing, user: 'null' }, ofNull)).toBe(true)
+})

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { outOfSight, seen } from '../../../../src/gateway/selfservice/watch.ts'
+import { key } from './keys.ts'
+
+test.each([
+  { known: false, type: 'ADDED', isVisible: true, told: 'ADDED', knownThen: true },
+  { known: false, type: 'ADDED', isVisible: false, told: null, knownThen: false },
+  { known: false, type: 'MODIFIED', isVisible: true, told: 'ADDED', knownThen: true },
+  { known: false, type: 'MODIFIED', isVisible: false, told: null, knownThen: false },
+  { known: false, type: 'DELETED', isVisible: true, told: null, knownThen: false },
+  { known: false, type: 'DELETED', isVisible: false, told: null, knownThen: false },
+  { known: true, type: 'ADDED', isVisible: true, told: 'MODIFIED', knownThen: true },
+  { known: true, type: 'MODIFIED', isVisible: true, told: 'MODIFIED', knownThen: true },
+  { known: true, type: 'MODIFIED', isVisible: false, told: 'DELETED', knownThen: false },
+  { known: true, type: 'DELETED', isVisible: true, told: 'DELETED', knownThen: false },
+  { known: true, type: 'DELETED', isVisible: false, told: 'DELETED', knownThen: false },
+] as const)(
+  '$type of what is visible: $isVisible, known: $known, is told as $told (12.3, B10)',
+  ({ known, type, isVisible, told, knownThen }) => {
+    const uids = new Set(known ? ['one', 'other'] : ['other'])
+    expect(seen(uids, type, 'one', isVisible)).toBe(told)
+    expect([...uids].toSorted()).toEqual(knownThen ? ['one', 'other'] : ['other'])
+  },
+)
+
+const bare = {
+  apiVersion: 'management.platform.sh/v1',
+  kind: 'OwnedAccessKey',
+  metadata: { name: 'ci', uid: 'uid-ci', creationTimestamp: '2026-11-21T10:00:00Z' },
+  spec: {},
+}
+
+test('what goes out of sight is told of by its name alone (12.3)', () => {
+  const object = key({ metadata: { labels: { a: 'b' } }, spec: { displayName: 'x', scope: {} } })
+  expect(outOfSight(object)).toEqual(bare)
+  const row = { cells: ['ci', 'True', null, 'user:ada'], object }
+  expect(outOfSight({ kind: 'Table', columnDefinitions: null, rows: [row] })).toEqual({
+    kind: 'Table',
+    columnDefinitions: null,
+    rows: [{ cells: ['ci', null, null, null], object: bare }],
+  })
+})

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type Credential,
+  credentialOf,
+  isCredential,
+} from '../../../../src/gateway/stages/credential.ts'
+
+const PROTOCOL = 'Sec-WebSocket-Protocol'
+const inProtocol = (token: string): string =>
+  `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`
+const bearer = (token: string): Credential => ({ kind: 'bearer', token })
+/** What nobody has: refused like any other key that nobody has. */
+const NOBODYS = bearer('')
+
+describe('the credential of a request (10.1)', () => {
+  test.each<{
+    readonly name: string
+    readonly headers: readonly string[]
+    readonly is: Credential
+  }>([
+    { name: 'none', headers: ['Host', 'gateway', 'Cookie', 'a=b'], is: { kind: 'none' } },
+    { name: 'a bearer', headers: ['Authorization', 'Bearer pak_a'], is: bearer('pak_a') },
+    { name: 'in any case', headers: ['aUTHORIZATION', 'bEARER pak_a'], is: bearer('pak_a') },
+    {
+      name: 'words behind it mean nothing',
+      headers: ['Authorization', 'Bearer pak_a pak_b, Basic x'],
+      is: bearer('pak_a'),
+    },
+    { name: 'spaces around', headers: ['Authorization', '  Bearer pak_a '], is: bearer('pak_a') },
+    { name: 'another scheme', headers: ['Authorization', 'Basic YTpi'], is: NOBODYS },
+    { name: 'no scheme', headers: ['Authorization', 'pak_a'], is: NOBODYS },
+    { name: 'a scheme alone', headers: ['Authorization', 'Bearer'], is: NOBODYS },
+    { name: 'an empty header', headers: ['Authorization', ''], is: NOBODYS },
+    { name: 'two spaces', headers: ['Authorization', 'Bearer  pak_a'], is: NOBODYS },
+    { name: 'a tab', headers: ['Authorization', 'Bearer\tpak_a'], is: NOBODYS },
+    {
+      name: 'the proxy header',
+      headers: ['Proxy-Authorization', 'Bearer a'],
+      is: { kind: 'none' },
+    },
+    {
+      name: 'the header twice, even with the same',
+      headers: ['Authorization', 'Bearer pak_a', 'authorization', 'Bearer pak_a'],
+      is: { kind: 'twice' },
+    },
+    {
+      name: 'a key and something else',
+      headers: ['Authorization', 'Bearer pak_a', 'Authorization', 'Basic YTpi'],
+      is: { kind: 'twice' },
+    },
+    {
+      name: 'a WebSocket subprotocol',
+      headers: [PROTOCOL, `v4.channel.k8s.io, ${inProtocol('pak_a')}`],
+      is: bearer('pak_a'),
+    },
+    { name: 'no such subprotocol', headers: [PROTOCOL, 'v4.channel.k8s.io'], is: { kind: 'none' } },
+    {
+      name: 'a subprotocol that is no base64url',
+      headers: [PROTOCOL, 'base64url.bearer.authorization.k8s.io.pak+a'],
+      is: NOBODYS,
+    },
+    {
+      name: 'an empty subprotocol',
+      headers: [PROTOCOL, 'base64url.bearer.authorization.k8s.io.'],
+      is: NOBODYS,
+    },
+    {
+      name: 'two subprotocols',
+      headers: [PROTOCOL, `${inProtocol('pak_a')},${inProtocol('pak_b')}`],
+      is: { kind: 'twice' },
+    },
+    {
+      name: 'the header of subprotocols twice',
+      headers: [PROTOCOL, inProtocol('pak_a'), PROTOCOL, inProtocol('pak_a')],
+      is: { kind: 'twice' },
+    },
+    {
+      name: 'header and subprotocol (A7)',
+      headers: ['Authorization', 'Bearer pak_a', PROTOCOL, inProtocol('pak_b')],
+      is: { kind: 'twice' },
+    },
+  ])('$name', ({ headers, is }) => {
+    expect(credentialOf(headers)).toEqual(is)
+  })
+})
+
+test('a subprotocol that is a credential is known as one, to be kept back (10.1)', () => {
+  expect(isCredential(inProtocol('pak_a'))).toBe(true)
+  expect(isCredential('v4.channel.k8s.io')).toBe(false)
+})

@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest'
+import {
+  ADMISSION_KINDS,
+  type Admission,
+  type AdmissionKind,
+  type Limits,
+  MOST_AT_A_TIME,
+  MOST_IN_ALL,
+  createLimits,
+} from '../../../../src/gateway/stages/max-in-flight.ts'
+
+/** As many as there may be, and which refusals were told of. */
+type Full = Limits & {
+  readonly releases: readonly (() => void)[]
+  readonly limited: readonly AdmissionKind[]
+}
+
+/** As many as there may be of one key. */
+function filled(kind: AdmissionKind): Full {
+  const limited: AdmissionKind[] = []
+  const { admit } = createLimits((refused) => void limited.push(refused))
+  const releases = Array.from({ length: MOST_AT_A_TIME[kind] }, () => released(admit('a', kind)))
+  return { admit, releases, limited }
+}
+
+function released(admission: Admission): () => void {
+  if (!admission.ok) throw new Error('refused below the limit')
+  return admission.release
+}
+
+const NAMES: Readonly<Record<AdmissionKind, string>> = {
+  request: 'requests',
+  stream: 'streams (watches, logs, proxied requests)',
+  filteredList: 'filtered lists',
+  filteredWatch: 'filtered watches',
+}
+
+/** What a refusal says; fails where there is none. */
+function messageOf(admission: Admission): string {
+  if (admission.ok) throw new Error('let pass above the limit')
+  const { status, headers, body } = admission.answer
+  expect(status).toBe(429)
+  expect(headers).toMatchObject({ 'retry-after': '1' })
+  const { message, reason } = JSON.parse(body.toString()) as { message: string; reason: string }
+  expect(reason).toBe('TooManyRequests')
+  return message
+}
+
+describe.each(ADMISSION_KINDS)('what one key has under way at a time: %s (13.3)', (kind) => {
+  test('one more is a 429 that says how many there are, and when to come again', () => {
+    const message = messageOf(filled(kind).admit('a', kind))
+    expect(message).toBe(
+      `too many ${NAMES[kind]} in progress for this access key (limit ${MOST_AT_A_TIME[kind]}); try again in 1 s`,
+    )
+  })
+
+  test('each refusal is told of, and nothing else', () => {
+    const { admit, limited } = filled(kind)
+    expect(limited).toEqual([])
+    admit('a', kind)
+    admit('b', kind)
+    admit('a', kind)
+    expect(limited).toEqual([kind, kind])
+  })
+
+  test('leaves others and the other kinds alone', () => {
+    const { admit } = filled(kind)
+    expect(admit('b', kind).ok).toBe(true)
+    for (const other of ADMISSION_KINDS) expect(admit('a', other).ok).toBe(other !== kind)
+  })
+
+  test('what is over makes room for one, however often it says so', () => {
+    const { admit, releases } = filled(kind)
+    for (const _ of [1, 2, 3]) releases[0]?.()
+    expect(admit('a', kind).ok).toBe(true)
+    expect(admit('a', kind).ok).toBe(false)
+  })
+
+  test('when all are over there is room for as many', () => {
+    const { admit, releases } = filled(kind)
+    for (const release of releases) release()
+    const again = releases.map(() => admit('a', kind).ok)
+    expect(new Set(again)).toEqual(new Set([true]))
+    expect(admit('a', kind).ok).toBe(false)
+  })
+})
+
+describe.each(['filteredList', 'filteredWatch'] as const)(
+  'what all keys have under way together: %s (13.3)',
+  (kind) => {
+    /** Each has one. */
+    function crowded(): Full {
+      const limited: AdmissionKind[] = []
+      const { admit } = createLimits((refused) => void limited.push(refused))
+      const releases = Array.from({ length: MOST_IN_ALL[kind] }, (_, at) =>
+        released(admit(`crowd-${at}`, kind)),
+      )
+      return { admit, releases, limited }
+    }
+
+    test('one more, of a key that has none, is a 429 that says whose they are', () => {
+      const { admit, limited } = crowded()
+      const message = messageOf(admit('a', kind))
+      expect(limited).toEqual([kind])
+      expect(message).toBe(
+        `too many ${NAMES[kind]} in progress at this gateway for all access keys together (limit ${MOST_IN_ALL[kind]}); try again in 1 s`,
+      )
+    })
+
+    test('leaves the other kinds alone', () => {
+      const { admit } = crowded()
+      for (const other of ADMISSION_KINDS) expect(admit('a', other).ok).toBe(other !== kind)
+    })
+
+    test('what is over makes room for one, however often it says so', () => {
+      const { admit, releases } = crowded()
+      for (const _ of [1, 2, 3]) releases[0]?.()
+      expect(admit('a', kind).ok).toBe(true)
+      expect(admit('b', kind).ok).toBe(false)
+    })
+
+    test('who is refused takes nobody’s place', () => {
+      const { admit, releases } = crowded()
+      for (const _ of releases) messageOf(admit('a', kind))
+      for (const release of releases) release()
+      expect(releases.map((_, at) => admit(`crowd-${at}`, kind).ok)).not.toContain(false)
+    })
+  },
+)
+
+test('each refusal is told, with its kind, and nothing else (15)', () => {
+  const told: AdmissionKind[] = []
+  const { admit } = createLimits((kind) => told.push(kind))
+  const { ok: isFirst } = admit('a', 'filteredList')
+  for (const _ of [1, 2]) admit('a', 'filteredList')
+  for (let at = 1; at <= MOST_IN_ALL.filteredWatch; at += 1) admit(`crowd-${at}`, 'filteredWatch')
+  admit('a', 'filteredWatch')
+  expect({ isFirst, told }).toEqual({
+    isFirst: true,
+    told: ['filteredList', 'filteredList', 'filteredWatch'],
+  })
+})

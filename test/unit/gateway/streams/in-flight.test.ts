@@ -1,0 +1,249 @@
+// Open streams end with the key that they were opened with, within a second (contract 13.4; threats C3).
+import { describe, expect, test } from 'vitest'
+import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
+import type { Reconsidered } from '../../../../src/authn/authenticator.ts'
+import type { Caller } from '../../../../src/authn/caller.ts'
+import { type Opened, type Pending, Streams } from '../../../../src/gateway/streams/in-flight.ts'
+import { after, t0, viewOf } from '../../../support/access-key.ts'
+import { manualClock } from '../../../support/clock.ts'
+
+const callerOf = (
+  uid: string,
+  expiresMs: number | null = null,
+  spec: OwnedAccessKeySpec = {},
+): Caller => ({
+  key: viewOf({ metadata: { name: uid, uid }, spec }),
+  identity: { user: 'ada', groups: [] },
+  scope: null,
+  expiresMs,
+})
+
+/** A registry whose callers are what the test says. */
+function started() {
+  const clock = manualClock(t0)
+  const now = new Map<string, Reconsidered>()
+  const told: string[] = []
+  const streams = new Streams({
+    clock,
+    reconsider: async (caller) => now.get(caller.key.uid) ?? { ok: true, caller },
+    observer: {
+      opened: (kind) => void told.push(`opened ${kind}`),
+      closed: (kind) => void told.push(`closed ${kind}`),
+      cut: (reason) => void told.push(`cut ${reason}`),
+    },
+  })
+  const cuts: string[] = []
+  const open = (caller: Caller): (() => void) => {
+    const { flows, close } = streams.open(caller, PENDING)
+    flows('watch', (reason) => {
+      cuts.push(`${caller.key.uid} ${reason}`)
+      close()
+    })
+    return close
+  }
+  /** A request that is not answered yet; whether it is all but done. */
+  const ask = (caller: Caller, isAllButDone = false): Opened => {
+    const opened = streams.open(caller, {
+      mayComplete: () => isAllButDone,
+      end: (reason) => {
+        cuts.push(`${caller.key.uid} ended: ${reason}`)
+        opened.close()
+      },
+    })
+    return opened
+  }
+  const settle = () => clock.advance(0)
+  return { clock, now, told, streams, cuts, open, ask, settle }
+}
+
+const PENDING: Pending = { mayComplete: () => false, end: () => expect.fail('it is answered') }
+
+describe('streams', () => {
+  test.each(['expired', 'revoked', 'changed', 'stale'] as const)(
+    'are cut when their key is %s, those of others stay (13.4)',
+    async (because) => {
+      const { open, now, streams, cuts, settle } = started()
+      for (const uid of ['a', 'a', 'b']) open(callerOf(uid))
+      now.set('a', { ok: false, because })
+      streams.look('a')
+      await settle()
+      expect(cuts).toEqual([`a ${because}`, `a ${because}`])
+    },
+  )
+
+  test('are all looked at when anything may have changed', async () => {
+    const { open, now, streams, cuts, settle } = started()
+    for (const uid of ['a', 'b', 'c']) open(callerOf(uid))
+    for (const uid of ['a', 'c']) now.set(uid, { ok: false, because: 'revoked' })
+    streams.look(null)
+    await settle()
+    expect(cuts).toEqual(['a revoked', 'c revoked'])
+  })
+
+  test('end at the moment at which their key does, and not before (13.4)', async () => {
+    const { clock, open, now, cuts } = started()
+    open(callerOf('a', after(30)))
+    now.set('a', { ok: false, because: 'expired' })
+    await clock.advance(29_999)
+    expect(cuts).toEqual([])
+    await clock.advance(1)
+    expect(cuts).toEqual(['a expired'])
+  })
+
+  test('go on while their key slides', async () => {
+    const { clock, open, now, cuts } = started()
+    open(callerOf('a', after(30)))
+    now.set('a', { ok: true, caller: callerOf('a', after(45)) })
+    await clock.advance(44_999)
+    expect(cuts).toEqual([])
+    now.set('a', { ok: false, because: 'expired' })
+    await clock.advance(1)
+    expect(cuts).toEqual(['a expired'])
+  })
+
+  test('of a key that lives for 30 days are left alone', async () => {
+    const { clock, open, cuts } = started()
+    open(callerOf('a', after(30 * 86_400)))
+    await clock.advance(3_600_000)
+    expect(cuts).toEqual([])
+  })
+
+  test('that are closed are forgotten: nothing waits for them, nothing is cut', async () => {
+    const { clock, open, now, streams, cuts, told } = started()
+    const close = open(callerOf('a', after(30)))
+    close()
+    close()
+    now.set('a', { ok: false, because: 'revoked' })
+    streams.look('a')
+    await clock.advance(60_000)
+    expect(cuts).toEqual([])
+    expect(told).toEqual(['opened watch', 'closed watch'])
+    expect(clock.pending()).toBe(0)
+  })
+
+  test('that close while they are looked at are not cut', async () => {
+    const { open, now, streams, cuts, settle } = started()
+    const close = open(callerOf('a'))
+    now.set('a', { ok: false, because: 'revoked' })
+    streams.look('a')
+    close()
+    await settle()
+    expect(cuts).toEqual([])
+  })
+
+  test('that are answers may be completed within half a second, and are cut then (13.4)', async () => {
+    const { clock, streams, now, told } = started()
+    const closes = ['a', 'b'].map((uid) => {
+      const { flows, close } = streams.open(callerOf(uid), PENDING)
+      flows('body', close)
+      return close
+    })
+    for (const uid of ['a', 'b']) now.set(uid, { ok: false, because: 'revoked' })
+    streams.look(null)
+    await clock.advance(499)
+    closes[0]?.()
+    streams.look(null)
+    expect(told.filter((one) => one.startsWith('cut'))).toEqual([])
+    await clock.advance(1)
+    expect(told.slice(2)).toEqual(['closed body', 'cut revoked', 'closed body'])
+  })
+
+  test('are told of, each once', async () => {
+    const { open, now, streams, told, settle } = started()
+    open(callerOf('a'))
+    now.set('a', { ok: false, because: 'revoked' })
+    streams.look('a')
+    streams.look('a')
+    await settle()
+    expect(told).toEqual(['opened watch', 'cut revoked', 'closed watch'])
+  })
+
+  test('whose end a use may have moved are looked at once more (14.1)', async () => {
+    const { clock, open, now, cuts } = started()
+    const slides = { ttl: 30, ttlAfterLastActivity: true }
+    for (const uid of ['used', 'idle']) {
+      open(callerOf(uid, after(30), slides))
+      now.set(uid, { ok: false, because: 'expired' })
+    }
+    await clock.advance(30_000)
+    now.set('used', { ok: true, caller: callerOf('used', after(60), slides) })
+    await clock.advance(249)
+    expect(cuts).toEqual([])
+    await clock.advance(1)
+    expect(cuts).toEqual(['idle expired'])
+  })
+
+  test('end when the gateway does (8.3)', () => {
+    const { open, streams, cuts } = started()
+    for (const uid of ['a', 'b']) open(callerOf(uid))
+    streams.close()
+    expect(cuts).toEqual(['a shutdown', 'b shutdown'])
+  })
+})
+
+describe('requests that are not answered yet', () => {
+  test.each(['expired', 'revoked', 'changed', 'stale'] as const)(
+    'are ended at once when their key is %s, and counted as no streams (13.4)',
+    async (because) => {
+      const { ask, now, streams, cuts, told, settle } = started()
+      for (const uid of ['a', 'b']) ask(callerOf(uid))
+      now.set('a', { ok: false, because })
+      streams.look('a')
+      await settle()
+      expect({ cuts, told }).toEqual({ cuts: [`a ended: ${because}`], told: [] })
+    },
+  )
+
+  test('that came with a key which was no longer good then are ended, too', async () => {
+    const { ask, now, cuts, settle } = started()
+    now.set('a', { ok: false, because: 'revoked' })
+    ask(callerOf('a'))
+    await settle()
+    expect(cuts).toEqual(['a ended: revoked'])
+  })
+
+  test('may be completed within half a second where they are all but done', async () => {
+    const { clock, ask, now, streams, cuts, told } = started()
+    const [first] = ['a', 'b'].map((uid) => ask(callerOf(uid), true))
+    for (const uid of ['a', 'b']) now.set(uid, { ok: false, because: 'revoked' })
+    streams.look(null)
+    await clock.advance(499)
+    first?.close()
+    expect(cuts).toEqual([])
+    await clock.advance(1)
+    expect({ cuts, told }).toEqual({ cuts: ['b ended: revoked'], told: [] })
+  })
+
+  test('have no more time when an answer begins within it', async () => {
+    const { clock, ask, now, streams, told } = started()
+    const { flows, close } = ask(callerOf('a'), true)
+    now.set('a', { ok: false, because: 'revoked' })
+    streams.look('a')
+    await clock.advance(400)
+    flows('body', close)
+    await clock.advance(99)
+    expect(told).toEqual(['opened body'])
+    await clock.advance(1)
+    expect(told).toEqual(['opened body', 'cut revoked', 'closed body'])
+  })
+
+  test('are answered when the gateway ends (8.3)', () => {
+    const { ask, streams, cuts } = started()
+    ask(callerOf('a'))
+    streams.close()
+    expect(cuts).toEqual([])
+  })
+
+  test('ask who calls now: the caller, or nobody and the end, all but done or not', async () => {
+    const { ask, now, cuts } = started()
+    const { still } = ask(callerOf('a'), true)
+    const caller = callerOf('a', after(60))
+    now.set('a', { ok: true, caller })
+    expect(await still()).toBe(caller)
+    now.set('a', { ok: false, because: 'changed' })
+    expect(await still()).toBeNull()
+    expect(cuts).toEqual(['a ended: changed'])
+    now.set('a', { ok: true, caller })
+    expect(await still(), 'it has ended').toBeNull()
+  })
+})

@@ -1,0 +1,178 @@
+// An answer that streams, bound to its key (contract 13.4).
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { type CutReason, Streams } from '../../../../src/gateway/streams/in-flight.ts'
+import { guarded } from '../../../../src/gateway/streams/terminate.ts'
+import type { Answer } from '../../../../src/serving/http/answer.ts'
+import { t0, viewOf } from '../../../support/access-key.ts'
+import { manualClock } from '../../../support/clock.ts'
+
+const caller = {
+  key: viewOf({}),
+  identity: { user: 'ada', groups: [] },
+  scope: null,
+  expiresMs: null,
+}
+
+function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) {
+  let because: Exclude<CutReason, 'shutdown'> | null = null
+  const open: string[] = []
+  const clock = manualClock(t0)
+  const streams = new Streams({
+    clock,
+    reconsider: () => (because === null ? { ok: true, caller } : { ok: false, because }),
+    observer: {
+      opened: (kind) => void open.push(kind),
+      closed: () => void open.pop(),
+      cut: () => undefined,
+    },
+  })
+  const { flows, close } = streams.open(caller, {
+    mayComplete: () => false,
+    end: () => expect.fail('it is answered'),
+  })
+  const source = new PassThrough()
+  const counts = { done: 0, flowed: 0 }
+  const answer = guarded(
+    { status: 200, headers: { 'content-type': 'application/json' }, body: source, ...given },
+    {
+      flows,
+      isWatch,
+      isLong,
+      flowed: () => void (counts.flowed += 1),
+      done: () => {
+        close()
+        counts.done += 1
+      },
+    },
+  )
+  const cut = (reason: CutReason): void => {
+    if (reason === 'shutdown') {
+      streams.close()
+      return
+    }
+    because = reason
+    streams.look(null)
+  }
+  return { answer, source, cut, open, counts, clock }
+}
+
+const streamOf = ({ body }: Answer): PassThrough => body as PassThrough
+
+describe('a watch', () => {
+  test.each([
+    { reason: 'revoked', code: 401, says: 'platform access key not found. Please login again' },
+    { reason: 'expired', code: 401, says: 'platform access key expired. Please login again' },
+    { reason: 'changed', code: 401, says: 'the platform access key changed. Please watch again' },
+    { reason: 'stale', code: 503, says: 'can not tell whether' },
+  ] as const)('that is cut ends with a Status $code: $reason (13.4)', async (row) => {
+    const { answer, source, cut, counts, open } = started()
+    source.write('{"type":"ADDED"}\n{"type":"MO')
+    const said = text(streamOf(answer))
+    await setImmediate()
+    cut(row.reason)
+    const lines = (await said).split('\n')
+    expect(lines).toHaveLength(3)
+    expect(lines[0]).toBe('{"type":"ADDED"}')
+    const { type, object } = JSON.parse(lines[1] ?? '') as {
+      readonly type: string
+      readonly object: Readonly<Record<string, unknown>>
+    }
+    expect({ type, kind: object['kind'], code: object['code'] }).toEqual({
+      type: 'ERROR',
+      kind: 'Status',
+      code: row.code,
+    })
+    expect(object['message']).toContain(row.says)
+    expect(source.destroyed).toBe(true)
+    expect({ counts, open }).toEqual({ counts: { done: 1, flowed: 1 }, open: [] })
+  })
+
+  test('just ends when the gateway does (8.3)', async () => {
+    const { answer, source, cut } = started()
+    source.write('a\n')
+    const said = text(streamOf(answer))
+    await setImmediate()
+    cut('shutdown')
+    expect(await said).toBe('a\n')
+  })
+
+  test('that nobody reads any more is broken off', async () => {
+    const { answer, source, cut, counts } = started()
+    source.write('a\n')
+    cut('revoked')
+    await once(streamOf(answer), 'close')
+    expect(counts.done).toBe(1)
+  })
+
+  test('ends upstream when its client goes', async () => {
+    const { answer, source, counts, open } = started()
+    source.on('error', () => undefined)
+    streamOf(answer).destroy()
+    await once(source, 'close')
+    expect({ done: counts.done, open }).toEqual({ done: 1, open: [] })
+  })
+
+  test('in another form than JSON is broken off without a word', async () => {
+    const { answer, cut, open } = started({
+      headers: { 'content-type': 'application/vnd.kubernetes.protobuf;stream=watch' },
+    })
+    const said = text(streamOf(answer))
+    expect(open).toEqual(['watch'])
+    cut('revoked')
+    await expect(said).rejects.toThrow('the stream was cut: revoked')
+  })
+})
+
+describe('an answer', () => {
+  test('that is long is broken off when its key ends, so that it does not look whole', async () => {
+    const { answer, source, cut, open, counts, clock } = started({}, false)
+    source.write('{"items":[')
+    const said = text(streamOf(answer))
+    expect(open).toEqual(['body'])
+    cut('revoked')
+    void clock.advance(500)
+    await expect(said).rejects.toThrow('the stream was cut: revoked')
+    expect({ counts, open }).toEqual({ counts: { done: 1, flowed: 0 }, open: [] })
+  })
+
+  test('that is followed for long is a use while it flows, and is broken off too (14.1)', async () => {
+    const { answer, source, cut, open, counts, clock } = started({}, false, true)
+    source.write('one\n')
+    const said = text(streamOf(answer))
+    await setImmediate()
+    source.write('two\n')
+    await setImmediate()
+    expect(counts).toEqual({ done: 0, flowed: 2 })
+    cut('revoked')
+    void clock.advance(500)
+    await expect(said).rejects.toThrow('the stream was cut: revoked')
+    expect({ open, ended: source.destroyed, done: counts.done }).toEqual({
+      open: [],
+      ended: true,
+      done: 1,
+    })
+  })
+
+  test('that is complete is done', async () => {
+    const { answer, source, open, counts } = started({}, false)
+    source.end('{}')
+    expect(await text(streamOf(answer))).toBe('{}')
+    expect({ counts, open }).toEqual({ counts: { done: 1, flowed: 0 }, open: [] })
+  })
+
+  test('that refuses a watch is no watch', async () => {
+    const { source, open } = started({ status: 410 })
+    expect(open).toEqual(['body'])
+    source.end()
+  })
+
+  test('that is whole passes, and is done', () => {
+    const { answer, open, counts } = started({ body: Buffer.from('{}') })
+    expect(answer.body).toEqual(Buffer.from('{}'))
+    expect({ open, done: counts.done }).toEqual({ open: [], done: 1 })
+  })
+})

@@ -1,0 +1,217 @@
+// What a gateway concludes from being let act for somebody, from being refused, and from hearing nothing.
+import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { tryToAct } from '../../../../src/gateway/targets/impersonation-probe.ts'
+import {
+  type UpstreamAnswer,
+  type UpstreamCall,
+  UpstreamUnavailable,
+} from '../../../../src/kube/proxy/upstream.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { rememberingLog } from '../../../support/log.ts'
+
+/** Answers one attempt. */
+type Act = (call: UpstreamCall) => UpstreamAnswer
+
+const answer = (status: number, text: string | Readable = ''): Act =>
+  typeof text === 'string'
+    ? () => ({ status, headers: {}, body: Readable.from([Buffer.from(text)]) })
+    : () => ({ status, headers: {}, body: text })
+const forbidden = (message: unknown): Act =>
+  answer(403, JSON.stringify({ kind: 'Status', message }))
+
+const GATEWAY = 'User "system:serviceaccount:platform-system:gateway" cannot'
+const REFUSAL = `forbidden: ${GATEWAY} impersonate-on:user-info:get path "/version"`
+const allows = answer(200, '{"major":"1"}')
+const refuses = forbidden(REFUSAL)
+const isAway: Act = () => {
+  throw new UpstreamUnavailable('the API server did not answer')
+}
+const breaksOff = (status: number): Act =>
+  answer(
+    status,
+    new Readable({
+      read() {
+        this.destroy(new Error('the connection broke off'))
+      },
+    }),
+  )
+
+/** A trial whose attempts are answered in this order, the last one from then on. */
+function trying(...acts: readonly Act[]) {
+  const clock = manualClock(0)
+  const { log, lines } = rememberingLog()
+  const ending = new AbortController()
+  const calls: UpstreamCall[] = []
+  let refusals = 0
+  const { readiness } = tryToAct({
+    userAgent: 'management-operator/test',
+    upstream: {
+      send: async (call) => {
+        calls.push(call)
+        const act = acts[Math.min(calls.length, acts.length) - 1]
+        if (!act) throw new Error('nothing is to be asked')
+        return act(call)
+      },
+    },
+    clock,
+    log,
+    refused: () => void (refusals += 1),
+    signal: ending.signal,
+  })
+  onTestFinished(() => ending.abort())
+  const settled = async (): Promise<void> => {
+    for (let turn = 0; turn < 10; turn += 1) await setImmediate()
+  }
+  return {
+    calls,
+    lines,
+    end: () => ending.abort(),
+    pending: () => clock.pending(),
+    refusals: () => refusals,
+    notReady: readiness['may-act'],
+    settled,
+    pass: async (ms: number) => {
+      await settled()
+      await clock.advance(ms)
+      await settled()
+    },
+  }
+}
+
+const NOT = 'the gateway is not known to act for its callers: '
+
+test('it asks as nobody, with the extra that is always sent, for what everybody may see (10.5)', async () => {
+  const { calls, settled, notReady } = trying(allows)
+  expect(notReady()).toBe(`${NOT}it has not been tried yet`)
+  await settled()
+  expect(calls).toMatchObject([
+    {
+      method: 'GET',
+      path: '/version',
+      impersonation: {
+        'impersonate-user': 'heartbeat',
+        'impersonate-group': ['platform:authenticated', 'system:authenticated'],
+        'impersonate-extra-platform.sh%2faccess-key': 'platform-heartbeat',
+      },
+      body: null,
+    },
+  ])
+  expect(notReady()).toBeNull()
+})
+
+test.each<{ name: string; act: Act; because: string | null; refusals?: number }>([
+  { name: 'the version', act: allows, because: null },
+  { name: 'a version that breaks off', act: breaksOff(200), because: null },
+  {
+    name: 'that this user may not see the version',
+    act: forbidden('forbidden: User "heartbeat" cannot get path "/version"'),
+    because: null,
+  },
+  { name: 'that the gateway may not act', act: refuses, because: REFUSAL, refusals: 1 },
+  {
+    name: 'that it may not act as such users',
+    act: forbidden(`users "heartbeat" is forbidden: ${GATEWAY} impersonate resource "users"`),
+    because: `users "heartbeat" is forbidden: ${GATEWAY} impersonate resource "users"`,
+    refusals: 1,
+  },
+  {
+    name: 'a refusal of several lines',
+    act: forbidden('no,\n\tnot\r\nyou'),
+    because: 'no, not you',
+    refusals: 1,
+  },
+  {
+    name: 'a refusal without end',
+    act: forbidden('x'.repeat(10_000)),
+    because: 'x'.repeat(500),
+    refusals: 1,
+  },
+  { name: 'nothing', act: isAway, because: 'the API server did not answer' },
+  {
+    name: 'a 403 that is no Status',
+    act: answer(403, '<html>'),
+    because: '/version was answered with 403',
+  },
+  {
+    name: 'a 403 that is null',
+    act: answer(403, 'null'),
+    because: '/version was answered with 403',
+  },
+  {
+    name: 'a 403 without a message',
+    act: forbidden(undefined),
+    because: '/version was answered with 403',
+  },
+  {
+    name: 'a 403 with another message',
+    act: forbidden({}),
+    because: '/version was answered with 403',
+  },
+  { name: 'a 403 that breaks off', act: breaksOff(403), because: '/version was answered with 403' },
+  { name: 'a redirect', act: answer(307), because: '/version was answered with 307' },
+  { name: 'too much to do', act: answer(429), because: '/version was answered with 429' },
+  { name: 'a failure', act: answer(500, 'impersonate'), because: '/version was answered with 500' },
+  { name: 'a proxy that fails', act: answer(502), because: '/version was answered with 502' },
+])('told $name: ready is $because (8.2, 10.5)', async ({ act, because, refusals = 0 }) => {
+  const trial = trying(act)
+  await trial.settled()
+  expect(trial.notReady()).toBe(because && `${NOT}${because}`)
+  expect(trial.refusals()).toBe(refusals)
+  expect(trial.lines).toHaveLength(refusals)
+})
+
+test('it is refused: tried every 5 seconds, counted each time, logged once, ready when it may', async () => {
+  const trial = trying(refuses, refuses, isAway, refuses, allows)
+  await trial.pass(4999)
+  expect(trial.calls).toHaveLength(1)
+  await trial.pass(10_001)
+  expect(trial.calls).toHaveLength(4)
+  expect(trial.refusals()).toBe(3)
+  const lost = {
+    level: 'error',
+    fields: { refusal: REFUSAL },
+    sentence: 'the API server does not let this gateway act for its callers',
+  }
+  expect(trial.lines).toEqual([lost])
+  expect(trial.notReady()).toBe(`${NOT}${REFUSAL}`)
+  await trial.pass(5000)
+  expect(trial.notReady()).toBeNull()
+  expect(trial.lines).toEqual([
+    lost,
+    {
+      level: 'info',
+      fields: {},
+      sentence: 'the API server lets this gateway act for its callers again',
+    },
+  ])
+})
+
+test('what it once was let do keeps it ready: each minute it is tried, and a loss is told', async () => {
+  const trial = trying(allows, isAway, refuses)
+  await trial.pass(59_999)
+  expect(trial.calls).toHaveLength(1)
+  await trial.pass(1)
+  expect(trial.calls).toHaveLength(2)
+  expect(trial.lines).toEqual([])
+  await trial.pass(5000)
+  expect(trial.refusals()).toBe(1)
+  expect(trial.lines).toMatchObject([{ level: 'error', fields: { refusal: REFUSAL } }])
+  expect(trial.notReady()).toBeNull()
+  await trial.pass(5000)
+  expect(trial.refusals()).toBe(2)
+  expect(trial.lines).toHaveLength(1)
+})
+
+test('it ends with the signal, whose call it ends too', async () => {
+  const trial = trying(allows)
+  await trial.settled()
+  expect(trial.pending()).toBe(1)
+  trial.end()
+  await trial.settled()
+  expect(trial.pending()).toBe(0)
+  expect(trial.calls[0]?.signal.aborted).toBe(true)
+  await trial.pass(600_000)
+  expect(trial.calls).toHaveLength(1)
+})
