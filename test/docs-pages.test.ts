@@ -48,11 +48,7 @@ describe('docs/config.md', () => {
 })
 
 /** Where settings in force become something that is done. */
-const READERS = [
-  'src/domain/settings/observed.ts',
-  'src/domain/settings/observed.ts',
-  'src/domain/token/issuer.ts',
-]
+const READERS = ['src/domain/settings/applied.ts', 'src/domain/token/issuer.ts']
 
 /** Settings that a source takes a value of. */
 const settingsIn = (path: string): readonly string[] =>

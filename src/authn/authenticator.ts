@@ -10,7 +10,8 @@ import { type Caller, isSameCaller } from './caller.ts'
 import type { KeyIndex } from './key-index.ts'
 import { type KeyRefusal, NOBODY, verdictOn } from './key-validity.ts'
 import type { KeyReader } from './live-reader.ts'
-import { type Moment, isFresh, momentOf } from './staleness.ts'
+import { type Moment, momentOf } from '../runtime/moment.ts'
+import { isFresh } from './staleness.ts'
 import { meaningOf } from './user-info.ts'
 
 /** The caller, or why there is none. `unavailable`: it can't be decided now. */

@@ -1,14 +1,6 @@
 // The age of the gateway's knowledge (contract 10.4). Pure: moments and their proofs.
 import { parseTimestamp } from '../domain/time/time.ts'
-import type { Clock } from '../runtime/clock.ts'
-
-/** A moment on both clocks of this process. */
-export interface Moment {
-  /** Epoch milliseconds. */
-  readonly wallMs: number
-  /** Milliseconds of a counter that no clock step moves. */
-  readonly monotonicMs: number
-}
+import { type Moment, msBetween } from '../runtime/moment.ts'
 
 /** An older proof does not count: the API server is asked instead (contract 10.4). */
 export const FRESH_FOR_MS = 15_000
@@ -16,34 +8,12 @@ export const FRESH_FOR_MS = 15_000
 /** Older knowledge is read again, an older heartbeat written again (contract 10.4). */
 export const RENEW_AFTER_MS = 5000
 
-/** For how long an answer may be reused (contract 10.4). */
-export const REUSE_FOR_MS = 1000
-
 /** How far another replica's clock may be ahead of ours for its heartbeat to count (contract 2.9). */
 const TOLERATED_SKEW_MS = 2000
-
-/** Now, on both clocks. */
-export const momentOf = (clock: Clock): Moment => ({
-  wallMs: clock.nowMs(),
-  monotonicMs: clock.monotonicMs(),
-})
-
-/**
- * Milliseconds between two moments, by the clock that shows more: the counter stops while a machine sleeps,
- * and the wall clock may be set back. null = never, infinitely long ago.
- */
-export const msBetween = (then: Moment | null, now: Moment): number =>
-  then === null
-    ? Number.POSITIVE_INFINITY
-    : Math.max(now.monotonicMs - then.monotonicMs, now.wallMs - then.wallMs)
 
 /** Whether a proof of that moment still counts. */
 export const isFresh = (proven: Moment | null, now: Moment): boolean =>
   msBetween(proven, now) <= FRESH_FOR_MS
-
-/** The later of two proofs: a late or repeated one changes nothing. */
-export const later = (a: Moment | null, b: Moment | null): Moment | null =>
-  a === null || (b !== null && b.monotonicMs > a.monotonicMs) ? b : a
 
 /** A write to the heartbeat key by this process. */
 export interface Beat {

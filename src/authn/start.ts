@@ -2,7 +2,7 @@
 import { ACCESS_KEYS } from '../api/names.ts'
 import { keysTouchedBy } from '../domain/accesskey/owner-chain.ts'
 import type { RoleRules } from '../domain/scope/match-role.ts'
-import { gatewaySwitchesOf } from '../domain/settings/observed.ts'
+import { gatewaySwitchesOf } from '../domain/settings/applied.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { Follower } from '../kube/informer/informers.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
@@ -16,7 +16,8 @@ import { type Callers, createCallers } from './authenticator.ts'
 import { type KeyIndex, createKeyIndex } from './key-index.ts'
 import { createKeyReader } from './live-reader.ts'
 import { createRoleRules } from './role-rules.ts'
-import { type Moment, isFresh, momentOf, msBetween } from './staleness.ts'
+import { type Moment, momentOf, msBetween } from '../runtime/moment.ts'
+import { FRESH_FOR_MS, RENEW_AFTER_MS, isFresh } from './staleness.ts'
 import { Heartbeat } from './watch-heartbeat.ts'
 
 /** Dependencies of followCallers; everything stops when the signal aborts. */
@@ -72,8 +73,10 @@ export function followCallers(options: FollowCallersOptions): FollowedCallers {
   const meaning = followMeaning(sources, () => news(null))
   const { roleRules, read } = createRoleRules(client, meaning.changed)
   const provenAt = followKeys(options, index)
-  const settings = poll({ what: 'settings', clock, log, signal, read: settingsReader(options) })
-  const roles = poll({ what: 'roles', clock, log, signal, read })
+  const pace = { everyMs: RENEW_AFTER_MS, freshForMs: FRESH_FOR_MS }
+  const reading = { clock, log, signal, ...pace }
+  const settings = poll({ what: 'settings', ...reading, read: settingsReader(options) })
+  const roles = poll({ what: 'roles', ...reading, read })
   index.store.subscribe((change) => {
     // There is no caller before the keys are listed.
     if (!index.store.synced || listeners.length === 0) return

@@ -17,15 +17,8 @@ import { type Clock, sleep } from '../runtime/clock.ts'
 import { within } from '../runtime/concurrency/single-flight.ts'
 import type { Log } from '../runtime/log.ts'
 import { beatOn, heartbeatKey, isOfAnotherForm } from './heartbeat-key.ts'
-import {
-  type Beat,
-  type Moment,
-  RENEW_AFTER_MS,
-  later,
-  momentOf,
-  msBetween,
-  provenBy,
-} from './staleness.ts'
+import { type Moment, later, momentOf, msBetween } from '../runtime/moment.ts'
+import { type Beat, RENEW_AFTER_MS, provenBy } from './staleness.ts'
 
 const REF = { name: HEARTBEAT_KEY }
 

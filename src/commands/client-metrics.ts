@@ -1,5 +1,4 @@
 // The metrics of every process that talks to the API server (contract 8.4).
-import { Registry, collectDefaultMetrics } from 'prom-client'
 import type { Instruments } from '../runtime/metrics.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
 import type { HealthCheck } from '../serving/http/pages.ts'
@@ -25,9 +24,6 @@ export interface ClientMetrics {
   readonly followReadiness: (checks: Readonly<Record<string, HealthCheck>>) => void
 }
 
-/** The text of a scrape. */
-export type Scrape = () => Promise<{ readonly contentType: string; readonly body: string }>
-
 /** Methods and status codes with a series from the start; others get one when they occur. */
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const CODES = [
@@ -44,24 +40,6 @@ const CODES = [
   '504',
   '<error>',
 ]
-
-/** Gauges of prom-client that end in `_total`, which promtool rightly refuses. */
-const MISNAMED = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-]
-
-/** A registry with the metrics of the process and of Node, and how to read it. */
-export function processRegistry(): { readonly registry: Registry; readonly scrape: Scrape } {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  for (const name of MISNAMED) registry.removeSingleMetric(name)
-  return {
-    registry,
-    scrape: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
-  }
-}
 
 /** Calls, writes, watches and the clock, all at zero, and the version of the program. */
 export function clientMetrics(

@@ -3,7 +3,8 @@ import type { BindAddress } from '../runtime/address.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
 import { type HealthCheck, type Page, healthPage, servePages } from '../serving/http/pages.ts'
-import type { ClientMetrics, Scrape } from './client-metrics.ts'
+import type { ClientMetrics } from './client-metrics.ts'
+import type { Scrape } from '../runtime/metrics.ts'
 
 /** Addresses and sources of the probe and metrics servers of a process. */
 export interface ProbesOptions {

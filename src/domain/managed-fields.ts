@@ -88,7 +88,7 @@ export function sharesOf(
   const settings = settingsIn(status)
   const entries = (managedFields ?? []).filter(({ subresource }) => subresource === 'status')
   const of = (mine: boolean): JsonMap =>
-    owned(
+    fieldsOwnedBy(
       entries.filter((entry) => (entry.manager === manager) === mine),
       settings,
     )
@@ -102,7 +102,7 @@ export function settingsIn(status: unknown): JsonMap {
   return settings
 }
 
-function owned(entries: readonly ManagedFieldsEntry[], settings: JsonMap): JsonMap {
+function fieldsOwnedBy(entries: readonly ManagedFieldsEntry[], settings: JsonMap): JsonMap {
   const fields = entries
     .map(({ fieldsV1 }) => (fieldsV1 as JsonMap | undefined)?.['f:status'])
     .reduce<JsonMap>((all, one) => (isMap(one) ? union(all, one) : all), {})

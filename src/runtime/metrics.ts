@@ -1,5 +1,7 @@
 // How metrics are made: their help texts, and every series there from the start (contract 8.4).
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+export type { Registry }
 
 const HELP = {
   platform_build_info:
@@ -152,4 +154,25 @@ export function changingGauge(
     },
   })
   registry.registerMetric(metric)
+}
+
+/** The text of a scrape. */
+export type Scrape = () => Promise<{ readonly contentType: string; readonly body: string }>
+
+/** Gauges of prom-client that end in `_total`, which promtool rightly refuses. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
+
+/** A registry with the metrics of the process and of Node, and how to read it. */
+export function processRegistry(): { readonly registry: Registry; readonly scrape: Scrape } {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  for (const name of MISNAMED) registry.removeSingleMetric(name)
+  return {
+    registry,
+    scrape: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  }
 }

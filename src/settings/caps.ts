@@ -1,5 +1,5 @@
 import type { Caps } from '../domain/accesskey/lifetime.ts'
-import { capsOf } from '../domain/settings/observed.ts'
+import { capsOf } from '../domain/settings/applied.ts'
 import type { Log } from '../runtime/log.ts'
 import { type SettingsSources, followSettings } from './follow.ts'
 

@@ -1,12 +1,8 @@
 import type { Config } from '../api/config.gen.ts'
 import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../api/names.ts'
 import type { ConfigMap, KubeObject } from '../api/objects.ts'
-import {
-  type GatewaySwitches,
-  type ObservedSettings,
-  gatewaySwitchesOf,
-  observedSettings,
-} from '../domain/settings/observed.ts'
+import { type GatewaySwitches, gatewaySwitchesOf } from '../domain/settings/applied.ts'
+import { type ObservedSettings, observedSettings } from '../domain/settings/observed.ts'
 import { type Store, type Whole, whole } from '../kube/informer/store.ts'
 
 /** Where the settings in force are read from. */

@@ -15,17 +15,22 @@ const LAYERS: readonly (readonly string[])[] = [
   ['domain'],
   ['runtime'],
   ['kube'],
-  ['credentials'],
+  ['serving'],
+  ['settings'],
+  ['authn'],
   ['signing'],
-  ['controllers', 'gateway', 'sync'],
+  ['controllers', 'gateway', 'sync', 'signin'],
   ['commands'],
   ['main'],
 ]
 
-/** To the left, and forbidden all the same: private keys, and Kubernetes for the process's parts. */
+/** To the left, and forbidden all the same: private keys, Kubernetes for the process's parts, keys for sockets. */
 const NEVER: readonly (readonly [from: string, to: string])[] = [
   ['gateway', 'signing'],
   ['sync', 'signing'],
+  ['signin', 'signing'],
+  ['sync', 'settings'],
+  ['sync', 'authn'],
   ['runtime', 'api'],
 ]
 
@@ -33,18 +38,18 @@ const NEVER: readonly (readonly [from: string, to: string])[] = [
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   '@kubernetes/client-node': ['src/kube/'],
   undici: ['src/kube/'],
-  jose: ['src/credentials/', 'src/signing/'],
+  jose: ['src/authn/', 'src/signing/'],
   'node-cron': ['src/runtime/'],
   pino: ['src/runtime/'],
   'prom-client': ['src/runtime/'],
   yaml: ['src/runtime/'],
-  re2js: ['src/domain/config/'],
+  re2js: ['src/domain/settings/'],
   // The version that the program calls itself.
   'package.json': ['src/runtime/'],
 }
 
 const LONGEST_FILE = 350
-const VAGUE = /(?:^|-)(?:helpers?|utils?|common|misc|index|managers?)(?:-|$)/
+const VAGUE = /(?:^|-)(?:helpers?|utils?|common|misc|managers?)(?:-|$)|^index$/
 /** The command is called manager; its parts lie in a folder of that name. */
 const MANAGER_COMMAND = 'src/commands/manager.ts'
 const IMPURE =

@@ -1,9 +1,9 @@
 // The gateway's Secret as it was while one key was the authority's and the certificate's.
 // oxlint-disable-next-line import/no-unassigned-import -- it must run before @peculiar/x509 loads
+import '../../tools/control-plane/reflect-metadata.ts'
 import { createPublicKey, webcrypto } from 'node:crypto'
 import * as x509 from '@peculiar/x509'
 import { newAuthority } from '../../src/serving/tls/issue.ts'
-import '../../tools/control-plane/reflect-metadata.ts'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const YEAR_MS = 365 * 86_400_000

@@ -13,7 +13,7 @@ export function renderKind({ kind, description, spec, status }: Kind): string {
   const interfaces = collectInterfaces([spec, status], DECLARED_ELSEWHERE)
   const meta = refersTo(interfaces, 'Condition') ? 'Condition, KubeObject' : 'KubeObject'
   const imports = [
-    `import type { ${meta} } from './meta.ts'`,
+    `import type { ${meta} } from './objects.ts'`,
     ...(refersTo(interfaces, 'Scope') ? [`import type { Scope } from './scope.gen.ts'`] : []),
   ]
   const declarations = [...interfaces.values()].map((schema) =>

@@ -11,13 +11,8 @@ import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'
 import { type Instruments, instruments } from '../../runtime/metrics.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
-import {
-  type ClientLabels,
-  type ClientMetrics,
-  type Scrape,
-  clientMetrics,
-  processRegistry,
-} from '../client-metrics.ts'
+import { type ClientLabels, type ClientMetrics, clientMetrics } from '../client-metrics.ts'
+import { type Scrape, processRegistry } from '../../runtime/metrics.ts'
 import type { GatewaySettings } from './flags.ts'
 
 /** The closed sets of label values of the gateway. */

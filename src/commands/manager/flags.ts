@@ -21,16 +21,7 @@ import {
   wordKind,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
-
-/** Timing of leader election, in milliseconds (contract 8.1). */
-export interface LeaderElectionSettings {
-  /** How long a standby replica waits before it takes a lease that is not renewed. At least a second. */
-  readonly leaseDurationMs: number
-  /** How long the leader tries to renew the lease before it exits. Below the lease duration. */
-  readonly renewDeadlineMs: number
-  /** Pause between attempts. */
-  readonly retryPeriodMs: number
-}
+import type { LeaderElectionSettings } from '../../kube/leader-election/elector.ts'
 
 /** The checked settings of `manager` (contract 8.1). */
 export interface ManagerSettings {

@@ -27,16 +27,12 @@ import {
 } from '../../controllers/signingkey/reconcile.ts'
 import { type Late, NONE_LATE } from '../../domain/time/time.ts'
 import { EVENT_REASONS } from '../../kube/event-recorder.ts'
+import { RECONCILE_RESULTS, type ReconcileResult } from '../../kube/controller/controller.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import { LEASE_REASONS } from '../../kube/leader-election/lock.ts'
 import { type Instruments, instruments } from '../../runtime/metrics.ts'
-import {
-  type ClientLabels,
-  type ClientMetrics,
-  type Scrape,
-  clientMetrics,
-  processRegistry,
-} from '../client-metrics.ts'
+import { type ClientLabels, type ClientMetrics, clientMetrics } from '../client-metrics.ts'
+import { type Scrape, processRegistry } from '../../runtime/metrics.ts'
 import { CONTROLLERS } from './controllers.ts'
 import type { ManagerSettings } from './flags.ts'
 import { WATCHED } from './informers.ts'
@@ -54,9 +50,6 @@ export interface MetricLabels extends ClientLabels {
   /** Kinds whose objects have a lifetime. */
   readonly endingKinds: readonly string[]
 }
-
-/** How a reconcile ended, in controller-runtime's words. */
-export type ReconcileResult = (typeof RESULTS)[number]
 
 /** Sources that are read at each scrape. All but refresh and keyEnds are called often: must be cheap. */
 export interface MetricSources extends TokenSources {
@@ -110,8 +103,6 @@ export interface Metrics extends ClientMetrics, TokenMetrics {
   readonly follow: (sources: MetricSources) => void
   readonly scrape: Scrape
 }
-
-const RESULTS = ['success', 'requeue', 'requeue_after', 'error'] as const
 
 const RECONCILE_BUCKETS = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
@@ -201,7 +192,9 @@ function loopMetrics(
   workers: Readonly<Record<string, number>>,
 ): (controller: string) => ControllerMetrics['loop'] {
   const each = Object.keys(workers).map((controller) => ({ controller }))
-  const withResult = each.flatMap((labels) => RESULTS.map((result) => ({ ...labels, result })))
+  const withResult = each.flatMap((labels) =>
+    RECONCILE_RESULTS.map((result) => ({ ...labels, result })),
+  )
   const total = counter('controller_runtime_reconcile_total', withResult)
   const errors = counter('controller_runtime_reconcile_errors_total', each)
   const times = histogram('controller_runtime_reconcile_time_seconds', RECONCILE_BUCKETS, each)

@@ -1,7 +1,6 @@
-import type { Registry } from 'prom-client'
 import type { KeyLife } from '../../domain/signingkey/signing-key.ts'
 import type { Late } from '../../domain/time/time.ts'
-import { type Instruments, changingGauge, inSeconds } from '../../runtime/metrics.ts'
+import { type Instruments, changingGauge, inSeconds, type Registry } from '../../runtime/metrics.ts'
 
 /** Sources that are read at each scrape. Called often: must be cheap. */
 export interface TokenSources {

@@ -21,7 +21,7 @@ import { type Limit, type Rule, limit, ruleOf } from './rule.ts'
 type Check = (value: unknown) => boolean
 
 /** A check for every field; an absent field is undefined. */
-export type Shape<Entry> = { readonly [Field in keyof Required<Entry>]: Check }
+export type Shape<Value> = { readonly [Field in keyof Required<Value>]: Check }
 
 const text =
   (isSound: (text: string) => boolean): Check =>
@@ -97,7 +97,7 @@ export const RULE: Shape<ScopeRule> = {
 }
 
 /** Why a value does not have this shape, as a clause; null when it does. */
-export function shapeFault<Entry>(shape: Shape<Entry>, value: unknown): string | null {
+export function shapeFault<Value>(shape: Shape<Value>, value: unknown): string | null {
   if (!isMap(value)) return 'it is not an object'
   const unknown = Object.keys(value).find((field) => !Object.hasOwn(shape, field))
   if (unknown !== undefined) return `its field ${quoted(unknown)} is unknown`

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ConfigMap } from '../../api/objects.ts'
-import { StoredRevocations } from '../../authn/revocation/revocation-list.ts'
+import { StoredRevocations } from '../../authn/revocation/stored-revocations.ts'
 import { timestamp } from '../../domain/time/time.ts'
 import { hourEndMs, revokedMembers, revokedNamesIn } from '../../domain/token/revocation.ts'
 import type { Store, Whole } from '../../kube/informer/store.ts'

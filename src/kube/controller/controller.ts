@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { ReconcileResult } from '../../commands/manager/metrics.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Turns } from '../../runtime/concurrency/event-loop.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -15,6 +14,12 @@ export type Outcome =
 
 /** Nothing to do until the object or a setting changes. */
 export const done: Outcome = { result: 'done' }
+
+/** How a reconcile ended, in controller-runtime's words. */
+export const RECONCILE_RESULTS = ['success', 'requeue', 'requeue_after', 'error'] as const
+
+/** One of RECONCILE_RESULTS. */
+export type ReconcileResult = (typeof RECONCILE_RESULTS)[number]
 
 /** Called for each reconcile, for the controller_runtime_* metrics. */
 export interface ControllerObserver {

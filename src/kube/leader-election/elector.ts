@@ -1,11 +1,20 @@
 // One manager acts, the others are standby (contract 8.1): leader election as in client-go, and a guard that
 // stops writes of a process whose leadership has run out (contract 8.6).
-import type { LeaderElectionSettings } from '../../commands/manager/flags.ts'
 import { sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { NotLeader } from '../client/api-error.ts'
 import { type LeaseLock, type LeaseLockOptions, createLeaseLock } from './lock.ts'
 import { type Lease, type LeaseView, decide, held, released, seen } from './rules.ts'
+
+/** Timing of leader election, in milliseconds (contract 8.1). */
+export interface LeaderElectionSettings {
+  /** How long a standby replica waits before it takes a lease that is not renewed. At least a second. */
+  readonly leaseDurationMs: number
+  /** How long the leader tries to renew the lease before it exits. Below the lease duration. */
+  readonly renewDeadlineMs: number
+  /** Pause between attempts. */
+  readonly retryPeriodMs: number
+}
 
 /** One candidate. It has a client of its own, without the guard on writes. */
 export interface ElectionOptions extends LeaseLockOptions, LeaderElectionSettings {

@@ -1,6 +1,6 @@
-import { type Moment, RENEW_AFTER_MS, isFresh, later, momentOf } from '../../authn/staleness.ts'
 import { type Clock, sleep } from '../clock.ts'
 import type { Log } from '../log.ts'
+import { type Moment, later, momentOf, msBetween } from '../moment.ts'
 import { coalesced } from './single-flight.ts'
 
 /** What is polled, and how. */
@@ -12,9 +12,13 @@ export interface PollOptions {
   /** Reads everything, or throws. */
   readonly read: (signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
+  /** Between the end of a read and the next one, in milliseconds. */
+  readonly everyMs: number
+  /** For how long a read proves what it found, in milliseconds from its sending. */
+  readonly freshForMs: number
 }
 
-/** Something that is read every 5 seconds (contract 10.4). */
+/** Something that is read again and again (contract 10.4). */
 export interface Polled {
   /** When the last successful read was sent; null = there is none yet. */
   readonly provenAt: () => Moment | null
@@ -22,8 +26,9 @@ export interface Polled {
   readonly refreshed: () => Promise<boolean>
 }
 
-/** Reads at once, and again every 5 seconds until the signal aborts. */
-export function poll({ what, clock, log, read, signal }: PollOptions): Polled {
+/** Reads at once, and again every `everyMs` until the signal aborts. */
+export function poll(options: PollOptions): Polled {
+  const { what, clock, log, read, signal, everyMs, freshForMs } = options
   let proven: Moment | null = null
   let isFailing = false
   const readNow = coalesced(clock, async (_, abort) => {
@@ -45,15 +50,16 @@ export function poll({ what, clock, log, read, signal }: PollOptions): Polled {
   const readForever = async (): Promise<void> => {
     while (!signal.aborted) {
       await attempt()
-      await sleep(clock, RENEW_AFTER_MS, signal)
+      await sleep(clock, everyMs, signal)
     }
   }
   void readForever()
+  const isFresh = (): boolean => msBetween(proven, momentOf(clock)) <= freshForMs
   return {
     provenAt: () => proven,
     refreshed: async () => {
-      if (!isFresh(proven, momentOf(clock))) await attempt()
-      return isFresh(proven, momentOf(clock))
+      if (!isFresh()) await attempt()
+      return isFresh()
     },
   }
 }

@@ -1,7 +1,9 @@
-import { REUSE_FOR_MS } from '../../authn/staleness.ts'
 import type { Clock } from '../clock.ts'
 
 const WITHIN_MS = 2000
+
+/** For how long an answer may be reused (contract 10.4). */
+export const REUSE_FOR_MS = 1000
 
 /**
  * Shares reads by name: one read, sent within the last second, answers all callers, with its value or its

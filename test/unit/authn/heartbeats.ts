@@ -6,7 +6,7 @@ import {
   HEARTBEAT_KEY,
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { momentOf, msBetween } from '../../../src/authn/staleness.ts'
+import { momentOf, msBetween } from '../../../src/runtime/moment.ts'
 import { Heartbeat } from '../../../src/authn/watch-heartbeat.ts'
 import { KubeFailure } from '../../../src/kube/client/api-error.ts'
 import type {

@@ -1,12 +1,7 @@
+/** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import {
-  type Moment,
-  isFresh,
-  later,
-  momentOf,
-  msBetween,
-  provenBy,
-} from '../../../src/authn/staleness.ts'
+import { type Moment, later, momentOf, msBetween } from '../../../src/runtime/moment.ts'
+import { isFresh, provenBy } from '../../../src/authn/staleness.ts'
 import { after, t0, textAfter } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
 

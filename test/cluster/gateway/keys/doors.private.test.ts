@@ -21,16 +21,8 @@ import {
   readsOf,
   secrets,
 } from './doors.ts'
-import {
-  APPLY_PATCH,
-  type Answered,
-  type Hand,
-  type Held,
-  JSON_PATCH,
-  OURS,
-  hand,
-  tellsAll,
-} from './hands.ts'
+import type { Answered, Hand, Held } from './hands.ts'
+import { APPLY_PATCH, hand, JSON_PATCH, OURS, tellsAll } from './hands.ts'
 import { movesEntries } from './moved-entries.ts'
 
 const front = await startFront(await privateControlPlane())

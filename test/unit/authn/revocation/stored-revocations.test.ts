@@ -5,7 +5,7 @@ import type { ConfigMap } from '../../../../src/api/objects.ts'
 import {
   type StoredChange,
   StoredRevocations,
-} from '../../../../src/authn/revocation/revocation-list.ts'
+} from '../../../../src/authn/revocation/stored-revocations.ts'
 import { HOUR, at, configMap } from '../../domain/token/revocations.ts'
 
 const EARLY = '2026-11-21T10:10:00Z'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { removalMsOf } from '../../../../src/controllers/ownedaccesskey/retention.ts'

@@ -1,3 +1,4 @@
+/** @module-tag no-retry */
 // A key that is deleted takes its tokens with it (contract 5.1, 7.4).
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'

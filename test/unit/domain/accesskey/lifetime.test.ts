@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { type Lifetime, isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
-import { capsIn } from '../../../../src/domain/settings/observed.ts'
+import { capsIn } from '../../../../src/domain/settings/applied.ts'
 import { after, textAfter, viewOf } from '../../../support/access-key.ts'
 
 /** Moments are seconds after t0; a text stands in the annotation as it is. */

@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest'
-import {
-  type CapsReading,
-  capsOf,
-  observedSettings,
-} from '../../../../src/domain/settings/observed.ts'
+import { type CapsReading, capsOf } from '../../../../src/domain/settings/applied.ts'
+import { observedSettings } from '../../../../src/domain/settings/observed.ts'
 import type { ConfigMapData } from '../../../../src/domain/settings/record.ts'
 
 const ready = { type: 'Ready', status: 'True', reason: 'Applied' }

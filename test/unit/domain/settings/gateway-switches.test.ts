@@ -1,7 +1,7 @@
 // What the gateway acts on besides the caps, read so that a fault opens nothing (contract 6.4, 6.5, 6.7).
 import { expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { gatewaySwitchesOf } from '../../../../src/domain/settings/observed.ts'
+import { gatewaySwitchesOf } from '../../../../src/domain/settings/applied.ts'
 
 const read = (settings: JsonMap) => gatewaySwitchesOf({ known: true, settings, from: 'record' })
 

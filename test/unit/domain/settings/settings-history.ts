@@ -2,7 +2,8 @@
 import { expect } from 'vitest'
 import { asJson } from '../../../../src/domain/json/json.ts'
 import { withDefaults } from '../../../../src/domain/settings/defaults.ts'
-import { capsOf, observedSettings } from '../../../../src/domain/settings/observed.ts'
+import { capsOf } from '../../../../src/domain/settings/applied.ts'
+import { observedSettings } from '../../../../src/domain/settings/observed.ts'
 import { type World, reconciled, shown } from './settings-sources.ts'
 
 /** Settings with a cap of that many seconds. */

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { momentOf, msBetween } from '../../../../src/authn/staleness.ts'
+import { FRESH_FOR_MS, RENEW_AFTER_MS } from '../../../../src/authn/staleness.ts'
+import { momentOf, msBetween } from '../../../../src/runtime/moment.ts'
 import { poll } from '../../../../src/runtime/concurrency/poller.ts'
 import { t0 } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
@@ -18,7 +19,15 @@ function polling() {
       await new Promise<void>((resolve) => void clock.schedule(server.takesMs, resolve))
     if (server.isDown) throw new Error('no connection')
   }
-  const polled = poll({ what: 'settings', clock, log, read, signal: abort.signal })
+  const polled = poll({
+    what: 'settings',
+    clock,
+    log,
+    read,
+    signal: abort.signal,
+    everyMs: RENEW_AFTER_MS,
+    freshForMs: FRESH_FOR_MS,
+  })
   return {
     clock,
     server,

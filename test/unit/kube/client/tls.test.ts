@@ -6,8 +6,8 @@ import {
   createAuthority,
   issueClient,
   issueServing,
-} from '../../../tools/control-plane/certificates.ts'
-import { eventually } from '../../support/eventually.ts'
+} from '../../../../tools/control-plane/certificates.ts'
+import { eventually } from '../../../support/eventually.ts'
 import {
   type Answer,
   type Connected,
@@ -18,7 +18,7 @@ import {
   startScripted,
   thing,
   writeKubeconfig,
-} from './informer/scripted-server.ts'
+} from '../informer/scripted-server.ts'
 
 const SOON = { withinMs: 20_000 }
 const MINUTE_MS = 60_000

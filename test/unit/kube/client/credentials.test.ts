@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { canary, scan } from '../../support/canary.ts'
+import { canary, scan } from '../../../support/canary.ts'
 import {
   type Answer,
   type Connected,
@@ -15,7 +15,7 @@ import {
   startScripted,
   thing,
   writeKubeconfig,
-} from './informer/scripted-server.ts'
+} from '../informer/scripted-server.ts'
 
 const MINUTE_MS = 60_000
 const good = json(200, thing('a', 5))
