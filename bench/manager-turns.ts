@@ -17,8 +17,8 @@ import { type Metrics, createManagerMetrics } from '../src/commands/manager/metr
 import type { AccessKey } from '../src/domain/accesskey/access-key.ts'
 import { createClient } from '../src/kube/client/client.ts'
 import { connect } from '../src/kube/client/connection.ts'
-import { createFollower } from '../src/kube/informer/informers.ts'
-import type { Sink, Store } from '../src/kube/informer/store.ts'
+import { createInformerFactory } from '../src/kube/informer/informers.ts'
+import type { StoreSink, Store } from '../src/kube/informer/store.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { createLogger } from '../src/runtime/log.ts'
 import { keyController } from '../test/support/many-keys.ts'
@@ -104,7 +104,13 @@ async function startManager(kubeconfig: string, tally: Tally) {
   })
   const abort = new AbortController()
   const { signal } = abort
-  const { follow } = createFollower({ client, clock, log, restarted: () => undefined, signal })
+  const { follow } = createInformerFactory({
+    client,
+    clock,
+    log,
+    restarted: () => undefined,
+    signal,
+  })
   return {
     clock,
     metrics,
@@ -131,7 +137,7 @@ function told(metrics: Metrics, tally: Tally): Metrics {
   return { ...metrics, controller }
 }
 
-const toldOf = (keys: Store<AccessKey>, tally: Tally): Sink => ({
+const toldOf = (keys: Store<AccessKey>, tally: Tally): StoreSink => ({
   begin: () => keys.begin(),
   put: (object) => keys.put(object),
   remove: (object) => keys.remove(object),

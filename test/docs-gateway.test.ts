@@ -3,14 +3,14 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { KEY_REFUSALS } from '../src/authn/key-validity.ts'
+import { INVALID_KEY_REASONS } from '../src/authn/key-validity.ts'
 import { RENEW_AFTER_MS } from '../src/authn/staleness.ts'
 import { SCOPE_ROLES } from '../src/domain/scope/match-role.ts'
 import { LARGEST_OWN } from '../src/gateway/selfservice/bounds.ts'
 import { LARGE_BODIES, LONGEST_YAML } from '../src/gateway/selfservice/decode.ts'
 import { SELF_SERVICE } from '../src/gateway/selfservice/request.ts'
 import { UNREAD_WITHIN_MS } from '../src/gateway/selfservice/watch-events.ts'
-import { MOST_AT_A_TIME, MOST_IN_ALL } from '../src/gateway/stages/max-in-flight.ts'
+import { MAX_PER_KEY, MAX_IN_TOTAL } from '../src/gateway/stages/max-in-flight.ts'
 import { type FailureReason, failure } from '../src/serving/http/answer.ts'
 import { LONGEST_PARSED_BODY } from '../src/serving/http/body.ts'
 import { LONGEST_HEAD } from '../src/serving/http/malformed-requests.ts'
@@ -191,18 +191,20 @@ test('docs/gateway.md: the reasons of refusals are those of the metric (10.3)', 
   const listed = [...table.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, names = '']) =>
     names.split(', ').map((name) => name.slice(1, -1)),
   )
-  expect(listed.toSorted()).toEqual([...KEY_REFUSALS, 'none', 'twice', 'unavailable'].toSorted())
+  expect(listed.toSorted()).toEqual(
+    [...INVALID_KEY_REASONS, 'none', 'twice', 'unavailable'].toSorted(),
+  )
 })
 
 test('docs/gateway.md, docs/sizing.md: limits are those of the program (13.3)', () => {
-  const { request, stream, filteredList: list, filteredWatch: watch } = MOST_AT_A_TIME
+  const { request, stream, filteredList: list, filteredWatch: watch } = MAX_PER_KEY
   expect(PAGE).toContain(`| path and headers of a request | ${LONGEST_HEAD / 1024} KiB |`)
   expect(PAGE).toContain(`| requests of one key at a time, at one gateway | ${request} |`)
   expect(PAGE).toContain(
     `| streams of one key at a time, at one gateway: watches, logs, proxied requests | ${stream} |`,
   )
-  expect(PAGE).toContain(`| ${list} of one key, ${MOST_IN_ALL.filteredList} of all |`)
-  expect(PAGE).toContain(`| ${watch} of one key, ${MOST_IN_ALL.filteredWatch} of all |`)
+  expect(PAGE).toContain(`| ${list} of one key, ${MAX_IN_TOTAL.filteredList} of all |`)
+  expect(PAGE).toContain(`| ${watch} of one key, ${MAX_IN_TOTAL.filteredWatch} of all |`)
   const [json, yaml] = [LONGEST_PARSED_BODY / 1024 / 1024, LONGEST_YAML / 1024]
   expect(PAGE).toContain(`| ${json} MiB, and ${yaml} KiB as YAML; others are not looked at |`)
   expect(PAGE).toContain(`ends when an event waits for ${UNREAD_WITHIN_MS / 1000} s`)

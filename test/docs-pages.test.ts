@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { partsNotServed } from '../src/domain/settings/unimplemented.ts'
+import { unimplementedConditions } from '../src/domain/settings/unimplemented.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -25,7 +25,7 @@ describe('docs/config.md', () => {
       type === 'Ready' && status === 'False' ? [reason] : [],
     )
     expect([...stalled.matchAll(/\w+/g)].map(([reason]) => reason)).toEqual(failing)
-    const parts = partsNotServed({ audit: { enabled: true } })
+    const parts = unimplementedConditions({ audit: { enabled: true } })
     const plan = textOf('src/controllers/config/plan.ts')
     const own = [...plan.matchAll(/type: '(\w+)', status: '(\w+)', reason: '(\w+)'/g)]
     expect(rows.map(([, ...row]) => row.join(' ')).toSorted()).toEqual(

@@ -3,57 +3,57 @@
 import type { Scope } from '../api/scope.gen.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import type { Caps } from '../domain/accesskey/lifetime.ts'
-import type { KnownKeys } from '../domain/accesskey/owner-chain.ts'
+import type { KeyLookup } from '../domain/accesskey/owner-chain.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Polled } from '../runtime/concurrency/poller.ts'
+import type { Poller } from '../runtime/concurrency/poller.ts'
 import { type Caller, isSameCaller } from './caller.ts'
 import type { KeyIndex } from './key-index.ts'
-import { type KeyRefusal, NOBODY, verdictOn } from './key-validity.ts'
-import type { KeyReader } from './live-reader.ts'
-import { type Moment, momentOf } from '../runtime/moment.ts'
+import { type InvalidKeyReason, UNKNOWN_KEY, checkKey } from './key-validity.ts'
+import type { LiveKeyReader } from './live-reader.ts'
+import { type Moment, currentMoment } from '../runtime/moment.ts'
 import { isFresh } from './staleness.ts'
 import { meaningOf } from './user-info.ts'
 
 /** The caller, or why there is none. `unavailable`: it can't be decided now. */
-export type Recognition =
+export type AuthenticationResult =
   | { readonly ok: true; readonly caller: Caller }
-  | { readonly ok: false; readonly because: KeyRefusal | 'unavailable' }
+  | { readonly ok: false; readonly because: InvalidKeyReason | 'unavailable' }
 
 /**
  * The state of an earlier caller. `changed`: its identity or scope differs now; `stale`: it can't be decided now.
  */
-export type Reconsidered =
+export type Reauthentication =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly because: 'expired' | 'revoked' | 'changed' | 'stale' }
 
 /** Dependencies of createCallers. */
-export interface CallersOptions {
+export interface AuthenticatorOptions {
   readonly clock: Clock
   readonly index: KeyIndex
-  readonly reader: KeyReader
+  readonly reader: LiveKeyReader
   /** Up to when the index is known to be complete; null = not at all. */
   readonly provenAt: () => Moment | null
   /** null until settings in force have been seen. */
   readonly caps: () => Caps | null
-  readonly settings: Polled
+  readonly settings: Poller
   /** Refreshed only for keys whose scope has roles. */
-  readonly roles: Polled
+  readonly roles: Poller
   /** A new value whenever the meaning of scopes changes. */
   readonly meaning: () => object
 }
 
 /** Authenticates callers. */
-export interface Callers {
+export interface Authenticator {
   /** The caller that presents this token. Never rejects. */
-  readonly recognise: (token: string) => Promise<Recognition>
+  readonly recognise: (token: string) => Promise<AuthenticationResult>
   /** Whether an earlier caller is still valid and unchanged. Never rejects. */
-  readonly reconsider: (caller: Caller) => Promise<Reconsidered>
+  readonly reconsider: (caller: Caller) => Promise<Reauthentication>
 }
 
 const UNAVAILABLE = { ok: false, because: 'unavailable' } as const
 
 /** Authenticates callers by the index, or by reads of the API server. */
-export function createCallers(options: CallersOptions): Callers {
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { clock, index, reader, provenAt, settings, roles, meaning } = options
   /** The meaning of scopes when each caller was authenticated. */
   const meant = new WeakMap<Caller, object>()
@@ -61,17 +61,17 @@ export function createCallers(options: CallersOptions): Callers {
   /** The keys that a verdict may use; null = none that is fresh. */
   const knownAround = async (
     keysToRead: () => readonly { readonly name: string }[],
-  ): Promise<KnownKeys | null> => {
-    if (isFresh(provenAt(), momentOf(clock))) return index
+  ): Promise<KeyLookup | null> => {
+    if (isFresh(provenAt(), currentMoment(clock))) return index
     const keys = keysToRead()
     if (keys.length === 0) return null
     return reader.around(keys.map(({ name }) => name)).catch(() => null)
   }
 
-  const callerFrom = async (key: AccessKey, known: KnownKeys): Promise<Recognition> => {
+  const callerFrom = async (key: AccessKey, known: KeyLookup): Promise<AuthenticationResult> => {
     const caps = options.caps()
     if (caps === null) return UNAVAILABLE
-    const verdict = verdictOn(key, known, caps, clock.nowMs())
+    const verdict = checkKey(key, known, caps, clock.nowMs())
     if (!verdict.ok) return verdict
     const bound = boundBy(key, verdict.scope)
     const { identity, scope } = meaningOf(bound)
@@ -90,20 +90,20 @@ export function createCallers(options: CallersOptions): Callers {
     recognise: async (token) => {
       if (!(await settings.refreshed())) return UNAVAILABLE
       const found = index.find(token)
-      const holders = () => (found === NOBODY ? [] : index.sharing(found.digest ?? ''))
+      const holders = () => (found === UNKNOWN_KEY ? [] : index.sharing(found.digest ?? ''))
       const known = await knownAround(holders)
       if (known === null) return UNAVAILABLE
       // Only the eldest key counts, and the key found above may be gone by now. An unknown token takes the
       // same steps: the duration of a refusal must not reveal its reason (threat C1).
-      const eldest = known.eldest(found.digest ?? '') ?? NOBODY
-      return callerFrom(found === NOBODY ? NOBODY : eldest, known)
+      const eldest = known.eldest(found.digest ?? '') ?? UNKNOWN_KEY
+      return callerFrom(found === UNKNOWN_KEY ? UNKNOWN_KEY : eldest, known)
     },
     reconsider: async (caller) => {
       if (!(await settings.refreshed())) return { ok: false, because: 'stale' }
       const known = await knownAround(() => [caller.key])
       if (known === null) return { ok: false, because: 'stale' }
       const key = known.named(caller.key.name)
-      const now = await callerFrom(key?.uid === caller.key.uid ? key : NOBODY, known)
+      const now = await callerFrom(key?.uid === caller.key.uid ? key : UNKNOWN_KEY, known)
       if (now.ok) return isAsBefore(caller, now.caller) ? now : { ok: false, because: 'changed' }
       return { ok: false, because: WHY_CUT[now.because] ?? 'revoked' }
     },
@@ -123,7 +123,7 @@ function boundBy(key: AccessKey, scope: Scope | null): AccessKey {
   return bound
 }
 
-const WHY_CUT: Readonly<Partial<Record<KeyRefusal | 'unavailable', 'expired' | 'stale'>>> = {
+const WHY_CUT: Readonly<Partial<Record<InvalidKeyReason | 'unavailable', 'expired' | 'stale'>>> = {
   expired: 'expired',
   unavailable: 'stale',
 }

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
-import type { ReadScope } from '../domain/scope/authorize.ts'
+import type { ParsedScope } from '../domain/scope/authorize.ts'
 
 /** The identity that a request is sent upstream with (contract 10.5). */
-export interface Identity {
+export interface UserInfo {
   /** Never blank. */
   readonly user: string
   readonly groups: readonly string[]
@@ -13,9 +13,9 @@ export interface Identity {
 export interface Caller {
   /** The key as it was then; a later state of the object is another value. */
   readonly key: AccessKey
-  readonly identity: Identity
+  readonly identity: UserInfo
   /** Read once for each state of the key. */
-  readonly scope: ReadScope
+  readonly scope: ParsedScope
   /** When the key stops working, in epoch milliseconds; null = never. */
   readonly expiresMs: number | null
 }

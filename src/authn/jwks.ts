@@ -3,10 +3,10 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import { JWKS_CONFIG_MAP } from '../api/names.ts'
 import type { ConfigMap } from '../api/objects.ts'
-import { type Json, type JsonMap, isMap, own } from '../domain/json/json.ts'
+import { type Json, type JsonMap, isMap, ownValue } from '../domain/json/json.ts'
 import { JWKS_DATA_KEY, jwksText } from '../domain/signingkey/published-keys.ts'
 import type { PublicJwk } from '../domain/signingkey/signing-key.ts'
-import type { Store, Whole } from '../kube/informer/store.ts'
+import type { Store, FullObject } from '../kube/informer/store.ts'
 import type { Log } from '../runtime/log.ts'
 
 /** A key that may be published, cut down to its public members, or why it may not. */
@@ -24,7 +24,9 @@ export function checkJwk(value: unknown): CheckedJwk {
   const jwk = ecJwk(value) ?? rsaJwk(value)
   if (!jwk) return refused('is neither an EC key on P-256 nor an RSA key of 2048 to 4096 bits')
   const named = ['kid', 'alg', 'use'] as const
-  const wrong = named.find((name) => Object.hasOwn(value, name) && own(value, name) !== jwk[name])
+  const wrong = named.find(
+    (name) => Object.hasOwn(value, name) && ownValue(value, name) !== jwk[name],
+  )
   if (wrong !== undefined) return refused(`has the wrong ${wrong}`)
   return { ok: true, jwk }
 }
@@ -69,7 +71,7 @@ export interface FollowedJwks {
  *
  * @param records holds ConfigMap `platform-jwks`
  */
-export function followJwks(records: Store<Whole<ConfigMap>>, log: Log): FollowedJwks {
+export function followJwks(records: Store<FullObject<ConfigMap>>, log: Log): FollowedJwks {
   let current: string | null = null
   const read = (): void => {
     const record = records.get(JWKS_CONFIG_MAP)
@@ -114,7 +116,7 @@ function rsaJwk(value: JsonMap): PublicJwk | null {
 
 /** The member where it is a text, else an empty one. */
 function textOf(value: JsonMap, name: string): string {
-  const member = own(value, name)
+  const member = ownValue(value, name)
   return typeof member === 'string' ? member : ''
 }
 
@@ -140,7 +142,7 @@ const thumbprint = (members: JsonMap): string =>
 function keysOf(text: string | undefined): Json | undefined {
   try {
     const set: unknown = JSON.parse(text ?? '')
-    return isMap(set) ? own(set, 'keys') : undefined
+    return isMap(set) ? ownValue(set, 'keys') : undefined
   } catch {
     return undefined
   }

@@ -6,15 +6,15 @@ import {
   type OwnedAccessKeyObject,
   type PublishedStatus,
   accessKeyOf,
-  heldDigestOf,
+  storedDigestOf,
 } from '../domain/accesskey/access-key.ts'
-import { isElder } from '../domain/accesskey/key-state.ts'
-import type { KeyRelations, KnownKeys } from '../domain/accesskey/owner-chain.ts'
+import { isOlder } from '../domain/accesskey/key-state.ts'
+import type { KeyRelations, KeyLookup } from '../domain/accesskey/owner-chain.ts'
 import { Store } from '../kube/informer/store.ts'
-import { NOBODY } from './key-validity.ts'
+import { UNKNOWN_KEY } from './key-validity.ts'
 
 /** The keys of the platform, as the watch delivers them. */
-export interface KeyIndex extends KnownKeys, KeyRelations {
+export interface KeyIndex extends KeyLookup, KeyRelations {
   /** A watch keeps it equal to the keys of the API server. */
   readonly store: Store<AccessKey>
   /** The eldest key whose secret was presented; NOBODY where there is none. */
@@ -42,11 +42,11 @@ export function createKeyIndex(secret: Uint8Array): KeyIndex {
     [BY_OWNER]: ({ ownerRef }: AccessKey) => ownerRef && ownerRef.uid,
     [BY_IDENTITY]: ({ identity }: AccessKey) => identity,
   }
-  const store = new Store(viewOf, indexers, { [BY_KEYED_DIGEST]: isElder })
+  const store = new Store(viewOf, indexers, { [BY_KEYED_DIGEST]: isOlder })
   // Without a match NOBODY is compared all the same: the duration of a refusal must not reveal its reason.
   const eldestWith = (digest: Buffer): AccessKey => {
-    const found = store.firstBy(BY_KEYED_DIGEST, keyed(digest)) ?? NOBODY
-    return isOf(found, digest) ? found : NOBODY
+    const found = store.firstBy(BY_KEYED_DIGEST, keyed(digest)) ?? UNKNOWN_KEY
+    return isOf(found, digest) ? found : UNKNOWN_KEY
   }
   return {
     store,
@@ -54,7 +54,7 @@ export function createKeyIndex(secret: Uint8Array): KeyIndex {
     sharing: (digest) => store.by(BY_KEYED_DIGEST, keyed(Buffer.from(digest, 'hex'))),
     eldest: (digest) => {
       const found = eldestWith(Buffer.from(digest, 'hex'))
-      return found === NOBODY ? undefined : found
+      return found === UNKNOWN_KEY ? undefined : found
     },
     isShared: (digest) => store.countBy(BY_KEYED_DIGEST, keyed(Buffer.from(digest, 'hex'))) > 1,
     find: (token) => {
@@ -62,7 +62,7 @@ export function createKeyIndex(secret: Uint8Array): KeyIndex {
       // A malformed token is looked up all the same.
       const text = isSound ? token : ''
       const found = eldestWith(createHash('sha256').update(text).digest())
-      return isSound ? found : NOBODY
+      return isSound ? found : UNKNOWN_KEY
     },
     of: (identity) => store.by(BY_IDENTITY, identity),
     ownedBy: (uid) => store.by(BY_OWNER, uid),
@@ -97,7 +97,7 @@ const NOT_KEPT: PublishedStatus = {
 
 /** A key as the gateway keeps it: without its status, except the last use. */
 export const viewOf = (object: KubeObject): AccessKey => ({
-  ...accessKeyOf(object as OwnedAccessKeyObject, digestOf),
+  ...accessKeyOf(object as OwnedAccessKeyObject, secretDigest),
   published: NOT_KEPT,
 })
 
@@ -106,6 +106,6 @@ export const viewOf = (object: KubeObject): AccessKey => ({
  * gives its own digits, so both forms of a key meet (contract 3.6). Never for a caller's token
  * unless the digest form was refused before: a digest may be public in Git and must open nothing.
  */
-export function digestOf(key: string): string {
-  return heldDigestOf(key) ?? createHash('sha256').update(key, 'utf8').digest('hex')
+export function secretDigest(key: string): string {
+  return storedDigestOf(key) ?? createHash('sha256').update(key, 'utf8').digest('hex')
 }

@@ -4,11 +4,16 @@ import { ACCESS_KEYS, API_VERSION } from '../api/names.ts'
 import type { Scope } from '../api/scope.gen.ts'
 import { type AccessKey, accessKeyOf } from '../domain/accesskey/access-key.ts'
 import { type Caps, isLive } from '../domain/accesskey/lifetime.ts'
-import { type KnownKeys, boundsOf, isInConflict, lineOf } from '../domain/accesskey/owner-chain.ts'
+import {
+  type KeyLookup,
+  chainBoundsOf,
+  isInConflict,
+  ownerChainOf,
+} from '../domain/accesskey/owner-chain.ts'
 import { meaningOf } from './user-info.ts'
 
 /** Why a key does not work, for our log and metrics; answers to callers say less (contract 10.2). */
-export const KEY_REFUSALS = [
+export const INVALID_KEY_REASONS = [
   'unknown',
   'deleted',
   'noIdentity',
@@ -20,10 +25,10 @@ export const KEY_REFUSALS = [
 ] as const
 
 /** One of KEY_REFUSALS. */
-export type KeyRefusal = (typeof KEY_REFUSALS)[number]
+export type InvalidKeyReason = (typeof INVALID_KEY_REASONS)[number]
 
 /** Whether a key works. */
-export type KeyVerdict =
+export type KeyValidity =
   | {
       readonly ok: true
       /** Epoch milliseconds: the earliest end of it and of the keys that own it; null = never. */
@@ -31,10 +36,10 @@ export type KeyVerdict =
       /** Its own, or that of the nearest owner that has one; null = none of them has (contract 11.8). */
       readonly scope: Scope | null
     }
-  | { readonly ok: false; readonly because: KeyRefusal }
+  | { readonly ok: false; readonly because: InvalidKeyReason }
 
 /** Stands in for a key that was not found: every refusal takes the same steps and the same time (threat C1). */
-export const NOBODY: AccessKey = accessKeyOf(
+export const UNKNOWN_KEY: AccessKey = accessKeyOf(
   {
     apiVersion: API_VERSION,
     kind: ACCESS_KEYS.kind,
@@ -49,11 +54,11 @@ export const NOBODY: AccessKey = accessKeyOf(
  * owner, also one that was narrowed later. `expired` is given only where nothing else is wrong, because
  * the caller sees it.
  */
-export function verdictOn(key: AccessKey, known: KnownKeys, caps: Caps, nowMs: number): KeyVerdict {
+export function checkKey(key: AccessKey, known: KeyLookup, caps: Caps, nowMs: number): KeyValidity {
   const own = refusalOf(key, known)
   if (own !== null) return { ok: false, because: own }
-  const { keys, brokenAt } = lineOf(key, known)
-  const { expiresMs, scope, exceeded } = boundsOf(keys, caps, nowMs)
+  const { keys, brokenAt } = ownerChainOf(key, known)
+  const { expiresMs, scope, exceeded } = chainBoundsOf(keys, caps, nowMs)
   const isOwnerBad =
     brokenAt !== null ||
     exceeded !== null ||
@@ -68,9 +73,9 @@ export function verdictOn(key: AccessKey, known: KnownKeys, caps: Caps, nowMs: n
 const OTHER_PURPOSES: ReadonlySet<string> = new Set(['OIDCRefreshToken', 'Reset'])
 
 /** What is wrong with this key alone, whatever its lifetime; null when nothing is. */
-function refusalOf(key: AccessKey, known: KnownKeys): KeyRefusal | null {
-  const checks: readonly (readonly [KeyRefusal, boolean])[] = [
-    ['unknown', key === NOBODY],
+function refusalOf(key: AccessKey, known: KeyLookup): InvalidKeyReason | null {
+  const checks: readonly (readonly [InvalidKeyReason, boolean])[] = [
+    ['unknown', key === UNKNOWN_KEY],
     ['deleted', key.isDeleting],
     ['noIdentity', meaningOf(key).identity === null],
     ['purpose', OTHER_PURPOSES.has(key.type)],

@@ -1,38 +1,38 @@
 import { ACCESS_KEYS } from '../api/names.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
-import { eldestOf } from '../domain/accesskey/key-state.ts'
-import { type KnownKeys, LONGEST_LINE } from '../domain/accesskey/owner-chain.ts'
+import { oldestOf } from '../domain/accesskey/key-state.ts'
+import { type KeyLookup, MAX_CHAIN_LENGTH } from '../domain/accesskey/owner-chain.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { coalesced } from '../runtime/concurrency/single-flight.ts'
+import { singleFlight } from '../runtime/concurrency/single-flight.ts'
 import { viewOf } from './key-index.ts'
 
 /** Reads keys from the API server while the watch can't be trusted (contract 10.4). */
-export interface KeyReader {
+export interface LiveKeyReader {
   /**
    * The keys of these names as stored now, with their owners and the keys that have the same secret
    * according to the index.
    *
    * @throws Error when one of them can't be read
    */
-  readonly around: (names: readonly string[]) => Promise<KnownKeys>
+  readonly around: (names: readonly string[]) => Promise<KeyLookup>
 }
 
 /** Enough for a few chains of owners: more can't be read in time. */
-const MOST_READS = 4 * LONGEST_LINE
+const MOST_READS = 4 * MAX_CHAIN_LENGTH
 
 /** Each key is read at most once a second, or once in `reuseForMs`, for all callers together. */
-export function createKeyReader(
+export function createLiveKeyReader(
   client: KubeClient,
   clock: Clock,
-  index: KnownKeys,
+  index: KeyLookup,
   reuseForMs?: number,
-): KeyReader {
+): LiveKeyReader {
   const readNow = async (name: string, signal: AbortSignal): Promise<AccessKey | null> => {
     const object = await client.get(ACCESS_KEYS, { name }, signal)
     return object && viewOf(object)
   }
-  const read = coalesced(clock, readNow, reuseForMs)
+  const read = singleFlight(clock, readNow, reuseForMs)
   return {
     around: async (names) => {
       const found = new Map<string, AccessKey | null>()
@@ -48,17 +48,17 @@ export function createKeyReader(
   }
 }
 
-const namesAround = ({ ownerRef, digest }: AccessKey, index: KnownKeys): readonly string[] => [
+const namesAround = ({ ownerRef, digest }: AccessKey, index: KeyLookup): readonly string[] => [
   ...(ownerRef ? [ownerRef.name] : []),
   ...(digest === null ? [] : index.sharing(digest).map(({ name }) => name)),
 ]
 
-function known(keys: readonly AccessKey[]): KnownKeys {
+function known(keys: readonly AccessKey[]): KeyLookup {
   const sharing = (digest: string) => keys.filter((key) => key.digest === digest)
   return {
     named: (name) => keys.find((key) => key.name === name),
     sharing,
-    eldest: (digest) => eldestOf(sharing(digest)),
+    eldest: (digest) => oldestOf(sharing(digest)),
     isShared: (digest) => sharing(digest).length > 1,
   }
 }

@@ -22,7 +22,7 @@ export interface ReadRoles {
 const NONE: readonly RoleRule[] = []
 
 /** Creates it without any rules. @param changed called when a ClusterRole has changed */
-export function createRoleRules(client: KubeClient, changed: () => void): ReadRoles {
+export function createRoleReader(client: KubeClient, changed: () => void): ReadRoles {
   let roles: ReadonlyMap<string, ClusterRole> = new Map()
   return {
     roleRules: (role) => roles.get(role)?.rules ?? NONE,

@@ -16,7 +16,7 @@ export const isFresh = (proven: Moment | null, now: Moment): boolean =>
   msBetween(proven, now) <= FRESH_FOR_MS
 
 /** A write to the heartbeat key by this process. */
-export interface Beat {
+export interface SentHeartbeat {
   /** The annotation that it wrote. */
   readonly written: string
   /** Taken before the write was sent: every change committed by then precedes it on the watch. */
@@ -30,10 +30,10 @@ export interface Beat {
  * slow watch proves an earlier moment. A time ahead of our clock proves nothing: replicas whose clocks differ
  * each prove for themselves.
  */
-export function provenBy(
+export function momentProvenBy(
   annotation: string | undefined,
   arrived: Moment,
-  ours: readonly Beat[],
+  ours: readonly SentHeartbeat[],
 ): Moment | null {
   const own = ours.find(({ written }) => written === annotation)
   if (own) return own.sent

@@ -1,29 +1,29 @@
 // Wires the authentication of callers to the API server; no other file does.
 import { ACCESS_KEYS } from '../api/names.ts'
-import { keysTouchedBy } from '../domain/accesskey/owner-chain.ts'
+import { keysAffectedBy } from '../domain/accesskey/owner-chain.ts'
 import type { RoleRules } from '../domain/scope/match-role.ts'
 import { gatewaySwitchesOf } from '../domain/settings/applied.ts'
 import type { KubeClient } from '../kube/client/client.ts'
-import type { Follower } from '../kube/informer/informers.ts'
+import type { InformerFactory } from '../kube/informer/informers.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
-import { poll } from '../runtime/concurrency/poller.ts'
+import { startPoller } from '../runtime/concurrency/poller.ts'
 import type { Log } from '../runtime/log.ts'
 import type { HealthCheck } from '../serving/http/pages.ts'
 import { type FollowedCaps, followCaps } from '../settings/caps.ts'
 import { type SettingsSources, followSettings } from '../settings/follow.ts'
 import { readSettings } from '../settings/refresh.ts'
-import { type Callers, createCallers } from './authenticator.ts'
+import { type Authenticator, createAuthenticator } from './authenticator.ts'
 import { type KeyIndex, createKeyIndex } from './key-index.ts'
-import { createKeyReader } from './live-reader.ts'
-import { createRoleRules } from './role-rules.ts'
-import { type Moment, momentOf, msBetween } from '../runtime/moment.ts'
+import { createLiveKeyReader } from './live-reader.ts'
+import { createRoleReader } from './role-rules.ts'
+import { type Moment, currentMoment, msBetween } from '../runtime/moment.ts'
 import { FRESH_FOR_MS, RENEW_AFTER_MS, isFresh } from './staleness.ts'
 import { Heartbeat } from './watch-heartbeat.ts'
 
 /** Dependencies of followCallers; everything stops when the signal aborts. */
-export interface FollowCallersOptions {
+export interface StartAuthenticatorOptions {
   readonly client: KubeClient
-  readonly follow: Follower['follow']
+  readonly follow: InformerFactory['follow']
   /** Stores of the settings, which the caller keeps by its own watches. */
   readonly sources: SettingsSources
   /** Called when those watches must have missed a change. */
@@ -42,16 +42,16 @@ export interface FollowCallersOptions {
 }
 
 /** Called with the uid of a key whose callers must be checked again; null = those of all keys. */
-export type NewsListener = (uid: string | null) => void
+export type KeyChangeListener = (uid: string | null) => void
 
 /** Callers, and what they depend on. */
-export interface FollowedCallers extends Callers {
+export interface StartedAuthenticator extends Authenticator {
   readonly index: KeyIndex
   readonly caps: FollowedCaps
   /** The rules of roles as last read. */
   readonly roleRules: RoleRules
   /** Calls back, from now on, whenever earlier callers must be checked again. */
-  readonly subscribe: (listener: NewsListener) => void
+  readonly subscribe: (listener: KeyChangeListener) => void
   /** Age of the oldest proof that decisions rest on, in milliseconds. */
   readonly ageMs: () => number
   /** When a gateway is ready for callers (contract 10.4). */
@@ -62,33 +62,33 @@ export interface FollowedCallers extends Callers {
 const LOOK_MS = 1000
 
 /** Starts to follow keys, settings and roles. */
-export function followCallers(options: FollowCallersOptions): FollowedCallers {
+export function startAuthenticator(options: StartAuthenticatorOptions): StartedAuthenticator {
   const { client, clock, log, signal, sources } = options
-  const listeners: NewsListener[] = []
-  const news: NewsListener = (uid) => {
+  const listeners: KeyChangeListener[] = []
+  const news: KeyChangeListener = (uid) => {
     for (const listener of listeners) listener(uid)
   }
   const index = createKeyIndex(options.secret)
   const caps = followCaps({ ...sources, log })
   const meaning = followMeaning(sources, () => news(null))
-  const { roleRules, read } = createRoleRules(client, meaning.changed)
+  const { roleRules, read } = createRoleReader(client, meaning.changed)
   const provenAt = followKeys(options, index)
   const pace = { everyMs: RENEW_AFTER_MS, freshForMs: FRESH_FOR_MS }
   const reading = { clock, log, signal, ...pace }
-  const settings = poll({ what: 'settings', ...reading, read: settingsReader(options) })
-  const roles = poll({ what: 'roles', ...reading, read })
+  const settings = startPoller({ what: 'settings', ...reading, read: settingsReader(options) })
+  const roles = startPoller({ what: 'roles', ...reading, read })
   index.store.subscribe((change) => {
     // There is no caller before the keys are listed.
     if (!index.store.synced || listeners.length === 0) return
-    for (const { uid } of keysTouchedBy(change, index)) news(uid)
+    for (const { uid } of keysAffectedBy(change, index)) news(uid)
   })
   const proofs = { keys: provenAt, settings: settings.provenAt, roles: roles.provenAt }
   void tellWhileStale({ clock, signal, proofs, tell: () => news(null) })
   return {
-    ...createCallers({
+    ...createAuthenticator({
       clock,
       index,
-      reader: createKeyReader(client, clock, index),
+      reader: createLiveKeyReader(client, clock, index),
       provenAt,
       caps: () => caps.current(),
       settings,
@@ -100,7 +100,7 @@ export function followCallers(options: FollowCallersOptions): FollowedCallers {
     roleRules,
     subscribe: (listener) => void listeners.push(listener),
     ageMs: () =>
-      Math.max(...Object.values(proofs).map((proof) => msBetween(proof(), momentOf(clock)))),
+      Math.max(...Object.values(proofs).map((proof) => msBetween(proof(), currentMoment(clock)))),
     readiness: {
       'keys-listed': () => (index.store.synced ? null : 'the access keys are not listed yet'),
       'heartbeat-heard': seen(proofs.keys, 'no heartbeat has arrived by the watch'),
@@ -111,14 +111,14 @@ export function followCallers(options: FollowCallersOptions): FollowedCallers {
 }
 
 /** @returns the moment up to which all changes of the keys are known; null = none is */
-function followKeys(options: FollowCallersOptions, index: KeyIndex): () => Moment | null {
+function followKeys(options: StartAuthenticatorOptions, index: KeyIndex): () => Moment | null {
   const heartbeat = new Heartbeat({ ...options, doubt: () => doubt() })
   const doubt = options.follow(ACCESS_KEYS, heartbeat.through(index.store), {})
   void heartbeat.keepBeating(options.signal)
   return () => heartbeat.provenAt()
 }
 
-const settingsReader = (options: FollowCallersOptions) => (abort: AbortSignal) =>
+const settingsReader = (options: StartAuthenticatorOptions) => (abort: AbortSignal) =>
   readSettings({ ...options.sources, ...options, doubt: options.doubtSettings }, abort)
 
 /** The meaning of scopes: a new value when the rules of a role or the namespace prefix of projects change. */
@@ -156,7 +156,7 @@ interface Staleness {
 /** Has open streams checked every second while a proof is stale; each key is read once in that time (10.4). */
 async function tellWhileStale({ clock, signal, proofs, tell }: Staleness): Promise<void> {
   const isStale = (): boolean =>
-    Object.values(proofs).some((proof) => !isFresh(proof(), momentOf(clock)))
+    Object.values(proofs).some((proof) => !isFresh(proof(), currentMoment(clock)))
   while (!signal.aborted) {
     await sleep(clock, LOOK_MS, signal)
     if (isStale()) tell()

@@ -1,14 +1,14 @@
 // An index of the tokens by their owner, with the fields that counting needs (contract 12.2).
 import type { DirectClusterEndpointToken } from '../api/directclusterendpointtoken.gen.ts'
 import type { KubeObject } from '../api/objects.ts'
-import { type KeyRef, ownerKeyOf } from '../domain/accesskey/owner-chain.ts'
+import { type KeyRef, owningKeyOf } from '../domain/accesskey/owner-chain.ts'
 import { isTracked, onExpiryOf } from '../domain/credential-object.ts'
 import { parseTimestamp } from '../domain/time/time.ts'
-import { type Cached, Store } from '../kube/informer/store.ts'
+import { type CachedObject, Store } from '../kube/informer/store.ts'
 import type { KeyIndex } from './key-index.ts'
 
 /** The fields of a token that counting needs. */
-export interface CountedToken extends Cached {
+export interface CountedToken extends CachedObject {
   readonly ownerRef: KeyRef | null
   /** Its exp in epoch milliseconds; null = it is not issued. */
   readonly expiresMs: number | null
@@ -73,7 +73,7 @@ function countedOf(object: KubeObject): CountedToken {
     name,
     uid,
     resourceVersion,
-    ownerRef: ownerKeyOf(metadata),
+    ownerRef: owningKeyOf(metadata),
     expiresMs: parseTimestamp(status.expirationTimestamp),
     isKept: isTracked(metadata) || onExpiryOf(metadata) === 'Keep',
   }

@@ -1,13 +1,13 @@
 // The identity that the requests of a key run as (contract 10.5).
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
-import { type ReadScope, readScope } from '../domain/scope/authorize.ts'
-import type { Identity } from './caller.ts'
+import { type ParsedScope, parseScope } from '../domain/scope/authorize.ts'
+import type { UserInfo } from './caller.ts'
 
 /** The only group of the API server's own that callers are in: it is granted discovery and self reviews. */
-export const AUTHENTICATED = 'system:authenticated'
+export const AUTHENTICATED_GROUP = 'system:authenticated'
 
 /** The user name that keys of a team have at the API server. */
-export const teamUser = (team: string): string => `platform:team:${team}`
+export const teamUsername = (team: string): string => `platform:team:${team}`
 
 /** One printable word: the API server trims the value of a header, and reads other bytes in its own way. */
 const VISIBLE = /^[!-~]+$/
@@ -20,20 +20,20 @@ const mayName = (name: string): boolean => VISIBLE.test(name) && !RESERVED.test(
  * The identity of a key; null when it names none, or a name that keys may not use: the schema refuses such
  * keys, and one that got past it opens nothing.
  */
-export function identityOf({ identity, groups }: AccessKey): Identity | null {
+export function userInfoOf({ identity, groups }: AccessKey): UserInfo | null {
   const at = identity?.indexOf(':') ?? -1
   if (identity === null || at === -1) return null
   const [kind, name] = [identity.slice(0, at), identity.slice(at + 1)]
   if (![name, ...groups].every(mayName)) return null
   const own = `platform:${kind}:${name}`
   return {
-    user: kind === 'team' ? teamUser(name) : name,
+    user: kind === 'team' ? teamUsername(name) : name,
     groups: [
       ...groups,
       ...groups.map((group) => `platform:group:${group}`),
       'platform:authenticated',
       own,
-      AUTHENTICATED,
+      AUTHENTICATED_GROUP,
     ],
   }
 }
@@ -41,8 +41,8 @@ export function identityOf({ identity, groups }: AccessKey): Identity | null {
 /** The identity and the scope of a key, apart from its validity. */
 export interface KeyMeaning {
   /** null = none: the key opens nothing. */
-  readonly identity: Identity | null
-  readonly scope: ReadScope
+  readonly identity: UserInfo | null
+  readonly scope: ParsedScope
 }
 
 /** A new state of a key is a new object, so each entry belongs to one state. */
@@ -52,7 +52,7 @@ const read = new WeakMap<AccessKey, KeyMeaning>()
 export function meaningOf(key: AccessKey): KeyMeaning {
   const known = read.get(key)
   if (known) return known
-  const meaning = { identity: identityOf(key), scope: readScope(key.scope) }
+  const meaning = { identity: userInfoOf(key), scope: parseScope(key.scope) }
   read.set(key, meaning)
   return meaning
 }

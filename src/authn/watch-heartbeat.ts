@@ -9,16 +9,16 @@ import {
 } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
 import type { OwnedAccessKeyObject } from '../domain/accesskey/access-key.ts'
-import { timestamp } from '../domain/time/time.ts'
+import { formatTimestamp } from '../domain/time/time.ts'
 import { isConflict, isTestFailed } from '../kube/client/api-error.ts'
 import type { KubeClient } from '../kube/client/client.ts'
-import type { Sink } from '../kube/informer/store.ts'
+import type { StoreSink } from '../kube/informer/store.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
-import { within } from '../runtime/concurrency/single-flight.ts'
+import { withTimeout } from '../runtime/concurrency/single-flight.ts'
 import type { Log } from '../runtime/log.ts'
 import { beatOn, heartbeatKey, isOfAnotherForm } from './heartbeat-key.ts'
-import { type Moment, later, momentOf, msBetween } from '../runtime/moment.ts'
-import { type Beat, RENEW_AFTER_MS, provenBy } from './staleness.ts'
+import { type Moment, laterMoment, currentMoment, msBetween } from '../runtime/moment.ts'
+import { type SentHeartbeat, RENEW_AFTER_MS, momentProvenBy } from './staleness.ts'
 
 const REF = { name: HEARTBEAT_KEY }
 
@@ -55,7 +55,7 @@ export class Heartbeat {
   #inListing: Moment | null = null
   #listing = false
   #listed = false
-  #ours: readonly Beat[] = []
+  #ours: readonly SentHeartbeat[] = []
   /** The last heartbeat on the watch; null = there is none, or none arrived yet. */
   #told: Told | null = null
   /** The last heartbeat does not follow the one before: nothing is proven until the keys are listed again. */
@@ -79,7 +79,7 @@ export class Heartbeat {
   }
 
   /** Passes the events of the keys on, and takes heartbeats from them. */
-  through(to: Sink): Sink {
+  through(to: StoreSink): StoreSink {
     return {
       begin: () => {
         to.begin()
@@ -120,13 +120,13 @@ export class Heartbeat {
   /** Before the keys are listed it is unknown whether the heartbeat key exists. */
   #dueInMs(): number {
     if (!this.#listed) return RETRY_AFTER_MS / 4
-    const now = momentOf(this.#options.clock)
+    const now = currentMoment(this.#options.clock)
     const agedInMs = RENEW_AFTER_MS + this.#jitterMs - msBetween(this.#proven, now)
     return Math.max(agedInMs, this.#notBeforeMs - now.monotonicMs)
   }
 
   #hear({ metadata }: KubeObject): void {
-    const arrived = momentOf(this.#options.clock)
+    const arrived = currentMoment(this.#options.clock)
     const annotation = metadata.annotations?.[HEARTBEAT_ANNOTATION]
     this.#seen = annotation
     const before = metadata.annotations?.[HEARTBEAT_BEFORE_ANNOTATION] ?? ''
@@ -134,12 +134,12 @@ export class Heartbeat {
     if (!this.#listing && this.#told && !follows(told, this.#told)) this.#tear()
     this.#told = told
     if (this.#isTorn && !this.#listing) return
-    const proof = provenBy(annotation, arrived, this.#ours)
+    const proof = momentProvenBy(annotation, arrived, this.#ours)
     const own = this.#ours.find(({ written }) => written === annotation)
-    if (own && !this.#listing && later(this.#proven, proof) !== this.#proven)
+    if (own && !this.#listing && laterMoment(this.#proven, proof) !== this.#proven)
       this.#options.returned(arrived.monotonicMs - own.sent.monotonicMs)
     // The rest of the list, behind this object, is not known yet.
-    if (this.#listing) this.#inListing = later(this.#inListing, proof)
+    if (this.#listing) this.#inListing = laterMoment(this.#inListing, proof)
     else this.#prove(proof)
   }
 
@@ -157,7 +157,7 @@ export class Heartbeat {
   }
 
   #prove(moment: Moment | null): void {
-    this.#proven = later(this.#proven, moment)
+    this.#proven = laterMoment(this.#proven, moment)
     if (this.#awaited && this.#proves(this.#awaited)) this.#awaited = null
   }
 
@@ -167,14 +167,14 @@ export class Heartbeat {
 
   async #beat(signal: AbortSignal): Promise<void> {
     const { clock, log, random } = this.#options
-    const sent = momentOf(clock)
-    const beat = { written: timestamp(sent.wallMs), sent }
+    const sent = currentMoment(clock)
+    const beat = { written: formatTimestamp(sent.wallMs), sent }
     // Before it is sent: its event may arrive before its response.
     this.#ours = [...this.#ours, beat].slice(-REMEMBERED)
     this.#jitterMs = random() * JITTER_MS
     this.#notBeforeMs = sent.monotonicMs + RETRY_AFTER_MS
     try {
-      const isOurs = await within(clock, (abort) => this.#write(beat.written, abort))
+      const isOurs = await withTimeout(clock, (abort) => this.#write(beat.written, abort))
       if (isOurs) this.#notBeforeMs = sent.monotonicMs + RENEW_AFTER_MS
       this.#await(sent)
     } catch (err) {
@@ -221,7 +221,7 @@ export class Heartbeat {
     const { clock, log, doubt } = this.#options
     if (this.#proves(stored)) return
     this.#awaited ??= stored
-    if (msBetween(this.#awaited, momentOf(clock)) < TOLD_WITHIN_MS) return
+    if (msBetween(this.#awaited, currentMoment(clock)) < TOLD_WITHIN_MS) return
     this.#awaited = null
     log.warn({}, 'the watch of the access keys missed a write, listing them again')
     doubt()

@@ -4,7 +4,7 @@ import { CONTROLLER_NAME } from '../api/names.ts'
 import type { Connection } from '../kube/client/connection.ts'
 import type { ClientDeps, ClientObserver } from '../kube/client/request.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Surroundings } from '../runtime/flag-kinds.ts'
+import type { ProcessInputs } from '../runtime/flag-kinds.ts'
 import type { Invocation } from '../runtime/flags.ts'
 import type { Log } from '../runtime/log.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
@@ -52,7 +52,7 @@ function observeClient(metrics: ClientMetrics, clock: Clock, log: Log): ClientOb
 }
 
 /** The environment and files of this process. */
-export const surroundings: Surroundings = {
+export const processInputs: ProcessInputs = {
   env: (name) => process.env[name] ?? null,
   file: (path) => {
     try {

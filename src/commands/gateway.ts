@@ -1,7 +1,7 @@
 // The gateway: settings -> client -> stores -> certificate -> servers -> ordered shutdown. Composition only.
 // It keeps no state, and replicas need no leader.
 import { randomUUID } from 'node:crypto'
-import { createPipeline } from '../gateway/handler.ts'
+import { createHandler } from '../gateway/handler.ts'
 import { versionPage } from '../gateway/public-routes.ts'
 import { createClient } from '../kube/client/client.ts'
 import { connect } from '../kube/client/connection.ts'
@@ -9,8 +9,8 @@ import { systemClock } from '../runtime/clock.ts'
 import { startLifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/log.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
-import { createGatewayServer } from '../serving/http/server.ts'
-import { answer, clientDeps, surroundings } from './cluster-command.ts'
+import { createHttpServer } from '../serving/http/server.ts'
+import { answer, clientDeps, processInputs } from './cluster-command.ts'
 import { startCertificate } from './gateway/certificate.ts'
 import { readGatewaySettings } from './gateway/flags.ts'
 import { startFollowing } from './gateway/informers.ts'
@@ -25,7 +25,7 @@ import { serveProbes } from './probes.ts'
  * @returns the exit code, once everything is stopped
  */
 export async function run(argv: readonly string[]): Promise<number> {
-  const invocation = readGatewaySettings(argv, surroundings)
+  const invocation = readGatewaySettings(argv, processInputs)
   if (invocation.kind !== 'run') return answer(invocation)
   const { settings } = invocation
   const clock = systemClock()
@@ -53,7 +53,7 @@ async function start(self: GatewayProcess): Promise<void> {
   const client = createClient(deps)
   const following = startFollowing(self, client)
 
-  const server = createGatewayServer(connectionObserver(self))
+  const server = createHttpServer(connectionObserver(self))
   const certificate = startCertificate({
     ...self,
     client,
@@ -65,7 +65,7 @@ async function start(self: GatewayProcess): Promise<void> {
   const api = startApi(self, deps, following)
   metrics.followWatchAges({ keys: api.ageMs, published: following.ageMs })
   const readiness = readinessOf(lifecycle.stopping, following, api, certificate)
-  const respond = createPipeline({
+  const respond = createHandler({
     pages: publicPages(following, readiness, clock),
     version: versionPage(PROGRAM_VERSION),
     ...api,

@@ -2,17 +2,17 @@
 // shutdown. Composition only.
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { followRevokedTokens } from '../authn/revocation/revocation-list.ts'
+import { createRevocationList } from '../authn/revocation/revocation-list.ts'
 import { createClient } from '../kube/client/client.ts'
 import { connect } from '../kube/client/connection.ts'
 import { createEventRecorder } from '../kube/event-recorder.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
-import { Turns } from '../runtime/concurrency/event-loop.ts'
+import { EventLoopShare } from '../runtime/concurrency/event-loop.ts'
 import { type Lifecycle, startLifecycle } from '../runtime/lifecycle.ts'
 import { type Log, createLogger } from '../runtime/log.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
 import { createKeyring } from '../signing/keyring.ts'
-import { answer, clientDeps, surroundings } from './cluster-command.ts'
+import { answer, clientDeps, processInputs } from './cluster-command.ts'
 import { startControllers } from './manager/controllers.ts'
 import { type ManagerSettings, readManagerSettings } from './manager/flags.ts'
 import { createStores, followStores } from './manager/informers.ts'
@@ -25,7 +25,7 @@ import { type Metrics, createManagerMetrics } from './manager/metrics.ts'
  * @returns the exit code, once everything is stopped
  */
 export async function run(argv: readonly string[]): Promise<number> {
-  const invocation = readManagerSettings(argv, surroundings)
+  const invocation = readManagerSettings(argv, processInputs)
   if (invocation.kind !== 'run') return answer(invocation)
   const { settings } = invocation
   const clock = systemClock()
@@ -72,14 +72,14 @@ async function start(self: Process): Promise<void> {
     await events.flush(AbortSignal.timeout(STOP_WITHIN_MS.events))
     events.stop()
   })
-  const revocations = followRevokedTokens({
+  const revocations = createRevocationList({
     ...self,
     client,
     configMaps: stores.configMaps,
     namespace: settings.namespace,
     observer: { revoked: self.metrics.tokensRevoked },
   })
-  const turns = new Turns(clock)
+  const turns = new EventLoopShare(clock)
   const shared = { client, stores, events, keyring, revocations, turns, outage }
   const stop = startControllers({ ...self, ...following, ...shared })
   lifecycle.onStop('controllers', STOP_WITHIN_MS.controllers, stop)

@@ -1,4 +1,4 @@
-import type { Follower } from '../kube/informer/informers.ts'
+import type { InformerFactory } from '../kube/informer/informers.ts'
 import type { BindAddress } from '../runtime/address.ts'
 import type { Lifecycle } from '../runtime/lifecycle.ts'
 import type { Log } from '../runtime/log.ts'
@@ -48,7 +48,7 @@ export const missing = (names: readonly string[], what: string): string | null =
 /** Readiness that every process shares (contract 8.2). */
 export function commonChecks(
   stopping: AbortSignal,
-  { absent, stuck }: Pick<Follower, 'absent' | 'stuck'>,
+  { absent, stuck }: Pick<InformerFactory, 'absent' | 'stuck'>,
   stores: Readonly<Record<string, { readonly synced: boolean }>>,
 ): Readonly<Record<string, HealthCheck>> {
   const unsynced = (): readonly string[] =>

@@ -1,9 +1,9 @@
 import { CONTROLLER_NAME } from '../api/names.ts'
 import {
-  type Fate,
-  type Revocation,
-  type Revoked,
-  revokeLine,
+  type RevocationOutcome,
+  type RevocationReport,
+  type RevokedKey,
+  revokeKeyWithDescendants,
 } from '../authn/revocation/revoke-key.ts'
 import { createClient } from '../kube/client/client.ts'
 import { connect } from '../kube/client/connection.ts'
@@ -28,7 +28,11 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function revoke({ kubeconfig, nameOrUid, isDryRun }: RevokeSettings): Promise<Revocation> {
+async function revoke({
+  kubeconfig,
+  nameOrUid,
+  isDryRun,
+}: RevokeSettings): Promise<RevocationReport> {
   const clock = systemClock()
   const connection = await connect(kubeconfig, clock)
   try {
@@ -40,13 +44,13 @@ async function revoke({ kubeconfig, nameOrUid, isDryRun }: RevokeSettings): Prom
       userAgent: `${CONTROLLER_NAME}-revoke/${PROGRAM_VERSION}`,
       mayWrite: () => undefined,
     })
-    return await revokeLine({ client, clock, isDryRun, tell }, nameOrUid)
+    return await revokeKeyWithDescendants({ client, clock, isDryRun, tell }, nameOrUid)
   } finally {
     await connection.close()
   }
 }
 
-const WORDS: Readonly<Record<Fate, string>> = {
+const WORDS: Readonly<Record<RevocationOutcome, string>> = {
   disabled: 'disabled',
   wouldBeDisabled: 'would be disabled',
   opensNothing: 'is disabled or being deleted already',
@@ -54,14 +58,14 @@ const WORDS: Readonly<Record<Fate, string>> = {
   failed: 'FAILED',
 }
 
-function tell({ key, maker, fate, because }: Revoked): void {
+function tell({ key, maker, fate, because }: RevokedKey): void {
   const how = maker === null ? '' : `, made with ${maker}`
   const why = because === '' ? '' : `: ${because}`
   process.stdout.write(`${key.name} (${key.identity ?? 'nobody'}${how}): ${WORDS[fate]}${why}\n`)
 }
 
 /** Prints a summary of the keys; returns the exit code. */
-function told({ nameOrUid, isDryRun }: RevokeSettings, revocation: Revocation): number {
+function told({ nameOrUid, isDryRun }: RevokeSettings, revocation: RevocationReport): number {
   if (revocation === null) {
     process.stderr.write(
       `management-operator revoke: no access key has the name or uid ${JSON.stringify(nameOrUid)}, and none was made with a key of that uid; ${WHERE_UIDS_ARE}\n`,

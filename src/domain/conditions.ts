@@ -1,21 +1,25 @@
 import type { Condition } from '../api/objects.ts'
-import { timestamp } from './time/time.ts'
+import { formatTimestamp } from './time/time.ts'
 
 /** A condition without times. */
-export type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
+export type DesiredCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
 /**
  * The Stalled condition beside a Ready that is False and does not change by itself: generic clients (kstatus) then
  * report a failure at once instead of waiting (contract 4.1 to 4.3).
  */
-export const stalled = (ready: Verdict): Verdict => ({ ...ready, type: 'Stalled', status: 'True' })
+export const stalled = (ready: DesiredCondition): DesiredCondition => ({
+  ...ready,
+  type: 'Stalled',
+  status: 'True',
+})
 
 /**
  * The conditions to publish. lastTransitionTime changes only when the status changes (contract 4.4);
  * metav1.Time has whole seconds.
  */
 export function withTimes(
-  verdicts: readonly Verdict[],
+  verdicts: readonly DesiredCondition[],
   published: readonly Condition[],
   observedGeneration: number,
   nowMs: number,
@@ -28,7 +32,7 @@ export function withTimes(
       observedGeneration,
       lastTransitionTime: unchanged
         ? before.lastTransitionTime
-        : timestamp(Math.floor(nowMs / 1000) * 1000),
+        : formatTimestamp(Math.floor(nowMs / 1000) * 1000),
     }
   })
 }

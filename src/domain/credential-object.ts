@@ -1,6 +1,6 @@
 import { EXPIRED_ANNOTATION } from '../api/names.ts'
 import type { ObjectMeta } from '../api/objects.ts'
-import { type KeyRef, ownerKeyOf } from './accesskey/owner-chain.ts'
+import { type KeyRef, owningKeyOf } from './accesskey/owner-chain.ts'
 
 /** The metadata of a key or token that decisions use. */
 export interface CredentialObject {
@@ -32,7 +32,7 @@ export const credentialObjectOf = (metadata: ObjectMeta): CredentialObject => ({
   finalizers: metadata.finalizers ?? NONE,
   onExpiry: onExpiryOf(metadata),
   isTracked: isTracked(metadata),
-  ownerRef: ownerKeyOf(metadata),
+  ownerRef: owningKeyOf(metadata),
 })
 
 // What decides whether an object is deleted after its credential has ended (contract 5.2).

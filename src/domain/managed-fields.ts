@@ -1,12 +1,12 @@
 import { FIELD_MANAGER } from '../api/names.ts'
 import type { Condition, ManagedFieldsEntry } from '../api/objects.ts'
-import { type Json, type JsonMap, isEmpty, isMap, mapOf, own } from './json/json.ts'
+import { type Json, type JsonMap, isEmpty, isMap, mapOf, ownValue } from './json/json.ts'
 
 /** A tree of fieldsV1: `f:name`, `k:{...}`, `v:...` and `.`. */
 type Fields = Readonly<Record<string, unknown>>
 
 /** The fields of an object, or of its status, that our server-side applies own. */
-export interface Owned {
+export interface OwnedFields {
   /** Whether we own the field; a path of names from the top of the object. */
   readonly has: (...path: readonly string[]) => boolean
   /** The conditions in status of which we own every field; none when the value is no list. */
@@ -17,10 +17,10 @@ export interface Owned {
  * The fields that our field manager owns. Only these are compared with the wanted ones: an apply never removes a
  * field of another manager, so comparing it would write for ever.
  */
-export function ownedBy(
+export function ownedFieldsOf(
   managedFields: readonly ManagedFieldsEntry[],
   subresource: '' | 'status',
-): Owned {
+): OwnedFields {
   const entry = managedFields.find(
     (one) =>
       one.manager === FIELD_MANAGER &&
@@ -42,8 +42,8 @@ export function ownedBy(
 }
 
 /** Reads the fields of a status that we own; undefined for a field of another manager. */
-export const oursIn =
-  <Status extends object>(owned: Owned, status: Status) =>
+export const ownedStatusField =
+  <Status extends object>(owned: OwnedFields, status: Status) =>
   <Name extends keyof Status & string>(name: Name): Status[Name] | undefined =>
     owned.has('status', name) ? status[name] : undefined
 
@@ -68,7 +68,7 @@ function at(fields: Fields, path: readonly string[]): Fields | undefined {
 }
 
 /** What is in status, told apart by who wrote it. */
-export interface Shares {
+export interface SettingsByOwner {
   /** The settings that our manager owns there. */
   readonly ours: JsonMap
   /** The settings that any other manager owns there, also where we own the same value. */
@@ -80,11 +80,11 @@ export interface Shares {
  * (contract 6.2); any operation on subresource status counts. observedGeneration and conditions are
  * no settings. Without managedFields nobody owns anything.
  */
-export function sharesOf(
+export function settingsByOwner(
   status: unknown,
   managedFields: readonly ManagedFieldsEntry[] | undefined,
   manager: string,
-): Shares {
+): SettingsByOwner {
   const settings = settingsIn(status)
   const entries = (managedFields ?? []).filter(({ subresource }) => subresource === 'status')
   const of = (mine: boolean): JsonMap =>
@@ -111,7 +111,7 @@ function fieldsOwnedBy(entries: readonly ManagedFieldsEntry[], settings: JsonMap
 
 function union(a: JsonMap, b: JsonMap): JsonMap {
   const names = new Set([...Object.keys(a), ...Object.keys(b)])
-  return mapOf([...names].map((name) => [name, joined(own(a, name), own(b, name))]))
+  return mapOf([...names].map((name) => [name, joined(ownValue(a, name), ownValue(b, name))]))
 }
 
 const joined = (a: Json | undefined, b: Json | undefined): Json | undefined =>
@@ -128,7 +128,7 @@ function project(fields: Json, value: Json): Json | undefined {
 function projectMap(fields: JsonMap, map: JsonMap): JsonMap {
   return mapOf(
     Object.entries(map).map(([name, value]) => {
-      const claim = own(fields, `f:${name}`)
+      const claim = ownValue(fields, `f:${name}`)
       return [name, claim === undefined ? undefined : project(claim, value)]
     }),
   )

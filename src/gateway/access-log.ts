@@ -2,23 +2,26 @@
 // and queries.
 import type { Caller } from '../authn/caller.ts'
 import { keyIdOf } from '../domain/accesskey/access-key.ts'
-import { type Json, isMap, mapIn } from '../domain/json/json.ts'
-import { type ScopedRequest, resourceOf } from '../domain/scope/request-info.ts'
+import { type Json, isMap, parseJsonMap } from '../domain/json/json.ts'
+import { type RequestInfo, resourceOf } from '../domain/scope/request-info.ts'
 import { isResourceRequest } from '../domain/scope/sensitive.ts'
 import type { Log, LogFields } from '../runtime/log.ts'
 import type { Answer } from '../serving/http/answer.ts'
-import type { ApiRequest } from './request/parse.ts'
+import type { ParsedRequest } from './request/parse.ts'
 import { isDryRun } from './selfservice/write-options.ts'
 
 /** What a request has turned out to be; null = it did not get so far. */
-export interface Knowledge {
+export interface KnownRequest {
   readonly target: string
   readonly caller: Caller | null
-  readonly asked: ScopedRequest | null
+  readonly asked: RequestInfo | null
 }
 
 /** The fields of a request; those that it does not have are absent. */
-export function toldOf(method: string, { target, caller, asked }: Knowledge): LogFields {
+export function requestLogFields(
+  method: string,
+  { target, caller, asked }: KnownRequest,
+): LogFields {
   return {
     method,
     target,
@@ -28,7 +31,7 @@ export function toldOf(method: string, { target, caller, asked }: Knowledge): Lo
 }
 
 /** Of a path that is no object's only the verb: it may be anything. */
-function askedFields(asked: ScopedRequest): LogFields {
+function askedFields(asked: RequestInfo): LogFields {
   const { verb } = asked
   if (!isResourceRequest(asked)) return { verb }
   const { group, namespace, name } = asked
@@ -48,9 +51,9 @@ const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
  * Logs a write that somebody asked for, with what came of it; nothing for reads. `auditID` leads to the API
  * server's own line about it, `names` are those that nobody sent: made up, or deleted with others.
  */
-export function tellOfWrite(
+export function logWrite(
   log: Log,
-  { method, attributes, query }: ApiRequest,
+  { method, attributes, query }: ParsedRequest,
   caller: Caller,
   { status, headers, body }: Answer,
 ): void {
@@ -58,7 +61,7 @@ export function tellOfWrite(
   const names = attributes.name === '' && Buffer.isBuffer(body) ? namesIn(body) : []
   const auditID = headers['audit-id']
   const fields = {
-    ...toldOf(method, { target: attributes.target.kind, caller, asked: attributes }),
+    ...requestLogFields(method, { target: attributes.target.kind, caller, asked: attributes }),
     user: caller.identity.user,
     ...(names.length === 0 ? {} : { names }),
     ...(isDryRun(query) ? { dryRun: true } : {}),
@@ -73,7 +76,7 @@ const MOST = { bytes: 1024 * 1024, names: 100 }
 
 /** Names of the objects in an answer that is JSON. */
 function namesIn(body: Buffer): readonly string[] {
-  const answered = body.length > MOST.bytes ? null : mapIn(body.toString())
+  const answered = body.length > MOST.bytes ? null : parseJsonMap(body.toString())
   const objects = Array.isArray(answered?.['items']) ? answered['items'] : [answered]
   return objects
     .map(nameOf)

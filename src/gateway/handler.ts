@@ -2,18 +2,18 @@
 // credential is looked up by the path as it was sent, byte by byte; everything else needs one
 // (contract 9.1).
 import type { Caller } from '../authn/caller.ts'
-import type { ScopedRequest, TargetKind } from '../domain/scope/request-info.ts'
+import type { RequestInfo, TargetKind } from '../domain/scope/request-info.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Answer, type WholeAnswer, failure } from '../serving/http/answer.ts'
-import type { Call, Respond } from '../serving/http/server.ts'
-import { toldOf } from './access-log.ts'
+import type { HttpRequest, RequestHandler } from '../serving/http/server.ts'
+import { requestLogFields } from './access-log.ts'
 import { refusedHeader } from './proxy/headers.ts'
 import { PUBLIC_ROUTES, type PublicRoute, VERSION_ROUTE } from './public-routes.ts'
 import { type Route, routeOf } from './targets/route.ts'
 
 /** Answers GET and HEAD of one public path. */
-export type PublicPage = (call: Call, query: URLSearchParams) => Answer | Promise<Answer>
+export type PublicPage = (call: HttpRequest, query: URLSearchParams) => Answer | Promise<Answer>
 
 /** Whose request it is; else the answer that refuses it. */
 export type Authentication =
@@ -34,10 +34,10 @@ export interface CallerAnswer {
 
 /** Answers an authenticated caller's request to an API; calls `asks` once the request is read. */
 export type ServeApi = (
-  call: Call,
+  call: HttpRequest,
   caller: Caller,
   route: NonNullable<Route>,
-  asks: (request: ScopedRequest) => void,
+  asks: (request: RequestInfo) => void,
 ) => Promise<CallerAnswer>
 
 /** What requests are counted by: `Public` needs no credential, `Other` leads to no API. */
@@ -68,12 +68,12 @@ const NO_SUCH_API = failure(
 const FAILED = failure('InternalError', 'internal error, see the log of the gateway')
 
 /** What the pipeline answers from, and its observers. */
-export interface PipelineOptions {
+export interface HandlerOptions {
   readonly pages: Readonly<Record<PublicRoute, PublicPage>>
   readonly version: PublicPage
   /** Whether `/version` needs a credential (authenticateVersionEndpoint). */
   readonly isVersionGuarded: () => boolean
-  readonly authenticate: (call: Call) => Promise<Authentication>
+  readonly authenticate: (call: HttpRequest) => Promise<Authentication>
   readonly serve: ServeApi
   /** The headers of an answer with those that say when the key ends (contract 13.5). */
   readonly withExpiry: (
@@ -92,11 +92,11 @@ interface Known {
   /** null until the request is authenticated. */
   caller: Caller | null
   /** null until it is read. */
-  asked: ScopedRequest | null
+  asked: RequestInfo | null
 }
 
 /** The gateway's answer to any request. A failure is logged; its 500 says nothing about it. */
-export function createPipeline(options: PipelineOptions): Respond {
+export function createHandler(options: HandlerOptions): RequestHandler {
   const { pages, answered, clock, log } = options
   const open: ReadonlyMap<string, PublicPage> = new Map(
     PUBLIC_ROUTES.map((route) => [route, pages[route]]),
@@ -113,7 +113,10 @@ export function createPipeline(options: PipelineOptions): Respond {
     const answer = await answering.catch((err: unknown) => {
       // A client that went away is no fault of ours, and gets no answer.
       if (!call.gone.aborted)
-        log.error({ ...toldOf(call.method, known), ...(page && { path }), err }, 'request failed')
+        log.error(
+          { ...requestLogFields(call.method, known), ...(page && { path }), err },
+          'request failed',
+        )
       return known.caller === null ? FAILED : sayingEnd(options, FAILED, known.caller, 'unused')
     })
     const seconds = (clock.monotonicMs() - startedMs) / 1000
@@ -127,15 +130,15 @@ function cut(target: string): readonly string[] {
   return at === -1 ? [target] : [target.slice(0, at), target.slice(at + 1)]
 }
 
-async function publicly(page: PublicPage, call: Call, query: string): Promise<Answer> {
+async function publicly(page: PublicPage, call: HttpRequest, query: string): Promise<Answer> {
   const isRead = call.method === 'GET' || call.method === 'HEAD'
   return isRead ? page(call, new URLSearchParams(query)) : ONLY_READS
 }
 
 /** Authenticates first: an unauthenticated caller learns nothing about what is served here. */
 async function privately(
-  options: PipelineOptions,
-  call: Call,
+  options: HandlerOptions,
+  call: HttpRequest,
   isVersion: boolean,
   known: Known,
 ): Promise<Answer> {
@@ -149,8 +152,8 @@ async function privately(
 
 /** The answer to an authenticated caller, in this order; it does not say yet when the key ends. */
 async function toCaller(
-  { version, serve }: PipelineOptions,
-  call: Call,
+  { version, serve }: HandlerOptions,
+  call: HttpRequest,
   caller: Caller,
   isVersion: boolean,
   known: Known,
@@ -174,7 +177,7 @@ const unused = (answer: Answer): CallerAnswer => ({ answer, use: 'unused' })
 
 /** The answer, saying when the key ends; of a key that has ended it says nothing (contract 10.2, 13.5). */
 function sayingEnd(
-  { withExpiry }: PipelineOptions,
+  { withExpiry }: HandlerOptions,
   answer: Answer,
   caller: Caller,
   use: KeyUse,

@@ -1,30 +1,30 @@
 // A request of an authenticated caller to an API: read from its bytes, decided, recorded, answered.
 import type { Caller } from '../authn/caller.ts'
-import type { ScopeSurroundings } from '../domain/scope/authorize.ts'
+import type { ScopeContext } from '../domain/scope/authorize.ts'
 import type { TargetKind } from '../domain/scope/request-info.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Answer, failure } from '../serving/http/answer.ts'
-import type { Call } from '../serving/http/server.ts'
-import { tellOfWrite } from './access-log.ts'
-import type { Activity } from './activity/recorder.ts'
+import type { HttpRequest } from '../serving/http/server.ts'
+import { logWrite } from './access-log.ts'
+import type { ActivityRecorder } from './activity/recorder.ts'
 import type { CallerAnswer, ServeApi } from './handler.ts'
 import { isLongRunning } from './proxy/forward.ts'
-import { type ApiRequest, readApiRequest } from './request/parse.ts'
-import { mayCreate, scopeRefusal } from './stages/authorization.ts'
-import type { Limits } from './stages/max-in-flight.ts'
+import { type ParsedRequest, parseRequest } from './request/parse.ts'
+import { mayCreate, authorizeRequest } from './stages/authorization.ts'
+import type { MaxInFlight } from './stages/max-in-flight.ts'
 import {
   asReadable,
   isSelfAccessReview,
   narrowedReview,
 } from './stages/self-subject-access-review.ts'
-import type { Streams } from './streams/in-flight.ts'
-import { type Held, type UnderWay, hold } from './streams/request-lease.ts'
-import { guarded } from './streams/terminate.ts'
+import type { InFlightRequests } from './streams/in-flight.ts'
+import { type HeldLease, type RequestLease, leaseRequest } from './streams/request-lease.ts'
+import { terminable } from './streams/terminate.ts'
 
 /** Answers an admitted request; `how` ends what is under way for it. */
 export type AnswerRequest<How> = (
-  request: ApiRequest,
-  call: Call,
+  request: ParsedRequest,
+  call: HttpRequest,
   caller: Caller,
   how: How,
 ) => Promise<Answer>
@@ -32,13 +32,13 @@ export type AnswerRequest<How> = (
 /** The stages of a request, and what they decide by. */
 export interface ServeApiOptions {
   /** null until settings in force are known: nothing is decided before. */
-  readonly surroundings: () => ScopeSurroundings | null
-  readonly limits: Limits
-  readonly activity: Activity
-  readonly streams: Streams
+  readonly surroundings: () => ScopeContext | null
+  readonly limits: MaxInFlight
+  readonly activity: ActivityRecorder
+  readonly streams: InFlightRequests
   /** Whether a request is about our own kinds. */
-  readonly isOwnKind: (request: ApiRequest) => boolean
-  readonly ownKinds: AnswerRequest<UnderWay>
+  readonly isOwnKind: (request: ParsedRequest) => boolean
+  readonly ownKinds: AnswerRequest<RequestLease>
   readonly forward: AnswerRequest<AbortSignal>
   readonly denied: (target: TargetKind) => void
   readonly log: Log
@@ -59,7 +59,7 @@ const NOT_RECORDED = failure(
 /** Answers by these stages, in their order: the first refusal is the answer. */
 export function createServeApi(options: ServeApiOptions): ServeApi {
   return async (call, caller, { target, rest }, asks) => {
-    const reading = readApiRequest(call.method, target, rest)
+    const reading = parseRequest(call.method, target, rest)
     if (reading.ok) asks(reading.request.attributes)
     return reading.ok
       ? outcomeOf(options, reading.request, call, caller)
@@ -72,14 +72,14 @@ const refused = (answer: Answer): CallerAnswer => ({ answer, use: 'unused' })
 
 async function outcomeOf(
   options: ServeApiOptions,
-  request: ApiRequest,
-  call: Call,
+  request: ParsedRequest,
+  call: HttpRequest,
   caller: Caller,
 ): Promise<CallerAnswer> {
   const surroundings = options.surroundings()
   if (surroundings === null) return refused(UNKNOWN_SETTINGS)
   const creates = mayCreate(request, call.headers['content-type'])
-  const refusal = scopeRefusal(caller, request.attributes, creates, surroundings)
+  const refusal = authorizeRequest(caller, request.attributes, creates, surroundings)
   if (refusal !== null) {
     options.denied(request.attributes.target.kind)
     return refused(refusal)
@@ -87,7 +87,7 @@ async function outcomeOf(
   const isLong = isLongRunning(request.attributes)
   const admission = options.limits.admit(caller.key.uid, isLong ? 'stream' : 'request')
   if (!admission.ok) return refused(admission.answer)
-  const held = hold(options.streams, { call, caller, isLong })
+  const held = leaseRequest(options.streams, { call, caller, isLong })
   const done = (): void => {
     held.close()
     admission.release()
@@ -96,13 +96,13 @@ async function outcomeOf(
     const { answer, isOver } = await held.outcome(
       decided(options, request, { call, caller, held }, surroundings),
     )
-    if (options.isOwnKind(request)) tellOfWrite(options.log, request, caller, answer)
+    if (options.isOwnKind(request)) logWrite(options.log, request, caller, answer)
     const isWatch = request.attributes.verb === 'watch'
     const flowed = (): void => options.activity.flowed(caller)
     const { flows } = held
     const isUse = answer !== NOT_RECORDED
     return {
-      answer: guarded(answer, { flows, isWatch, isLong, flowed, done }),
+      answer: terminable(answer, { flows, isWatch, isLong, flowed, done }),
       use: isOver ? 'ended' : isUse ? 'used' : 'unused',
     }
   } catch (error) {
@@ -113,17 +113,17 @@ async function outcomeOf(
 
 /** A request with its caller, and the key that may end meanwhile. */
 interface Asking {
-  readonly call: Call
+  readonly call: HttpRequest
   readonly caller: Caller
-  readonly held: Held
+  readonly held: HeldLease
 }
 
 /** A request that scope and limits admit: recorded as a use of the key, then answered. */
 async function decided(
   options: ServeApiOptions,
-  request: ApiRequest,
+  request: ParsedRequest,
   { call, caller, held }: Asking,
-  surroundings: ScopeSurroundings,
+  surroundings: ScopeContext,
 ): Promise<Answer> {
   if ((await options.activity.started(caller)) === 'unavailable') return NOT_RECORDED
   if (options.isOwnKind(request)) return options.ownKinds(request, call, caller, held)

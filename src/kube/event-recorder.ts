@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { CONTROLLER_NAME, EVENTS } from '../api/names.ts'
-import { microTime } from '../domain/time/time.ts'
+import { formatMicroTime } from '../domain/time/time.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { isConflict } from './client/api-error.ts'
@@ -133,7 +133,7 @@ function eventObject(event: ObjectEvent, instance: string, nowMs: number): NewOb
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
     metadata: { name: nameOf(event), namespace: regarding.namespace ?? NAMESPACE },
-    eventTime: microTime(nowMs),
+    eventTime: formatMicroTime(nowMs),
     reportingController: CONTROLLER_NAME,
     reportingInstance: instance,
     regarding,

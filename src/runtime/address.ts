@@ -35,7 +35,7 @@ export const addressText = ({ host, port }: BindAddress): string =>
  * @returns the port
  * @throws Error that names the address when it can't be bound
  */
-export async function listening(server: Server | TlsServer, address: BindAddress): Promise<number> {
+export async function listen(server: Server | TlsServer, address: BindAddress): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', (cause: NodeJS.ErrnoException) =>
     reject(new Error(`cannot listen on ${addressText(address)}: ${cause.code}`, { cause })),
@@ -47,7 +47,7 @@ export async function listening(server: Server | TlsServer, address: BindAddress
 }
 
 /** Accepts no more connections; ends idle ones at once and the others after `withinMs` milliseconds. */
-export async function closed(server: Server | TlsServer, withinMs: number): Promise<void> {
+export async function closeServer(server: Server | TlsServer, withinMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   server.close(() => resolve())
   server.closeIdleConnections()

@@ -18,7 +18,7 @@ import { LOG_LEVELS } from './log.ts'
 import { PROGRAM_VERSION } from './version.ts'
 
 /** Environment variables and files; null for one that does not exist. */
-export interface Surroundings {
+export interface ProcessInputs {
   readonly env: (name: string) => string | null
   readonly file: (path: string) => string | null
 }
@@ -161,10 +161,10 @@ export interface ClusterCommand<Flags extends ClusterFlags, Settings> {
 }
 
 /** Parses the command line of such a command; reports every fault (contract 8.1). */
-export function readSettings<Flags extends ClusterFlags, Settings>(
+export function readCommandLine<Flags extends ClusterFlags, Settings>(
   { name, summary, flags, failure, faultsOf, settingsOf }: ClusterCommand<Flags, Settings>,
   argv: readonly string[],
-  around: Surroundings,
+  around: ProcessInputs,
 ): Invocation<Settings> {
   const { values, faults } = readFlags(flags, argv)
   const exitCodes = { 0: 'It was stopped by SIGTERM or SIGINT.', 1: failure }
@@ -183,7 +183,7 @@ export function readSettings<Flags extends ClusterFlags, Settings>(
  * The platform's namespace when no flag names it: POD_NAMESPACE, else the service account's, else
  * platform-system (contract 8.1). It may be malformed: see namespaceFaults.
  */
-const foundNamespace = ({ env, file }: Surroundings): string =>
+const foundNamespace = ({ env, file }: ProcessInputs): string =>
   env('POD_NAMESPACE') || file(NAMESPACE_FILE)?.trim() || DEFAULT_NAMESPACE
 
 /** Faults of a namespace from the environment. */

@@ -9,7 +9,7 @@ export interface Moment {
 }
 
 /** Now, on both clocks. */
-export const momentOf = (clock: Clock): Moment => ({
+export const currentMoment = (clock: Clock): Moment => ({
   wallMs: clock.nowMs(),
   monotonicMs: clock.monotonicMs(),
 })
@@ -24,5 +24,5 @@ export const msBetween = (then: Moment | null, now: Moment): number =>
     : Math.max(now.monotonicMs - then.monotonicMs, now.wallMs - then.wallMs)
 
 /** The later of two proofs: a late or repeated one changes nothing. */
-export const later = (a: Moment | null, b: Moment | null): Moment | null =>
+export const laterMoment = (a: Moment | null, b: Moment | null): Moment | null =>
   a === null || (b !== null && b.monotonicMs > a.monotonicMs) ? b : a

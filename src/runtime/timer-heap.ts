@@ -10,7 +10,7 @@ const MOST_AT_ONCE = 1000
  *
  * The timer sleeps a minute at most, so that it notices a wall clock that was set forward.
  */
-export class Deadlines {
+export class TimerHeap {
   readonly #clock: Clock
   readonly #due: (key: string) => void
   readonly #heap: string[] = []

@@ -3,13 +3,13 @@ import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../
 import type { ConfigMap, KubeObject } from '../api/objects.ts'
 import { type GatewaySwitches, gatewaySwitchesOf } from '../domain/settings/applied.ts'
 import { type ObservedSettings, observedSettings } from '../domain/settings/observed.ts'
-import { type Store, type Whole, whole } from '../kube/informer/store.ts'
+import { type Store, type FullObject, fullObject } from '../kube/informer/store.ts'
 
 /** Where the settings in force are read from. */
 export interface SettingsSources {
-  readonly configs: Store<Whole<Config>>
+  readonly configs: Store<FullObject<Config>>
   /** Holds ConfigMap `platform-config-in-force`, and may hold others of the platform's namespace. */
-  readonly configMaps: Store<Whole<ConfigMap>>
+  readonly configMaps: Store<FullObject<ConfigMap>>
   readonly configName: string
 }
 
@@ -37,15 +37,15 @@ export function followSettings(
  * The projection of ConfigMaps of the platform's namespace: ours whole, others without their data.
  * Selected by name and not by a label: taking a label off would lift a revocation.
  */
-export function ourConfigMap(object: KubeObject): Whole<ConfigMap> {
+export function platformConfigMap(object: KubeObject): FullObject<ConfigMap> {
   const { name } = object.metadata
   const isOurs =
     name === IN_FORCE_CONFIG_MAP ||
     name === JWKS_CONFIG_MAP ||
     name.startsWith(REVOKED_TOKENS_PREFIX)
-  if (isOurs) return whole(object)
+  if (isOurs) return fullObject(object)
   const { apiVersion, kind, metadata } = object
-  return whole({ apiVersion, kind, metadata })
+  return fullObject({ apiVersion, kind, metadata })
 }
 
 /**

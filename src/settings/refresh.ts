@@ -1,7 +1,7 @@
 import { CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP, type Resource } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
 import type { KubeClient, ObjectRef } from '../kube/client/client.ts'
-import type { Store, Whole } from '../kube/informer/store.ts'
+import type { Store, FullObject } from '../kube/informer/store.ts'
 import type { SettingsSources } from './follow.ts'
 
 /** Where the settings are read from. */
@@ -43,7 +43,7 @@ interface Get {
 
 /** @returns whether the store now holds what was read, or something newer */
 async function readInto<T extends KubeObject>(
-  store: Store<Whole<T>>,
+  store: Store<FullObject<T>>,
   { client, resource, ref, signal }: Get,
 ): Promise<boolean> {
   const before = store.get(ref.name)

@@ -19,7 +19,7 @@ import {
   signingKeyAt,
 } from '../domain/signingkey/signing-key.ts'
 import type { SigningAlgorithm, TokenClaims } from '../domain/token/token-claims.ts'
-import type { Change, Store, Whole } from '../kube/informer/store.ts'
+import type { StoreChange, Store, FullObject } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Examination, examine } from './examine.ts'
@@ -70,9 +70,9 @@ export interface Keyring extends TokenSigner {
 /** What the keyring follows. */
 export interface KeyringSources {
   /** Holds Secrets of type `management.platform.sh/signing-key`, and no others. */
-  readonly secrets: Store<Whole<Secret>>
+  readonly secrets: Store<FullObject<Secret>>
   /** Holds ConfigMap `platform-jwks`, where there is one. */
-  readonly records: Store<Whole<ConfigMap>>
+  readonly records: Store<FullObject<ConfigMap>>
   readonly clock: Clock
   readonly log: Log
 }
@@ -103,7 +103,7 @@ export function createKeyring(sources: KeyringSources): Keyring {
     view = viewOf(examined, record ? publishedKeysOf(record.object) : null)
     review()
   }
-  const take = ({ name, after }: Pick<Change<Whole<Secret>>, 'name' | 'after'>): void => {
+  const take = ({ name, after }: Pick<StoreChange<FullObject<Secret>>, 'name' | 'after'>): void => {
     if (!after) examined.delete(name)
     else examined.set(name, examineAloud(after.object, log))
   }

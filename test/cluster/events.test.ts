@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION, EVENTS } from '../../src/api/names.ts'
 import type { KubeObject } from '../../src/api/objects.ts'
-import { NotLeader } from '../../src/kube/client/api-error.ts'
+import { NotLeaderError } from '../../src/kube/client/api-error.ts'
 import { type KubeClient, createClient } from '../../src/kube/client/client.ts'
 import { connect } from '../../src/kube/client/connection.ts'
 import { type ObjectEvent, createEventRecorder } from '../../src/kube/event-recorder.ts'
@@ -104,7 +104,7 @@ test('a process that does not lead records nothing', async () => {
     observer: { responded: () => undefined, wrote: () => undefined },
     userAgent: 'test',
     mayWrite: () => {
-      throw new NotLeader()
+      throw new NotLeaderError()
     },
   })
   const event = eventOf(reference(), 'not to be told')

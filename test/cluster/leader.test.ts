@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
 import { CONFIG_MAPS, LEASES } from '../../src/api/names.ts'
-import { NotLeader } from '../../src/kube/client/api-error.ts'
+import { NotLeaderError } from '../../src/kube/client/api-error.ts'
 import { type KubeClient, createClient } from '../../src/kube/client/client.ts'
 import { connect } from '../../src/kube/client/connection.ts'
 import { type LeaderElection, runLeaderElection } from '../../src/kube/leader-election/elector.ts'
@@ -91,7 +91,7 @@ test('a leader that is cut off stops before the next one starts', async () => {
   expect(last.spec.acquireTime).toBe(first.spec.acquireTime)
 
   await a.until('lost')
-  expect(() => a.election.mayWrite()).toThrow(NotLeader)
+  expect(() => a.election.mayWrite()).toThrow(NotLeaderError)
   await b.until('acquired')
   const { spec } = await read(ref)
   expect(spec).toMatchObject({ holderIdentity: 'b', leaseDurationSeconds: 10, leaseTransitions: 1 })
@@ -126,7 +126,7 @@ describe('release', () => {
     await a.until('acquired')
     const b = join(ref, 'b', { timing: patient })
     await a.election.release()
-    expect(() => a.election.mayWrite()).toThrow(NotLeader)
+    expect(() => a.election.mayWrite()).toThrow(NotLeaderError)
     await b.until('acquired')
     expect((await read(ref)).spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 })
     expect(a.ends.lost).toBe(false)
@@ -187,7 +187,7 @@ test('a process that stood still sends no write and does not renew', async () =>
     expect(await create(`${ref.name}-before`)).toBe(`${ref.name}-before`)
     const skippedMs = clock.nowMs()
     clock.skip(patient.renewDeadlineMs)
-    await expect(create(`${ref.name}-after`)).rejects.toBeInstanceOf(NotLeader)
+    await expect(create(`${ref.name}-after`)).rejects.toBeInstanceOf(NotLeaderError)
     const missing = { namespace: 'default', name: `${ref.name}-after` }
     expect(await admin.get(CONFIG_MAPS, missing)).toBeNull()
     await a.until('lost')

@@ -1,13 +1,13 @@
 import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ManagedFieldsEntry } from '../../src/api/objects.ts'
-import { digestOf } from '../../src/authn/key-index.ts'
+import { secretDigest } from '../../src/authn/key-index.ts'
 import type { Circumstances, Step } from '../../src/controllers/ownedaccesskey/plan.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,
   accessKeyOf,
 } from '../../src/domain/accesskey/access-key.ts'
-import { timestamp } from '../../src/domain/time/time.ts'
+import { formatTimestamp } from '../../src/domain/time/time.ts'
 import { type Parts, keyObject } from './objects.ts'
 
 /** The moment at which keyObject's keys are created: 2026-11-21T10:00:00Z. */
@@ -20,7 +20,7 @@ export const DAY_MS = 86_400_000
 export const after = (seconds: number): number => t0 + seconds * 1000
 
 /** The same as the API server writes it. */
-export const textAfter = (seconds: number): string => timestamp(after(seconds))
+export const textAfter = (seconds: number): string => formatTimestamp(after(seconds))
 
 /** The slim view of an object as the API server would send it: of user ada, adopted at t0. */
 export function viewOf({ metadata, spec, status = {} }: Parts<OwnedAccessKeyObject>): AccessKey {
@@ -33,7 +33,7 @@ export function viewOf({ metadata, spec, status = {} }: Parts<OwnedAccessKeyObje
     spec: { user: 'ada', key: 'k'.repeat(32), ...spec },
     status,
   })
-  return accessKeyOf(object, digestOf)
+  return accessKeyOf(object, secretDigest)
 }
 
 /** The entry of our status apply that wrote all of this. */
@@ -116,7 +116,7 @@ function afterAdoption(key: AccessKey, createdAt: string): AccessKey {
     ...key,
     finalizers: [...new Set([...key.finalizers, REVOKE_FINALIZER])],
     firstSeenMs: Date.parse(createdAt),
-    digest: key.digest ?? digestOf('generated'),
+    digest: key.digest ?? secretDigest('generated'),
     isKeyOurs: key.isKeyOurs || isGenerated,
     generation: key.generation + (isGenerated ? 1 : 0),
   }

@@ -1,8 +1,8 @@
 // Who would write to an API server, and records of revoked tokens, remembered instead.
 import type { Resource } from '../../src/api/names.ts'
-import type { RevokedTokens } from '../../src/authn/revocation/revocation-list.ts'
-import { NONE_LATE } from '../../src/domain/time/time.ts'
-import { KubeFailure } from '../../src/kube/client/api-error.ts'
+import type { RevocationList } from '../../src/authn/revocation/revocation-list.ts'
+import { NOTHING_OVERDUE } from '../../src/domain/time/time.ts'
+import { StatusError } from '../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../src/kube/client/client.ts'
 
 /** A write that was asked for. */
@@ -64,12 +64,12 @@ export function askedClient(answers: Answers = {}): {
 const unexpected = (): Promise<never> => Promise.reject(new Error('nobody should ask for this'))
 
 /** The API server's refusal. */
-export const refused = (code: number, reason: string): KubeFailure =>
-  new KubeFailure({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
+export const refused = (code: number, reason: string): StatusError =>
+  new StatusError({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
 
 /** Records that are stored when a test says so. */
 export interface AskedRecords {
-  readonly revocations: RevokedTokens
+  readonly revocations: RevocationList
   /** Asked for, with the end of each. */
   readonly asked: Map<string, number>
   readonly stored: Set<string>
@@ -91,7 +91,7 @@ export function askedRecords(): AskedRecords {
     revocations: {
       has: (jti) => stored.has(jti),
       record: (jti, expiresMs) => void asked.set(jti, expiresMs),
-      backlog: () => NONE_LATE,
+      backlog: () => NOTHING_OVERDUE,
       countAt: () => stored.size,
       askedForMs: (jti) => (asked.has(jti) && !stored.has(jti) ? records.askedForMs : null),
       fault: () => records.fault,

@@ -1,7 +1,7 @@
-import type { Gate } from '../../src/kube/controller/work-queue.ts'
+import type { QueueGate } from '../../src/kube/controller/work-queue.ts'
 
 /** Lets everything through, always. */
-export const OPEN: Gate = {
+export const OPEN: QueueGate = {
   admit: () => 'freely',
   probed: () => undefined,
   whenOpen: () => undefined,

@@ -2,7 +2,7 @@
 // of a hundred thousand keys would show.
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ConfigMap } from '../../src/api/objects.ts'
-import { digestOf } from '../../src/authn/key-index.ts'
+import { secretDigest } from '../../src/authn/key-index.ts'
 import { startKeys } from '../../src/commands/manager/controllers.ts'
 import type { ControllersOptions } from '../../src/commands/manager/loop.ts'
 import type { Metrics } from '../../src/commands/manager/metrics.ts'
@@ -15,13 +15,13 @@ import {
   accessKeyOf,
 } from '../../src/domain/accesskey/access-key.ts'
 import type { Caps } from '../../src/domain/accesskey/lifetime.ts'
-import { NONE_LATE, timestamp } from '../../src/domain/time/time.ts'
+import { NOTHING_OVERDUE, formatTimestamp } from '../../src/domain/time/time.ts'
 import { tokenOf } from '../../src/domain/token/token.ts'
 import type { AppliedObject, KubeClient } from '../../src/kube/client/client.ts'
 import { Outage } from '../../src/kube/client/outage.ts'
-import { type Sink, Store, whole } from '../../src/kube/informer/store.ts'
+import { type StoreSink, Store, fullObject } from '../../src/kube/informer/store.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
-import { Turns } from '../../src/runtime/concurrency/event-loop.ts'
+import { EventLoopShare } from '../../src/runtime/concurrency/event-loop.ts'
 import type { Log } from '../../src/runtime/log.ts'
 import { circumstances, statusEntry } from './access-key.ts'
 import { rememberingLog } from './log.ts'
@@ -36,7 +36,7 @@ export function settledKeys(
   creationMs: number,
   ttlOf: (n: number) => number,
 ): readonly OwnedAccessKeyObject[] {
-  const createdAt = timestamp(creationMs)
+  const createdAt = formatTimestamp(creationMs)
   return Array.from({ length: count }, (_, n) => {
     const object = keyObject({
       metadata: {
@@ -49,7 +49,7 @@ export function settledKeys(
       spec: { user: 'ada', ttl: ttlOf(n), key: `${n}-`.padEnd(32, 'k') },
     })
     const step = plan(
-      accessKeyOf(object, digestOf),
+      accessKeyOf(object, secretDigest),
       circumstances({ caps: NO_CAPS, nowMs: creationMs }),
     )
     if (step.kind !== 'publish') throw new Error('a new key has no status')
@@ -107,7 +107,7 @@ export function keyController(parts: KeyControllerParts) {
     ...parts,
     settings: { configName: 'config', expiredRetentionMs: 86_400_000, workers: 16 },
     caps,
-    turns: new Turns(parts.clock),
+    turns: new EventLoopShare(parts.clock),
     outage: new Outage(parts.clock),
     events: { record: () => undefined },
     revocations: { ...NO_REVOCATIONS, subscribe: () => undefined },
@@ -129,7 +129,7 @@ const NO_REVOCATIONS = {
   fault: () => null,
   has: () => false,
   countAt: () => 0,
-  backlog: () => NONE_LATE,
+  backlog: () => NOTHING_OVERDUE,
 }
 
 /** The controller at work on these keys, once `list` is called. */
@@ -140,15 +140,15 @@ export function manyKeys(
 ) {
   const objects = new Map(given.map((object) => [object.metadata.name, object]))
   const keys = new Store<AccessKey>(
-    (object) => accessKeyOf(object as OwnedAccessKeyObject, digestOf),
+    (object) => accessKeyOf(object as OwnedAccessKeyObject, secretDigest),
     KEY_INDEXERS,
     KEY_ORDERS,
   )
   const tokens = new Store((object) => tokenOf(object as never), TOKEN_INDEXERS)
-  const configMaps = new Store(whole<ConfigMap>)
+  const configMaps = new Store(fullObject<ConfigMap>)
   const stores = { keys, tokens, configMaps }
   const { log } = rememberingLog()
-  const empty = (store: Sink): void => {
+  const empty = (store: StoreSink): void => {
     store.begin()
     store.end()
   }

@@ -1,7 +1,7 @@
 // An API server in memory for what needs a clock that a test moves: objects by name with
 // resourceVersions and their conflicts, nothing else. Whatever the real one decides is tested there.
 import type { KubeObject } from '../../src/api/objects.ts'
-import { KubeFailure } from '../../src/kube/client/api-error.ts'
+import { StatusError } from '../../src/kube/client/api-error.ts'
 import type { KubeClient, NewObject } from '../../src/kube/client/client.ts'
 
 /** The objects, and where a test may come between a request and its answer. */
@@ -68,7 +68,7 @@ export function memoryApi(): MemoryApi {
   return { objects, client }
 }
 
-const failure = (code: number, reason: string): KubeFailure =>
-  new KubeFailure({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
+const failure = (code: number, reason: string): StatusError =>
+  new StatusError({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
 
 const unsupported = (): Promise<never> => Promise.reject(new Error('not in memory'))

@@ -2,7 +2,7 @@
 import type { DirectClusterEndpointToken } from '../../src/api/directclusterendpointtoken.gen.ts'
 import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, TOKENS } from '../../src/api/names.ts'
 import type { KubeObject, ManagedFieldsEntry, OwnerReference } from '../../src/api/objects.ts'
-import { digestOf } from '../../src/authn/key-index.ts'
+import { secretDigest } from '../../src/authn/key-index.ts'
 import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/indexes.ts'
 import {
   type Circumstances,
@@ -18,7 +18,7 @@ import {
 } from '../../src/domain/accesskey/access-key.ts'
 import type { TokenClaims } from '../../src/domain/token/token-claims.ts'
 import { type Token, tokenOf } from '../../src/domain/token/token.ts'
-import { type Sink, Store } from '../../src/kube/informer/store.ts'
+import { type StoreSink, Store } from '../../src/kube/informer/store.ts'
 import { DAY_MS, accessKey, statusEntry, t0, textAfter } from './access-key.ts'
 import type { Parts } from './objects.ts'
 
@@ -223,13 +223,13 @@ export function tokenStore(...objects: readonly DirectClusterEndpointToken[]): S
 
 /** A store of these access keys, synced. */
 export function keyStore(...objects: readonly OwnedAccessKeyObject[]): Store<AccessKey> {
-  const keyOf = (object: KubeObject) => accessKeyOf(object as OwnedAccessKeyObject, digestOf)
+  const keyOf = (object: KubeObject) => accessKeyOf(object as OwnedAccessKeyObject, secretDigest)
   const store = new Store(keyOf, KEY_INDEXERS, KEY_ORDERS)
   fill(store, objects)
   return store
 }
 
-function fill(store: Sink, objects: readonly KubeObject[]): void {
+function fill(store: StoreSink, objects: readonly KubeObject[]): void {
   store.begin()
   for (const object of objects) store.put(object)
   store.end()

@@ -1,15 +1,15 @@
 // The revoked tokens in the ConfigMaps of contract 7.4, and their upkeep.
 import { once } from 'node:events'
 import type { ConfigMap } from '../../api/objects.ts'
-import type { Late } from '../../domain/time/time.ts'
+import type { Overdue } from '../../domain/time/time.ts'
 import { isRecordable } from '../../domain/token/revocation.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import type { Store, Whole } from '../../kube/informer/store.ts'
+import type { Store, FullObject } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { createPace } from '../../runtime/concurrency/rate-limiter.ts'
+import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 import { StoredRevocations } from './stored-revocations.ts'
-import { RevocationWriter, sweepRevokedTokens } from './writer.ts'
+import { RevocationWriter, deleteEndedRevocations } from './writer.ts'
 
 /** Counts revocations, for platform_revocations_total. */
 export interface RevocationObserver {
@@ -18,10 +18,10 @@ export interface RevocationObserver {
 }
 
 /** Dependencies of the records. Only a leader's client may write. */
-export interface RevokedTokensOptions {
+export interface RevocationListOptions {
   readonly client: KubeClient
   /** All ConfigMaps of the namespace; synced before the first record is requested. */
-  readonly configMaps: Store<Whole<ConfigMap>>
+  readonly configMaps: Store<FullObject<ConfigMap>>
   /** The platform's. */
   readonly namespace: string
   readonly clock: Clock
@@ -30,7 +30,7 @@ export interface RevokedTokensOptions {
 }
 
 /** The records of revoked tokens. */
-export interface RevokedTokens {
+export interface RevocationList {
   /** Whether the token is stored as revoked, as far as the store has seen. */
   has(jti: string): boolean
   /**
@@ -48,7 +48,7 @@ export interface RevokedTokens {
   /** Why the last write failed, in the same words each time; null = it did not. */
   fault(): string | null
   /** The requested records that are not stored yet, and how long the oldest has waited. */
-  backlog(): Late
+  backlog(): Overdue
   /** Calls back, from now on, with the tokens whose records are new in the store. */
   subscribe(listener: (jtis: readonly string[]) => void): void
   /** Deletes records whose hour is over; one that can't be deleted waits for the next sweep. Never rejects. */
@@ -67,10 +67,10 @@ export const REVOCATION_WRITE_REASONS = ['revoke', 'sweep'] as const
 const PAUSE_MS = 250
 
 /** Follows the stored records, and writes those that are requested. */
-export function followRevokedTokens(options: RevokedTokensOptions): RevokedTokens {
+export function createRevocationList(options: RevocationListOptions): RevocationList {
   const { configMaps, clock, observer } = options
   const [stopping, over] = [new AbortController(), new AbortController()]
-  const inTurn = createPace(clock, PAUSE_MS, over.signal)
+  const inTurn = createRateLimiter(clock, PAUSE_MS, over.signal)
   const writer = new RevocationWriter({ ...options, inTurn, signal: over.signal })
   const stored = new StoredRevocations()
   const listeners: ((jtis: readonly string[]) => void)[] = []
@@ -104,7 +104,7 @@ export function followRevokedTokens(options: RevokedTokensOptions): RevokedToken
     },
     sweep: () => {
       const { signal } = stopping
-      sweeping ??= sweepRevokedTokens({ ...options, inTurn, signal }).finally(() => {
+      sweeping ??= deleteEndedRevocations({ ...options, inTurn, signal }).finally(() => {
         sweeping = null
       })
       return sweeping

@@ -1,8 +1,13 @@
 // Ends an access key that leaked, and the keys that self-service made with it (contract 12.2).
 import { ACCESS_KEYS } from '../../api/names.ts'
 import type { OwnedAccessKeyObject } from '../../domain/accesskey/access-key.ts'
-import { type MadeKey, lineFrom, madeKeyOf, uidOf } from '../../domain/accesskey/derived-keys.ts'
-import { KubeFailure, isConflict, isNotFound, isTestFailed } from '../../kube/client/api-error.ts'
+import {
+  type DerivedKey,
+  descendantsOf,
+  derivedKeyOf,
+  resolveKeyUid,
+} from '../../domain/accesskey/derived-keys.ts'
+import { StatusError, isConflict, isNotFound, isTestFailed } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 
@@ -13,24 +18,24 @@ export interface RevokeDeps {
   /** Whether nothing is to be written. */
   readonly isDryRun: boolean
   /** Called for each key as soon as its outcome is known. */
-  readonly tell: (revoked: Revoked) => void
+  readonly tell: (revoked: RevokedKey) => void
 }
 
 /** The outcome for one key: `opensNothing`: disabled before, or being deleted; `gone`: deleted meanwhile. */
-export type Fate = 'disabled' | 'wouldBeDisabled' | 'opensNothing' | 'gone' | 'failed'
+export type RevocationOutcome = 'disabled' | 'wouldBeDisabled' | 'opensNothing' | 'gone' | 'failed'
 
 /** One of the revoked keys. */
-export interface Revoked {
-  readonly key: MadeKey
+export interface RevokedKey {
+  readonly key: DerivedKey
   /** The key that it was made with: its name, or its uid where it is gone; null = not by self-service. */
   readonly maker: string | null
-  readonly fate: Fate
+  readonly fate: RevocationOutcome
   /** The API server's message where it failed; else empty. */
   readonly because: string
 }
 
 /** The outcomes for all keys, in the order of the work; null when no such key is known. */
-export type Revocation = { readonly uid: string; readonly all: readonly Revoked[] } | null
+export type RevocationReport = { readonly uid: string; readonly all: readonly RevokedKey[] } | null
 
 const PAGE = 500
 /** By then every gateway knows that the key is disabled (contract 2.6, threats T_rev). */
@@ -46,12 +51,15 @@ const MOST_TRIES = 5
  *
  * @throws KubeFailure or Error when the keys can't be listed
  */
-export async function revokeLine(deps: RevokeDeps, nameOrUid: string): Promise<Revocation> {
-  const uid = uidOf(await listed(deps), nameOrUid)
+export async function revokeKeyWithDescendants(
+  deps: RevokeDeps,
+  nameOrUid: string,
+): Promise<RevocationReport> {
+  const uid = resolveKeyUid(await listed(deps), nameOrUid)
   if (uid === null) return null
-  const all = new Map<string, Revoked>()
+  const all = new Map<string, RevokedKey>()
   for (let looks = 1; looks <= MOST_LOOKS; looks += 1) {
-    const found = lineFrom(await listed(deps), uid).filter((key) => !all.has(key.uid))
+    const found = descendantsOf(await listed(deps), uid).filter((key) => !all.has(key.uid))
     for (const key of found) {
       const maker = key.madeWith && (all.get(key.madeWith)?.key.name ?? key.madeWith)
       const one = { key, maker, ...(await fateOf(deps, key)) }
@@ -65,12 +73,12 @@ export async function revokeLine(deps: RevokeDeps, nameOrUid: string): Promise<R
   return { uid, all: [...all.values()] }
 }
 
-async function listed({ client }: RevokeDeps): Promise<readonly MadeKey[]> {
-  const keys: MadeKey[] = []
+async function listed({ client }: RevokeDeps): Promise<readonly DerivedKey[]> {
+  const keys: DerivedKey[] = []
   let next: string | undefined
   do {
     const page = await client.list(ACCESS_KEYS, {}, PAGE, next)
-    keys.push(...page.items.map((item) => madeKeyOf(item as OwnedAccessKeyObject)))
+    keys.push(...page.items.map((item) => derivedKeyOf(item as OwnedAccessKeyObject)))
     next = page.next
   } while (next !== undefined)
   return keys
@@ -78,8 +86,8 @@ async function listed({ client }: RevokeDeps): Promise<readonly MadeKey[]> {
 
 async function fateOf(
   { client, isDryRun }: RevokeDeps,
-  key: MadeKey,
-): Promise<Pick<Revoked, 'fate' | 'because'>> {
+  key: DerivedKey,
+): Promise<Pick<RevokedKey, 'fate' | 'because'>> {
   if (key.isDisabled || key.isDeleting) return { fate: 'opensNothing', because: '' }
   if (isDryRun) return { fate: 'wouldBeDisabled', because: '' }
   // On no resourceVersion: another write meanwhile must not keep it from being disabled.
@@ -95,7 +103,7 @@ async function fateOf(
       if (isNotFound(error) || isTestFailed(error)) return { fate: 'gone', because: '' }
       if (isConflict(error) && tries < MOST_TRIES) continue
       // One failure must not keep the others from being disabled.
-      if (error instanceof KubeFailure) return { fate: 'failed', because: error.message }
+      if (error instanceof StatusError) return { fate: 'failed', because: error.message }
       throw error
     }
   }

@@ -2,7 +2,7 @@
 // a conflict or a lost response needs no rule of its own.
 import { CONFIG_MAPS } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
-import type { Late } from '../../domain/time/time.ts'
+import type { Overdue } from '../../domain/time/time.ts'
 import {
   type Addition,
   type Revocations,
@@ -11,21 +11,21 @@ import {
   isPastRecording,
   nextAddition,
 } from '../../domain/token/revocation.ts'
-import { KubeFailure, NotLeader, isConflict, isNotFound } from '../../kube/client/api-error.ts'
+import { StatusError, NotLeaderError, isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import type { Store, Whole } from '../../kube/informer/store.ts'
+import type { Store, FullObject } from '../../kube/informer/store.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import type { InTurn } from '../../runtime/concurrency/rate-limiter.ts'
+import type { RateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 
 /** Dependencies of the writer; nothing is written once the signal has aborted. */
 export interface WriterOptions {
   readonly client: KubeClient
-  readonly configMaps: Store<Whole<ConfigMap>>
+  readonly configMaps: Store<FullObject<ConfigMap>>
   readonly namespace: string
   readonly clock: Clock
   readonly log: Log
-  readonly inTurn: InTurn
+  readonly inTurn: RateLimiter
   readonly signal: AbortSignal
 }
 
@@ -57,7 +57,7 @@ export class RevocationWriter {
   }
 
   /** The tokens that are requested and not in the store yet. */
-  get backlog(): Late {
+  get backlog(): Overdue {
     const nowMs = this.#options.clock.monotonicMs()
     const oldestMs = this.#since.values().next().value ?? nowMs
     return { count: this.#since.size, longestMs: nowMs - oldestMs }
@@ -203,7 +203,7 @@ export class RevocationWriter {
 
   #pauseAfter(addition: Addition, error: unknown): number | null {
     // The next request starts it again: this process may lead after all.
-    if (error instanceof NotLeader) return null
+    if (error instanceof NotLeaderError) return null
     const { log } = this.#options
     const { name, tokens } = addition
     const fields = { configMap: name, tokens: tokens.size }
@@ -220,7 +220,7 @@ export class RevocationWriter {
   #backOffMs(error: unknown): number {
     const backOffMs = Math.min(FIRST_BACK_OFF_MS * 2 ** this.#failures, LONGEST_BACK_OFF_MS)
     this.#failures += 1
-    const askedMs = error instanceof KubeFailure ? (error.retryAfterMs ?? 0) : 0
+    const askedMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0
     return Math.max(backOffMs, askedMs)
   }
 }
@@ -230,18 +230,18 @@ const isOldView = ({ configMap }: Addition, error: unknown): boolean =>
 
 /** Without the names in the failure's own message: a condition that repeats it would change each time. */
 const faultOf = (error: unknown): string =>
-  error instanceof KubeFailure
+  error instanceof StatusError
     ? `the API server answered ${error.code} ${error.reason}`.trimEnd()
     : 'no answer from the API server'
 
 /** Dependencies of a sweep; it begins no delete once the signal has aborted. */
 export interface SweepOptions {
   readonly client: KubeClient
-  readonly configMaps: Store<Whole<ConfigMap>>
+  readonly configMaps: Store<FullObject<ConfigMap>>
   readonly namespace: string
   readonly clock: Clock
   readonly log: Log
-  readonly inTurn: InTurn
+  readonly inTurn: RateLimiter
   readonly signal: AbortSignal
 }
 
@@ -249,7 +249,7 @@ export interface SweepOptions {
  * Deletes the ConfigMaps of revoked tokens whose hour is over (contract 7.4). What can't be deleted
  * now waits for the next sweep. Never rejects.
  */
-export async function sweepRevokedTokens(options: SweepOptions): Promise<void> {
+export async function deleteEndedRevocations(options: SweepOptions): Promise<void> {
   const { configMaps, clock, log, inTurn, signal } = options
   const names = [...configMaps.values()].map(({ name }) => name)
   try {
@@ -259,7 +259,7 @@ export async function sweepRevokedTokens(options: SweepOptions): Promise<void> {
       })
     }
   } catch (err) {
-    if (!(err instanceof NotLeader)) log.warn({ err }, 'sweep of revoked tokens ended early')
+    if (!(err instanceof NotLeaderError)) log.warn({ err }, 'sweep of revoked tokens ended early')
   }
 }
 

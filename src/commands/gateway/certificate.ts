@@ -5,7 +5,10 @@ import type { ClientDeps } from '../../kube/client/request.ts'
 import { followCertificateFiles } from '../../serving/tls/certificate-files.ts'
 import type { CheckedPair } from '../../serving/tls/key-pair.ts'
 import { hostsOf } from '../../serving/tls/secret.ts'
-import { type CertificateKeeper, keepCertificate } from '../../serving/tls/serving-certificate.ts'
+import {
+  type ServingCertificate,
+  maintainCertificate,
+} from '../../serving/tls/serving-certificate.ts'
 import type { Following } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
 
@@ -53,7 +56,7 @@ export function startCertificate(options: CertificateOptions): Certificate {
   return { first, fault }
 }
 
-type Shared = Pick<Parameters<typeof keepCertificate>[0], 'clock' | 'log' | 'signal' | 'take'>
+type Shared = Pick<Parameters<typeof maintainCertificate>[0], 'clock' | 'log' | 'signal' | 'take'>
 
 /** Begins once settings are listed, so that the first certificate mostly has the right hosts. */
 function keepOurOwn(options: CertificateOptions, shared: Shared): Certificate['fault'] {
@@ -64,10 +67,10 @@ function keepOurOwn(options: CertificateOptions, shared: Shared): Certificate['f
     return hostsOf([following.issuer.current(), host && issuerOfHost(host)], namespace)
   }
   const create = { manager, reason: 'create' }
-  let keeper: CertificateKeeper | null = null
+  let keeper: ServingCertificate | null = null
   following.subscribe(() => {
     keeper?.look()
-    keeper ??= keepCertificate({
+    keeper ??= maintainCertificate({
       ...shared,
       client,
       create: (secret) => claim(deps, SECRETS, secret, create),

@@ -5,10 +5,10 @@ import {
   CLUSTER_FLAGS,
   ISSUER_FLAG,
   PROBE_FLAGS,
-  type Surroundings,
+  type ProcessInputs,
   fileKind,
   on,
-  readSettings,
+  readCommandLine,
   servingAddressKind,
 } from '../../runtime/flag-kinds.ts'
 import {
@@ -133,8 +133,8 @@ type Values = ValuesOf<typeof FLAGS>
  */
 export const readGatewaySettings = (
   argv: readonly string[],
-  around: Surroundings,
-): Invocation<GatewaySettings> => readSettings(COMMAND, argv, around)
+  around: ProcessInputs,
+): Invocation<GatewaySettings> => readCommandLine(COMMAND, argv, around)
 
 /** The flags of `gateway` as a Markdown table, for the docs. */
 export const gatewayFlagsTable = (): string => flagsMarkdown(FLAGS)

@@ -4,18 +4,18 @@ import type { ConfigMap } from '../../api/objects.ts'
 import { type FollowedJwks, followJwks } from '../../authn/jwks.ts'
 import { platformHostOf } from '../../domain/token/issuer.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import { type Follower, createFollower } from '../../kube/informer/informers.ts'
-import { Store, type Whole, whole } from '../../kube/informer/store.ts'
-import { followSettings, ourConfigMap } from '../../settings/follow.ts'
+import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
+import { Store, type FullObject, fullObject } from '../../kube/informer/store.ts'
+import { followSettings, platformConfigMap } from '../../settings/follow.ts'
 import { type FollowedIssuer, followIssuer } from '../../settings/issuer.ts'
 import type { GatewayProcess } from './metrics.ts'
 
 /** Settings, issuer and public signing keys, kept up to date by watches. */
 export interface Following {
   readonly stores: {
-    readonly configs: Store<Whole<Config>>
+    readonly configs: Store<FullObject<Config>>
     /** All ConfigMaps of the platform's namespace; foreign ones without their data. */
-    readonly configMaps: Store<Whole<ConfigMap>>
+    readonly configMaps: Store<FullObject<ConfigMap>>
   }
   readonly issuer: FollowedIssuer
   readonly jwks: FollowedJwks
@@ -28,12 +28,12 @@ export interface Following {
   /** Milliseconds since the ConfigMaps were last known to be complete, or since the start. */
   readonly ageMs: () => number
   /** Watches another resource. */
-  readonly follow: Follower['follow']
+  readonly follow: InformerFactory['follow']
   /** Lists Configs and ConfigMaps again: their watches have missed a change. */
   readonly doubtSettings: () => void
   /** As in Follower. */
-  readonly absent: Follower['absent']
-  readonly stuck: Follower['stuck']
+  readonly absent: InformerFactory['absent']
+  readonly stuck: InformerFactory['stuck']
   /** Calls back once both stores are listed, and whenever settings or issuer may have changed. */
   readonly subscribe: (listener: () => void) => void
 }
@@ -42,7 +42,10 @@ export interface Following {
 export function startFollowing(self: GatewayProcess, client: KubeClient): Following {
   const { settings, clock, log, metrics, lifecycle } = self
   const { configName, namespace, issuerUrl: flag } = settings
-  const stores = { configs: new Store(whole<Config>), configMaps: new Store(ourConfigMap) }
+  const stores = {
+    configs: new Store(fullObject<Config>),
+    configMaps: new Store(platformConfigMap),
+  }
   const issuer = followIssuer({ ...stores, flag, configName, log })
   const jwks = followJwks(stores.configMaps, log)
   const listeners: (() => void)[] = []
@@ -56,7 +59,7 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
     if (observed.known) platformHost = platformHostOf(observed)
     for (const listener of listeners) listener()
   })
-  const { follow, absent, stuck } = createFollower({
+  const { follow, absent, stuck } = createInformerFactory({
     client,
     clock,
     log,

@@ -4,7 +4,7 @@ import { HEARTBEAT_REASON } from '../../authn/watch-heartbeat.ts'
 import { ACTIVITY_WRITE_REASONS } from '../../gateway/activity/write.ts'
 import { AUTHENTICATION_REFUSALS } from '../../gateway/stages/authentication.ts'
 import { ADMISSION_KINDS } from '../../gateway/stages/max-in-flight.ts'
-import { CUT_REASONS, STREAM_KINDS } from '../../gateway/streams/in-flight.ts'
+import { TERMINATION_REASONS, STREAM_KINDS } from '../../gateway/streams/in-flight.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
@@ -228,5 +228,5 @@ export const createMetrics = (): GatewayMetrics =>
     refusals: AUTHENTICATION_REFUSALS,
     limits: [...ADMISSION_KINDS, 'buffer'],
     streamKinds: STREAM_KINDS,
-    cutReasons: CUT_REASONS,
+    cutReasons: TERMINATION_REASONS,
   })

@@ -1,4 +1,4 @@
-import type { FollowedCallers } from '../../authn/start.ts'
+import type { StartedAuthenticator } from '../../authn/start.ts'
 import type { PublicPage } from '../../gateway/handler.ts'
 import { createKeysPage, discoveryAnswer } from '../../gateway/oidc/discovery.ts'
 import { createRevokedPage } from '../../gateway/oidc/revoked.ts'
@@ -13,7 +13,7 @@ import type { Following } from './informers.ts'
 export function readinessOf(
   stopping: AbortSignal,
   following: Following,
-  callers: Pick<FollowedCallers, 'readiness'>,
+  callers: Pick<StartedAuthenticator, 'readiness'>,
   certificate: Certificate,
 ): Readonly<Record<string, HealthCheck>> {
   return {

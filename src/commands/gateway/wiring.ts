@@ -1,23 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import { TOKENS } from '../../api/names.ts'
-import { type FollowedCallers, followCallers } from '../../authn/start.ts'
+import { type StartedAuthenticator, startAuthenticator } from '../../authn/start.ts'
 import { createTokenIndex } from '../../authn/token-index.ts'
 import { formatKey } from '../../domain/accesskey/access-key-format.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import type { ScopeSurroundings } from '../../domain/scope/authorize.ts'
-import { type HeldBackClock, heldBackClock } from '../../gateway/activity/clamped-clock.ts'
-import { createActivity } from '../../gateway/activity/recorder.ts'
-import type { PipelineOptions } from '../../gateway/handler.ts'
+import type { ScopeContext } from '../../domain/scope/authorize.ts'
+import { type ClampedClock, clampedClock } from '../../gateway/activity/clamped-clock.ts'
+import { createActivityRecorder } from '../../gateway/activity/recorder.ts'
+import type { HandlerOptions } from '../../gateway/handler.ts'
 import { forward } from '../../gateway/proxy/forward.ts'
-import { createOwnKinds, isOwnKind } from '../../gateway/selfservice/handler.ts'
-import { createCounts } from '../../gateway/selfservice/quota.ts'
-import { createOwnKindsBuffer } from '../../gateway/selfservice/response-buffer.ts'
+import { createSelfService, isOwnKind } from '../../gateway/selfservice/handler.ts'
+import { createQuota } from '../../gateway/selfservice/quota.ts'
+import { createResponseBuffer } from '../../gateway/selfservice/response-buffer.ts'
 import { createServeApi } from '../../gateway/serve-api.ts'
-import { createAuthenticate } from '../../gateway/stages/authentication.ts'
-import { withExpiry } from '../../gateway/stages/expiry-headers.ts'
-import { createLimits } from '../../gateway/stages/max-in-flight.ts'
-import { Streams } from '../../gateway/streams/in-flight.ts'
-import { tryToAct } from '../../gateway/targets/impersonation-probe.ts'
+import { createAuthentication } from '../../gateway/stages/authentication.ts'
+import { withExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
+import { createMaxInFlight } from '../../gateway/stages/max-in-flight.ts'
+import { InFlightRequests } from '../../gateway/streams/in-flight.ts'
+import { probeImpersonation } from '../../gateway/targets/impersonation-probe.ts'
 import { createClient } from '../../kube/client/client.ts'
 import type { ClientDeps, ClientObserver } from '../../kube/client/request.ts'
 import { type UpstreamObserver, createUpstream } from '../../kube/proxy/upstream.ts'
@@ -28,8 +28,8 @@ import type { GatewayProcess } from './metrics.ts'
 
 /** The part of the pipeline behind authentication, and its readiness and metrics. */
 export interface Api
-  extends Pick<PipelineOptions, 'isVersionGuarded' | 'authenticate' | 'serve' | 'withExpiry'>,
-    Pick<FollowedCallers, 'readiness' | 'ageMs'> {
+  extends Pick<HandlerOptions, 'isVersionGuarded' | 'authenticate' | 'serve' | 'withExpiry'>,
+    Pick<StartedAuthenticator, 'readiness' | 'ageMs'> {
   /** Ends all open streams. */
   readonly endStreams: () => void
 }
@@ -43,7 +43,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
   const sources = { ...following.stores, configName }
   const timed = timedDeps(self, deps)
   const client = createClient(timed.deps)
-  const callers = followCallers({
+  const callers = startAuthenticator({
     ...self,
     client,
     follow: following.follow,
@@ -62,7 +62,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     return caps
   }
   const switches = followGatewaySwitches(sources)
-  const streams = new Streams({
+  const streams = new InFlightRequests({
     clock,
     reconsider: callers.reconsider,
     observer: {
@@ -74,14 +74,14 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
   callers.subscribe((uid) => streams.look(uid))
   const upstream = createUpstream({ ...timed.deps, observer: ofForwarded(timed.deps.observer) })
   lifecycle.onStop('upstream', STOP_WITHIN_MS.upstream, () => upstream.close())
-  const trial = tryToAct({
+  const trial = probeImpersonation({
     ...self,
     upstream,
     userAgent: deps.userAgent,
     refused: () => deps.observer.responded('GET', '403', null),
     signal: lifecycle.stopping,
   })
-  const activity = createActivity({
+  const activity = createActivityRecorder({
     ...self,
     client,
     keys: callers.index.store,
@@ -92,20 +92,20 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     observer: { written: metrics.activityWritten, failed: metrics.activityFailed },
   })
   lifecycle.onStop('activity', STOP_WITHIN_MS.activity, () => activity.flush())
-  const limits = createLimits(metrics.limited)
+  const limits = createMaxInFlight(metrics.limited)
   const tokens = createTokenIndex(callers.index, () => clock.nowMs())
   following.follow(TOKENS, tokens.store, {})
-  const counts = createCounts({
+  const counts = createQuota({
     keys: callers.index,
     tokens,
     most: { keys: settings.maxKeysPerUser, tokens: settings.maxTokensPerUser },
     caps: capsNow,
     clock,
   })
-  const ownKinds = createOwnKinds({
+  const ownKinds = createSelfService({
     upstream,
     limits,
-    buffer: createOwnKindsBuffer(settings.ownKindsBufferBytes, () => metrics.limited('buffer')),
+    buffer: createResponseBuffer(settings.ownKindsBufferBytes, () => metrics.limited('buffer')),
     keyNamed: callers.index.named,
     isConfigClosed: () => switches()?.disableConfigEndpoint ?? true,
     caps: capsNow,
@@ -113,7 +113,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     newKey: () => formatKey(randomBytes(32)),
     clock,
   })
-  const surroundings = (): ScopeSurroundings | null => {
+  const surroundings = (): ScopeContext | null => {
     const now = switches()
     return (
       now && { projectNamespacePrefix: now.projectNamespacePrefix, roleRules: callers.roleRules }
@@ -124,9 +124,9 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     ageMs: callers.ageMs,
     endStreams: () => streams.close(),
     isVersionGuarded: () => switches()?.authenticateVersionEndpoint ?? true,
-    authenticate: createAuthenticate(callers, metrics.authenticated),
+    authenticate: createAuthentication(callers, metrics.authenticated),
     withExpiry: (headers, caller, isUse) =>
-      withExpiry(headers, { caller, isUse }, capsNow(), clock.nowMs()),
+      withExpiryHeaders(headers, { caller, isUse }, capsNow(), clock.nowMs()),
     serve: createServeApi({
       surroundings,
       limits,
@@ -144,13 +144,13 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
 
 interface Timed {
   /** Held back by the Date headers of responses to `deps`. */
-  readonly clock: HeldBackClock
+  readonly clock: ClampedClock
   readonly deps: ClientDeps
 }
 
 /** The same dependencies, with a clock that follows the API server's Date headers. */
 function timedDeps({ clock: local }: GatewayProcess, deps: ClientDeps): Timed {
-  const clock = heldBackClock(local)
+  const clock = clampedClock(local)
   const { observer } = deps
   const responded: typeof observer.responded = (method, code, dateMs) => {
     observer.responded(method, code, dateMs)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP } from '../../api/names.ts'
-import { createKeyReader } from '../../authn/live-reader.ts'
+import { createLiveKeyReader } from '../../authn/live-reader.ts'
 import * as config from '../../controllers/config/reconcile.ts'
 import { lastExpMs } from '../../controllers/directclusterendpointtoken/gauges.ts'
 import {
@@ -14,13 +14,13 @@ import * as accessKey from '../../controllers/ownedaccesskey/reconcile.ts'
 import * as signingKey from '../../controllers/signingkey/reconcile.ts'
 import { formatKey } from '../../domain/accesskey/access-key-format.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
-import { keysTouchedBy } from '../../domain/accesskey/owner-chain.ts'
+import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
 import { settingsShape } from '../../domain/settings/schema-check.ts'
 import type { StopController } from '../../kube/controller/controller.ts'
-import { inTurnsByMoment } from '../../runtime/concurrency/event-loop.ts'
+import { forEachYieldingByTime } from '../../runtime/concurrency/event-loop.ts'
 import { runOnSchedule } from '../../runtime/schedule.ts'
 import { countObjects } from './counts.ts'
-import { type ControllersOptions, known, startLoop, whenAllSynced } from './loop.ts'
+import { type ControllersOptions, knownCaps, startLoop, whenAllSynced } from './loop.ts'
 
 /** Names of the controllers, in metrics and logs. */
 export const CONTROLLERS = {
@@ -97,7 +97,7 @@ export function startKeys(options: ControllersOptions): StopController {
     ...options,
     keys,
     tokens,
-    caps: () => known(caps),
+    caps: () => knownCaps(caps),
     configName: settings.configName,
     retentionMs: settings.expiredRetentionMs,
     newKey: () => formatKey(randomBytes(32)),
@@ -116,7 +116,7 @@ export function startKeys(options: ControllersOptions): StopController {
     keys.subscribe((change) => {
       if (caps.current() === null) return
       const lane = change.listed ? 'refresh' : 'fresh'
-      for (const { name } of keysTouchedBy(change, among)) loop.queue.add(name, lane)
+      for (const { name } of keysAffectedBy(change, among)) loop.queue.add(name, lane)
     })
     revocations.subscribe(() => {
       for (const { name, isDeleting } of keys.values())
@@ -125,7 +125,7 @@ export function startKeys(options: ControllersOptions): StopController {
     caps.subscribe((inForce) => {
       const nowMs = clock.nowMs()
       const end = (key: AccessKey): number => endMsOf(key, inForce, nowMs)
-      void inTurnsByMoment(turns, keys.values(), end, refresh)
+      void forEachYieldingByTime(turns, keys.values(), end, refresh)
     })
   })
   return loop.stop
@@ -140,9 +140,9 @@ function startTokens(options: ControllersOptions): StopController {
     ...options,
     keys,
     tokens,
-    readKeys: createKeyReader(client, clock, among, KEYS_NOW_MS).around,
+    readKeys: createLiveKeyReader(client, clock, among, KEYS_NOW_MS).around,
     signer: keyring,
-    caps: () => known(caps),
+    caps: () => knownCaps(caps),
     issuer: () => issuer.current(),
     configName: settings.configName,
     maxTtlMs: settings.tokenMaxTtlMs,
@@ -159,7 +159,7 @@ function startTokens(options: ControllersOptions): StopController {
   )
   const all = (): void => {
     if (caps.current() === null) return
-    void inTurnsByMoment(turns, tokens.values(), tokenEndMs, ({ name }) =>
+    void forEachYieldingByTime(turns, tokens.values(), tokenEndMs, ({ name }) =>
       loop.queue.add(name, 'refresh'),
     )
   }
@@ -169,7 +169,7 @@ function startTokens(options: ControllersOptions): StopController {
     }
     tokens.subscribe(({ name }) => fresh(name))
     keys.subscribe((change) => {
-      for (const name of namesUnder(keysTouchedBy(change, among), tokens)) fresh(name)
+      for (const name of namesUnder(keysAffectedBy(change, among), tokens)) fresh(name)
     })
     revocations.subscribe((jtis) => {
       for (const { name } of jtis.flatMap((jti) => tokens.by(BY_UID, jti))) fresh(name)

@@ -1,7 +1,7 @@
 import { ACCESS_KEYS, TOKENS } from '../../api/names.ts'
 import { countTokens } from '../../controllers/directclusterendpointtoken/gauges.ts'
-import { countKeys, tellKeyEnds } from '../../controllers/ownedaccesskey/gauges.ts'
-import { NONE_LATE } from '../../domain/time/time.ts'
+import { countKeys, exportKeyExpiry } from '../../controllers/ownedaccesskey/gauges.ts'
+import { NOTHING_OVERDUE } from '../../domain/time/time.ts'
 import type { ControllersOptions } from './loop.ts'
 import type { MetricSources } from './metrics.ts'
 
@@ -17,7 +17,7 @@ export function countObjects({
   keyring,
   revocations,
 }: ControllersOptions): MetricSources {
-  const none = { byState: {}, capped: 0, overdue: NONE_LATE }
+  const none = { byState: {}, capped: 0, overdue: NOTHING_OVERDUE }
   let counts = { keys: none, tokens: none }
   let countedMs = Number.NEGATIVE_INFINITY
   let counting: Promise<void> | null = null
@@ -51,7 +51,7 @@ export function countObjects({
     }),
     keyEnds: async (tell) => {
       const current = caps.current()
-      if (current) await tellKeyEnds(keys, current, clock.nowMs(), turns, tell)
+      if (current) await exportKeyExpiry(keys, current, clock.nowMs(), turns, tell)
     },
     signingKeys: () => keyring.lives(),
     signingKeyFaults: () => keyring.faults().length,

@@ -6,10 +6,10 @@ import {
   CLUSTER_FLAGS,
   ISSUER_FLAG,
   PROBE_FLAGS,
-  type Surroundings,
+  type ProcessInputs,
   durationKind,
   on,
-  readSettings,
+  readCommandLine,
 } from '../../runtime/flag-kinds.ts'
 import {
   type Flag,
@@ -133,8 +133,8 @@ type Values = ValuesOf<typeof FLAGS>
  */
 export const readManagerSettings = (
   argv: readonly string[],
-  around: Surroundings,
-): Invocation<ManagerSettings> => readSettings(COMMAND, argv, around)
+  around: ProcessInputs,
+): Invocation<ManagerSettings> => readCommandLine(COMMAND, argv, around)
 
 /** The flags of `manager` as a Markdown table, for the docs. */
 export const managerFlagsTable = (): string => flagsMarkdown(FLAGS)

@@ -10,7 +10,7 @@ import {
   TOKENS,
 } from '../../api/names.ts'
 import type { ConfigMap, KubeObject, Secret } from '../../api/objects.ts'
-import { digestOf } from '../../authn/key-index.ts'
+import { secretDigest } from '../../authn/key-index.ts'
 import { TOKEN_INDEXERS } from '../../controllers/directclusterendpointtoken/indexes.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../controllers/ownedaccesskey/indexes.ts'
 import {
@@ -20,12 +20,12 @@ import {
 } from '../../domain/accesskey/access-key.ts'
 import { type Token, tokenOf } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import { type Follower, createFollower } from '../../kube/informer/informers.ts'
-import { Store, type Whole, whole } from '../../kube/informer/store.ts'
+import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
+import { Store, type FullObject, fullObject } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { type FollowedCaps, followCaps } from '../../settings/caps.ts'
-import { ourConfigMap } from '../../settings/follow.ts'
+import { platformConfigMap } from '../../settings/follow.ts'
 import { type FollowedIssuer, followIssuer } from '../../settings/issuer.ts'
 import type { ManagerSettings } from './flags.ts'
 import type { Metrics } from './metrics.ts'
@@ -34,12 +34,12 @@ import type { Metrics } from './metrics.ts'
 export interface Stores {
   readonly keys: Store<AccessKey>
   readonly tokens: Store<Token>
-  readonly configs: Store<Whole<Config>>
+  readonly configs: Store<FullObject<Config>>
   /** The Secret with settings of Config, if it exists. */
-  readonly secrets: Store<Whole<Secret>>
-  readonly signingSecrets: Store<Whole<Secret>>
+  readonly secrets: Store<FullObject<Secret>>
+  readonly signingSecrets: Store<FullObject<Secret>>
   /** All ConfigMaps of the platform's namespace; foreign ones without their data. */
-  readonly configMaps: Store<Whole<ConfigMap>>
+  readonly configMaps: Store<FullObject<ConfigMap>>
 }
 
 /** The resources watched. */
@@ -48,17 +48,17 @@ export const WATCHED: readonly Resource[] = [ACCESS_KEYS, TOKENS, CONFIGS, SECRE
 /** Empty stores. */
 export function createStores(): Stores {
   const keyOf = (object: KubeObject): AccessKey =>
-    accessKeyOf(object as OwnedAccessKeyObject, digestOf)
+    accessKeyOf(object as OwnedAccessKeyObject, secretDigest)
   return {
     keys: new Store(keyOf, KEY_INDEXERS, KEY_ORDERS),
     tokens: new Store(
       (object: KubeObject) => tokenOf(object as DirectClusterEndpointToken),
       TOKEN_INDEXERS,
     ),
-    configs: new Store(whole<Config>),
-    secrets: new Store(whole<Secret>),
-    signingSecrets: new Store(whole<Secret>),
-    configMaps: new Store(ourConfigMap),
+    configs: new Store(fullObject<Config>),
+    secrets: new Store(fullObject<Secret>),
+    signingSecrets: new Store(fullObject<Secret>),
+    configMaps: new Store(platformConfigMap),
   }
 }
 
@@ -77,14 +77,14 @@ export interface Following {
   readonly caps: FollowedCaps
   readonly issuer: FollowedIssuer
   /** As in Follower. */
-  readonly absent: Follower['absent']
-  readonly stuck: Follower['stuck']
+  readonly absent: InformerFactory['absent']
+  readonly stuck: InformerFactory['stuck']
 }
 
 /** Fills the stores by watches, from now on. */
 export function followStores(stores: Stores, options: FollowOptions): Following {
   const { settings, log, metrics } = options
-  const { follow, absent, stuck } = createFollower({
+  const { follow, absent, stuck } = createInformerFactory({
     ...options,
     restarted: metrics.watchRestarted,
   })

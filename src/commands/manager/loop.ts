@@ -1,4 +1,4 @@
-import type { RevokedTokens } from '../../authn/revocation/revocation-list.ts'
+import type { RevocationList } from '../../authn/revocation/revocation-list.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { Outage } from '../../kube/client/outage.ts'
@@ -9,9 +9,9 @@ import {
 } from '../../kube/controller/controller.ts'
 import { WorkQueue } from '../../kube/controller/work-queue.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
-import type { Cached, Store } from '../../kube/informer/store.ts'
+import type { CachedObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Turns } from '../../runtime/concurrency/event-loop.ts'
+import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { FollowedCaps } from '../../settings/caps.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
@@ -28,11 +28,11 @@ export interface ControllersOptions {
   readonly caps: FollowedCaps
   readonly issuer: FollowedIssuer
   readonly keyring: Keyring
-  readonly revocations: RevokedTokens
+  readonly revocations: RevocationList
   readonly events: EventRecorder
   readonly clock: Clock
   /** Shares the event loop among all controllers. */
-  readonly turns: Turns
+  readonly turns: EventLoopShare
   /** Whether the API server responds: while it does not, no object is reconciled. */
   readonly outage: Outage
   readonly log: Log
@@ -60,7 +60,7 @@ export function startLoop(
   name: string,
   workers: number,
   reconcile: (key: string) => Promise<Outcome>,
-  objectOf: (key: string) => Cached | undefined,
+  objectOf: (key: string) => CachedObject | undefined,
 ): Loop {
   const reported = metrics.controller(name)
   const queue = new WorkQueue({ clock, ...BACK_OFF, observer: reported.queue, gate: outage })
@@ -84,7 +84,7 @@ export function startLoop(
 
 /** Calls back once every store has synced. */
 export function whenAllSynced(
-  stores: readonly Pick<Store<Cached>, 'whenSynced'>[],
+  stores: readonly Pick<Store<CachedObject>, 'whenSynced'>[],
   callback: () => void,
 ): void {
   let left = stores.length
@@ -101,7 +101,7 @@ export function whenAllSynced(
  *
  * @throws Error before settings in force are known: nothing may be decided without them
  */
-export function known(caps: FollowedCaps): Caps {
+export function knownCaps(caps: FollowedCaps): Caps {
   const current = caps.current()
   if (!current) throw new Error('settings in force have not been seen yet')
   return current

@@ -25,7 +25,7 @@ import {
   JWKS_WRITE_REASONS,
   SIGNING_SECRET_WRITE_REASONS,
 } from '../../controllers/signingkey/reconcile.ts'
-import { type Late, NONE_LATE } from '../../domain/time/time.ts'
+import { type Overdue, NOTHING_OVERDUE } from '../../domain/time/time.ts'
 import { EVENT_REASONS } from '../../kube/event-recorder.ts'
 import { RECONCILE_RESULTS, type ReconcileResult } from '../../kube/controller/controller.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
@@ -60,7 +60,7 @@ export interface MetricSources extends TokenSources {
   /** How many objects of each kind have condition LifetimeCapped. */
   readonly cappedByKind: () => Readonly<Record<string, number>>
   /** Objects of each kind past their end whose status does not say so yet. */
-  readonly overdueByKind: () => Readonly<Record<string, Late>>
+  readonly overdueByKind: () => Readonly<Record<string, Overdue>>
   /** Calls back with the name and expiry, in epoch milliseconds, of each key that expires; only with perObject. */
   readonly keyEnds: (tell: (name: string, atMs: number) => void) => Promise<void>
 }
@@ -148,7 +148,7 @@ const NO_SOURCES: MetricSources = {
   signingKeys: () => [],
   signingKeyFaults: () => 0,
   revokedTokens: () => 0,
-  revocationBacklog: () => NONE_LATE,
+  revocationBacklog: () => NOTHING_OVERDUE,
 }
 
 /** Both labels of a queue, as controller-runtime has them since 0.19: dashboards ask for either. */
@@ -232,7 +232,7 @@ function keyMetrics(
   const kinds = endingKinds.map((kind) => ({ kind }))
   gauge('platform_access_keys', states, ({ state }) => sources().keysByState()[state])
   gauge('platform_lifetimes_capped', kinds, ({ kind }) => sources().cappedByKind()[kind])
-  const overdue = (kind: string): Late => sources().overdueByKind()[kind] ?? NONE_LATE
+  const overdue = (kind: string): Overdue => sources().overdueByKind()[kind] ?? NOTHING_OVERDUE
   gauge('platform_expirations_overdue', kinds, ({ kind }) => overdue(kind).count)
   gauge('platform_expirations_overdue_seconds', kinds, ({ kind }) => overdue(kind).longestMs / 1000)
   const expirations = counter('platform_access_key_expirations_total', [{}])

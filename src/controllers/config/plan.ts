@@ -1,17 +1,22 @@
 import type { Config } from '../../api/config.gen.ts'
 import { FIELD_MANAGER } from '../../api/names.ts'
 import type { Condition } from '../../api/objects.ts'
-import { type Verdict, sameConditions, stalled, withTimes } from '../../domain/conditions.ts'
+import {
+  type DesiredCondition,
+  sameConditions,
+  stalled,
+  withTimes,
+} from '../../domain/conditions.ts'
 import { type JsonMap, sameJson } from '../../domain/json/json.ts'
-import { ownedBy, sharesOf } from '../../domain/managed-fields.ts'
+import { ownedFieldsOf, settingsByOwner } from '../../domain/managed-fields.ts'
 import type { ConfigMapData } from '../../domain/settings/record.ts'
 import {
-  type Settlement,
-  type Sources,
+  type Resolution,
+  type SettingsSources,
   type UnknownField,
-  settle,
+  resolveSettings,
 } from '../../domain/settings/resolve.ts'
-import { partsNotServed } from '../../domain/settings/unimplemented.ts'
+import { unimplementedConditions } from '../../domain/settings/unimplemented.ts'
 import {
   CONDITION_MESSAGE_LIMIT,
   EVENT_NOTE_LIMIT,
@@ -19,7 +24,7 @@ import {
 } from '../../domain/settings/validation/faults.ts'
 
 /** What an event tells once; `of` says what changed, so that a restart repeats none. */
-export interface Announcement {
+export interface TransitionEvent {
   readonly reason: 'ConfigApplied' | 'InvalidConfig' | 'UnknownField'
   readonly note: string
   readonly of: string
@@ -35,11 +40,11 @@ export type Step =
   | {
       readonly kind: 'publish'
       readonly status: WantedStatus
-      readonly announce: readonly Announcement[]
+      readonly announce: readonly TransitionEvent[]
     }
 
 /** The Config in force with its sources. */
-export interface InForce extends Omit<Sources, 'manager' | 'config'> {
+export interface InForce extends Omit<SettingsSources, 'manager' | 'config'> {
   readonly config: Config
   /** What the issuer of tokens will be after the next start; null = what it is (contract 7.2). */
   readonly issuerToCome: { readonly now: string; readonly next: string } | null
@@ -53,7 +58,7 @@ export interface InForce extends Omit<Sources, 'manager' | 'config'> {
  * (contract 6.2, 6.5). A fault changes no setting; it is reported until it is mended.
  */
 export function planInForce(found: InForce): { readonly step: Step; readonly isValid: boolean } {
-  const outcome = settle({ ...found, manager: FIELD_MANAGER })
+  const outcome = resolveSettings({ ...found, manager: FIELD_MANAGER })
   const { ok: isValid, record } = outcome
   if (record && !isSameData(record, found.record))
     return { step: { kind: 'record', data: record }, isValid }
@@ -67,14 +72,14 @@ export function planInForce(found: InForce): { readonly step: Step; readonly isV
 /** What any other Config needs: to be told that it is not in force (contract 6.1). */
 export function planOther(config: Config, configName: string, nowMs: number): Step {
   const message = `Config ${configName} is in force, this one is not read.`
-  const ready: Verdict = { type: 'Ready', status: 'False', reason: 'NotInForce', message }
+  const ready: DesiredCondition = { type: 'Ready', status: 'False', reason: 'NotInForce', message }
   return publish(config, statusOf(config, {}, [ready, stalled(ready)], nowMs), [])
 }
 
 function statusOf(
   config: Config,
   owned: JsonMap,
-  verdicts: readonly Verdict[],
+  verdicts: readonly DesiredCondition[],
   nowMs: number,
 ): WantedStatus {
   const { generation = 0 } = config.metadata
@@ -83,28 +88,28 @@ function statusOf(
 }
 
 /** Compares our share of status: what others add to it is theirs, and stays. */
-function publish(config: Config, status: WantedStatus, announce: readonly Announcement[]): Step {
+function publish(config: Config, status: WantedStatus, announce: readonly TransitionEvent[]): Step {
   const { conditions, ...wanted } = status
   const { managedFields = [] } = config.metadata
-  const { ours } = sharesOf(config.status, managedFields, FIELD_MANAGER)
+  const { ours } = settingsByOwner(config.status, managedFields, FIELD_MANAGER)
   const published = { ...ours, observedGeneration: config.status?.observedGeneration ?? null }
-  const told = ownedBy(managedFields, 'status').conditions(config.status?.conditions ?? [])
+  const told = ownedFieldsOf(managedFields, 'status').conditions(config.status?.conditions ?? [])
   const isPublished = sameJson(wanted, published) && sameConditions(conditions, told)
   return isPublished ? { kind: 'nothing' } : { kind: 'publish', status, announce }
 }
 
-function verdictsOf(outcome: Settlement, found: InForce): readonly Verdict[] {
+function verdictsOf(outcome: Resolution, found: InForce): readonly DesiredCondition[] {
   const settings = (outcome.ok ? outcome.settings : outcome.lastGood) ?? {}
   const ready = readyOf(outcome, found)
   return [
     ready,
     ...(ready.status === 'False' ? [stalled(ready)] : []),
-    ...partsNotServed(settings),
+    ...unimplementedConditions(settings),
     ...signingKeyConditions(found),
   ]
 }
 
-function readyOf(outcome: Settlement, { issuerToCome }: InForce): Verdict {
+function readyOf(outcome: Resolution, { issuerToCome }: InForce): DesiredCondition {
   if (!outcome.ok) {
     const message = faultsMessage(outcome.faults, CONDITION_MESSAGE_LIMIT)
     return { type: 'Ready', status: 'False', reason: 'Invalid', message }
@@ -116,7 +121,7 @@ function readyOf(outcome: Settlement, { issuerToCome }: InForce): Verdict {
   return { type: 'Ready', status: 'True', reason: 'Applied', message }
 }
 
-function signingKeyConditions({ signingKeyFaults }: InForce): readonly Verdict[] {
+function signingKeyConditions({ signingKeyFaults }: InForce): readonly DesiredCondition[] {
   if (signingKeyFaults.length === 0) return []
   const message = signingKeyFaults.join(' ').slice(0, CONDITION_MESSAGE_LIMIT)
   return [{ type: 'SigningKeyCorrupt', status: 'True', reason: 'SelfTestFailed', message }]
@@ -124,8 +129,8 @@ function signingKeyConditions({ signingKeyFaults }: InForce): readonly Verdict[]
 
 function announcementsOf(
   { config, record }: InForce,
-  outcome: Settlement,
-): readonly Announcement[] {
+  outcome: Resolution,
+): readonly TransitionEvent[] {
   const unknown = outcome.unknown.map(unknownAnnouncement)
   if (!outcome.ok) {
     const note = faultsMessage(outcome.faults, EVENT_NOTE_LIMIT)
@@ -147,7 +152,7 @@ function ignoredOf(unknown: readonly UnknownField[]): string {
   return `; ignored, because this version does not know them: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-const unknownAnnouncement = ({ path, source }: UnknownField): Announcement => ({
+const unknownAnnouncement = ({ path, source }: UnknownField): TransitionEvent => ({
   reason: 'UnknownField',
   note: `${path} (${source}) is not a setting of this version and is ignored.`,
   of: `${source}:${path}`,

@@ -8,12 +8,12 @@ import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
 import type { EventRecorder, ObjectEvent } from '../../kube/event-recorder.ts'
-import type { Store, Whole } from '../../kube/informer/store.ts'
+import type { Store, FullObject } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
-import { type Announcement, type Step, planInForce, planOther } from './plan.ts'
+import { type TransitionEvent, type Step, planInForce, planOther } from './plan.ts'
 
 /** Told about the settings, for the platform_config_* metrics. */
 export interface ConfigObserver {
@@ -24,9 +24,9 @@ export interface ConfigObserver {
 /** What the reconciler works with. `configMaps` holds the record, and may hold others. */
 export interface ConfigDeps {
   readonly client: KubeClient
-  readonly configs: Store<Whole<Config>>
-  readonly secrets: Store<Whole<Secret>>
-  readonly configMaps: Store<Whole<ConfigMap>>
+  readonly configs: Store<FullObject<Config>>
+  readonly secrets: Store<FullObject<Secret>>
+  readonly configMaps: Store<FullObject<ConfigMap>>
   readonly configName: string
   readonly namespace: string
   readonly issuer: Pick<FollowedIssuer, 'current' | 'next'>
@@ -153,7 +153,7 @@ async function publish(
 
 function eventOf(
   { metadata: { name, uid } }: Config,
-  { reason, note, of }: Announcement,
+  { reason, note, of }: TransitionEvent,
 ): ObjectEvent {
   return {
     regarding: { apiVersion: API_VERSION, kind: CONFIGS.kind, name, uid },

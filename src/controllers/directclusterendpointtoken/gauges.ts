@@ -1,8 +1,8 @@
 import { conditionOf } from '../../domain/conditions.ts'
-import { type Late, NONE_LATE, withLate } from '../../domain/time/time.ts'
+import { type Overdue, NOTHING_OVERDUE, addOverdue } from '../../domain/time/time.ts'
 import type { Token } from '../../domain/token/token.ts'
 import type { Store } from '../../kube/informer/store.ts'
-import { type Turns, inTurns } from '../../runtime/concurrency/event-loop.ts'
+import { type EventLoopShare, forEachYielding } from '../../runtime/concurrency/event-loop.ts'
 
 /** Label values of platform_tokens{state} (contract 8.4). */
 export const TOKEN_STATE_LABELS = [
@@ -29,25 +29,25 @@ const LABELS: Readonly<Record<string, StateLabel>> = {
 export interface TokenCounts {
   readonly byState: Readonly<Record<string, number>>
   readonly capped: number
-  readonly overdue: Late
+  readonly overdue: Overdue
 }
 
 /** Counts the tokens as their status says, in many turns of the event loop: what changes meanwhile as it was. */
 export async function countTokens(
   tokens: Store<Token>,
   nowMs: number,
-  turns: Turns,
+  turns: EventLoopShare,
 ): Promise<TokenCounts> {
   const byState: Record<string, number> = {}
   let capped = 0
-  let overdue = NONE_LATE
-  await inTurns(turns, [...tokens.values()], ({ isDeleting, published }) => {
+  let overdue = NOTHING_OVERDUE
+  await forEachYielding(turns, [...tokens.values()], ({ isDeleting, published }) => {
     const reason = conditionOf(published.conditions, 'Ready')?.reason ?? ''
     const label = isDeleting ? 'terminating' : (LABELS[reason] ?? 'pending')
     byState[label] = (byState[label] ?? 0) + 1
     if (conditionOf(published.conditions, 'LifetimeCapped')) capped += 1
     const endMs = label === 'issued' ? outMs(published) : null
-    if (endMs !== null && endMs <= nowMs) overdue = withLate(overdue, nowMs - endMs)
+    if (endMs !== null && endMs <= nowMs) overdue = addOverdue(overdue, nowMs - endMs)
   })
   return { byState, capped, overdue }
 }

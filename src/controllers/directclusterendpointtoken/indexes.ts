@@ -1,6 +1,6 @@
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import { type KnownKeys, standingOf } from '../../domain/accesskey/owner-chain.ts'
+import { type KeyLookup, chainStatusOf } from '../../domain/accesskey/owner-chain.ts'
 import { parseTimestamp } from '../../domain/time/time.ts'
 import { type Token, issuedUnder } from '../../domain/token/token.ts'
 import type { Indexers, Store } from '../../kube/informer/store.ts'
@@ -32,13 +32,13 @@ export const tokenEndMs = ({ published }: Token): number =>
  */
 export function ownerOf(
   { ownerRef }: Token,
-  known: KnownKeys,
+  known: KeyLookup,
   caps: Caps,
   nowMs: number,
 ): Owner | null {
   const own = ownerRef ? known.named(ownerRef.name) : undefined
   if (!own || own.uid !== ownerRef?.uid) return null
-  const standing = standingOf(own, known, caps, nowMs)
+  const standing = chainStatusOf(own, known, caps, nowMs)
   return {
     key: standing.scope === own.scope ? own : { ...own, scope: standing.scope },
     ...standing,

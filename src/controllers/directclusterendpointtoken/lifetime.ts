@@ -1,5 +1,5 @@
 import type { Condition } from '../../api/objects.ts'
-import { type Caps, least } from '../../domain/accesskey/lifetime.ts'
+import { type Caps, earliest } from '../../domain/accesskey/lifetime.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import { parseTimestamp } from '../../domain/time/time.ts'
 import { type Token, outUntilMs } from '../../domain/token/token.ts'
@@ -39,7 +39,10 @@ export function tokenLifetimeOf(
     ['CappedByOwner', ownerExpiresMs],
     ['CappedByLimit', creationMs + maxTtlMs],
   ]
-  const nearestMs = ends.reduce<number | null>((nearest, [, endMs]) => least(nearest, endMs), null)
+  const nearestMs = ends.reduce<number | null>(
+    (nearest, [, endMs]) => earliest(nearest, endMs),
+    null,
+  )
   const expiresMs = wholeSecond(Math.min(ownMs, nearestMs ?? ownMs))
   const cut = ends.find(([, endMs]) => endMs !== null && endMs === nearestMs)?.[0] ?? null
   return { ownSeconds, expiresMs, cut: expiresMs < ownMs ? cut : null }
@@ -66,7 +69,7 @@ export interface Retention {
  *
  * @param conditions those that say that it ended, with the time of that
  */
-export function removalMsOf(
+export function deletionMsOf(
   token: Token,
   conditions: readonly Condition[],
   { retentionMs, maxTtlMs }: Retention,

@@ -1,5 +1,5 @@
 import type { KeyLife } from '../../domain/signingkey/signing-key.ts'
-import type { Late } from '../../domain/time/time.ts'
+import type { Overdue } from '../../domain/time/time.ts'
 import { type Instruments, changingGauge, inSeconds, type Registry } from '../../runtime/metrics.ts'
 
 /** Sources that are read at each scrape. Called often: must be cheap. */
@@ -13,7 +13,7 @@ export interface TokenSources {
   /** How many tokens are recorded as revoked and have not ended yet. */
   readonly revokedTokens: () => number
   /** Revoked tokens whose record is not stored yet: how many, and since when the oldest waits. */
-  readonly revocationBacklog: () => Late
+  readonly revocationBacklog: () => Overdue
 }
 
 /** Counts issued, signed and revoked tokens. */
@@ -54,7 +54,7 @@ export function tokenMetrics(
   changingGauge(registry, SIGNING_KEY_ENDS, keys('endMs'))
   gauge('platform_signing_key_faults', [{}], () => sources().signingKeyFaults())
   gauge('platform_revoked_tokens', [{}], () => sources().revokedTokens())
-  const backlog = (): Late => sources().revocationBacklog()
+  const backlog = (): Overdue => sources().revocationBacklog()
   gauge('platform_revocation_backlog', [{}], () => backlog().count)
   gauge('platform_revocation_backlog_seconds', [{}], () => backlog().longestMs / 1000)
   const issued = counter('platform_tokens_issued_total', [{}])

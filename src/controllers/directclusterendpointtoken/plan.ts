@@ -2,12 +2,12 @@ import { REVOKE_FINALIZER } from '../../api/names.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import type { TokenClaims } from '../../domain/token/token-claims.ts'
 import { type Token, outUntilMs } from '../../domain/token/token.ts'
-import { removalMsOf } from './lifetime.ts'
+import { deletionMsOf } from './lifetime.ts'
 import {
-  type EndedFate,
-  type Fate,
+  type EndedState,
+  type ReadyState,
   type TokenCircumstances,
-  fateOf,
+  readyStateOf,
   unrecordedMessage,
 } from './ready-state.ts'
 import { type WantedStatus, isPublished, statusOf, terminatingStatus } from './status.ts'
@@ -23,7 +23,7 @@ export interface Circumstances extends TokenCircumstances {
 }
 
 /** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
-export interface Announcement {
+export interface TransitionEvent {
   readonly reason: 'TokenIssued' | 'Expired' | 'Revoked' | 'ScopeExceedsOwner'
   readonly note: string
   readonly of: string
@@ -38,7 +38,7 @@ export type Step =
       readonly kind: 'issue'
       readonly claims: TokenClaims
       readonly status: WantedStatus
-      readonly announce: readonly Announcement[]
+      readonly announce: readonly TransitionEvent[]
     }
   | { readonly kind: 'record'; readonly expiresMs: number; readonly wakeMs: number }
   | {
@@ -46,7 +46,7 @@ export type Step =
       readonly status: WantedStatus
       /** Whether the token stays in status; else it is taken out. */
       readonly keepsToken: boolean
-      readonly announce: readonly Announcement[]
+      readonly announce: readonly TransitionEvent[]
       readonly wakeMs: number | null
     }
   | { readonly kind: 'delete' }
@@ -60,7 +60,7 @@ export function plan(token: Token, circumstances: Circumstances): Step {
   const isHeld = token.finalizers.includes(REVOKE_FINALIZER)
   if (token.isDeleting) return planDeletion(token, isHeld, circumstances)
   if (!isHeld) return { kind: 'adopt' }
-  const fate = fateOf(token, circumstances)
+  const fate = readyStateOf(token, circumstances)
   // A clock that was ahead has ended it too early, and its exp is yet to come.
   if (fate.reason === 'Revoked' || fate.reason === 'Expired') {
     const expiresMs = unrecordedUntilMs(token, circumstances)
@@ -75,7 +75,7 @@ export function plan(token: Token, circumstances: Circumstances): Step {
  */
 function planRecord(
   token: Token,
-  fate: EndedFate,
+  fate: EndedState,
   expiresMs: number,
   circumstances: Circumstances,
 ): Step {
@@ -120,7 +120,7 @@ function unrecordedUntilMs(token: Token, { isRecorded, nowMs }: Circumstances): 
   return outMs === null || outMs <= nowMs || isRecorded ? null : outMs
 }
 
-function planPublication(token: Token, fate: Fate, circumstances: Circumstances): Step {
+function planPublication(token: Token, fate: ReadyState, circumstances: Circumstances): Step {
   if (fate.reason === 'Pending' && fate.endMs !== null) return { kind: 'wait', wakeMs: fate.endMs }
   const { nowMs } = circumstances
   const status = statusOf(token, fate, circumstances)
@@ -129,7 +129,7 @@ function planPublication(token: Token, fate: Fate, circumstances: Circumstances)
     return { kind: 'issue', claims: fate.issue.claims, status, announce }
   const keepsToken = fate.reason === 'Issued'
   const hasEnded = !('endMs' in fate)
-  const removalMs = hasEnded ? removalMsOf(token, status.conditions, circumstances) : null
+  const removalMs = hasEnded ? deletionMsOf(token, status.conditions, circumstances) : null
   const wakeMs = hasEnded ? removalMs : fate.endMs
   if (!isPublished(status, keepsToken, token.published))
     return { kind: 'publish', status, keepsToken, announce, wakeMs }
@@ -137,16 +137,16 @@ function planPublication(token: Token, fate: Fate, circumstances: Circumstances)
   return wakeMs === null ? { kind: 'nothing' } : { kind: 'wait', wakeMs }
 }
 
-const TOLD = new Set<Fate['reason']>(['Issued', 'Expired', 'Revoked', 'ScopeExceedsOwner'])
+const TOLD = new Set<ReadyState['reason']>(['Issued', 'Expired', 'Revoked', 'ScopeExceedsOwner'])
 
 function announcementOf(
   token: Token,
-  { reason }: Fate,
+  { reason }: ReadyState,
   { conditions, expirationTimestamp = '' }: WantedStatus,
-): readonly Announcement[] {
+): readonly TransitionEvent[] {
   const isNew = conditionOf(token.published.conditions, 'Ready')?.reason !== reason
   if (!isNew || !TOLD.has(reason)) return []
   const note = conditionOf(conditions, 'Ready')?.message ?? ''
-  const told = reason === 'Issued' ? 'TokenIssued' : (reason as Announcement['reason'])
+  const told = reason === 'Issued' ? 'TokenIssued' : (reason as TransitionEvent['reason'])
   return [{ reason: told, note, of: reason === 'ScopeExceedsOwner' ? note : expirationTimestamp }]
 }

@@ -2,12 +2,16 @@
 import type { Scope } from '../../api/scope.gen.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type Caps, isLive } from '../../domain/accesskey/lifetime.ts'
-import { type KeyStanding, type LineState, SAID_OF } from '../../domain/accesskey/owner-chain.ts'
+import {
+  type ChainStatus,
+  type ChainState,
+  STATE_MESSAGES,
+} from '../../domain/accesskey/owner-chain.ts'
 import { conditionOf } from '../../domain/conditions.ts'
 import { within } from '../../domain/scope/covers.ts'
-import { timestamp } from '../../domain/time/time.ts'
+import { formatTimestamp } from '../../domain/time/time.ts'
 import {
-  type Bearer,
+  type TokenSubject,
   LONGEST_TOKEN,
   type SigningAlgorithm,
   type TokenClaims,
@@ -26,7 +30,7 @@ import {
 import { type TokenLifetime, capEndMs, tokenLifetimeOf } from './lifetime.ts'
 
 /** The access key that a token's reference names, by name and uid, and how that stands. */
-export interface Owner extends Omit<KeyStanding, 'scope'> {
+export interface Owner extends Omit<ChainStatus, 'scope'> {
   /** With the scope that binds it: its own, or that of the nearest key that owns it and has one. */
   readonly key: AccessKey
 }
@@ -51,15 +55,15 @@ export interface TokenCircumstances {
 }
 
 /** Ended, for good. */
-export interface EndedFate {
+export interface EndedState {
   readonly reason: 'Expired' | 'Revoked'
   readonly message: string
 }
 
 /** What a token is now. `message` is a sentence for the condition. */
-export type Fate =
+export type ReadyState =
   | { readonly reason: 'Issued'; readonly issue: Signable | null; readonly endMs: number }
-  | EndedFate
+  | EndedState
   | { readonly reason: Waiting; readonly message: string; readonly endMs: number | null }
 
 /** Not issued, for a reason that may pass. */
@@ -81,7 +85,7 @@ export interface Signable {
  * What a token is now. One that is out is only ever ended: its claims stand in it. One that is
  * ended stays so, whatever comes back (contract 2.5, 5.4).
  */
-export function fateOf(token: Token, circumstances: TokenCircumstances): Fate {
+export function readyStateOf(token: Token, circumstances: TokenCircumstances): ReadyState {
   const { nowMs, isRecorded } = circumstances
   const outMs = outUntilMs(token)
   const old = conditionOf(token.published.conditions, 'Ready')
@@ -98,12 +102,12 @@ export function fateOf(token: Token, circumstances: TokenCircumstances): Fate {
   return { reason: 'Issued', issue: null, endMs: endOf(token, issued, circumstances) }
 }
 
-const expired = (endMs: number): Fate => ({
+const expired = (endMs: number): ReadyState => ({
   reason: 'Expired',
-  message: `The token expired ${timestamp(endMs)}.`,
+  message: `The token expired ${formatTimestamp(endMs)}.`,
 })
 
-const revoked = (because: string): Fate => ({
+const revoked = (because: string): ReadyState => ({
   reason: 'Revoked',
   message: `The token was revoked for good, because ${because}; make a new object for another token.`,
 })
@@ -177,18 +181,18 @@ function isWithin(issued: IssuedToken, scope: Scope | null): boolean {
   return scope === null || (granted !== null && within(granted, scope) === null)
 }
 
-function ownerText({ key, above }: Owner, state: Exclude<LineState, 'Active'>): string {
+function ownerText({ key, above }: Owner, state: Exclude<ChainState, 'Active'>): string {
   const own = `access key ${key.name}`
   const whose = above === null ? own : `access key ${above}, which ${own} depends on,`
-  return `${whose} ${SAID_OF[state]}`
+  return `${whose} ${STATE_MESSAGES[state]}`
 }
 
 /** How long an owner that is not known yet may be on its way to us, before status says so. */
 const OWNER_GRACE_MS = 5000
 
-function waitingOrIssuable(token: Token, circumstances: TokenCircumstances): Fate {
+function waitingOrIssuable(token: Token, circumstances: TokenCircumstances): ReadyState {
   const { owner, issuer, signing, nowMs } = circumstances
-  const waits = (reason: Waiting, message: string, endMs: number | null = null): Fate => ({
+  const waits = (reason: Waiting, message: string, endMs: number | null = null): ReadyState => ({
     reason,
     message,
     endMs,
@@ -243,7 +247,7 @@ function waitingOrIssuable(token: Token, circumstances: TokenCircumstances): Fat
 const ISSUER_UNKNOWN =
   "The issuer is not known: set platformHost in Config, or the operator's flag --issuer-url."
 
-function bearerOf({ name, uid, scope }: Token, owner: Owner | null): Bearer {
+function bearerOf({ name, uid, scope }: Token, owner: Owner | null): TokenSubject {
   if (!owner)
     return { identity: `token:${name}`, groups: [], name, uid, scope, isOwnerScoped: false }
   const { key } = owner

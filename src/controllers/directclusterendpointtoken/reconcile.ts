@@ -1,10 +1,10 @@
 import type { DirectClusterEndpointToken } from '../../api/directclusterendpointtoken.gen.ts'
 import { API_VERSION, REVOKE_FINALIZER, TOKENS } from '../../api/names.ts'
-import type { KeyReader } from '../../authn/live-reader.ts'
-import type { RevokedTokens } from '../../authn/revocation/revocation-list.ts'
+import type { LiveKeyReader } from '../../authn/live-reader.ts'
+import type { RevocationList } from '../../authn/revocation/revocation-list.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import type { KnownKeys } from '../../domain/accesskey/owner-chain.ts'
+import type { KeyLookup } from '../../domain/accesskey/owner-chain.ts'
 import type { Token } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { removeFinalizer } from '../../kube/client/finalizer.ts'
@@ -16,7 +16,7 @@ import type { Log } from '../../runtime/log.ts'
 import type { TokenSigner } from '../../signing/keyring.ts'
 import { keysIn } from '../ownedaccesskey/indexes.ts'
 import { ownerOf } from './indexes.ts'
-import { type Announcement, type Circumstances, type Step, plan } from './plan.ts'
+import { type TransitionEvent, type Circumstances, type Step, plan } from './plan.ts'
 
 /** Told what happens to tokens, for the platform_* metrics. */
 export interface TokenObserver {
@@ -30,9 +30,9 @@ export interface TokenDeps {
   readonly tokens: Store<Token>
   readonly keys: Store<AccessKey>
   /** The keys of these names, with those that bear on them, as the API server has them now. */
-  readonly readKeys: KeyReader['around']
+  readonly readKeys: LiveKeyReader['around']
   readonly signer: TokenSigner
-  readonly revocations: RevokedTokens
+  readonly revocations: RevocationList
   readonly caps: () => Caps
   readonly issuer: () => string | null
   readonly configName: string
@@ -113,7 +113,7 @@ const isSameDeed = (step: Step, now: Step): boolean =>
     ? JSON.stringify(step.claims) === JSON.stringify(now.claims)
     : step.kind === now.kind
 
-function circumstancesOf(token: Token, known: KnownKeys, deps: TokenDeps): Circumstances {
+function circumstancesOf(token: Token, known: KeyLookup, deps: TokenDeps): Circumstances {
   const { signer, revocations, clock, configName, maxTtlMs, retentionMs } = deps
   const nowMs = clock.nowMs()
   const caps = deps.caps()
@@ -224,7 +224,7 @@ const ref = ({ name, uid, resourceVersion }: Token): Readonly<Record<string, str
 
 function tell(
   { name, uid }: Token,
-  { reason, note, of }: Announcement,
+  { reason, note, of }: TransitionEvent,
   { events }: TokenDeps,
 ): void {
   events.record({

@@ -2,16 +2,16 @@ import type { DirectClusterEndpointTokenStatus } from '../../api/directclusteren
 import type { Condition } from '../../api/objects.ts'
 import { isLive } from '../../domain/accesskey/lifetime.ts'
 import {
-  type Verdict,
+  type DesiredCondition,
   conditionOf,
   sameConditions,
   stalled,
   withTimes,
 } from '../../domain/conditions.ts'
-import { timestamp } from '../../domain/time/time.ts'
+import { formatTimestamp } from '../../domain/time/time.ts'
 import { type PublishedToken, type Token, outUntilMs } from '../../domain/token/token.ts'
 import { type Cut, type TokenLifetime, capEndMs } from './lifetime.ts'
-import type { Fate, TokenCircumstances } from './ready-state.ts'
+import type { ReadyState, TokenCircumstances } from './ready-state.ts'
 
 /** The status to publish, but for the token itself: that is signed, or read, at the last moment. */
 export type WantedStatus = Omit<DirectClusterEndpointTokenStatus, 'token'> & {
@@ -27,7 +27,7 @@ type Particulars = Pick<
 /** What status says of a token, for good or for now. */
 export function statusOf(
   token: Token,
-  fate: Fate,
+  fate: ReadyState,
   circumstances: TokenCircumstances,
 ): WantedStatus {
   return {
@@ -45,7 +45,12 @@ export function statusOf(
 export function terminatingStatus(token: Token, fault: string | null, nowMs: number): WantedStatus {
   const waits = ` It stays until its revocation is recorded, which failed: ${fault}.`
   const message = `The token is being deleted and is revoked.${fault === null ? '' : waits}`
-  const verdict: Verdict = { type: 'Ready', status: 'False', reason: 'Terminating', message }
+  const verdict: DesiredCondition = {
+    type: 'Ready',
+    status: 'False',
+    reason: 'Terminating',
+    message,
+  }
   return {
     ...publishedParticulars(token),
     observedGeneration: token.generation,
@@ -72,11 +77,11 @@ export function isPublished(
 }
 
 /** Those of a token to be signed now lack the key's id: who signs is known when it is done. */
-function particularsOf(token: Token, fate: Fate, { owner }: TokenCircumstances): Particulars {
+function particularsOf(token: Token, fate: ReadyState, { owner }: TokenCircumstances): Particulars {
   if (fate.reason !== 'Issued' || fate.issue === null) return publishedParticulars(token)
   return {
-    expirationTimestamp: timestamp(fate.issue.lifetime.expiresMs),
-    issuedTimestamp: timestamp(token.creationMs),
+    expirationTimestamp: formatTimestamp(fate.issue.lifetime.expiresMs),
+    issuedTimestamp: formatTimestamp(token.creationMs),
     ...(owner ? { owner: { name: owner.key.name, uid: owner.key.uid } } : {}),
   }
 }
@@ -86,7 +91,7 @@ function publishedParticulars(token: Token): Particulars {
   const { issuedTimestamp, keyID, owner } = token.published
   const untilMs = outUntilMs(token)
   return {
-    ...(untilMs === null ? {} : { expirationTimestamp: timestamp(untilMs) }),
+    ...(untilMs === null ? {} : { expirationTimestamp: formatTimestamp(untilMs) }),
     ...(issuedTimestamp === undefined ? {} : { issuedTimestamp }),
     ...(keyID === undefined ? {} : { keyID }),
     ...(owner === null ? {} : { owner }),
@@ -95,12 +100,12 @@ function publishedParticulars(token: Token): Particulars {
 
 const conditionsOf = (
   { published, generation }: Token,
-  verdicts: readonly Verdict[],
+  verdicts: readonly DesiredCondition[],
   nowMs: number,
 ): readonly Condition[] => withTimes(verdicts, published.conditions, generation, nowMs)
 
 /** What ends only when somebody makes another object, or changes the owner. */
-const STALLED: ReadonlySet<Fate['reason']> = new Set([
+const STALLED: ReadonlySet<ReadyState['reason']> = new Set([
   'Expired',
   'Revoked',
   'ScopeExceedsOwner',
@@ -109,9 +114,9 @@ const STALLED: ReadonlySet<Fate['reason']> = new Set([
 
 function verdictsOf(
   token: Token,
-  fate: Fate,
+  fate: ReadyState,
   circumstances: TokenCircumstances,
-): readonly Verdict[] {
+): readonly DesiredCondition[] {
   const { reason } = fate
   const message = reason === 'Issued' ? issuedMessage(token, fate, circumstances) : fate.message
   const ready = {
@@ -131,7 +136,7 @@ function verdictsOf(
   ]
 }
 
-type IssuedFate = Extract<Fate, { reason: 'Issued' }>
+type IssuedFate = Extract<ReadyState, { reason: 'Issued' }>
 
 /** Speaks of exp only: the end of an owner that is in use moves with every use. */
 function issuedMessage(
@@ -140,7 +145,7 @@ function issuedMessage(
   { owner }: TokenCircumstances,
 ): string {
   const name = issue === null ? published.owner?.name : owner?.key.name
-  const expires = issue ? timestamp(issue.lifetime.expiresMs) : published.expirationTimestamp
+  const expires = issue ? formatTimestamp(issue.lifetime.expiresMs) : published.expirationTimestamp
   const under = name === undefined ? 'without an owner' : `under access key ${name}`
   return `The token is valid until ${expires}, issued ${under}.`
 }
@@ -149,7 +154,7 @@ function cappedVerdict(
   token: Token,
   { issue }: IssuedFate,
   circumstances: TokenCircumstances,
-): Verdict | null {
+): DesiredCondition | null {
   if (issue !== null) return cutVerdict(issue.lifetime, circumstances)
   const kept = keptCap(token)
   return cutSince(token, circumstances) ?? (kept?.message.startsWith(CUT_SINCE) ? null : kept)
@@ -159,11 +164,11 @@ function cappedVerdict(
 function cutVerdict(
   { ownSeconds, cut }: TokenLifetime,
   { caps, configName, maxTtlMs, owner }: TokenCircumstances,
-): Verdict | null {
+): DesiredCondition | null {
   if (cut === null) return null
   const by: Readonly<Record<Cut, string>> = {
     CappedByConfig: `accessKeyMaxTTLSeconds of Config ${configName} ends it ${caps.maxTtlSeconds} s after its creation`,
-    CappedByOwner: `access key ${owner?.key.name} ends ${timestamp(owner?.expiresMs ?? 0)}, and the token with it`,
+    CappedByOwner: `access key ${owner?.key.name} ends ${formatTimestamp(owner?.expiresMs ?? 0)}, and the token with it`,
     CappedByLimit: `the operator's --token-max-ttl ends it ${maxTtlMs / 1000} s after its creation`,
   }
   const message = `The token has a lifetime of ${ownSeconds} s; ${by[cut]}.`
@@ -171,7 +176,10 @@ function cutVerdict(
 }
 
 /** What the cap has ended says so for good: it is kept longer for that (contract 5.2). */
-const cappedOnceEnded = (token: Token, circumstances: TokenCircumstances): Verdict | null =>
+const cappedOnceEnded = (
+  token: Token,
+  circumstances: TokenCircumstances,
+): DesiredCondition | null =>
   isLive(capEndMs(token.creationMs, circumstances.caps), circumstances.nowMs)
     ? keptCap(token)
     : (cutSince(token, circumstances) ?? keptCap(token))
@@ -182,7 +190,7 @@ const CUT_SINCE = 'The token was issued until '
 function cutSince(
   { creationMs, published }: Token,
   { caps, configName }: TokenCircumstances,
-): Verdict | null {
+): DesiredCondition | null {
   const { issued, expirationTimestamp } = published
   const endMs = capEndMs(creationMs, caps)
   if (endMs === null || issued === null || issued === 'damaged') return null
@@ -191,7 +199,7 @@ function cutSince(
   return { type: 'LifetimeCapped', status: 'True', reason: 'CappedByConfig', message }
 }
 
-const keptCap = ({ published }: Token): Verdict | null => {
+const keptCap = ({ published }: Token): DesiredCondition | null => {
   const kept = conditionOf(published.conditions, 'LifetimeCapped')
   if (!kept) return null
   const { type, status, reason, message } = kept

@@ -1,11 +1,11 @@
 import { type AccessKey, isHeartbeat } from '../../domain/accesskey/access-key.ts'
 import type { KeyState } from '../../domain/accesskey/key-state.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
-import { readyStateOf, standingOf } from '../../domain/accesskey/owner-chain.ts'
+import { readyStateOf, chainStatusOf } from '../../domain/accesskey/owner-chain.ts'
 import { conditionOf } from '../../domain/conditions.ts'
-import { type Late, NONE_LATE, withLate } from '../../domain/time/time.ts'
+import { type Overdue, NOTHING_OVERDUE, addOverdue } from '../../domain/time/time.ts'
 import type { Store } from '../../kube/informer/store.ts'
-import { type Turns, inTurns } from '../../runtime/concurrency/event-loop.ts'
+import { type EventLoopShare, forEachYielding } from '../../runtime/concurrency/event-loop.ts'
 import { keysIn } from './indexes.ts'
 
 /** Label values of platform_access_keys{state} (contract 8.4). */
@@ -23,7 +23,7 @@ export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {
 export interface KeyCounts {
   readonly byState: Readonly<Record<string, number>>
   readonly capped: number
-  readonly overdue: Late
+  readonly overdue: Overdue
 }
 
 /**
@@ -34,35 +34,35 @@ export async function countKeys(
   keys: Store<AccessKey>,
   caps: Caps,
   nowMs: number,
-  turns: Turns,
+  turns: EventLoopShare,
 ): Promise<KeyCounts> {
   const among = keysIn(keys)
   const byState: Record<string, number> = {}
   let capped = 0
-  let overdue = NONE_LATE
-  await inTurns(turns, [...keys.values()], (key) => {
+  let overdue = NOTHING_OVERDUE
+  await forEachYielding(turns, [...keys.values()], (key) => {
     if (isHeartbeat(key)) return
     const lifetime = lifetimeOf(key, caps, nowMs)
-    const state = readyStateOf(standingOf(key, among, caps, nowMs))
+    const state = readyStateOf(chainStatusOf(key, among, caps, nowMs))
     const label = KEY_STATE_LABELS[state]
     byState[label] = (byState[label] ?? 0) + 1
     if (lifetime.capped) capped += 1
     const isTold = conditionOf(key.published.conditions, 'Ready')?.reason === state
     if (state === 'Expired' && !isTold)
-      overdue = withLate(overdue, nowMs - (lifetime.expiresMs ?? nowMs))
+      overdue = addOverdue(overdue, nowMs - (lifetime.expiresMs ?? nowMs))
   })
   return { byState, capped, overdue }
 }
 
 /** Tells the names of the keys that end, and when, in epoch milliseconds; in many turns, as they were. */
-export function tellKeyEnds(
+export function exportKeyExpiry(
   keys: Store<AccessKey>,
   caps: Caps,
   nowMs: number,
-  turns: Turns,
+  turns: EventLoopShare,
   tell: (name: string, atMs: number) => void,
 ): Promise<void> {
-  return inTurns(turns, [...keys.values()], (key) => {
+  return forEachYielding(turns, [...keys.values()], (key) => {
     if (isHeartbeat(key)) return
     const { expiresMs } = lifetimeOf(key, caps, nowMs)
     if (expiresMs !== null) tell(key.name, expiresMs)

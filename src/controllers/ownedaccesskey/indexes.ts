@@ -1,8 +1,8 @@
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
-import { isElder } from '../../domain/accesskey/key-state.ts'
+import { isOlder } from '../../domain/accesskey/key-state.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
-import type { KeyRelations, KnownKeys } from '../../domain/accesskey/owner-chain.ts'
-import type { Indexers, Orders, Store } from '../../kube/informer/store.ts'
+import type { KeyRelations, KeyLookup } from '../../domain/accesskey/owner-chain.ts'
+import type { Indexers, SortOrders, Store } from '../../kube/informer/store.ts'
 
 /** Name of the index of keys by digest. */
 export const BY_DIGEST = 'digest'
@@ -17,10 +17,10 @@ export const KEY_INDEXERS: Indexers<AccessKey> = {
 }
 
 /** Keys with the same secret, the eldest first. */
-export const KEY_ORDERS: Orders<AccessKey> = { [BY_DIGEST]: isElder }
+export const KEY_ORDERS: SortOrders<AccessKey> = { [BY_DIGEST]: isOlder }
 
 /** The keys of the store, as one is judged among them and bears on others. */
-export const keysIn = (keys: Store<AccessKey>): KnownKeys & KeyRelations => ({
+export const keysIn = (keys: Store<AccessKey>): KeyLookup & KeyRelations => ({
   named: (name) => keys.get(name),
   sharing: (digest) => keys.by(BY_DIGEST, digest),
   eldest: (digest) => keys.firstBy(BY_DIGEST, digest),

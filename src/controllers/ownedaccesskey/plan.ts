@@ -1,10 +1,10 @@
 import { REVOKE_FINALIZER } from '../../api/names.ts'
 import { type AccessKey, isHeartbeat } from '../../domain/accesskey/access-key.ts'
-import { type Conflict, keyStateOf } from '../../domain/accesskey/key-state.ts'
-import { type Caps, isLive, least, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
+import { type SecretConflict, keyStateOf } from '../../domain/accesskey/key-state.ts'
+import { type Caps, isLive, earliest, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { conditionOf } from '../../domain/conditions.ts'
-import { timestamp } from '../../domain/time/time.ts'
-import { removalMsOf } from './retention.ts'
+import { formatTimestamp } from '../../domain/time/time.ts'
+import { deletionMsOf } from './retention.ts'
 import { type Found, type WantedStatus, isPublished, statusOf } from './status.ts'
 
 /** What the plan stands on besides the key. */
@@ -14,7 +14,7 @@ export interface Circumstances {
   /** How long an expired key stays, in milliseconds (`--expired-retention`). */
   readonly retentionMs: number
   /** The objects with the same key that keep it from working; null = none do. */
-  readonly conflict: Conflict | null
+  readonly conflict: SecretConflict | null
   /** Which key that owns it makes it useless, and how, as a clause; null = none does. */
   readonly ownerFault: string | null
   /** Why its tokens could not be recorded as revoked the last time; null = nothing failed (5.1). */
@@ -23,7 +23,7 @@ export interface Circumstances {
 }
 
 /** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
-export interface Announcement {
+export interface TransitionEvent {
   readonly reason: 'Expired' | 'KeyConflict' | 'ActivityIgnored'
   readonly note: string
   readonly of: string
@@ -37,7 +37,7 @@ export type Step =
   | {
       readonly kind: 'publish'
       readonly status: WantedStatus
-      readonly announce: readonly Announcement[]
+      readonly announce: readonly TransitionEvent[]
       readonly wakeMs: number | null
     }
   | { readonly kind: 'delete' }
@@ -56,7 +56,7 @@ export function plan(key: AccessKey, circumstances: Circumstances): Step {
   if (!key.isDeleting && !isAdopted && !isHeartbeat(key)) {
     return {
       kind: 'adopt',
-      createdAt: timestamp(Math.min(key.creationMs, key.firstSeenMs ?? key.creationMs)),
+      createdAt: formatTimestamp(Math.min(key.creationMs, key.firstSeenMs ?? key.creationMs)),
     }
   }
   const found = foundOf(key, circumstances)
@@ -80,7 +80,7 @@ function foundOf(key: AccessKey, circumstances: Circumstances): Found {
   const own = keyStateOf(key, lifetime, conflict !== null, nowMs)
   const state = own === 'Active' && known.ownerFault !== null ? 'OwnerNotReady' : own
   const isLeft = key.isDeleting || isLive(lifetime.expiresMs, nowMs)
-  const removalMs = isLeft ? null : removalMsOf(key, lifetime, retentionMs, nowMs)
+  const removalMs = isLeft ? null : deletionMsOf(key, lifetime, retentionMs, nowMs)
   return { ...known, caps, key, state, lifetime, removalMs }
 }
 
@@ -90,10 +90,10 @@ const isOverdue = ({ removalMs, nowMs }: Found): boolean => removalMs !== null &
 function wakeMsOf({ key, lifetime, removalMs, nowMs }: Found): number | null {
   if (key.isDeleting) return null
   const nextMs = isLive(lifetime.expiresMs, nowMs) ? lifetime.expiresMs : removalMs
-  return least(nextMs, lifetime.activityIgnoredUntilMs)
+  return earliest(nextMs, lifetime.activityIgnoredUntilMs)
 }
 
-function announcementsOf(found: Found, status: WantedStatus): readonly Announcement[] {
+function announcementsOf(found: Found, status: WantedStatus): readonly TransitionEvent[] {
   const { key, lifetime, state } = found
   const ready = conditionOf(status.conditions, 'Ready')
   const before = conditionOf(key.published.conditions, 'Ready')

@@ -6,7 +6,7 @@ import {
 } from '../../domain/accesskey/access-key.ts'
 import { conflictOf } from '../../domain/accesskey/key-state.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import { SAID_OF, standingOf } from '../../domain/accesskey/owner-chain.ts'
+import { STATE_MESSAGES, chainStatusOf } from '../../domain/accesskey/owner-chain.ts'
 import type { AppliedObject, KubeClient } from '../../kube/client/client.ts'
 import { removeFinalizer } from '../../kube/client/finalizer.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
@@ -14,8 +14,8 @@ import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import type { Log } from '../../runtime/log.ts'
 import { keysIn } from './indexes.ts'
-import { type Announcement, type Circumstances, type Step, plan } from './plan.ts'
-import { type TokensDeps, countUnrecorded, endTokens } from './revoke-owned-tokens.ts'
+import { type TransitionEvent, type Circumstances, type Step, plan } from './plan.ts'
+import { type TokensDeps, countUnrecorded, revokeOwnedTokens } from './revoke-owned-tokens.ts'
 import type { WantedStatus } from './status.ts'
 
 /** Told what happens to keys, for the platform_* metrics. */
@@ -91,9 +91,9 @@ function ownerFaultOf(
   nowMs: number,
 ): string | null {
   if (key.ownerRef === null) return null
-  const { state, above } = standingOf(key, keysIn(keys), caps, nowMs)
+  const { state, above } = chainStatusOf(key, keysIn(keys), caps, nowMs)
   if (state === 'Active' || above === null) return null
-  return `access key ${above}, which it depends on, ${SAID_OF[state]}`
+  return `access key ${above}, which it depends on, ${STATE_MESSAGES[state]}`
 }
 
 /** Finalizer, first-seen annotation and, where there is none, the key: one write (contract 3.1). */
@@ -198,7 +198,7 @@ async function remove(key: AccessKey, { client, keys, log }: KeyDeps): Promise<v
 /** Tokens first: once the key is gone nothing would lead to those that it was issued under. */
 async function release(key: AccessKey, deps: KeyDeps): Promise<Outcome> {
   const { client, keys, clock, log } = deps
-  if ((await endTokens(key, deps)) > 0) return later(clock.nowMs() + LOOK_AGAIN_AFTER_MS)
+  if ((await revokeOwnedTokens(key, deps)) > 0) return later(clock.nowMs() + LOOK_AGAIN_AFTER_MS)
   const released = await removeFinalizer(client, ACCESS_KEYS, key, REVOKE_FINALIZER)
   if (!released) return done
   keys.observe(released)
@@ -212,8 +212,8 @@ const ref = (key: AccessKey): Readonly<Record<string, string>> => {
   return { name, uid, resourceVersion, ...(digest === null ? {} : { keyID: keyIdOf(key) }) }
 }
 
-type Told = Omit<Announcement, 'reason'> & {
-  readonly reason: Announcement['reason'] | 'KeyGenerated'
+type Told = Omit<TransitionEvent, 'reason'> & {
+  readonly reason: TransitionEvent['reason'] | 'KeyGenerated'
 }
 
 function tell({ name, uid }: AccessKey, { reason, note, of }: Told, { events }: KeyDeps): void {

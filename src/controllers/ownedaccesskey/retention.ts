@@ -1,6 +1,6 @@
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Lifetime } from '../../domain/accesskey/lifetime.ts'
-import { parseTimestamp, timestamp } from '../../domain/time/time.ts'
+import { parseTimestamp, formatTimestamp } from '../../domain/time/time.ts'
 
 /**
  * When an expired key is deleted, in epoch milliseconds; null = it is kept (contract 5.2).
@@ -9,7 +9,7 @@ import { parseTimestamp, timestamp } from '../../domain/time/time.ts'
  * the cap ended is kept for the whole retention from the moment that was first seen, which is why
  * the published removal is looked at: a cap lowered by mistake may have ended it days ago.
  */
-export function removalMsOf(
+export function deletionMsOf(
   key: AccessKey,
   lifetime: Lifetime,
   retentionMs: number,
@@ -29,6 +29,6 @@ const wholeSecond = (atMs: number): number => Math.ceil(atMs / 1000) * 1000
 
 /** What status promises already, if it speaks of the same end. */
 function promisedMs({ published }: AccessKey, expiresMs: number): number | null {
-  if (published.expirationTimestamp !== timestamp(expiresMs)) return null
+  if (published.expirationTimestamp !== formatTimestamp(expiresMs)) return null
   return parseTimestamp(published.removalTimestamp)
 }

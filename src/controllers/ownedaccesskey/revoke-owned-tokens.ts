@@ -1,5 +1,5 @@
 import { TOKENS } from '../../api/names.ts'
-import type { RevokedTokens } from '../../authn/revocation/revocation-list.ts'
+import type { RevocationList } from '../../authn/revocation/revocation-list.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type Token, outUntilMs } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
@@ -11,7 +11,7 @@ import { BY_ISSUED_UNDER } from '../directclusterendpointtoken/indexes.ts'
 export interface TokensDeps {
   readonly client: KubeClient
   readonly tokens: Store<Token>
-  readonly revocations: RevokedTokens
+  readonly revocations: RevocationList
   readonly clock: Clock
 }
 
@@ -25,7 +25,7 @@ const AT_A_TIME = 8
  * @returns how many are neither recorded nor over yet; their records bring the key back
  * @throws KubeFailure when a delete is refused
  */
-export async function endTokens({ uid }: AccessKey, deps: TokensDeps): Promise<number> {
+export async function revokeOwnedTokens({ uid }: AccessKey, deps: TokensDeps): Promise<number> {
   const { tokens, revocations, clock } = deps
   const issued = tokens.by(BY_ISSUED_UNDER, uid)
   const unrecorded = issued.filter((token) => isUnrecorded(token, deps))

@@ -6,10 +6,15 @@ import {
   isHeartbeat,
   keyIdOf,
 } from '../../domain/accesskey/access-key.ts'
-import type { Conflict, KeyState } from '../../domain/accesskey/key-state.ts'
+import type { SecretConflict, KeyState } from '../../domain/accesskey/key-state.ts'
 import type { Caps, Lifetime } from '../../domain/accesskey/lifetime.ts'
-import { type Verdict, sameConditions, stalled, withTimes } from '../../domain/conditions.ts'
-import { timestamp } from '../../domain/time/time.ts'
+import {
+  type DesiredCondition,
+  sameConditions,
+  stalled,
+  withTimes,
+} from '../../domain/conditions.ts'
+import { formatTimestamp } from '../../domain/time/time.ts'
 
 /** Everything that is known about a key at one moment; the plan and its status follow from it. */
 export interface Found {
@@ -18,7 +23,7 @@ export interface Found {
   readonly lifetime: Lifetime
   readonly caps: Caps
   /** The objects with the same key that keep it from working; null = none do. */
-  readonly conflict: Conflict | null
+  readonly conflict: SecretConflict | null
   /** Which key that owns it makes it useless, and how, as a clause; null = none does. */
   readonly ownerFault: string | null
   /** When the expired key is to be deleted; null = it is live, is kept, or is being deleted. */
@@ -40,8 +45,8 @@ export function statusOf(found: Found): WantedStatus {
   const { key, lifetime, removalMs, nowMs } = found
   const { expiresMs, effectiveSeconds } = lifetime
   return {
-    ...(expiresMs === null ? {} : { expirationTimestamp: timestamp(expiresMs) }),
-    ...(removalMs === null ? {} : { removalTimestamp: timestamp(removalMs) }),
+    ...(expiresMs === null ? {} : { expirationTimestamp: formatTimestamp(expiresMs) }),
+    ...(removalMs === null ? {} : { removalTimestamp: formatTimestamp(removalMs) }),
     ...(effectiveSeconds === null ? {} : { effectiveTTLSeconds: effectiveSeconds }),
     ...(key.digest === null ? {} : { keyID: keyIdOf(key) }),
     ...(key.identity === null ? {} : { identity: key.identity }),
@@ -66,7 +71,7 @@ export function isPublished(wanted: WantedStatus, published: PublishedStatus): b
 /** States that end only when somebody, or a changed cap, ends them. */
 const STALLED: ReadonlySet<KeyState> = new Set(['NoIdentity', 'KeyConflict', 'Expired', 'Disabled'])
 
-function verdictsOf(found: Found): readonly Verdict[] {
+function verdictsOf(found: Found): readonly DesiredCondition[] {
   const { state, lifetime } = found
   const message = messageOf(found)
   const ready = {
@@ -82,7 +87,7 @@ function verdictsOf(found: Found): readonly Verdict[] {
   ]
 }
 
-function cappedVerdict({ lifetime, caps, configName }: Found): Verdict {
+function cappedVerdict({ lifetime, caps, configName }: Found): DesiredCondition {
   const own =
     lifetime.ownSeconds === null
       ? 'no lifetime of its own'
@@ -106,7 +111,7 @@ const SENTENCES: Readonly<Record<KeyState, (found: Found) => string>> = {
     if (isHeartbeat(found.key)) return HEARTBEAT_SENTENCE
     return found.lifetime.expiresMs === null
       ? 'The key works and never expires.'
-      : `The key works until ${timestamp(found.lifetime.expiresMs)}, ${sinceWhat(found)}.`
+      : `The key works until ${formatTimestamp(found.lifetime.expiresMs)}, ${sinceWhat(found)}.`
   },
   Terminating: ({ tokensFault }) =>
     tokensFault === null
@@ -119,7 +124,7 @@ const SENTENCES: Readonly<Record<KeyState, (found: Found) => string>> = {
       ? `${listed(conflict.names)} have the same key, and the oldest holds only its digest, which does not prove that its author knew the key. None of them works: delete all but the one that is to have it.`
       : `${conflict?.names[0]} has the same key and is older: this object does not work; delete one of the two.`,
   Expired: (found) =>
-    `The key expired ${timestamp(found.lifetime.expiresMs ?? 0)}, ${sinceWhat(found)}; ${fateOf(found)}.`,
+    `The key expired ${formatTimestamp(found.lifetime.expiresMs ?? 0)}, ${sinceWhat(found)}; ${fateOf(found)}.`,
   Disabled: () => 'The key is disabled and does not work: remove spec.disabled to enable it.',
   OwnerNotReady: ({ ownerFault }) => `The key does not work, because ${ownerFault}.`,
 }
@@ -144,7 +149,7 @@ function sinceWhat({ lifetime, caps, key }: Found): string {
 
 function fateOf({ removalMs, key, lifetime }: Found): string {
   if (removalMs !== null && removalMs === lifetime.expiresMs) return 'it is deleted at once'
-  if (removalMs !== null) return `it is deleted ${timestamp(removalMs)}`
+  if (removalMs !== null) return `it is deleted ${formatTimestamp(removalMs)}`
   return key.onExpiry === 'Keep'
     ? 'it is kept, as its annotation asks'
     : 'it is kept, because a GitOps tool applies it'

@@ -34,7 +34,7 @@ export interface Found {
 export type RememberedKeys = Pick<PublishedKeys, 'jwks' | 'notes'>
 
 /** A key of the set. */
-export interface Entry {
+export interface DesiredKey {
   readonly note: KeyNote
   /** null = withdrawn. */
   readonly jwk: PublicJwk | null
@@ -43,15 +43,15 @@ export interface Entry {
 }
 
 /** The wanted set. */
-export interface Wanted {
+export interface DesiredKeys {
   /** Oldest first. */
-  readonly entries: readonly Entry[]
+  readonly entries: readonly DesiredKey[]
   /** Whether a newer key than the one that signed until now takes over: what a rotation asks for. */
   readonly isRotated: boolean
 }
 
 /** The set that should be published. */
-export function wantedOf(found: Found): Wanted {
+export function desiredKeysOf(found: Found): DesiredKeys {
   const steps = [withdraw, join, fallBack]
   const entries = steps.reduce((before, step) => step(before, found), knownOf(found))
   const waiting = waitingIn(entries, found)
@@ -60,21 +60,25 @@ export function wantedOf(found: Found): Wanted {
 }
 
 /** The notes of those that may sign, oldest first. */
-export const signersIn = (entries: readonly Entry[]): readonly KeyNote[] =>
+export const signersIn = (entries: readonly DesiredKey[]): readonly KeyNote[] =>
   entries.filter(({ canSign }) => canSign).map(({ note }) => note)
 
 /** The newest of those that may sign. */
-export const newestIn = (entries: readonly Entry[]): Entry | undefined =>
+export const newestIn = (entries: readonly DesiredKey[]): DesiredKey | undefined =>
   entries.findLast(({ canSign }) => canSign)
 
 /** The one that signs once these are published. */
-export function signingIn(entries: readonly Entry[], nowMs: number): Entry | undefined {
+export function signingIn(entries: readonly DesiredKey[], nowMs: number): DesiredKey | undefined {
   const signing = signingKeyAt(signersIn(entries), nowMs)
   return entries.find(({ note }) => note.kid === signing?.kid)
 }
 
 /** When the key leaves the set; null while that can't be told. */
-export function goesMs(entry: Entry, entries: readonly Entry[], found: Found): number | null {
+export function withdrawnAtMs(
+  entry: DesiredKey,
+  entries: readonly DesiredKey[],
+  found: Found,
+): number | null {
   const { note } = entry
   if (note.withdrawnMs === null)
     return leavesMs(note, signersIn(entries), found.tokenMaxTtlMs, found.lastExpMs(note.kid))
@@ -82,7 +86,7 @@ export function goesMs(entry: Entry, entries: readonly Entry[], found: Found): n
 }
 
 /** Noted keys whose public half is at hand. What nobody noted is foreign, and goes (threats D6). */
-function knownOf({ published, remembered, secrets, nowMs }: Found): readonly Entry[] {
+function knownOf({ published, remembered, secrets, nowMs }: Found): readonly DesiredKey[] {
   const withdrawn = remembered.notes.filter(({ withdrawnMs }) => withdrawnMs !== null)
   const lost = published?.isSound ? [] : remembered.notes
   // The last of a kid wins: withdrawn over all else, what is published over what is remembered.
@@ -96,7 +100,7 @@ function knownOf({ published, remembered, secrets, nowMs }: Found): readonly Ent
   return ordered(entries.filter(({ note, jwk }) => jwk !== null || note.withdrawnMs !== null))
 }
 
-function entryOf(note: KeyNote, jwk: PublicJwk | null = null, secret?: KeySecret): Entry {
+function entryOf(note: KeyNote, jwk: PublicJwk | null = null, secret?: KeySecret): DesiredKey {
   const isWithdrawn = note.withdrawnMs !== null
   return { note, jwk: isWithdrawn ? null : jwk, canSign: secret !== undefined && !isWithdrawn }
 }
@@ -110,7 +114,7 @@ const timely = (note: KeyNote, secret: KeySecret | undefined, nowMs: number): Ke
 })
 
 /** The leaked key's public half goes at once, and a mark stays. */
-function withdraw(entries: readonly Entry[], { published, secrets, nowMs }: Found) {
+function withdraw(entries: readonly DesiredKey[], { published, secrets, nowMs }: Found) {
   const kid = published?.toWithdraw ?? null
   const leaked = entries.find(({ note }) => note.kid === kid)?.note
   const secret = secrets.find((one) => one.kid === kid)
@@ -131,7 +135,7 @@ const noteOf = (kid: string, secret: KeySecret, nowMs: number, fromMs: number): 
 })
 
 /** Keys of Secrets that nobody noted yet, each to take over from the one before. */
-function join(known: readonly Entry[], found: Found): readonly Entry[] {
+function join(known: readonly DesiredKey[], found: Found): readonly DesiredKey[] {
   return found.secrets
     .filter((secret) => isUsable(secret) && isNew(secret, known, found))
     .toSorted((a, b) => (a.generation ?? 0) - (b.generation ?? 0))
@@ -154,7 +158,7 @@ const firstSeenMs = ({ createdMs }: KeySecret, { published, nowMs }: Found): num
  * An old key whose Secret outlives it, or is restored from backup, must not come back: it may have
  * been withdrawn so long ago that nobody remembers. Where nobody knows which are old, all come back.
  */
-function isNew({ jwk, generation }: KeySecret, known: readonly Entry[], { published }: Found) {
+function isNew({ jwk, generation }: KeySecret, known: readonly DesiredKey[], { published }: Found) {
   if (known.some(({ note }) => note.kid === jwk?.kid)) return false
   const isListed = published?.jwks.some(({ kid }) => kid === jwk?.kid) ?? false
   if (isListed || !published?.isSound) return true
@@ -162,41 +166,52 @@ function isNew({ jwk, generation }: KeySecret, known: readonly Entry[], { publis
 }
 
 /** When a key that joins takes over, if nobody asks for it sooner. */
-function handOverMs(entries: readonly Entry[], nowMs: number): number {
+function handOverMs(entries: readonly DesiredKey[], nowMs: number): number {
   const newest = newestIn(entries)
   return newest ? newest.note.createdMs + HAND_OVER_AFTER_MS : nowMs
 }
 
 /** Where no key's time has come one signs all the same: its time has come, then. */
-function fallBack(entries: readonly Entry[], { nowMs }: Found): readonly Entry[] {
+function fallBack(entries: readonly DesiredKey[], { nowMs }: Found): readonly DesiredKey[] {
   const signing = signingIn(entries, nowMs)
   return signing ? useBy(entries, signing, nowMs) : entries
 }
 
 /** The newest, if it is of the wanted algorithm and its time has yet to come. */
-function waitingIn(entries: readonly Entry[], { algorithm, nowMs }: Found): Entry | undefined {
+function waitingIn(
+  entries: readonly DesiredKey[],
+  { algorithm, nowMs }: Found,
+): DesiredKey | undefined {
   const newest = newestIn(entries)
   const isWaiting = newest?.jwk?.alg === algorithm && newest !== signingIn(entries, nowMs)
   return isWaiting ? newest : undefined
 }
 
 /** A waiting key takes over as soon as verifiers know it, where somebody asks for it. */
-function hurry(entries: readonly Entry[], waiting: Entry, found: Found): readonly Entry[] {
+function hurry(
+  entries: readonly DesiredKey[],
+  waiting: DesiredKey,
+  found: Found,
+): readonly DesiredKey[] {
   const { published, algorithm, nowMs } = found
   const isAsked = published?.isToRotate || signingIn(entries, nowMs)?.jwk?.alg !== algorithm
   if (!isAsked) return entries
   return useBy(entries, waiting, Math.max(nowMs, waiting.note.publishedMs + SETTLING_MS))
 }
 
-const leave = (entries: readonly Entry[], found: Found): readonly Entry[] =>
-  entries.filter((entry) => found.nowMs < (goesMs(entry, entries, found) ?? Infinity))
+const leave = (entries: readonly DesiredKey[], found: Found): readonly DesiredKey[] =>
+  entries.filter((entry) => found.nowMs < (withdrawnAtMs(entry, entries, found) ?? Infinity))
 
-const useBy = (entries: readonly Entry[], { note }: Entry, byMs: number): readonly Entry[] => {
+const useBy = (
+  entries: readonly DesiredKey[],
+  { note }: DesiredKey,
+  byMs: number,
+): readonly DesiredKey[] => {
   const sooner = { ...note, useFromMs: Math.min(note.useFromMs, byMs) }
   return entries.map((entry) => (entry.note.kid === note.kid ? { ...entry, note: sooner } : entry))
 }
 
-const ordered = (entries: readonly Entry[]): readonly Entry[] =>
+const ordered = (entries: readonly DesiredKey[]): readonly DesiredKey[] =>
   entries.toSorted((a, b) => a.note.generation - b.note.generation)
 
 const byKid = <T extends { readonly kid: string | null }>(all: readonly T[]) =>

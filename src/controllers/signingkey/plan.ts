@@ -10,8 +10,15 @@ import {
   SUCCESSOR_AFTER_MS,
   activeFromMs,
 } from '../../domain/signingkey/signing-key.ts'
-import { type Entry, type Found, goesMs, newestIn, signersIn, wantedOf } from './desired-keys.ts'
-import { type Announcement, announcementsOf } from './transition-events.ts'
+import {
+  type DesiredKey,
+  type Found,
+  withdrawnAtMs,
+  newestIn,
+  signersIn,
+  desiredKeysOf,
+} from './desired-keys.ts'
+import { type TransitionEvent, transitionEventsOf } from './transition-events.ts'
 
 /** The next step for the signing keys. */
 export type Step =
@@ -20,7 +27,7 @@ export type Step =
       readonly data: RecordData
       /** Whether the wish to rotate is met; that to withdraw always is. */
       readonly isRotated: boolean
-      readonly announce: readonly Announcement[]
+      readonly announce: readonly TransitionEvent[]
     }
   | { readonly kind: 'create'; readonly generation: number }
   | {
@@ -36,10 +43,10 @@ export type Step =
  * is seen to have left the set.
  */
 export function plan(found: Found): Step {
-  const { entries, isRotated } = wantedOf(found)
+  const { entries, isRotated } = desiredKeysOf(found)
   const data = dataOf(entries)
   if (!isPublished(data, isRotated, found))
-    return { kind: 'publish', data, isRotated, announce: announcementsOf(entries, found) }
+    return { kind: 'publish', data, isRotated, announce: transitionEventsOf(entries, found) }
   if (isKeyMissing(entries, found) && !isFutile(found))
     return { kind: 'create', generation: nextGeneration(entries, found) }
   const spent = spentSecret(entries, found)
@@ -47,7 +54,7 @@ export function plan(found: Found): Step {
   return { kind: 'wait', untilMs: wakeMs(entries, found) }
 }
 
-const dataOf = (wanted: readonly Entry[]): RecordData => ({
+const dataOf = (wanted: readonly DesiredKey[]): RecordData => ({
   [JWKS_DATA_KEY]: jwksText(wanted.map(({ jwk }) => jwk).filter((jwk) => jwk !== null)),
   [NOTES_DATA_KEY]: notesText(wanted.map(({ note }) => note)),
 })
@@ -63,7 +70,7 @@ function isPublished(data: RecordData, isRotated: boolean, { published }: Found)
 
 const NO_NOTES = notesText([])
 
-function isKeyMissing(wanted: readonly Entry[], found: Found): boolean {
+function isKeyMissing(wanted: readonly DesiredKey[], found: Found): boolean {
   const newest = newestIn(wanted)
   if (!newest || newest.jwk?.alg !== found.algorithm) return true
   const isOld = newest.note.createdMs + SUCCESSOR_AFTER_MS <= found.nowMs
@@ -81,7 +88,7 @@ const MOST_SPOILT = 3
 const isSpoilt = ({ fault, isDeleting }: KeySecret): boolean => fault !== null || isDeleting
 
 /** One more than any ever seen, so that no number is used twice. */
-function nextGeneration(wanted: readonly Entry[], { secrets, taken }: Found): number {
+function nextGeneration(wanted: readonly DesiredKey[], { secrets, taken }: Found): number {
   const noted = wanted.map(({ note }) => note)
   const numbers = [...secrets, ...noted].map(({ generation }) => generation ?? 0)
   return Math.max(0, ...numbers, ...taken) + 1
@@ -91,7 +98,7 @@ function nextGeneration(wanted: readonly Entry[], { secrets, taken }: Found): nu
  * A Secret whose key has left the set. A corrupt one stays for people to look at. The newest goes
  * first: a copy must not outlive its original, and come back as a new key.
  */
-function spentSecret(wanted: readonly Entry[], { secrets }: Found) {
+function spentSecret(wanted: readonly DesiredKey[], { secrets }: Found) {
   for (const secret of secrets.filter(({ isDeleting }) => !isDeleting).toReversed()) {
     const note = wanted.find((entry) => entry.note.kid === secret.kid)?.note
     if (note && note.withdrawnMs !== null) return { secret, because: 'withdrawn' } as const
@@ -101,13 +108,13 @@ function spentSecret(wanted: readonly Entry[], { secrets }: Found) {
 }
 
 /** The next moment at which the answer changes by itself. */
-function wakeMs(wanted: readonly Entry[], found: Found): number {
+function wakeMs(wanted: readonly DesiredKey[], found: Found): number {
   const signers = signersIn(wanted)
   const moments = [
     ...found.secrets.filter(isSpoilt).map(({ createdMs }) => createdMs + PATIENCE_MS),
     ...signers.map(({ createdMs }) => createdMs + SUCCESSOR_AFTER_MS),
     ...signers.map(activeFromMs),
-    ...wanted.map((entry) => goesMs(entry, wanted, found) ?? 0),
+    ...wanted.map((entry) => withdrawnAtMs(entry, wanted, found) ?? 0),
   ]
   return Math.min(...moments.filter((atMs) => atMs > found.nowMs))
 }

@@ -14,14 +14,14 @@ import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
-import type { Store, Whole } from '../../kube/informer/store.ts'
+import type { Store, FullObject } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { createSigningKey } from '../../signing/create.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import type { RememberedKeys } from './desired-keys.ts'
 import { type Step, plan } from './plan.ts'
-import { type Announcement, corruptionsOf } from './transition-events.ts'
+import { type TransitionEvent, corruptionsOf } from './transition-events.ts'
 
 /** What the reconciler works with. */
 export interface SigningKeyDeps {
@@ -29,7 +29,7 @@ export interface SigningKeyDeps {
   /** Follows the same ConfigMap. */
   readonly keyring: Keyring
   /** Holds ConfigMap `platform-jwks`, where there is one. */
-  readonly records: Store<Whole<ConfigMap>>
+  readonly records: Store<FullObject<ConfigMap>>
   readonly namespace: string
   readonly algorithm: SigningAlgorithm
   /** `--token-max-ttl` in milliseconds. */
@@ -174,7 +174,7 @@ function tellCorrupt(secrets: readonly KeySecret[], told: Set<string>, deps: Sig
 
 function tell(
   { uid }: KubeObject['metadata'],
-  { reason, note, of }: Announcement,
+  { reason, note, of }: TransitionEvent,
   { events, namespace }: SigningKeyDeps,
 ): void {
   events.record({

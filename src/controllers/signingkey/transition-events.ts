@@ -1,23 +1,26 @@
 import { type KeySecret, activeFromMs } from '../../domain/signingkey/signing-key.ts'
-import { timestamp } from '../../domain/time/time.ts'
-import { type Entry, type Found, signingIn } from './desired-keys.ts'
+import { formatTimestamp } from '../../domain/time/time.ts'
+import { type DesiredKey, type Found, signingIn } from './desired-keys.ts'
 
 /** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
-export interface Announcement {
+export interface TransitionEvent {
   readonly reason: 'SigningKeyRotated' | 'SigningKeyCorrupt' | 'UnknownSigningKey'
   readonly note: string
   readonly of: string
 }
 
 /** What publishing these keys changes for people: keys withdrawn, and keys with a new time. */
-export function announcementsOf(wanted: readonly Entry[], found: Found): readonly Announcement[] {
+export function transitionEventsOf(
+  wanted: readonly DesiredKey[],
+  found: Found,
+): readonly TransitionEvent[] {
   // At the very first publication, and where a damaged set is put back, nothing is rotated.
   if (!found.published?.isSound) return withdrawalsIn(wanted, found)
   return [...withdrawalsIn(wanted, found), ...rotationsIn(wanted, found)]
 }
 
 /** What corrupt Secrets tell: no write comes with it, so whoever asks tells each but once. */
-export const corruptionsOf = (secrets: readonly KeySecret[]): readonly Announcement[] =>
+export const corruptionsOf = (secrets: readonly KeySecret[]): readonly TransitionEvent[] =>
   secrets.flatMap(({ name, uid, fault }) =>
     fault === null
       ? []
@@ -31,9 +34,9 @@ export const corruptionsOf = (secrets: readonly KeySecret[]): readonly Announcem
   )
 
 function withdrawalsIn(
-  wanted: readonly Entry[],
+  wanted: readonly DesiredKey[],
   { published, nowMs }: Found,
-): readonly Announcement[] {
+): readonly TransitionEvent[] {
   const kid = published?.toWithdraw ?? null
   if (kid === null) return []
   if (wanted.some(({ note }) => note.kid === kid)) {
@@ -45,13 +48,13 @@ function withdrawalsIn(
   const known = wanted.filter(({ jwk }) => jwk !== null).map((entry) => entry.note.kid)
   // What was asked for is not repeated: it may be anything, a private key as well.
   const note = `No signing key has the kid that the annotation names. There are: ${known.join(', ') || 'none'}.`
-  return [{ reason: 'UnknownSigningKey', note, of: timestamp(nowMs) }]
+  return [{ reason: 'UnknownSigningKey', note, of: formatTimestamp(nowMs) }]
 }
 
 function rotationsIn(
-  wanted: readonly Entry[],
+  wanted: readonly DesiredKey[],
   { published, nowMs }: Found,
-): readonly Announcement[] {
+): readonly TransitionEvent[] {
   const before = new Map(published?.notes.map((note) => [note.kid, note.useFromMs]))
   const signing = signingIn(wanted, nowMs)
   return wanted
@@ -59,7 +62,7 @@ function rotationsIn(
     .map((entry) => {
       const { kid, generation } = entry.note
       const atMs = entry === signing ? nowMs : activeFromMs(entry.note)
-      const note = `Signing key ${kid} (generation ${generation}) is published and signs from ${timestamp(atMs)}.`
+      const note = `Signing key ${kid} (generation ${generation}) is published and signs from ${formatTimestamp(atMs)}.`
       return { reason: 'SigningKeyRotated', note, of: `${kid} ${atMs}` }
     })
 }

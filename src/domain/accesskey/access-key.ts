@@ -8,15 +8,15 @@ import {
   type Untyped,
   fieldsOf,
   isAbsent,
-  isTextOrAbsent,
+  isStringOrAbsent,
   scopeOf,
   secondsOf,
-  textOf,
-  textsOf,
+  stringOf,
+  stringsOf,
 } from '../json/untyped.ts'
-import { oursIn, ownedBy } from '../managed-fields.ts'
+import { ownedStatusField, ownedFieldsOf } from '../managed-fields.ts'
 import { parseTimestamp } from '../time/time.ts'
-import type { Lived } from './lifetime.ts'
+import type { WithLifetime } from './lifetime.ts'
 
 /** The fields of a key's status that we own; conditions of other managers are left out. */
 export interface PublishedStatus {
@@ -30,7 +30,7 @@ export interface PublishedStatus {
 }
 
 /** A key without its secret. */
-export interface AccessKey extends Lived, CredentialObject {
+export interface AccessKey extends WithLifetime, CredentialObject {
   /** Also true when a field that limits the key is malformed. */
   readonly isDisabled: boolean
   /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set, or one is malformed. */
@@ -64,8 +64,8 @@ export function accessKeyOf(
   const { metadata } = object
   const spec: Untyped<OwnedAccessKeySpec> = fieldsOf(object.spec)
   const status: Untyped<OwnedAccessKeyStatus> = fieldsOf(object.status)
-  const key = textOf(spec.key) ?? ''
-  const groups = textsOf(spec.groups)
+  const key = stringOf(spec.key) ?? ''
+  const groups = stringsOf(spec.groups)
   return {
     ...credentialObjectOf(metadata),
     isDisabled: isDisabled(spec),
@@ -73,10 +73,10 @@ export function accessKeyOf(
     groups: groups ?? [],
     scope: scopeOf(spec.scope),
     digest: key === '' ? null : digestOf(key),
-    holdsDigest: heldDigestOf(key) !== null,
-    isKeyOurs: ownedBy(metadata.managedFields ?? [], '').has('spec', 'key'),
+    holdsDigest: storedDigestOf(key) !== null,
+    isKeyOurs: ownedFieldsOf(metadata.managedFields ?? [], '').has('spec', 'key'),
     ttl: secondsOf(spec.ttl) ?? 0,
-    type: textOf(spec.type) ?? '',
+    type: stringOf(spec.type) ?? '',
     slides: spec.ttlAfterLastActivity === true,
     creationMs: parseTimestamp(metadata.creationTimestamp) ?? 0,
     firstSeenMs: parseTimestamp(metadata.annotations?.[CREATED_ANNOTATION]),
@@ -88,7 +88,7 @@ export function accessKeyOf(
 const DIGEST_FORM = /^sha256:([0-9a-f]{64})$/
 
 /** The SHA-256 in hex that spec.key holds instead of a key (contract 3.6); null = it is a key, or none. */
-export const heldDigestOf = (key: string): string | null => DIGEST_FORM.exec(key)?.[1] ?? null
+export const storedDigestOf = (key: string): string | null => DIGEST_FORM.exec(key)?.[1] ?? null
 
 /** Id that names the key without showing it (contract 1.5); empty when there is no key yet. */
 export const keyIdOf = ({ digest }: AccessKey): string => digest?.slice(0, 16) ?? ''
@@ -105,9 +105,9 @@ function publishedOf(
   { managedFields = [] }: ObjectMeta,
   status: Untyped<OwnedAccessKeyStatus>,
 ): PublishedStatus {
-  const owned = ownedBy(managedFields, 'status')
+  const owned = ownedFieldsOf(managedFields, 'status')
   // Only compared with the wanted values: a value of another type is simply different.
-  const ours = oursIn(owned, status as OwnedAccessKeyStatus)
+  const ours = ownedStatusField(owned, status as OwnedAccessKeyStatus)
   return {
     expirationTimestamp: ours('expirationTimestamp'),
     removalTimestamp: ours('removalTimestamp'),
@@ -128,7 +128,7 @@ const isDisabled = ({
 }: Untyped<OwnedAccessKeySpec>): boolean =>
   !(isAbsent(disabled) || disabled === false) ||
   secondsOf(ttl) === null ||
-  !isTextOrAbsent(type) ||
+  !isStringOrAbsent(type) ||
   !(isAbsent(ttlAfterLastActivity) || typeof ttlAfterLastActivity === 'boolean')
 
 function identityOf(spec: Untyped<OwnedAccessKeySpec>): string | null {
@@ -137,7 +137,7 @@ function identityOf(spec: Untyped<OwnedAccessKeySpec>): string | null {
     ['team', spec.team],
     ['subject', spec.subject],
   ] as const
-  if (!named.every(([, name]) => isTextOrAbsent(name))) return null
+  if (!named.every(([, name]) => isStringOrAbsent(name))) return null
   const [only, ...others] = named.filter(([, name]) => name)
   return only && others.length === 0 ? only.join(':') : null
 }

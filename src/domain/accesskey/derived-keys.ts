@@ -4,7 +4,7 @@ import { MADE_WITH_LABEL } from '../../api/names.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from './access-key.ts'
 
 /** The fields of an access key that its revocation needs. */
-export interface MadeKey {
+export interface DerivedKey {
   readonly name: string
   readonly uid: string
   /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when it has no identity. */
@@ -16,7 +16,7 @@ export interface MadeKey {
 }
 
 /** The view of an object. It holds no secret. */
-export function madeKeyOf(object: OwnedAccessKeyObject): MadeKey {
+export function derivedKeyOf(object: OwnedAccessKeyObject): DerivedKey {
   const { name, uid, identity, isDisabled, isDeleting } = accessKeyOf(object, () => '')
   const madeWith = object.metadata.labels?.[MADE_WITH_LABEL] ?? null
   return { name, uid, identity, isDisabled, isDeleting, madeWith }
@@ -26,14 +26,14 @@ export function madeKeyOf(object: OwnedAccessKeyObject): MadeKey {
  * The uid of the key with this name or uid; null when there is none. A uid has precedence: a user may name a key like
  * the uid of another. The uid of a deleted key counts as long as a key made with it exists.
  */
-export function uidOf(keys: readonly MadeKey[], nameOrUid: string): string | null {
+export function resolveKeyUid(keys: readonly DerivedKey[], nameOrUid: string): string | null {
   const isUid = keys.some(({ uid, madeWith }) => uid === nameOrUid || madeWith === nameOrUid)
   if (isUid) return nameOrUid
   return keys.find(({ name }) => name === nameOrUid)?.uid ?? null
 }
 
 /** The key with this uid, if it exists, all keys made with it, and all made with these, and so on. */
-export function lineFrom(keys: readonly MadeKey[], uid: string): readonly MadeKey[] {
+export function descendantsOf(keys: readonly DerivedKey[], uid: string): readonly DerivedKey[] {
   const byMaker = Map.groupBy(keys, ({ madeWith }) => madeWith)
   const line = keys.filter((key) => key.uid === uid)
   const known = new Set([uid])

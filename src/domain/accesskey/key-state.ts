@@ -43,7 +43,7 @@ export function keyStateOf(
 }
 
 /** Why a key that other objects share does not work (contract 3.3). */
-export interface Conflict {
+export interface SecretConflict {
   /** `elder`: an older object wins. `unproven`: the oldest holds only the digest, and none works. */
   readonly kind: 'elder' | 'unproven'
   /** Names of objects: the winner; or, where none works, all of them, oldest first. */
@@ -51,7 +51,7 @@ export interface Conflict {
 }
 
 /** Look-up of keys by the SHA-256 of their secret, in hex. */
-export interface SecretHolders {
+export interface KeysWithSecret {
   /** All of them. */
   readonly sharing: (digest: string) => readonly AccessKey[]
   /** The oldest key with the digest, and whether several have it: found without a walk over all. */
@@ -62,8 +62,8 @@ export interface SecretHolders {
 /** Kind of the conflict that disables a key; null = there is none. */
 export function conflictKindOf(
   { uid, digest }: AccessKey,
-  { eldest, isShared }: Pick<SecretHolders, 'eldest' | 'isShared'>,
-): Conflict['kind'] | null {
+  { eldest, isShared }: Pick<KeysWithSecret, 'eldest' | 'isShared'>,
+): SecretConflict['kind'] | null {
   const first = eldest(digest ?? '')
   const isOnlyOne = !isShared(digest ?? '')
   if (digest === null || first === undefined) return null
@@ -72,7 +72,7 @@ export function conflictKindOf(
 }
 
 /** The conflict that disables a key; null = there is none. */
-export function conflictOf(key: AccessKey, holders: SecretHolders): Conflict | null {
+export function conflictOf(key: AccessKey, holders: KeysWithSecret): SecretConflict | null {
   const kind = conflictKindOf(key, holders)
   if (kind === null || key.digest === null) return null
   const all = kind === 'elder' ? [holders.eldest(key.digest)] : holders.sharing(key.digest)
@@ -80,12 +80,12 @@ export function conflictOf(key: AccessKey, holders: SecretHolders): Conflict | n
   return { kind, names: names.map(({ name }) => name) }
 }
 
-const byAge = (a: AccessKey, b: AccessKey): number => (isElder(a, b) ? -1 : 1)
+const byAge = (a: AccessKey, b: AccessKey): number => (isOlder(a, b) ? -1 : 1)
 
 /** The oldest key; of several as old, the one with the lowest uid. Undefined for an empty list. */
-export const eldestOf = (keys: readonly AccessKey[]): AccessKey | undefined =>
+export const oldestOf = (keys: readonly AccessKey[]): AccessKey | undefined =>
   keys.toSorted(byAge)[0]
 
 /** Whether a key is older than another: by creationTimestamp, then by uid (contract 3.3). */
-export const isElder = (a: AccessKey, b: AccessKey): boolean =>
+export const isOlder = (a: AccessKey, b: AccessKey): boolean =>
   a.creationMs === b.creationMs ? a.uid < b.uid : a.creationMs < b.creationMs

@@ -10,7 +10,7 @@ export interface Caps {
 }
 
 /** The parts of a key that decide its lifetime. Times are epoch milliseconds. */
-export interface Lived {
+export interface WithLifetime {
   /** Seconds; absent or 0 = no lifetime of its own. */
   readonly ttl: number
   readonly type: string
@@ -45,16 +45,16 @@ export interface Lifetime {
 const ACTIVITY_TOLERANCE_MS = 60_000
 
 /** The lifetime of a key as of now (contract 2.1 to 2.3, 2.8, 2.9). Never throws. */
-export function lifetimeOf(key: Lived, caps: Caps, nowMs: number): Lifetime {
+export function lifetimeOf(key: WithLifetime, caps: Caps, nowMs: number): Lifetime {
   const startMs = Math.min(key.creationMs, key.firstSeenMs ?? key.creationMs)
   const activityIgnoredUntilMs = ignoredUntilMs(key, nowMs)
   const activityMs = activityIgnoredUntilMs === null ? key.lastActivityMs : null
   const ownSeconds = ownTtl(key, caps)
-  const effectiveSeconds = least(ownSeconds, caps.maxTtlSeconds)
+  const effectiveSeconds = earliest(ownSeconds, caps.maxTtlSeconds)
   const baseMs = key.slides ? Math.max(startMs, activityMs ?? startMs) : startMs
   const uncappedMs = after(baseMs, ownSeconds)
   const capMs = after(startMs, caps.maxTtlSeconds)
-  const expiresMs = least(after(baseMs, effectiveSeconds), capMs)
+  const expiresMs = earliest(after(baseMs, effectiveSeconds), capMs)
   const capped = expiresMs !== null && (uncappedMs === null || uncappedMs > expiresMs)
   return {
     startMs,
@@ -71,12 +71,12 @@ export function lifetimeOf(key: Lived, caps: Caps, nowMs: number): Lifetime {
 export const isLive = (expiresMs: number | null, nowMs: number): boolean =>
   expiresMs === null || nowMs < expiresMs
 
-function ignoredUntilMs({ lastActivityMs }: Lived, nowMs: number): number | null {
+function ignoredUntilMs({ lastActivityMs }: WithLifetime, nowMs: number): number | null {
   if (lastActivityMs === null || lastActivityMs <= nowMs + ACTIVITY_TOLERANCE_MS) return null
   return lastActivityMs - ACTIVITY_TOLERANCE_MS
 }
 
-function ownTtl({ ttl, type }: Lived, caps: Caps): number | null {
+function ownTtl({ ttl, type }: WithLifetime, caps: Caps): number | null {
   if (ttl > 0) return ttl
   return type === 'Login' ? caps.loginTtlSeconds : null
 }
@@ -85,7 +85,7 @@ const after = (startMs: number, seconds: number | null): number | null =>
   seconds === null ? null : startMs + seconds * 1000
 
 /** The smaller of two limits; null means no limit. */
-export function least(a: number | null, b: number | null): number | null {
+export function earliest(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b
   return Math.min(a, b)
 }

@@ -8,22 +8,22 @@ import type { AccessKey } from './access-key.ts'
 import {
   type KeyState,
   type OwnKeyState,
-  type SecretHolders,
+  type KeysWithSecret,
   conflictKindOf,
   keyStateOf,
 } from './key-state.ts'
-import { type Caps, least, lifetimeOf } from './lifetime.ts'
+import { type Caps, earliest, lifetimeOf } from './lifetime.ts'
 
 /** Look-up of all known keys. */
-export interface KnownKeys extends SecretHolders {
+export interface KeyLookup extends KeysWithSecret {
   readonly named: (name: string) => AccessKey | undefined
 }
 
 /** Most keys in a chain of owners. A longer chain counts as a cycle, and no key in it works. */
-export const LONGEST_LINE = 16
+export const MAX_CHAIN_LENGTH = 16
 
 /** A key and its chain of owners. */
-export interface KeyLine {
+export interface OwnerChain {
   /** The key itself, then its owner, then the owner of that, and so on. */
   readonly keys: readonly AccessKey[]
   /** Name of the next owner, which is missing or one too many; null = the last key has no owner. */
@@ -31,11 +31,11 @@ export interface KeyLine {
 }
 
 /** The chain of owners of a key, by name and uid. */
-export function lineOf(key: AccessKey, { named }: Pick<KnownKeys, 'named'>): KeyLine {
+export function ownerChainOf(key: AccessKey, { named }: Pick<KeyLookup, 'named'>): OwnerChain {
   const keys = [key]
   for (let { ownerRef } = key; ownerRef !== null; ) {
     const { name, uid } = ownerRef
-    const owner = keys.length < LONGEST_LINE ? named(name) : undefined
+    const owner = keys.length < MAX_CHAIN_LENGTH ? named(name) : undefined
     if (owner?.uid !== uid) return { keys, brokenAt: name }
     keys.push(owner)
     ownerRef = owner.ownerRef
@@ -44,7 +44,7 @@ export function lineOf(key: AccessKey, { named }: Pick<KnownKeys, 'named'>): Key
 }
 
 /** The limits that a chain sets on its first key. */
-export interface LineBounds {
+export interface ChainBounds {
   /** Epoch milliseconds: the earliest end in the chain; null = never. */
   readonly expiresMs: number | null
   /** Scope of the nearest key that has one; null = none has (contract 11.8). */
@@ -54,13 +54,13 @@ export interface LineBounds {
 }
 
 /** The bounds of a chain, its first key included. */
-export function boundsOf(keys: readonly AccessKey[], caps: Caps, nowMs: number): LineBounds {
+export function chainBoundsOf(keys: readonly AccessKey[], caps: Caps, nowMs: number): ChainBounds {
   let expiresMs: number | null = null
   let scope: Scope | null = null
   let exceeded: AccessKey | null = null
   let below: AccessKey | null = null
   for (const key of keys) {
-    expiresMs = least(expiresMs, lifetimeOf(key, caps, nowMs).expiresMs)
+    expiresMs = earliest(expiresMs, lifetimeOf(key, caps, nowMs).expiresMs)
     const isWithin = isCovered(scope, key.scope) && (below === null || hasGroupsOf(below, key))
     if (exceeded === null && !isWithin) exceeded = key
     scope ??= key.scope
@@ -77,8 +77,8 @@ const hasGroupsOf = (key: AccessKey, owner: AccessKey): boolean =>
   key.identity !== owner.identity || key.groups.every((group) => owner.groups.includes(group))
 
 /** State and limits of a key, its owners included. */
-export interface KeyStanding {
-  readonly state: LineState
+export interface ChainStatus {
+  readonly state: ChainState
   /** Name of the owner that has this state; null = the key itself has it. */
   readonly above: string | null
   /** Epoch milliseconds: the earliest end of the key and its owners; null = never. */
@@ -88,21 +88,21 @@ export interface KeyStanding {
 }
 
 /** `Gone`: an owner does not exist; `Exceeded`: an owner grants less than the key that it owns. */
-export type LineState = OwnKeyState | 'Gone' | 'Exceeded'
+export type ChainState = OwnKeyState | 'Gone' | 'Exceeded'
 
 /** The reason of its Ready condition (contract 4.1). */
-export const readyStateOf = ({ state, above }: Pick<KeyStanding, 'state' | 'above'>): KeyState =>
+export const readyStateOf = ({ state, above }: Pick<ChainStatus, 'state' | 'above'>): KeyState =>
   above !== null || state === 'Gone' || state === 'Exceeded' ? 'OwnerNotReady' : state
 
 /** The first state of the key or an owner that is not Active; Active when all are. */
-export function standingOf(
+export function chainStatusOf(
   own: AccessKey,
-  known: KnownKeys,
+  known: KeyLookup,
   caps: Caps,
   nowMs: number,
-): KeyStanding {
-  const { keys, brokenAt } = lineOf(own, known)
-  const { expiresMs, scope, exceeded } = boundsOf(keys, caps, nowMs)
+): ChainStatus {
+  const { keys, brokenAt } = ownerChainOf(own, known)
+  const { expiresMs, scope, exceeded } = chainBoundsOf(keys, caps, nowMs)
   const states = keys.map((key) => [key, stateOf(key, known, caps, nowMs)] as const)
   const [unfit, state] = states.find(([, one]) => one !== 'Active') ?? [null, 'Active' as const]
   const bounds = { expiresMs, scope }
@@ -112,24 +112,24 @@ export function standingOf(
   return { state, above: null, ...bounds }
 }
 
-function stateOf(key: AccessKey, known: KnownKeys, caps: Caps, nowMs: number): OwnKeyState {
+function stateOf(key: AccessKey, known: KeyLookup, caps: Caps, nowMs: number): OwnKeyState {
   return keyStateOf(key, lifetimeOf(key, caps, nowMs), isInConflict(key, known), nowMs)
 }
 
 /** Whether other objects with the same secret, in any state, disable a key (contract 3.3). */
 export const isInConflict = (
   key: AccessKey,
-  holders: Pick<KnownKeys, 'eldest' | 'isShared'>,
+  holders: Pick<KeyLookup, 'eldest' | 'isShared'>,
 ): boolean => conflictKindOf(key, holders) !== null
 
 /** The state as a predicate, to follow the name of the key. */
-export const SAID_OF: Readonly<Record<Exclude<LineState, 'Active'>, string>> = {
+export const STATE_MESSAGES: Readonly<Record<Exclude<ChainState, 'Active'>, string>> = {
   Terminating: 'is being deleted',
   NoIdentity: 'names no user, team or subject',
   KeyConflict: 'has the same key as another object',
   Expired: 'has expired',
   Disabled: 'is disabled',
-  Gone: `does not exist, or is beyond the ${LONGEST_LINE} keys that may own each other in a row`,
+  Gone: `does not exist, or is beyond the ${MAX_CHAIN_LENGTH} keys that may own each other in a row`,
   Exceeded: 'has a narrower scope or fewer groups than a key that it owns',
 }
 
@@ -146,7 +146,7 @@ function isCovered(scope: Scope | null, above: Scope | null): boolean {
 }
 
 /** Look-up of the keys that a change of another key affects. */
-export interface KeyRelations extends Pick<KnownKeys, 'sharing'> {
+export interface KeyRelations extends Pick<KeyLookup, 'sharing'> {
   /** The keys that the key with this uid owns. */
   readonly ownedBy: (uid: string) => readonly AccessKey[]
 }
@@ -161,7 +161,7 @@ export interface KeyChange {
  * The keys whose state a change may affect: the key itself, those with the same secret when it appears or
  * disappears (contract 3.3), and all that any of these owns, directly or through others (10.3).
  */
-export function keysTouchedBy(
+export function keysAffectedBy(
   { before, after }: KeyChange,
   { sharing, ownedBy }: KeyRelations,
 ): readonly AccessKey[] {
@@ -182,7 +182,7 @@ function withOwned(
 ): readonly AccessKey[] {
   const all = new Map(keys.map((key) => [key.uid, key]))
   let owners = [...all.values()]
-  for (let place = 1; place < LONGEST_LINE && owners.length > 0; place += 1) {
+  for (let place = 1; place < MAX_CHAIN_LENGTH && owners.length > 0; place += 1) {
     owners = owners.flatMap(({ uid }) => ownedBy(uid)).filter(({ uid }) => !all.has(uid))
     for (const key of owners) all.set(key.uid, key)
   }
@@ -204,7 +204,7 @@ const UNREADABLE: KeyRef = { name: '(unreadable)', uid: '' }
  * The access key that the controller owner reference names; null = none (contract 5.4, 12.3). Fails closed: malformed
  * references may name a key, so the object then has an owner that does not exist (10.3).
  */
-export function ownerKeyOf({ ownerReferences }: ObjectMeta): KeyRef | null {
+export function owningKeyOf({ ownerReferences }: ObjectMeta): KeyRef | null {
   const all: unknown = ownerReferences ?? []
   if (!Array.isArray(all) || !all.every(isReference)) return UNREADABLE
   const owner = all.find(

@@ -13,7 +13,7 @@ export const isMap = (value: unknown): value is JsonMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The JSON object that a text holds; null when it holds none. */
-export function mapIn(text: string): JsonMap | null {
+export function parseJsonMap(text: string): JsonMap | null {
   try {
     const value: unknown = JSON.parse(text)
     return isMap(value) ? value : null
@@ -26,7 +26,7 @@ export function mapIn(text: string): JsonMap | null {
 export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value)
 
 /** The map's own entry; undefined also for `constructor` and its like (threats E7). */
-export const own = (map: JsonMap, name: string): Json | undefined =>
+export const ownValue = (map: JsonMap, name: string): Json | undefined =>
   Object.hasOwn(map, name) ? map[name] : undefined
 
 /**

@@ -1,5 +1,5 @@
 /** Where a value stands in the settings: names of fields and indexes of list entries. */
-export type Path = readonly (string | number)[]
+export type SettingPath = readonly (string | number)[]
 
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/
 const LONGEST_NAME = 64
@@ -10,7 +10,7 @@ const LONGEST_NAME = 64
  * A name that is no identifier is quoted and escaped (a header name may hold line breaks) and cut
  * after 64 characters (the name may be a secret that slipped).
  */
-export const pathText = (path: Path): string =>
+export const pathText = (path: SettingPath): string =>
   path.map((step, at) => stepText(step, at === 0)).join('')
 
 function stepText(step: string | number, first: boolean): string {
@@ -28,7 +28,7 @@ export const partsOfPointer = (pointer: string): readonly string[] =>
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 
 /** The path of a JSON pointer, the form in which schema validators name places. */
-export const pathOfPointer = (pointer: string): Path =>
+export const pathOfPointer = (pointer: string): SettingPath =>
   partsOfPointer(pointer).map((step) => (/^\d+$/.test(step) ? Number(step) : step))
 
 /** Whether a path's text is that of `outer` or of a place inside it. */

@@ -20,7 +20,7 @@ const INTEGER = /^-?\d+$/
  * It comes before the parser: what that needs for some texts is a second, and nobody else is answered
  * meanwhile.
  */
-export function jsonFault(text: string): string | null {
+export function strictJsonError(text: string): string | null {
   /** The names of each open object; null for a list. */
   const open: (Set<string> | null)[] = []
   let last = ''

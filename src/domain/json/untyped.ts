@@ -14,15 +14,15 @@ export const isAbsent = (value: unknown): value is null | undefined =>
   value === undefined || value === null
 
 /** The text; undefined for any other value. */
-export const textOf = (value: unknown): string | undefined =>
+export const stringOf = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined
 
 /** Whether the value is absent or a text. */
-export const isTextOrAbsent = (value: unknown): boolean =>
+export const isStringOrAbsent = (value: unknown): boolean =>
   isAbsent(value) || typeof value === 'string'
 
 /** The texts of a list; empty when absent, null for any other value. */
-export function textsOf(value: unknown): readonly string[] | null {
+export function stringsOf(value: unknown): readonly string[] | null {
   if (isAbsent(value)) return NO_TEXTS
   const isSound = Array.isArray(value) && value.every((one) => typeof one === 'string')
   return isSound ? value : null

@@ -1,34 +1,34 @@
 import type { Scope } from '../../api/scope.gen.ts'
 import { quoted } from './covers-limits.ts'
-import { type RoleRules, roleGrants, roleReaches } from './match-role.ts'
-import { ruleGrants, ruleReaches } from './match-rule.ts'
-import { targetGrants, targetReaches } from './match-target.ts'
+import { type RoleRules, roleAllows, roleReaches } from './match-role.ts'
+import { ruleAllows, ruleReaches } from './match-rule.ts'
+import { targetAllows, targetReaches } from './match-target.ts'
 import { type Grant, entriesOf } from './parse.ts'
-import { type Decision, type ScopedRequest, type Target, resourceOf } from './request-info.ts'
+import { type Decision, type RequestInfo, type Target, resourceOf } from './request-info.ts'
 import { isOutliving, isResourceRequest } from './sensitive.ts'
 
 /** Settings and roles that a decision needs besides the scope. */
-export interface ScopeSurroundings {
+export interface ScopeContext {
   /** Prefix of the namespaces of projects in the management cluster (`projectNamespacePrefix`). */
   readonly projectNamespacePrefix: string
   readonly roleRules: RoleRules
 }
 
 /** A scope, read once for many decisions; null = unrestricted, the owner's rights. */
-export type ReadScope = readonly Grant[] | null
+export type ParsedScope = readonly Grant[] | null
 
 /** Reads a scope. A malformed entry grants nothing (contract 11.2). */
-export const readScope = (scope: Scope | null): ReadScope =>
+export const parseScope = (scope: Scope | null): ParsedScope =>
   scope && entriesOf(scope).flatMap(({ grant }) => (grant.kind === 'malformed' ? [] : [grant]))
 
 /**
  * Whether a scope grants a request (contract 11.1): the union of what its entries grant. A scope only narrows; RBAC
  * upstream still decides. On a target where it grants anything, it also grants discovery (11.3).
  */
-export function decide(
-  grants: ReadScope,
-  request: ScopedRequest,
-  surroundings: ScopeSurroundings,
+export function authorize(
+  grants: ParsedScope,
+  request: RequestInfo,
+  surroundings: ScopeContext,
 ): Decision {
   if (grants === null) return ALLOWED
   const isGranted = isDiscovery(request)
@@ -39,22 +39,22 @@ export function decide(
 
 const ALLOWED: Decision = { allowed: true }
 
-function covers(grant: Grant, request: ScopedRequest, surroundings: ScopeSurroundings): boolean {
+function covers(grant: Grant, request: RequestInfo, surroundings: ScopeContext): boolean {
   const { projectNamespacePrefix: prefix, roleRules } = surroundings
   switch (grant.kind) {
     case 'rule':
-      return ruleGrants(grant, request, prefix)
+      return ruleAllows(grant, request, prefix)
     case 'role':
-      return roleGrants(grant, request, prefix, roleRules)
+      return roleAllows(grant, request, prefix, roleRules)
     case 'target':
-      return targetGrants(grant, request, prefix)
+      return targetAllows(grant, request, prefix)
     default:
       return grant satisfies never
   }
 }
 
 /** Whether the grant applies to anything on the target. */
-function reaches(grant: Grant, target: Target, surroundings: ScopeSurroundings): boolean {
+function reaches(grant: Grant, target: Target, surroundings: ScopeContext): boolean {
   const { projectNamespacePrefix: prefix, roleRules } = surroundings
   switch (grant.kind) {
     case 'rule':
@@ -69,12 +69,12 @@ function reaches(grant: Grant, target: Target, surroundings: ScopeSurroundings):
 }
 
 /** Names the request and nothing of the scope: the holder of the key may not know its scope. */
-function refusal(request: ScopedRequest): string {
+function refusal(request: RequestInfo): string {
   const only = isOutliving(request) ? ', which only a rule that names it grants' : ''
   return `the scope of the access key does not grant ${asked(request)} ${placeOf(request.target)}${only}`
 }
 
-function asked(request: ScopedRequest): string {
+function asked(request: RequestInfo): string {
   const { verb } = request
   if (!isResourceRequest(request)) return `${quoted(verb)} on path ${quoted(request.path)}`
   const { group, namespace, name } = request
@@ -110,7 +110,7 @@ const SELF_REVIEWS: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /** Whether it is discovery, OpenAPI, `/version` or a self review. */
-export function isDiscovery(request: ScopedRequest): boolean {
+export function isDiscovery(request: RequestInfo): boolean {
   const { verb } = request
   if (!isResourceRequest(request)) {
     const { path } = request

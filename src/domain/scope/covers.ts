@@ -1,7 +1,13 @@
 import type { Scope } from '../../api/scope.gen.ts'
 import { type Gap, quoted } from './covers-limits.ts'
 import { roleGap, roleText, ruleGap, ruleGapOfCluster } from './covers-rule.ts'
-import { type Entry, type Grant, type TargetGrant, type TargetList, entriesOf } from './parse.ts'
+import {
+  type ParsedEntry,
+  type Grant,
+  type TargetGrant,
+  type TargetList,
+  entriesOf,
+} from './parse.ts'
 
 /** The first entry of a child's scope that no entry of the parent's covers. */
 export interface Uncovered {
@@ -35,7 +41,7 @@ export function within(child: Scope | null, parent: Scope | null): Uncovered | n
 }
 
 /** Reports the deepest gap: that of the parent's entry which covers most of the child's. */
-function uncovered(child: Entry['grant'], parents: readonly Grant[]): string | null {
+function uncovered(child: ParsedEntry['grant'], parents: readonly Grant[]): string | null {
   if (child.kind === 'malformed') return child.fault
   let nearest: Gap = { depth: -1, because: inWords(child) }
   for (const parent of parents) {

@@ -2,9 +2,9 @@
 import { isInProject } from './match-target.ts'
 import type { RoleGrant } from './parse.ts'
 import {
-  type NonResourceRequest,
-  type ResourceRequest,
-  type ScopedRequest,
+  type NonResourceRequestInfo,
+  type ResourceRequestInfo,
+  type RequestInfo,
   type Target,
   resourceOf,
 } from './request-info.ts'
@@ -24,9 +24,9 @@ export interface RoleRule {
 export type RoleRules = (role: string) => readonly RoleRule[]
 
 /** Whether the role applies to the request, and a rule of it or of an implied role grants it. */
-export const roleGrants = (
+export const roleAllows = (
   grant: RoleGrant,
-  request: ScopedRequest,
+  request: RequestInfo,
   prefix: string,
   roleRules: RoleRules,
 ): boolean =>
@@ -46,7 +46,7 @@ const IMPLIED: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /** In the management cluster a role with projects applies to their namespaces only. */
-function holdsFor(grant: RoleGrant, request: ScopedRequest, prefix: string): boolean {
+function holdsFor(grant: RoleGrant, request: RequestInfo, prefix: string): boolean {
   const { projects } = grant
   if (request.target.kind !== 'Management') return holdsOn(grant, request.target)
   return projects === null || [...projects].some((project) => isInProject(project, request, prefix))
@@ -64,7 +64,7 @@ function holdsOn({ projects, virtualClusters }: RoleGrant, target: Target): bool
 const names = (limit: Limit, name: string): boolean =>
   limit !== null && (limit.has('*') || limit.has(name))
 
-function clusterRoleGrants(rule: RoleRule, request: ScopedRequest): boolean {
+function clusterRoleGrants(rule: RoleRule, request: RequestInfo): boolean {
   const { verbs } = rule
   const { verb } = request
   if (!verbs.includes(verb) && (verbOutlivesKey(verb) || !verbs.includes('*'))) return false
@@ -73,7 +73,7 @@ function clusterRoleGrants(rule: RoleRule, request: ScopedRequest): boolean {
 
 function resourceMatches(
   { apiGroups = [], resources = [], resourceNames = [] }: RoleRule,
-  request: ResourceRequest,
+  request: ResourceRequestInfo,
 ): boolean {
   const { group, subresource, name } = request
   const isOfGroup = group !== '*' && apiGroups.includes(group)
@@ -87,7 +87,10 @@ function resourceMatches(
 }
 
 /** As in RBAC: `*` at the end matches any rest. */
-const pathMatches = ({ nonResourceURLs = [] }: RoleRule, { path }: NonResourceRequest): boolean =>
+const pathMatches = (
+  { nonResourceURLs = [] }: RoleRule,
+  { path }: NonResourceRequestInfo,
+): boolean =>
   nonResourceURLs.some(
     (url) => url === path || (url.endsWith('*') && path.startsWith(url.slice(0, -1))),
   )

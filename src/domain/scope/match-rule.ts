@@ -1,7 +1,7 @@
 // What a rule grants (contract 11.5, 11.7).
 import {
-  type ResourceRequest,
-  type ScopedRequest,
+  type ResourceRequestInfo,
+  type RequestInfo,
   type Target,
   resourceOf,
 } from './request-info.ts'
@@ -9,7 +9,7 @@ import type { Resources, Rule } from './rule.ts'
 import { isResourceRequest, mustBeNamed, verbOutlivesKey } from './sensitive.ts'
 
 /** Whether the rule grants the request: each of its fields must match. */
-export function ruleGrants(rule: Rule, request: ScopedRequest, prefix: string): boolean {
+export function ruleAllows(rule: Rule, request: RequestInfo, prefix: string): boolean {
   const { verb, target } = request
   const isOfVerb = rule.verbs === null ? !verbOutlivesKey(verb) : rule.verbs.has(verb)
   if (!isOfVerb || !ruleReaches(rule, target, prefix)) return false
@@ -33,13 +33,13 @@ export function ruleReaches(rule: Rule, target: Target, prefix: string): boolean
   )
 }
 
-function resourceMatches({ namespaces, resources }: Rule, request: ResourceRequest): boolean {
+function resourceMatches({ namespaces, resources }: Rule, request: ResourceRequestInfo): boolean {
   if (namespaces !== null && !namespaces.has(request.namespace)) return false
   if (resources === null) return !mustBeNamed(resourceOf(request))
   return resources.some((one) => holds(one, request))
 }
 
-function holds({ group, patterns, names }: Resources, request: ResourceRequest): boolean {
+function holds({ group, patterns, names }: Resources, request: ResourceRequestInfo): boolean {
   const { resource, subresource, name } = request
   if (group !== null && group !== request.group) return false
   if (names !== null && !names.has(name)) return false

@@ -1,10 +1,10 @@
 // What lists of targets grant: everything there, except what outlives the key (contract 11.3, 11.7).
 import type { TargetGrant } from './parse.ts'
-import { type ScopedRequest, type Target, resourceOf } from './request-info.ts'
+import { type RequestInfo, type Target, resourceOf } from './request-info.ts'
 import { isResourceRequest, resourceOutlivesKey, verbOutlivesKey } from './sensitive.ts'
 
 /** Whether the entry grants the request. */
-export function targetGrants(grant: TargetGrant, request: ScopedRequest, prefix: string): boolean {
+export function targetAllows(grant: TargetGrant, request: RequestInfo, prefix: string): boolean {
   const { target, verb } = request
   if (verbOutlivesKey(verb)) return false
   if (isResourceRequest(request) && resourceOutlivesKey(resourceOf(request))) return false
@@ -39,7 +39,7 @@ export function targetReaches({ list, names }: TargetGrant, target: Target): boo
 }
 
 /** Whether the request is inside the namespace of the project; `*` means any project. */
-export function isInProject(project: string, request: ScopedRequest, prefix: string): boolean {
+export function isInProject(project: string, request: RequestInfo, prefix: string): boolean {
   if (!isResourceRequest(request)) return false
   const { namespace } = request
   // With an empty prefix every namespace belongs to a project; a request without one belongs to none.
@@ -51,5 +51,5 @@ export function isInProject(project: string, request: ScopedRequest, prefix: str
 const stands = (value: string, name: string): boolean => value === '*' || value === name
 
 /** The Namespace object itself: get only. */
-const sparesNamespace = (request: ScopedRequest): boolean =>
+const sparesNamespace = (request: RequestInfo): boolean =>
   !isResourceRequest(request) || request.resource !== 'namespaces' || request.verb === 'get'

@@ -11,8 +11,8 @@ import type {
   ScopeSpace,
   ScopeVirtualCluster,
 } from '../../api/scope.gen.ts'
-import { isMap, own } from '../json/json.ts'
-import { type Path, pathText } from '../json/pointer.ts'
+import { isMap, ownValue } from '../json/json.ts'
+import { type SettingPath, pathText } from '../json/pointer.ts'
 import { quoted } from './covers-limits.ts'
 import { TARGET_KINDS } from './request-info.ts'
 import { isResourcePattern } from './resource-pattern.ts'
@@ -102,7 +102,7 @@ export function shapeFault<Value>(shape: Shape<Value>, value: unknown): string |
   const unknown = Object.keys(value).find((field) => !Object.hasOwn(shape, field))
   if (unknown !== undefined) return `its field ${quoted(unknown)} is unknown`
   const checks: readonly [string, Check][] = Object.entries(shape)
-  const odd = checks.find(([field, check]) => !check(own(value, field)))
+  const odd = checks.find(([field, check]) => !check(ownValue(value, field)))
   return odd ? `its field ${odd[0]} is missing or not as the schema demands` : null
 }
 
@@ -158,7 +158,7 @@ export interface Malformed {
 }
 
 /** An entry of a scope and its path, such as `scope.rules[2]`. */
-export interface Entry {
+export interface ParsedEntry {
   readonly path: string
   readonly grant: Grant | Malformed
 }
@@ -192,35 +192,35 @@ const LISTS: Readonly<Record<Exclude<keyof Scope, 'allowPlatformCli'>, Read>> = 
  * The entries of a scope, list by list, malformed and unknown ones included. Never empty: a scope that sets nothing
  * gives one malformed entry, so no caller takes it for a scope within every other.
  */
-export function entriesOf(scope: Scope): readonly Entry[] {
+export function entriesOf(scope: Scope): readonly ParsedEntry[] {
   if (!isMap(scope)) return [at([], malformed('it is not an object'))]
   const lists = Object.entries(LISTS).flatMap(([field, read]) =>
-    listEntries(field, own(scope, field), read),
+    listEntries(field, ownValue(scope, field), read),
   )
-  const entries = [...strangers(scope), ...lists, ...cliEntry(own(scope, 'allowPlatformCli'))]
+  const entries = [...strangers(scope), ...lists, ...cliEntry(ownValue(scope, 'allowPlatformCli'))]
   return entries.length > 0 ? entries : [at([], malformed('it sets nothing'))]
 }
 
-function strangers(scope: object): readonly Entry[] {
+function strangers(scope: object): readonly ParsedEntry[] {
   return Object.keys(scope)
     .filter((field) => field !== 'allowPlatformCli' && !Object.hasOwn(LISTS, field))
     .map((field) => at([field], malformed('this field is unknown')))
 }
 
-function listEntries(field: string, list: unknown, read: Read): readonly Entry[] {
+function listEntries(field: string, list: unknown, read: Read): readonly ParsedEntry[] {
   if (list === undefined) return []
   if (!Array.isArray(list)) return [at([field], malformed('it is not a list'))]
   return list.map((value: unknown, index) => at([field, index], read(value)))
 }
 
-function cliEntry(value: unknown): readonly Entry[] {
+function cliEntry(value: unknown): readonly ParsedEntry[] {
   if (value === undefined || value === false) return []
   const isSound = value === true
   const grant = isSound ? roleGrant('platformCLI', null, null) : malformed('it is not a boolean')
   return [at(['allowPlatformCli'], grant)]
 }
 
-const at = (path: Path, grant: Grant | Malformed): Entry => ({
+const at = (path: SettingPath, grant: Grant | Malformed): ParsedEntry => ({
   path: pathText(['scope', ...path]),
   grant,
 })

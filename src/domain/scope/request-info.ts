@@ -23,7 +23,7 @@ export type Target =
   | { readonly kind: 'ProjectSpace'; readonly project: string; readonly space: string }
 
 /** A request for resources, with the attributes that the API server computes (contract 11.6). */
-export interface ResourceRequest {
+export interface ResourceRequestInfo {
   readonly target: Target
   readonly verb: string
   /** Empty = the core group. */
@@ -39,18 +39,18 @@ export interface ResourceRequest {
 }
 
 /** `x`, or `x/sub` for a subresource. */
-export const resourceOf = ({ resource, subresource }: ResourceRequest): string =>
+export const resourceOf = ({ resource, subresource }: ResourceRequestInfo): string =>
   subresource === '' ? resource : `${resource}/${subresource}`
 
 /** A request for a path that is no resource, such as `/healthz`. */
-export interface NonResourceRequest {
+export interface NonResourceRequestInfo {
   readonly target: Target
   readonly verb: string
   readonly path: string
 }
 
 /** Either kind: one with a path is a non-resource request. */
-export type ScopedRequest = ResourceRequest | NonResourceRequest
+export type RequestInfo = ResourceRequestInfo | NonResourceRequestInfo
 
 /** Whether a scope grants a request; RBAC upstream may still refuse it. */
 export type Decision =

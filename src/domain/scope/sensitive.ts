@@ -1,7 +1,7 @@
 // Verbs and resources that must be named: no wildcard, of resources or of groups, no empty list and no list of
 // targets grants them (contract 11.7). They count in every group: a copy in another group is as strong.
 
-import { type ResourceRequest, type ScopedRequest, resourceOf } from './request-info.ts'
+import { type ResourceRequestInfo, type RequestInfo, resourceOf } from './request-info.ts'
 
 const LASTING_VERBS: ReadonlySet<string> = new Set(['escalate', 'bind', 'impersonate', 'approve'])
 
@@ -42,9 +42,9 @@ export const mustBeNamed = (resource: string): boolean =>
   (resource.includes('/') && SESSIONS.has(resource.slice(resource.indexOf('/') + 1)))
 
 /** Whether it is a resource request; else it is one of a path. */
-export const isResourceRequest = (request: ScopedRequest): request is ResourceRequest =>
+export const isResourceRequest = (request: RequestInfo): request is ResourceRequestInfo =>
   !('path' in request)
 
 /** Whether a rule must name the verb or the resource of the request to grant it. */
-export const isOutliving = (request: ScopedRequest): boolean =>
+export const isOutliving = (request: RequestInfo): boolean =>
   verbOutlivesKey(request.verb) || (isResourceRequest(request) && mustBeNamed(resourceOf(request)))

@@ -1,7 +1,7 @@
 // A list replaces the Secret's (contract 6.2). Where it was copied from status, its hidden values are those of
 // the Secret's entries that stand for the same (6.3).
-import { type Json, type JsonMap, isList, isMap, mapOf, own, sameJson } from '../json/json.ts'
-import type { Path } from '../json/pointer.ts'
+import { type Json, type JsonMap, isList, isMap, mapOf, ownValue, sameJson } from '../json/json.ts'
+import type { SettingPath } from '../json/pointer.ts'
 import { hide } from './walk.ts'
 
 /** By which of its fields an entry of a list is found again, the first that finds one. */
@@ -17,10 +17,10 @@ export const counterparts = (settings: JsonMap, secret: JsonMap): JsonMap =>
   ofMap(settings, { value: secret, shown: hide(secret) })
 
 /** The value at the path; undefined where there is none. */
-export function valueAt(settings: JsonMap, path: Path): Json | undefined {
+export function valueAt(settings: JsonMap, path: SettingPath): Json | undefined {
   return path.reduce<Json | undefined>((value, step) => {
     if (isList(value)) return value[Number(step)]
-    return isMap(value) ? own(value, String(step)) : undefined
+    return isMap(value) ? ownValue(value, String(step)) : undefined
   }, settings)
 }
 
@@ -40,7 +40,7 @@ function ofMap(mine: JsonMap, { value = {}, shown = {} }: Theirs<JsonMap>): Json
   return mapOf(
     Object.entries(mine).map(([name, inner]) => [
       name,
-      of(inner, { value: own(value, name), shown: own(shown, name) }),
+      of(inner, { value: ownValue(value, name), shown: ownValue(shown, name) }),
     ]),
   )
 }
@@ -79,6 +79,6 @@ function placesBy(name: string, entries: readonly Json[]): ReadonlyMap<unknown, 
 }
 
 function identityBy(name: string, entry: Json): string | undefined {
-  const identity = isMap(entry) ? own(entry, name) : undefined
+  const identity = isMap(entry) ? ownValue(entry, name) : undefined
   return typeof identity === 'string' ? identity : undefined
 }

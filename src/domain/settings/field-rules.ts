@@ -16,7 +16,7 @@ export interface FieldRule {
   readonly kind: 'field'
   readonly secrecy: Secrecy
   /** Asked about texts only; the schema knows the types. */
-  readonly check?: format.Check
+  readonly check?: format.FormatCheck
   /** 0 says no more than absence does (contract 6.5). */
   readonly zeroIsAbsent?: boolean
   /** An empty text says something: the one exception from contract 1.2. */
@@ -28,7 +28,7 @@ export type Rule =
   | FieldRule
   | { readonly kind: 'group'; readonly fields: ReadonlyMap<string, Rule> }
   | { readonly kind: 'list'; readonly entry: Rule }
-  | { readonly kind: 'map'; readonly entry: FieldRule; readonly nameCheck?: format.Check }
+  | { readonly kind: 'map'; readonly entry: FieldRule; readonly nameCheck?: format.FormatCheck }
 
 type RulesOf<T> = { readonly [Name in keyof T]?: Rule }
 
@@ -37,8 +37,8 @@ const group = (fields: Readonly<Record<string, Rule>>): Rule => ({
   fields: new Map(Object.entries(fields)),
 })
 const list = (entry: Rule): Rule => ({ kind: 'list', entry })
-const text = (check: format.Check): FieldRule => ({ kind: 'field', secrecy: 'text', check })
-const url = (check: format.Check): FieldRule => ({ kind: 'field', secrecy: 'url', check })
+const text = (check: format.FormatCheck): FieldRule => ({ kind: 'field', secrecy: 'text', check })
+const url = (check: format.FormatCheck): FieldRule => ({ kind: 'field', secrecy: 'url', check })
 
 /** The rule of a field that has no rule of its own. */
 export const PLAIN: FieldRule = { kind: 'field', secrecy: 'text' }

@@ -1,6 +1,6 @@
 import type { ConfigSettings } from '../../api/config.gen.ts'
 import { type JsonMap, asJson, asSettings, isEmpty, sameJson } from '../json/json.ts'
-import { type Shares, settingsIn } from '../managed-fields.ts'
+import { type SettingsByOwner, settingsIn } from '../managed-fields.ts'
 import { withDefaults } from './defaults.ts'
 import { without } from './merge.ts'
 import { capsIn } from './applied.ts'
@@ -40,7 +40,7 @@ export type LastSettings =
 export interface Traces {
   readonly uid: string
   readonly status: unknown
-  readonly shares: Shares
+  readonly shares: SettingsByOwner
   readonly record: ConfigMapData | null
   readonly shapeCheck: ShapeCheck
 }

@@ -1,8 +1,8 @@
 // Layers of settings. Maps merge, lists and single values replace (contract 6.2), so a value has
 // one source: the highest layer that says anything at its place.
 
-import { type Json, type JsonMap, isEmpty, isMap, mapOf, own, sameJson } from '../json/json.ts'
-import type { Path } from '../json/pointer.ts'
+import { type Json, type JsonMap, isEmpty, isMap, mapOf, ownValue, sameJson } from '../json/json.ts'
+import type { SettingPath } from '../json/pointer.ts'
 import type { Source } from './validation/faults.ts'
 
 /** Settings of one source. */
@@ -16,7 +16,7 @@ export const merge = (...maps: readonly JsonMap[]): JsonMap => maps.reduceRight(
 
 function over(below: JsonMap, above: JsonMap): JsonMap {
   const names = new Set([...Object.keys(below), ...Object.keys(above)])
-  return mapOf([...names].map((name) => [name, laid(own(above, name), own(below, name))]))
+  return mapOf([...names].map((name) => [name, laid(ownValue(above, name), ownValue(below, name))]))
 }
 
 function laid(above: Json | undefined, below: Json | undefined): Json | undefined {
@@ -28,18 +28,18 @@ function laid(above: Json | undefined, below: Json | undefined): Json | undefine
  * The source that the value at the path came from. Where nothing stands there, the source of the
  * nearest place above it that has a value; undefined when no layer has any.
  */
-export function sourceAt(layers: readonly Layer[], path: Path): Source | undefined {
+export function sourceAt(layers: readonly Layer[], path: SettingPath): Source | undefined {
   const found = layers.find(({ settings }) => speaksAt(settings, path))
   if (found || path.length === 0) return found?.source
   return sourceAt(layers, path.slice(0, -1))
 }
 
 // A list or single value on the way replaces whatever lower layers hold below it.
-function speaksAt(settings: JsonMap, path: Path): boolean {
+function speaksAt(settings: JsonMap, path: SettingPath): boolean {
   let value: Json | undefined = settings
   for (const step of path) {
     if (!isMap(value)) return true
-    value = own(value, String(step))
+    value = ownValue(value, String(step))
     if (value === undefined) return false
   }
   return !(isMap(value) && isEmpty(value))
@@ -58,7 +58,7 @@ type Stays = (mine: Json, theirs: Json) => boolean
 function keep(map: JsonMap, others: JsonMap, stays: Stays): JsonMap {
   return mapOf(
     Object.entries(map).map(([name, mine]): [string, Json | undefined] => {
-      const theirs = own(others, name)
+      const theirs = ownValue(others, name)
       if (theirs === undefined) return [name, mine]
       if (!isMap(mine) || !isMap(theirs)) return [name, stays(mine, theirs) ? mine : undefined]
       const rest = keep(mine, theirs, stays)

@@ -4,7 +4,7 @@
 import type { ConfigSettings } from '../../api/config.gen.ts'
 import type { ManagedFieldsEntry } from '../../api/objects.ts'
 import { type JsonMap, asJson, asSettings, isEmpty } from '../json/json.ts'
-import { type Shares, sharesOf } from '../managed-fields.ts'
+import { type SettingsByOwner, settingsByOwner } from '../managed-fields.ts'
 import { withDefaults } from './defaults.ts'
 import {
   type LastSettings,
@@ -42,7 +42,7 @@ export type SecretSource =
   | { readonly kind: 'unreadable'; readonly because: string }
 
 /** Everything that decides which settings are in force. */
-export interface Sources {
+export interface SettingsSources {
   /** The Config with its managedFields, which tell whose the fields of status are. */
   readonly config: {
     readonly metadata: {
@@ -62,10 +62,10 @@ export interface Sources {
 }
 
 /** What to do about the settings. `owned` is what our manager applies to status, secrets hidden. */
-export type Settlement = Settled | Kept
+export type Resolution = ResolvedSettings | Kept
 
 /** The sources are sound: these settings are in force. */
-export interface Settled {
+export interface ResolvedSettings {
   readonly ok: true
   /** With defaults and secrets, for use in memory only. */
   readonly settings: ConfigSettings
@@ -108,10 +108,10 @@ export interface Kept {
  *   its settings, empty its text first; then it may go.
  * - REDACTED, null, empty texts and false say nothing, in whatever source.
  */
-export function settle(sources: Sources): Settlement {
+export function resolveSettings(sources: SettingsSources): Resolution {
   const { config, record, shapeCheck } = sources
   const { uid, managedFields } = config.metadata
-  const shares = sharesOf(config.status, managedFields, sources.manager)
+  const shares = settingsByOwner(config.status, managedFields, sources.manager)
   const last = lastSettings({ uid, status: config.status, shares, record, shapeCheck })
   const knowledge = { uid, last, shapeCheck }
   const spec = readSource('spec', config.spec ?? null, shapeCheck)
@@ -169,7 +169,11 @@ function carriedOver(spec: Reading, secretShown: JsonMap, { last }: Knowledge): 
     : readSource('ConfigMap', carried, () => [])
 }
 
-function keeping({ uid, last, shapeCheck }: Knowledge, faults: readonly Fault[], shares: Shares) {
+function keeping(
+  { uid, last, shapeCheck }: Knowledge,
+  faults: readonly Fault[],
+  shares: SettingsByOwner,
+) {
   if (last.from === 'lost') return { lastGood: null, owned: shares.ours, record: null }
   const isSound = faults.every(({ source }) => source !== 'status')
   const shown = isSound ? merge(last.shown, hide(shares.foreign)) : last.shown

@@ -1,7 +1,7 @@
 import type { AuthSettings, ConfigSettings } from '../../api/config.gen.ts'
-import type { Verdict } from '../conditions.ts'
+import type { DesiredCondition } from '../conditions.ts'
 import { isMap } from '../json/json.ts'
-import { type Path, pathText } from '../json/pointer.ts'
+import { type SettingPath, pathText } from '../json/pointer.ts'
 import { entriesOf, providersIn } from './entries.ts'
 import { CONDITION_MESSAGE_LIMIT } from './validation/faults.ts'
 
@@ -9,7 +9,7 @@ import { CONDITION_MESSAGE_LIMIT } from './validation/faults.ts'
  * The condition for what is switched on while nothing in this product acts on it (contract 6.7), with the
  * path of each such setting; none where there is nothing to say. The settings are those in force.
  */
-export function partsNotServed(settings: ConfigSettings): readonly Verdict[] {
+export function unimplementedConditions(settings: ConfigSettings): readonly DesiredCondition[] {
   const paths = [
     ...signInPaths(settings.auth ?? {}),
     ...SWITCHED.filter((name) => settings[name]?.enabled === true).map((name) => [name, 'enabled']),
@@ -37,7 +37,7 @@ const SWITCHED = [
 const DECLARED = ['apps', 'cloud', 'platformDB', 'uiSettings'] as const
 
 // What narrows sign-in, as groupsFilters and password.disabled, holds as long as there is none.
-const signInPaths = (auth: AuthSettings): readonly Path[] => [
+const signInPaths = (auth: AuthSettings): readonly SettingPath[] => [
   ...providersIn(auth).map((name) => ['auth', name]),
   ...entriesOf(auth.connectors).flatMap(([at, connector]) =>
     providersIn(connector).map((name) => ['auth', 'connectors', at, name]),
@@ -46,7 +46,7 @@ const signInPaths = (auth: AuthSettings): readonly Path[] => [
 ]
 
 /** In one order, whichever way the settings were written: the message then changes with them alone. */
-const declaredIn = (name: string, group: object = {}): readonly Path[] =>
+const declaredIn = (name: string, group: object = {}): readonly SettingPath[] =>
   Object.entries(group)
     .filter(([, value]) => saysSomething(value))
     .map(([field]) => [name, field])

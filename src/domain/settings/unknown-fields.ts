@@ -1,12 +1,12 @@
 import { type SettingsSchema, configSettingsSchema } from '../../api/config.schema.gen.ts'
-import { type Json, type JsonMap, isList, isMap, mapOf, own } from '../json/json.ts'
-import type { Path } from '../json/pointer.ts'
+import { type Json, type JsonMap, isList, isMap, mapOf, ownValue } from '../json/json.ts'
+import type { SettingPath } from '../json/pointer.ts'
 import { type Leaf, isHidden, mapLeaves } from './walk.ts'
 
 /** Settings of one source, and the places of fields that are no settings. */
 export interface Known {
   readonly settings: JsonMap
-  readonly unknown: readonly Path[]
+  readonly unknown: readonly SettingPath[]
 }
 
 /** Deeper than any setting; it bounds what the objects of free form may nest. */
@@ -17,12 +17,17 @@ const DEEPEST = 32
  * `__proto__` is never known, so no later copy of the settings can change a prototype.
  */
 export function knownFields(source: JsonMap): Known {
-  const unknown: Path[] = []
+  const unknown: SettingPath[] = []
   const settings = knownMap(source, configSettingsSchema, [], unknown)
   return { settings, unknown }
 }
 
-function knownValue(value: Json, schema: SettingsSchema | null, path: Path, unknown: Path[]): Json {
+function knownValue(
+  value: Json,
+  schema: SettingsSchema | null,
+  path: SettingPath,
+  unknown: SettingPath[],
+): Json {
   if (isMap(value)) return knownMap(value, schema, path, unknown)
   if (!isList(value)) return value
   return value.map((entry, at) => knownValue(entry, schema?.items ?? null, [...path, at], unknown))
@@ -31,8 +36,8 @@ function knownValue(value: Json, schema: SettingsSchema | null, path: Path, unkn
 function knownMap(
   map: JsonMap,
   schema: SettingsSchema | null,
-  path: Path,
-  unknown: Path[],
+  path: SettingPath,
+  unknown: SettingPath[],
 ): JsonMap {
   return mapOf(
     Object.entries(map).map(([name, value]) => {
@@ -51,7 +56,8 @@ function fieldSchema(
   schema: SettingsSchema | null,
   name: string,
 ): SettingsSchema | null | undefined {
-  if (schema?.properties) return own(schema.properties as never, name) as SettingsSchema | undefined
+  if (schema?.properties)
+    return ownValue(schema.properties as never, name) as SettingsSchema | undefined
   return schema?.additionalProperties ?? null
 }
 

@@ -1,13 +1,13 @@
 import { type Json, type JsonMap, isEmpty, isList, isMap, mapOf } from '../json/json.ts'
-import type { Path } from '../json/pointer.ts'
+import type { SettingPath } from '../json/pointer.ts'
 import { type FieldRule, PLAIN, type Rule, SECRET, SECRET_NAMES, SETTINGS } from './field-rules.ts'
 import { treatments } from './redaction.ts'
 import { isReference } from './references.ts'
-import type { Check } from './validation/formats.ts'
+import type { FormatCheck } from './validation/formats.ts'
 
 /** One single value in the settings, with the rule of its field. */
 export interface Leaf {
-  readonly path: Path
+  readonly path: SettingPath
   readonly value: string | number | boolean | null
   readonly rule: FieldRule
 }
@@ -39,13 +39,17 @@ export function leavesOf(settings: JsonMap): readonly Leaf[] {
 
 /** A name in a map of free names, and the check of such names. */
 export interface FreeName {
-  readonly path: Path
+  readonly path: SettingPath
   readonly name: string
-  readonly check: Check
+  readonly check: FormatCheck
 }
 
 /** The free names in the settings that have a format of their own. */
-export function freeNamesOf(value: Json, rule: Rule | undefined, path: Path): readonly FreeName[] {
+export function freeNamesOf(
+  value: Json,
+  rule: Rule | undefined,
+  path: SettingPath,
+): readonly FreeName[] {
   if (!isMap(value) || rule === undefined) return []
   return Object.entries(value).flatMap(([name, entry]) => {
     const inner = [...path, name]
@@ -57,7 +61,7 @@ export function freeNamesOf(value: Json, rule: Rule | undefined, path: Path): re
 function changed(
   value: Json,
   rule: Rule | undefined,
-  path: Path,
+  path: SettingPath,
   change: Change,
 ): Json | undefined {
   if (isList(value)) return changedList(value, rule, path, change)
@@ -66,7 +70,12 @@ function changed(
   return isEmpty(map) && typeof path.at(-1) === 'string' ? undefined : map
 }
 
-function changedMap(map: JsonMap, rule: Rule | undefined, path: Path, change: Change): JsonMap {
+function changedMap(
+  map: JsonMap,
+  rule: Rule | undefined,
+  path: SettingPath,
+  change: Change,
+): JsonMap {
   return mapOf(
     Object.entries(map).map(([name, value]) => [
       name,
@@ -75,7 +84,12 @@ function changedMap(map: JsonMap, rule: Rule | undefined, path: Path, change: Ch
   )
 }
 
-function changedList(list: readonly Json[], rule: Rule | undefined, path: Path, change: Change) {
+function changedList(
+  list: readonly Json[],
+  rule: Rule | undefined,
+  path: SettingPath,
+  change: Change,
+) {
   const entryRule = rule?.kind === 'list' ? rule.entry : undefined
   const entries = list.map((entry, at) => changed(entry, entryRule, [...path, at], change))
   if (list.length > 0 && entries.every((entry) => entry === undefined)) return undefined
@@ -89,7 +103,7 @@ function ruleIn(rule: Rule | undefined, name: string): Rule | undefined {
 
 // By name, not by place: a secret is hidden also where nobody thought of listing it. Switches are
 // left alone, as auth.password.disabled.
-function fieldRule(value: Leaf['value'], rule: Rule | undefined, path: Path): FieldRule {
+function fieldRule(value: Leaf['value'], rule: Rule | undefined, path: SettingPath): FieldRule {
   if (rule?.kind === 'field') return rule
   const named = path.some((step) => SECRET_NAMES.has(step))
   return named && typeof value !== 'boolean' ? SECRET : PLAIN
@@ -112,7 +126,7 @@ function hiddenLeaf({ value, rule }: Leaf): Json {
 }
 
 /** Where the settings hold what hiding leaves in place of a secret, which is no value (contract 6.3). */
-export const hiddenPlacesOf = (settings: JsonMap): readonly Path[] =>
+export const hiddenPlacesOf = (settings: JsonMap): readonly SettingPath[] =>
   leavesOf(settings)
     .filter(
       ({ value, rule }) => typeof value === 'string' && treatments[rule.secrecy].isHidden(value),

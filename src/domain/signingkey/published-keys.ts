@@ -1,7 +1,7 @@
 // The data of ConfigMap `platform-jwks` (contract 7.3): `jwks.json` is the public set for verifiers; `keys.json`
 // has the operator's own note on each key.
-import { type Json, isMap, own } from '../json/json.ts'
-import { parseTimestamp, timestamp } from '../time/time.ts'
+import { type Json, isMap, ownValue } from '../json/json.ts'
+import { parseTimestamp, formatTimestamp } from '../time/time.ts'
 import type { KeyNote, PublicJwk } from './signing-key.ts'
 
 /** Data key of the public set. */
@@ -42,10 +42,10 @@ export function notesText(notes: readonly KeyNote[]): string {
         kid,
         {
           generation,
-          created: timestamp(createdMs),
-          published: timestamp(publishedMs),
-          useFrom: timestamp(useFromMs),
-          ...(withdrawnMs === null ? {} : { withdrawn: timestamp(withdrawnMs) }),
+          created: formatTimestamp(createdMs),
+          published: formatTimestamp(publishedMs),
+          useFrom: formatTimestamp(useFromMs),
+          ...(withdrawnMs === null ? {} : { withdrawn: formatTimestamp(withdrawnMs) }),
         },
       ] as const,
   )
@@ -69,11 +69,11 @@ const KID = /^[A-Za-z0-9_-]{43}$/
 
 function noteOf(kid: string, note: Json): KeyNote | null {
   if (!isMap(note) || !KID.test(kid)) return null
-  const generation = own(note, 'generation')
-  const createdMs = timeOf(own(note, 'created'))
-  const publishedMs = timeOf(own(note, 'published'))
-  const useFromMs = timeOf(own(note, 'useFrom'))
-  const withdrawn = own(note, 'withdrawn')
+  const generation = ownValue(note, 'generation')
+  const createdMs = timeOf(ownValue(note, 'created'))
+  const publishedMs = timeOf(ownValue(note, 'published'))
+  const useFromMs = timeOf(ownValue(note, 'useFrom'))
+  const withdrawn = ownValue(note, 'withdrawn')
   const withdrawnMs = withdrawn === undefined ? null : timeOf(withdrawn)
   if (typeof generation !== 'number' || !Number.isSafeInteger(generation) || generation < 1)
     return null

@@ -2,7 +2,7 @@
  * Epoch milliseconds as Kubernetes writes a time: RFC 3339, UTC, with a fraction only when it is not 0.
  * Clamped to the years 0000 to 9999, which are all that the format allows.
  */
-export function timestamp(atMs: number): string {
+export function formatTimestamp(atMs: number): string {
   const text = new Date(Math.min(Math.max(atMs, FIRST_MS), LAST_MS)).toISOString()
   return text.replace('.000Z', 'Z')
 }
@@ -29,16 +29,16 @@ function isInCalendar(day: string): boolean {
 }
 
 /** Number of late objects, and the longest delay in milliseconds; 0 when none is late. */
-export interface Late {
+export interface Overdue {
   readonly count: number
   readonly longestMs: number
 }
 
 /** Nothing is late. */
-export const NONE_LATE: Late = { count: 0, longestMs: 0 }
+export const NOTHING_OVERDUE: Overdue = { count: 0, longestMs: 0 }
 
 /** Adds one late object. */
-export const withLate = ({ count, longestMs }: Late, lateMs: number): Late => ({
+export const addOverdue = ({ count, longestMs }: Overdue, lateMs: number): Overdue => ({
   count: count + 1,
   longestMs: Math.max(longestMs, lateMs),
 })
@@ -47,4 +47,5 @@ export const withLate = ({ count, longestMs }: Late, lateMs: number): Late => ({
  * Epoch milliseconds as a MicroTime (Lease, Event): RFC 3339 in UTC with exactly six digits, for the
  * API server refuses any other number of them.
  */
-export const microTime = (atMs: number): string => new Date(atMs).toISOString().replace('Z', '000Z')
+export const formatMicroTime = (atMs: number): string =>
+  new Date(atMs).toISOString().replace('Z', '000Z')

@@ -2,7 +2,7 @@
 // their tokens end, so that a whole ConfigMap is deleted when its hour is over.
 import { REVOKED_TOKENS_PREFIX } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
-import { parseTimestamp, timestamp } from '../time/time.ts'
+import { parseTimestamp, formatTimestamp } from '../time/time.ts'
 
 /** Revoked tokens: `jti` to `exp` in epoch milliseconds. */
 export type Revocations = ReadonlyMap<string, number>
@@ -20,7 +20,7 @@ const KEPT_AFTER_MS = 60_000
  * @param ordinal 0 for the first of the hour, whose name has no number; 1 for the next
  */
 export function revokedTokensName(expiresMs: number, ordinal: number): string {
-  const hour = timestamp(expiresMs).replaceAll(/\D/g, '').slice(0, 'YYYYMMDDHH'.length)
+  const hour = formatTimestamp(expiresMs).replaceAll(/\D/g, '').slice(0, 'YYYYMMDDHH'.length)
   return `${REVOKED_TOKENS_PREFIX}${hour}${ordinal === 0 ? '' : `-${ordinal}`}`
 }
 
@@ -128,10 +128,10 @@ export const dataWith = ({ configMap, tokens }: Addition): Readonly<Record<strin
 export const revokedMembers = (
   tokens: Iterable<readonly [jti: string, expiresMs: number]>,
 ): string =>
-  [...tokens].map(([jti, endMs]) => `${JSON.stringify(jti)}:"${timestamp(endMs)}"`).join(',')
+  [...tokens].map(([jti, endMs]) => `${JSON.stringify(jti)}:"${formatTimestamp(endMs)}"`).join(',')
 
 /** Object.fromEntries defines properties, so that `__proto__` is a key like any other. */
 const expiryTexts = (
   tokens: Iterable<readonly [jti: string, expiresMs: number]>,
 ): Readonly<Record<string, string>> =>
-  Object.fromEntries([...tokens].map(([jti, expiresMs]) => [jti, timestamp(expiresMs)]))
+  Object.fromEntries([...tokens].map(([jti, expiresMs]) => [jti, formatTimestamp(expiresMs)]))

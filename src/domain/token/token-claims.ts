@@ -35,7 +35,7 @@ export interface TokenClaims {
 }
 
 /** The identity of a token: that of the owning key, or, without an owner, the token itself. */
-export interface Bearer {
+export interface TokenSubject {
   /** `user:<user>`, `team:<team>`, `subject:<subject>` or `token:<object name>`. */
   readonly identity: string
   /** spec.groups of the owning key. */
@@ -50,7 +50,7 @@ export interface Bearer {
 }
 
 /** Issuer and times of a token. Times in epoch milliseconds. */
-export interface Issue {
+export interface IssueParameters {
   readonly issuer: string
   readonly jti: string
   /** creationTimestamp of the token object: the API server's clock. */
@@ -64,7 +64,7 @@ const KINDS = { user: 'User', team: 'Team', subject: 'Subject', token: 'Token' }
  * The claims of a token. The same object under the same owner gives the same claims, so signing again after a crash
  * extends nothing, and one record revokes all signatures (contract 2.4, 7.1).
  */
-export function claimsOf(bearer: Bearer, issue: Issue): TokenClaims {
+export function claimsOf(bearer: TokenSubject, issue: IssueParameters): TokenClaims {
   const { identity, groups, name, uid, scope, isOwnerScoped } = bearer
   const kind = identity.slice(0, identity.indexOf(':')) as keyof typeof KINDS
   const issuedSeconds = Math.floor(issue.creationMs / 1000)

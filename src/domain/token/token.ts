@@ -8,9 +8,9 @@ import type { Condition, ObjectMeta } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 import type { KeyRef } from '../accesskey/owner-chain.ts'
 import { type CredentialObject, credentialObjectOf } from '../credential-object.ts'
-import { mapIn } from '../json/json.ts'
-import { type Untyped, fieldsOf, scopeOf, secondsOf, textOf } from '../json/untyped.ts'
-import { oursIn, ownedBy } from '../managed-fields.ts'
+import { parseJsonMap } from '../json/json.ts'
+import { type Untyped, fieldsOf, scopeOf, secondsOf, stringOf } from '../json/untyped.ts'
+import { ownedStatusField, ownedFieldsOf } from '../managed-fields.ts'
 import { LONGEST_TOKEN_TTL_MS } from '../signingkey/signing-key.ts'
 import { parseTimestamp } from '../time/time.ts'
 import { isConfinedTo } from './token-claims.ts'
@@ -76,11 +76,11 @@ function publishedOf(
   { uid, managedFields = [] }: ObjectMeta,
   status: Untyped<DirectClusterEndpointTokenStatus>,
 ): PublishedToken {
-  const owned = ownedBy(managedFields, 'status')
+  const owned = ownedFieldsOf(managedFields, 'status')
   // Mostly compared with the wanted values: a value of another type is simply different.
-  const ours = oursIn(owned, status as DirectClusterEndpointTokenStatus)
+  const ours = ownedStatusField(owned, status as DirectClusterEndpointTokenStatus)
   const { name, uid: ofOwner } = fieldsOf(ours('owner'))
-  const [ownerName, ownerUid] = [textOf(name), textOf(ofOwner)]
+  const [ownerName, ownerUid] = [stringOf(name), stringOf(ofOwner)]
   const beside = {
     expirationTimestamp: ours('expirationTimestamp'),
     keyID: ours('keyID'),
@@ -88,7 +88,9 @@ function publishedOf(
   }
   return {
     ...beside,
-    issued: status.token ? (issuedIn(textOf(ours('token')) ?? '', uid, beside) ?? 'damaged') : null,
+    issued: status.token
+      ? (issuedIn(stringOf(ours('token')) ?? '', uid, beside) ?? 'damaged')
+      : null,
     isTokenForeign: Boolean(status.token) && !owned.has('status', 'token'),
     issuedTimestamp: ours('issuedTimestamp'),
     observedGeneration: ours('observedGeneration'),
@@ -161,13 +163,13 @@ export const issuedScopeOf = ({ scope }: IssuedToken): Scope | null =>
   scope === '*' ? null : (JSON.parse(scope) as Scope)
 
 const isScopeText = (text: unknown): text is string =>
-  text === '*' || (typeof text === 'string' && mapIn(text) !== null)
+  text === '*' || (typeof text === 'string' && parseJsonMap(text) !== null)
 
 function decoded(payload: string): Readonly<Record<string, unknown>> | null {
   try {
     const binary = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
     const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
-    return mapIn(new TextDecoder().decode(bytes))
+    return parseJsonMap(new TextDecoder().decode(bytes))
   } catch {
     return null
   }

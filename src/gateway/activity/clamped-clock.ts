@@ -1,7 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts'
 
 /** A clock that is told the API server's time. */
-export interface HeldBackClock extends Clock {
+export interface ClampedClock extends Clock {
   /** @param dateMs the Date header of an answer that has just come, in epoch milliseconds */
   readonly heard: (dateMs: number) => void
 }
@@ -21,7 +21,7 @@ const BELIEVED_FOR_MS = 30_000
  * would end every sliding key that it sees. Carried on by the monotonic counter, so that a wall clock
  * which is set ahead is noticed before the next answer.
  */
-export function heldBackClock(clock: Clock): HeldBackClock {
+export function clampedClock(clock: Clock): ClampedClock {
   let aheadOfCounterMs = Number.POSITIVE_INFINITY
   let believedUntilMs = Number.NEGATIVE_INFINITY
   return {

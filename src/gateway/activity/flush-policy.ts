@@ -10,7 +10,7 @@ export interface Uses {
 }
 
 /** What decides when a use of a key is recorded. Times are epoch milliseconds. */
-export interface Standing {
+export interface RecordedUse {
   /** Nothing is recorded any more: the key has ended, or somebody has ended it. */
   readonly hasEnded: boolean
   /** The use that is recorded; -Infinity = none. */
@@ -26,7 +26,7 @@ export interface Standing {
 const SELDOM_MS = 60_000
 
 /** Where a key stands as of now. Never throws. */
-export function standingOf(key: AccessKey, caps: Caps, nowMs: number): Standing {
+export function recordedUseOf(key: AccessKey, caps: Caps, nowMs: number): RecordedUse {
   const { expiresMs, startMs, activityMs, effectiveSeconds } = lifetimeOf(key, caps, nowMs)
   const common = {
     hasEnded: key.isDeleting || key.isDisabled || !isLive(expiresMs, nowMs),
@@ -52,7 +52,7 @@ const SPREAD = 1 / 10
  *
  * @param place of this replica among all, from 0 to below 1: whoever comes first spares the others the write
  */
-export function dueMsOf({ firstMs }: Uses, standing: Standing, place: number): number {
+export function dueMsOf({ firstMs }: Uses, standing: RecordedUse, place: number): number {
   const { recordedMs, slides, staleFromMs, withinMs } = standing
   const spreadMs = withinMs * SPREAD * place
   if (!slides) return Math.max(firstMs, recordedMs + withinMs + spreadMs)
@@ -63,5 +63,5 @@ export function dueMsOf({ firstMs }: Uses, standing: Standing, place: number): n
  * Whether a request of this moment waits until its use is recorded. A use that is recorded for a later
  * moment, by a clock ahead of ours, is never moved back: there is nothing to wait for.
  */
-export const mustPrecede = ({ staleFromMs, recordedMs }: Standing, requestMs: number): boolean =>
+export const mustPrecede = ({ staleFromMs, recordedMs }: RecordedUse, requestMs: number): boolean =>
   requestMs > staleFromMs && requestMs > recordedMs

@@ -4,14 +4,14 @@ import type { Caller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import { createLane } from '../../runtime/concurrency/worker-pool.ts'
+import { createWorkerPool } from '../../runtime/concurrency/worker-pool.ts'
 import type { Log } from '../../runtime/log.ts'
-import { Deadlines } from '../../runtime/timer-heap.ts'
-import { type Standing, dueMsOf, mustPrecede, standingOf } from './flush-policy.ts'
+import { TimerHeap } from '../../runtime/timer-heap.ts'
+import { type RecordedUse, dueMsOf, mustPrecede, recordedUseOf } from './flush-policy.ts'
 import { type RecordDeps, record } from './write.ts'
 
 /** How activity is recorded, and what that is told to. */
-export interface ActivityOptions extends RecordDeps {
+export interface ActivityRecorderOptions extends RecordDeps {
   /** Those in force now. */
   readonly caps: () => Caps
   /** One that is never far ahead of the API server's: see held-back-clock.ts. */
@@ -35,7 +35,7 @@ export interface ActivityObserver {
 export type Noted = 'recorded' | 'later' | 'unavailable'
 
 /** The uses of keys (contract 14.1). No method rejects. */
-export interface Activity {
+export interface ActivityRecorder {
   /**
    * A request that was let pass begins. To be awaited before it goes on: a sliding key of which the
    * recorded use is old gets this one recorded first. Where that fails the request is refused, and may
@@ -49,7 +49,8 @@ export interface Activity {
 }
 
 /** Records uses from now on. */
-export const createActivity = (options: ActivityOptions): Activity => new Recorder(options)
+export const createActivityRecorder = (options: ActivityRecorderOptions): ActivityRecorder =>
+  new Recorder(options)
 
 /** The uses of one key that are not recorded yet. */
 interface Use {
@@ -75,18 +76,18 @@ const LAST_TRIES = 3
 
 const LATER = Promise.resolve('later' as const)
 
-class Recorder implements Activity {
-  readonly #options: ActivityOptions
+class Recorder implements ActivityRecorder {
+  readonly #options: ActivityRecorderOptions
   readonly #uses = new Map<string, Use>()
-  readonly #deadlines: Deadlines
+  readonly #deadlines: TimerHeap
   readonly #closing = new AbortController()
   readonly #place: number
   #isFailing = false
 
-  constructor(options: ActivityOptions) {
+  constructor(options: ActivityRecorderOptions) {
     const { clock, budgetPerSecond } = options
     const lane = (atATime: number, pauseMs: number): ((uid: string) => void) =>
-      createLane({
+      createWorkerPool({
         clock,
         atATime,
         pauseMs,
@@ -97,7 +98,7 @@ class Recorder implements Activity {
     const others = lane(1, 1000 / budgetPerSecond)
     this.#options = options
     this.#place = options.random()
-    this.#deadlines = new Deadlines(clock, (uid) => {
+    this.#deadlines = new TimerHeap(clock, (uid) => {
       const use = this.#uses.get(uid)
       if (use) (this.#standingOf(use).slides ? sliding : others)(uid)
     })
@@ -143,7 +144,7 @@ class Recorder implements Activity {
     return !this.#isUnrecorded(use)
   }
 
-  #note(key: AccessKey, nowMs: number): { readonly use: Use; readonly standing: Standing } {
+  #note(key: AccessKey, nowMs: number): { readonly use: Use; readonly standing: RecordedUse } {
     const known = this.#uses.get(key.uid)
     const use = known ?? { key, firstMs: nowMs, lastMs: nowMs, dueMs: NEVER, writing: null }
     use.lastMs = nowMs
@@ -191,7 +192,7 @@ class Recorder implements Activity {
       const recorded = await record(this.#options, {
         key: this.#latest(use),
         atMs,
-        isWanted: (key) => this.#isDue(use, atMs, standingOf(key, caps(), clock.nowMs())),
+        isWanted: (key) => this.#isDue(use, atMs, recordedUseOf(key, caps(), clock.nowMs())),
         signal: limit.signal,
       })
       this.#tell(null)
@@ -214,7 +215,7 @@ class Recorder implements Activity {
   }
 
   /** Whether the use of that moment is to be written over what stands there. */
-  #isDue(use: Use, atMs: number, standing: Standing): boolean {
+  #isDue(use: Use, atMs: number, standing: RecordedUse): boolean {
     if (standing.hasEnded || atMs <= standing.recordedMs) return false
     return (
       this.#closing.signal.aborted ||
@@ -234,7 +235,7 @@ class Recorder implements Activity {
     else this.#forget(use)
   }
 
-  #await(use: Use, standing: Standing): void {
+  #await(use: Use, standing: RecordedUse): void {
     const dueMs = dueMsOf(use, standing, this.#place)
     if (dueMs < use.dueMs) this.#set(use, dueMs)
   }
@@ -261,9 +262,9 @@ class Recorder implements Activity {
     this.#deadlines.delete(uid)
   }
 
-  #standingOf(use: Use): Standing {
+  #standingOf(use: Use): RecordedUse {
     const { caps, clock } = this.#options
-    return standingOf(this.#latest(use), caps(), clock.nowMs())
+    return recordedUseOf(this.#latest(use), caps(), clock.nowMs())
   }
 
   /** As the store has it; where that knows no such key (yet), as it was read. */

@@ -1,11 +1,11 @@
 import { ACCESS_KEYS } from '../../api/names.ts'
-import { digestOf } from '../../authn/key-index.ts'
+import { secretDigest } from '../../authn/key-index.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,
   accessKeyOf,
 } from '../../domain/accesskey/access-key.ts'
-import { timestamp } from '../../domain/time/time.ts'
+import { formatTimestamp } from '../../domain/time/time.ts'
 import { isConflict, isNotFound, isTestFailed } from '../../kube/client/api-error.ts'
 import type { KubeClient, PatchOperation } from '../../kube/client/client.ts'
 import type { Store } from '../../kube/informer/store.ts'
@@ -67,7 +67,7 @@ export async function record(
     const object = await client.get<OwnedAccessKeyObject>(ACCESS_KEYS, key, signal)
     if (object?.metadata.uid !== key.uid) return null
     keys.observe(object)
-    const now = accessKeyOf(object, digestOf)
+    const now = accessKeyOf(object, secretDigest)
     if (!isWanted(now)) return { key: now, written: false }
     operations = operationsOn(seenOf(object), atMs)
   }
@@ -75,7 +75,7 @@ export async function record(
 
 /** Without this a use that something on the way takes out again would be written without an end. */
 function keptIn(object: OwnedAccessKeyObject, atMs: number): AccessKey {
-  const key = accessKeyOf(object, digestOf)
+  const key = accessKeyOf(object, secretDigest)
   if (key.lastActivityMs === atMs) return key
   throw new Error('the API server took the last use of an access key, but does not keep it')
 }
@@ -91,7 +91,7 @@ interface Seen {
 /** What a view does not tell is mostly so; where it is not, the object is read. */
 const assumedOf = ({ uid, lastActivityMs }: AccessKey): Seen => ({
   uid,
-  lastActivity: lastActivityMs === null ? null : timestamp(lastActivityMs),
+  lastActivity: lastActivityMs === null ? null : formatTimestamp(lastActivityMs),
   hasStatus: true,
 })
 
@@ -107,7 +107,7 @@ function operationsOn(
   atMs: number,
 ): readonly PatchOperation[] {
   const test = (path: string, value: string | null): PatchOperation => ({ op: 'test', path, value })
-  const value = timestamp(atMs)
+  const value = formatTimestamp(atMs)
   return [
     test('/metadata/uid', uid),
     test('/metadata/deletionTimestamp', null),

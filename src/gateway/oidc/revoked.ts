@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ConfigMap } from '../../api/objects.ts'
 import { StoredRevocations } from '../../authn/revocation/stored-revocations.ts'
-import { timestamp } from '../../domain/time/time.ts'
+import { formatTimestamp } from '../../domain/time/time.ts'
 import { hourEndMs, revokedMembers, revokedNamesIn } from '../../domain/token/revocation.ts'
-import type { Store, Whole } from '../../kube/informer/store.ts'
+import type { Store, FullObject } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
-import type { Call } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
 
 const UNKNOWN = failure('ServiceUnavailable', 'the revoked tokens are not known yet', {
   'retry-after': '5',
@@ -16,7 +16,7 @@ const UNKNOWN = failure('ServiceUnavailable', 'the revoked tokens are not known 
 /** Where the list comes from. */
 export interface RevokedSources {
   /** All ConfigMaps of the platform's namespace, or at least those of revoked tokens. */
-  readonly configMaps: Store<Whole<ConfigMap>>
+  readonly configMaps: Store<FullObject<ConfigMap>>
   /** When the store was last known to be complete, in epoch milliseconds; null = never. */
   readonly heardMs: () => number | null
   readonly clock: Clock
@@ -45,7 +45,7 @@ interface BuiltList {
  * something has changed, once a second at most, from the ConfigMaps that did, one in each turn of the event
  * loop; who asks meanwhile shares it.
  */
-export function createRevokedPage(sources: RevokedSources): (call: Call) => Promise<Answer> {
+export function createRevokedPage(sources: RevokedSources): (call: HttpRequest) => Promise<Answer> {
   const { configMaps, heardMs, clock } = sources
   const parts = new RevokedParts()
   let version = 0
@@ -85,7 +85,7 @@ export function createRevokedPage(sources: RevokedSources): (call: Call) => Prom
 const isRecord = (name: string): boolean => hourEndMs(name) !== null
 
 /** As they are at one moment: what comes while a list is being built is for the next. */
-const recordsIn = (configMaps: Store<Whole<ConfigMap>>): ReadonlyMap<string, ConfigMap> =>
+const recordsIn = (configMaps: Store<FullObject<ConfigMap>>): ReadonlyMap<string, ConfigMap> =>
   new Map(
     [...configMaps.values()]
       .filter(({ name }) => isRecord(name))
@@ -113,7 +113,7 @@ function listOf(
   asOfMs: number,
   parts: readonly RevokedPart[],
 ): Pick<BuiltList, 'headers' | 'body'> {
-  const asOf = timestamp(asOfMs)
+  const asOf = formatTimestamp(asOfMs)
   const hash = createHash('sha256').update(asOf)
   for (const { digest } of parts) hash.update(digest)
   const etag = `"${hash.digest('base64url')}"`

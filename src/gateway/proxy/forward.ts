@@ -1,7 +1,7 @@
 // A request that the gateway passes on: as the caller, streaming both ways.
-import type { Caller, Identity } from '../../authn/caller.ts'
-import { AUTHENTICATED } from '../../authn/user-info.ts'
-import type { ScopedRequest } from '../../domain/scope/request-info.ts'
+import type { Caller, UserInfo } from '../../authn/caller.ts'
+import { AUTHENTICATED_GROUP } from '../../authn/user-info.ts'
+import type { RequestInfo } from '../../domain/scope/request-info.ts'
 import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import {
   type Impersonation,
@@ -10,8 +10,8 @@ import {
   UpstreamUnavailable,
 } from '../../kube/proxy/upstream.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
-import type { Call } from '../../serving/http/server.ts'
-import type { ApiRequest } from '../request/parse.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
+import type { ParsedRequest } from '../request/parse.ts'
 import { clientHeaders, upstreamHeaders } from './headers.ts'
 
 /** As whom a request runs: there is no third way, and no default. */
@@ -33,8 +33,8 @@ export const UNAVAILABLE = failure(
  */
 export async function forward(
   upstream: Upstream,
-  request: ApiRequest,
-  call: Call,
+  request: ParsedRequest,
+  call: HttpRequest,
   as: RunsAs,
   signal: AbortSignal,
 ): Promise<Answer> {
@@ -61,7 +61,7 @@ export async function forward(
 }
 
 /** A watch comes as it is: where it is cut, a last line of ours follows (contract 13.4). */
-function headersFor({ attributes }: ApiRequest, call: Call): UpstreamHeaders {
+function headersFor({ attributes }: ParsedRequest, call: HttpRequest): UpstreamHeaders {
   const { 'accept-encoding': encodings, ...headers } = upstreamHeaders(call)
   if (encodings === undefined || attributes.verb === 'watch') return headers
   return { ...headers, 'accept-encoding': encodings }
@@ -70,14 +70,14 @@ function headersFor({ attributes }: ApiRequest, call: Call): UpstreamHeaders {
 const LONG_RUNNING: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy'])
 
 /** Whether the API server itself sets no bound to how long it may take. */
-export const isLongRunning = (request: ScopedRequest): boolean =>
+export const isLongRunning = (request: RequestInfo): boolean =>
   request.verb === 'watch' || (isResourceRequest(request) && LONG_RUNNING.has(request.subresource))
 
-const isProxied = (request: ScopedRequest): boolean =>
+const isProxied = (request: RequestInfo): boolean =>
   isResourceRequest(request) && request.subresource === 'proxy'
 
 /** Whether a body comes with a request: one without a length and without chunks has none. */
-export function hasBody({ headers }: Pick<Call, 'headers'>): boolean {
+export function hasBody({ headers }: Pick<HttpRequest, 'headers'>): boolean {
   const isFramed = headers['transfer-encoding'] !== undefined
   return isFramed || Number(headers['content-length'] ?? 0) > 0
 }
@@ -98,8 +98,8 @@ const RESERVED = /^system:/i
  * @throws Error when a name can't be sent as it is, or is one of the API server's own: a key with such
  * an identity is refused long before
  */
-export function impersonationOf({ user, groups }: Identity, keyName: string): Impersonation {
-  const given = [user, ...groups.filter((group) => group !== AUTHENTICATED)]
+export function impersonationOf({ user, groups }: UserInfo, keyName: string): Impersonation {
+  const given = [user, ...groups.filter((group) => group !== AUTHENTICATED_GROUP)]
   if (![...given, keyName].every((name) => VISIBLE.test(name)))
     throw new Error('a name in the identity of an access key can not be sent')
   if (given.some((name) => RESERVED.test(name)))

@@ -1,7 +1,7 @@
 // Headers of a request on their way to the API server (contract 13.1).
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { UpstreamHeaders } from '../../kube/proxy/upstream.ts'
-import type { Call } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
 
 /**
  * The headers that pass, beside the trace. All others stay here: credentials, cookies, headers that name
@@ -51,7 +51,7 @@ const impersonates = (name: string): boolean =>
     .includes('impersonate')
 
 /** The headers to send on, with the client's address, without those that name the caller. */
-export function upstreamHeaders(call: Call): UpstreamHeaders {
+export function upstreamHeaders(call: HttpRequest): UpstreamHeaders {
   const nominated = new Set(
     (call.headers.connection ?? '')
       .toLowerCase()

@@ -1,7 +1,12 @@
 // The hidden fields of our kinds (contract 12.4), and how a write by a client that can't see them keeps them.
 import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../api/names.ts'
 import { type Json, type JsonMap, isList, isMap, mapOf } from '../../domain/json/json.ts'
-import { type FieldPath, at, textAt, withAt } from '../../domain/json/nested-fields.ts'
+import {
+  type FieldPath,
+  nestedField,
+  nestedString,
+  setNestedField,
+} from '../../domain/json/nested-fields.ts'
 import { hide, hideLiterals } from '../../domain/settings/walk.ts'
 
 /** The key itself. */
@@ -36,9 +41,12 @@ const SECRETS: Readonly<Record<string, readonly FieldPath[]>> = {
 export const hiddenFields = ({ plural }: Resource): readonly FieldPath[] => HIDDEN[plural] ?? []
 
 /** The object without its hidden fields. */
-export function withoutHidden(resource: Resource, object: JsonMap): JsonMap {
+export function withoutHiddenFields(resource: Resource, object: JsonMap): JsonMap {
   if (resource === CONFIGS) return withoutSecretSettings(object)
-  return hiddenFields(resource).reduce((rest, path) => withAt(rest, path, undefined), object)
+  return hiddenFields(resource).reduce(
+    (rest, path) => setNestedField(rest, path, undefined),
+    object,
+  )
 }
 
 const withoutSecretSettings = (object: JsonMap): JsonMap =>
@@ -75,8 +83,9 @@ export function filled(
 
 function filledIn(sent: Json, field: FieldPath | null, value: Json | undefined): Json {
   if (field === null || field.length === 0 || value === undefined) return sent
-  const isFree = at(sent, field) === undefined && isMap(at(sent, field.slice(0, -1)))
-  return isFree && isMap(sent) ? withAt(sent, field, value) : sent
+  const isFree =
+    nestedField(sent, field) === undefined && isMap(nestedField(sent, field.slice(0, -1)))
+  return isFree && isMap(sent) ? setNestedField(sent, field, value) : sent
 }
 
 /** The field's path below another path; null = the field is not below it. */
@@ -85,8 +94,11 @@ export const restOf = (field: FieldPath, path: FieldPath): FieldPath | null =>
 
 /** `filled` for a whole object. */
 export function withHidden(resource: Resource, sent: JsonMap, current: JsonMap): JsonMap {
-  const shown = withoutHidden(resource, current)
-  const sides: Sides = { shown: (path) => at(shown, path), current: (path) => at(current, path) }
+  const shown = withoutHiddenFields(resource, current)
+  const sides: Sides = {
+    shown: (path) => nestedField(shown, path),
+    current: (path) => nestedField(current, path),
+  }
   return filled(resource, sides, sent, []) as JsonMap
 }
 
@@ -102,7 +114,7 @@ export const secretsAt = (
 ): readonly string[] =>
   (SECRETS[resource.plural] ?? [])
     .map((field) => restOf(field, path))
-    .map((field) => (field === null ? '' : textAt(value, field)))
+    .map((field) => (field === null ? '' : nestedString(value, field)))
     .filter(isSecret)
 
 /** A digest reveals no key, and other texts contain a short one by chance. */
@@ -115,7 +127,7 @@ function keptIn(sent: Json, shown: Json | undefined, current: Json | undefined):
     return mapOf(
       Object.entries(sent).map(([name, value]) => [
         name,
-        keptIn(value, at(shown, [name]), at(current, [name])),
+        keptIn(value, nestedField(shown, [name]), nestedField(current, [name])),
       ]),
     )
   }

@@ -1,27 +1,27 @@
 // The whole objects in an answer, whatever its shape.
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
-import { at, textAt, withAt } from '../../domain/json/nested-fields.ts'
+import { nestedField, nestedString, setNestedField } from '../../domain/json/nested-fields.ts'
 
 /** Where an answer holds its objects: rows of a Table, or items of a List. */
 export const placeOf = (answer: JsonMap): 'rows' | 'items' =>
-  textAt(answer, ['kind']) === 'Table' ? 'rows' : 'items'
+  nestedString(answer, ['kind']) === 'Table' ? 'rows' : 'items'
 
 /** The object of a Table's row; of a List the item is the object. */
 function objectOf(entry: Json): JsonMap | null {
-  const object = at(entry, ['object'])
+  const object = nestedField(entry, ['object'])
   if (isMap(object)) return object
   return isMap(entry) ? entry : null
 }
 
 /** The entries of a List or Table. */
 export function entriesOf(answer: JsonMap): readonly Json[] {
-  const entries = at(answer, [placeOf(answer)])
+  const entries = nestedField(answer, [placeOf(answer)])
   return isList(entries) ? entries : []
 }
 
 /** The one object that an answer is about: itself, or that of a Table's first row. */
 export function objectIn(answer: JsonMap): JsonMap {
-  const isTable = textAt(answer, ['kind']) === 'Table'
+  const isTable = nestedString(answer, ['kind']) === 'Table'
   return (isTable ? objectsIn(answer)[0] : answer) ?? {}
 }
 
@@ -37,7 +37,7 @@ export function keeping(answer: JsonMap, isKept: (object: JsonMap) => boolean): 
     const object = objectOf(entry)
     return object !== null && isKept(object)
   })
-  return withAt(answer, [placeOf(answer)], kept)
+  return setNestedField(answer, [placeOf(answer)], kept)
 }
 
 /** Pages of one List or Table as one. */

@@ -1,16 +1,28 @@
 // Every answer about our kinds, in whatever shape, without what is hidden of them (contract 12.4).
 import type { Resource } from '../../api/names.ts'
-import { type Json, type JsonMap, isList, isMap, mapIn, mapOf } from '../../domain/json/json.ts'
-import { type FieldPath, at, textAt, withAt } from '../../domain/json/nested-fields.ts'
-import { jsonFault } from '../../domain/json/strict-json.ts'
+import {
+  type Json,
+  type JsonMap,
+  isList,
+  isMap,
+  parseJsonMap,
+  mapOf,
+} from '../../domain/json/json.ts'
+import {
+  type FieldPath,
+  nestedField,
+  nestedString,
+  setNestedField,
+} from '../../domain/json/nested-fields.ts'
+import { strictJsonError } from '../../domain/json/strict-json.ts'
 import { REDACTED } from '../../domain/settings/redaction.ts'
-import { secretsIn, withoutHidden } from './fields.ts'
+import { secretsIn, withoutHiddenFields } from './fields.ts'
 
 /** Which of the hidden fields of an object this caller is shown all the same. */
-export type Shows = (object: JsonMap) => readonly FieldPath[]
+export type VisibleSecrets = (object: JsonMap) => readonly FieldPath[]
 
 /** Nothing. */
-export const SHOWS_NOTHING: Shows = () => []
+export const SHOWS_NOTHING: VisibleSecrets = () => []
 
 const LAST_APPLIED: FieldPath = [
   'metadata',
@@ -22,16 +34,18 @@ const LAST_APPLIED: FieldPath = [
  * An object as it is shown. Its secrets are also looked for in everything else that it says: annotations,
  * managedFields, text of its own.
  */
-export function redacted(resource: Resource, object: JsonMap, shows: Shows): JsonMap {
+export function redacted(resource: Resource, object: JsonMap, shows: VisibleSecrets): JsonMap {
   const shown = shows(object)
-  const bare = withoutHidden(resource, flat(object))
-  const applied = at(bare, LAST_APPLIED)
+  const bare = withoutHiddenFields(resource, flat(object))
+  const applied = nestedField(bare, LAST_APPLIED)
   const annotated =
-    applied === undefined ? bare : withAt(bare, LAST_APPLIED, redactedText(resource, applied))
+    applied === undefined
+      ? bare
+      : setNestedField(bare, LAST_APPLIED, redactedText(resource, applied))
   const clean = scrubbed(annotated, secretsIn(resource, object))
   return shown.reduce((whole, path) => {
-    const value = at(object, path)
-    return value === undefined ? whole : withAt(whole, path, value)
+    const value = nestedField(object, path)
+    return value === undefined ? whole : setNestedField(whole, path, value)
   }, clean)
 }
 
@@ -57,13 +71,13 @@ function cut(value: Json, levels: number): Json {
 /** An object as text. One that can't be read for certain is left out: it may hold anything. */
 function redactedText(resource: Resource, text: Json): Json | undefined {
   if (typeof text !== 'string') return undefined
-  const parsed = mapIn(text)
+  const parsed = parseJsonMap(text)
   if (parsed === null || isDeep(parsed, MOST_LEVELS)) return undefined
   const plain = JSON.stringify(parsed)
   const clean = JSON.stringify(redacted(resource, parsed, SHOWS_NOTHING))
   if (clean !== plain) return `${clean}\n`
   // Of a name that stands twice one has not been read.
-  return text === `${plain}\n` || jsonFault(text) === null ? text : undefined
+  return text === `${plain}\n` || strictJsonError(text) === null ? text : undefined
 }
 
 /** The value with REDACTED wherever it holds one of these texts, be it inside of JSON as text. */
@@ -99,28 +113,28 @@ const QUOTED_VALUE = /^Invalid value: "(?:[^"\\]|\\.)*"/
 
 /** A failure of the API server as it is shown: it may repeat what was sent, and what is stored. */
 export function redactedFailure(status: JsonMap, secrets: readonly string[]): JsonMap {
-  const message = textAt(status, ['message']).replace(QUOTED_OBJECT, 'patch: Invalid value')
-  const causes = at(status, ['details', 'causes'])
+  const message = nestedString(status, ['message']).replace(QUOTED_OBJECT, 'patch: Invalid value')
+  const causes = nestedField(status, ['details', 'causes'])
   const clean = isList(causes)
-    ? withAt(status, ['details', 'causes'], causes.map(redactedCause))
+    ? setNestedField(status, ['details', 'causes'], causes.map(redactedCause))
     : status
-  return scrubbed(withAt(clean, ['message'], message), secrets)
+  return scrubbed(setNestedField(clean, ['message'], message), secrets)
 }
 
 function redactedCause(cause: Json): Json {
-  if (!isMap(cause) || textAt(cause, ['field']) !== 'patch') return cause
-  const message = textAt(cause, ['message']).replace(QUOTED_VALUE, 'Invalid value')
-  return withAt(cause, ['message'], message)
+  if (!isMap(cause) || nestedString(cause, ['field']) !== 'patch') return cause
+  const message = nestedString(cause, ['message']).replace(QUOTED_VALUE, 'Invalid value')
+  return setNestedField(cause, ['message'], message)
 }
 
 /** Any answer about objects of a kind: one of them, a List, a Table with whole objects, or a Status. */
 export function redactedAnswer(
   resource: Resource,
   answer: JsonMap,
-  shows: Shows,
+  shows: VisibleSecrets,
   secrets: readonly string[],
 ): JsonMap {
-  const kind = textAt(answer, ['kind'])
+  const kind = nestedString(answer, ['kind'])
   if (kind === 'Status') return redactedFailure(answer, secrets)
   return mapObjects(resource, answer, (object) => redacted(resource, object, shows))
 }
@@ -131,15 +145,16 @@ export function mapObjects(
   answer: JsonMap,
   change: (object: JsonMap) => JsonMap,
 ): JsonMap {
-  const kind = textAt(answer, ['kind'])
+  const kind = nestedString(answer, ['kind'])
   const inner = (list: Json | undefined, of: (entry: JsonMap) => JsonMap): readonly Json[] =>
     (isList(list) ? list : []).filter(isMap).map(of)
   if (kind === ours) return change(answer)
-  if (kind === `${ours}List`) return withAt(answer, ['items'], inner(at(answer, ['items']), change))
+  if (kind === `${ours}List`)
+    return setNestedField(answer, ['items'], inner(nestedField(answer, ['items']), change))
   if (kind !== 'Table') throw new Error(`an answer about ${ours} is of another kind`)
-  const rows = inner(at(answer, ['rows']), (row) => {
-    const object = at(row, ['object'])
-    return isMap(object) ? withAt(row, ['object'], change(object)) : row
+  const rows = inner(nestedField(answer, ['rows']), (row) => {
+    const object = nestedField(row, ['object'])
+    return isMap(object) ? setNestedField(row, ['object'], change(object)) : row
   })
-  return withAt(answer, ['rows'], rows)
+  return setNestedField(answer, ['rows'], rows)
 }

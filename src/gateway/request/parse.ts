@@ -1,10 +1,10 @@
 // A request to the API of a target, from the bytes that came to the request that goes out. Either both mean
 // the same to the API server, or it is refused here (contract 11.6): nothing is forwarded as it came.
 import { CONFIGS } from '../../api/names.ts'
-import type { ScopedRequest, Target } from '../../domain/scope/request-info.ts'
-import { readPath, writtenPath } from './path.ts'
-import { readQuery, writtenQuery } from './query.ts'
-import { METHODS, attributesOf, isMethod } from './request-info.ts'
+import type { RequestInfo, Target } from '../../domain/scope/request-info.ts'
+import { parsePath, formatPath } from './path.ts'
+import { parseQuery, formatQuery } from './query.ts'
+import { METHODS, requestInfoOf, isMethod } from './request-info.ts'
 
 /**
  * Reads a request. `rest` is what follows the route of the target in the request-target, as it was sent:
@@ -12,24 +12,24 @@ import { METHODS, attributesOf, isMethod } from './request-info.ts'
  *
  * A tail behind a `proxy` subresource is held to the same rules as any path, and its query too.
  */
-export function readApiRequest(method: string, target: Target, rest: string): ReadApiRequest {
+export function parseRequest(method: string, target: Target, rest: string): RequestParsing {
   if (!isMethod(method)) return refusal(405, `the method must be one of ${METHODS.join(', ')}`)
   if (/[^!-~]|#/.test(rest))
     return refusal(400, 'the request-target must be visible ASCII without a fragment')
   const [, rawPath = '', rawQuery = ''] = /^([^?]*)\??(.*)$/.exec(rest) ?? []
-  const path = readPath(rawPath)
+  const path = parsePath(rawPath)
   if (!path.ok) return refusal(400, path.because)
-  const pairs = readQuery(rawQuery)
+  const pairs = parseQuery(rawQuery)
   if (!pairs.ok) return refusal(400, pairs.because)
   const segments = target.kind === 'Management' ? withConfigs(path.value) : path.value
   const query = pairs.value
-  const attributes = attributesOf({ method, segments, query }, target)
+  const attributes = requestInfoOf({ method, segments, query }, target)
   if (!attributes.ok) return refusal(400, attributes.because)
-  const sent = { path: writtenPath(segments), query, search: writtenQuery(query) }
+  const sent = { path: formatPath(segments), query, search: formatQuery(query) }
   return { ok: true, request: { attributes: attributes.value, method, segments, ...sent } }
 }
 
-const refusal = (code: 400 | 405, because: string): ReadApiRequest => ({ ok: false, code, because })
+const refusal = (code: 400 | 405, because: string): RequestParsing => ({ ok: false, code, because })
 
 /** The specified path of Configs ends in the singular (contract 9.3). */
 const SPECIFIED = ['apis', CONFIGS.group, CONFIGS.version, 'config'] as const
@@ -40,9 +40,9 @@ const withConfigs = (segments: readonly string[]): readonly string[] =>
     : segments
 
 /** A request to the API of a target, read from its bytes (contract 11.6). */
-export interface ApiRequest {
+export interface ParsedRequest {
   /** What scope decides on: what the API server computes from `path` and `query`, and audits. */
-  readonly attributes: ScopedRequest
+  readonly attributes: RequestInfo
   readonly method: string
   /** The path on the target, decoded and split, every segment checked; the last is empty where a slash trailed. */
   readonly segments: readonly string[]
@@ -55,6 +55,6 @@ export interface ApiRequest {
 }
 
 /** The request, or why it is refused before anybody is asked. */
-export type ReadApiRequest =
-  | { readonly ok: true; readonly request: ApiRequest }
+export type RequestParsing =
+  | { readonly ok: true; readonly request: ParsedRequest }
   | { readonly ok: false; readonly code: 400 | 405; readonly because: string }

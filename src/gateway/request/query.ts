@@ -1,7 +1,7 @@
 // The query of a request, decoded once. The API server drops what it can't decode and goes on with the rest,
 // and reads one of several values: either is refused here (contract 11.6).
 import { quoted } from '../../domain/scope/covers-limits.ts'
-import { type Reading, decoded, encoded, read, refused } from './path.ts'
+import { type Parsed, percentDecode, percentEncode, read, refused } from './path.ts'
 
 /** Decoded pairs, in the order of the request. */
 export type Query = readonly (readonly [name: string, value: string])[]
@@ -13,7 +13,7 @@ const REPEATABLE: ReadonlySet<string> = new Set(['command', 'dryRun', 'exclude',
 const MOST_PARAMETERS = 1000
 
 /** The pairs of a query as it was sent, without its question mark. Pairs that are empty are left out. */
-export function readQuery(raw: string): Reading<Query> {
+export function parseQuery(raw: string): Parsed<Query> {
   if (raw.includes(';')) return refused('the query must have no semicolon: write %3B')
   const parts = raw.split('&').filter((part) => part !== '')
   if (parts.length > MOST_PARAMETERS)
@@ -30,8 +30,8 @@ export function readQuery(raw: string): Reading<Query> {
 }
 
 /** The query to send, without a question mark. */
-export const writtenQuery = (query: Query): string =>
-  query.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&')
+export const formatQuery = (query: Query): string =>
+  query.map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`).join('&')
 
 /** The value of a parameter that is given once at most; null when it is absent. */
 export const valueOf = (query: Query, name: string): string | null =>
@@ -44,7 +44,7 @@ function pairOf(part: string): readonly [string, string] | null {
   return name === null || value === null ? null : [name, value]
 }
 
-const decodedForm = (text: string): string | null => decoded(text.replaceAll('+', ' '))
+const decodedForm = (text: string): string | null => percentDecode(text.replaceAll('+', ' '))
 
 function repeated(query: Query): string | null {
   const seen = new Set<string>()

@@ -1,8 +1,8 @@
 // What a request is about, by the rules of the API server (contract 11.6): its RequestInfo. What it
 // authorizes and audits is what a scope decides on here.
-import type { ScopedRequest, Target } from '../../domain/scope/request-info.ts'
+import type { RequestInfo, Target } from '../../domain/scope/request-info.ts'
 import { isLabelSelector } from './label-selector.ts'
-import { type Reading, read, refused } from './path.ts'
+import { type Parsed, read, refused } from './path.ts'
 import { type Query, valueOf } from './query.ts'
 
 /** A request as the API server takes it, whatever its target. */
@@ -35,7 +35,7 @@ const VERBS: Readonly<Record<Method, string>> = {
 }
 
 /** The attributes of a request to a target. */
-export function attributesOf(asked: Asked, target: Target): Reading<ScopedRequest> {
+export function requestInfoOf(asked: Asked, target: Target): Parsed<RequestInfo> {
   const { method, segments } = asked
   const parts = segments.at(-1) === '' ? segments.slice(0, -1) : segments
   const [prefix = '', group = ''] = parts
@@ -68,7 +68,7 @@ function instanceOf(namespace: string, parts: readonly string[]) {
 function actOf(
   { method, query }: Asked,
   name: string,
-): Reading<{ readonly verb: string; readonly name: string }> {
+): Parsed<{ readonly verb: string; readonly name: string }> {
   const verb = VERBS[method]
   if (name !== '') return read({ verb, name })
   if (verb === 'get') return readListOptions(query)
@@ -87,7 +87,7 @@ export interface Listed {
 }
 
 /** Reads the parameters of a GET that names no instance. */
-export function readListOptions(query: Query): Reading<Listed> {
+export function readListOptions(query: Query): Parsed<Listed> {
   const watch = valueOf(query, 'watch') ?? 'false'
   // The API server compares without case; beyond ASCII, in one of two ways.
   if (/[^ -~]/.test(watch)) return refused('watch must be true or false')
@@ -112,7 +112,7 @@ const isUnreadable = ([name, value]: Query[number]): boolean =>
   READABLE.get(name)?.(value) === false
 
 /** The name that a field selector demands; empty when it demands none that an object could have. */
-function selectedName(selector: string): Reading<string> {
+function selectedName(selector: string): Parsed<string> {
   const names: string[] = []
   for (const term of termsOf(selector)) {
     const [, field, operator, escaped = '\\'] = /^(.*?)(!=|==|=)(.*)$/s.exec(term) ?? []

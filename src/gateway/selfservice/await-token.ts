@@ -1,16 +1,16 @@
 // A token that was just made is the operator's to issue (contract 12.2).
 import { TOKENS } from '../../api/names.ts'
 import { type JsonMap, isList } from '../../domain/json/json.ts'
-import { at, textAt } from '../../domain/json/nested-fields.ts'
+import { nestedField, nestedString } from '../../domain/json/nested-fields.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import { TOKEN } from '../redaction/fields.ts'
 import { objectIn } from '../redaction/objects.ts'
-import { type Exchange, type Reply, ask } from './request.ts'
+import { type SelfServiceRequest, type UpstreamReply, ask } from './request.ts'
 
 /** The token, in the form that was asked for; else the answer that says why there is none. */
 export type Issued =
-  | { readonly ok: true; readonly reply: Reply }
+  | { readonly ok: true; readonly reply: UpstreamReply }
   | { readonly ok: false; readonly answer: Answer }
 
 const WITHIN_MS = 5000
@@ -18,9 +18,13 @@ const FIRST_LOOK_MS = 25
 const LONGEST_WAIT_MS = 400
 
 /** Waits for the token of this object, which is deleted when there is none in time. */
-export async function awaitToken(exchange: Exchange, made: JsonMap, clock: Clock): Promise<Issued> {
-  const name = textAt(made, ['metadata', 'name'])
-  const uid = textAt(made, ['metadata', 'uid'])
+export async function awaitToken(
+  exchange: SelfServiceRequest,
+  made: JsonMap,
+  clock: Clock,
+): Promise<Issued> {
+  const name = nestedString(made, ['metadata', 'name'])
+  const uid = nestedString(made, ['metadata', 'uid'])
   const endMs = clock.monotonicMs() + WITHIN_MS
   let look: Look = { is: 'awaited', said: '' }
   for (let waitMs = FIRST_LOOK_MS; look.is === 'awaited'; waitMs *= 2) {
@@ -35,7 +39,7 @@ export async function awaitToken(exchange: Exchange, made: JsonMap, clock: Clock
 
 /** What an object is found to be. */
 type Look =
-  | { readonly is: 'issued'; readonly reply: Reply }
+  | { readonly is: 'issued'; readonly reply: UpstreamReply }
   | { readonly is: 'refused' | 'awaited' | 'gone'; readonly said: string }
 
 /** Refused for good: nothing that the operator waits for can change it. */
@@ -46,20 +50,20 @@ const REFUSED: ReadonlySet<string> = new Set([
   'Revoked',
 ])
 
-async function lookAt(exchange: Exchange, name: string, uid: string): Promise<Look> {
+async function lookAt(exchange: SelfServiceRequest, name: string, uid: string): Promise<Look> {
   const reply = await readOnce(exchange, name)
   const object = objectIn(reply?.json ?? {})
-  if (!reply || textAt(object, ['metadata', 'uid']) !== uid) return { is: 'gone', said: '' }
-  if (textAt(object, TOKEN) !== '') return { is: 'issued', reply }
-  const conditions = at(object, ['status', 'conditions'])
+  if (!reply || nestedString(object, ['metadata', 'uid']) !== uid) return { is: 'gone', said: '' }
+  if (nestedString(object, TOKEN) !== '') return { is: 'issued', reply }
+  const conditions = nestedField(object, ['status', 'conditions'])
   const all = isList(conditions) ? conditions : []
-  const ready = all.find((one) => textAt(one, ['type']) === 'Ready')
-  const isRefused = REFUSED.has(textAt(ready, ['reason']))
-  return { is: isRefused ? 'refused' : 'awaited', said: textAt(ready, ['message']) }
+  const ready = all.find((one) => nestedString(one, ['type']) === 'Ready')
+  const isRefused = REFUSED.has(nestedString(ready, ['reason']))
+  return { is: isRefused ? 'refused' : 'awaited', said: nestedString(ready, ['message']) }
 }
 
 /** null when the client has gone meanwhile: the token is still to be withdrawn. */
-async function readOnce(exchange: Exchange, name: string): Promise<Reply | null> {
+async function readOnce(exchange: SelfServiceRequest, name: string): Promise<UpstreamReply | null> {
   const { form, signal } = exchange
   const question = {
     as: 'gateway',
@@ -83,7 +87,7 @@ function withoutToken(look: Exclude<Look, { is: 'issued' }>): Answer {
   return failure('Timeout', `no token was issued within ${WITHIN_MS / 1000} s: ${because}`)
 }
 
-async function withdraw(exchange: Exchange, name: string, uid: string): Promise<void> {
+async function withdraw(exchange: SelfServiceRequest, name: string, uid: string): Promise<void> {
   // Also for a client that has gone, whose signal ends whatever is asked for it.
   const signal = AbortSignal.timeout(WITHIN_MS)
   const json = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } }

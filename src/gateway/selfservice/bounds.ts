@@ -1,7 +1,7 @@
 // How large people's own keys and tokens may be (contract 12.2): etcd and every replica have them in memory.
 import type { Json, JsonMap } from '../../domain/json/json.ts'
 import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
-import type { Call } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
 
 /** Bytes of a body, and of an object as JSON with all that the API server adds to it. */
 export const LARGEST_OWN = 64 * 1024
@@ -13,7 +13,7 @@ export const LARGEST_OWN = 64 * 1024
  * @param before the object as it is; null = it would be made
  */
 export function bodyRefusal(
-  { headers }: Pick<Call, 'headers'>,
+  { headers }: Pick<HttpRequest, 'headers'>,
   sent: Json,
   before: JsonMap | null,
 ): WholeAnswer | null {

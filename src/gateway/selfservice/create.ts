@@ -3,7 +3,12 @@
 import { API_VERSION, CONFIGS, HEARTBEAT_KEY, TOKENS } from '../../api/names.ts'
 import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
-import { type FieldPath, at, textAt, withAt } from '../../domain/json/nested-fields.ts'
+import {
+  type FieldPath,
+  nestedField,
+  nestedString,
+  setNestedField,
+} from '../../domain/json/nested-fields.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Answer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
@@ -13,20 +18,20 @@ import type { Query } from '../request/query.ts'
 import { awaitToken } from './await-token.ts'
 import { bodyRefusal, sizeRefusal } from './bounds.ts'
 import { sentObject } from './decode.ts'
-import { type Made, finished, isForSelf, made } from './defaulting.ts'
-import { makingFault } from './escalation.ts'
+import { type DefaultedObject, finished, isForSelf, defaulted } from './defaulting.ts'
+import { creationEscalation } from './escalation.ts'
 import { counted } from './quota.ts'
 import { showsTo } from './read.ts'
 import {
-  type Exchange,
-  type Question,
-  type Reply,
+  type SelfServiceRequest,
+  type UpstreamQuery,
+  type UpstreamReply,
   answerOf,
   asOfNow,
   ask,
   isHidden,
 } from './request.ts'
-import { type Fault, mayStore } from './validation.ts'
+import { type Fault, validate } from './validation.ts'
 import {
   DRY_RUN,
   GATEWAY_MANAGER,
@@ -47,14 +52,14 @@ export interface Way {
 const POSTED: Way = { method: 'POST', type: 'application/json', name: '' }
 
 /** The answer to a POST. */
-export async function create(exchange: Exchange, deps: WriteDeps): Promise<Answer> {
+export async function create(exchange: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
   const sent = await sentObject(exchange, false)
   return sent.ok ? makeOne(await asOfNow(exchange), deps, sent.value, POSTED) : sent.answer
 }
 
 /** The answer to an object that is sent to be made; one's own are counted. */
 export async function makeOne(
-  exchange: Exchange,
+  exchange: SelfServiceRequest,
   deps: WriteDeps,
   sent: JsonMap,
   way: Way,
@@ -67,7 +72,7 @@ export async function makeOne(
 
 /** The same. @param isStored told of one's own that was stored */
 async function making(
-  exchange: Exchange,
+  exchange: SelfServiceRequest,
   deps: WriteDeps,
   sent: JsonMap,
   way: Way,
@@ -81,10 +86,10 @@ async function making(
     const reply = await ask(exchange, storing(exchange, { caller }, way, sent, []))
     return answerOf(exchange, reply, shown)
   }
-  if (isHidden(resource, textAt(sent, ['metadata', 'name']))) return refusal(NOT_YOUR_NAME)
+  if (isHidden(resource, nestedString(sent, ['metadata', 'name']))) return refusal(NOT_YOUR_NAME)
   const isSelf = isForSelf(resource, sent, standing)
-  const first = made(resource, sent, standing, deps.newKey)
-  const escalation = makingFault(resource, first.object, isSelf, standing)
+  const first = defaulted(resource, sent, standing, deps.newKey)
+  const escalation = creationEscalation(resource, first.object, isSelf, standing)
   if (escalation !== null) return refusal(escalation)
   if (!isSelf && standing.scope !== null) return refusal(OUTGROWS)
   const long = isSelf ? bodyRefusal(exchange.call, sent, null) : null
@@ -98,7 +103,7 @@ async function making(
   const last = finished(resource, first, tried.json, now.standing)
   const fault = isSelf
     ? faultOf(now, deps, tried.json, last)
-    : makingFault(resource, tried.json, isSelf, now.standing)
+    : creationEscalation(resource, tried.json, isSelf, now.standing)
   if (fault !== null) return refusal(fault)
   const stored = await ask(exchange, storing(exchange, as, way, last.object, []))
   if (stored.status !== 201 || isDryRun(exchange.query)) return answerOf(exchange, stored, shown)
@@ -108,21 +113,21 @@ async function making(
   return answerOf(exchange, kept, { ...shown, shows: () => [KEY] })
 }
 
-function refOf({ json }: Reply): KeyRef {
+function refOf({ json }: UpstreamReply): KeyRef {
   const { metadata } = objectIn(json)
-  return { name: textAt(metadata, ['name']), uid: textAt(metadata, ['uid']) }
+  return { name: nestedString(metadata, ['name']), uid: nestedString(metadata, ['uid']) }
 }
 
 /** Judged as it was tried, with what was added since. */
 function faultOf(
-  { asked: { resource }, standing }: Exchange,
+  { asked: { resource }, standing }: SelfServiceRequest,
   { caps, clock }: WriteDeps,
   tried: JsonMap,
-  { object }: Made,
+  { object }: DefaultedObject,
 ): Fault | null {
   const ttl: FieldPath = ['spec', 'ttl']
-  const after = withAt(tried, ttl, at(object, ttl))
-  return mayStore({ resource, standing, before: null, after, caps: caps(), nowMs: clock.nowMs() })
+  const after = setNestedField(tried, ttl, nestedField(object, ttl))
+  return validate({ resource, standing, before: null, after, caps: caps(), nowMs: clock.nowMs() })
 }
 
 const NOT_YOUR_NAME: Fault = {
@@ -137,14 +142,14 @@ const OUTGROWS: Fault = {
 
 /** A write that fails rather than change an object that is there. */
 function storing(
-  { asked, query, form }: Exchange,
+  { asked, query, form }: SelfServiceRequest,
   as: RunsAs,
   { method, type, name }: Way,
   object: JsonMap,
   tried: Query,
-): Question {
-  const named = withAt(
-    withAt(object, ['metadata', 'resourceVersion'], NEVER),
+): UpstreamQuery {
+  const named = setNestedField(
+    setNestedField(object, ['metadata', 'resourceVersion'], NEVER),
     ['metadata', 'name'],
     name,
   )
@@ -167,11 +172,19 @@ const NEVER = '1'
  * of the client, which does not name them, would take them away. Not done, they are as if the client
  * had sent them.
  */
-async function claimed(exchange: Exchange, stored: Reply, added: JsonMap): Promise<Reply> {
+async function claimed(
+  exchange: SelfServiceRequest,
+  stored: UpstreamReply,
+  added: JsonMap,
+): Promise<UpstreamReply> {
   const { asked, form } = exchange
   const { metadata } = objectIn(stored.json)
-  const [name, uid] = ['name', 'uid'].map((field) => textAt(metadata, [field]))
-  const named = withAt(withAt(added, ['metadata', 'name'], name), ['metadata', 'uid'], uid)
+  const [name, uid] = ['name', 'uid'].map((field) => nestedString(metadata, [field]))
+  const named = setNestedField(
+    setNestedField(added, ['metadata', 'name'], name),
+    ['metadata', 'uid'],
+    uid,
+  )
   const reply = await ask(exchange, {
     as: 'gateway',
     method: 'PATCH',
@@ -189,7 +202,11 @@ async function claimed(exchange: Exchange, stored: Reply, added: JsonMap): Promi
 }
 
 /** The token that the operator issued, or why there is none: nothing is left behind then. */
-async function answerWithToken(exchange: Exchange, clock: Clock, stored: Reply): Promise<Answer> {
+async function answerWithToken(
+  exchange: SelfServiceRequest,
+  clock: Clock,
+  stored: UpstreamReply,
+): Promise<Answer> {
   const object = objectIn(stored.json)
   const issued = await awaitToken(exchange, object, clock)
   if (!issued.ok) return issued.answer

@@ -1,14 +1,14 @@
 // Bodies that are read here, each once and strictly: what the API server gets is written anew from what
 // was read, so nobody can mean one thing here and another there (threats E7, E8).
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Identity } from '../../authn/caller.ts'
+import type { UserInfo } from '../../authn/caller.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
-import { jsonFault } from '../../domain/json/strict-json.ts'
-import { atMost, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
+import { strictJsonError } from '../../domain/json/strict-json.ts'
+import { createSemaphore, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
 import { hasOddCharacter, parsePlainYaml } from '../../runtime/yaml.ts'
 import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
 import { LONGEST_PARSED_BODY, readBody } from '../../serving/http/body.ts'
-import type { Call } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
 
 /** The ways to change an object by a patch (contract 12.5). */
 export type PatchKind = 'json' | 'merge' | 'apply'
@@ -36,15 +36,15 @@ export const LONGEST_YAML = 16 * 1024
  */
 export const LARGE_BODIES = { aboveBytes: 64 * 1024, inAll: 16, ofOne: 4 } as const
 
-const amongLarge = atMost(LARGE_BODIES.inAll, LARGE_BODIES.ofOne)
+const amongLarge = createSemaphore(LARGE_BODIES.inAll, LARGE_BODIES.ofOne)
 
 /** However many come in at once, between the parsing of two others connect, ask and are answered. */
 const turn = everySoManyTurns(16)
 
 /** A request with a body, and who sends it. */
 export interface Sender {
-  readonly call: Call
-  readonly caller: { readonly identity: Pick<Identity, 'user'> }
+  readonly call: HttpRequest
+  readonly caller: { readonly identity: Pick<UserInfo, 'user'> }
 }
 
 /** What came of a body. */
@@ -60,7 +60,7 @@ const refused = (
 })
 
 /** The kind of patch that a request says it holds; the 415 where it is none that is taken. */
-export function patchKindOf({ headers }: Pick<Call, 'headers'>): Sent<PatchKind> {
+export function patchKindOf({ headers }: Pick<HttpRequest, 'headers'>): Sent<PatchKind> {
   const kind = PATCH_KINDS.get(typeOf(headers))
   if (kind !== undefined) return { ok: true, value: kind }
   return refused(
@@ -108,7 +108,7 @@ const isLarge = (headers: IncomingHttpHeaders): boolean =>
   headers['transfer-encoding'] !== undefined ||
   Number(headers['content-length'] ?? 0) > LARGE_BODIES.aboveBytes
 
-async function readValue(call: Call, mayBeEmpty: boolean): Promise<Sent<Json>> {
+async function readValue(call: HttpRequest, mayBeEmpty: boolean): Promise<Sent<Json>> {
   const bytes = await readBody(call.body)
   if (bytes === null)
     return refused(
@@ -148,7 +148,7 @@ function fromYaml(text: string): Sent<Json> {
 }
 
 function fromJson(text: string): Sent<Json> {
-  const fault = jsonFault(text)
+  const fault = strictJsonError(text)
   if (fault !== null) return refused('BadRequest', `the body is not taken: ${fault}`)
   try {
     return { ok: true, value: JSON.parse(text) as Json }

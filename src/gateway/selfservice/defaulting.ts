@@ -8,16 +8,22 @@ import {
   TOKENS,
 } from '../../api/names.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
-import { type FieldPath, at, textAt, textsAt, withAt } from '../../domain/json/nested-fields.ts'
+import {
+  type FieldPath,
+  nestedField,
+  nestedString,
+  nestedStrings,
+  setNestedField,
+} from '../../domain/json/nested-fields.ts'
 import { KEY } from '../redaction/fields.ts'
 import { isDigest } from './escalation.ts'
 import { labelsOfMade } from './marks.ts'
 import { longestTtl } from './restriction.ts'
 import { ownersOf } from './validation.ts'
-import type { Standing } from './visibility.ts'
+import type { CallerAccess } from './visibility.ts'
 
 /** An object to be created. */
-export interface Made {
+export interface DefaultedObject {
   readonly object: JsonMap
   /** The fields that the gateway added, and owns. */
   readonly added: JsonMap
@@ -29,22 +35,22 @@ const EXPECTED_TYPES: ReadonlySet<string> = new Set(['', 'User', 'Other'])
  * Whether the object is the caller's own, and so a matter of self-service; else the create goes upstream as
  * the caller, and RBAC and the policies decide (contract 12.1, 12.3).
  */
-export function isForSelf(resource: Resource, sent: JsonMap, { user }: Standing): boolean {
+export function isForSelf(resource: Resource, sent: JsonMap, { user }: CallerAccess): boolean {
   if (resource !== ACCESS_KEYS) return resource === TOKENS
-  const named = ['team', 'subject'].some((name) => textAt(sent, ['spec', name]) !== '')
-  const other = textAt(sent, ['spec', 'user'])
+  const named = ['team', 'subject'].some((name) => nestedString(sent, ['spec', name]) !== '')
+  const other = nestedString(sent, ['spec', 'user'])
   const isExpected =
-    EXPECTED_TYPES.has(textAt(sent, ['spec', 'type'])) && !isDigest(textAt(sent, KEY))
+    EXPECTED_TYPES.has(nestedString(sent, ['spec', 'type'])) && !isDigest(nestedString(sent, KEY))
   return user !== null && !named && (other === '' || other === user) && isExpected
 }
 
 /** The object for the dry run. The fields that take the API server's answer follow in `finished`. */
-export function made(
+export function defaulted(
   resource: Resource,
   sent: JsonMap,
-  standing: Standing,
+  standing: CallerAccess,
   newKey: () => string,
-): Made {
+): DefaultedObject {
   const envelope = withAbsent(sent, [
     [['apiVersion'], API_VERSION],
     [['kind'], resource.kind],
@@ -53,12 +59,12 @@ export function made(
       ? []
       : [[['metadata', 'generateName'], PREFIXES[resource.plural] ?? ''] as const]),
   ])
-  const bare = withAt(envelope, ['status'], undefined)
+  const bare = setNestedField(envelope, ['status'], undefined)
   const additions = [
     ...(resource === ACCESS_KEYS ? ofKey(sent, standing, newKey) : []),
     ...(isForSelf(resource, sent, standing) ? ofOwn(resource, standing) : []),
-  ].filter(([path]) => isEmpty(at(sent, path)))
-  const start: Made = { object: bare, added: {} }
+  ].filter(([path]) => isEmpty(nestedField(sent, path)))
+  const start: DefaultedObject = { object: bare, added: {} }
   return withFinalizer(resource, additions.reduce(withAdded, start))
 }
 
@@ -71,7 +77,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
 }
 
 const isNamed = (sent: JsonMap): boolean =>
-  ['name', 'generateName'].some((name) => textAt(sent, ['metadata', name]) !== '')
+  ['name', 'generateName'].some((name) => nestedString(sent, ['metadata', name]) !== '')
 
 /** An empty text or list equals absent (contract 1.2), and the API server drops nulls. */
 const isEmpty = (value: Json | undefined): boolean =>
@@ -81,14 +87,16 @@ const isEmpty = (value: Json | undefined): boolean =>
   (Array.isArray(value) && value.length === 0)
 
 /** Defaults of a key: the caller as its user where it names no identity, and a generated secret. */
-function ofKey(sent: JsonMap, { user }: Standing, newKey: () => string): readonly Addition[] {
-  const namesNobody = ['team', 'subject'].every((name) => isEmpty(at(sent, ['spec', name])))
+function ofKey(sent: JsonMap, { user }: CallerAccess, newKey: () => string): readonly Addition[] {
+  const namesNobody = ['team', 'subject'].every((name) =>
+    isEmpty(nestedField(sent, ['spec', name])),
+  )
   const named: readonly Addition[] = user !== null && namesNobody ? [[['spec', 'user'], user]] : []
   return [...named, [KEY, newKey()]]
 }
 
 /** An own object: the calling key owns it, unless that is a person's login key (contract 12.3). */
-function ofOwn(resource: Resource, standing: Standing): readonly Addition[] {
+function ofOwn(resource: Resource, standing: CallerAccess): readonly Addition[] {
   const { scope, isPerson } = standing
   const owners = ownersOf(resource, standing)
   const labels = Object.entries(labelsOfMade(resource, standing.key))
@@ -102,18 +110,21 @@ function ofOwn(resource: Resource, standing: Standing): readonly Addition[] {
   return [[['spec', 'type'], 'User'], ...scoped, ...owned]
 }
 
-const withAdded = ({ object, added }: Made, [path, value]: Addition): Made => ({
-  object: withAt(object, path, value),
-  added: withAt(added, path, value),
+const withAdded = (
+  { object, added }: DefaultedObject,
+  [path, value]: Addition,
+): DefaultedObject => ({
+  object: setNestedField(object, path, value),
+  added: setNestedField(added, path, value),
 })
 
-function withFinalizer(resource: Resource, { object, added }: Made): Made {
+function withFinalizer(resource: Resource, { object, added }: DefaultedObject): DefaultedObject {
   if (resource !== ACCESS_KEYS) return { object, added }
   const path = ['metadata', 'finalizers']
-  const all = new Set([...textsAt(object, path), REVOKE_FINALIZER])
+  const all = new Set([...nestedStrings(object, path), REVOKE_FINALIZER])
   return {
-    object: withAt(object, path, [...all]),
-    added: withAt(added, path, [REVOKE_FINALIZER]),
+    object: setNestedField(object, path, [...all]),
+    added: setNestedField(added, path, [REVOKE_FINALIZER]),
   }
 }
 
@@ -125,23 +136,26 @@ function withFinalizer(resource: Resource, { object, added }: Made): Made {
  */
 export function finished(
   resource: Resource,
-  { object, added }: Made,
+  { object, added }: DefaultedObject,
   tried: JsonMap,
-  standing: Standing,
-): Made {
+  standing: CallerAccess,
+): DefaultedObject {
   if (resource !== ACCESS_KEYS) return { object, added }
-  const createdAt = textAt(tried, ['metadata', 'creationTimestamp'])
+  const createdAt = nestedString(tried, ['metadata', 'creationTimestamp'])
   const created: Addition = [['metadata', 'annotations', CREATED_ANNOTATION], createdAt]
   const { expiresMs, isPerson } = standing
   const isBound = isForSelf(resource, object, standing) && !isPerson && expiresMs !== null
   const ttl: Addition = [['spec', 'ttl'], longestTtl(tried, expiresMs ?? 0)]
-  const additions = [created, ...(isBound && !at(object, ['spec', 'ttl']) ? [ttl] : [])]
-  return additions.filter(([path]) => !at(object, path)).reduce(withAdded, { object, added })
+  const additions = [created, ...(isBound && !nestedField(object, ['spec', 'ttl']) ? [ttl] : [])]
+  return additions
+    .filter(([path]) => !nestedField(object, path))
+    .reduce(withAdded, { object, added })
 }
 
 /** The object, with each of these values where it has none. */
 const withAbsent = (object: JsonMap, values: readonly Addition[]): JsonMap =>
   values.reduce(
-    (whole, [path, value]) => (at(whole, path) === undefined ? withAt(whole, path, value) : whole),
+    (whole, [path, value]) =>
+      nestedField(whole, path) === undefined ? setNestedField(whole, path, value) : whole,
     object,
   )

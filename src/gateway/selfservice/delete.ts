@@ -1,9 +1,9 @@
 // Deleting objects of our kinds (contract 12.1, 12.3): one's own needs no right, anything else is done as
 // the caller.
 import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY } from '../../api/names.ts'
-import { lineOf } from '../../domain/accesskey/owner-chain.ts'
+import { ownerChainOf } from '../../domain/accesskey/owner-chain.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
-import { at, textAt, withAt } from '../../domain/json/nested-fields.ts'
+import { nestedField, nestedString, setNestedField } from '../../domain/json/nested-fields.ts'
 import { UpstreamUnavailable } from '../../kube/proxy/upstream.ts'
 import type { Answer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
@@ -16,9 +16,9 @@ import { isGranted, isOpen, notFound } from './foreign.ts'
 import { listed } from './list.ts'
 import { showsTo } from './read.ts'
 import {
-  type Exchange,
-  type Question,
-  type Reply,
+  type SelfServiceRequest,
+  type UpstreamQuery,
+  type UpstreamReply,
   answerOf,
   asOfNow,
   ask,
@@ -30,7 +30,7 @@ import { isOwn, isVisible } from './visibility.ts'
 import { refusal } from './write-options.ts'
 
 /** The answer to the deletion of one object. */
-export async function remove(exchange: Exchange): Promise<Answer> {
+export async function deleteOne(exchange: SelfServiceRequest): Promise<Answer> {
   const { asked, standing, find, caller, form } = exchange
   const { resource, name } = asked
   const options = await optionsOf(exchange)
@@ -58,7 +58,8 @@ const NOT_YOURS = {
 
 /** What was made with a key is revoked with it: left behind, it would live on (contract 12.3). */
 const leavesChildren = (options: JsonMap): boolean =>
-  textAt(options, ['propagationPolicy']) === 'Orphan' || at(options, ['orphanDependents']) === true
+  nestedString(options, ['propagationPolicy']) === 'Orphan' ||
+  nestedField(options, ['orphanDependents']) === true
 
 const NO_ORPHANS = {
   field: 'propagationPolicy',
@@ -66,11 +67,11 @@ const NO_ORPHANS = {
 }
 
 const removal = (
-  { asked: { resource } }: Exchange,
+  { asked: { resource } }: SelfServiceRequest,
   as: RunsAs,
   name: string,
   json: JsonMap,
-): Question => ({
+): UpstreamQuery => ({
   as,
   method: 'DELETE',
   resource,
@@ -82,12 +83,12 @@ const removal = (
 /** Of this object and no other that may come to have its name; what the client demands stands. */
 function ofThis(options: JsonMap, object: JsonMap): JsonMap {
   const path = ['preconditions', 'uid']
-  if (textAt(options, path) !== '') return options
-  return withAt(options, path, textAt(object, ['metadata', 'uid']))
+  if (nestedString(options, path) !== '') return options
+  return setNestedField(options, path, nestedString(object, ['metadata', 'uid']))
 }
 
 /** The options in the body; without one those in the query, as the API server reads them. */
-async function optionsOf(exchange: Exchange): Promise<Sent<JsonMap>> {
+async function optionsOf(exchange: SelfServiceRequest): Promise<Sent<JsonMap>> {
   const sent = await sentObject(exchange, true)
   if (!sent.ok) return sent
   const isEmpty = Object.keys(sent.value).length === 0
@@ -102,7 +103,7 @@ function optionsIn(query: Query): JsonMap {
     ['orphanDependents', flagIn(parameter(query, 'orphanDependents'))],
     ['propagationPolicy', parameter(query, 'propagationPolicy') || undefined],
   ]
-  return options.reduce<JsonMap>((map, [name, value]) => withAt(map, [name], value), {})
+  return options.reduce<JsonMap>((map, [name, value]) => setNestedField(map, [name], value), {})
 }
 
 /** What is none is left to the API server to refuse. */
@@ -113,7 +114,7 @@ const flagIn = (text: string): Json | undefined =>
   text === '' ? undefined : text !== '0' && text.toLowerCase() !== 'false'
 
 /** The answer to the deletion of a collection: of what RBAC lets the caller delete, else of his own. */
-export async function removeAll(exchange: Exchange): Promise<Answer> {
+export async function deleteCollection(exchange: SelfServiceRequest): Promise<Answer> {
   const options = await optionsOf(exchange)
   if (!options.ok) return options.answer
   const { asked, standing } = exchange
@@ -129,7 +130,10 @@ export async function removeAll(exchange: Exchange): Promise<Answer> {
   return answerOf(exchange, await removedOwn(exchange, options.value), shown)
 }
 
-async function removedAsCaller(exchange: Exchange, options: JsonMap): Promise<Reply> {
+async function removedAsCaller(
+  exchange: SelfServiceRequest,
+  options: JsonMap,
+): Promise<UpstreamReply> {
   const { asked, query, caller, form } = exchange
   const selected = asked.resource === ACCESS_KEYS ? withoutHeartbeat(query) : query
   await asOfNow(exchange)
@@ -155,7 +159,7 @@ function withoutHeartbeat(query: Query): Query {
  * One by one, while it is still the caller who asks; what somebody else has deleted meanwhile is not among
  * the deleted. The calling key and those that own it go last: with them the caller goes.
  */
-async function removedOwn(exchange: Exchange, options: JsonMap): Promise<Reply> {
+async function removedOwn(exchange: SelfServiceRequest, options: JsonMap): Promise<UpstreamReply> {
   const query = pick(exchange.query, ['labelSelector', 'fieldSelector'])
   const own = await listed({ ...exchange, query }, 'own')
   if (own.status !== 200) return own
@@ -163,7 +167,7 @@ async function removedOwn(exchange: Exchange, options: JsonMap): Promise<Reply> 
   const removed = new Set<string>()
   for (const [place, object] of [...others, ...line].entries()) {
     if (place <= others.length) await asOfNow(exchange)
-    const name = textAt(object, ['metadata', 'name'])
+    const name = nestedString(object, ['metadata', 'name'])
     const reply = await ask(exchange, removal(exchange, 'gateway', name, ofThis(options, object)))
     if (reply.status === 200) removed.add(uidOf(object))
     else if (reply.status !== 404 && reply.status !== 409)
@@ -172,11 +176,11 @@ async function removedOwn(exchange: Exchange, options: JsonMap): Promise<Reply> 
   return { ...own, json: keeping(own.json, (object) => removed.has(uidOf(object))) }
 }
 
-const uidOf = (object: JsonMap): string => textAt(object, ['metadata', 'uid'])
+const uidOf = (object: JsonMap): string => nestedString(object, ['metadata', 'uid'])
 
 /** The calling key with those that own it, and all others. */
-function byLine({ caller, find }: Exchange, objects: readonly JsonMap[]) {
-  const { keys } = lineOf(caller.key, { named: find })
+function byLine({ caller, find }: SelfServiceRequest, objects: readonly JsonMap[]) {
+  const { keys } = ownerChainOf(caller.key, { named: find })
   const isOfLine = (object: JsonMap): boolean => keys.some(({ uid }) => uid === uidOf(object))
   return {
     others: objects.filter((object) => !isOfLine(object)),
@@ -194,7 +198,10 @@ const PAGE: Query = [['limit', '100']]
  *
  * @throws UpstreamUnavailable when they can't be read: what is not known to be clean is not shown
  */
-export async function withoutQuotes(exchange: Exchange, refused: Reply): Promise<Reply> {
+export async function withoutQuotes(
+  exchange: SelfServiceRequest,
+  refused: UpstreamReply,
+): Promise<UpstreamReply> {
   const { resource } = exchange.asked
   if (!(await isGranted(exchange, 'deletecollection'))) return refused
   const selected = pick(exchange.query, ['labelSelector', 'fieldSelector'])
@@ -206,7 +213,7 @@ export async function withoutQuotes(exchange: Exchange, refused: Reply): Promise
     if (page.status !== 200) throw new UpstreamUnavailable('what a refusal may quote is not known')
     const secrets = objectsIn(page.json).flatMap((object) => secretsIn(resource, object))
     json = scrubbed(json, secrets)
-    const token = textAt(page.json, ['metadata', 'continue'])
+    const token = nestedString(page.json, ['metadata', 'continue'])
     next = token === '' ? [] : [['continue', token]]
   } while (next.length > 0)
   return { ...refused, json }

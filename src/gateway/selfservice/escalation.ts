@@ -1,19 +1,19 @@
 // What a key could make of itself, were it left to RBAC alone (contract 12.1, 12.3): a key that stands for
 // nobody in person makes none that lives beside it, and nobody becomes the holder of a key by its digest.
 import { ACCESS_KEYS, type Resource } from '../../api/names.ts'
-import { teamUser } from '../../authn/user-info.ts'
+import { teamUsername } from '../../authn/user-info.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
-import { type FieldPath, at, textAt } from '../../domain/json/nested-fields.ts'
+import { type FieldPath, nestedField, nestedString } from '../../domain/json/nested-fields.ts'
 import { KEY, restOf } from '../redaction/fields.ts'
 import { pathIn } from './json-patch.ts'
 import type { Change } from './patch.ts'
 import type { Fault } from './validation.ts'
-import type { Standing } from './visibility.ts'
+import type { CallerAccess } from './visibility.ts'
 
 /** Fields that name whom a key is for, and as whom each makes it known to the API server (contract 10.5). */
 const NAMES: Readonly<Record<string, (name: string) => string>> = {
   user: (name) => name,
-  team: teamUser,
+  team: teamUsername,
   subject: (name) => name,
 }
 
@@ -21,9 +21,9 @@ const NAMES: Readonly<Record<string, (name: string) => string>> = {
 export const isDigest = (text: string): boolean => text.startsWith('sha256:')
 
 /** The field that gives an object the caller's own name; undefined where it has another, or none. */
-const ownNameOf = (object: JsonMap, { runsAs }: Standing): string | undefined =>
+const ownNameOf = (object: JsonMap, { runsAs }: CallerAccess): string | undefined =>
   Object.keys(NAMES).find((field) => {
-    const name = textAt(object, ['spec', field])
+    const name = nestedString(object, ['spec', field])
     return name !== '' && NAMES[field]?.(name) === runsAs
   })
 
@@ -31,32 +31,33 @@ const ownNameOf = (object: JsonMap, { runsAs }: Standing): string | undefined =>
  * Why a key must not be made with the calling one, whatever RBAC says; null = RBAC decides, or self-service
  * where it is for the caller himself.
  */
-export function makingFault(
+export function creationEscalation(
   resource: Resource,
   object: JsonMap,
   isForSelf: boolean,
-  standing: Standing,
+  standing: CallerAccess,
 ): Fault | null {
   if (resource !== ACCESS_KEYS || standing.isPerson) return null
-  if (textAt(object, ['spec', 'type']) === 'Login') return { field: 'spec.type', because: NO_LOGIN }
+  if (nestedString(object, ['spec', 'type']) === 'Login')
+    return { field: 'spec.type', because: NO_LOGIN }
   const own = ownNameOf(object, standing)
   if (own === undefined || isForSelf) return null
   if (own !== 'user' || standing.user === null) return { field: `spec.${own}`, because: NOT_ITSELF }
-  if (isDigest(textAt(object, KEY))) return { field: 'spec.key', because: NO_DIGEST }
+  if (isDigest(nestedString(object, KEY))) return { field: 'spec.key', because: NO_DIGEST }
   return { field: 'spec.type', because: 'a key made with this access key has type User' }
 }
 
 /** Why a key that was made for somebody else must not be changed so; null = RBAC decides. */
-export function givingFault(
+export function updateEscalation(
   resource: Resource,
   change: Change,
   before: JsonMap,
-  standing: Standing,
+  standing: CallerAccess,
 ): Fault | null {
   if (resource !== ACCESS_KEYS || standing.isPerson) return null
   const given = Object.entries(NAMES).find(([field, known]) => {
     const path = ['spec', field]
-    const texts = broughtAt(change, path).filter((name) => name !== textAt(before, path))
+    const texts = broughtAt(change, path).filter((name) => name !== nestedString(before, path))
     return texts.some((name) => known(name) === standing.runsAs)
   })
   return given === undefined ? null : { field: `spec.${given[0]}`, because: NOT_ITSELF }
@@ -65,7 +66,7 @@ export function givingFault(
 /** Whether a change of a key brings a digest that does not stand there (contract 12.1). */
 export const bringsDigest = (resource: Resource, change: Change, before: JsonMap): boolean =>
   resource === ACCESS_KEYS &&
-  broughtAt(change, KEY).some((text) => isDigest(text) && text !== textAt(before, KEY))
+  broughtAt(change, KEY).some((text) => isDigest(text) && text !== nestedString(before, KEY))
 
 /** A digest proves no knowledge of the key: who reads one in Git could store it as his own. */
 export const NO_DIGEST =
@@ -83,14 +84,14 @@ const NOT_ITSELF =
 export const broughtAt = (change: Change, path: FieldPath): readonly string[] =>
   (change.by === 'json'
     ? change.sent.map((operation) => broughtBy(operation, path))
-    : [at(change.sent, path)]
+    : [nestedField(change.sent, path)]
   ).filter((value) => typeof value === 'string')
 
 function broughtBy(operation: Json, path: FieldPath): Json | undefined {
   const place = pathIn(operation)
-  if (typeof place === 'string' || !SETS.has(textAt(operation, ['op']))) return undefined
+  if (typeof place === 'string' || !SETS.has(nestedString(operation, ['op']))) return undefined
   const rest = restOf(path, place)
-  return rest === null ? undefined : at(at(operation, ['value']), rest)
+  return rest === null ? undefined : nestedField(nestedField(operation, ['value']), rest)
 }
 
 /** Operations of a JSON patch that set what they hold. */

@@ -2,20 +2,20 @@
 // that nobody has, whatever he sends.
 import { SELF_SUBJECT_ACCESS_REVIEWS } from '../../api/names.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
-import { at } from '../../domain/json/nested-fields.ts'
+import { nestedField } from '../../domain/json/nested-fields.ts'
 import { quoted } from '../../domain/scope/covers-limits.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
-import { type Exchange, type Verb, ask } from './request.ts'
+import { type SelfServiceRequest, type Verb, ask } from './request.ts'
 
 /** Whether RBAC opens to the caller what he asks for, or lets him read the object: then he may know of it. */
-export const isOpen = async (exchange: Exchange): Promise<boolean> =>
+export const isOpen = async (exchange: SelfServiceRequest): Promise<boolean> =>
   (await isGranted(exchange, exchange.asked.verb)) || (await isGranted(exchange, 'get'))
 
 /**
  * Whether RBAC grants a verb to the caller, on the object that he names if he names one. A refused write does
  * not say whether it was RBAC or a policy that refused it.
  */
-export async function isGranted(exchange: Exchange, verb: Verb): Promise<boolean> {
+export async function isGranted(exchange: SelfServiceRequest, verb: Verb): Promise<boolean> {
   const { asked, caller } = exchange
   const { group, version, plural } = asked.resource
   const resourceAttributes: JsonMap = {
@@ -35,13 +35,15 @@ export async function isGranted(exchange: Exchange, verb: Verb): Promise<boolean
     query: [],
     body: { type: 'application/json', json },
   })
-  return at(reply.json, ['status', 'allowed']) === true
+  return nestedField(reply.json, ['status', 'allowed']) === true
 }
 
 /** Also of what is there, and with nothing of the API server's, whose answers are numbered. */
-export const notFound = ({ asked: { resource, name } }: Pick<Exchange, 'asked'>): Answer =>
+export const notFound = ({
+  asked: { resource, name },
+}: Pick<SelfServiceRequest, 'asked'>): Answer =>
   failure('NotFound', `${resource.plural}.${resource.group} ${quoted(name)} not found`)
 
 /** The answer to an apply, which would make what is not there: that a name is taken it tells as a create does. */
-export const taken = ({ asked: { resource, name } }: Pick<Exchange, 'asked'>): Answer =>
+export const taken = ({ asked: { resource, name } }: Pick<SelfServiceRequest, 'asked'>): Answer =>
   failure('AlreadyExists', `${resource.plural}.${resource.group} ${quoted(name)} already exists`)

@@ -6,34 +6,41 @@ import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/upstream.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
-import type { Call } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
 import { UNAVAILABLE } from '../proxy/forward.ts'
-import type { ApiRequest } from '../request/parse.ts'
-import type { Limits } from '../stages/max-in-flight.ts'
-import type { UnderWay } from '../streams/request-lease.ts'
+import type { ParsedRequest } from '../request/parse.ts'
+import type { MaxInFlight } from '../stages/max-in-flight.ts'
+import type { RequestLease } from '../streams/request-lease.ts'
 import { create } from './create.ts'
-import { remove, removeAll } from './delete.ts'
+import { deleteOne, deleteCollection } from './delete.ts'
 import { notFound } from './foreign.ts'
 import { formOf, includeObjectOf } from './negotiation.ts'
 import { get, list } from './read.ts'
-import { type Asked, type Exchange, type Verb, askedOf, isHidden, parameter } from './request.ts'
-import { NoRoom, type OwnKindsBuffer } from './response-buffer.ts'
-import { change } from './update.ts'
-import { standingOf } from './visibility.ts'
+import {
+  type Asked,
+  type SelfServiceRequest,
+  type Verb,
+  askedOf,
+  isHidden,
+  parameter,
+} from './request.ts'
+import { NoRoom, type ResponseBuffer } from './response-buffer.ts'
+import { update } from './update.ts'
+import { callerAccessOf } from './visibility.ts'
 import { watch } from './watch.ts'
 import { type WriteDeps, managerRefusal } from './write-options.ts'
 
 /** Whether a request is about objects of our group in the management cluster (contract 12). */
-export const isOwnKind = ({ attributes }: Pick<ApiRequest, 'attributes'>): boolean =>
+export const isOwnKind = ({ attributes }: Pick<ParsedRequest, 'attributes'>): boolean =>
   isResourceRequest(attributes) &&
   attributes.target.kind === 'Management' &&
   attributes.group === GROUP
 
 /** What self-service stands on. */
-export interface OwnKindsOptions extends WriteDeps {
+export interface SelfServiceOptions extends WriteDeps {
   readonly upstream: Upstream
-  readonly limits: Limits
-  readonly buffer: OwnKindsBuffer
+  readonly limits: MaxInFlight
+  readonly buffer: ResponseBuffer
   /** A key by name, among those that are known now. */
   readonly keyNamed: (name: string) => AccessKey | undefined
   /** Whether Configs are read only here (disableConfigEndpoint). */
@@ -41,19 +48,19 @@ export interface OwnKindsOptions extends WriteDeps {
 }
 
 /** Answers requests to our kinds that the caller's scope grants. */
-export interface OwnKinds {
+export interface SelfService {
   readonly answer: (
-    request: ApiRequest,
-    call: Call,
+    request: ParsedRequest,
+    call: HttpRequest,
     caller: Caller,
-    underWay: UnderWay,
+    underWay: RequestLease,
   ) => Promise<Answer>
 }
 
 const UNKNOWN = failure('NotFound', 'the server could not find the requested resource')
 
 /** The answers to requests to our kinds. */
-export function createOwnKinds(options: OwnKindsOptions): OwnKinds {
+export function createSelfService(options: SelfServiceOptions): SelfService {
   return {
     answer: async (request, call, caller, { signal, still }) => {
       const asked = askedOf(request)
@@ -66,7 +73,7 @@ export function createOwnKinds(options: OwnKindsOptions): OwnKinds {
       const include = includeObjectOf(parameter(request.query, 'includeObject'))
       if (include === null) return BAD_INCLUDE
       const { upstream, limits, clock, keyNamed: find } = options
-      const standing = standingOf(caller)
+      const standing = callerAccessOf(caller)
       const held = options.buffer.holding(caller.identity.user)
       if (call.ended.aborted) held.release()
       else call.ended.addEventListener('abort', held.release, { once: true })
@@ -115,8 +122,8 @@ const CONFIG_CLOSED = failure(
 /** Why a write is refused whatever it says; null where it is not, and for reads. */
 function writeRefusal(
   asked: Asked,
-  { query }: ApiRequest,
-  options: OwnKindsOptions,
+  { query }: ParsedRequest,
+  options: SelfServiceOptions,
 ): Answer | null {
   if (READS.has(asked.verb)) return null
   if (asked.resource === CONFIGS && options.isConfigClosed()) return CONFIG_CLOSED
@@ -125,7 +132,7 @@ function writeRefusal(
 
 const READS: ReadonlySet<Verb> = new Set(['get', 'list', 'watch'])
 
-function answerTo(exchange: Exchange, deps: WriteDeps): Promise<Answer> {
+function answerTo(exchange: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
   switch (exchange.asked.verb) {
     case 'get':
       return get(exchange)
@@ -137,11 +144,11 @@ function answerTo(exchange: Exchange, deps: WriteDeps): Promise<Answer> {
       return create(exchange, deps)
     case 'update':
     case 'patch':
-      return change(exchange, deps)
+      return update(exchange, deps)
     case 'delete':
-      return remove(exchange)
+      return deleteOne(exchange)
     case 'deletecollection':
-      return removeAll(exchange)
+      return deleteCollection(exchange)
     default:
       return exchange.asked.verb satisfies never
   }

@@ -3,7 +3,7 @@
 // place as soon as one of them moved the entries of a list (threat X4).
 import { CONFIGS, type Resource } from '../../api/names.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
-import { type FieldPath, at } from '../../domain/json/nested-fields.ts'
+import { type FieldPath, nestedField } from '../../domain/json/nested-fields.ts'
 import { pathText } from '../../domain/json/pointer.ts'
 import { hiddenPlacesOf } from '../../domain/settings/walk.ts'
 import { type Sides, filled, hiddenFields } from '../redaction/fields.ts'
@@ -106,7 +106,7 @@ function marksIn(value: Json, path: FieldPath, current: Draft): readonly FieldPa
       value,
     )
   return [...SETTINGS].flatMap((part) => {
-    const settings = at(whole, [part])
+    const settings = nestedField(whole, [part])
     if (!isMap(settings)) return []
     return hiddenPlacesOf(settings).map((place) => [
       ...path,

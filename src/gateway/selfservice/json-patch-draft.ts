@@ -1,6 +1,6 @@
 // An object while the operations of a JSON patch change it, one after the other, as the API server does
 // (RFC 6902): what a path means depends on what the operations before it did.
-import { type Json, type JsonMap, isList, own } from '../../domain/json/json.ts'
+import { type Json, type JsonMap, isList, ownValue } from '../../domain/json/json.ts'
 import type { FieldPath } from '../../domain/json/nested-fields.ts'
 
 /** An operation that changes something. */
@@ -96,7 +96,7 @@ export const pointed = (value: Json, path: FieldPath): Json | undefined =>
   )
 
 function entryIn(holder: Shape, part: string): Json | undefined {
-  if (!isList(holder)) return own(holder, part)
+  if (!isList(holder)) return ownValue(holder, part)
   const index = indexOf(part)
   return index === null ? undefined : holder[index]
 }

@@ -1,7 +1,7 @@
 // JSON patches of our kinds (contract 12.4, 12.5): no operation may bring to light what is hidden.
 import type { Resource } from '../../api/names.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
-import { type FieldPath, at, textAt } from '../../domain/json/nested-fields.ts'
+import { type FieldPath, nestedField, nestedString } from '../../domain/json/nested-fields.ts'
 import { partsOfPointer } from '../../domain/json/pointer.ts'
 import { quoted } from '../../domain/scope/covers-limits.ts'
 import { secretsAt } from '../redaction/fields.ts'
@@ -42,7 +42,11 @@ export function jsonPatchOf(
   for (const one of sent) {
     const path = pathIn(one)
     if (typeof path === 'string') return no(path)
-    const [op, pointer, value] = [textAt(one, ['op']), textAt(one, ['path']), at(one, ['value'])]
+    const [op, pointer, value] = [
+      nestedString(one, ['op']),
+      nestedString(one, ['path']),
+      nestedField(one, ['value']),
+    ]
     if (isStep(op)) {
       const taken = patching.take({ op, path, value: value ?? null })
       if (!taken.ok) return no(`operation ${op} of ${quoted(pointer)}: ${taken.because}`)
@@ -63,13 +67,13 @@ const no = (because: string): PatchReading => ({ ok: false, because })
 function tooMany(sent: readonly Json[]): string | null {
   if (sent.length > MOST_OPERATIONS)
     return `a JSON patch has at most ${MOST_OPERATIONS} operations here`
-  const tests = sent.filter((one) => textAt(one, ['op']) === 'test')
+  const tests = sent.filter((one) => nestedString(one, ['op']) === 'test')
   return tests.length > MOST_TESTS ? `a JSON patch has at most ${MOST_TESTS} tests here` : null
 }
 
 /** The path of an operation; a text says why it is not taken. */
 export function pathIn(one: Json): FieldPath | string {
-  const [op, pointer] = [textAt(one, ['op']), at(one, ['path'])]
+  const [op, pointer] = [nestedString(one, ['op']), nestedField(one, ['path'])]
   if (!OPERATIONS.has(op))
     return `operation ${quoted(op)} is not taken here, only ${[...OPERATIONS].join(', ')}`
   const path = pointerOf(pointer)
@@ -90,7 +94,7 @@ function pointerOf(pointer: Json | undefined): FieldPath | 'long' | null {
 export const secretsOf = (resource: Resource, sent: readonly Json[]): readonly string[] =>
   sent.flatMap((one) => {
     const path = pathIn(one)
-    return typeof path === 'string' ? [] : secretsAt(resource, at(one, ['value']), path)
+    return typeof path === 'string' ? [] : secretsAt(resource, nestedField(one, ['value']), path)
   })
 
 interface Guard extends JsonMap {
@@ -103,9 +107,9 @@ function guards(current: JsonMap, sent: readonly Json[]): readonly Guard[] {
   const test = {
     op: 'test',
     path: '/metadata/resourceVersion',
-    value: textAt(current, ['metadata', 'resourceVersion']),
+    value: nestedString(current, ['metadata', 'resourceVersion']),
   }
-  const adds = sent.some((one) => /^\/metadata\/annotations\/./s.test(textAt(one, ['path'])))
-  if (!adds || at(current, ['metadata', 'annotations']) !== undefined) return [test]
+  const adds = sent.some((one) => /^\/metadata\/annotations\/./s.test(nestedString(one, ['path'])))
+  if (!adds || nestedField(current, ['metadata', 'annotations']) !== undefined) return [test]
   return [test, { op: 'add', path: '/metadata/annotations', value: {} }]
 }

@@ -2,14 +2,14 @@
 // 12.2, 13.3). What of a list comes last stands last, with the token that its client may go on with.
 import { Readable } from 'node:stream'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
-import { mapAt } from '../../domain/json/nested-fields.ts'
+import { nestedMap } from '../../domain/json/nested-fields.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
 import type { Answer } from '../../serving/http/answer.ts'
 import { entriesOf, placeOf } from '../redaction/objects.ts'
 import { redactedAnswer } from '../redaction/redact.ts'
 import type { Page } from './list.ts'
 import { type Form, shaped } from './negotiation.ts'
-import { type Exchange, type Shown, answerOf, headersOf } from './request.ts'
+import { type SelfServiceRequest, type Shown, answerOf, headersOf } from './request.ts'
 
 /** A list that has begun. */
 export interface Begun {
@@ -29,7 +29,11 @@ export async function begun(pages: AsyncIterator<Page, void>): Promise<Begun> {
  *
  * @throws NoRoom when there is none for the pages that follow
  */
-export function listAnswer(exchange: Exchange, { first, others }: Begun, shown: Shown): Answer {
+export function listAnswer(
+  exchange: SelfServiceRequest,
+  { first, others }: Begun,
+  shown: Shown,
+): Answer {
   const { held, form } = exchange
   if (first.isLast) return answerOf(exchange, first.reply, shown)
   held.atLeast(held.pageBytes)
@@ -47,7 +51,7 @@ const TYPES: Readonly<Record<Form['encoding'], string>> = {
 const PIECE = 65_536
 
 async function* told(
-  exchange: Exchange,
+  exchange: SelfServiceRequest,
   { first, others }: Begun,
   shown: Shown,
 ): AsyncGenerator<Buffer, void> {
@@ -66,7 +70,7 @@ async function* told(
     const text = [
       isFirst ? writer.head(part) : '',
       writer.entries(entriesOf(part)),
-      page.isLast ? writer.end(mapAt(part, ['metadata'])) : '',
+      page.isLast ? writer.end(nestedMap(part, ['metadata'])) : '',
     ].join('')
     isFirst = false
     const bytes = Buffer.from(text)

@@ -2,17 +2,17 @@
 // (contract 12.2, 13.3).
 import { CONFIGS } from '../../api/names.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
-import { textAt, withAt } from '../../domain/json/nested-fields.ts'
-import { atMost } from '../../runtime/concurrency/semaphore.ts'
+import { nestedString, setNestedField } from '../../domain/json/nested-fields.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import { failure } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
 import { entriesOf, joined, keeping } from '../redaction/objects.ts'
 import type { Query } from '../request/query.ts'
-import { MOST_AT_A_TIME, MOST_IN_ALL } from '../stages/max-in-flight.ts'
+import { MAX_PER_KEY, MAX_IN_TOTAL } from '../stages/max-in-flight.ts'
 import {
-  type Exchange,
-  type Question,
-  type Reply,
+  type SelfServiceRequest,
+  type UpstreamQuery,
+  type UpstreamReply,
   open,
   parameter,
   pick,
@@ -24,7 +24,7 @@ import { type Whose, admitted, isFiltered, isListed, selecting } from './selecti
 /** A part of a list, or the refusal of all of it. */
 export interface Page {
   /** Has only the objects that the request is about. */
-  readonly reply: Reply
+  readonly reply: UpstreamReply
   /** The length of the API server's answer. */
   readonly bytes: number
   readonly isLast: boolean
@@ -34,7 +34,7 @@ export interface Page {
 const MOST_OBJECTS = 100
 
 /** Each filtered list waits here for each page of it: a client that reads slowly keeps no place. */
-const amongPicked = atMost(MOST_IN_ALL.filteredList, MOST_AT_A_TIME.filteredList)
+const amongPicked = createSemaphore(MAX_IN_TOTAL.filteredList, MAX_PER_KEY.filteredList)
 
 /**
  * The objects that a request is about, page by page. A filtered list has all of them: its token to continue
@@ -44,7 +44,7 @@ const amongPicked = atMost(MOST_IN_ALL.filteredList, MOST_AT_A_TIME.filteredList
  * @throws NoRoom, and as `ask` does
  */
 export async function* pagesOf(
-  exchange: Exchange,
+  exchange: SelfServiceRequest,
   whose: Whose,
   beside: () => number = () => 0,
 ): AsyncGenerator<Page, void> {
@@ -71,7 +71,7 @@ export async function* pagesOf(
 }
 
 /** Clients then list again from the beginning. */
-const EXPIRED: Reply = replyOf(
+const EXPIRED: UpstreamReply = replyOf(
   failure('Expired', 'a filtered list has no pages: list again without the parameter continue'),
 )
 
@@ -80,7 +80,7 @@ const VERSIONS = ['resourceVersion', 'resourceVersionMatch']
 /** No page of a filtered list has a token to continue, or how many objects of all users are left. */
 const withoutNext = (json: JsonMap): JsonMap =>
   ['continue', 'remainingItemCount'].reduce(
-    (whole, name) => withAt(whole, ['metadata', name], undefined),
+    (whole, name) => setNestedField(whole, ['metadata', name], undefined),
     json,
   )
 
@@ -89,7 +89,7 @@ class TooLong extends Error {}
 
 /** How far a list has been read. */
 class Reading {
-  readonly #exchange: Exchange
+  readonly #exchange: SelfServiceRequest
   readonly #isPicked: boolean
   readonly #as: RunsAs
   readonly #selected: Query
@@ -102,7 +102,7 @@ class Reading {
   #next: string
   #isFirst = true
 
-  constructor(exchange: Exchange, whose: Whose, isPicked: boolean) {
+  constructor(exchange: SelfServiceRequest, whose: Whose, isPicked: boolean) {
     const { asked, query, caller } = exchange
     const limit = Number(parameter(query, 'limit'))
     this.#exchange = exchange
@@ -141,7 +141,7 @@ class Reading {
     if (reply.status !== 200) return { reply, bytes, isLast: true }
     this.#isFirst = false
     this.#versions = []
-    this.#next = textAt(reply.json, ['metadata', 'continue'])
+    this.#next = nestedString(reply.json, ['metadata', 'continue'])
     this.#left -= entriesOf(reply.json).length
     // Small objects allow longer pages again.
     if (bytes * 4 < held.pageBytes) this.#most = Math.min(this.#most * 2, MOST_OBJECTS)
@@ -151,7 +151,7 @@ class Reading {
     return { reply: { ...reply, json }, bytes, isLast }
   }
 
-  #question(limit: number): Question {
+  #question(limit: number): UpstreamQuery {
     const { asked, form } = this.#exchange
     const page = [
       ['limit', String(limit)] as const,
@@ -174,7 +174,7 @@ function versionsIn(query: Query): Query {
 }
 
 /** All objects that a request is about, in one reply. @throws as `pagesOf` does */
-export async function listed(exchange: Exchange, whose: Whose): Promise<Reply> {
+export async function listed(exchange: SelfServiceRequest, whose: Whose): Promise<UpstreamReply> {
   const kept: JsonMap[] = []
   let bytes = 0
   for await (const page of pagesOf(exchange, whose, () => bytes)) {

@@ -2,7 +2,12 @@
 import { ACCESS_KEYS, GROUP, MADE_WITH_LABEL, type Resource } from '../../api/names.ts'
 import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
 import { type Json, type JsonMap, mapOf, sameJson } from '../../domain/json/json.ts'
-import { type FieldPath, at, mapAt, withAt } from '../../domain/json/nested-fields.ts'
+import {
+  type FieldPath,
+  nestedField,
+  nestedMap,
+  setNestedField,
+} from '../../domain/json/nested-fields.ts'
 import type { Fault } from './validation.ts'
 
 const KINDS = ['annotations', 'labels'] as const
@@ -25,9 +30,11 @@ export function marksFault(
   const made: JsonMap = { metadata: { labels: labelsOfMade(resource, key) } }
   for (const kind of KINDS) {
     const path = ['metadata', kind]
-    const [was, is] = [mapAt(before ?? made, path), mapAt(after, path)]
+    const [was, is] = [nestedMap(before ?? made, path), nestedMap(after, path)]
     const changed = [...Object.keys(was), ...Object.keys(is)].find(
-      (name) => isOurs(name) && !sameJson(at(was, [name]) ?? null, at(is, [name]) ?? null),
+      (name) =>
+        isOurs(name) &&
+        !sameJson(nestedField(was, [name]) ?? null, nestedField(is, [name]) ?? null),
     )
     if (changed !== undefined)
       return {
@@ -43,7 +50,10 @@ export const withMarksOf = (current: JsonMap, sent: JsonMap): JsonMap =>
   KINDS.reduce((whole, kind) => keepingOurs(whole, current, ['metadata', kind]), sent)
 
 function keepingOurs(sent: JsonMap, current: JsonMap, path: FieldPath): JsonMap {
-  const ours = Object.entries(mapAt(current, path)).filter(([name]) => isOurs(name))
-  const all: readonly (readonly [string, Json])[] = [...ours, ...Object.entries(mapAt(sent, path))]
-  return ours.length === 0 ? sent : withAt(sent, path, mapOf(all))
+  const ours = Object.entries(nestedMap(current, path)).filter(([name]) => isOurs(name))
+  const all: readonly (readonly [string, Json])[] = [
+    ...ours,
+    ...Object.entries(nestedMap(sent, path)),
+  ]
+  return ours.length === 0 ? sent : setNestedField(sent, path, mapOf(all))
 }

@@ -1,7 +1,12 @@
 // The shape of an answer that a client asks for: the gateway reads whole JSON objects from the API server,
 // whatever it answers with (contract 9.4, 12.4).
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
-import { at, mapAt, textAt, withAt } from '../../domain/json/nested-fields.ts'
+import {
+  nestedField,
+  nestedMap,
+  nestedString,
+  setNestedField,
+} from '../../domain/json/nested-fields.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
 
 /** As what an object is told: as it is, as a Table, or by its metadata alone. */
@@ -95,15 +100,16 @@ export function includeObjectOf(value: string | null): IncludeObject | null {
 
 /** An answer with whole objects, or a Status, in the shape that was asked for. */
 export function shaped(answer: JsonMap, shape: Shape, include: IncludeObject): JsonMap {
-  if (shape.as === 'object' || textAt(answer, ['kind']) === 'Status') return answer
-  if (shape.as === 'Table') return withAt(answer, ['rows'], rowsOf(answer, shape.version, include))
+  if (shape.as === 'object' || nestedString(answer, ['kind']) === 'Status') return answer
+  if (shape.as === 'Table')
+    return setNestedField(answer, ['rows'], rowsOf(answer, shape.version, include))
   const apiVersion = `meta.k8s.io/${shape.version}`
-  const items = at(answer, ['items'])
+  const items = nestedField(answer, ['items'])
   if (!isList(items)) return metadataOf(answer, shape.version)
   return {
     kind: 'PartialObjectMetadataList',
     apiVersion,
-    metadata: mapAt(answer, ['metadata']),
+    metadata: nestedMap(answer, ['metadata']),
     items: items.filter(isMap).map((item) => metadataOf(item, shape.version)),
   }
 }
@@ -111,15 +117,15 @@ export function shaped(answer: JsonMap, shape: Shape, include: IncludeObject): J
 const metadataOf = (object: JsonMap, version: string): JsonMap => ({
   kind: 'PartialObjectMetadata',
   apiVersion: `meta.k8s.io/${version}`,
-  metadata: mapAt(object, ['metadata']),
+  metadata: nestedMap(object, ['metadata']),
 })
 
 function rowsOf(table: JsonMap, version: string, include: IncludeObject): readonly Json[] {
-  const rows = at(table, ['rows'])
+  const rows = nestedField(table, ['rows'])
   return (isList(rows) ? rows : []).filter(isMap).map((row) => {
-    const object = mapAt(row, ['object'])
+    const object = nestedMap(row, ['object'])
     if (include === 'Object') return row
-    return withAt(row, ['object'], include === 'None' ? null : metadataOf(object, version))
+    return setNestedField(row, ['object'], include === 'None' ? null : metadataOf(object, version))
   })
 }
 

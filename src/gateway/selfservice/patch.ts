@@ -1,7 +1,12 @@
 // What a client sends to change an object, and what is sent on for it (contract 12.4, 12.5).
 import { API_VERSION, CONFIGS, type Resource } from '../../api/names.ts'
 import { type Json, type JsonMap, isMap } from '../../domain/json/json.ts'
-import { type FieldPath, at, textAt, withAt } from '../../domain/json/nested-fields.ts'
+import {
+  type FieldPath,
+  nestedField,
+  nestedString,
+  setNestedField,
+} from '../../domain/json/nested-fields.ts'
 import { failure } from '../../serving/http/answer.ts'
 import { secretsIn, withHidden } from '../redaction/fields.ts'
 import { type Sender, type Sent, patchKindOf, sentList, sentMap, sentObject } from './decode.ts'
@@ -52,7 +57,7 @@ const OF_WHICH: readonly FieldPath[] = [VERSION, ['metadata', 'uid']]
 
 /** The version that the client says its change is of; empty where it says none. */
 export const versionIn = (change: Change): string =>
-  change.by === 'json' ? '' : textAt(change.sent, VERSION)
+  change.by === 'json' ? '' : nestedString(change.sent, VERSION)
 
 /**
  * Whether the client says that its change is of another object than this one, or of another version. A JSON
@@ -60,7 +65,9 @@ export const versionIn = (change: Change): string =>
  */
 export const isOfAnother = (change: Change, current: JsonMap): boolean =>
   change.by !== 'json' &&
-  OF_WHICH.some((path) => !['', textAt(current, path)].includes(textAt(change.sent, path)))
+  OF_WHICH.some(
+    (path) => !['', nestedString(current, path)].includes(nestedString(change.sent, path)),
+  )
 
 /** Secrets that the client itself sends: no failure repeats them. */
 export const secretsInChange = (resource: Resource, change: Change): readonly string[] =>
@@ -78,7 +85,7 @@ export function bodyOf(resource: Resource, change: Change, current: JsonMap): Se
       ? { ok: true, value: { type, json: patched.operations } }
       : { ok: false, answer: failure('Invalid', patched.because) }
   }
-  const metadata = at(change.sent, ['metadata']) ?? {}
+  const metadata = nestedField(change.sent, ['metadata']) ?? {}
   if (!isMap(metadata))
     return { ok: false, answer: failure('Invalid', 'metadata must be an object') }
   return { ok: true, value: { type, json: WHOLE[change.by](resource, change.sent, current) } }
@@ -123,7 +130,9 @@ const enveloped = ({ kind }: Resource, sent: JsonMap): JsonMap => ({
 const guarded = (sent: JsonMap, current: JsonMap, names: readonly string[]): JsonMap =>
   names.reduce((whole, name) => {
     const path = ['metadata', name]
-    return textAt(whole, path) === '' ? withAt(whole, path, textAt(current, path)) : whole
+    return nestedString(whole, path) === ''
+      ? setNestedField(whole, path, nestedString(current, path))
+      : whole
   }, sent)
 
 /** A manifest knows nothing of what the platform put on the object: a PUT without any of it keeps it. */
@@ -134,6 +143,8 @@ const withMarks = (sent: JsonMap, current: JsonMap): JsonMap =>
   )
 
 function keeping(sent: JsonMap, current: JsonMap, path: FieldPath): JsonMap {
-  const there = at(current, path)
-  return there === undefined || at(sent, path) !== undefined ? sent : withAt(sent, path, there)
+  const there = nestedField(current, path)
+  return there === undefined || nestedField(sent, path) !== undefined
+    ? sent
+    : setNestedField(sent, path, there)
 }

@@ -1,7 +1,7 @@
 // How many keys and tokens one user, team or subject may have by self-service (contract 12.2). Counted is what
 // this replica's watches have told, and what it has just stored itself.
 import { ACCESS_KEYS, type Resource, TOKENS } from '../../api/names.ts'
-import { type KeyIndex, digestOf } from '../../authn/key-index.ts'
+import { type KeyIndex, secretDigest } from '../../authn/key-index.ts'
 import type { TokenIndex } from '../../authn/token-index.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from '../../domain/accesskey/access-key.ts'
 import { type Caps, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
@@ -9,7 +9,7 @@ import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, type WholeAnswer, failure } from '../../serving/http/answer.ts'
-import { type Exchange, ask } from './request.ts'
+import { type SelfServiceRequest, ask } from './request.ts'
 
 /** The most that somebody may have of each kind. */
 export interface MostOwn {
@@ -45,7 +45,7 @@ export type Place =
   | { readonly ok: false; readonly answer: WholeAnswer }
 
 /** Counts what people have. */
-export interface OwnCounts {
+export interface Quota {
   /** A place for one more of a kind, for whom a key of this identity stands. */
   readonly take: (resource: Resource, identity: string) => Place
   /** Why a change of a key that has ended may not give it a longer life; null = it may, or does no such thing. */
@@ -53,7 +53,7 @@ export interface OwnCounts {
 }
 
 /** What is counted, and by what. */
-export interface CountsOptions {
+export interface QuotaOptions {
   readonly keys: KeyIndex
   readonly tokens: TokenIndex
   readonly most: MostOwn
@@ -78,7 +78,7 @@ interface Awaited {
 }
 
 /** Counts from now on. */
-export function createCounts(options: CountsOptions): OwnCounts {
+export function createQuota(options: QuotaOptions): Quota {
   const { keys, tokens, most, clock } = options
   const awaited = new Map<string, readonly Awaited[]>()
   /** What was stored here, by uid, the oldest first. */
@@ -110,7 +110,7 @@ export function createCounts(options: CountsOptions): OwnCounts {
   const liveOf = (resource: Resource, identity: string): number =>
     ownedOf(options, resource, identity).live
   const isLiveKey = (object: JsonMap): boolean => {
-    const key = accessKeyOf(object as unknown as OwnedAccessKeyObject, digestOf)
+    const key = accessKeyOf(object as unknown as OwnedAccessKeyObject, secretDigest)
     const nowMs = clock.nowMs()
     return isLive(lifetimeOf(key, options.caps(), nowMs).expiresMs, nowMs)
   }
@@ -163,7 +163,7 @@ const refusalOf = (resource: Resource, count: number, limit: number): WholeAnswe
 
 /** What somebody has of a kind, by what is known now. */
 export function ownedOf(
-  { keys, tokens, caps, clock }: Omit<CountsOptions, 'most'>,
+  { keys, tokens, caps, clock }: Omit<QuotaOptions, 'most'>,
   resource: Resource,
   identity: string,
 ): Owned {
@@ -219,8 +219,8 @@ const MOST_DELETED = 10
  * @param make makes it, and tells as what it was stored
  */
 export async function counted(
-  exchange: Exchange,
-  counts: OwnCounts,
+  exchange: SelfServiceRequest,
+  counts: Quota,
   make: (stored: (made: KeyRef) => void) => Promise<Answer>,
 ): Promise<Answer> {
   const { asked, caller } = exchange
@@ -238,7 +238,10 @@ export async function counted(
 }
 
 /** Of what somebody has changed or deleted meanwhile there is nothing to do. */
-async function deleted(exchange: Exchange, { name, uid, resourceVersion }: Ended): Promise<void> {
+async function deleted(
+  exchange: SelfServiceRequest,
+  { name, uid, resourceVersion }: Ended,
+): Promise<void> {
   const preconditions = { uid, resourceVersion }
   const json = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions }
   await ask(exchange, {

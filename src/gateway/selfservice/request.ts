@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { finished } from 'node:stream'
 import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY, type Resource, TOKENS } from '../../api/names.ts'
 import type { Caller } from '../../authn/caller.ts'
-import { type Json, type JsonMap, mapIn } from '../../domain/json/json.ts'
+import { type Json, type JsonMap, parseJsonMap } from '../../domain/json/json.ts'
 import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import { pathOf } from '../../kube/client/client.ts'
 import {
@@ -12,39 +12,39 @@ import {
   UpstreamUnavailable,
 } from '../../kube/proxy/upstream.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { atMost, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
+import { createSemaphore, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
 import type { Answer, WholeAnswer } from '../../serving/http/answer.ts'
-import type { Call } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
 import { type RunsAs, impersonationOf } from '../proxy/forward.ts'
 import { clientHeaders, upstreamHeaders } from '../proxy/headers.ts'
-import { type Shows, redactedAnswer } from '../redaction/redact.ts'
-import type { ApiRequest } from '../request/parse.ts'
-import { type Query, valueOf, writtenQuery } from '../request/query.ts'
-import type { Limits } from '../stages/max-in-flight.ts'
-import type { UnderWay } from '../streams/request-lease.ts'
+import { type VisibleSecrets, redactedAnswer } from '../redaction/redact.ts'
+import type { ParsedRequest } from '../request/parse.ts'
+import { type Query, valueOf, formatQuery } from '../request/query.ts'
+import type { MaxInFlight } from '../stages/max-in-flight.ts'
+import type { RequestLease } from '../streams/request-lease.ts'
 import { type Form, type IncludeObject, acceptOf, shaped, written } from './negotiation.ts'
-import type { Holding } from './response-buffer.ts'
-import { type FindKey, type Standing, standingOf } from './visibility.ts'
+import type { BufferReservation } from './response-buffer.ts'
+import { type FindKey, type CallerAccess, callerAccessOf } from './visibility.ts'
 
 /** A request to our kinds, with everything that decides about it. */
-export interface Exchange {
+export interface SelfServiceRequest {
   readonly asked: Asked
   /** As the client sent it. */
   readonly query: Query
-  readonly call: Call
+  readonly call: HttpRequest
   readonly caller: Caller
-  readonly standing: Standing
+  readonly standing: CallerAccess
   readonly find: FindKey
   readonly form: Form
   readonly include: IncludeObject
   readonly upstream: Upstream
   /** Of the process: what is filtered here takes its event loop, and there is one. */
-  readonly limits: Limits
+  readonly limits: MaxInFlight
   /** What the request has in memory until its client has taken it. */
-  readonly held: Holding
+  readonly held: BufferReservation
   readonly clock: Clock
   readonly signal: AbortSignal
-  readonly still: UnderWay['still']
+  readonly still: RequestLease['still']
 }
 
 /**
@@ -53,13 +53,13 @@ export interface Exchange {
  *
  * @throws Error when he is none any more
  */
-export async function asOfNow(exchange: Exchange): Promise<Exchange> {
+export async function asOfNow(exchange: SelfServiceRequest): Promise<SelfServiceRequest> {
   const caller = await exchange.still()
-  return { ...exchange, caller, standing: standingOf(caller) }
+  return { ...exchange, caller, standing: callerAccessOf(caller) }
 }
 
 /** A question to the API server. Absent parts are those of the exchange: its object, and whole JSON. */
-export interface Question {
+export interface UpstreamQuery {
   readonly as: RunsAs
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly resource: Resource
@@ -73,7 +73,7 @@ export interface Question {
 }
 
 /** What the API server said, read whole. */
-export interface Reply {
+export interface UpstreamReply {
   readonly status: number
   readonly headers: OutgoingHttpHeaders
   readonly json: JsonMap
@@ -86,10 +86,13 @@ export interface Reply {
  */
 export const SELF_SERVICE = { inAll: 64, ofOne: 16 } as const
 
-const amongSelfService = atMost(SELF_SERVICE.inAll, SELF_SERVICE.ofOne)
+const amongSelfService = createSemaphore(SELF_SERVICE.inAll, SELF_SERVICE.ofOne)
 
 /** Sends a question; resolves with the head of the answer. @throws UpstreamUnavailable as Upstream does */
-export async function open(exchange: Exchange, question: Question): Promise<UpstreamAnswer> {
+export async function open(
+  exchange: SelfServiceRequest,
+  question: UpstreamQuery,
+): Promise<UpstreamAnswer> {
   if (question.as !== 'gateway' || question.isWatch === true) return sent(exchange, question)
   const head = Promise.withResolvers<UpstreamAnswer>()
   void amongSelfService(exchange.caller.identity.user, async () => {
@@ -103,8 +106,8 @@ export async function open(exchange: Exchange, question: Question): Promise<Upst
 }
 
 async function sent(
-  { upstream, call, signal }: Exchange,
-  question: Question,
+  { upstream, call, signal }: SelfServiceRequest,
+  question: UpstreamQuery,
 ): Promise<UpstreamAnswer> {
   if (signal.aborted) throw new UpstreamUnavailable('the request was ended before')
   const { as, method, resource, name, subresource, body, form = WHOLE } = question
@@ -114,7 +117,7 @@ async function sent(
   const { 'content-type': _, 'accept-encoding': __, ...headers } = upstreamHeaders(call)
   return upstream.send({
     method,
-    path: query.length === 0 ? path : `${path}?${writtenQuery(query)}`,
+    path: query.length === 0 ? path : `${path}?${formatQuery(query)}`,
     headers: {
       ...headers,
       accept: acceptOf(form),
@@ -137,7 +140,10 @@ const WHOLE: Form = { encoding: 'json', shape: { as: 'object' } }
  * @throws UpstreamUnavailable, Error for an answer that is no JSON, and NoRoom for one that there is no room
  * for; never for one that says what has been stored
  */
-export async function ask(exchange: Exchange, question: Question): Promise<Reply> {
+export async function ask(
+  exchange: SelfServiceRequest,
+  question: UpstreamQuery,
+): Promise<UpstreamReply> {
   const { atLeast, anyway } = exchange.held
   const isDone = question.method !== 'GET' && !question.query.some(([name]) => name === 'dryRun')
   return readReply(await open(exchange, question), isDone ? anyway : atLeast)
@@ -151,7 +157,7 @@ const turn = everySoManyTurns(1)
 export async function readReply(
   { status, headers, body }: UpstreamAnswer,
   came: (bytes: number) => void,
-): Promise<Reply> {
+): Promise<UpstreamReply> {
   const pieces: Buffer[] = []
   let bytes = 0
   for await (const piece of body as AsyncIterable<Buffer>) {
@@ -161,14 +167,14 @@ export async function readReply(
   }
   const said = Buffer.concat(pieces, bytes).toString()
   if (said.length > LARGE) await turn()
-  const json = mapIn(said)
+  const json = parseJsonMap(said)
   if (json) return { status, headers: clientHeaders(headers), json }
   if (status < 400) throw new Error('the API server answered something else than JSON')
   return { status, headers: clientHeaders(headers), json: plainFailure(status) }
 }
 
 /** What the gateway says itself, as if the API server had. */
-export function replyOf({ status, headers, body }: WholeAnswer): Reply {
+export function replyOf({ status, headers, body }: WholeAnswer): UpstreamReply {
   return { status, headers, json: JSON.parse(body.toString()) as JsonMap }
 }
 
@@ -205,7 +211,7 @@ const headersBeside = (headers: OutgoingHttpHeaders): OutgoingHttpHeaders =>
 
 /** The headers of an answer of this type that is written anew. */
 export const headersOf = (
-  { headers }: Pick<Reply, 'headers'>,
+  { headers }: Pick<UpstreamReply, 'headers'>,
   type: string,
 ): Answer['headers'] => ({
   'cache-control': 'no-store',
@@ -215,13 +221,17 @@ export const headersOf = (
 
 /** What may be shown of an answer, in the form that the client asked for. */
 export interface Shown {
-  readonly shows: Shows
+  readonly shows: VisibleSecrets
   /** What must stand nowhere in it, besides the secrets of the objects in it. */
   readonly secrets: readonly string[]
 }
 
 /** The answer for the client: redacted, whatever it is and whoever asks (contract 12.4). */
-export function answerOf({ asked, form, include }: Exchange, reply: Reply, shown: Shown): Answer {
+export function answerOf(
+  { asked, form, include }: SelfServiceRequest,
+  reply: UpstreamReply,
+  shown: Shown,
+): Answer {
   const clean = redactedAnswer(asked.resource, reply.json, shown.shows, shown.secrets)
   const { type, body } = written(shaped(clean, form.shape, include), form.encoding)
   return { status: reply.status, headers: headersOf(reply, type), body }
@@ -272,7 +282,7 @@ const RESOURCES: ReadonlyMap<string, Resource> = new Map(
 export function askedOf({
   attributes,
   method,
-}: Pick<ApiRequest, 'attributes' | 'method'>): Asked | null {
+}: Pick<ParsedRequest, 'attributes' | 'method'>): Asked | null {
   if (!isResourceRequest(attributes)) return null
   const { verb, namespace, version, subresource, name } = attributes
   const resource = RESOURCES.get(attributes.resource)

@@ -3,13 +3,13 @@
 import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
 
 /** Counts the bytes that the requests of one process hold. */
-export interface OwnKindsBuffer {
+export interface ResponseBuffer {
   /** The count of one request of this caller, which holds nothing yet. */
-  readonly holding: (caller: string) => Holding
+  readonly holding: (caller: string) => BufferReservation
 }
 
 /** The count of one request, in bytes. */
-export interface Holding {
+export interface BufferReservation {
   /** Sets the count. @throws NoRoom when it grows beyond a limit */
   readonly exactly: (bytes: number) => void
   /** Raises the count to this. @throws NoRoom beyond a limit */
@@ -61,7 +61,7 @@ const inAllRefusal = (most: number): WholeAnswer =>
  * @param most the limit for all, in bytes
  * @param refused called for every refusal, for metrics
  */
-export function createOwnKindsBuffer(most: number, refused: () => void): OwnKindsBuffer {
+export function createResponseBuffer(most: number, refused: () => void): ResponseBuffer {
   const mostOfOne = Math.floor(most / PART_OF_ONE)
   const ofCaller = new Map<string, number>()
   let inAll = 0

@@ -6,9 +6,9 @@ import {
 } from '../../domain/accesskey/access-key.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import { type Json, type JsonMap, sameJson } from '../../domain/json/json.ts'
-import { at, mapAt } from '../../domain/json/nested-fields.ts'
+import { nestedField, nestedMap } from '../../domain/json/nested-fields.ts'
 import { within } from '../../domain/scope/covers.ts'
-import { timestamp } from '../../domain/time/time.ts'
+import { formatTimestamp } from '../../domain/time/time.ts'
 import type { Fault } from './validation.ts'
 
 /** The view of a key object, without a look at its secret. */
@@ -26,7 +26,7 @@ export function endsWithin(
   const endMs = lifetimeOf(viewOf(made), caps, nowMs).expiresMs
   if (endMs !== null && endMs <= expiresMs) return null
   const longest = longestTtl(made, expiresMs)
-  const because = `the calling access key ends ${timestamp(expiresMs)}: a key made with it has a ttl of ${longest} s at most`
+  const because = `the calling access key ends ${formatTimestamp(expiresMs)}: a key made with it has a ttl of ${longest} s at most`
   return { field: 'spec.ttl', because }
 }
 
@@ -46,9 +46,9 @@ export function givesLess(
   caps: Caps,
   nowMs: number,
 ): Fault | null {
-  const [was, is] = [mapAt(before, ['spec']), mapAt(after, ['spec'])]
+  const [was, is] = [nestedMap(before, ['spec']), nestedMap(after, ['spec'])]
   for (const name of new Set([...Object.keys(was), ...Object.keys(is)])) {
-    const [old, now] = [at(was, [name]), at(is, [name])]
+    const [old, now] = [nestedField(was, [name]), nestedField(is, [name])]
     const isSame = sameJson(old || null, now || null)
     if (!isSame && !isLess(name, old, now)) return { field: `spec.${name}`, because: ADVICE }
   }

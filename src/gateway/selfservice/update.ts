@@ -2,14 +2,14 @@
 // stored, then stored, provided that nothing has changed since; anything else as the caller.
 import { ACCESS_KEYS, CONFIGS } from '../../api/names.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
-import { textAt } from '../../domain/json/nested-fields.ts'
+import { nestedString } from '../../domain/json/nested-fields.ts'
 import { parseTimestamp } from '../../domain/time/time.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import { secretsIn } from '../redaction/fields.ts'
 import { bodyRefusal, sizeRefusal } from './bounds.ts'
 import { makeOne } from './create.ts'
-import { NO_DIGEST, bringsDigest, givingFault } from './escalation.ts'
+import { NO_DIGEST, bringsDigest, updateEscalation } from './escalation.ts'
 import { isOpen, notFound, taken } from './foreign.ts'
 import {
   APPLY,
@@ -24,8 +24,15 @@ import {
   versionIn,
 } from './patch.ts'
 import { showsTo } from './read.ts'
-import { type Exchange, type Question, type Reply, answerOf, asOfNow, ask } from './request.ts'
-import { type Fault, mayStore } from './validation.ts'
+import {
+  type SelfServiceRequest,
+  type UpstreamQuery,
+  type UpstreamReply,
+  answerOf,
+  asOfNow,
+  ask,
+} from './request.ts'
+import { type Fault, validate } from './validation.ts'
 import { isOwn, isVisible } from './visibility.ts'
 import {
   DRY_RUN,
@@ -42,13 +49,17 @@ const TRIES = 8
 const PAUSE_MS = 10
 
 /** The answer to a PUT or a patch. */
-export async function change(exchange: Exchange, deps: WriteDeps): Promise<Answer> {
+export async function update(exchange: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
   const read = exchange.asked.verb === 'update' ? sentPut : sentPatch
   const sent = await read(exchange)
   return sent.ok ? changed(await asOfNow(exchange), deps, sent.value) : sent.answer
 }
 
-async function changed(exchange: Exchange, deps: WriteDeps, sent: Change): Promise<Answer> {
+async function changed(
+  exchange: SelfServiceRequest,
+  deps: WriteDeps,
+  sent: Change,
+): Promise<Answer> {
   const isOfVersion = versionIn(sent) !== ''
   for (let tries = 1; ; tries += 1) {
     const current = await ask(exchange, theObject(exchange))
@@ -64,7 +75,7 @@ async function changed(exchange: Exchange, deps: WriteDeps, sent: Change): Promi
 /** A conflict, and a JSON patch whose test of the version failed. */
 const RACES: ReadonlySet<number> = new Set([409, 422])
 
-const theObject = ({ asked: { resource, name } }: Exchange): Question => ({
+const theObject = ({ asked: { resource, name } }: SelfServiceRequest): UpstreamQuery => ({
   as: 'gateway',
   method: 'GET',
   resource,
@@ -80,23 +91,25 @@ const CLAIMED_WITHIN_MS = 3000
  * and would go with an apply of his that does not name it.
  */
 function mayBeUnclaimed(object: JsonMap, nowMs: number): boolean {
-  const createdMs = parseTimestamp(textAt(object, ['metadata', 'creationTimestamp'])) ?? 0
+  const createdMs = parseTimestamp(nestedString(object, ['metadata', 'creationTimestamp'])) ?? 0
   const isClaimed = entriesOf(object, [GATEWAY_MANAGER]).length > 0
   return !isClaimed && nowMs - createdMs < CLAIMED_WITHIN_MS
 }
 
 /** Whether it was another object that the change failed on. */
-async function hasMoved(exchange: Exchange, before: Reply): Promise<boolean> {
+async function hasMoved(exchange: SelfServiceRequest, before: UpstreamReply): Promise<boolean> {
   const now = await ask(exchange, theObject(exchange))
-  const [was, is] = [before, now].map(({ json }) => textAt(json, ['metadata', 'resourceVersion']))
+  const [was, is] = [before, now].map(({ json }) =>
+    nestedString(json, ['metadata', 'resourceVersion']),
+  )
   return was !== is
 }
 
 async function changedOnce(
-  exchange: Exchange,
+  exchange: SelfServiceRequest,
   deps: WriteDeps,
   sent: Change,
-  current: Reply,
+  current: UpstreamReply,
 ): Promise<Answer> {
   const { asked, standing, find } = exchange
   const { resource, name } = asked
@@ -118,7 +131,7 @@ async function changedOnce(
   if (long !== null) return long
   const body = bodyOf(resource, sent, before)
   const secrets = [...secretsIn(resource, before), ...secretsInChange(resource, sent)]
-  const answered = (reply: Reply): Answer =>
+  const answered = (reply: UpstreamReply): Answer =>
     answerOf(exchange, reply, { shows: showsTo(exchange), secrets })
   if (!body.ok) {
     // Why it is refused tells of the object: only who may change it is told.
@@ -149,7 +162,7 @@ async function changedOnce(
 }
 
 /** Whether the caller may be told anything of what is there. */
-async function mayKnow(exchange: Exchange, object: JsonMap): Promise<boolean> {
+async function mayKnow(exchange: SelfServiceRequest, object: JsonMap): Promise<boolean> {
   const { asked, standing, find } = exchange
   if (asked.resource === CONFIGS) return true
   if (!isVisible(asked, object, standing, find)) return false
@@ -158,12 +171,12 @@ async function mayKnow(exchange: Exchange, object: JsonMap): Promise<boolean> {
 
 /** What no key that stands for nobody in person may do, be it self-service or by RBAC. */
 function barOf(
-  { asked: { resource }, standing }: Exchange,
+  { asked: { resource }, standing }: SelfServiceRequest,
   sent: Change,
   before: JsonMap,
   isMine: boolean,
 ): Fault | null {
-  if (!isMine) return givingFault(resource, sent, before, standing)
+  if (!isMine) return updateEscalation(resource, sent, before, standing)
   return !standing.isPerson && bringsDigest(resource, sent, before)
     ? { field: 'spec.key', because: NO_DIGEST }
     : null
@@ -173,18 +186,22 @@ function barOf(
 const FOREIGN: ReadonlySet<number> = new Set([403, 404])
 
 /** The try, as the caller, of a change in the same way that leaves the object as it is. */
-const changingNothing = (exchange: Exchange, sent: Change, current: JsonMap): Question => ({
+const changingNothing = (
+  exchange: SelfServiceRequest,
+  sent: Change,
+  current: JsonMap,
+): UpstreamQuery => ({
   ...storing(exchange, sent, nothingChanged(sent, current), false),
   query: writing(exchange.query, DRY_RUN),
 })
 
 const faultOf = (
-  { asked: { resource }, standing }: Exchange,
+  { asked: { resource }, standing }: SelfServiceRequest,
   { caps, clock }: WriteDeps,
   before: JsonMap,
   after: JsonMap,
 ): Fault | null =>
-  mayStore({ resource, standing, before, after, caps: caps(), nowMs: clock.nowMs() })
+  validate({ resource, standing, before, after, caps: caps(), nowMs: clock.nowMs() })
 
 /**
  * What is judged is a change of the object as it was read. Said of a version that comes after it, a change
@@ -201,11 +218,11 @@ const NOT_YOURS: Fault = {
 }
 
 function storing(
-  { asked, caller, query }: Exchange,
+  { asked, caller, query }: SelfServiceRequest,
   { by }: Change,
   body: Body,
   isSelf: boolean,
-): Question {
+): UpstreamQuery {
   const { resource, name, isStatus } = asked
   return {
     as: isSelf ? 'gateway' : { caller },

@@ -4,20 +4,25 @@ import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, type Resource } from '../..
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
 import { type Json, type JsonMap, isList, isMap, sameJson } from '../../domain/json/json.ts'
-import { type FieldPath, at, textAt, textsAt } from '../../domain/json/nested-fields.ts'
+import {
+  type FieldPath,
+  nestedField,
+  nestedString,
+  nestedStrings,
+} from '../../domain/json/nested-fields.ts'
 import { quoted } from '../../domain/scope/covers-limits.ts'
 import { within } from '../../domain/scope/covers.ts'
 import { KEY } from '../redaction/fields.ts'
 import { NO_DIGEST, isDigest } from './escalation.ts'
 import { marksFault } from './marks.ts'
 import { endsWithin, givesLess } from './restriction.ts'
-import { type Standing, scopeIn } from './visibility.ts'
+import { type CallerAccess, scopeIn } from './visibility.ts'
 import { RESERVED_MANAGERS, entriesOf } from './write-options.ts'
 
 /** A write as it is judged. */
 export interface Storing {
   readonly resource: Resource
-  readonly standing: Standing
+  readonly standing: CallerAccess
   /** The object as it is; null = it would be made. */
   readonly before: JsonMap | null
   readonly after: JsonMap
@@ -34,7 +39,7 @@ export interface Fault {
 type Check = (storing: Storing) => Fault | null
 
 /** Why the object must not be stored; null = it may. The first fault counts. */
-export function mayStore(storing: Storing): Fault | null {
+export function validate(storing: Storing): Fault | null {
   const checks =
     storing.resource === ACCESS_KEYS ? [...FOR_KEYS, ...FOR_BOTH] : [...FOR_BOTH, ...FOR_TOKENS]
   for (const check of checks) {
@@ -60,14 +65,14 @@ const FOR_KEYS: readonly Check[] = [
 const FOR_TOKENS: readonly Check[] = [scopeIsWithin]
 
 function userIsCaller({ standing, after }: Storing): Fault | null {
-  if (standing.user !== null && textAt(after, ['spec', 'user']) === standing.user) return null
+  if (standing.user !== null && nestedString(after, ['spec', 'user']) === standing.user) return null
   return { field: 'spec.user', because: 'your own keys are of your own user: leave it as it is' }
 }
 
 /** Who reads a digest in Git knows nothing of its key, and would be the first to hold it. */
 function digestStoodThere({ before, after }: Storing): Fault | null {
-  const digest = textAt(after, KEY)
-  if (!isDigest(digest) || digest === textAt(before ?? {}, KEY)) return null
+  const digest = nestedString(after, KEY)
+  if (!isDigest(digest) || digest === nestedString(before ?? {}, KEY)) return null
   return { field: 'spec.key', because: NO_DIGEST }
 }
 
@@ -93,12 +98,12 @@ function nothingOfSignOn({ before, after }: Storing): Fault | null {
 
 /** An empty text and false equal absent (contract 1.2). */
 function isUnchanged(before: JsonMap | null, after: JsonMap, path: FieldPath): boolean {
-  return sameJson(at(before ?? {}, path) || null, at(after, path) || null)
+  return sameJson(nestedField(before ?? {}, path) || null, nestedField(after, path) || null)
 }
 
 function groupsAreCallers({ standing, before, after }: Storing): Fault | null {
-  const allowed = new Set([...standing.groups, ...textsAt(before ?? {}, ['spec', 'groups'])])
-  const other = textsAt(after, ['spec', 'groups']).find((group) => !allowed.has(group))
+  const allowed = new Set([...standing.groups, ...nestedStrings(before ?? {}, ['spec', 'groups'])])
+  const other = nestedStrings(after, ['spec', 'groups']).find((group) => !allowed.has(group))
   if (other === undefined) return null
   return {
     field: 'spec.groups',
@@ -109,7 +114,7 @@ function groupsAreCallers({ standing, before, after }: Storing): Fault | null {
 function typeIsForPeople({ standing, before, after }: Storing): Fault | null {
   if (before !== null) return null
   const allowed = standing.isPerson ? ['', 'User', 'Other'] : ['User']
-  if (allowed.includes(textAt(after, ['spec', 'type']))) return null
+  if (allowed.includes(nestedString(after, ['spec', 'type']))) return null
   return { field: 'spec.type', because: 'a key made with this access key has type User' }
 }
 
@@ -141,7 +146,7 @@ function onlyLess({ standing, before, after, caps, nowMs }: Storing): Fault | nu
 }
 
 /** The owner references of what a caller makes: what he does not make in person goes with his key. */
-export function ownersOf(resource: Resource, { isPerson, key }: Standing): readonly Json[] {
+export function ownersOf(resource: Resource, { isPerson, key }: CallerAccess): readonly Json[] {
   return resource === ACCESS_KEYS && isPerson ? [] : [referenceTo(key)]
 }
 
@@ -155,8 +160,8 @@ const referenceTo = ({ name, uid }: KeyRef): JsonMap => ({
 
 function ownersAreOurs({ resource, standing, before, after }: Storing): Fault | null {
   const path = ['metadata', 'ownerReferences']
-  const wanted = before === null ? ownersOf(resource, standing) : at(before, path)
-  const owners = at(after, path)
+  const wanted = before === null ? ownersOf(resource, standing) : nestedField(before, path)
+  const owners = nestedField(after, path)
   if (sameJson(listed(owners), listed(wanted))) return null
   const because =
     before === null && ownersOf(resource, standing).length > 0
@@ -170,8 +175,8 @@ const listed = (value: Json | undefined): readonly Json[] => (isList(value) ? va
 function finalizersAreOurs({ resource, before, after }: Storing): Fault | null {
   const path = ['metadata', 'finalizers']
   const made = resource === ACCESS_KEYS ? [REVOKE_FINALIZER] : []
-  const wanted = before === null ? made : textsAt(before, path)
-  const isSame = sameJson(textsAt(after, path).toSorted(), wanted.toSorted())
+  const wanted = before === null ? made : nestedStrings(before, path)
+  const isSame = sameJson(nestedStrings(after, path).toSorted(), wanted.toSorted())
   if (isSame) return null
   return {
     field: 'metadata.finalizers',
@@ -198,15 +203,17 @@ function managersAreOurs({ before, after }: Storing): Fault | null {
 /** What each of them owns, and how it wrote it. */
 const ownedIn = (object: JsonMap): readonly Json[] =>
   entriesOf(object, RESERVED_MANAGERS).map((entry) => ({
-    by: ['manager', 'operation', 'subresource', 'apiVersion'].map((name) => textAt(entry, [name])),
-    fields: at(entry, ['fieldsV1']) ?? {},
+    by: ['manager', 'operation', 'subresource', 'apiVersion'].map((name) =>
+      nestedString(entry, [name]),
+    ),
+    fields: nestedField(entry, ['fieldsV1']) ?? {},
   }))
 
 /** Maps may have fewer entries; everything else is the same. */
 function isPartOf(whole: Json | undefined, part: Json): boolean {
   if (!isMap(part)) return sameJson(whole ?? null, part)
   return (
-    Object.entries(part).every(([name, inner]) => isPartOf(at(whole, [name]), inner)) &&
+    Object.entries(part).every(([name, inner]) => isPartOf(nestedField(whole, [name]), inner)) &&
     isMap(whole)
   )
 }

@@ -4,14 +4,14 @@ import type { ObjectMeta } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 import type { Caller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
-import { type KeyRef, ownerKeyOf } from '../../domain/accesskey/owner-chain.ts'
+import { type KeyRef, owningKeyOf } from '../../domain/accesskey/owner-chain.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
-import { mapAt, textAt } from '../../domain/json/nested-fields.ts'
+import { nestedMap, nestedString } from '../../domain/json/nested-fields.ts'
 import { within } from '../../domain/scope/covers.ts'
 import type { Asked } from './request.ts'
 
 /** A caller, as far as keys and tokens go. */
-export interface Standing {
+export interface CallerAccess {
   /** Whose keys are his own; null for the key of a team or subject, which has none. */
   readonly user: string | null
   /** As whom he is known to the API server: two keys with the same are the same to it (contract 10.5). */
@@ -33,7 +33,11 @@ export type FindKey = (name: string) => AccessKey | undefined
 const USER = 'user:'
 
 /** The standing of a caller. */
-export function standingOf({ key, identity: { user: runsAs }, expiresMs }: Caller): Standing {
+export function callerAccessOf({
+  key,
+  identity: { user: runsAs },
+  expiresMs,
+}: Caller): CallerAccess {
   const { name, uid, identity, groups, scope, type } = key
   return {
     user: identity?.startsWith(USER) ? identity.slice(USER.length) : null,
@@ -50,12 +54,12 @@ export function standingOf({ key, identity: { user: runsAs }, expiresMs }: Calle
 export function isOwn(
   asked: Pick<Asked, 'resource'>,
   object: JsonMap,
-  standing: Standing,
+  standing: CallerAccess,
   find: FindKey,
 ): boolean {
   const { user, key } = standing
   if (asked.resource === ACCESS_KEYS)
-    return user !== null && textAt(object, ['spec', 'user']) === user
+    return user !== null && nestedString(object, ['spec', 'user']) === user
   const owner = asked.resource === CONFIGS ? null : ownerIn(object)
   if (owner === null) return false
   return owner.uid === key.uid || (user !== null && known(owner, find)?.identity === USER + user)
@@ -65,12 +69,12 @@ export function isOwn(
 export function isVisible(
   asked: Pick<Asked, 'resource'>,
   object: JsonMap,
-  { scope, key }: Standing,
+  { scope, key }: CallerAccess,
   find: FindKey,
 ): boolean {
   if (scope === null || asked.resource === CONFIGS) return true
   if (asked.resource === ACCESS_KEYS)
-    return textAt(object, ['metadata', 'uid']) === key.uid || isInside(scopeIn(object), scope)
+    return nestedString(object, ['metadata', 'uid']) === key.uid || isInside(scopeIn(object), scope)
   const owner = ownerIn(object)
   if (owner === null) return false
   const ownerScope = owner.uid === key.uid ? scope : (known(owner, find)?.scope ?? null)
@@ -81,7 +85,7 @@ export function isVisible(
  * Whether a caller is shown the token in a token's status: his own, and with a key that does not stand
  * for him in person only one that ends with that key (contract 12.3, 12.4).
  */
-export function mayReadToken(object: JsonMap, standing: Standing, find: FindKey): boolean {
+export function mayReadToken(object: JsonMap, standing: CallerAccess, find: FindKey): boolean {
   const { user, key, isPerson } = standing
   const owner = ownerIn(object)
   if (owner === null) return false
@@ -95,7 +99,7 @@ const isInside = (child: Scope | null, parent: Scope): boolean =>
 
 /** The scope of a key or token; null where it has none. */
 export function scopeIn(object: JsonMap): Scope | null {
-  const spec = mapAt(object, ['spec'])
+  const spec = nestedMap(object, ['spec'])
   return Object.hasOwn(spec, 'scope') && spec['scope'] !== null
     ? (spec['scope'] as unknown as Scope)
     : null
@@ -103,7 +107,7 @@ export function scopeIn(object: JsonMap): Scope | null {
 
 /** The access key that controls an object; null = none. */
 export const ownerIn = (object: JsonMap): KeyRef | null =>
-  ownerKeyOf(mapAt(object, ['metadata']) as unknown as ObjectMeta)
+  owningKeyOf(nestedMap(object, ['metadata']) as unknown as ObjectMeta)
 
 const known = ({ name, uid }: KeyRef, find: FindKey): AccessKey | undefined => {
   const key = find(name)

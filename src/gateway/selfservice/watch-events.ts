@@ -1,10 +1,10 @@
 // The events of a watch, one at a time: the next is read once the client has taken the one before, and a watch
 // that its client does not read is ended, not stored up (contract 12.2, 13.3).
 import { setImmediate } from 'node:timers/promises'
-import { type JsonMap, mapIn } from '../../domain/json/json.ts'
+import { type JsonMap, parseJsonMap } from '../../domain/json/json.ts'
 import { sleep } from '../../runtime/clock.ts'
-import { atMost, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
-import type { Exchange } from './request.ts'
+import { createSemaphore, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
+import type { SelfServiceRequest } from './request.ts'
 import { NoRoom } from './response-buffer.ts'
 
 /** A client that does not take an event within this time is gone, or may as well be; milliseconds. */
@@ -18,13 +18,13 @@ const LAST_LOOK_MS = 250
  * Events that come in several pieces are put together by few watches at a time: a change of one large object is
  * an event of every watch of it.
  */
-const amongLong = atMost(16, 4)
+const amongLong = createSemaphore(16, 4)
 
 /** One event of all watches in each turn of the event loop: a change of one object may be one for thousands. */
 const turn = everySoManyTurns(1)
 
 /** What a watch is told by. */
-export type Watching = Pick<Exchange, 'call' | 'caller' | 'clock' | 'held' | 'signal'>
+export type Watching = Pick<SelfServiceRequest, 'call' | 'caller' | 'clock' | 'held' | 'signal'>
 
 /**
  * The lines for the client, one for each line of the API server that it is told of. Ends with an ERROR event
@@ -112,7 +112,7 @@ function lineOf(
 ): Pieces | null {
   const text = Buffer.concat(pieces).toString('utf8')
   if (text === '') return null
-  const event = mapIn(text)
+  const event = parseJsonMap(text)
   if (event === null) throw new Error('an event of the API server is no JSON object')
   const line = told(event)
   return line && piecesOf(line)

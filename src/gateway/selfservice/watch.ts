@@ -2,7 +2,12 @@
 import { Readable, finished } from 'node:stream'
 import { CONFIGS } from '../../api/names.ts'
 import { type Json, type JsonMap, isMap } from '../../domain/json/json.ts'
-import { at, mapAt, textAt, withAt } from '../../domain/json/nested-fields.ts'
+import {
+  nestedField,
+  nestedMap,
+  nestedString,
+  setNestedField,
+} from '../../domain/json/nested-fields.ts'
 import type { UpstreamAnswer } from '../../kube/proxy/upstream.ts'
 import type { Answer, WholeAnswer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
@@ -14,8 +19,8 @@ import { pagesOf } from './list.ts'
 import { shaped } from './negotiation.ts'
 import { showsTo } from './read.ts'
 import {
-  type Exchange,
-  type Reply,
+  type SelfServiceRequest,
+  type UpstreamReply,
   answerOf,
   headersOf,
   open,
@@ -35,7 +40,7 @@ const WATCHES = [
 ]
 
 /** The answer to a watch. Its events end when the API server ends them. */
-export async function watch(exchange: Exchange): Promise<Answer> {
+export async function watch(exchange: SelfServiceRequest): Promise<Answer> {
   const isSettings = exchange.asked.resource === CONFIGS
   const all = await opened(exchange, 'all', isSettings ? 'gateway' : { caller: exchange.caller })
   if (!all.ok) return refusedAs(exchange, replyOf(all.answer))
@@ -50,7 +55,7 @@ type Opened =
   | { readonly ok: false; readonly answer: WholeAnswer }
 
 /** Where it is filtered here, it has its place until nothing more comes of it. */
-async function opened(exchange: Exchange, whose: Whose, as: RunsAs): Promise<Opened> {
+async function opened(exchange: SelfServiceRequest, whose: Whose, as: RunsAs): Promise<Opened> {
   const admission = admitted(exchange, whose, 'filteredWatch')
   if (!admission.ok) return admission
   const { asked, form } = exchange
@@ -72,11 +77,15 @@ async function opened(exchange: Exchange, whose: Whose, as: RunsAs): Promise<Ope
   }
 }
 
-const refusedAs = (exchange: Exchange, refusal: Reply): Answer =>
+const refusedAs = (exchange: SelfServiceRequest, refusal: UpstreamReply): Answer =>
   answerOf(exchange, refusal, { shows: showsTo(exchange), secrets: [] })
 
 /** What the client is told of what the API server answered. */
-async function answered(exchange: Exchange, whose: Whose, answer: UpstreamAnswer): Promise<Answer> {
+async function answered(
+  exchange: SelfServiceRequest,
+  whose: Whose,
+  answer: UpstreamAnswer,
+): Promise<Answer> {
   const known = await knownBefore(exchange, whose, answer).catch((error: unknown) => {
     answer.body.destroy()
     throw error
@@ -95,7 +104,7 @@ async function answered(exchange: Exchange, whose: Whose, answer: UpstreamAnswer
   return { status: 200, headers, body: events }
 }
 
-const watching = (exchange: Exchange, whose: Whose): Query => [
+const watching = (exchange: SelfServiceRequest, whose: Whose): Query => [
   ['watch', 'true'],
   ...selecting(exchange, whose),
   ...pick(exchange.query, WATCHES),
@@ -106,10 +115,10 @@ const watching = (exchange: Exchange, whose: Whose): Query => [
  * object that goes out of sight is told to whom it was in sight. The refusal where there is no such watch.
  */
 async function knownBefore(
-  exchange: Exchange,
+  exchange: SelfServiceRequest,
   whose: Whose,
   answer: UpstreamAnswer,
-): Promise<{ readonly refusal: Reply | null; readonly uids: Set<string> | null }> {
+): Promise<{ readonly refusal: UpstreamReply | null; readonly uids: Set<string> | null }> {
   if (answer.status !== 200)
     return { refusal: await readReply(answer, exchange.held.atLeast), uids: null }
   if (!isFiltered(exchange, whose)) return { refusal: null, uids: null }
@@ -129,14 +138,14 @@ async function knownBefore(
   return { refusal: null, uids }
 }
 
-const uidOf = (object: JsonMap): string => textAt(object, ['metadata', 'uid'])
+const uidOf = (object: JsonMap): string => nestedString(object, ['metadata', 'uid'])
 
 /**
  * What a client is told of each event, as a line; null = nothing. `known` is null where every object that is
  * told of is in sight.
  */
 function tellingOf(
-  exchange: Exchange,
+  exchange: SelfServiceRequest,
   whose: Whose,
   known: Set<string> | null,
 ): (line: JsonMap) => Buffer | null {
@@ -147,14 +156,18 @@ function tellingOf(
   let isFirst = true
   return (line) => {
     if (!isMap(line['object'])) return null
-    columns ??= withAt({}, ['columnDefinitions'], at(line['object'], ['columnDefinitions']))
+    columns ??= setNestedField(
+      {},
+      ['columnDefinitions'],
+      nestedField(line['object'], ['columnDefinitions']),
+    )
     const event = toldOf(line, isInSight, known)
     if (event === null) return null
     const clean = redactedAnswer(asked.resource, event.object, shown, [])
     const object = shaped(clean, form.shape, include)
     // A Table says its columns in the first event, which this client may not have been told of.
     const whole =
-      isFirst && textAt(object, ['kind']) === 'Table' ? { ...object, ...columns } : object
+      isFirst && nestedString(object, ['kind']) === 'Table' ? { ...object, ...columns } : object
     isFirst = false
     return Buffer.from(`${JSON.stringify({ type: event.type, object: whole })}\n`)
   }
@@ -168,8 +181,8 @@ function toldOf(
   isInSight: (object: JsonMap) => boolean,
   known: Set<string> | null,
 ): { readonly type: string; readonly object: JsonMap } | null {
-  const type = textAt(line, ['type'])
-  const told = mapAt(line, ['object'])
+  const type = nestedString(line, ['type'])
+  const told = nestedMap(line, ['object'])
   if (type === 'ERROR' || type === 'BOOKMARK') return { type, object: told }
   if (!HAPPENINGS.has(type)) return null
   const object = objectIn(told)
@@ -204,14 +217,14 @@ export function seen(
 
 /** What is left to be said of an object that goes out of sight: nothing that he could not see before. */
 export function outOfSight(told: JsonMap): JsonMap {
-  const rows = at(told, ['rows'])
-  if (textAt(told, ['kind']) !== 'Table' || !Array.isArray(rows)) return bare(told)
-  return withAt(told, ['rows'], rows.map(bareRow))
+  const rows = nestedField(told, ['rows'])
+  if (nestedString(told, ['kind']) !== 'Table' || !Array.isArray(rows)) return bare(told)
+  return setNestedField(told, ['rows'], rows.map(bareRow))
 }
 
 function bareRow(row: Json): Json {
-  const cells = at(row, ['cells'])
-  const object = at(row, ['object']) as JsonMap
+  const cells = nestedField(row, ['cells'])
+  const object = nestedField(row, ['object']) as JsonMap
   const [name = '', ...others] = Array.isArray(cells) ? (cells as readonly Json[]) : []
   return { cells: [name, ...others.map(() => null)], object: bare(object) }
 }
@@ -219,7 +232,7 @@ function bareRow(row: Json): Json {
 function bare(object: JsonMap): JsonMap {
   const names = ['name', 'uid', 'resourceVersion', 'creationTimestamp']
   const metadata = names.reduce<JsonMap>(
-    (kept, name) => withAt(kept, [name], at(object, ['metadata', name])),
+    (kept, name) => setNestedField(kept, [name], nestedField(object, ['metadata', name])),
     {},
   )
   const { kind = '', apiVersion = '' } = object

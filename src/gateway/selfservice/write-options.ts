@@ -2,11 +2,11 @@
 import { FIELD_MANAGER } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { type Json, type JsonMap, isList } from '../../domain/json/json.ts'
-import { at, textAt } from '../../domain/json/nested-fields.ts'
+import { nestedField, nestedString } from '../../domain/json/nested-fields.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import type { Query } from '../request/query.ts'
-import type { OwnCounts } from './quota.ts'
+import type { Quota } from './quota.ts'
 import { parameter, pick } from './request.ts'
 import type { Fault } from './validation.ts'
 
@@ -17,7 +17,7 @@ export interface WriteDeps {
   /** A new key in clear. */
   readonly newKey: () => string
   readonly clock: Clock
-  readonly counts: OwnCounts
+  readonly counts: Quota
 }
 
 /** The 403 that names the field. */
@@ -58,6 +58,8 @@ export const RESERVED_MANAGERS: readonly string[] = [FIELD_MANAGER, GATEWAY_MANA
 
 /** What each of these field managers owns of an object, as its managedFields have it; empty where it has none. */
 export function entriesOf(object: JsonMap, managers: readonly string[]): readonly Json[] {
-  const all = at(object, ['metadata', 'managedFields'])
-  return isList(all) ? all.filter((entry) => managers.includes(textAt(entry, ['manager']))) : []
+  const all = nestedField(object, ['metadata', 'managedFields'])
+  return isList(all)
+    ? all.filter((entry) => managers.includes(nestedString(entry, ['manager'])))
+    : []
 }

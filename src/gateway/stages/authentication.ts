@@ -1,14 +1,19 @@
 // From a request's headers to its caller, or to the one refusal that says nothing about why (contract 10.1,
 // 10.2).
-import type { Callers, Recognition } from '../../authn/authenticator.ts'
-import { KEY_REFUSALS } from '../../authn/key-validity.ts'
+import type { Authenticator, AuthenticationResult } from '../../authn/authenticator.ts'
+import { INVALID_KEY_REASONS } from '../../authn/key-validity.ts'
 import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
-import type { Call } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
 import type { Authentication } from '../handler.ts'
 import { credentialOf } from './credential.ts'
 
 /** Why a request has no caller, for metrics. */
-export const AUTHENTICATION_REFUSALS = [...KEY_REFUSALS, 'none', 'twice', 'unavailable'] as const
+export const AUTHENTICATION_REFUSALS = [
+  ...INVALID_KEY_REASONS,
+  'none',
+  'twice',
+  'unavailable',
+] as const
 
 /** One of AUTHENTICATION_REFUSALS. */
 export type AuthenticationRefusal = (typeof AUTHENTICATION_REFUSALS)[number]
@@ -52,10 +57,10 @@ export const CANNOT_TELL = failure(
 )
 
 /** Authenticates a call. It never rejects. */
-export function createAuthenticate(
-  callers: Pick<Callers, 'recognise'>,
+export function createAuthentication(
+  callers: Pick<Authenticator, 'recognise'>,
   authenticated: AuthenticatedObserver,
-): (call: Pick<Call, 'rawHeaders'>) => Promise<Authentication> {
+): (call: Pick<HttpRequest, 'rawHeaders'>) => Promise<Authentication> {
   return async ({ rawHeaders }) => {
     const credential = credentialOf(rawHeaders)
     if (credential.kind !== 'bearer') {
@@ -68,7 +73,9 @@ export function createAuthenticate(
   }
 }
 
-function answerTo(because: Exclude<Recognition, { readonly ok: true }>['because']): WholeAnswer {
+function answerTo(
+  because: Exclude<AuthenticationResult, { readonly ok: true }>['because'],
+): WholeAnswer {
   if (because === 'unavailable') return CANNOT_TELL
   return because === 'expired' ? EXPIRED : NOT_FOUND
 }

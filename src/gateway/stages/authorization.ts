@@ -1,24 +1,24 @@
 import type { Caller } from '../../authn/caller.ts'
-import { type ScopeSurroundings, decide } from '../../domain/scope/authorize.ts'
-import type { ScopedRequest } from '../../domain/scope/request-info.ts'
+import { type ScopeContext, authorize } from '../../domain/scope/authorize.ts'
+import type { RequestInfo } from '../../domain/scope/request-info.ts'
 import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
-import type { ApiRequest } from '../request/parse.ts'
+import type { ParsedRequest } from '../request/parse.ts'
 
 /**
  * The refusal of what the caller's scope does not grant; null where it grants it (contract 11.1).
  *
  * @param creates whether the request creates where nothing is: then it needs `create` as well (11.6)
  */
-export function scopeRefusal(
+export function authorizeRequest(
   { scope }: Caller,
-  attributes: ScopedRequest,
+  attributes: RequestInfo,
   creates: boolean,
-  surroundings: ScopeSurroundings,
+  surroundings: ScopeContext,
 ): WholeAnswer | null {
   const asked = creates ? [attributes, { ...attributes, verb: 'create' }] : [attributes]
   for (const request of asked) {
-    const decision = decide(scope, request, surroundings)
+    const decision = authorize(scope, request, surroundings)
     if (!decision.allowed) return failure('Forbidden', decision.because)
   }
   return null
@@ -38,7 +38,7 @@ const NEVER_CREATE: ReadonlySet<string> = new Set([
  * @param contentType the header as it is sent on; undefined where there is none
  */
 export function mayCreate(
-  { attributes, method }: Pick<ApiRequest, 'attributes' | 'method'>,
+  { attributes, method }: Pick<ParsedRequest, 'attributes' | 'method'>,
   contentType: string | undefined,
 ): boolean {
   if (!isResourceRequest(attributes) || attributes.name === '' || attributes.subresource !== '')

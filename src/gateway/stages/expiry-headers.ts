@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Caller } from '../../authn/caller.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
-import { timestamp } from '../../domain/time/time.ts'
+import { formatTimestamp } from '../../domain/time/time.ts'
 
 /** When the key stops working, RFC 3339; absent = never. Whatever upstream says under it is not passed. */
 export const EXPIRES_HEADER = 'x-platform-key-expires'
@@ -20,7 +20,7 @@ export interface Answered {
  * The headers of an answer with those of the key's end. A use gives a sliding key its next end, so such an
  * answer warns only when the cap is near; a refused request moves no end.
  */
-export function withExpiry(
+export function withExpiryHeaders(
   headers: OutgoingHttpHeaders,
   answered: Answered,
   caps: Caps,
@@ -29,7 +29,7 @@ export function withExpiry(
   const { [EXPIRES_HEADER]: _foreign, ...others } = headers
   const endMs = endOf(answered, caps, nowMs)
   if (endMs === null) return others
-  const end = timestamp(endMs)
+  const end = formatTimestamp(endMs)
   const withEnd = { ...others, [EXPIRES_HEADER]: end }
   if (endMs - nowMs >= lifetimeMsOf(answered.caller, caps, endMs, nowMs) * LAST_PART) return withEnd
   return { ...withEnd, warning: [warningOf(end), ...given(headers['warning'])].join(', ') }

@@ -21,7 +21,7 @@ export type Admission =
   | { readonly ok: false; readonly answer: WholeAnswer }
 
 /** Counts the requests in progress at this replica. */
-export interface Limits {
+export interface MaxInFlight {
   readonly admit: (keyUid: string, kind: AdmissionKind) => Admission
 }
 
@@ -30,7 +30,7 @@ export interface Limits {
  * would only wait there. Streams: a controller may watch a thousand CRDs, and eight such keys use all
  * connections. Filtered: one list after the other, and one or two clients that watch each kind.
  */
-export const MOST_AT_A_TIME: Readonly<Record<AdmissionKind, number>> = {
+export const MAX_PER_KEY: Readonly<Record<AdmissionKind, number>> = {
   request: 400,
   stream: 1000,
   filteredList: 1,
@@ -41,7 +41,7 @@ export const MOST_AT_A_TIME: Readonly<Record<AdmissionKind, number>> = {
  * The limits for all keys together. A filtered list reads all objects of its kind, and a filtered watch every
  * event, as the gateway's own request: the API server can't limit them by user.
  */
-export const MOST_IN_ALL: Readonly<Record<AdmissionKind, number>> = {
+export const MAX_IN_TOTAL: Readonly<Record<AdmissionKind, number>> = {
   request: Number.POSITIVE_INFINITY,
   stream: Number.POSITIVE_INFINITY,
   filteredList: 4,
@@ -60,19 +60,19 @@ const SOON = { 'retry-after': '1' }
 const ofKeyRefusal = (kind: AdmissionKind): WholeAnswer =>
   failure(
     'TooManyRequests',
-    `too many ${NAMES[kind]} in progress for this access key (limit ${MOST_AT_A_TIME[kind]}); try again in 1 s`,
+    `too many ${NAMES[kind]} in progress for this access key (limit ${MAX_PER_KEY[kind]}); try again in 1 s`,
     SOON,
   )
 
 const inAllRefusal = (kind: AdmissionKind): WholeAnswer =>
   failure(
     'TooManyRequests',
-    `too many ${NAMES[kind]} in progress at this gateway for all access keys together (limit ${MOST_IN_ALL[kind]}); try again in 1 s`,
+    `too many ${NAMES[kind]} in progress at this gateway for all access keys together (limit ${MAX_IN_TOTAL[kind]}); try again in 1 s`,
     SOON,
   )
 
 /** Counts from now on. */
-export function createLimits(limited: LimitedObserver): Limits {
+export function createMaxInFlight(limited: LimitedObserver): MaxInFlight {
   const counts: Readonly<Record<AdmissionKind, Count>> = {
     request: newCount(),
     stream: newCount(),
@@ -82,8 +82,8 @@ export function createLimits(limited: LimitedObserver): Limits {
   return {
     admit: (keyUid, kind) => {
       const count = counts[kind]
-      const isFull = (count.ofKey.get(keyUid) ?? 0) >= MOST_AT_A_TIME[kind]
-      if (isFull || count.inAll >= MOST_IN_ALL[kind]) {
+      const isFull = (count.ofKey.get(keyUid) ?? 0) >= MAX_PER_KEY[kind]
+      if (isFull || count.inAll >= MAX_IN_TOTAL[kind]) {
         limited(kind)
         return { ok: false, answer: isFull ? ofKeyRefusal(kind) : inAllRefusal(kind) }
       }

@@ -1,15 +1,15 @@
 // What a caller may do, as the API server tells it, narrowed by the scope of the key (contract 11.3).
 import type { Caller } from '../../authn/caller.ts'
-import { type JsonMap, isMap, mapIn } from '../../domain/json/json.ts'
-import { type ScopeSurroundings, decide } from '../../domain/scope/authorize.ts'
-import type { ScopedRequest, Target } from '../../domain/scope/request-info.ts'
+import { type JsonMap, isMap, parseJsonMap } from '../../domain/json/json.ts'
+import { type ScopeContext, authorize } from '../../domain/scope/authorize.ts'
+import type { RequestInfo, Target } from '../../domain/scope/request-info.ts'
 import { isResourceRequest } from '../../domain/scope/sensitive.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import { readBody } from '../../serving/http/body.ts'
-import type { Call } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
 
 /** Whether the request asks what its own caller may do. */
-export function isSelfAccessReview(attributes: ScopedRequest): boolean {
+export function isSelfAccessReview(attributes: RequestInfo): boolean {
   return (
     isResourceRequest(attributes) &&
     attributes.group === 'authorization.k8s.io' &&
@@ -22,7 +22,7 @@ export function isSelfAccessReview(attributes: ScopedRequest): boolean {
  * The call that asks for the answer in the one form that is read here. The API server repeats in it what
  * was asked, whatever form that came in: kubectl sends protobuf.
  */
-export const asReadable = (call: Call): Call => ({
+export const asReadable = (call: HttpRequest): HttpRequest => ({
   ...call,
   headers: { ...call.headers, accept: 'application/json', 'accept-encoding': 'identity' },
 })
@@ -32,13 +32,13 @@ export async function narrowedReview(
   answer: Answer,
   { scope }: Caller,
   target: Target,
-  surroundings: ScopeSurroundings,
+  surroundings: ScopeContext,
 ): Promise<Answer> {
   if (Buffer.isBuffer(answer.body) || answer.status !== 201) return answer
   const body = await readBody(answer.body)
-  const review = body && mapIn(body.toString('utf8'))
+  const review = body && parseJsonMap(body.toString('utf8'))
   if (!review || !isMap(review['spec'])) return UNREADABLE
-  const decision = decide(scope, askedIn(review['spec'], target), surroundings)
+  const decision = authorize(scope, askedIn(review['spec'], target), surroundings)
   const status = decision.allowed
     ? review['status']
     : { allowed: false, denied: true, reason: decision.because }
@@ -53,7 +53,7 @@ const UNREADABLE = failure(
 function askedIn(
   { resourceAttributes, nonResourceAttributes: path }: JsonMap,
   target: Target,
-): ScopedRequest {
+): RequestInfo {
   if (isMap(path)) return { target, verb: text(path['verb']), path: text(path['path']) }
   const of = isMap(resourceAttributes) ? resourceAttributes : {}
   return {

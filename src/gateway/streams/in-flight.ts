@@ -1,10 +1,10 @@
 // What is under way for each key, from when a request was let pass to the end of its answer: cut when the key
 // no longer is what it came with (contract 13.4). An API server never ends a running watch on its own, and
 // waits for the rest of a body that a client holds back.
-import type { Reconsidered } from '../../authn/authenticator.ts'
+import type { Reauthentication } from '../../authn/authenticator.ts'
 import type { Caller } from '../../authn/caller.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { Deadlines } from '../../runtime/timer-heap.ts'
+import { TimerHeap } from '../../runtime/timer-heap.ts'
 
 /** What streams are counted as. */
 export const STREAM_KINDS = ['watch', 'body'] as const
@@ -13,30 +13,30 @@ export const STREAM_KINDS = ['watch', 'body'] as const
 export type StreamKind = (typeof STREAM_KINDS)[number]
 
 /** Why streams are cut. */
-export const CUT_REASONS = ['expired', 'revoked', 'changed', 'stale', 'shutdown'] as const
+export const TERMINATION_REASONS = ['expired', 'revoked', 'changed', 'stale', 'shutdown'] as const
 
 /**
  * `revoked`: disabled, deleted or in conflict, or a key that owns it is. `changed`: of another identity
  * or scope than when the stream was opened. `stale`: nobody can tell any more.
  */
-export type CutReason = (typeof CUT_REASONS)[number]
+export type TerminationReason = (typeof TERMINATION_REASONS)[number]
 
 /** Why a request that is not answered yet is cut: a shutdown lets it be answered. */
-export type EndReason = Exclude<CutReason, 'shutdown'>
+export type EndReason = Exclude<TerminationReason, 'shutdown'>
 
 /** What the registry asks and tells. */
-export interface StreamsOptions {
+export interface InFlightOptions {
   readonly clock: Clock
   /** What became of a caller. Never rejects. */
-  readonly reconsider: (caller: Caller) => Reconsidered | Promise<Reconsidered>
-  readonly observer: StreamsObserver
+  readonly reconsider: (caller: Caller) => Reauthentication | Promise<Reauthentication>
+  readonly observer: InFlightObserver
 }
 
 /** Told of answers that stream, for metrics; of requests that are not answered yet nobody is. */
-export interface StreamsObserver {
+export interface InFlightObserver {
   readonly opened: (kind: StreamKind) => void
   readonly closed: (kind: StreamKind) => void
-  readonly cut: (reason: CutReason) => void
+  readonly cut: (reason: TerminationReason) => void
 }
 
 /**
@@ -58,7 +58,7 @@ export interface Pending {
 /** A request of a caller that is under way. */
 export interface Opened {
   /** Its answer streams from now on; `cut` ends that within a second of the key, and what was opened. */
-  readonly flows: (kind: StreamKind, cut: (reason: CutReason) => void) => void
+  readonly flows: (kind: StreamKind, cut: (reason: TerminationReason) => void) => void
   /** Its caller as of now; null = he is none any more, and the request has ended. Never rejects. */
   readonly still: () => Promise<Caller | null>
   /** To be called once nothing more of it is wanted; again does no harm. */
@@ -67,7 +67,7 @@ export interface Opened {
 
 interface Flow {
   readonly kind: StreamKind
-  readonly cut: (reason: CutReason) => void
+  readonly cut: (reason: TerminationReason) => void
 }
 
 interface Stream {
@@ -79,14 +79,14 @@ interface Stream {
 }
 
 /** Everything that is under way. */
-export class Streams {
-  readonly #options: StreamsOptions
+export class InFlightRequests {
+  readonly #options: InFlightOptions
   readonly #byKey = new Map<string, Set<Stream>>()
-  readonly #ends: Deadlines
+  readonly #ends: TimerHeap
 
-  constructor(options: StreamsOptions) {
+  constructor(options: InFlightOptions) {
     this.#options = options
-    this.#ends = new Deadlines(options.clock, (uid) => this.look(uid))
+    this.#ends = new TimerHeap(options.clock, (uid) => this.look(uid))
   }
 
   /** A request of this caller was let pass. */
@@ -141,7 +141,7 @@ export class Streams {
     else this.#cut(stream, now.because)
   }
 
-  async #reconsidered(stream: Stream): Promise<Reconsidered> {
+  async #reconsidered(stream: Stream): Promise<Reauthentication> {
     const { clock, reconsider } = this.#options
     const { caller } = stream
     let now = await reconsider(caller)
@@ -153,7 +153,7 @@ export class Streams {
     return now
   }
 
-  #cut(stream: Stream, reason: CutReason): void {
+  #cut(stream: Stream, reason: TerminationReason): void {
     if (stream.isEnding) return
     stream.isEnding = true
     const { flow, pending } = stream
@@ -162,7 +162,7 @@ export class Streams {
     else this.#options.clock.schedule(COMPLETE_WITHIN_MS, () => this.#end(stream, reason))
   }
 
-  #end(stream: Stream, reason: CutReason): void {
+  #end(stream: Stream, reason: TerminationReason): void {
     if (!this.#isOpen(stream)) return
     const { flow, pending } = stream
     if (flow) {

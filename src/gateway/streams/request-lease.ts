@@ -2,13 +2,13 @@
 // the head of a request, but the client decides when the body ends. A key that ends meanwhile ends the request.
 import type { Caller } from '../../authn/caller.ts'
 import type { Answer, WholeAnswer } from '../../serving/http/answer.ts'
-import type { Call } from '../../serving/http/server.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
 import { hasBody } from '../proxy/forward.ts'
 import { CANNOT_TELL, CHANGED, EXPIRED, NOT_FOUND } from '../stages/authentication.ts'
-import type { EndReason, Opened, Streams } from './in-flight.ts'
+import type { EndReason, Opened, InFlightRequests } from './in-flight.ts'
 
 /** The state of an admitted request, for the code that answers it. */
-export interface UnderWay {
+export interface RequestLease {
   /** Aborts when the client goes or the key ends: all work for the request then stops. */
   readonly signal: AbortSignal
   /**
@@ -20,7 +20,7 @@ export interface UnderWay {
 }
 
 /** An admitted request, for the code that sends its answer. */
-export interface Held extends UnderWay, Pick<Opened, 'flows' | 'close'> {
+export interface HeldLease extends RequestLease, Pick<Opened, 'flows' | 'close'> {
   /** Its outcome, as soon as there is an answer or the key has ended. @throws Error as the promise does */
   readonly outcome: (answering: Promise<Answer>) => Promise<Outcome>
 }
@@ -32,15 +32,18 @@ export interface Outcome {
 }
 
 /** The request to hold. */
-export interface HoldOptions {
-  readonly call: Call
+export interface LeaseOptions {
+  readonly call: HttpRequest
   readonly caller: Caller
   /** Whether the answer has no bound of time. */
   readonly isLong: boolean
 }
 
 /** Holds an admitted request until `close`, which ends it. */
-export function hold(streams: Streams, { call, caller, isLong }: HoldOptions): Held {
+export function leaseRequest(
+  streams: InFlightRequests,
+  { call, caller, isLong }: LeaseOptions,
+): HeldLease {
   const ending = new AbortController()
   const over = Promise.withResolvers<WholeAnswer>()
   let refusal = null as WholeAnswer | null
@@ -77,11 +80,11 @@ export function hold(streams: Streams, { call, caller, isLong }: HoldOptions): H
 }
 
 /** A read loses nothing when it is cut. The client of a write needs its result: it may end its own key. */
-const isWrite = ({ method }: Call): boolean => !READING.has(method)
+const isWrite = ({ method }: HttpRequest): boolean => !READING.has(method)
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** Whether the request has arrived to its end. */
-const isWhole = (call: Call): boolean => !hasBody(call) || call.body.readableEnded
+const isWhole = (call: HttpRequest): boolean => !hasBody(call) || call.body.readableEnded
 
 const discard = ({ body }: Answer): void => {
   if (!Buffer.isBuffer(body)) body.destroy()

@@ -2,10 +2,10 @@
 import { type Readable, Transform, type TransformCallback, pipeline } from 'node:stream'
 import { type Answer, type WholeAnswer, failure } from '../../serving/http/answer.ts'
 import { EXPIRED, NOT_FOUND } from '../stages/authentication.ts'
-import type { CutReason, EndReason, Opened, StreamKind } from './in-flight.ts'
+import type { TerminationReason, EndReason, Opened, StreamKind } from './in-flight.ts'
 
 /** How the streams of one request are bound. */
-export interface GuardOptions {
+export interface TerminableOptions {
   readonly flows: Opened['flows']
   /** Whether the request watches: it then ends with a word on why. */
   readonly isWatch: boolean
@@ -21,7 +21,7 @@ export interface GuardOptions {
 const LAST_WORD_WITHIN_MS = 500
 
 /** The answer, ended when its key ends (contract 13.4). One that is whole passes as it is. */
-export function guarded(answer: Answer, options: GuardOptions): Answer {
+export function terminable(answer: Answer, options: TerminableOptions): Answer {
   if (Buffer.isBuffer(answer.body)) {
     options.done()
     return answer
@@ -38,8 +38,8 @@ const isLines = ({ headers }: Answer): boolean =>
   headers['content-type']?.startsWith('application/json') ?? false
 
 /** The watch with an ERROR event at its end, as the API server ends one that is out of date. */
-function guardedWatch(source: Readable, { flows, flowed, done }: GuardOptions): Readable {
-  const lines = new WatchLines(flowed)
+function guardedWatch(source: Readable, { flows, flowed, done }: TerminableOptions): Readable {
+  const lines = new WatchStream(flowed)
   flows('watch', (reason) => {
     source.unpipe(lines)
     lines.cut(lastWord(reason))
@@ -63,7 +63,7 @@ function guardedWatch(source: Readable, { flows, flowed, done }: GuardOptions): 
 function guardedBody(
   answered: Readable,
   kind: StreamKind,
-  { flows, isLong, flowed, done }: GuardOptions,
+  { flows, isLong, flowed, done }: TerminableOptions,
 ): Readable {
   const source = isLong ? told(answered, flowed) : answered
   flows(kind, (reason) => source.destroy(new Error(`the stream was cut: ${reason}`)))
@@ -95,7 +95,7 @@ const LAST_WORDS: Readonly<Record<EndReason, WholeAnswer>> = {
 }
 
 /** The watch event that says why; at a shutdown none, as clients then come again by themselves. */
-const lastWord = (reason: CutReason): Buffer =>
+const lastWord = (reason: TerminationReason): Buffer =>
   reason === 'shutdown'
     ? Buffer.alloc(0)
     : Buffer.from(`{"type":"ERROR","object":${LAST_WORDS[reason].body.toString()}}\n`)
@@ -106,7 +106,7 @@ const NEWLINE = 0x0a
  * Passes the lines of a watch on, whole ones only: where it is cut, what follows is a line of ours and
  * not the rest of one of theirs (contract 13.4).
  */
-export class WatchLines extends Transform {
+export class WatchStream extends Transform {
   readonly #flowed: () => void
   #rest: Buffer[] = []
   #isCut = false

@@ -1,7 +1,7 @@
 // Whether the API server lets this gateway act for its callers: tried, for nothing else tells before one calls.
 import { HEARTBEAT_KEY } from '../../api/names.ts'
-import { AUTHENTICATED } from '../../authn/user-info.ts'
-import { mapIn } from '../../domain/json/json.ts'
+import { AUTHENTICATED_GROUP } from '../../authn/user-info.ts'
+import { parseJsonMap } from '../../domain/json/json.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/upstream.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -10,7 +10,7 @@ import type { HealthCheck } from '../../serving/http/pages.ts'
 import { impersonationOf } from '../proxy/forward.ts'
 
 /** What it is tried with. */
-export interface TrialOptions {
+export interface ImpersonationProbeOptions {
   readonly upstream: Pick<Upstream, 'send'>
   /** As which the API server's audit log has it. */
   readonly userAgent: string
@@ -23,7 +23,7 @@ export interface TrialOptions {
 }
 
 /** What came of it. */
-export interface Trial {
+export interface ImpersonationProbe {
   /** Ready once the API server has let it act; what it says later is for metrics and the log. */
   readonly readiness: Readonly<Record<'may-act', HealthCheck>>
 }
@@ -44,7 +44,7 @@ const ASKED = {
   method: 'GET',
   path: '/version',
   impersonation: impersonationOf(
-    { user: USER, groups: ['platform:authenticated', AUTHENTICATED] },
+    { user: USER, groups: ['platform:authenticated', AUTHENTICATED_GROUP] },
     HEARTBEAT_KEY,
   ),
   body: null,
@@ -52,7 +52,7 @@ const ASKED = {
 } as const
 
 /** Tries at once, and again every minute, or every 5 seconds while it fails, until the signal aborts. */
-export function tryToAct(options: TrialOptions): Trial {
+export function probeImpersonation(options: ImpersonationProbeOptions): ImpersonationProbe {
   const { clock, log, refused, signal } = options
   let isProven = false
   let wasRefused = false
@@ -84,7 +84,7 @@ export function tryToAct(options: TrialOptions): Trial {
   return { readiness: { 'may-act': () => (isProven ? null : failing()) } }
 }
 
-async function tried({ upstream, userAgent, signal }: TrialOptions): Promise<Finding> {
+async function tried({ upstream, userAgent, signal }: ImpersonationProbeOptions): Promise<Finding> {
   const ends = AbortSignal.any([signal, AbortSignal.timeout(WITHIN_MS)])
   try {
     const headers = {
@@ -104,7 +104,7 @@ async function tried({ upstream, userAgent, signal }: TrialOptions): Promise<Fin
 /** Refused is either the gateway, to act as somebody, or he, to see the version: that is his business. */
 function findingOf(status: number, text: string): Finding {
   if (status === 200) return { kind: 'allowed' }
-  const message = mapIn(text)?.['message']
+  const message = parseJsonMap(text)?.['message']
   if (status !== 403 || typeof message !== 'string')
     return { kind: 'unknown', because: `${ASKED.path} was answered with ${status}` }
   if (message.includes(`User "${USER}" cannot `)) return { kind: 'allowed' }

@@ -1,5 +1,5 @@
 /** The data of a failed call, without the bodies of request and answer: both may hold a key. */
-export interface FailureDetails {
+export interface StatusDetails {
   /** HTTP status code. */
   readonly code: number
   /** `reason` of the Status object, such as `NotFound`; empty when the answer was no Status. */
@@ -13,14 +13,14 @@ export interface FailureDetails {
 }
 
 /** The API server answered a call with an error. */
-export class KubeFailure extends Error implements FailureDetails {
+export class StatusError extends Error implements StatusDetails {
   override readonly name = 'KubeFailure'
   readonly code: number
   readonly reason: string
   readonly retryAfterMs: number | null
   readonly causes: number
 
-  constructor(details: FailureDetails) {
+  constructor(details: StatusDetails) {
     super(details.message)
     // An answer is no bug of ours: the stack trace helps no one.
     delete this.stack
@@ -48,18 +48,18 @@ interface StatusBody {
  * @param call the call, such as `PATCH ownedaccesskeys/ci`
  * @param retryAfter the Retry-After header in seconds, if any
  */
-export function failureOf(
+export function statusErrorOf(
   call: string,
   code: number,
   body: unknown,
   retryAfter: string | undefined,
-): KubeFailure {
+): StatusError {
   const status: StatusBody = typeof body === 'object' && body !== null ? body : {}
   const reason = typeof status.reason === 'string' ? status.reason : ''
   const says = SAFE_TO_REPEAT.has(code) ? status.message : causesOf(status)
   const message = [`${call}: ${code} ${reason}`.trimEnd(), says].filter(isText).join(': ')
   const causes = status.details?.causes?.length ?? 0
-  return new KubeFailure({
+  return new StatusError({
     code,
     reason,
     message,
@@ -88,25 +88,25 @@ function waitOf(status: StatusBody, retryAfter: string | undefined): number | nu
 
 /** Whether the object does not exist. */
 export const isNotFound = (error: unknown): boolean =>
-  error instanceof KubeFailure && error.code === 404
+  error instanceof StatusError && error.code === 404
 
 /** Whether the object was written since we read it, or replaced by another. */
-export const isConflict = (error: unknown): error is KubeFailure =>
-  error instanceof KubeFailure && error.code === 409
+export const isConflict = (error: unknown): error is StatusError =>
+  error instanceof StatusError && error.code === 409
 
 /**
  * Whether a `test` of a JSON patch failed: a 422 without a cause. A rule or policy that refuses names a
  * cause.
  */
-export const isTestFailed = (error: unknown): error is KubeFailure =>
-  error instanceof KubeFailure && error.code === 422 && error.causes === 0
+export const isTestFailed = (error: unknown): error is StatusError =>
+  error instanceof StatusError && error.code === 422 && error.causes === 0
 
 /** Whether a resourceVersion is too old to watch from. */
 export const isGone = (error: unknown): boolean =>
-  error instanceof KubeFailure && error.code === 410
+  error instanceof StatusError && error.code === 410
 
 /** The API server did not answer a call: it or the network is down. Whether it acted is unknown. */
-export class NoAnswer extends Error {
+export class NoResponseError extends Error {
   override readonly name = 'NoAnswer'
 
   /**
@@ -121,7 +121,7 @@ export class NoAnswer extends Error {
 }
 
 /** A write by a process that does not lead. It was not sent. */
-export class NotLeader extends Error {
+export class NotLeaderError extends Error {
   override readonly name = 'NotLeader'
   readonly code = 'NotLeader'
 

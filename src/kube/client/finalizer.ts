@@ -1,6 +1,6 @@
 import type { Resource } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
-import { KubeFailure, isNotFound, isTestFailed } from './api-error.ts'
+import { StatusError, isNotFound, isTestFailed } from './api-error.ts'
 import type { KubeClient, PatchOperation } from './client.ts'
 
 /** An object with its finalizers, as cached. */
@@ -43,6 +43,6 @@ export async function removeFinalizer(
     if (isNotFound(error)) return null
     if (!isTestFailed(error)) throw error
     const { message, retryAfterMs, causes } = error
-    throw new KubeFailure({ code: 409, reason: 'Conflict', message, retryAfterMs, causes })
+    throw new StatusError({ code: 409, reason: 'Conflict', message, retryAfterMs, causes })
   }
 }

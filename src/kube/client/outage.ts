@@ -2,7 +2,7 @@
 // a log line each time.
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import type { Gate } from '../controller/work-queue.ts'
+import type { QueueGate } from '../controller/work-queue.ts'
 
 const FIRST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 5000
@@ -31,7 +31,7 @@ interface Episode {
  * Whether the API server of a connection answers. While it does not, the gate passes one key per back-off as a
  * probe. Any answer ends an outage.
  */
-export class Outage implements Gate {
+export class Outage implements QueueGate {
   readonly #clock: Clock
   readonly #listeners: (() => void)[] = []
   #log: Log | null = null

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import { KubeFailure, NoAnswer, NotLeader, failureOf } from './api-error.ts'
+import { StatusError, NoResponseError, NotLeaderError, statusErrorOf } from './api-error.ts'
 import type { Connection } from './connection.ts'
 
 /** Called for every answer and every write, for metrics and the clock skew. */
@@ -49,7 +49,7 @@ export async function send(deps: ClientDeps, call: Call): Promise<unknown> {
     try {
       return await sendOnce(deps, call)
     } catch (error) {
-      const waitMs = error instanceof KubeFailure && error.code === 429 ? error.retryAfterMs : null
+      const waitMs = error instanceof StatusError && error.code === 429 ? error.retryAfterMs : null
       const patient =
         attempt < ATTEMPTS_WHEN_BUSY && waitMs !== null && waitMs <= LONGEST_BUSY_WAIT_MS
       if (!patient || call.signal?.aborted) throw error
@@ -62,7 +62,7 @@ async function sendOnce(deps: ClientDeps, call: Call): Promise<unknown> {
   const answer = await exchange(deps, call, 'calls')
   const body = parsed(await textOf(deps, call, answer))
   if (answer.statusCode < 300 && body !== undefined) return body
-  throw failureOf(`${call.method} ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
+  throw statusErrorOf(`${call.method} ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
 }
 
 /** Opens a watch. The stream ends or fails with the connection. */
@@ -70,7 +70,7 @@ export async function openStream(deps: ClientDeps, call: Call): Promise<Readable
   const answer = await exchange(deps, call, 'watches')
   if (answer.statusCode < 300) return answer.body
   const body = parsed(await textOf(deps, call, answer))
-  throw failureOf(`WATCH ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
+  throw statusErrorOf(`WATCH ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
 }
 
 /** One request. After a 401 it reads the credentials again and tries once more. */
@@ -97,7 +97,7 @@ async function textOf(
   } catch (error) {
     if (isOurs(error, call)) throw error
     outage.failed(sent, error)
-    throw new NoAnswer(`${call.method} ${call.path}`, error)
+    throw new NoResponseError(`${call.method} ${call.path}`, error)
   }
 }
 
@@ -107,7 +107,7 @@ const OURS: ReadonlySet<unknown> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED
 /** Errors of network, TLS and undici have a code that is a string; errors before the request was sent have none. */
 function isOurs(error: unknown, { signal }: Call): boolean {
   const { code } = error as { readonly code?: unknown }
-  if (error instanceof NotLeader || signal?.aborted) return true
+  if (error instanceof NotLeaderError || signal?.aborted) return true
   return typeof code !== 'string' || OURS.has(code)
 }
 
@@ -139,10 +139,10 @@ async function request(
     deps.observer.responded(method, String(answer.statusCode), dateOf(answer))
     return answer
   } catch (error) {
-    if (!(error instanceof NotLeader)) deps.observer.responded(method, '<error>', null)
+    if (!(error instanceof NotLeaderError)) deps.observer.responded(method, '<error>', null)
     if (isOurs(error, call)) throw error
     outage.failed(sent, error)
-    throw new NoAnswer(`${method} ${path}`, error)
+    throw new NoResponseError(`${method} ${path}`, error)
   }
 }
 

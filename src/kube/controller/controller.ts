@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Turns } from '../../runtime/concurrency/event-loop.ts'
+import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import type { Log } from '../../runtime/log.ts'
-import { KubeFailure, NoAnswer, NotLeader, isConflict } from '../client/api-error.ts'
+import { StatusError, NoResponseError, NotLeaderError, isConflict } from '../client/api-error.ts'
 import type { Outage } from '../client/outage.ts'
-import type { Cached } from '../informer/store.ts'
+import type { CachedObject } from '../informer/store.ts'
 import type { WorkQueue } from './work-queue.ts'
 
 /** What a reconcile leaves to do: nothing, or another reconcile at a time in epoch milliseconds. */
@@ -34,9 +34,9 @@ export interface ControllerOptions {
   readonly workers: number
   readonly reconcile: (key: string) => Promise<Outcome>
   /** The object of a key, for the log; undefined when there is none. */
-  readonly objectOf: (key: string) => Cached | undefined
+  readonly objectOf: (key: string) => CachedObject | undefined
   readonly clock: Clock
-  readonly turns: Turns
+  readonly turns: EventLoopShare
   readonly outage: Pick<Outage, 'isCertain'>
   readonly log: Log
   readonly observer: ControllerObserver
@@ -89,7 +89,7 @@ async function handle(
     if (outcome.result === 'later') queue.addAt(key, outcome.atMs)
     finish(outcome.result === 'later' ? 'requeue_after' : 'success')
   } catch (error) {
-    const isAway = error instanceof NoAnswer && isOutage(options, key, unanswered)
+    const isAway = error instanceof NoResponseError && isOutage(options, key, unanswered)
     finish(isAway ? waitForAnswer(options, key, error) : tryAgain(options, key, error))
   }
 }
@@ -120,7 +120,7 @@ function isOutage({ outage }: ControllerOptions, key: string, unanswered: Set<st
 function waitForAnswer(
   { name, queue, log }: ControllerOptions,
   key: string,
-  err: NoAnswer,
+  err: NoResponseError,
 ): 'requeue' {
   queue.add(key, 'due')
   log.debug(
@@ -135,9 +135,9 @@ function tryAgain(
   key: string,
   error: unknown,
 ): 'requeue' | 'error' {
-  const retryAfterMs = error instanceof KubeFailure ? (error.retryAfterMs ?? 0) : 0
+  const retryAfterMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0
   const inMs = queue.retry(key, retryAfterMs)
-  if (isConflict(error) || error instanceof NotLeader) {
+  if (isConflict(error) || error instanceof NotLeaderError) {
     log.debug(
       { controller: name, object: { name: key }, inMs, because: error.name },
       'object changed under us, or we lead no more: trying again',

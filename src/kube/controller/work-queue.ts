@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
-import { Deadlines } from '../../runtime/timer-heap.ts'
+import { TimerHeap } from '../../runtime/timer-heap.ts'
 
 /** The most urgent first. */
 const LANES = ['fresh', 'due', 'refresh'] as const
@@ -8,7 +8,7 @@ const LANES = ['fresh', 'due', 'refresh'] as const
  * Why a key waits. `fresh`: its object has changed. `due`: its time has come, or it is a retry. `refresh`: a
  * restart or a setting concerns all keys.
  */
-export type Lane = (typeof LANES)[number]
+export type Priority = (typeof LANES)[number]
 
 /** Callbacks for the workqueue_* metrics. Durations are in seconds. */
 export interface QueueObserver {
@@ -19,7 +19,7 @@ export interface QueueObserver {
 }
 
 /** Lets keys through, or holds them back while work would fail. */
-export interface Gate {
+export interface QueueGate {
   /** Called before each key is taken; null = none now. After a probe call `probed`. */
   admit(): 'freely' | 'as a probe' | null
   /** The work on the probe's key is done. */
@@ -34,14 +34,14 @@ export interface QueueOptions {
   readonly baseDelayMs: number
   readonly maxDelayMs: number
   readonly observer: QueueObserver
-  readonly gate: Gate
+  readonly gate: QueueGate
 }
 
 /**
  * The preferred lane of each of ten takes. New changes go first. Expiries have a bound of one second, so they
  * get a fair share. A refresh is never starved.
  */
-const TURNS: readonly Lane[] = [
+const TURNS: readonly Priority[] = [
   'fresh',
   'fresh',
   'due',
@@ -57,7 +57,7 @@ const TURNS: readonly Lane[] = [
 interface Held {
   readonly sinceMs: number
   readonly isProbe: boolean
-  again: Lane | null
+  again: Priority | null
 }
 
 /**
@@ -66,21 +66,21 @@ interface Held {
  */
 export class WorkQueue {
   readonly #options: QueueOptions
-  readonly #lanes: Readonly<Record<Lane, Arrivals>> = {
+  readonly #lanes: Readonly<Record<Priority, Arrivals>> = {
     fresh: new Arrivals(),
     due: new Arrivals(),
     refresh: new Arrivals(),
   }
   readonly #inHand = new Map<string, Held>()
   readonly #failures = new Map<string, number>()
-  readonly #later: Deadlines
+  readonly #later: TimerHeap
   readonly #takers: ((key: string | null) => void)[] = []
   #taken = 0
   #closed = false
 
   constructor(options: QueueOptions) {
     this.#options = options
-    this.#later = new Deadlines(options.clock, (key) => this.add(key, 'due'))
+    this.#later = new TimerHeap(options.clock, (key) => this.add(key, 'due'))
     options.gate.whenOpen(() => this.#serve())
   }
 
@@ -112,7 +112,7 @@ export class WorkQueue {
   }
 
   /** Adds the key, or moves it here from a less urgent lane. */
-  add(key: string, lane: Lane): void {
+  add(key: string, lane: Priority): void {
     if (this.#closed) return
     const held = this.#inHand.get(key)
     if (held) {
@@ -218,7 +218,8 @@ export class WorkQueue {
   }
 }
 
-const isMoreUrgent = (lane: Lane, than: Lane): boolean => LANES.indexOf(lane) < LANES.indexOf(than)
+const isMoreUrgent = (lane: Priority, than: Priority): boolean =>
+  LANES.indexOf(lane) < LANES.indexOf(than)
 
 /**
  * Keys in the order of their arrival, each with the monotonic time since when it waits. One iterator serves

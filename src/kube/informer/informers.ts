@@ -2,11 +2,11 @@ import type { Resource } from '../../api/names.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { KubeClient, ListQuery } from '../client/client.ts'
-import { watchForever } from './reflector.ts'
-import type { Sink } from './store.ts'
+import { runReflector } from './reflector.ts'
+import type { StoreSink } from './store.ts'
 
 /** What a follower needs; watches end when the signal aborts. */
-export interface FollowerOptions {
+export interface InformerFactoryOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Log
@@ -16,7 +16,7 @@ export interface FollowerOptions {
 }
 
 /** Watches collections of the API server. */
-export interface Follower {
+export interface InformerFactory {
   /**
    * Keeps the sink equal to a collection from now on.
    *
@@ -25,7 +25,7 @@ export interface Follower {
    */
   readonly follow: (
     resource: Resource,
-    sink: Sink,
+    sink: StoreSink,
     query: ListQuery,
     heard?: () => void,
   ) => () => void
@@ -36,11 +36,11 @@ export interface Follower {
 }
 
 /** A follower without watches. For a kind that is not served it logs once how to install it. */
-export function createFollower(options: FollowerOptions): Follower {
+export function createInformerFactory(options: InformerFactoryOptions): InformerFactory {
   const { client, clock, log, signal } = options
   const absent = new Set<string>()
   // One resource may have two watches.
-  const stuck = new Map<Sink, string>()
+  const stuck = new Map<StoreSink, string>()
   const tell = (plural: string, isServed: boolean): void => {
     if (isServed) absent.delete(plural)
     else if (!absent.has(plural))
@@ -72,7 +72,7 @@ export function createFollower(options: FollowerOptions): Follower {
         },
         ...(heard ? { heard } : {}),
       }
-      void watchForever(watcher, signal)
+      void runReflector(watcher, signal)
       return () => doubt()
     },
     absent: () => [...absent],

@@ -4,7 +4,7 @@
  * - `list`: lists in pages, because the server refused WatchList
  * - `follow`: has everything up to a resourceVersion, and watches from there; `anew` is how it lists again
  */
-export type WatchState =
+export type ReflectorState =
   | { readonly at: 'stream' }
   | { readonly at: 'list' }
   | {
@@ -38,7 +38,7 @@ export const RESTART_REASONS = [
 
 /** The next state, and whether to wait for the back-off before entering it. */
 export interface Transition {
-  readonly state: WatchState
+  readonly state: ReflectorState
   readonly wait: boolean
 }
 
@@ -49,8 +49,8 @@ export interface Transition {
  * `absent`, and a watch without a single event or bookmark: the server may have been restored to a state
  * before our resourceVersion.
  */
-export function afterEnding(state: WatchState, ending: Ending): Transition {
-  const anew = anewFrom(state)
+export function afterEnding(state: ReflectorState, ending: Ending): Transition {
+  const anew = relistFrom(state)
   switch (ending.how) {
     case 'listed':
       return { state: following(state, ending.resourceVersion), wait: false }
@@ -77,7 +77,7 @@ export function afterEnding(state: WatchState, ending: Ending): Transition {
  * Whether to reset the back-off: a 410 is an answer, and a list mends it. Not after two of them in a row, or
  * the watcher would list every 200 ms.
  */
-export const beginsAnew = (ending: Ending, before: Ending['how'] | null): boolean =>
+export const mustRelist = (ending: Ending, before: Ending['how'] | null): boolean =>
   ending.how === 'expired' && before !== 'expired'
 
 /** A fault of the sink, and how often in a row it was met from the same resourceVersion. */
@@ -94,7 +94,7 @@ const STUCK_AFTER = 3
 /** The repeated fault after an ending. Failures of server or connection in between do not reset it. */
 export function repeatedAfter(
   before: Repeated | null,
-  state: WatchState,
+  state: ReflectorState,
   ending: Ending,
 ): Repeated | null {
   if (ending.how !== 'failed' || ending.fault === undefined) return before
@@ -108,12 +108,12 @@ export function repeatedAfter(
 export const isStuck = (repeated: Repeated | null): boolean => (repeated?.times ?? 0) >= STUCK_AFTER
 
 /** The state that lists again. */
-export const anewFrom = (state: WatchState): WatchState => ({ at: wayOf(state) })
+export const relistFrom = (state: ReflectorState): ReflectorState => ({ at: wayOf(state) })
 
 /** The same watcher, once it has everything up to this resourceVersion. */
-export function following(state: WatchState, resourceVersion: string): WatchState {
+export function following(state: ReflectorState, resourceVersion: string): ReflectorState {
   return { at: 'follow', resourceVersion, anew: wayOf(state) }
 }
 
-const wayOf = (state: WatchState): 'stream' | 'list' =>
+const wayOf = (state: ReflectorState): 'stream' | 'list' =>
   state.at === 'follow' ? state.anew : state.at

@@ -3,28 +3,34 @@ import type { Resource } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import { KubeFailure, NoAnswer, failureOf, isGone, isNotFound } from '../client/api-error.ts'
+import {
+  StatusError,
+  NoResponseError,
+  statusErrorOf,
+  isGone,
+  isNotFound,
+} from '../client/api-error.ts'
 import type { KubeClient, ListQuery } from '../client/client.ts'
 import { jsonLines } from './ndjson.ts'
 import {
   type Ending,
   type Repeated,
-  type WatchState,
+  type ReflectorState,
   afterEnding,
-  anewFrom,
-  beginsAnew,
+  relistFrom,
+  mustRelist,
   following,
   isStuck,
   repeatedAfter,
 } from './reflector-state.ts'
-import type { Sink } from './store.ts'
+import type { StoreSink } from './store.ts'
 
 /** What a watcher watches, where it puts the objects, and its callbacks. */
-export interface WatcherOptions {
+export interface ReflectorOptions {
   readonly client: KubeClient
   readonly resource: Resource
   readonly query: ListQuery
-  readonly sink: Sink
+  readonly sink: StoreSink
   readonly clock: Clock
   readonly log: Log
   /** Called for each restart of the watch, for platform_watch_restarts_total. */
@@ -50,8 +56,8 @@ const LONGEST_WAIT_MS = 5_000
 const END_OF_INITIAL_EVENTS = 'k8s.io/initial-events-end'
 
 /** Watches until the signal aborts; resolves then, and never rejects. */
-export async function watchForever(options: WatcherOptions, signal: AbortSignal): Promise<void> {
-  let state: WatchState = { at: 'stream' }
+export async function runReflector(options: ReflectorOptions, signal: AbortSignal): Promise<void> {
+  let state: ReflectorState = { at: 'stream' }
   let waitMs = FIRST_WAIT_MS
   let before: Ending['how'] | null = null
   let repeated: Repeated | null = null
@@ -64,9 +70,9 @@ export async function watchForever(options: WatcherOptions, signal: AbortSignal)
     report(options, ending)
     repeated = repeatedAfter(repeated, watch.state, ending)
     const isFault = ending.how === 'failed' && ending.fault !== undefined
-    state = isFault && isStuck(repeated) ? anewFrom(watch.state) : next.state
+    state = isFault && isStuck(repeated) ? relistFrom(watch.state) : next.state
     if (isFault && isStuck(repeated)) options.stuck(true)
-    if (beginsAnew(ending, before)) waitMs = FIRST_WAIT_MS
+    if (mustRelist(ending, before)) waitMs = FIRST_WAIT_MS
     // A list says nothing of the watch: the ending after it does.
     if (ending.how !== 'listed') before = ending.how
     if (!next.wait)
@@ -83,7 +89,7 @@ export async function watchForever(options: WatcherOptions, signal: AbortSignal)
   }
 }
 
-function report({ restarted, served, resource, log }: WatcherOptions, ending: Ending): void {
+function report({ restarted, served, resource, log }: ReflectorOptions, ending: Ending): void {
   if (ending.how === 'listed') return
   if (ending.how === 'absent') served(false)
   restarted(ending.how)
@@ -99,10 +105,10 @@ interface WatchEvent {
 
 /** One state of the watcher from start to end; a `stream` becomes `follow` on the way. */
 class Round {
-  state: WatchState
+  state: ReflectorState
   /** Retry-After of the API server, in milliseconds; 0 = none. */
   retryAfterMs = 0
-  readonly #options: WatcherOptions
+  readonly #options: ReflectorOptions
   readonly #abort = new AbortController()
   readonly #signal: AbortSignal
   #aliveMs: number
@@ -112,7 +118,7 @@ class Round {
   /** Whether the sink is at work: an error then is the fault of neither API server nor connection. */
   #taking = false
 
-  constructor(options: WatcherOptions, state: WatchState, signal: AbortSignal) {
+  constructor(options: ReflectorOptions, state: ReflectorState, signal: AbortSignal) {
     this.#options = options
     this.state = state
     this.#signal = AbortSignal.any([signal, this.#abort.signal])
@@ -159,7 +165,7 @@ class Round {
     }
   }
 
-  async #stream(state: WatchState): Promise<Ending> {
+  async #stream(state: ReflectorState): Promise<Ending> {
     const { client, resource, query, sink } = this.#options
     // Before the request leaves: the list may lack a write of ours that is answered meanwhile.
     if (state.at === 'stream') sink.begin()
@@ -194,7 +200,7 @@ class Round {
         if (this.#isEndOfListing(event)) this.#listed(object)
         break
       case 'ERROR':
-        throw failureOf(`WATCH ${resource.plural}`, object.code ?? 500, object, undefined)
+        throw statusErrorOf(`WATCH ${resource.plural}`, object.code ?? 500, object, undefined)
       default:
         throw new Error('a watch event of an unknown type was read')
     }
@@ -226,21 +232,21 @@ class Round {
   }
 
   #endingOf(error: unknown): Ending {
-    if (error instanceof KubeFailure) this.retryAfterMs = error.retryAfterMs ?? 0
+    if (error instanceof StatusError) this.retryAfterMs = error.retryAfterMs ?? 0
     if (this.#doubted) return { how: 'expired' }
     if (this.#silent) return { how: 'silent', served: this.#read }
     if (isGone(error)) return { how: 'expired' }
     if (isNotFound(error)) return { how: 'absent' }
     // An API server without WatchList answers 422 or 400 to its parameters.
-    const invalid = error instanceof KubeFailure && (error.code === 422 || error.code === 400)
+    const invalid = error instanceof StatusError && (error.code === 422 || error.code === 400)
     if (invalid && this.state.at === 'stream') return { how: 'refused' }
     const { log, resource } = this.#options
     const fields = { resource: resource.plural, err: error }
     // The outage logs one line for all watches.
-    if (error instanceof NoAnswer) log.debug(fields, 'watch has no answer, trying again')
+    if (error instanceof NoResponseError) log.debug(fields, 'watch has no answer, trying again')
     else if (!this.#signal.aborted) log.warn(fields, 'watch failed, trying again')
     const isFault =
-      error instanceof SyntaxError || (this.#taking && !(error instanceof KubeFailure))
+      error instanceof SyntaxError || (this.#taking && !(error instanceof StatusError))
     const fault = isFault ? { fault: String(error) } : {}
     return { how: 'failed', served: this.#read, ...fault }
   }
@@ -266,7 +272,7 @@ class Round {
   }
 }
 
-function parametersOf(state: WatchState, query: ListQuery): Readonly<Record<string, string>> {
+function parametersOf(state: ReflectorState, query: ListQuery): Readonly<Record<string, string>> {
   const from: Readonly<Record<string, string>> =
     state.at === 'follow'
       ? { resourceVersion: state.resourceVersion }

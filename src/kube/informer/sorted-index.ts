@@ -2,7 +2,7 @@
 export type IsBefore = (name: string, other: string) => boolean
 
 /** Names of objects by a value. Most values have one name: a set for each would take more memory than the objects. */
-export class NamesByValue {
+export class SortedIndex {
   readonly #groups = new Map<string, string | Set<string> | string[]>()
   readonly #isBefore: IsBefore | null
 

@@ -1,20 +1,20 @@
 import type { KubeObject } from '../../api/objects.ts'
-import { NamesByValue } from './sorted-index.ts'
+import { SortedIndex } from './sorted-index.ts'
 
 /** The fields that every projection keeps. */
-export interface Cached {
+export interface CachedObject {
   readonly name: string
   readonly uid: string
   readonly resourceVersion: string
 }
 
 /** A cached whole object: for the few objects with settings, not for the many keys and tokens. */
-export interface Whole<T extends KubeObject> extends Cached {
+export interface FullObject<T extends KubeObject> extends CachedObject {
   readonly object: T
 }
 
 /** The projection that keeps the object whole. */
-export const whole = <T extends KubeObject>(object: KubeObject): Whole<T> => ({
+export const fullObject = <T extends KubeObject>(object: KubeObject): FullObject<T> => ({
   name: object.metadata.name,
   uid: object.metadata.uid,
   resourceVersion: object.metadata.resourceVersion,
@@ -22,7 +22,7 @@ export const whole = <T extends KubeObject>(object: KubeObject): Whole<T> => ({
 })
 
 /** A change of a cached object. `listed`: it was found by a list, so the change may be old. */
-export interface Change<T> {
+export interface StoreChange<T> {
   readonly name: string
   readonly before: T | undefined
   readonly after: T | undefined
@@ -30,7 +30,7 @@ export interface Change<T> {
 }
 
 /** What a watcher writes to: an informer's cache. */
-export interface Sink {
+export interface StoreSink {
   /** A list begins. */
   begin(): void
   put(object: KubeObject): void
@@ -45,7 +45,7 @@ export interface Sink {
 export type Indexers<T> = Readonly<Record<string, (item: T) => string | null>>
 
 /** By index, whether an object sorts before another of the same value. An object's place never changes in its life. */
-export type Orders<T> = Readonly<Record<string, (item: T, other: T) => boolean>>
+export type SortOrders<T> = Readonly<Record<string, (item: T, other: T) => boolean>>
 
 /** Removals in one sweep: listeners run in the same turn of the event loop. */
 const MOST_AT_ONCE = 1000
@@ -62,12 +62,12 @@ interface Slot<T> {
  * The cached objects of one resource, each as a slim projection: a raw object of 2 kB takes ten times the
  * memory, and keeps secrets in it. Cluster-scoped, or of one namespace: the name is the key.
  */
-export class Store<T extends Cached> implements Sink {
+export class Store<T extends CachedObject> implements StoreSink {
   readonly #project: (object: KubeObject) => T
   readonly #slots = new Map<string, Slot<T>>()
   readonly #indexers: Indexers<T>
-  readonly #indexes = new Map<string, NamesByValue>()
-  readonly #listeners: ((change: Change<T>) => void)[] = []
+  readonly #indexes = new Map<string, SortedIndex>()
+  readonly #listeners: ((change: StoreChange<T>) => void)[] = []
   readonly #onSynced: (() => void)[] = []
   /** The highest resourceVersion of a removal since the last list. */
   #removedAt = 0n
@@ -84,18 +84,18 @@ export class Store<T extends Cached> implements Sink {
   constructor(
     project: (object: KubeObject) => T,
     indexers: Indexers<T> = {},
-    orders: Orders<T> = {},
+    orders: SortOrders<T> = {},
   ) {
     this.#project = project
     this.#indexers = indexers
     for (const index of Object.keys(indexers)) {
       const isBefore = orders[index]
       const names = (name: string, other: string): boolean => this.#isBefore(name, other, isBefore)
-      this.#indexes.set(index, new NamesByValue(isBefore ? names : null))
+      this.#indexes.set(index, new SortedIndex(isBefore ? names : null))
     }
   }
 
-  #isBefore(name: string, other: string, isBefore: Orders<T>[string] | undefined): boolean {
+  #isBefore(name: string, other: string, isBefore: SortOrders<T>[string] | undefined): boolean {
     const [one, another] = [this.get(name), this.get(other)]
     return one !== undefined && another !== undefined && (isBefore?.(one, another) ?? false)
   }
@@ -134,7 +134,7 @@ export class Store<T extends Cached> implements Sink {
   }
 
   /** Adds a listener for every change from now on. */
-  subscribe(listener: (change: Change<T>) => void): void {
+  subscribe(listener: (change: StoreChange<T>) => void): void {
     this.#listeners.push(listener)
   }
 
@@ -250,7 +250,7 @@ export class Store<T extends Cached> implements Sink {
   }
 
   /** Calls every listener, also when one before it throws. */
-  #tell(change: Change<T>): void {
+  #tell(change: StoreChange<T>): void {
     const errors: unknown[] = []
     for (const listener of this.#listeners) {
       try {
@@ -264,9 +264,10 @@ export class Store<T extends Cached> implements Sink {
 }
 
 /** Compares etcd's revisions: they grow with each write, also when an object is deleted and created again. */
-const isNewer = (after: Cached, before: Cached): boolean => versionOf(after) > versionOf(before)
+const isNewer = (after: CachedObject, before: CachedObject): boolean =>
+  versionOf(after) > versionOf(before)
 
-const versionOf = ({ resourceVersion }: Pick<Cached, 'resourceVersion'>): bigint =>
+const versionOf = ({ resourceVersion }: Pick<CachedObject, 'resourceVersion'>): bigint =>
   BigInt(resourceVersion)
 
 /**
@@ -276,5 +277,5 @@ const versionOf = ({ resourceVersion }: Pick<Cached, 'resourceVersion'>): bigint
 const isLast = ({ metadata }: KubeObject): boolean =>
   metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0
 
-const isSame = (after: Cached, before: Cached): boolean =>
+const isSame = (after: CachedObject, before: CachedObject): boolean =>
   after.uid === before.uid && after.resourceVersion === before.resourceVersion

@@ -2,9 +2,9 @@
 // stops writes of a process whose leadership has run out (contract 8.6).
 import { sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import { NotLeader } from '../client/api-error.ts'
+import { NotLeaderError } from '../client/api-error.ts'
 import { type LeaseLock, type LeaseLockOptions, createLeaseLock } from './lock.ts'
-import { type Lease, type LeaseView, decide, held, released, seen } from './rules.ts'
+import { type Lease, type ObservedLease, electionStep, held, released, seen } from './rules.ts'
 
 /** Timing of leader election, in milliseconds (contract 8.1). */
 export interface LeaderElectionSettings {
@@ -62,7 +62,7 @@ class Elector implements LeaderElection {
   readonly #ending = new AbortController()
   readonly #running: Promise<void>
   #phase: 'standby' | 'leading' | 'over' = 'standby'
-  #view: LeaseView
+  #view: ObservedLease
   /** The Lease as we wrote it last, to renew without a read; null = it may have changed. */
   #written: Lease | null = null
   #leadsUntilMs = 0
@@ -78,7 +78,7 @@ class Elector implements LeaderElection {
   }
 
   mayWrite(): void {
-    if (this.#phase !== 'leading' || this.#leftMs() <= 0) throw new NotLeader()
+    if (this.#phase !== 'leading' || this.#leftMs() <= 0) throw new NotLeaderError()
   }
 
   async release(): Promise<void> {
@@ -129,7 +129,7 @@ class Elector implements LeaderElection {
     const leading = this.#phase === 'leading'
     this.#see(lease)
     const sentAtMs = clock.monotonicMs()
-    const step = decide(this.#view, this.#options, leading, sentAtMs)
+    const step = electionStep(this.#view, this.#options, leading, sentAtMs)
     if (step.kind === 'lost') return this.#lose(new Error('the lease is not ours any more'))
     if (step.kind === 'wait') return Math.min(this.#jittered(), step.ms)
     const reason = leading ? 'renew' : 'acquire'

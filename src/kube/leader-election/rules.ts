@@ -1,6 +1,6 @@
 // Who leads, decided from a Lease: the rules of client-go's leader election, without its I/O.
 import type { KubeObject } from '../../api/objects.ts'
-import { microTime } from '../../domain/time/time.ts'
+import { formatMicroTime } from '../../domain/time/time.ts'
 
 /** The spec of a Lease. Without a holder, or with an empty one, it is free. */
 export interface LeaseSpec {
@@ -17,7 +17,7 @@ export interface LeaseSpec {
 export type Lease = KubeObject<LeaseSpec>
 
 /** The Lease, and the local monotonic time since when it has this content. */
-export interface LeaseView {
+export interface ObservedLease {
   /** null = there is no Lease. */
   readonly spec: LeaseSpec | null
   readonly sinceMs: number
@@ -45,8 +45,8 @@ export type ElectionStep =
  *
  * @param leading whether the candidate leads; it then does not take back a Lease that another has held since
  */
-export function decide(
-  { spec, sinceMs }: LeaseView,
+export function electionStep(
+  { spec, sinceMs }: ObservedLease,
   { identity, leaseDurationMs }: Candidate,
   leading: boolean,
   nowMs: number,
@@ -62,7 +62,7 @@ export function decide(
 }
 
 /** The view after another read: unchanged content keeps its time. */
-export function seen(before: LeaseView, spec: LeaseSpec | null, nowMs: number): LeaseView {
+export function seen(before: ObservedLease, spec: LeaseSpec | null, nowMs: number): ObservedLease {
   const same = JSON.stringify(before.spec) === JSON.stringify(spec)
   return same ? before : { spec, sinceMs: nowMs }
 }
@@ -78,7 +78,7 @@ export function held(
   { identity, leaseDurationMs }: Candidate,
   nowMs: number,
 ): LeaseSpec {
-  const now = microTime(nowMs)
+  const now = formatMicroTime(nowMs)
   const ours = before?.holderIdentity === identity
   const transitions = before?.leaseTransitions ?? 0
   return {
@@ -93,7 +93,7 @@ export function held(
 
 /** What a holder writes to release the Lease: any candidate may take it at once. */
 export function released(before: LeaseSpec, nowMs: number): LeaseSpec {
-  const now = microTime(nowMs)
+  const now = formatMicroTime(nowMs)
   const { leaseTransitions = 0 } = before
   return {
     holderIdentity: '',

@@ -10,7 +10,10 @@ import type { UpstreamAnswer, UpstreamCall, UpstreamHeaders } from './upstream.t
  *
  * @throws Unanswered
  */
-export async function overHttp1(pool: Dispatcher, call: UpstreamCall): Promise<UpstreamAnswer> {
+export async function exchangeOverHttp1(
+  pool: Dispatcher,
+  call: UpstreamCall,
+): Promise<UpstreamAnswer> {
   const { method, path, headers, body, signal, isLongRunning } = call
   try {
     const answer = await pool.request({

@@ -4,7 +4,7 @@ import type { ClientHttp2Session } from 'node:http2'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Tls } from '../client/connection.ts'
 import { openSession } from './http2-session.ts'
-import { exchange } from './http2-stream.ts'
+import { exchangeOverHttp2 } from './http2-stream.ts'
 import { Unanswered } from './unanswered.ts'
 import type { UpstreamAnswer, UpstreamCall } from './upstream.ts'
 
@@ -37,7 +37,7 @@ interface Lane {
 }
 
 /** The connections of this process with one certificate. */
-export class Http2Sessions {
+export class Http2Pool {
   readonly #options: Http2Options
   readonly #lanes = new Set<Lane>()
 
@@ -67,7 +67,7 @@ export class Http2Sessions {
       // Node would send a stream that is cancelled right after it is opened.
       throw new Unanswered('untouched', new Error('the request was ended before it was sent'))
     }
-    const { answer, closed } = exchange(session, call, this.#options.clock)
+    const { answer, closed } = exchangeOverHttp2(session, call, this.#options.clock)
     void closed.then(({ isCancelled }) => this.#leave(lane, isCancelled))
     return answer
   }

@@ -8,7 +8,7 @@ import type { UpstreamAnswer, UpstreamCall, UpstreamHeaders } from './upstream.t
 const { NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
 /** A request in flight: its answer, and its end. */
-export interface Exchange {
+export interface Http2Exchange {
   /** The head of the answer. Rejects with Unanswered. */
   readonly answer: Promise<UpstreamAnswer>
   /** Resolves when the stream is closed. `isCancelled`: we closed it, so the server may still work on it. */
@@ -18,7 +18,11 @@ export interface Exchange {
 type Cancel = (fate: Fate, because: string) => void
 
 /** Sends the request on a stream of its own. The connection must be open. */
-export function exchange(session: ClientHttp2Session, call: UpstreamCall, clock: Clock): Exchange {
+export function exchangeOverHttp2(
+  session: ClientHttp2Session,
+  call: UpstreamCall,
+  clock: Clock,
+): Http2Exchange {
   const cancelling = new AbortController()
   const stream = open(session, call, cancelling.signal)
   const head = Promise.withResolvers<UpstreamAnswer>()

@@ -4,12 +4,12 @@
 // bench/upstream.ts compares them.
 import type { Clock } from '../../runtime/clock.ts'
 import type { OpenConnection, Tls } from '../client/connection.ts'
-import { overHttp1 } from './http1.ts'
-import { Http2Sessions } from './http2-pool.ts'
+import { exchangeOverHttp1 } from './http1.ts'
+import { Http2Pool } from './http2-pool.ts'
 import type { UpstreamAnswer, UpstreamCall } from './upstream.ts'
 
 /** Carries requests to one server. */
-export interface Wire {
+export interface UpstreamTransport {
   /** @throws Unanswered */
   readonly send: (open: OpenConnection, call: UpstreamCall) => Promise<UpstreamAnswer>
   /** Ends requests by HTTP/2; the connection owns the pools of HTTP/1.1. */
@@ -18,21 +18,21 @@ export interface Wire {
 
 interface Held {
   readonly tls: Tls
-  readonly sessions: Http2Sessions
+  readonly sessions: Http2Pool
   speaksHttp2: boolean
 }
 
 /** Carries requests with the present certificate; those in flight with a former one finish. */
-export function createWire(clock: Clock): Wire {
+export function createTransport(clock: Clock): UpstreamTransport {
   let held: Held | null = null
-  let former: readonly Http2Sessions[] = []
+  let former: readonly Http2Pool[] = []
 
   const heldFor = ({ origin, tls }: OpenConnection): Held => {
     if (held?.tls === tls) return held
     held?.sessions.retire()
     former = [...former, ...(held ? [held.sessions] : [])].filter(({ isEmpty }) => !isEmpty)
     const speaksHttp2 = origin.startsWith('https:')
-    held = { tls, sessions: new Http2Sessions({ origin, tls, clock }), speaksHttp2 }
+    held = { tls, sessions: new Http2Pool({ origin, tls, clock }), speaksHttp2 }
     return held
   }
 
@@ -42,7 +42,7 @@ export function createWire(clock: Clock): Wire {
       const answer = now.speaksHttp2 ? await now.sessions.send(call) : null
       if (answer) return answer
       now.speaksHttp2 = false
-      return overHttp1(open.forwards, call)
+      return exchangeOverHttp1(open.forwards, call)
     },
     close: () => {
       for (const sessions of [...former, ...(held ? [held.sessions] : [])]) sessions.close()

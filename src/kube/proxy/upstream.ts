@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Connection } from '../client/connection.ts'
 import { headersToSend } from './headers.ts'
-import { type Wire, createWire } from './transport.ts'
+import { type UpstreamTransport, createTransport } from './transport.ts'
 import { Unanswered } from './unanswered.ts'
 
 /** Headers by lower-case name; a list is sent as one header for each value. */
@@ -72,7 +72,7 @@ export interface UpstreamObserver {
 
 /** An upstream to the API server of a connection: by HTTP/2 where the server speaks it. */
 export function createUpstream(options: UpstreamOptions): Upstream {
-  const wire = createWire(options.clock)
+  const wire = createTransport(options.clock)
   const send = async (call: UpstreamCall): Promise<UpstreamAnswer> => {
     const first = await attempt(options, wire, call, false)
     const isRefused = first instanceof Refused
@@ -93,7 +93,7 @@ class Refused extends Error {
 
 async function attempt(
   { connection, observer }: UpstreamOptions,
-  wire: Wire,
+  wire: UpstreamTransport,
   call: UpstreamCall,
   refused: boolean,
 ): Promise<UpstreamAnswer | Refused | Unanswered> {

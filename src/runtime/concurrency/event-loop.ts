@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 const SHARE_MS = 10
 
 /** The share of work in each turn of the event loop. One for all work of a process. */
-export class Turns {
+export class EventLoopShare {
   readonly #clock: Clock
   #startedMs = 0
   #next: Promise<void> | null = null
@@ -35,8 +35,8 @@ export class Turns {
 const STRIDE = 50
 
 /** Calls `each` for many items, in as many turns as needed. Resolves when all are done. */
-export async function inTurns<T>(
-  turns: Turns,
+export async function forEachYielding<T>(
+  turns: EventLoopShare,
   items: Iterable<T>,
   each: (item: T) => void,
 ): Promise<void> {
@@ -49,14 +49,14 @@ export async function inTurns<T>(
 }
 
 /** The same, sorted by time, earliest first; equal times keep their order. */
-export async function inTurnsByMoment<T>(
-  turns: Turns,
+export async function forEachYieldingByTime<T>(
+  turns: EventLoopShare,
   items: Iterable<T>,
   momentOf: (item: T) => number,
   each: (item: T) => void,
 ): Promise<void> {
   const byMoment = new Map<number, T[]>()
-  await inTurns(turns, items, (item) => {
+  await forEachYielding(turns, items, (item) => {
     const moment = momentOf(item)
     const there = byMoment.get(moment)
     if (there) there.push(item)
@@ -64,7 +64,7 @@ export async function inTurnsByMoment<T>(
   })
   // To sort 100,000 numbers takes 10 ms; to sort objects by a function takes ten times as long.
   const moments = Float64Array.from(byMoment.keys()).sort()
-  await inTurns(turns, inOrder(moments, byMoment), each)
+  await forEachYielding(turns, inOrder(moments, byMoment), each)
 }
 
 function* inOrder<T>(

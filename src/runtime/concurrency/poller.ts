@@ -1,10 +1,10 @@
 import { type Clock, sleep } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { type Moment, later, momentOf, msBetween } from '../moment.ts'
-import { coalesced } from './single-flight.ts'
+import { type Moment, laterMoment, currentMoment, msBetween } from '../moment.ts'
+import { singleFlight } from './single-flight.ts'
 
 /** What is polled, and how. */
-export interface PollOptions {
+export interface PollerOptions {
   /** For the log and readiness, such as `settings`. */
   readonly what: string
   readonly clock: Clock
@@ -19,7 +19,7 @@ export interface PollOptions {
 }
 
 /** Something that is read again and again (contract 10.4). */
-export interface Polled {
+export interface Poller {
   /** When the last successful read was sent; null = there is none yet. */
   readonly provenAt: () => Moment | null
   /** Whether the knowledge is fresh, after another read where it was not. Never rejects. */
@@ -27,14 +27,14 @@ export interface Polled {
 }
 
 /** Reads at once, and again every `everyMs` until the signal aborts. */
-export function poll(options: PollOptions): Polled {
+export function startPoller(options: PollerOptions): Poller {
   const { what, clock, log, read, signal, everyMs, freshForMs } = options
   let proven: Moment | null = null
   let isFailing = false
-  const readNow = coalesced(clock, async (_, abort) => {
-    const left = momentOf(clock)
+  const readNow = singleFlight(clock, async (_, abort) => {
+    const left = currentMoment(clock)
     await read(abort)
-    proven = later(proven, left)
+    proven = laterMoment(proven, left)
   })
   const attempt = async (): Promise<void> => {
     try {
@@ -54,7 +54,7 @@ export function poll(options: PollOptions): Polled {
     }
   }
   void readForever()
-  const isFresh = (): boolean => msBetween(proven, momentOf(clock)) <= freshForMs
+  const isFresh = (): boolean => msBetween(proven, currentMoment(clock)) <= freshForMs
   return {
     provenAt: () => proven,
     refreshed: async () => {

@@ -1,14 +1,14 @@
 import { type Clock, sleep } from '../clock.ts'
 
 /** Runs a write when its turn has come; returns or throws as the write does. */
-export type InTurn = <T>(write: () => Promise<T>) => Promise<T>
+export type RateLimiter = <T>(write: () => Promise<T>) => Promise<T>
 
 /**
  * One write at a time, in the order of the calls, each begun at least `pauseMs` after the response to the one
  * before: so the server, too, gets at most 1000 / `pauseMs` in any second. When the signal aborts, writes
  * that wait run at once: they check the signal.
  */
-export function createPace(clock: Clock, pauseMs: number, signal: AbortSignal): InTurn {
+export function createRateLimiter(clock: Clock, pauseMs: number, signal: AbortSignal): RateLimiter {
   let last: Promise<unknown> = Promise.resolve()
   let lastMs = Number.NEGATIVE_INFINITY
   const run = async <T>(write: () => Promise<T>): Promise<T> => {

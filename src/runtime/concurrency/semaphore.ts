@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
  *
  * @returns runs an act on behalf of a caller when there is room
  */
-export function atMost(
+export function createSemaphore(
   inAll: number,
   ofOne: number,
 ): <Result>(caller: string, act: () => Promise<Result>) => Promise<Result> {

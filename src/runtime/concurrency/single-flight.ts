@@ -12,7 +12,7 @@ export const REUSE_FOR_MS = 1000
  * @param read its signal aborts when no caller waits any more
  * @param reuseForMs for how long after its start a read answers later callers, in milliseconds
  */
-export function coalesced<T>(
+export function singleFlight<T>(
   clock: Clock,
   read: (name: string, signal: AbortSignal) => Promise<T>,
   reuseForMs: number = REUSE_FOR_MS,
@@ -21,7 +21,7 @@ export function coalesced<T>(
   return (name) => {
     const there = shared.get(name)
     if (there) return there
-    const reading = within(clock, (signal) => read(name, signal))
+    const reading = withTimeout(clock, (signal) => read(name, signal))
     shared.set(name, reading)
     clock.schedule(reuseForMs, () => shared.delete(name))
     return reading
@@ -33,7 +33,7 @@ export function coalesced<T>(
  *
  * @throws Error when it takes longer; the operation itself may still finish
  */
-export async function within<T>(
+export async function withTimeout<T>(
   clock: Clock,
   act: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../clock.ts'
 
 /** How names are taken. */
-export interface LaneOptions {
+export interface WorkerPoolOptions {
   readonly clock: Clock
   readonly atATime: number
   /** Between the end of one and the beginning of the next, of those that took their turn. */
@@ -18,13 +18,13 @@ export interface LaneOptions {
  *
  * @returns what adds a name
  */
-export function createLane({
+export function createWorkerPool({
   clock,
   atATime,
   pauseMs,
   signal,
   run,
-}: LaneOptions): (name: string) => void {
+}: WorkerPoolOptions): (name: string) => void {
   const waiting = new Set<string>()
   let working = 0
   const work = async (): Promise<void> => {

@@ -1,5 +1,5 @@
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
-import { type BindAddress, closed, listening } from '../../runtime/address.ts'
+import { type BindAddress, closeServer, listen } from '../../runtime/address.ts'
 import type { Log } from '../../runtime/log.ts'
 
 /** An HTTP response. A text body ends with a line break. */
@@ -50,8 +50,8 @@ export async function servePages(
       .then((answer) => send(response, answer, server.listening))
   })
   server.maxConnections = MOST_CONNECTIONS
-  const port = await listening(server, address)
-  return { port, close: () => closed(server, CLOSE_WITHIN_MS) }
+  const port = await listen(server, address)
+  return { port, close: () => closeServer(server, CLOSE_WITHIN_MS) }
 }
 
 /** While the server closes, each response ends its connection. */

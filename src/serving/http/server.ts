@@ -4,7 +4,7 @@ import { type Server, createServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { type Duplex, Readable, pipeline } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { type BindAddress, closed, listening } from '../../runtime/address.ts'
+import { type BindAddress, closeServer, listen } from '../../runtime/address.ts'
 import type { CertificatePair } from '../tls/key-pair.ts'
 import { ALWAYS, type Answer } from './answer.ts'
 import {
@@ -16,7 +16,7 @@ import {
 import { HOSTLESS, LONGEST_HEAD, answerBroken } from './malformed-requests.ts'
 
 /** A request as it came in. */
-export interface Call {
+export interface HttpRequest {
   readonly method: string
   /** The request-target as it was sent: nothing is decoded or cleaned. */
   readonly target: string
@@ -38,7 +38,7 @@ export interface Call {
 }
 
 /** Answers any request: of any method, to any target, upgrades and CONNECT included. Never rejects. */
-export type Respond = (call: Call) => Promise<Answer>
+export type RequestHandler = (call: HttpRequest) => Promise<Answer>
 
 /** The gateway's server. It listens once it is told to. */
 export interface GatewayServer {
@@ -50,7 +50,7 @@ export interface GatewayServer {
    * @returns the port
    * @throws Error that names the address when it can't be bound
    */
-  readonly listen: (address: BindAddress, respond: Respond) => Promise<number>
+  readonly listen: (address: BindAddress, respond: RequestHandler) => Promise<number>
   /** Takes no more connections, ends idle ones at once and others after a while. */
   readonly close: () => Promise<void>
 }
@@ -78,7 +78,7 @@ export interface ServerObserver {
 }
 
 /** Creates the server, with its limits. */
-export function createGatewayServer(
+export function createHttpServer(
   observer: ServerObserver,
   limits: ConnectionLimits = CONNECTION_LIMITS,
 ): GatewayServer {
@@ -88,14 +88,14 @@ export function createGatewayServer(
     show: ({ certificatePem: cert, keyPem: key }) => server.setSecureContext({ cert, key }),
     listen: (address, respond) => {
       answerAll(server, { respond, observer, limits })
-      return listening(server, address)
+      return listen(server, address)
     },
-    close: () => closed(server, CLOSE_WITHIN_MS),
+    close: () => closeServer(server, CLOSE_WITHIN_MS),
   }
 }
 
 interface AnswerOptions {
-  readonly respond: Respond
+  readonly respond: RequestHandler
   readonly observer: ServerObserver
   readonly limits: ConnectionLimits
 }
@@ -108,7 +108,11 @@ function answerAll(server: Server, { respond, observer, limits }: AnswerOptions)
   const { dropped } = observer
   const isCrowded = limitConnections(server, { limits, latest, dropped })
   const isEnding = (): boolean => !server.listening || isCrowded()
-  const answer = (request: IncomingMessage, response: ServerResponse, by: Call['by']): void => {
+  const answer = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    by: HttpRequest['by'],
+  ): void => {
     // Of a request that is destroyed meanwhile Node forgets the socket.
     const { socket } = request
     responses.set(socket, response)
@@ -174,7 +178,11 @@ function drained(request: IncomingMessage, limits: typeof BEFORE_IT): Promise<vo
   return promise
 }
 
-function callOf(request: IncomingMessage, response: ServerResponse, by: Call['by']): Call {
+function callOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  by: HttpRequest['by'],
+): HttpRequest {
   const { method = '', url: target = '', headers, rawHeaders, socket } = request
   const gone = new AbortController()
   const ended = new AbortController()
@@ -196,7 +204,11 @@ function callOf(request: IncomingMessage, response: ServerResponse, by: Call['by
   }
 }
 
-function bodyOf(request: IncomingMessage, response: ServerResponse, by: Call['by']): Readable {
+function bodyOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  by: HttpRequest['by'],
+): Readable {
   // Of a socket that Node has given up to us nothing more is read: it may hold anything.
   if (by !== 'request') return Readable.from([])
   return awaitsWord(request)

@@ -35,7 +35,7 @@ export interface KeepOptions {
 }
 
 /** A keeper at work. */
-export interface CertificateKeeper {
+export interface ServingCertificate {
   /** Looks again at once: the hosts have changed. */
   look(): void
   /** What keeps the certificate from being as it should; null when all is well. */
@@ -50,7 +50,7 @@ const LONGEST_RETRY_MS = 10_000
 const MOST_TRIES = 5
 
 /** Starts keeping the certificate: the first comes to `take` as soon as the API server has it. */
-export function keepCertificate(options: KeepOptions): CertificateKeeper {
+export function maintainCertificate(options: KeepOptions): ServingCertificate {
   let held: CheckedPair | null = null
   let waiting = new AbortController()
   const keep = async (): Promise<void> => {

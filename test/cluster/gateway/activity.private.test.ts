@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { AccessKey } from '../../../src/domain/accesskey/access-key.ts'
-import { parseTimestamp, timestamp } from '../../../src/domain/time/time.ts'
+import { parseTimestamp, formatTimestamp } from '../../../src/domain/time/time.ts'
 import { record } from '../../../src/gateway/activity/write.ts'
 import { auditOf } from '../../support/audit.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -88,7 +88,7 @@ describe('a use is written (3.4, 14.1)', () => {
   test('not over a later one that our view did not have', async () => {
     const key = await known()
     const view = viewOf(key)
-    const later = timestamp(atMs + 5)
+    const later = formatTimestamp(atMs + 5)
     await keys.patch(key, { status: { lastActivity: later } }, 'status')
     const kept = await recording(view, atMs, ({ lastActivityMs }) => (lastActivityMs ?? 0) < atMs)
     expect(kept?.written).toBe(false)

@@ -7,7 +7,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { readApiRequest } from '../../../src/gateway/request/parse.ts'
+import { parseRequest } from '../../../src/gateway/request/parse.ts'
 import { routeOf } from '../../../src/gateway/targets/route.ts'
 import { kubeconfig as kubeconfigOf } from '../../../tools/control-plane/kubeconfig.ts'
 import { SCOPES_UNDER_ATTACK } from '../../support/attacks-on-scopes.ts'
@@ -252,7 +252,7 @@ const isRequest = (part: string): boolean => part.includes('GET /')
 /** What it reads of the request; null when it refuses it for its target. */
 function decidedOf(method: string, target: string): Consequences['decided'] {
   const route = routeOf(target)
-  const result = route && readApiRequest(method, route.target, route.rest)
+  const result = route && parseRequest(method, route.target, route.rest)
   if (!result?.ok || 'path' in result.request.attributes) return null
   const { verb, resource, namespace, name } = result.request.attributes
   return { verb, resource, namespace, name }

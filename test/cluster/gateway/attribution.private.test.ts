@@ -5,9 +5,9 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, expect, test } from 'vitest'
 import { GROUP } from '../../../src/api/names.ts'
 import type { Scope } from '../../../src/api/scope.gen.ts'
-import { decide, readScope } from '../../../src/domain/scope/authorize.ts'
-import type { ScopedRequest } from '../../../src/domain/scope/request-info.ts'
-import { type ApiRequest, readApiRequest } from '../../../src/gateway/request/parse.ts'
+import { authorize, parseScope } from '../../../src/domain/scope/authorize.ts'
+import type { RequestInfo } from '../../../src/domain/scope/request-info.ts'
+import { type ParsedRequest, parseRequest } from '../../../src/gateway/request/parse.ts'
 import { mayCreate } from '../../../src/gateway/stages/authorization.ts'
 import { auditOf } from '../../support/audit.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -89,8 +89,8 @@ test(
 )
 
 /** Of a path that stands for another in the management cluster only (9.3). */
-function isAlias({ method, rest }: Drawn['sent'], { path }: ApiRequest): boolean {
-  const elsewhere = readApiRequest(method, { kind: 'Cluster', cluster: 'c' }, rest)
+function isAlias({ method, rest }: Drawn['sent'], { path }: ParsedRequest): boolean {
+  const elsewhere = parseRequest(method, { kind: 'Cluster', cluster: 'c' }, rest)
   return elsewhere.ok && elsewhere.request.path !== path
 }
 
@@ -108,16 +108,16 @@ const SCOPE: Scope = {
     { verbs: ['get', 'head'], nonResourceURLs: ['/healthz/*', '/logs'] },
   ],
 }
-const READ_SCOPE = readScope(SCOPE)
+const READ_SCOPE = parseScope(SCOPE)
 const SURROUNDINGS = { projectNamespacePrefix: 'p-', roleRules: () => [] }
 
 /** Whether the scope lets a request pass that has no body, and so no type of one. */
-function isGranted(request: ApiRequest): boolean {
+function isGranted(request: ParsedRequest): boolean {
   const { attributes } = request
-  const needed: readonly ScopedRequest[] = mayCreate(request, undefined)
+  const needed: readonly RequestInfo[] = mayCreate(request, undefined)
     ? [attributes, { ...attributes, verb: 'create' }]
     : [attributes]
-  return needed.every((one) => decide(READ_SCOPE, one, SURROUNDINGS).allowed)
+  return needed.every((one) => authorize(READ_SCOPE, one, SURROUNDINGS).allowed)
 }
 
 const unscoped = await front.key({ user: NOBODY })
@@ -150,21 +150,21 @@ test(
 )
 
 /** All of the caller's own, those included that this test calls with. */
-const deletesKeys = (read: ApiRequest | null): boolean =>
+const deletesKeys = (read: ParsedRequest | null): boolean =>
   read?.attributes.verb === 'deletecollection' && isOfOurs(read.attributes)
 
-const isOfOurs = (attributes: ScopedRequest): boolean =>
+const isOfOurs = (attributes: RequestInfo): boolean =>
   'group' in attributes && attributes.group === GROUP
 
 /** A scope may answer a review of its own caller without asking anybody. */
-const isReview = (read: ApiRequest | null): boolean =>
+const isReview = (read: ParsedRequest | null): boolean =>
   read !== null && 'resource' in read.attributes && read.attributes.resource.endsWith('reviews')
 
 /**
  * What is refused never gets to the API server; what is not does so as the caller. Of our own kinds alone
  * the gateway may ask something as itself (12.1).
  */
-function expectation(read: ApiRequest | null, key: UsableKey): Row['isRight'] {
+function expectation(read: ParsedRequest | null, key: UsableKey): Row['isRight'] {
   if (read === null || (key === scoped && !isGranted(read))) return exactly()
   const { attributes } = read
   const caller = callerOf(key)

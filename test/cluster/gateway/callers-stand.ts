@@ -3,13 +3,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../../../src/api/config.gen.ts'
 import { CONFIGS, CONFIG_MAPS } from '../../../src/api/names.ts'
-import { type FollowedCallers, followCallers } from '../../../src/authn/start.ts'
+import { type StartedAuthenticator, startAuthenticator } from '../../../src/authn/start.ts'
 import { createClient } from '../../../src/kube/client/client.ts'
 import { connect } from '../../../src/kube/client/connection.ts'
-import { createFollower } from '../../../src/kube/informer/informers.ts'
-import { Store, whole } from '../../../src/kube/informer/store.ts'
+import { createInformerFactory } from '../../../src/kube/informer/informers.ts'
+import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { ourConfigMap } from '../../../src/settings/follow.ts'
+import { platformConfigMap } from '../../../src/settings/follow.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
 import { rememberingLog } from '../../support/log.ts'
@@ -17,7 +17,7 @@ import { type FaultProxy, startProxy } from '../../support/proxy.ts'
 
 /** One gateway's knowledge of callers. `await using` ends it where the block ends. */
 export interface Stand extends AsyncDisposable {
-  readonly callers: FollowedCallers
+  readonly callers: StartedAuthenticator
   /** Its line to the API server. */
   readonly line: FaultProxy
   /** Whose key this is, such as `ada`; or why it is nobody's. */
@@ -50,12 +50,18 @@ export async function startStand(plane: TestControlPlane): Promise<Stand> {
     mayWrite: () => undefined,
   })
   const { signal } = abort
-  const { follow } = createFollower({ client, clock, log, restarted: () => undefined, signal })
-  const configs = new Store(whole<Config>)
-  const configMaps = new Store(ourConfigMap)
+  const { follow } = createInformerFactory({
+    client,
+    clock,
+    log,
+    restarted: () => undefined,
+    signal,
+  })
+  const configs = new Store(fullObject<Config>)
+  const configMaps = new Store(platformConfigMap)
   const doubts = [follow(CONFIGS, configs, {}), follow(CONFIG_MAPS, configMaps, { namespace })]
   const returned: number[] = []
-  const callers = followCallers({
+  const callers = startAuthenticator({
     client,
     follow,
     namespace,

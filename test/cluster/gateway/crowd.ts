@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Agent, request } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'undici'
-import { timestamp } from '../../../src/domain/time/time.ts'
+import { formatTimestamp } from '../../../src/domain/time/time.ts'
 import type { Random } from '../../support/random.ts'
 import { type Keys, createdMs } from '../keys/keys.ts'
 
@@ -127,7 +127,7 @@ export async function membersOf(keys: Keys, count: number): Promise<readonly Mem
       const token = `${name}-${crypto.randomUUID()}`
       const ttl = 86_400 + 60 * at
       const key = await keys.create({ user: name, key: token, ttl, scope }, { name })
-      members.push({ name, token, expires: timestamp(createdMs(key) + ttl * 1000) })
+      members.push({ name, token, expires: formatTimestamp(createdMs(key) + ttl * 1000) })
     }
   }
   await Promise.all(Array.from({ length: 20 }, make))

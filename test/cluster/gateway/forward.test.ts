@@ -2,14 +2,14 @@
 import { Readable } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Caller } from '../../../src/authn/caller.ts'
-import { identityOf } from '../../../src/authn/user-info.ts'
+import { userInfoOf } from '../../../src/authn/user-info.ts'
 import { forward } from '../../../src/gateway/proxy/forward.ts'
-import { readApiRequest } from '../../../src/gateway/request/parse.ts'
+import { parseRequest } from '../../../src/gateway/request/parse.ts'
 import { connect } from '../../../src/kube/client/connection.ts'
 import { createUpstream } from '../../../src/kube/proxy/upstream.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
-import type { Call } from '../../../src/serving/http/server.ts'
+import type { HttpRequest } from '../../../src/serving/http/server.ts'
 import { viewOf } from '../../support/access-key.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
@@ -38,14 +38,14 @@ interface Spec {
 function callerOf(spec: Spec, key = 'ci'): Caller {
   const { user = '' } = spec
   const view = viewOf({ metadata: { name: key }, spec: { ...spec, user } })
-  const identity = identityOf(view)
+  const identity = userInfoOf(view)
   if (!identity) throw new Error('the key names nobody')
   return { key: view, identity, scope: null, expiresMs: null }
 }
 
 /** Sends what a client would have sent. */
-function send(caller: Caller, method: string, target: string, given: Partial<Call> = {}) {
-  const reading = readApiRequest(method, { kind: 'Management' }, target)
+function send(caller: Caller, method: string, target: string, given: Partial<HttpRequest> = {}) {
+  const reading = parseRequest(method, { kind: 'Management' }, target)
   if (!reading.ok) throw new Error(reading.because)
   const call = callTo(target, { method, ...given })
   return forward(upstream, reading.request, call, { caller }, call.gone)
@@ -64,7 +64,7 @@ const REVIEW = JSON.stringify({
 const JSON_BODY = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
 
 /** Whom the API server takes the caller for. */
-async function whoIs(caller: Caller, given: Partial<Call> = {}): Promise<unknown> {
+async function whoIs(caller: Caller, given: Partial<HttpRequest> = {}): Promise<unknown> {
   const body = Readable.from([Buffer.from(REVIEW)])
   const answer = await send(caller, 'POST', REVIEWS, { headers: JSON_BODY, body, ...given })
   const { status } = JSON.parse(await textOf(answer)) as { status?: { userInfo: unknown } }

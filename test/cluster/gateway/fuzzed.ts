@@ -1,7 +1,7 @@
 // Requests that no client would send, on their way to the API server, and what its audit log has of them.
 import { isDeepStrictEqual } from 'node:util'
 import type { Target } from '../../../src/domain/scope/request-info.ts'
-import { type ApiRequest, readApiRequest } from '../../../src/gateway/request/parse.ts'
+import { type ParsedRequest, parseRequest } from '../../../src/gateway/request/parse.ts'
 import type { Audit } from '../../support/audit.ts'
 import { type Taken, byUserAgent, takenOf } from '../../support/fuzz/audited.ts'
 import { type SentRequest, requestSent } from '../../support/fuzz/requests.ts'
@@ -11,7 +11,7 @@ import type { Random } from '../../support/random.ts'
 /** A request, and what the gateway reads of it; null where it refuses. */
 export interface Drawn {
   readonly sent: SentRequest
-  readonly read: ApiRequest | null
+  readonly read: ParsedRequest | null
 }
 
 /** A request as it leaves, and what must come of it. */
@@ -34,7 +34,7 @@ const MANAGEMENT: Target = { kind: 'Management' }
 /** One request of any kind. */
 export function drawn(random: Random): Drawn {
   const sent = requestSent(random)
-  const result = readApiRequest(sent.method, MANAGEMENT, sent.rest)
+  const result = parseRequest(sent.method, MANAGEMENT, sent.rest)
   return { sent, read: result.ok ? result.request : null }
 }
 

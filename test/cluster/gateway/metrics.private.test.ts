@@ -4,7 +4,7 @@ import { get } from 'node:https'
 import { afterAll, expect, test } from 'vitest'
 import { TOKENS } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { MOST_AT_A_TIME } from '../../../src/gateway/stages/max-in-flight.ts'
+import { MAX_PER_KEY } from '../../../src/gateway/stages/max-in-flight.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
@@ -177,7 +177,7 @@ test('watches while they are open and after, and those that are cut (15, 13.4)',
 test('what the gateway limits itself, apart from what the API server does (15, 13.3)', async () => {
   const { token } = await given()
   const before = await page()
-  const most = MOST_AT_A_TIME.filteredWatch
+  const most = MAX_PER_KEY.filteredWatch
   const watches = []
   while (watches.length <= most) watches.push(await watching(token, OWN_TOKENS))
   expect(watches.map(({ code }) => code)).toEqual([...Array(most).fill(200), 429])

@@ -2,12 +2,15 @@
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { Caller } from '../../../src/authn/caller.ts'
-import { digestOf } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/key-index.ts'
 import { type AccessKey, accessKeyOf } from '../../../src/domain/accesskey/access-key.ts'
-import { type Activity, createActivity } from '../../../src/gateway/activity/recorder.ts'
+import {
+  type ActivityRecorder,
+  createActivityRecorder,
+} from '../../../src/gateway/activity/recorder.ts'
 import { type KubeClient, createClient } from '../../../src/kube/client/client.ts'
 import { connect } from '../../../src/kube/client/connection.ts'
-import { createFollower } from '../../../src/kube/informer/informers.ts'
+import { createInformerFactory } from '../../../src/kube/informer/informers.ts'
 import { Store } from '../../../src/kube/informer/store.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { type LoggedLine, rememberingLog } from '../../support/log.ts'
@@ -16,7 +19,7 @@ import { type LoggedLine, rememberingLog } from '../../support/log.ts'
 export interface Recorder {
   readonly client: KubeClient
   readonly keys: Store<AccessKey>
-  readonly activity: Activity
+  readonly activity: ActivityRecorder
   readonly lines: readonly LoggedLine[]
   /** Who calls with this key, as this one knows it. @throws Error when it does not know it yet */
   readonly caller: (name: string) => Caller
@@ -35,9 +38,9 @@ export async function startRecorder(kubeconfig: string): Promise<Recorder> {
     userAgent: 'recorder/test',
     mayWrite: () => undefined,
   })
-  const keys = new Store<AccessKey>((object) => accessKeyOf(object as OwnedAccessKey, digestOf))
+  const keys = new Store<AccessKey>((object) => accessKeyOf(object as OwnedAccessKey, secretDigest))
   const closing = new AbortController()
-  const { follow } = createFollower({
+  const { follow } = createInformerFactory({
     client,
     clock,
     log,
@@ -46,7 +49,7 @@ export async function startRecorder(kubeconfig: string): Promise<Recorder> {
   })
   follow(ACCESS_KEYS, keys, {})
   await new Promise<void>((resolve) => keys.whenSynced(resolve))
-  const activity = createActivity({
+  const activity = createActivityRecorder({
     client,
     keys,
     caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import type { OwnedAccessKeyStatus } from '../../../src/api/ownedaccesskey.gen.ts'
-import { createFollower } from '../../../src/kube/informer/informers.ts'
+import { createInformerFactory } from '../../../src/kube/informer/informers.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -127,7 +127,7 @@ async function idle(): Promise<number> {
 function recordedUses(): ReadonlyMap<string, readonly string[]> {
   const uses = new Map<string, string[]>()
   const ignore = (): void => undefined
-  const { follow } = createFollower({
+  const { follow } = createInformerFactory({
     client: front.plane.admin,
     clock: systemClock(),
     log: rememberingLog().log,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { digestOf } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/key-index.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/objects.ts'
@@ -21,7 +21,7 @@ const plane = await sharedControlPlane()
 const keys = keysOf(plane)
 
 const newSecret = (): string => uniqueName('k'.repeat(32))
-const digestForm = (secret: string): string => `sha256:${digestOf(secret)}`
+const digestForm = (secret: string): string => `sha256:${secretDigest(secret)}`
 const HELD = { finalizers: ['example.com/backup'] }
 
 /** Two objects with a key, the first of them a second older at least. */

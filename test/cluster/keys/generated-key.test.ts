@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { digestOf } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/key-index.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { newKey, uniqueName } from '../../support/objects.ts'
 import { KEY_PATTERN, hasValidChecksum } from '../../support/scanner.ts'
@@ -24,7 +24,7 @@ describe.concurrent('a key', () => {
     }
     expect(new Set(secrets).size).toBe(secrets.length)
     expect(all.map(({ status }) => status.keyID)).toEqual(
-      secrets.map((secret) => digestOf(secret).slice(0, 16)),
+      secrets.map((secret) => secretDigest(secret).slice(0, 16)),
     )
   })
 
@@ -46,11 +46,11 @@ describe.concurrent('a key', () => {
   test.each([
     { name: 'in clear', key: uniqueName(SECRET) },
     { name: 'of the shortest kind', key: uniqueName('k').padEnd(32, '_').slice(0, 32) },
-    { name: 'as a digest', key: `sha256:${digestOf(uniqueName(SECRET))}` },
+    { name: 'as a digest', key: `sha256:${secretDigest(uniqueName(SECRET))}` },
   ])('that is given $name is used as it is and stays its owner’s (3.1, 3.6)', async ({ key: given }) => {
     const key = await keys.shown(await keys.create({ key: given }), 'Active')
     expect(key.spec.key).toBe(given)
-    expect(key.status.keyID).toBe(digestOf(given).slice(0, 16))
+    expect(key.status.keyID).toBe(secretDigest(given).slice(0, 16))
     expect(fieldsOfOperator(key)).not.toHaveProperty('f:spec')
   })
 

@@ -11,7 +11,7 @@ import type {
   OwnedAccessKeySpec,
   OwnedAccessKeyStatus,
 } from '../../../src/api/ownedaccesskey.gen.ts'
-import { timestamp } from '../../../src/domain/time/time.ts'
+import { formatTimestamp } from '../../../src/domain/time/time.ts'
 import type { Audit, Mark } from '../../support/audit.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -45,7 +45,8 @@ export function keysOf(plane: Pick<TestControlPlane, 'raw'>): Keys {
   return {
     ...stored,
     create: (spec, metadata) => stored.create(newKey(spec, metadata)),
-    use: (key, atMs) => stored.patch(key, { status: { lastActivity: timestamp(atMs) } }, 'status'),
+    use: (key, atMs) =>
+      stored.patch(key, { status: { lastActivity: formatTimestamp(atMs) } }, 'status'),
   }
 }
 
@@ -90,7 +91,7 @@ export const endingSoon = (key: Parameters<typeof createdMs>[0]): { readonly ttl
 
 /** The time that many seconds after another, as status writes it. */
 export const textAfter = (fromMs: number, seconds: number): string =>
-  timestamp(fromMs + seconds * 1000)
+  formatTimestamp(fromMs + seconds * 1000)
 
 /** Metadata of a key that was first seen that many seconds ago, as a restore brings it (2.8). */
 export const seenAgo = (seconds: number): { readonly annotations: Record<string, string> } => ({

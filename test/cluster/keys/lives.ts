@@ -1,7 +1,7 @@
 // Whatever a key can go through, with something of the test's in each of its secret fields.
 import { REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { digestOf } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/key-index.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Keys, ONCE_TOLD, type StoredKey, isTold, seenAgo } from './keys.ts'
 
@@ -62,7 +62,7 @@ export function livesOf(
     async () => {
       const { spec } = await create('twice')
       const inClear = { key: spec.key ?? '' }
-      const asDigest = { key: `sha256:${digestOf(inClear.key)}` }
+      const asDigest = { key: `sha256:${secretDigest(inClear.key)}` }
       const others = [await create('in clear', inClear), await create('as digest', asDigest)]
       await Promise.all(others.map((key) => keys.until(key, 'is told', isTold)))
     },

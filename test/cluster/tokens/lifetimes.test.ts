@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointTokenSpec } from '../../../src/api/directclusterendpointtoken.gen.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { conditionOf } from '../../../src/domain/conditions.ts'
-import { timestamp } from '../../../src/domain/time/time.ts'
+import { formatTimestamp } from '../../../src/domain/time/time.ts'
 import { sharedControlPlane, sharedOperator } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { conditionIn } from '../../support/stored.ts'
@@ -61,8 +61,8 @@ function lifeOf(token: StoredToken) {
   const { iat, nbf, exp } = claimsIn(token)
   const capped = conditionOf(token.status.conditions ?? [], 'LifetimeCapped')
   return {
-    from: [timestamp(iat * 1000), timestamp(nbf * 1000), token.status.issuedTimestamp],
-    until: [timestamp(exp * 1000), token.status.expirationTimestamp],
+    from: [formatTimestamp(iat * 1000), formatTimestamp(nbf * 1000), token.status.issuedTimestamp],
+    until: [formatTimestamp(exp * 1000), token.status.expirationTimestamp],
     capped: capped && { status: capped.status, reason: capped.reason, message: capped.message },
   }
 }

@@ -5,7 +5,7 @@ import type {
 } from '../../../src/api/directclusterendpointtoken.gen.ts'
 import { ACCESS_KEYS, API_VERSION, TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../../src/api/objects.ts'
-import { timestamp } from '../../../src/domain/time/time.ts'
+import { formatTimestamp } from '../../../src/domain/time/time.ts'
 import type { NewObject } from '../../../src/kube/client/client.ts'
 import type { Audit, AuditedWrite, Mark } from '../../support/audit.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
@@ -99,7 +99,7 @@ export const bornMs = ({ metadata }: Pick<KubeObject, 'metadata'>): number =>
 
 /** The time that many seconds after the creation, as status writes it. */
 export const bornPlus = (object: Pick<KubeObject, 'metadata'>, seconds: number): string =>
-  timestamp(bornMs(object) + seconds * 1000)
+  formatTimestamp(bornMs(object) + seconds * 1000)
 
 /** A foreign finalizer: with it an object is to be seen after the operator's has gone. */
 export const FOREIGN = 'example.com/backup'

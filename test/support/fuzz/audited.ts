@@ -1,5 +1,5 @@
 // What the API server took requests for, found in its audit log by a mark in their User-Agent.
-import type { ScopedRequest } from '../../../src/domain/scope/request-info.ts'
+import type { RequestInfo } from '../../../src/domain/scope/request-info.ts'
 
 /** A user as the audit log has it; what is empty is left out. */
 export interface AuditedUser {
@@ -42,7 +42,7 @@ export const byUserAgent = (lines: readonly string[]): ReadonlyMap<string, reado
   Map.groupBy(answeredIn(lines), ({ userAgent = '' }) => userAgent)
 
 /** What a request with these attributes must have been taken for. */
-export function wantedOf(attributes: ScopedRequest, as?: AuditedUser): Taken {
+export function wantedOf(attributes: RequestInfo, as?: AuditedUser): Taken {
   const by = as ? { as } : {}
   if ('path' in attributes) return { verb: attributes.verb, path: attributes.path, ...by }
   const { verb, resource, namespace, name, group, version, subresource } = attributes

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { digestOf } from '../../../src/authn/key-index.ts'
-import { readScope } from '../../../src/domain/scope/authorize.ts'
+import { secretDigest } from '../../../src/authn/key-index.ts'
+import { parseScope } from '../../../src/domain/scope/authorize.ts'
 import { t0, textAfter } from '../../support/access-key.ts'
 import { type Circumstances, stageOf } from './recognition.ts'
 import { key, ownedBy, secretOf } from './watched-keys.ts'
@@ -19,7 +19,7 @@ describe('while all is fresh (10.3)', () => {
       caller: {
         key: index.named('a'),
         identity: { user: 'ada', groups: expect.arrayContaining(['dev', 'platform:user:ada']) },
-        scope: readScope(SCOPE),
+        scope: parseScope(SCOPE),
         expiresMs: t0 + 60_000,
       },
     })
@@ -34,7 +34,7 @@ describe('while all is fresh (10.3)', () => {
     const before = await scopeOf()
     expect(await scopeOf()).toBe(before)
     index.store.put(key('a', { scope: { projects: [{ project: 'red' }] } }, at(2)))
-    expect(await scopeOf()).toEqual(readScope({ projects: [{ project: 'red' }] }))
+    expect(await scopeOf()).toEqual(parseScope({ projects: [{ project: 'red' }] }))
   })
 
   test('nobody is asked', async () => {
@@ -77,7 +77,7 @@ describe('while all is fresh (10.3)', () => {
   test('who registered a digest first is not the caller, and nobody else is (3.3)', async () => {
     const secret = secretOf('same')
     const thief = (version: number) =>
-      key('thief', { key: `sha256:${digestOf(secret)}`, user: 'eve' }, at(version))
+      key('thief', { key: `sha256:${secretDigest(secret)}`, user: 'eve' }, at(version))
     const stage = stageOf(thief(1), key('a', { key: secret }, {}, 1))
     expect(await stage.outcome(secret)).toBe('conflict')
     stage.index.store.remove(thief(2))
@@ -89,7 +89,7 @@ describe('while all is fresh (10.3)', () => {
     { token: 'k'.repeat(31), is: 'unknown' },
     { token: 'k'.repeat(32), is: 'ada' },
   ])('a digest of $token makes its bearer $is (3.6)', async ({ token, is }) => {
-    const { outcome } = stageOf(key('a', { key: `sha256:${digestOf(token)}` }))
+    const { outcome } = stageOf(key('a', { key: `sha256:${secretDigest(token)}` }))
     expect(await outcome(token)).toBe(is)
   })
 })

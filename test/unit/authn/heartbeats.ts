@@ -6,16 +6,16 @@ import {
   HEARTBEAT_KEY,
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { momentOf, msBetween } from '../../../src/runtime/moment.ts'
+import { currentMoment, msBetween } from '../../../src/runtime/moment.ts'
 import { Heartbeat } from '../../../src/authn/watch-heartbeat.ts'
-import { KubeFailure } from '../../../src/kube/client/api-error.ts'
+import { StatusError } from '../../../src/kube/client/api-error.ts'
 import type {
   KubeClient,
   NewObject,
   PatchOperation,
   Preconditions,
 } from '../../../src/kube/client/client.ts'
-import type { Sink } from '../../../src/kube/informer/store.ts'
+import type { StoreSink } from '../../../src/kube/informer/store.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
 import { t0, textAfter } from '../../support/access-key.ts'
 import { type ManualClock, manualClock } from '../../support/clock.ts'
@@ -44,7 +44,7 @@ export interface Replica {
   readonly doubts: () => number
   /** A listing, as a watch that is opened anew begins with. */
   readonly list: () => void
-  readonly sink: Sink
+  readonly sink: StoreSink
   readonly logged: () => readonly string[]
 }
 
@@ -111,7 +111,7 @@ export class Heartland {
       sink,
       list,
       doubts: () => doubts,
-      age: () => msBetween(heartbeat.provenAt(), momentOf(clock)) / 1000,
+      age: () => msBetween(heartbeat.provenAt(), currentMoment(clock)) / 1000,
       logged: () => lines.map(({ level, sentence }) => `${level}: ${sentence}`),
     }
   }
@@ -196,9 +196,9 @@ export class Heartland {
     return stored
   }
 
-  #refusal(by: string, code: number, reason: string): KubeFailure {
+  #refusal(by: string, code: number, reason: string): StatusError {
     this.refused.push(`${by} ${code}`)
-    return new KubeFailure({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
+    return new StatusError({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
   }
 }
 

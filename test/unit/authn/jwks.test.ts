@@ -5,7 +5,7 @@ import { JWKS_CONFIG_MAP } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'
 import { checkJwk, followJwks, parseJwks } from '../../../src/authn/jwks.ts'
 import { jwksText } from '../../../src/domain/signingkey/published-keys.ts'
-import { Store, whole } from '../../../src/kube/informer/store.ts'
+import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { rememberingLog } from '../../support/log.ts'
 
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -204,7 +204,7 @@ describe('what is served (7.3)', () => {
   })
 
   test('follows the ConfigMap, and keeps the last set that could be read', () => {
-    const records = new Store(whole<ConfigMap>)
+    const records = new Store(fullObject<ConfigMap>)
     const { log, lines } = rememberingLog()
     const jwks = followJwks(records, log)
     expect(jwks.current()).toBeNull()
@@ -227,7 +227,7 @@ describe('what is served (7.3)', () => {
   })
 
   test('begins with what is there', () => {
-    const records = new Store(whole<ConfigMap>)
+    const records = new Store(fullObject<ConfigMap>)
     records.put(recordOf(jwksText([jwkOf(EC)]), 1))
     expect(followJwks(records, rememberingLog().log).current()).toBe(jwksText([jwkOf(EC)]))
   })

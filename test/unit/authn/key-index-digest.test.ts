@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { digestOf } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/key-index.ts'
 
 // The digests of "abc" and of the empty text are those of FIPS 180-4 and of every shasum.
 const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
@@ -11,7 +11,7 @@ test.each([
   { name: 'its digest form: both meet', key: `sha256:${ABC}`, digest: ABC },
   { name: 'the empty text', key: '', digest: EMPTY },
 ])('$name', ({ key, digest }) => {
-  expect(digestOf(key)).toBe(digest)
+  expect(secretDigest(key)).toBe(digest)
 })
 
 // biome-ignore format: a table
@@ -23,6 +23,6 @@ test.each([
   { name: 'another algorithm', key: `sha512:${ABC}` },
   { name: 'a line break behind', key: `sha256:${ABC}\n` },
 ])('no digest form, so a key in clear: $name', ({ key }) => {
-  expect(digestOf(key)).toMatch(/^[0-9a-f]{64}$/)
-  expect(digestOf(key)).not.toBe(ABC)
+  expect(secretDigest(key)).toMatch(/^[0-9a-f]{64}$/)
+  expect(secretDigest(key)).not.toBe(ABC)
 })

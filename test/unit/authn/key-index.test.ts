@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { digestOf } from '../../../src/authn/key-index.ts'
-import { NOBODY } from '../../../src/authn/key-validity.ts'
+import { secretDigest } from '../../../src/authn/key-index.ts'
+import { UNKNOWN_KEY } from '../../../src/authn/key-validity.ts'
 import { indexOf, key, ownedBy, secretOf } from './watched-keys.ts'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -36,7 +36,7 @@ describe('what a caller presents is looked up by its digest (10.3)', () => {
       found: '',
     },
     { name: 'a digest of the digest form', token: `sha256:${sha256('x')}`, found: '' },
-    { name: 'the digest alone', token: digestOf(secretOf('clear')), found: '' },
+    { name: 'the digest alone', token: secretDigest(secretOf('clear')), found: '' },
     { name: 'more than 256 bytes (C2)', token: `${LONG}k`, found: '' },
     { name: 'words', token: 'two words', found: '' },
     { name: 'other letters', token: 'café', found: '' },
@@ -51,6 +51,6 @@ test('it follows what the watch tells', () => {
   expect(index.ownedBy('uid-a').map(({ name }) => name)).toEqual(['b'])
   index.store.remove(key('b', {}, { metadata: { resourceVersion: '2' } }))
   expect(index.ownedBy('uid-a')).toEqual([])
-  expect(index.find(secretOf('b'))).toBe(NOBODY)
+  expect(index.find(secretOf('b'))).toBe(UNKNOWN_KEY)
   expect(index.find(secretOf('a')).name).toBe('a')
 })

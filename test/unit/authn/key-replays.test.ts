@@ -1,7 +1,7 @@
 // Recorded watch events that are told again, in any order: what is over stays over (threat C4).
 import { expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { digestOf } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/key-index.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'
 import { indexOf, key, secretOf } from './watched-keys.ts'
@@ -55,7 +55,7 @@ test('in any order they raise no key from the dead, and take no change back', ()
       }
       for (const secret of ['x', 'y'].map(secretOf)) {
         const [then, now] = [straight, haunted].map(({ sharing, find }) => ({
-          all: sharing(digestOf(secret)).map(({ uid, isDisabled }) => `${uid} ${isDisabled}`),
+          all: sharing(secretDigest(secret)).map(({ uid, isDisabled }) => `${uid} ${isDisabled}`),
           eldest: find(secret).uid,
         }))
         expect(now).toEqual(then)

@@ -1,7 +1,7 @@
 // What it takes to refuse a key, counted and not timed (contract 3.3, 10.2; threat C1).
 import { expect, test, vi } from 'vitest'
-import { digestOf } from '../../../src/authn/key-index.ts'
-import { NOBODY, verdictOn } from '../../../src/authn/key-validity.ts'
+import { secretDigest } from '../../../src/authn/key-index.ts'
+import { UNKNOWN_KEY, checkKey } from '../../../src/authn/key-validity.ts'
 import { t0, textAfter } from '../../support/access-key.ts'
 import { stageOf } from './recognition.ts'
 import { indexOf, key, secretOf } from './watched-keys.ts'
@@ -38,7 +38,7 @@ test('unknown, malformed, disabled and deleted keys are refused by the same look
 })
 
 test('a digest that is that of nobody makes unknown keys nobody else (3.6)', async () => {
-  const { outcome } = stageOf(key('zeros', { key: `sha256:${NOBODY.digest}` }))
+  const { outcome } = stageOf(key('zeros', { key: `sha256:${UNKNOWN_KEY.digest}` }))
   expect(await outcome(secretOf('unknown'))).toBe('unknown')
 })
 
@@ -52,7 +52,7 @@ function looksOf(count: number, spec: object): number {
   )
   const looks = vi.spyOn(index.store, 'get')
   for (const one of index.store.values())
-    expect(verdictOn(one, index, NO_CAPS, t0).ok).toBe(one.name === 'eldest' && !('key' in spec))
+    expect(checkKey(one, index, NO_CAPS, t0).ok).toBe(one.name === 'eldest' && !('key' in spec))
   index.find(secretOf('twin'))
   return looks.mock.calls.length
 }
@@ -61,7 +61,7 @@ test.each([
   { name: 'the eldest wins', spec: {} },
   {
     name: 'the eldest holds the digest only',
-    spec: { key: `sha256:${digestOf(secretOf('twin'))}` },
+    spec: { key: `sha256:${secretDigest(secretOf('twin'))}` },
   },
 ])('keys with one secret are judged in steps that grow as they do: $name (3.3)', ({ spec }) => {
   const few = looksOf(50, spec)

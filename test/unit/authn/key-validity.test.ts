@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { digestOf } from '../../../src/authn/key-index.ts'
-import { NOBODY, verdictOn } from '../../../src/authn/key-validity.ts'
+import { secretDigest } from '../../../src/authn/key-index.ts'
+import { UNKNOWN_KEY, checkKey } from '../../../src/authn/key-validity.ts'
 import type { Caps } from '../../../src/domain/accesskey/lifetime.ts'
-import { LONGEST_LINE } from '../../../src/domain/accesskey/owner-chain.ts'
+import { MAX_CHAIN_LENGTH } from '../../../src/domain/accesskey/owner-chain.ts'
 import { after, t0, textAfter } from '../../support/access-key.ts'
 import { firstSeen, indexOf, key, ownedBy, secretOf } from './watched-keys.ts'
 
@@ -25,7 +25,7 @@ function outcomeOf({ keys, caps, at = 0 }: Row): number | null | string {
   const index = indexOf(...keys)
   const judged = index.named(keys[0]?.metadata.name ?? '')
   if (!judged) throw new Error('the first key is not known')
-  const verdict = verdictOn(judged, index, { ...NO_CAPS, ...caps }, after(at))
+  const verdict = checkKey(judged, index, { ...NO_CAPS, ...caps }, after(at))
   if (!verdict.ok) return verdict.because
   return verdict.expiresMs === null ? null : (verdict.expiresMs - t0) / 1000
 }
@@ -120,7 +120,7 @@ describe('its lifetime, by our own comparison (2.6, C7)', () => {
 
 describe('of two with the same secret the elder wins, whatever its state (3.3)', () => {
   const same = { key: secretOf('same') }
-  const digest = { key: `sha256:${digestOf(same.key)}` }
+  const digest = { key: `sha256:${secretDigest(same.key)}` }
   test.each<Row>([
     { name: 'the elder', keys: [key('a', same), key('b', same, {}, 1)], is: null },
     { name: 'the younger', keys: [key('b', same, {}, 1), key('a', same)], is: 'conflict' },
@@ -203,8 +203,8 @@ describe('a key that another owns works while that one does (10.3, 12.3)', () =>
       caps: { maxTtlSeconds: 30 },
       is: 10,
     },
-    { name: 'the longest line', keys: line(LONGEST_LINE), is: null },
-    { name: 'a longer line', keys: line(LONGEST_LINE + 1), is: 'owner' },
+    { name: 'the longest line', keys: line(MAX_CHAIN_LENGTH), is: null },
+    { name: 'a longer line', keys: line(MAX_CHAIN_LENGTH + 1), is: 'owner' },
     { name: 'itself', keys: [key('a', {}, ownedBy('a'))], is: 'owner' },
     {
       name: 'a circle',
@@ -239,5 +239,5 @@ describe('a key that another owns works while that one does (10.3, 12.3)', () =>
 })
 
 test('nobody is unknown', () => {
-  expect(verdictOn(NOBODY, indexOf(), NO_CAPS, t0)).toEqual({ ok: false, because: 'unknown' })
+  expect(checkKey(UNKNOWN_KEY, indexOf(), NO_CAPS, t0)).toEqual({ ok: false, because: 'unknown' })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type KeyIndex, digestOf } from '../../../src/authn/key-index.ts'
-import { keysTouchedBy } from '../../../src/domain/accesskey/owner-chain.ts'
+import { type KeyIndex, secretDigest } from '../../../src/authn/key-index.ts'
+import { keysAffectedBy } from '../../../src/domain/accesskey/owner-chain.ts'
 import { indexOf, key, ownedBy, secretOf } from './watched-keys.ts'
 
 const same = { key: secretOf('same') }
@@ -34,7 +34,7 @@ test.each<{
   },
   {
     name: 'one that holds its digest instead of the key touches them (3.3)',
-    act: ({ store }) => store.put(key('a', { key: `sha256:${digestOf(same.key)}` }, at(2))),
+    act: ({ store }) => store.put(key('a', { key: `sha256:${secretDigest(same.key)}` }, at(2))),
     touched: ['a', 'b'],
   },
   {
@@ -60,7 +60,7 @@ test.each<{
   )
   const seen: string[] = []
   index.store.subscribe((change) =>
-    seen.push(...keysTouchedBy(change, index).map(({ uid }) => uid)),
+    seen.push(...keysAffectedBy(change, index).map(({ uid }) => uid)),
   )
   act(index)
   expect(seen.toSorted()).toEqual(touched.map((name) => `uid-${name}`))

@@ -2,7 +2,7 @@
 // (contract 10.3, 11.8, 12.3; threats B8).
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
-import { verdictOn } from '../../../src/authn/key-validity.ts'
+import { checkKey } from '../../../src/authn/key-validity.ts'
 import { after } from '../../support/access-key.ts'
 import { indexOf, key, ownedBy } from './watched-keys.ts'
 
@@ -29,7 +29,7 @@ function verdictOf(scopes: readonly (Scope | null)[]) {
   const index = indexOf(...keys)
   const judged = index.named('k0')
   if (!judged) throw new Error('the key is not known')
-  const verdict = verdictOn(judged, index, NO_CAPS, after(1))
+  const verdict = checkKey(judged, index, NO_CAPS, after(1))
   return verdict.ok ? verdict.scope : verdict.because
 }
 

@@ -1,12 +1,12 @@
 // Callers on a clock that a test moves: an index that is fresh or not, and an API server that answers or not.
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { type Callers, createCallers } from '../../../src/authn/authenticator.ts'
+import { type Authenticator, createAuthenticator } from '../../../src/authn/authenticator.ts'
 import type { KeyIndex } from '../../../src/authn/key-index.ts'
-import { createKeyReader } from '../../../src/authn/live-reader.ts'
-import { type Moment, momentOf } from '../../../src/runtime/moment.ts'
+import { createLiveKeyReader } from '../../../src/authn/live-reader.ts'
+import { type Moment, currentMoment } from '../../../src/runtime/moment.ts'
 import type { Caps } from '../../../src/domain/accesskey/lifetime.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
-import type { Polled } from '../../../src/runtime/concurrency/poller.ts'
+import type { Poller } from '../../../src/runtime/concurrency/poller.ts'
 import { t0 } from '../../support/access-key.ts'
 import { type ManualClock, manualClock } from '../../support/clock.ts'
 import { indexOf } from './watched-keys.ts'
@@ -29,7 +29,7 @@ export interface Circumstances {
 export interface Stage {
   readonly clock: ManualClock
   readonly index: KeyIndex
-  readonly callers: Callers
+  readonly callers: Authenticator
   readonly now: Circumstances
   /** Names of the keys that were read. */
   readonly reads: string[]
@@ -43,7 +43,7 @@ export function stageOf(...keys: readonly OwnedAccessKey[]): Stage {
   const index = indexOf(...keys)
   const now: Circumstances = {
     caps: { maxTtlSeconds: null, loginTtlSeconds: null },
-    proven: momentOf(clock),
+    proven: currentMoment(clock),
     settings: true,
     roles: true,
     meaning: {},
@@ -57,14 +57,14 @@ export function stageOf(...keys: readonly OwnedAccessKey[]): Stage {
       return now.stored.find(({ metadata }) => metadata.name === name) ?? null
     },
   } as unknown as KubeClient
-  const polled = (what: 'settings' | 'roles'): Polled => ({
+  const polled = (what: 'settings' | 'roles'): Poller => ({
     provenAt: () => null,
     refreshed: async () => now[what],
   })
-  const callers = createCallers({
+  const callers = createAuthenticator({
     clock,
     index,
-    reader: createKeyReader(client, clock, index),
+    reader: createLiveKeyReader(client, clock, index),
     provenAt: () => now.proven,
     caps: () => now.caps,
     settings: polled('settings'),

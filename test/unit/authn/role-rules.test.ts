@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { createRoleRules } from '../../../src/authn/role-rules.ts'
+import { createRoleReader } from '../../../src/authn/role-rules.ts'
 import { SCOPE_ROLES } from '../../../src/domain/scope/match-role.ts'
 import { type Line, memoryApi } from '../../support/memory-api.ts'
 
@@ -14,7 +14,7 @@ function stage() {
   const api = memoryApi()
   const line: Line = {}
   let changes = 0
-  const roles = createRoleRules(api.client(line), () => (changes += 1))
+  const roles = createRoleReader(api.client(line), () => (changes += 1))
   const put = async (name: string, rules: unknown): Promise<void> => {
     api.objects.delete(name)
     const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', rules }

@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import { type Caller, isSameCaller } from '../../../src/authn/caller.ts'
-import { identityOf } from '../../../src/authn/user-info.ts'
+import { userInfoOf } from '../../../src/authn/user-info.ts'
 import { viewOf } from '../../support/access-key.ts'
 
 const SHOP = { projects: [{ project: 'shop' }] }
 
 function callerOf(scope: Scope | null, spec = {}): Caller {
   const key = viewOf({ metadata: { name: 'ci', uid: 'uid-ci' }, spec: { user: 'ada', ...spec } })
-  const identity = identityOf(key) ?? { user: '', groups: [] }
+  const identity = userInfoOf(key) ?? { user: '', groups: [] }
   return { key: { ...key, scope }, identity, scope: null, expiresMs: null }
 }
 

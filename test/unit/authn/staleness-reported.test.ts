@@ -10,10 +10,10 @@ import {
   HEARTBEAT_KEY,
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { followCallers } from '../../../src/authn/start.ts'
+import { startAuthenticator } from '../../../src/authn/start.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
-import { type Sink, Store, whole } from '../../../src/kube/informer/store.ts'
-import { ourConfigMap } from '../../../src/settings/follow.ts'
+import { type StoreSink, Store, fullObject } from '../../../src/kube/informer/store.ts'
+import { platformConfigMap } from '../../../src/settings/follow.ts'
 import { t0 } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
@@ -46,14 +46,14 @@ function followed() {
     patch: async () => heartbeat(),
     create: async () => heartbeat(),
   } as unknown as KubeClient
-  let sink: Sink | null = null
+  let sink: StoreSink | null = null
   const list = (): void => {
     if (failing.watch) return
     sink?.begin()
     sink?.put(heartbeat())
     sink?.end()
   }
-  const callers = followCallers({
+  const callers = startAuthenticator({
     client,
     follow: (_, to) => {
       sink = to
@@ -61,8 +61,8 @@ function followed() {
       return list
     },
     sources: {
-      configs: new Store(whole<Config>),
-      configMaps: new Store(ourConfigMap),
+      configs: new Store(fullObject<Config>),
+      configMaps: new Store(platformConfigMap),
       configName: 'c',
     },
     doubtSettings: () => undefined,

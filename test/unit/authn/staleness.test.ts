@@ -1,7 +1,7 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { type Moment, later, momentOf, msBetween } from '../../../src/runtime/moment.ts'
-import { isFresh, provenBy } from '../../../src/authn/staleness.ts'
+import { type Moment, laterMoment, currentMoment, msBetween } from '../../../src/runtime/moment.ts'
+import { isFresh, momentProvenBy } from '../../../src/authn/staleness.ts'
 import { after, t0, textAfter } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
 
@@ -29,12 +29,12 @@ describe('what a heartbeat proves, told 100 s after t0 (10.4)', () => {
     { name: 'without a time', is: null },
     { name: 'with what is no time', annotation: 'now', is: null },
   ])('$name', ({ annotation, is }) => {
-    expect(provenBy(annotation, moment(100), ours)).toEqual(is)
+    expect(momentProvenBy(annotation, moment(100), ours)).toEqual(is)
   })
 
   test('ours prove when they left, wherever our clock was stepped to since', () => {
     for (const nowS of [-3500, 98, 3700])
-      expect(provenBy(textAfter(98), moment(nowS, 100), ours)).toEqual(moment(98))
+      expect(momentProvenBy(textAfter(98), moment(nowS, 100), ours)).toEqual(moment(98))
   })
 })
 
@@ -72,14 +72,14 @@ describe('how old a proof is (10.4)', () => {
 })
 
 test('of two proofs the later counts, so what comes again or late takes nothing back (C4)', () => {
-  expect(later(null, moment(1))).toEqual(moment(1))
-  expect(later(moment(1), null)).toEqual(moment(1))
-  expect(later(moment(1), moment(2))).toEqual(moment(2))
-  expect(later(moment(2), moment(1))).toEqual(moment(2))
+  expect(laterMoment(null, moment(1))).toEqual(moment(1))
+  expect(laterMoment(moment(1), null)).toEqual(moment(1))
+  expect(laterMoment(moment(1), moment(2))).toEqual(moment(2))
+  expect(laterMoment(moment(2), moment(1))).toEqual(moment(2))
 })
 
 test('now is read on both clocks', () => {
   const clock = manualClock(t0)
   clock.setMonotonic(5)
-  expect(momentOf(clock)).toEqual({ wallMs: t0, monotonicMs: 5 })
+  expect(currentMoment(clock)).toEqual({ wallMs: t0, monotonicMs: 5 })
 })

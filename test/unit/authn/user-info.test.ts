@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { identityOf } from '../../../src/authn/user-info.ts'
+import { userInfoOf } from '../../../src/authn/user-info.ts'
 import type { AccessKey } from '../../../src/domain/accesskey/access-key.ts'
 import { viewOf } from '../../support/access-key.ts'
 
@@ -49,7 +49,7 @@ describe('who a key is (10.5)', () => {
       ],
     },
   ])('$name', ({ key, user, groups }) => {
-    expect(identityOf(key)).toEqual({ user, groups })
+    expect(userInfoOf(key)).toEqual({ user, groups })
   })
 
   const NOT_SENT = [
@@ -79,12 +79,12 @@ describe('who a key is (10.5)', () => {
   ]
   test.each(NOT_SENT)('nobody: %j in any place (A3, A4, A5)', (name) => {
     for (const kind of ['user', 'team', 'subject'])
-      expect(identityOf(keyOf(`${kind}:${name}`))).toBeNull()
-    expect(identityOf(keyOf('user:ada', [name]))).toBeNull()
-    expect(identityOf(keyOf('user:ada', ['dev', name]))).toBeNull()
+      expect(userInfoOf(keyOf(`${kind}:${name}`))).toBeNull()
+    expect(userInfoOf(keyOf('user:ada', [name]))).toBeNull()
+    expect(userInfoOf(keyOf('user:ada', ['dev', name]))).toBeNull()
   })
 
   test('nobody: a key without an identity (A3)', () => {
-    expect(identityOf(keyOf(null, ['dev']))).toBeNull()
+    expect(userInfoOf(keyOf(null, ['dev']))).toBeNull()
   })
 })

@@ -1,15 +1,15 @@
 // What a scrape counts: as many objects as a cluster has, and the event loop is kept from nothing else.
 import { describe, expect, test } from 'vitest'
-import { digestOf } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/key-index.ts'
 import { countObjects } from '../../../src/commands/manager/counts.ts'
 import type { ControllersOptions } from '../../../src/commands/manager/loop.ts'
 import { TOKEN_INDEXERS } from '../../../src/controllers/directclusterendpointtoken/indexes.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../../src/controllers/ownedaccesskey/indexes.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from '../../../src/domain/accesskey/access-key.ts'
-import { NONE_LATE } from '../../../src/domain/time/time.ts'
+import { NOTHING_OVERDUE } from '../../../src/domain/time/time.ts'
 import { tokenOf } from '../../../src/domain/token/token.ts'
 import { Store } from '../../../src/kube/informer/store.ts'
-import { Turns } from '../../../src/runtime/concurrency/event-loop.ts'
+import { EventLoopShare } from '../../../src/runtime/concurrency/event-loop.ts'
 import { settledKeys } from '../../support/many-keys.ts'
 import { issuedObject, withMetadata } from '../../support/token.ts'
 import { counting, ticking } from '../../support/turns.ts'
@@ -48,7 +48,7 @@ function stage() {
       },
     })
   const keys = new Store(
-    (object) => seen(accessKeyOf(object as OwnedAccessKeyObject, digestOf)),
+    (object) => seen(accessKeyOf(object as OwnedAccessKeyObject, secretDigest)),
     KEY_INDEXERS,
     KEY_ORDERS,
   )
@@ -58,9 +58,9 @@ function stage() {
     stores: { keys, tokens },
     caps: { current: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }) },
     clock,
-    turns: new Turns(clock),
+    turns: new EventLoopShare(clock),
     keyring: { lives: () => [], faults: () => [] },
-    revocations: { countAt: () => 0, backlog: () => NONE_LATE },
+    revocations: { countAt: () => 0, backlog: () => NOTHING_OVERDUE },
   }
   for (const [store, objects] of [
     [keys, KEYS],

@@ -1,22 +1,27 @@
 import { describe, expect, test } from 'vitest'
 import type { Condition } from '../../../src/api/objects.ts'
 import {
-  type Verdict,
+  type DesiredCondition,
   conditionOf,
   sameConditions,
   withTimes,
 } from '../../../src/domain/conditions.ts'
 import { after, textAfter } from '../../support/access-key.ts'
 
-const active: Verdict = { type: 'Ready', status: 'True', reason: 'Active', message: 'It works.' }
-const expired: Verdict = {
+const active: DesiredCondition = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'Active',
+  message: 'It works.',
+}
+const expired: DesiredCondition = {
   type: 'Ready',
   status: 'False',
   reason: 'Expired',
   message: 'It is over.',
 }
-const disabled: Verdict = { ...expired, reason: 'Disabled', message: 'It is off.' }
-const since = (verdict: Verdict, seconds: number, observedGeneration = 1): Condition => ({
+const disabled: DesiredCondition = { ...expired, reason: 'Disabled', message: 'It is off.' }
+const since = (verdict: DesiredCondition, seconds: number, observedGeneration = 1): Condition => ({
   ...verdict,
   observedGeneration,
   lastTransitionTime: textAfter(seconds),

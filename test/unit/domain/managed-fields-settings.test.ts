@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ManagedFieldsEntry } from '../../../src/api/objects.ts'
 import type { JsonMap } from '../../../src/domain/json/json.ts'
-import { sharesOf } from '../../../src/domain/managed-fields.ts'
+import { settingsByOwner } from '../../../src/domain/managed-fields.ts'
 
 const status = {
   observedGeneration: 3,
@@ -123,9 +123,9 @@ test.each<{
   },
   { name: 'no managedFields', ours: {}, foreign: {} },
 ])('$name', ({ entries, ours, foreign }) => {
-  expect(sharesOf(status, entries, 'ours')).toEqual({ ours, foreign })
+  expect(settingsByOwner(status, entries, 'ours')).toEqual({ ours, foreign })
 })
 
 test.each([undefined, null, 'text', []])('a status that is %j', (odd) => {
-  expect(sharesOf(odd, [by('kubectl', max)], 'ours')).toEqual({ ours: {}, foreign: {} })
+  expect(settingsByOwner(odd, [by('kubectl', max)], 'ours')).toEqual({ ours: {}, foreign: {} })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Condition, ManagedFieldsEntry } from '../../../src/api/objects.ts'
-import { ownedBy } from '../../../src/domain/managed-fields.ts'
+import { ownedFieldsOf } from '../../../src/domain/managed-fields.ts'
 import { statusEntry, viewOf } from '../../support/access-key.ts'
 
 const ready: Condition = {
@@ -21,7 +21,7 @@ describe.each<{ name: string; entry: ManagedFieldsEntry; isOurs: boolean }>([
   { name: 'an update in our name', entry: { ...ours, operation: 'Update' }, isOurs: false },
   { name: 'our apply of the object', entry: { manager: 'management-operator', operation: 'Apply', fieldsV1: { 'f:status': {} } }, isOurs: false },
 ])('$name', ({ entry, isOurs }) => {
-  const owned = ownedBy([entry], 'status')
+  const owned = ownedFieldsOf([entry], 'status')
 
   test(`owns its fields: ${isOurs}`, () => expect(owned.has('status', 'keyID')).toBe(isOurs))
   test(`owns its conditions: ${isOurs}`, () => expect(owned.conditions([ready])).toEqual(isOurs ? [ready] : []))
@@ -35,7 +35,7 @@ describe.each<{ name: string; entry: ManagedFieldsEntry; isOurs: boolean }>([
 test('a condition of ours in which somebody else wrote a field is not ours as a whole', () => {
   const { message: _, ...rest } = ready
   const entry = statusEntry({ conditions: [rest] })
-  expect(ownedBy([entry], 'status').conditions([ready])).toEqual([])
+  expect(ownedFieldsOf([entry], 'status').conditions([ready])).toEqual([])
 })
 
 test("what somebody else wrote into a key's status is not published by us (4.1, 5.2)", () => {

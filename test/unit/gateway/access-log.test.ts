@@ -1,9 +1,9 @@
 // What the log says of a request, and what of it never gets there (contract 8.5, 3.5).
 import { expect, test } from 'vitest'
 import { formatKey } from '../../../src/domain/accesskey/access-key-format.ts'
-import type { ScopedRequest } from '../../../src/domain/scope/request-info.ts'
-import { toldOf } from '../../../src/gateway/access-log.ts'
-import { readApiRequest } from '../../../src/gateway/request/parse.ts'
+import type { RequestInfo } from '../../../src/domain/scope/request-info.ts'
+import { requestLogFields } from '../../../src/gateway/access-log.ts'
+import { parseRequest } from '../../../src/gateway/request/parse.ts'
 import { viewOf } from '../../support/access-key.ts'
 
 const KEY = formatKey(new Uint8Array(32).fill(7))
@@ -11,9 +11,9 @@ const PLACE = '/api/v1/namespaces/shop/pods'
 
 /** What is told of a GET behind the route of the management cluster. */
 function toldOfGet(rest: string) {
-  const reading = readApiRequest('GET', { kind: 'Management' }, rest)
-  const asked: ScopedRequest | null = reading.ok ? reading.request.attributes : null
-  return toldOf('GET', { target: 'Management', caller: null, asked })
+  const reading = parseRequest('GET', { kind: 'Management' }, rest)
+  const asked: RequestInfo | null = reading.ok ? reading.request.attributes : null
+  return requestLogFields('GET', { target: 'Management', caller: null, asked })
 }
 
 test.each([
@@ -64,7 +64,7 @@ test.each([KEY, 'f'.repeat(32), 'correct-horse-battery-staple_too', `sha256:${'0
 test('of its caller the name and ID of the key', () => {
   const key = viewOf({ metadata: { name: 'ci' }, spec: { key: KEY } })
   const caller = { key, identity: { user: 'ada', groups: [] }, scope: null, expiresMs: null }
-  const told = toldOf('PUT', { target: 'Other', caller, asked: null })
+  const told = requestLogFields('PUT', { target: 'Other', caller, asked: null })
   expect(told).toEqual({
     method: 'PUT',
     target: 'Other',

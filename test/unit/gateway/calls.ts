@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
-import type { Call } from '../../../src/serving/http/server.ts'
+import type { HttpRequest } from '../../../src/serving/http/server.ts'
 
 /** A GET of this target without a credential, but for what `given` says. */
-export const callTo = (target: string, given: Partial<Call> = {}): Call => ({
+export const callTo = (target: string, given: Partial<HttpRequest> = {}): HttpRequest => ({
   method: 'GET',
   target,
   headers: {},

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
-import type { Reconsidered } from '../../../src/authn/authenticator.ts'
+import type { Reauthentication } from '../../../src/authn/authenticator.ts'
 import type { Caller } from '../../../src/authn/caller.ts'
 import { forward } from '../../../src/gateway/proxy/forward.ts'
-import { createOwnKinds, isOwnKind } from '../../../src/gateway/selfservice/handler.ts'
-import { createOwnKindsBuffer } from '../../../src/gateway/selfservice/response-buffer.ts'
+import { createSelfService, isOwnKind } from '../../../src/gateway/selfservice/handler.ts'
+import { createResponseBuffer } from '../../../src/gateway/selfservice/response-buffer.ts'
 import { createServeApi } from '../../../src/gateway/serve-api.ts'
-import { createLimits } from '../../../src/gateway/stages/max-in-flight.ts'
-import { Streams } from '../../../src/gateway/streams/in-flight.ts'
+import { createMaxInFlight } from '../../../src/gateway/stages/max-in-flight.ts'
+import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import {
   type Upstream,
   type UpstreamAnswer,
@@ -115,10 +115,10 @@ export function world({
   started = async () => undefined,
 }: World = {}) {
   const clock = manualClock(t0)
-  let now: Reconsidered = { ok: true, caller: CALLER }
+  let now: Reauthentication = { ok: true, caller: CALLER }
   const counted: string[] = []
   const { log, lines } = rememberingLog()
-  const streams = new Streams({
+  const streams = new InFlightRequests({
     clock,
     reconsider: async () => now,
     observer: {
@@ -129,7 +129,7 @@ export function world({
   })
   const { upstream, ...server } = apiServer(act, isDeaf)
   let underWay = 0
-  const limits = createLimits(() => undefined)
+  const limits = createMaxInFlight(() => undefined)
   const serve = createServeApi({
     surroundings: () => ({ projectNamespacePrefix: 'p-', roleRules: () => [] }),
     limits: {
@@ -146,10 +146,10 @@ export function world({
     },
     streams,
     isOwnKind,
-    ownKinds: createOwnKinds({
+    ownKinds: createSelfService({
       upstream,
       limits,
-      buffer: createOwnKindsBuffer(64 * 1024 ** 2, () => undefined),
+      buffer: createResponseBuffer(64 * 1024 ** 2, () => undefined),
       keyNamed: () => undefined,
       isConfigClosed: () => false,
       caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
@@ -184,10 +184,10 @@ export function world({
     }
   }
   /** The key ends, and nobody is told. */
-  const endQuietly = (because: Extract<Reconsidered, { ok: false }>['because'] = 'revoked') => {
+  const endQuietly = (because: Extract<Reauthentication, { ok: false }>['because'] = 'revoked') => {
     now = { ok: false, because }
   }
-  const end = async (because: Extract<Reconsidered, { ok: false }>['because']) => {
+  const end = async (because: Extract<Reauthentication, { ok: false }>['because']) => {
     endQuietly(because)
     streams.look(null)
     await clock.advance(0)

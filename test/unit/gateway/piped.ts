@@ -1,6 +1,6 @@
 // The pipeline behind a server, and requests to it.
 import type { Caller } from '../../../src/authn/caller.ts'
-import { type PublicPage, createPipeline } from '../../../src/gateway/handler.ts'
+import { type PublicPage, createHandler } from '../../../src/gateway/handler.ts'
 import { PUBLIC_ROUTES, type PublicRoute } from '../../../src/gateway/public-routes.ts'
 import { NOT_FOUND } from '../../../src/gateway/stages/authentication.ts'
 import { credentialOf } from '../../../src/gateway/stages/credential.ts'
@@ -57,7 +57,7 @@ export async function gateway(
 ) {
   const counted: string[] = []
   const { log, lines } = rememberingLog()
-  const respond = createPipeline({
+  const respond = createHandler({
     pages: { ...pages, ...others },
     version: page('/version'),
     isVersionGuarded: () => isVersionGuarded,

@@ -5,14 +5,14 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import type { Caller } from '../../../src/authn/caller.ts'
-import { readScope } from '../../../src/domain/scope/authorize.ts'
-import type { ScopedRequest } from '../../../src/domain/scope/request-info.ts'
+import { parseScope } from '../../../src/domain/scope/authorize.ts'
+import type { RequestInfo } from '../../../src/domain/scope/request-info.ts'
 import type { Noted } from '../../../src/gateway/activity/recorder.ts'
 import { createServeApi } from '../../../src/gateway/serve-api.ts'
-import { createLimits } from '../../../src/gateway/stages/max-in-flight.ts'
-import { Streams } from '../../../src/gateway/streams/in-flight.ts'
+import { createMaxInFlight } from '../../../src/gateway/stages/max-in-flight.ts'
+import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
-import type { Call } from '../../../src/serving/http/server.ts'
+import type { HttpRequest } from '../../../src/serving/http/server.ts'
 import { t0, viewOf } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
@@ -26,7 +26,7 @@ interface World {
   readonly scope?: Scope
   readonly noted?: Noted
   readonly isKnown?: boolean
-  readonly upstream?: (call: Call) => Answer
+  readonly upstream?: (call: HttpRequest) => Answer
 }
 
 const OK: Answer = {
@@ -41,10 +41,10 @@ function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: 
   const caller: Caller = {
     key: viewOf({ metadata: { name: 'ci', uid: 'uid-ci' } }),
     identity: { user: 'ada', groups: [] },
-    scope: readScope(scope ?? null),
+    scope: parseScope(scope ?? null),
     expiresMs: null,
   }
-  const limits = createLimits(() => undefined)
+  const limits = createMaxInFlight(() => undefined)
   const serve = createServeApi({
     surroundings: () => (isKnown ? { projectNamespacePrefix: 'p-', roleRules: () => [] } : null),
     limits: {
@@ -60,7 +60,7 @@ function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: 
       flowed: () => void trace.push('flowed'),
       flush: async () => undefined,
     },
-    streams: new Streams({
+    streams: new InFlightRequests({
       clock: manualClock(t0),
       reconsider: (known) => ({ ok: true, caller: known }),
       observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
@@ -72,10 +72,10 @@ function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: 
     denied: () => void trace.push('denied'),
     log,
   })
-  const ask = async (rest: string, given: Partial<Call> = {}) => {
+  const ask = async (rest: string, given: Partial<HttpRequest> = {}) => {
     const target = { kind: 'Management' } as const
     const verbs: string[] = []
-    const asks = ({ verb }: ScopedRequest): void => void verbs.push(verb)
+    const asks = ({ verb }: RequestInfo): void => void verbs.push(verb)
     const { answer, use } = await serve(callTo(rest, given), caller, { target, rest }, asks)
     return {
       verbs,
@@ -222,7 +222,7 @@ describe('what a caller may do (11.3)', () => {
   const REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
   const answered =
     (spec: object) =>
-    ({ headers }: Call): Answer => {
+    ({ headers }: HttpRequest): Answer => {
       const review = {
         kind: 'SelfSubjectAccessReview',
         spec,
@@ -300,7 +300,7 @@ describe('what a caller may do (11.3)', () => {
   })
 
   test('without a scope the API server answers alone', async () => {
-    const upstream = ({ headers }: Call): Answer => {
+    const upstream = ({ headers }: HttpRequest): Answer => {
       expect(headers).toEqual({ accept: 'a/b' })
       return OK
     }

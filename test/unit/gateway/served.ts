@@ -8,8 +8,8 @@ import {
 } from '../../../src/serving/http/connection-limits.ts'
 import {
   type GatewayServer,
-  type Respond,
-  createGatewayServer,
+  type RequestHandler,
+  createHttpServer,
 } from '../../../src/serving/http/server.ts'
 import { serverPair } from '../../support/server-pair.ts'
 
@@ -32,11 +32,11 @@ export const DROPPED = 'dropped'
 
 /** Starts a server that answers by this function. */
 export async function served(
-  respond: Respond,
+  respond: RequestHandler,
   limits: Partial<ConnectionLimits> = {},
 ): Promise<Served> {
   const told: unknown[] = []
-  const server = createGatewayServer(
+  const server = createHttpServer(
     { dropped: () => told.push(DROPPED), unsent: (error) => told.push(error) },
     { ...CONNECTION_LIMITS, ...limits },
   )

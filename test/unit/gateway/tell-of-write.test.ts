@@ -1,7 +1,7 @@
 // What the log says of writes to our kinds: the API server's audit log names the gateway there (12.1).
 import { expect, test } from 'vitest'
-import { tellOfWrite } from '../../../src/gateway/access-log.ts'
-import { readApiRequest } from '../../../src/gateway/request/parse.ts'
+import { logWrite } from '../../../src/gateway/access-log.ts'
+import { parseRequest } from '../../../src/gateway/request/parse.ts'
 import { accessKey } from '../../support/access-key.ts'
 import { rememberingLog } from '../../support/log.ts'
 
@@ -37,10 +37,10 @@ const ROWS: readonly Row[] = [
 
 test.each(ROWS)('$name', ({ method, path, status = 200, body = {}, says }) => {
   const { log, lines } = rememberingLog()
-  const reading = readApiRequest(method, { kind: 'Management' }, path)
+  const reading = parseRequest(method, { kind: 'Management' }, path)
   if (!reading.ok) throw new Error(reading.because)
   const headers = { 'audit-id': 'an-audit-id' }
-  tellOfWrite(log, reading.request, caller, {
+  logWrite(log, reading.request, caller, {
     status,
     headers,
     body: Buffer.from(JSON.stringify(body)),
@@ -66,8 +66,8 @@ test.each(ROWS)('$name', ({ method, path, status = 200, body = {}, says }) => {
 
 test.each(['GET', 'HEAD'])('%s is no write', (method) => {
   const { log, lines } = rememberingLog()
-  const reading = readApiRequest(method, { kind: 'Management' }, KEYS)
+  const reading = parseRequest(method, { kind: 'Management' }, KEYS)
   if (!reading.ok) throw new Error(reading.because)
-  tellOfWrite(log, reading.request, caller, { status: 200, headers: {}, body: Buffer.from('{}') })
+  logWrite(log, reading.request, caller, { status: 200, headers: {}, body: Buffer.from('{}') })
   expect(lines).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { NotLeader } from '../../../src/kube/client/api-error.ts'
+import { NotLeaderError } from '../../../src/kube/client/api-error.ts'
 import { type ObjectEvent, createEventRecorder } from '../../../src/kube/event-recorder.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
@@ -208,7 +208,7 @@ describe('urgent events (4.5)', () => {
 describe('when the API server does not take them', () => {
   test.each([
     { name: 'no answer', error: new Error('ECONNREFUSED') },
-    { name: 'not the leader any more', error: new NotLeader() },
+    { name: 'not the leader any more', error: new NotLeaderError() },
   ])('$name: the caller notices nothing, the next ones go on', async ({ error }) => {
     const { clock, line, lines, recorder, names } = stage()
     line.there = () => Promise.reject(error)

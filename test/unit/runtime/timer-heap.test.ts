@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/runtime/clock.ts'
-import { Deadlines } from '../../../src/runtime/timer-heap.ts'
+import { TimerHeap } from '../../../src/runtime/timer-heap.ts'
 import { manualClock } from '../../support/clock.ts'
 import { randomFrom } from '../../support/random.ts'
 
@@ -20,7 +20,7 @@ function stage() {
     },
   }
   const fired: { key: string; afterMs: number }[] = []
-  const deadlines = new Deadlines(watched, (key) =>
+  const deadlines = new TimerHeap(watched, (key) =>
     fired.push({ key, afterMs: clock.nowMs() - T0 }),
   )
   return { clock, delays, fired, deadlines, keys: () => fired.map(({ key }) => key) }
@@ -106,23 +106,23 @@ describe('a moment is kept', () => {
 
 describe('a moment is changed', () => {
   test.each([
-    { name: 'moved earlier', act: (d: Deadlines) => d.set('a', T0 + 10), afterMs: [10] },
-    { name: 'moved later', act: (d: Deadlines) => d.set('a', T0 + 9000), afterMs: [9000] },
+    { name: 'moved earlier', act: (d: TimerHeap) => d.set('a', T0 + 10), afterMs: [10] },
+    { name: 'moved later', act: (d: TimerHeap) => d.set('a', T0 + 9000), afterMs: [9000] },
     {
       name: 'set again to the same',
-      act: (d: Deadlines) => d.set('a', T0 + 1000),
+      act: (d: TimerHeap) => d.set('a', T0 + 1000),
       afterMs: [1000],
     },
-    { name: 'forgotten', act: (d: Deadlines) => d.delete('a'), afterMs: [] },
-    { name: 'forgotten with all others', act: (d: Deadlines) => d.clear(), afterMs: [] },
+    { name: 'forgotten', act: (d: TimerHeap) => d.delete('a'), afterMs: [] },
+    { name: 'forgotten with all others', act: (d: TimerHeap) => d.clear(), afterMs: [] },
     {
       name: 'another, which has none, is forgotten',
-      act: (d: Deadlines) => d.delete('b'),
+      act: (d: TimerHeap) => d.delete('b'),
       afterMs: [1000],
     },
     {
       name: 'forgotten and set again',
-      act: (d: Deadlines) => {
+      act: (d: TimerHeap) => {
         d.delete('a')
         d.set('a', T0 + 20)
       },
@@ -147,7 +147,7 @@ describe('a moment is changed', () => {
   test('one set anew to a moment passed, by whom it wakes, does not spin', async () => {
     const clock = manualClock(T0)
     let wakes = 0
-    const deadlines: Deadlines = new Deadlines(clock, (key) => {
+    const deadlines: TimerHeap = new TimerHeap(clock, (key) => {
       wakes += 1
       if (wakes < 1000) deadlines.set(key, clock.nowMs())
     })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Config } from '../../../src/api/config.gen.ts'
 import { CONFIG_MAPS, IN_FORCE_CONFIG_MAP } from '../../../src/api/names.ts'
 import type { ConfigMap, KubeObject } from '../../../src/api/objects.ts'
-import { Store, whole } from '../../../src/kube/informer/store.ts'
+import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { type FollowedIssuer, followIssuer } from '../../../src/settings/issuer.ts'
 import { rememberingLog } from '../../support/log.ts'
 import { configObject } from '../../support/objects.ts'
@@ -12,8 +12,8 @@ const ISSUER = `https://${HOST}/oidc`
 
 /** Follows the issuer over stores of this world. */
 function followed(flag: string | null = null) {
-  const configs = new Store(whole<Config>)
-  const configMaps = new Store(whole<ConfigMap>)
+  const configs = new Store(fullObject<Config>)
+  const configMaps = new Store(fullObject<ConfigMap>)
   const { log, lines } = rememberingLog()
   const issuer = followIssuer({
     flag,

@@ -3,8 +3,8 @@ import type { Config } from '../../../src/api/config.gen.ts'
 import { CONFIGS, CONFIG_MAPS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
-import { Store, whole } from '../../../src/kube/informer/store.ts'
-import { ourConfigMap } from '../../../src/settings/follow.ts'
+import { Store, fullObject } from '../../../src/kube/informer/store.ts'
+import { platformConfigMap } from '../../../src/settings/follow.ts'
 import { readSettings } from '../../../src/settings/refresh.ts'
 
 const CONFIG = 'platform-manager-config'
@@ -33,8 +33,8 @@ interface Row {
 }
 
 async function outcomeOf({ told, stored, meanwhile }: Row) {
-  const configs = new Store(whole<Config>)
-  const configMaps = new Store(ourConfigMap)
+  const configs = new Store(fullObject<Config>)
+  const configMaps = new Store(platformConfigMap)
   if (told[0]) configs.put(told[0])
   if (told[1]) configMaps.put(told[1])
   let isDoubted = false

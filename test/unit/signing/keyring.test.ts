@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ConfigMap, Secret } from '../../../src/api/objects.ts'
 import type { KeyNote } from '../../../src/domain/signingkey/signing-key.ts'
 import type { TokenClaims } from '../../../src/domain/token/token-claims.ts'
-import { Store, whole } from '../../../src/kube/informer/store.ts'
+import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { createKeyring } from '../../../src/signing/keyring.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
@@ -19,8 +19,8 @@ const claims = { iss: 'https://platform', sub: 'user:ä', jti: 'u-1', exp: 1 } a
 
 function stage() {
   const clock = manualClock(CREATED_MS + DAY_MS)
-  const secrets = new Store(whole<Secret>)
-  const records = new Store(whole<ConfigMap>)
+  const secrets = new Store(fullObject<Secret>)
+  const records = new Store(fullObject<ConfigMap>)
   const { log, lines } = rememberingLog()
   const keyring = createKeyring({ secrets, records, clock, log })
   const told: (string | null)[] = []

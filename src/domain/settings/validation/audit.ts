@@ -3,7 +3,7 @@ import type {
   AuditPolicyRule,
   AuditSettings,
 } from '../../../api/config.gen.ts'
-import type { Path } from '../../json/pointer.ts'
+import type { SettingPath } from '../../json/pointer.ts'
 import { firstOverlap, isResourcePattern } from '../../scope/resource-pattern.ts'
 import { entriesOf, textsOf } from '../entries.ts'
 import type { SettingFault } from './faults.ts'
@@ -36,7 +36,7 @@ export function auditFaults(audit: AuditSettings): readonly SettingFault[] {
 }
 
 // As k8s.io/apiserver validates a policy, and the wildcards of resources as scopes do.
-function ruleFaults(path: Path, rule: AuditPolicyRule): readonly SettingFault[] {
+function ruleFaults(path: SettingPath, rule: AuditPolicyRule): readonly SettingFault[] {
   const { nonResourceURLs, resources, namespaces, omitStages } = rule
   const faults: SettingFault[] = []
   if (typeof rule.level !== 'string' || !LEVELS.includes(rule.level)) {
@@ -62,14 +62,17 @@ function ruleFaults(path: Path, rule: AuditPolicyRule): readonly SettingFault[] 
   ]
 }
 
-function stageFaults(path: Path, stages: readonly string[] | undefined): readonly SettingFault[] {
+function stageFaults(
+  path: SettingPath,
+  stages: readonly string[] | undefined,
+): readonly SettingFault[] {
   const message = `is not a stage: write one of ${STAGES.join(', ')}`
   return textsOf(stages)
     .filter(([, stage]) => stage !== '' && !STAGES.includes(stage))
     .map(([at]) => ({ path: [...path, 'omitStages', at], message }))
 }
 
-function urlFaults(path: Path, url: string): readonly SettingFault[] {
+function urlFaults(path: SettingPath, url: string): readonly SettingFault[] {
   if (url === '' || url === '*') return []
   const advice = 'write *, or a path that starts with / and has * only as its last character'
   if (!url.startsWith('/')) return [{ path, message: `does not start with /: ${advice}` }]
@@ -79,7 +82,7 @@ function urlFaults(path: Path, url: string): readonly SettingFault[] {
 const isGroup = (group: string): boolean =>
   group === '*' || (group.length <= 253 && SUBDOMAIN.test(group))
 
-function resourceFaults(path: Path, entry: AuditPolicyResources): readonly SettingFault[] {
+function resourceFaults(path: SettingPath, entry: AuditPolicyResources): readonly SettingFault[] {
   const { group, resources, resourceNames } = entry
   const faults: SettingFault[] = []
   if (typeof group === 'string' && !isGroup(group)) {
@@ -94,7 +97,7 @@ function resourceFaults(path: Path, entry: AuditPolicyResources): readonly Setti
   return [...faults, ...patternFaults([...path, 'resources'], textsOf(resources))]
 }
 
-function patternFaults(path: Path, resources: readonly (readonly [number, string])[]) {
+function patternFaults(path: SettingPath, resources: readonly (readonly [number, string])[]) {
   const message = 'is not a resource: write name, name/sub, *, name/* or */sub'
   const odd = resources.filter(([, text]) => text !== '' && !isResourcePattern(text))
   if (odd.length > 0) return odd.map(([at]) => ({ path: [...path, at], message }))

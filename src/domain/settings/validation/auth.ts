@@ -4,7 +4,7 @@ import type {
   IdpAProvider,
   SamlProvider,
 } from '../../../api/config.gen.ts'
-import type { Path } from '../../json/pointer.ts'
+import type { SettingPath } from '../../json/pointer.ts'
 import { PROVIDERS, type ProviderName, entriesOf, providersIn } from '../entries.ts'
 import type { SettingFault } from './faults.ts'
 import { connectorId, webUrl } from './formats.ts'
@@ -23,12 +23,12 @@ export function authFaults(auth: AuthSettings): readonly SettingFault[] {
   ]
 }
 
-const providerFaults = (path: Path, { saml, idpA }: Providers): readonly SettingFault[] => [
+const providerFaults = (path: SettingPath, { saml, idpA }: Providers): readonly SettingFault[] => [
   ...(saml ? samlFaults([...path, 'saml'], saml) : []),
   ...(idpA ? idpAFaults([...path, 'idpA'], idpA) : []),
 ]
 
-function connectorFaults(path: Path, connector: Connector): readonly SettingFault[] {
+function connectorFaults(path: SettingPath, connector: Connector): readonly SettingFault[] {
   const { id } = connector
   const given = providersIn(connector)
   const state = given.length === 0 ? 'sets none of them' : `sets ${given.join(' and ')}`
@@ -49,7 +49,7 @@ const PATH_OF_URL = /^[^:/]+:\/\/[^/?#]*([^?#]*)/
 
 /** A provider answers where it was told to, and only this route takes the answer. */
 function callbackFaults(
-  path: Path,
+  path: SettingPath,
   provider: { readonly redirectURI?: string } | undefined,
   id: string,
 ): readonly SettingFault[] {
@@ -63,14 +63,14 @@ function callbackFaults(
 
 const TRUSTS = ['caData', 'ca', 'insecureSkipSignatureValidation'] as const
 
-function samlFaults(path: Path, saml: SamlProvider): readonly SettingFault[] {
+function samlFaults(path: SettingPath, saml: SamlProvider): readonly SettingFault[] {
   const given = TRUSTS.filter((name) => saml[name] !== undefined)
   if (given.length === 1) return []
   const state = given.length === 0 ? 'sets none of them' : `sets ${given.join(' and ')}`
   return [{ path, message: `${state}: set exactly one of ${TRUSTS.join(', ')}` }]
 }
 
-function idpAFaults(path: Path, { serviceAccountFilePath, adminEmail }: IdpAProvider) {
+function idpAFaults(path: SettingPath, { serviceAccountFilePath, adminEmail }: IdpAProvider) {
   if (!serviceAccountFilePath || adminEmail) return []
   const message = 'is missing: set the administrator whom the service account impersonates'
   const because = [...path, 'serviceAccountFilePath']

@@ -1,4 +1,4 @@
-import { type Path, pathText } from '../../json/pointer.ts'
+import { type SettingPath, pathText } from '../../json/pointer.ts'
 
 /**
  * Where a setting came from: spec, the Secret of the same name, a field of status that another
@@ -22,9 +22,9 @@ export interface Fault {
  * source is at fault where that is not the path itself: a missing field has no source.
  */
 export interface SettingFault {
-  readonly path: Path
+  readonly path: SettingPath
   readonly message: string
-  readonly because?: Path
+  readonly because?: SettingPath
 }
 
 /** metav1.Condition allows this many characters in a message. */
@@ -34,7 +34,7 @@ export const CONDITION_MESSAGE_LIMIT = 32_768
 export const EVENT_NOTE_LIMIT = 1024
 
 /** The fault with its path as text. */
-export const faultAt = (path: Path, source: Source, message: string): Fault => ({
+export const faultAt = (path: SettingPath, source: Source, message: string): Fault => ({
   path: pathText(path),
   source,
   message,

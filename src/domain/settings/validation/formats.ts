@@ -7,23 +7,23 @@ import { PROVIDERS } from '../entries.ts'
 import { isQuantity } from './quantity.ts'
 
 /** Says what is wrong with a text, and what would be right; null when it is sound. */
-export type Check = (text: string) => string | null
+export type FormatCheck = (text: string) => string | null
 
 const LONGEST_PATTERN = 4096
 
 const matching =
-  (pattern: RegExp, fault: string): Check =>
+  (pattern: RegExp, fault: string): FormatCheck =>
   (text) =>
     pattern.test(text) ? null : fault
 
 const oneOf =
-  (values: readonly string[], kind: string): Check =>
+  (values: readonly string[], kind: string): FormatCheck =>
   (text) =>
     values.includes(text) ? null : `is not ${kind}: write one of ${values.join(', ')}`
 
 /** A URL of one of these schemes, with a host, no white space and no backslash. */
 export const urlOf =
-  (...schemes: readonly string[]): Check =>
+  (...schemes: readonly string[]): FormatCheck =>
   (text) => {
     const isUrl = /^[a-z][a-z0-9+.-]*:\/\/[^\s\\/?#][^\s\\]*$/i.test(text) && URL.canParse(text)
     const scheme = text.slice(0, text.indexOf(':')).toLowerCase()
@@ -32,40 +32,40 @@ export const urlOf =
   }
 
 /** A URL for browsers and clients. */
-export const webUrl: Check = urlOf('https', 'http')
+export const webUrl: FormatCheck = urlOf('https', 'http')
 
 /** What a button opens: a page, a mail address or a path of the UI; never a script. */
-export const link: Check = (text) =>
+export const link: FormatCheck = (text) =>
   /^(mailto:[^\s]+|\/(?![\\/])[^\s\\]*)$/i.test(text) || webUrl(text) === null
     ? null
     : 'is not a link: write https://, http://, mailto: or a path that starts with /'
 
 /** A module that the UI knows, or a URL. */
-export const externalUrl: Check = (text) =>
+export const externalUrl: FormatCheck = (text) =>
   ['vcluster', 'gtm', 'featurebase'].includes(text) || webUrl(text) === null
     ? null
     : 'is neither a module nor a URL: write vcluster, gtm, featurebase or a URL with https://'
 
 /** Where an OIDC client may be redirected to: of any scheme, also with wildcards. */
-export const redirectUri: Check = matching(
+export const redirectUri: FormatCheck = matching(
   /^(\*|[a-z][a-z0-9+.*-]*:[^\s]+)$/i,
   'is not a redirect URI: write it whole, for example https://app.example.com/callback',
 )
 
 /** A host name, with a port if need be, and no scheme. */
-export const host: Check = (text) =>
+export const host: FormatCheck = (text) =>
   /^[^\s\\/?#@]+$/.test(text) && URL.canParse(`https://${text}`)
     ? null
     : 'is not a host: write a name such as platform.example.com, without scheme and path'
 
 /** `#` and hexadecimal digits. */
-export const colour: Check = matching(
+export const colour: FormatCheck = matching(
   /^#([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})$/i,
   'is not a colour: write # and 3, 4, 6 or 8 hexadecimal digits, for example #1a2b3c',
 )
 
 /** Standard base64 with its padding; line breaks of a folded text are taken. */
-export const base64: Check = (text) => {
+export const base64: FormatCheck = (text) => {
   const plain = text.replaceAll(/\s/g, '')
   return plain.length > 0 && plain.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(plain)
     ? null
@@ -73,19 +73,19 @@ export const base64: Check = (text) => {
 }
 
 /** Name of an HTTP header (RFC 9110, token). */
-export const headerName: Check = matching(
+export const headerName: FormatCheck = matching(
   /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/,
   "is not a header name: use letters, digits and any of !#$%&'*+-.^_`|~",
 )
 
 /** Value of an HTTP header: no control characters but the tab, so that none starts a new line. */
-export const headerValue: Check = matching(
+export const headerValue: FormatCheck = matching(
   /^[\t\x20-\x7e\x80-\xff]*$/,
   'is not a header value: leave out line breaks, other control characters and all beyond Latin-1',
 )
 
 /** Prefix of the names of namespaces. */
-export const namespacePrefix: Check = matching(
+export const namespacePrefix: FormatCheck = matching(
   /^(?=.{2,62}$)[a-z0-9][a-z0-9-]*-$/,
   'is not a prefix of namespaces: write lower-case letters, digits and - (2 to 62 characters), ' +
     'beginning with a letter or digit and ending in -, for example p-',
@@ -94,55 +94,55 @@ export const namespacePrefix: Check = matching(
 /** What stands in the place of a connector's id in the product's own routes. */
 const TAKEN_IDS: readonly string[] = [...PROVIDERS, 'password', 'login', 'logout']
 
-const urlStep: Check = matching(
+const urlStep: FormatCheck = matching(
   /^[A-Za-z0-9][A-Za-z0-9._~-]*$/,
   'is not an id: it stands in a URL; use letters, digits, ., _, ~ and -, a letter or digit first',
 )
 
 /** Id of a connector, a step of a URL, and of no route of the product itself. */
-export const connectorId: Check = (text) =>
+export const connectorId: FormatCheck = (text) =>
   TAKEN_IDS.includes(text)
     ? `is a route of the product itself: choose another than ${TAKEN_IDS.join(', ')}`
     : urlStep(text)
 
 /** A range of the day, 24 hours. */
-export const timeWindow: Check = matching(
+export const timeWindow: FormatCheck = matching(
   /^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/,
   'is not a time window: write HH:MM-HH:MM in UTC, for example 22:00-23:30',
 )
 
 /** A day of the week. */
-export const weekday: Check = oneOf(
+export const weekday: FormatCheck = oneOf(
   ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'],
   'a day of the week',
 )
 
 /** Where a button of the navigation bar stands. */
-export const position: Check = oneOf(
+export const position: FormatCheck = oneOf(
   ['TopStart', 'TopEnd', 'BottomStart', 'BottomEnd'],
   'a position',
 )
 
 /** A time span above 0 in Go's syntax. */
-export const goDuration: Check = (text) =>
+export const goDuration: FormatCheck = (text) =>
   (parseDuration(text) ?? 0) > 0
     ? null
     : "is not a duration: write it in Go's syntax and longer than 0, for example 1m or 1h30m"
 
 /** A time span above 0 in Prometheus' syntax: each unit once, the longest first. */
-export const prometheusDuration: Check = (text) =>
+export const prometheusDuration: FormatCheck = (text) =>
   /^(?=\d)(\d+y)?(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$/.test(text) && /[1-9]/.test(text)
     ? null
     : "is not a duration: write it in Prometheus' syntax and longer than 0, for example 1y or 30d"
 
 /** An amount as Kubernetes writes it, 0 or more. */
-export const quantity: Check = (text) =>
+export const quantity: FormatCheck = (text) =>
   isQuantity(text)
     ? null
     : 'is not a quantity of 0 or more: write it as in Kubernetes, for example 500m or 20Gi'
 
 /** Where the audit log goes: an absolute directory, in which `..` would lead elsewhere, or `-`. */
-export const auditPath: Check = (text) => {
+export const auditPath: FormatCheck = (text) => {
   if (text.split('/').includes('..') || text.includes('\0'))
     return 'is not a directory to write to: leave out .. and NUL characters'
   return text === '-' || text.startsWith('/')
@@ -151,7 +151,7 @@ export const auditPath: Check = (text) => {
 }
 
 /** A regular expression that RE2 takes, as Go does: it is linear, whatever it says (threats E9). */
-export const re2: Check = (text) => {
+export const re2: FormatCheck = (text) => {
   const advice = 'write it in the syntax of RE2, without look-around and back references'
   if (text.length > LONGEST_PATTERN)
     return `is longer than ${LONGEST_PATTERN} characters: shorten it`

@@ -1,6 +1,6 @@
 import type { AuthSettings, ComputeResources, ConfigSettings } from '../../../api/config.gen.ts'
 import { type JsonMap, asSettings, isMap } from '../../json/json.ts'
-import type { Path } from '../../json/pointer.ts'
+import type { SettingPath } from '../../json/pointer.ts'
 import { SETTINGS } from '../field-rules.ts'
 import { type Leaf, freeNamesOf, leavesOf } from '../walk.ts'
 import { auditFaults } from './audit.ts'
@@ -20,7 +20,7 @@ export const valueFaults = (settings: JsonMap): readonly SettingFault[] => [
   ),
 ]
 
-const found = (path: Path, message: string | null): readonly SettingFault[] =>
+const found = (path: SettingPath, message: string | null): readonly SettingFault[] =>
   message === null ? [] : [{ path, message }]
 
 function wrongIn({ path, value, rule }: Leaf): string | null {
@@ -54,7 +54,7 @@ const groupOf = <T extends object>(group: T | undefined): Partial<T> => (isMap(g
 
 function resourcesIn({ costControl, imageBuilder }: ConfigSettings) {
   const { global, cluster } = costControl ?? {}
-  const all: readonly (readonly [Path, ComputeResources | undefined])[] = [
+  const all: readonly (readonly [SettingPath, ComputeResources | undefined])[] = [
     [['costControl', 'global', 'metrics'], global?.metrics?.resources],
     [['costControl', 'cluster', 'metrics'], cluster?.metrics?.resources],
     [['costControl', 'cluster', 'costEstimator'], cluster?.costEstimator?.resources],
@@ -63,7 +63,7 @@ function resourcesIn({ costControl, imageBuilder }: ConfigSettings) {
   return all.map(([path, resources]) => [[...path, 'resources'], groupOf(resources)] as const)
 }
 
-function resourceFaults(path: Path, { limits, requests }: ComputeResources) {
+function resourceFaults(path: SettingPath, { limits, requests }: ComputeResources) {
   return Object.entries(requests ?? {}).flatMap(([name, request]): readonly SettingFault[] => {
     const limit = limits && Object.hasOwn(limits, name) ? limits[name] : undefined
     const most = limit === undefined ? null : amountOf(limit)

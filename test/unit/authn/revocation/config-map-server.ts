@@ -1,9 +1,9 @@
 // ConfigMaps in memory, watched into a store as a manager does, on a line that a test may disturb.
 import { CONFIG_MAPS } from '../../../../src/api/names.ts'
 import type { ConfigMap, KubeObject } from '../../../../src/api/objects.ts'
-import { KubeFailure } from '../../../../src/kube/client/api-error.ts'
+import { StatusError } from '../../../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../../../src/kube/client/client.ts'
-import { Store, type Whole, whole } from '../../../../src/kube/informer/store.ts'
+import { Store, type FullObject, fullObject } from '../../../../src/kube/informer/store.ts'
 import { type Clock, sleep } from '../../../../src/runtime/clock.ts'
 import { memoryApi, silence } from '../../../support/memory-api.ts'
 
@@ -73,7 +73,7 @@ export const failure = (
   code: number,
   reason: string,
   retryAfterMs: number | null = null,
-): KubeFailure => new KubeFailure({ code, reason, message: reason, retryAfterMs, causes: 0 })
+): StatusError => new StatusError({ code, reason, message: reason, retryAfterMs, causes: 0 })
 
 /** What may befall a request: it is refused, or its answer is lost on the way. */
 export type Mishap = { readonly refused: Error } | 'lost' | null
@@ -87,7 +87,7 @@ export interface Request {
 /** One manager's connection. */
 export interface Connection {
   readonly client: KubeClient
-  readonly configMaps: Store<Whole<ConfigMap>>
+  readonly configMaps: Store<FullObject<ConfigMap>>
   readonly requests: readonly Request[]
   /** Decides what befalls the next request. */
   mishap: (method: Request['method']) => Mishap
@@ -105,7 +105,7 @@ const never = new AbortController().signal
 /** Connects, and lists what is there. */
 export function connect(server: Server, clock: Clock): Connection {
   const { objects, client } = server
-  const configMaps = new Store(whole<ConfigMap>)
+  const configMaps = new Store(fullObject<ConfigMap>)
   const requests: Request[] = []
   let shown: ReadonlyMap<string, KubeObject> = new Map()
   let isDead = false

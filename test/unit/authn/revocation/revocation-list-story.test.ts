@@ -2,8 +2,8 @@
 // Managers come and go, answers are lost, watches break, hands delete; then it is calm again.
 import { expect, test } from 'vitest'
 import type { ConfigMap } from '../../../../src/api/objects.ts'
-import { NONE_LATE } from '../../../../src/domain/time/time.ts'
-import { NotLeader } from '../../../../src/kube/client/api-error.ts'
+import { NOTHING_OVERDUE } from '../../../../src/domain/time/time.ts'
+import { NotLeaderError } from '../../../../src/kube/client/api-error.ts'
 import { type Random, randomFrom } from '../../../support/random.ts'
 import { repeated } from '../../../support/tier.ts'
 import { revokedInAll } from '../../domain/token/revocations.ts'
@@ -52,7 +52,7 @@ test.each(Array.from({ length: STORIES }, (_, seed) => seed))(
       await clock.advance(1000)
     }
     expect([...wanted.keys()].filter((jti) => !current.records.has(jti))).toEqual([])
-    expect(current.records.backlog()).toEqual(NONE_LATE)
+    expect(current.records.backlog()).toEqual(NOTHING_OVERDUE)
     const stored = [...server.objects.values()] as readonly ConfigMap[]
     expect(revokedInAll(stored)).toEqual(wanted)
     expect(stored.flatMap(({ data = {} }) => Object.keys(data))).toHaveLength(wanted.size)
@@ -92,7 +92,7 @@ const anyMishap = (random: Random, method: Request['method']): Mishap =>
     { refused: failure(429, 'TooManyRequests', 2000) },
     { refused: failure(503, 'ServiceUnavailable', 1000) },
     { refused: failure(409, method === 'create' ? 'AlreadyExists' : 'Conflict') },
-    { refused: new NotLeader() },
+    { refused: new NotLeaderError() },
   ])
 
 /** Somebody's hand, or the watch. */

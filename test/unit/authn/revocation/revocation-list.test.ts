@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { NotLeader } from '../../../../src/kube/client/api-error.ts'
+import { NotLeaderError } from '../../../../src/kube/client/api-error.ts'
 import { failure } from './config-map-server.ts'
 import {
   EXP,
@@ -165,7 +165,7 @@ describe('batches, four writes a second at most (7.4)', () => {
 describe('who does not lead writes nothing (8.6)', () => {
   test('quietly, and goes on when it leads after all', async () => {
     const { clock, server, one } = stage()
-    one.mishap = () => ({ refused: new NotLeader() })
+    one.mishap = () => ({ refused: new NotLeaderError() })
     one.records.record('a', EXPIRES_MS)
     await clock.advance(60_000)
     expect([one.requests.length, one.records.fault(), one.lines]).toEqual([1, null, []])
@@ -179,7 +179,7 @@ describe('who does not lead writes nothing (8.6)', () => {
     const { clock, server, one } = stage()
     await server.edit('platform-revoked-tokens-2026112108', { old: EXP })
     await clock.advance(10)
-    one.mishap = () => ({ refused: new NotLeader() })
+    one.mishap = () => ({ refused: new NotLeaderError() })
     void one.records.sweep()
     await clock.advance(1000)
     expect([counts(server), one.lines]).toEqual([{ 'platform-revoked-tokens-2026112108': 1 }, []])
@@ -187,7 +187,7 @@ describe('who does not lead writes nothing (8.6)', () => {
 
   test('and its stop takes no time', async () => {
     const { one, clock } = stage()
-    one.mishap = () => ({ refused: new NotLeader() })
+    one.mishap = () => ({ refused: new NotLeaderError() })
     one.records.record('a', EXPIRES_MS)
     const stopped = settledBy(one.records.stop(never))
     await clock.advance(500)

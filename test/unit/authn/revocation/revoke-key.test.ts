@@ -2,9 +2,9 @@
 // A key that leaked is ended, with all that was made with it, while its bearer goes on (contract 12.2, 8.6).
 import { describe, expect, test } from 'vitest'
 import { MADE_WITH_LABEL } from '../../../../src/api/names.ts'
-import { revokeLine } from '../../../../src/authn/revocation/revoke-key.ts'
+import { revokeKeyWithDescendants } from '../../../../src/authn/revocation/revoke-key.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
-import { failureOf } from '../../../../src/kube/client/api-error.ts'
+import { statusErrorOf } from '../../../../src/kube/client/api-error.ts'
 import type { PatchOperation } from '../../../../src/kube/client/client.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { keyObject } from '../../../support/objects.ts'
@@ -43,7 +43,8 @@ function serving(
         const at = keys.findIndex(({ metadata }) => metadata.name === name)
         const [guard, ...sets] = operations
         expect([guard?.op, guard?.path]).toEqual(['test', '/metadata/uid'])
-        if (guard?.value !== keys[at]?.metadata.uid) throw failureOf('PATCH', 422, {}, undefined)
+        if (guard?.value !== keys[at]?.metadata.uid)
+          throw statusErrorOf('PATCH', 422, {}, undefined)
         expect(sets).toEqual([{ op: 'add', path: '/spec/disabled', value: true }])
         const { metadata, spec = {} } = keys[at] as OwnedAccessKeyObject
         keys[at] = keyObject({ metadata, spec: { ...spec, disabled: true } })
@@ -67,7 +68,7 @@ async function revoked({ client }: ReturnType<typeof serving>, named: string, is
     fate: string
   }) => void told.push(`${key.name} by ${maker}: ${fate}`)
   const work = { isOver: false }
-  const end = revokeLine({ client, clock, isDryRun, tell }, named).finally(
+  const end = revokeKeyWithDescendants({ client, clock, isDryRun, tell }, named).finally(
     () => (work.isOver = true),
   )
   while (!work.isOver) await clock.advance(1000)
@@ -124,7 +125,7 @@ describe('revoking (12.2, X9)', () => {
     { name: 'one that others write to all the time', code: 409, fate: 'failed', writes: 5 },
   ])('$name keeps none of the others: $fate (8.6)', async ({ code, fate, writes }) => {
     const server = serving([of('leaked'), of('a', 'leaked'), of('b', 'leaked')], (name) => {
-      if (name === 'a') throw failureOf('PATCH', code, {}, undefined)
+      if (name === 'a') throw statusErrorOf('PATCH', code, {}, undefined)
     })
     expect((await revoked(server, 'leaked')).told).toEqual([
       'leaked by null: disabled',
@@ -136,7 +137,7 @@ describe('revoking (12.2, X9)', () => {
 
   test('writes once more where somebody else did at the same time (8.6)', async () => {
     const server = serving([of('leaked')], (_, tries) => {
-      if (tries === 1) throw failureOf('PATCH', 409, {}, undefined)
+      if (tries === 1) throw statusErrorOf('PATCH', 409, {}, undefined)
     })
     expect((await revoked(server, 'leaked')).told).toEqual(['leaked by null: disabled'])
   })

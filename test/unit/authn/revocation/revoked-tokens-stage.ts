@@ -1,7 +1,7 @@
 // One manager's records of revoked tokens, on a server and a clock that a test moves.
 import {
-  type RevokedTokens,
-  followRevokedTokens,
+  type RevocationList,
+  createRevocationList,
 } from '../../../../src/authn/revocation/revocation-list.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
 import { type LoggedLine, rememberingLog } from '../../../support/log.ts'
@@ -30,7 +30,7 @@ export const never = new AbortController().signal
 
 /** A manager that leads. */
 export interface Manager extends Connection {
-  readonly records: RevokedTokens
+  readonly records: RevocationList
   /** Tokens whose listeners were told. */
   readonly told: readonly string[]
   readonly lines: readonly LoggedLine[]
@@ -44,7 +44,7 @@ export function manager(server: Server, clock: ManualClock): Manager {
   const { log, lines } = rememberingLog()
   const told: string[] = []
   const self = Object.assign(connection, { told, lines, revoked: 0 })
-  const records = followRevokedTokens({
+  const records = createRevocationList({
     client: connection.client,
     configMaps: connection.configMaps,
     namespace: 'platform-system',

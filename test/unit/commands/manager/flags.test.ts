@@ -4,7 +4,7 @@ import {
   managerFlagsTable,
   readManagerSettings,
 } from '../../../../src/commands/manager/flags.ts'
-import type { Surroundings } from '../../../../src/runtime/flag-kinds.ts'
+import type { ProcessInputs } from '../../../../src/runtime/flag-kinds.ts'
 import type { Invocation } from '../../../../src/runtime/flags.ts'
 import { PROGRAM_VERSION } from '../../../../src/runtime/version.ts'
 
@@ -13,12 +13,12 @@ const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 const around = (
   env: Readonly<Record<string, string>> = {},
   files: Readonly<Record<string, string>> = {},
-): Surroundings => ({ env: (name) => env[name] ?? null, file: (path) => files[path] ?? null })
+): ProcessInputs => ({ env: (name) => env[name] ?? null, file: (path) => files[path] ?? null })
 
 const read = (line: string, surroundings = around()): Invocation<ManagerSettings> =>
   readManagerSettings(line === '' ? [] : line.split(' '), surroundings)
 
-const settings = (line: string, surroundings?: Surroundings): ManagerSettings => {
+const settings = (line: string, surroundings?: ProcessInputs): ManagerSettings => {
   const invocation = read(line, surroundings)
   if (invocation.kind !== 'run') throw new Error(invocation.text)
   return invocation.settings

@@ -4,7 +4,7 @@ import {
   type Metrics,
   createMetrics,
 } from '../../../../src/commands/manager/metrics.ts'
-import { NONE_LATE } from '../../../../src/domain/time/time.ts'
+import { NOTHING_OVERDUE } from '../../../../src/domain/time/time.ts'
 import { seriesOf } from '../../../support/exposition.ts'
 
 /** A registry of a small manager. */
@@ -32,7 +32,7 @@ export const none: MetricSources = {
   signingKeys: () => [],
   signingKeyFaults: () => 0,
   revokedTokens: () => 0,
-  revocationBacklog: () => NONE_LATE,
+  revocationBacklog: () => NOTHING_OVERDUE,
 }
 
 /** Values by series, such as `platform_tokens{state="issued"}`. */

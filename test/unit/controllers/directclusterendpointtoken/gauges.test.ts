@@ -10,7 +10,7 @@ import {
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { Turns } from '../../../../src/runtime/concurrency/event-loop.ts'
+import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import {
@@ -25,7 +25,7 @@ import {
   withMetadata,
 } from '../../../support/token.ts'
 
-const turns = new Turns(manualClock(after(0)))
+const turns = new EventLoopShare(manualClock(after(0)))
 
 const named = (name: string, object: DirectClusterEndpointToken) =>
   withMetadata(object, { name, uid: name })

@@ -5,7 +5,10 @@ import {
   BY_UID,
   tokenEndMs,
 } from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
-import { Turns, inTurnsByMoment } from '../../../../src/runtime/concurrency/event-loop.ts'
+import {
+  EventLoopShare,
+  forEachYieldingByTime,
+} from '../../../../src/runtime/concurrency/event-loop.ts'
 import { manualClock } from '../../../support/clock.ts'
 import {
   issuedObject,
@@ -35,8 +38,8 @@ test('earliest end first, before all those that have none yet (2.7)', async () =
     out('e', 3600),
   )
   const names: string[] = []
-  const turns = new Turns(manualClock(0))
-  await inTurnsByMoment(turns, store.values(), tokenEndMs, ({ name }) => names.push(name))
+  const turns = new EventLoopShare(manualClock(0))
+  await forEachYieldingByTime(turns, store.values(), tokenEndMs, ({ name }) => names.push(name))
   expect(names).toEqual(['waits', 'a', 'b', 'c', 'd', 'e'])
 })
 

@@ -6,7 +6,7 @@ import {
 } from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
 import { keysIn } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
-import { keysTouchedBy } from '../../../../src/domain/accesskey/owner-chain.ts'
+import { keysAffectedBy } from '../../../../src/domain/accesskey/owner-chain.ts'
 import { DAY_MS, after, t0, textAfter, viewOf } from '../../../support/access-key.ts'
 import { type Parts, keyObject } from '../../../support/objects.ts'
 import {
@@ -118,7 +118,7 @@ describe('what the keys that own the owner make of it (5.4, 10.3, 12.3)', () => 
     const tokens = tokenStore(tokenObject({ metadata: UNDER_CI }))
     const keys = keyStore(ci(), login())
     const now = keys.get('login')
-    expect(namesUnder(keysTouchedBy({ before: now, after: now }, keysIn(keys)), tokens)).toEqual([
+    expect(namesUnder(keysAffectedBy({ before: now, after: now }, keysIn(keys)), tokens)).toEqual([
       'deploy',
     ])
   })
@@ -150,7 +150,7 @@ describe('which tokens a change of a key is about (5.4)', () => {
     { name: 'another took its name', before: ci, after: recreated, touched: ['waits', 'out', 'stripped', 'other'] },
     { name: 'nobody’s key', before: undefined, after: viewOf({ metadata: { uid: 'x' } }), touched: [] },
   ])('$name', ({ before, after: now, touched }) => {
-    expect(namesUnder(keysTouchedBy({ before, after: now }, keysIn(keyStore())), tokens)).toEqual(touched)
+    expect(namesUnder(keysAffectedBy({ before, after: now }, keysIn(keyStore())), tokens)).toEqual(touched)
   })
 })
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import { EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
-  type Announcement,
+  type TransitionEvent,
   type Circumstances,
   type Step,
   plan,
@@ -265,7 +265,7 @@ describe('deletion (5.1)', () => {
 describe('announced on transitions only (4.5)', () => {
   const told = (object: DirectClusterEndpointToken, when: Circumstances) => {
     const step = next(object, when)
-    const announce: readonly Announcement[] = 'announce' in step ? step.announce : []
+    const announce: readonly TransitionEvent[] = 'announce' in step ? step.announce : []
     return announce.map(({ reason, of }) => `${reason} ${of}`)
   }
   const under = tokenObject({

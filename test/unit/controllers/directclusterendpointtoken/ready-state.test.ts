@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import type { Circumstances } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
-  type Fate,
-  fateOf,
+  type ReadyState,
+  readyStateOf,
 } from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import { KEY_STATES } from '../../../../src/domain/accesskey/key-state.ts'
 import type { SigningAlgorithm } from '../../../../src/domain/token/token-claims.ts'
@@ -25,8 +25,8 @@ interface Given {
   readonly now?: number
 }
 
-const fate = ({ parts = {}, around = {}, now = 0 }: Given): Fate =>
-  fateOf(token(parts), tokenCircumstances({ ...around, nowMs: after(now) }))
+const fate = ({ parts = {}, around = {}, now = 0 }: Given): ReadyState =>
+  readyStateOf(token(parts), tokenCircumstances({ ...around, nowMs: after(now) }))
 
 const claimsOf = (given: Given) => {
   const found = fate(given)
@@ -119,7 +119,7 @@ describe('it waits, and says for what (4.2, 4.4)', () => {
   // biome-ignore format: a table
   const rows: readonly (Given & {
     readonly name: string
-    readonly reason: Fate['reason']
+    readonly reason: ReadyState['reason']
     readonly says: string
     /** Seconds; null = nothing changes by itself. */
     readonly ends: number | null
@@ -188,7 +188,7 @@ describe('the first that holds, in this order (4.2)', () => {
       return around({ owner: { ...before, ...rest, key: { ...before.key, ...key } } })(given)
     }
   // biome-ignore format: a table
-  const ORDER: readonly { readonly reason: Fate['reason']; readonly makes: Makes }[] = [
+  const ORDER: readonly { readonly reason: ReadyState['reason']; readonly makes: Makes }[] = [
     { reason: 'OwnerNotReady', makes: keyWith({}, { state: 'Disabled' }) },
     { reason: 'ScopeExceedsOwner', makes: keyWith({ scope: onCluster('other') }, {}) },
     { reason: 'Expired', makes: (given) => ({ ...given, now: 90_000 }) },

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import { EXPIRED_ANNOTATION } from '../../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../../src/api/objects.ts'
-import { removalMsOf } from '../../../../src/controllers/directclusterendpointtoken/lifetime.ts'
+import { deletionMsOf } from '../../../../src/controllers/directclusterendpointtoken/lifetime.ts'
 import {
   type Circumstances,
   plan,
@@ -124,13 +124,13 @@ describe.each(Object.entries(ENDS))('it has ended %s (5.2)', (how, end) => {
     const token = tokenOf(end(marks))
     const { conditions } = token.published
     const limits = { retentionMs: DAY * 1000, maxTtlMs: DAY * 1000 }
-    expect(removalMsOf(token, conditions, limits)).toBe(endsAt === null ? null : after(endsAt))
+    expect(deletionMsOf(token, conditions, limits)).toBe(endsAt === null ? null : after(endsAt))
   })
 
   test('a retention of 0: at once', () => {
     const token = tokenOf(end({}))
     const limits = { retentionMs: 0, maxTtlMs: DAY * 1000 }
-    const removedMs = removalMsOf(token, token.published.conditions, limits)
+    const removedMs = deletionMsOf(token, token.published.conditions, limits)
     expect(removedMs).toBe(after((AFTER_RETENTION[how as keyof typeof ENDS] ?? 0) - DAY))
   })
 })
@@ -155,6 +155,6 @@ describe('it waited until it was too late (5.2)', () => {
     const token = tokenOf(object)
     expect(token.published.conditions[0]?.lastTransitionTime).toBe(textAfter(0))
     const limits = { retentionMs: DAY * 1000, maxTtlMs: limit * 1000 }
-    expect(removalMsOf(token, token.published.conditions, limits)).toBe(after(removed))
+    expect(deletionMsOf(token, token.published.conditions, limits)).toBe(after(removed))
   })
 })

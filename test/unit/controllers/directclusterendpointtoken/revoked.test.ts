@@ -9,9 +9,9 @@ import {
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
-  type Fate,
+  type ReadyState,
   type Owner,
-  fateOf,
+  readyStateOf,
 } from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { KEY_STATES } from '../../../../src/domain/accesskey/key-state.ts'
@@ -54,10 +54,10 @@ const ownerless = (): DirectClusterEndpointToken => issuedObject({ spec: { ttl: 
 const later = (around: Around = {}): Circumstances =>
   tokenCircumstances({ owner: owner(CI), nowMs: after(60), ...around })
 
-const fate = (object: DirectClusterEndpointToken, around: Around = {}): Fate =>
-  fateOf(tokenOf(object), later(around))
+const fate = (object: DirectClusterEndpointToken, around: Around = {}): ReadyState =>
+  readyStateOf(tokenOf(object), later(around))
 
-const revokedBecause = (because: string): Fate => ({
+const revokedBecause = (because: string): ReadyState => ({
   reason: 'Revoked',
   message: `The token was revoked for good, because ${because}; make a new object for another token.`,
 })

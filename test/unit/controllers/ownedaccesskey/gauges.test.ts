@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY } from '../../../../src/api/names.ts'
-import { countKeys, tellKeyEnds } from '../../../../src/controllers/ownedaccesskey/gauges.ts'
+import { countKeys, exportKeyExpiry } from '../../../../src/controllers/ownedaccesskey/gauges.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { Store } from '../../../../src/kube/informer/store.ts'
-import { Turns } from '../../../../src/runtime/concurrency/event-loop.ts'
+import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { accessKey, after, circumstances, stepped } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { keyObject } from '../../../support/objects.ts'
 
-const turns = new Turns(manualClock(after(0)))
+const turns = new EventLoopShare(manualClock(after(0)))
 const CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 
 /** A store with these keys, by name. */
@@ -75,7 +75,7 @@ describe('keys by state (8.4)', () => {
     const counts = await countKeys(keys, caps, after(0), turns)
     expect(counts).toMatchObject({ byState: { active: 1 }, capped: 1 })
     const ends: [string, number][] = []
-    await tellKeyEnds(keys, caps, after(0), turns, (...end) => ends.push(end))
+    await exportKeyExpiry(keys, caps, after(0), turns, (...end) => ends.push(end))
     expect(ends).toEqual([['a', after(60)]])
   })
 })

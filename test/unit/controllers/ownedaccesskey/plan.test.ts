@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
-  type Announcement,
+  type TransitionEvent,
   type Circumstances,
   type Step,
   plan,
@@ -226,7 +226,7 @@ describe('a change is published before anything else is done', () => {
 })
 
 /** The events of a step, without their sentence. */
-const told = (key: AccessKey, when: Circumstances): readonly Omit<Announcement, 'note'>[] => {
+const told = (key: AccessKey, when: Circumstances): readonly Omit<TransitionEvent, 'note'>[] => {
   const step = plan(key, when)
   return step.kind === 'publish' ? step.announce.map(({ reason, of }) => ({ reason, of })) : []
 }
@@ -239,7 +239,7 @@ describe('announced on transitions only (contract 4.5)', () => {
     readonly name: string
     readonly key: AccessKey
     readonly when: Circumstances
-    readonly events: readonly Omit<Announcement, 'note'>[]
+    readonly events: readonly Omit<TransitionEvent, 'note'>[]
   }[] = [
     { name: 'a new key: nothing', key: accessKey(), when: at(0), events: [] },
     { name: 'it expired', key: settled({ ttl: 60 }, at(0)), when: at(60), events: [{ reason: 'Expired', of: textAfter(60) }] },

@@ -1,7 +1,7 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
-import { removalMsOf } from '../../../../src/controllers/ownedaccesskey/retention.ts'
+import { deletionMsOf } from '../../../../src/controllers/ownedaccesskey/retention.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import {
@@ -36,7 +36,7 @@ function removedAt({
 }: Omit<Row, 'name' | 'removed'>): number | null {
   const expired = accessKey({ ttl: cap ? 9000 : 60, ...key })
   const lifetime = lifetimeOf(expired, capped(cap ? 60 : null).caps, after(now))
-  return removalMsOf(expired, lifetime, retention * 1000, after(now))
+  return deletionMsOf(expired, lifetime, retention * 1000, after(now))
 }
 
 const promised = (

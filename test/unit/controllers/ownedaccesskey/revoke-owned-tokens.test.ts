@@ -9,7 +9,7 @@ import { type Step, plan } from '../../../../src/controllers/ownedaccesskey/plan
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import {
   countUnrecorded,
-  endTokens,
+  revokeOwnedTokens,
 } from '../../../../src/controllers/ownedaccesskey/revoke-owned-tokens.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
@@ -112,7 +112,7 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
     if (stored) records.stored.add(uid)
     const wanted = recorded === null ? [] : [[uid, after(recorded)]]
     expect(countUnrecorded(CI, deps)).toBe(wanted.length)
-    expect(await endTokens(CI, deps)).toBe(wanted.length)
+    expect(await revokeOwnedTokens(CI, deps)).toBe(wanted.length)
     expect([...records.asked]).toEqual(wanted)
     expect(deletedNames(asked)).toEqual(deleted ? [name] : [])
   })
@@ -125,7 +125,7 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
     const { asked, tokens, deps } = world([out('a')], {
       delete: () => Promise.resolve<KubeObject>(deleting),
     })
-    await endTokens(CI, deps)
+    await revokeOwnedTokens(CI, deps)
     expect(asked).toEqual([
       {
         verb: 'delete',
@@ -149,7 +149,7 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
         },
       },
     )
-    expect(await endTokens(CI, deps)).toBe(3)
+    expect(await revokeOwnedTokens(CI, deps)).toBe(3)
   })
 
   test('eight at a time, none forgotten', async () => {
@@ -167,7 +167,7 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
         },
       },
     )
-    await endTokens(CI, deps)
+    await revokeOwnedTokens(CI, deps)
     expect([deletedNames(asked).toSorted(), most]).toEqual([names.toSorted(), 8])
   })
 
@@ -175,7 +175,7 @@ describe('every token issued under its uid is recorded as revoked and deleted (5
     const { records, deps } = world([out('a'), out('b')], {
       delete: () => Promise.reject(refused(403, 'Forbidden')),
     })
-    await expect(endTokens(CI, deps)).rejects.toThrow('Forbidden')
+    await expect(revokeOwnedTokens(CI, deps)).rejects.toThrow('Forbidden')
     expect([...records.asked.keys()]).toEqual(['uid-a', 'uid-b'])
   })
 })

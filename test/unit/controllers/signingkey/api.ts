@@ -2,7 +2,7 @@
 // creation times of its clock, and resourceVersions that every write must know.
 import { type Resource, SECRETS } from '../../../../src/api/names.ts'
 import type { ConfigMap, KubeObject, ObjectMeta, Secret } from '../../../../src/api/objects.ts'
-import { KubeFailure } from '../../../../src/kube/client/api-error.ts'
+import { StatusError } from '../../../../src/kube/client/api-error.ts'
 import type { KubeClient, NewObject } from '../../../../src/kube/client/client.ts'
 import type { Clock } from '../../../../src/runtime/clock.ts'
 
@@ -108,5 +108,5 @@ export function apiWith(clock: Clock): Api {
 
 const unsupported = (): Promise<never> => Promise.reject(new Error('not in this world'))
 
-const failure = (code: number, reason: string): KubeFailure =>
-  new KubeFailure({ code, reason, message: reason, retryAfterMs: null, causes: 0 })
+const failure = (code: number, reason: string): StatusError =>
+  new StatusError({ code, reason, message: reason, retryAfterMs: null, causes: 0 })

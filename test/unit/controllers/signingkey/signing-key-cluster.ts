@@ -13,7 +13,7 @@ import type { SigningAlgorithm } from '../../../../src/domain/token/token-claims
 import { isConflict } from '../../../../src/kube/client/api-error.ts'
 import type { Outcome } from '../../../../src/kube/controller/controller.ts'
 import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'
-import { type Sink, Store, whole } from '../../../../src/kube/informer/store.ts'
+import { type StoreSink, Store, fullObject } from '../../../../src/kube/informer/store.ts'
 import { type Keyring, createKeyring } from '../../../../src/signing/keyring.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
 import { type LoggedLine, rememberingLog } from '../../../support/log.ts'
@@ -131,7 +131,10 @@ function managerOf(
     lastExpMs: () => null,
     ...given,
   }
-  const stores = { secrets: new Store(whole<Secret>), records: new Store(whole<ConfigMap>) }
+  const stores = {
+    secrets: new Store(fullObject<Secret>),
+    records: new Store(fullObject<ConfigMap>),
+  }
   const { log, lines } = rememberingLog()
   const writes: string[] = []
   const told: ObjectEvent[] = []
@@ -179,7 +182,7 @@ function managerOf(
   return { keyring, circumstances, writes, told, lines, line, sync, step, settle, signs }
 }
 
-function refill(store: Sink, objects: readonly KubeObject[]): void {
+function refill(store: StoreSink, objects: readonly KubeObject[]): void {
   store.begin()
   for (const object of objects) store.put(structuredClone(object))
   store.end()

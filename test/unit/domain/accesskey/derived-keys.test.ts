@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import {
-  type MadeKey,
-  lineFrom,
-  madeKeyOf,
-  uidOf,
+  type DerivedKey,
+  descendantsOf,
+  derivedKeyOf,
+  resolveKeyUid,
 } from '../../../../src/domain/accesskey/derived-keys.ts'
 import { keyObject } from '../../../support/objects.ts'
 
 /** Keys by name, each with the one that it was made with; uids are `uid-<name>`. */
-const keysOf = (made: Readonly<Record<string, string | null>>): readonly MadeKey[] =>
+const keysOf = (made: Readonly<Record<string, string | null>>): readonly DerivedKey[] =>
   Object.entries(made).map(([name, maker]) => ({
     name,
     uid: `uid-${name}`,
@@ -37,12 +37,12 @@ describe('what was made with a key (12.2, X9)', () => {
     { uid: 'uid-gone', names: ['of-gone'] },
     { uid: 'uid-nobody', names: [] },
   ])('from $uid on: $names', ({ uid, names }) => {
-    expect(lineFrom(KEYS, uid).map(({ name }) => name)).toEqual(names)
+    expect(descendantsOf(KEYS, uid).map(({ name }) => name)).toEqual(names)
   })
 
   test('ends, though two claim to be made with each other', () => {
     const round = keysOf({ a: 'b', b: 'a' })
-    expect(lineFrom(round, 'uid-a').map(({ name }) => name)).toEqual(['a', 'b'])
+    expect(descendantsOf(round, 'uid-a').map(({ name }) => name)).toEqual(['a', 'b'])
   })
 })
 
@@ -54,12 +54,12 @@ test.each([
   { said: 'gone', uid: null },
   { said: 'uid-nobody', uid: null },
 ])('$said is $uid (12.2)', ({ said, uid }) => {
-  expect(uidOf(KEYS, said)).toBe(uid)
+  expect(resolveKeyUid(KEYS, said)).toBe(uid)
 })
 
 test('the view of an object holds no secret (3.5)', () => {
   const metadata = { labels: { 'management.platform.sh/made-with': 'uid-x' } }
-  const view = madeKeyOf(
+  const view = derivedKeyOf(
     keyObject({ metadata, spec: { user: 'ada', key: 'the-secret', disabled: true } }),
   )
   expect(view).toMatchObject({ identity: 'user:ada', isDisabled: true, madeWith: 'uid-x' })

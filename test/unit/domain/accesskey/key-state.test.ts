@@ -4,7 +4,7 @@ import {
   KEY_STATES,
   conflictKindOf,
   conflictOf,
-  eldestOf,
+  oldestOf,
   keyStateOf,
 } from '../../../../src/domain/accesskey/key-state.ts'
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
@@ -73,8 +73,8 @@ describe('of keys with the same secret the oldest wins (contract 3.3)', () => {
     { name: 'without identity, it still wins', keys: [one('a', 0, '1', { identity: null }), one('b', 1, '2')], eldest: 'a' },
     { name: 'being deleted, it still wins', keys: [one('a', 0, '1', { isDeleting: true }), one('b', 1, '2')], eldest: 'a' },
   ])('$name', ({ keys, eldest }) => {
-    expect(eldestOf(keys)?.name).toBe(eldest)
-    expect(eldestOf(keys.toReversed())?.name).toBe(eldest)
+    expect(oldestOf(keys)?.name).toBe(eldest)
+    expect(oldestOf(keys.toReversed())?.name).toBe(eldest)
   })
 })
 
@@ -96,7 +96,7 @@ describe('what keeps a key from working among those with the same secret (contra
     const all = [key, ...sharing.filter(({ uid }) => uid !== 'k')]
     const holders = {
       sharing: () => all,
-      eldest: () => eldestOf(all),
+      eldest: () => oldestOf(all),
       isShared: () => all.length > 1,
     }
     expect(conflictOf(key, holders)).toEqual(is)

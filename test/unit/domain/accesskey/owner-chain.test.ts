@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import {
-  LONGEST_LINE,
-  boundsOf,
-  keysTouchedBy,
-  lineOf,
+  MAX_CHAIN_LENGTH,
+  chainBoundsOf,
+  keysAffectedBy,
+  ownerChainOf,
 } from '../../../../src/domain/accesskey/owner-chain.ts'
 import { accessKey, after } from '../../../support/access-key.ts'
 
@@ -33,16 +33,16 @@ const among = (keys: readonly AccessKey[]) => ({
 const first = ([key]: readonly AccessKey[]): AccessKey => key ?? accessKey()
 
 describe('those that own a key (10.3)', () => {
-  test.each([1, 2, 3, LONGEST_LINE])('%i of them, the key included', (length) => {
+  test.each([1, 2, 3, MAX_CHAIN_LENGTH])('%i of them, the key included', (length) => {
     const keys = lineUp(...Array.from({ length }, () => ({})))
-    expect(lineOf(first(keys), among(keys))).toEqual({ keys, brokenAt: null })
+    expect(ownerChainOf(first(keys), among(keys))).toEqual({ keys, brokenAt: null })
   })
 
   test('one more is too many', () => {
-    const keys = lineUp(...Array.from({ length: LONGEST_LINE + 1 }, () => ({})))
-    const line = lineOf(first(keys), among(keys))
-    expect(line.keys).toHaveLength(LONGEST_LINE)
-    expect(line.brokenAt).toBe(`k${LONGEST_LINE}`)
+    const keys = lineUp(...Array.from({ length: MAX_CHAIN_LENGTH + 1 }, () => ({})))
+    const line = ownerChainOf(first(keys), among(keys))
+    expect(line.keys).toHaveLength(MAX_CHAIN_LENGTH)
+    expect(line.brokenAt).toBe(`k${MAX_CHAIN_LENGTH}`)
   })
 
   // biome-ignore format: a table
@@ -52,7 +52,7 @@ describe('those that own a key (10.3)', () => {
     { name: 'one owns itself', keys: lineUp({ ownerRef: { name: 'k0', uid: 'uid-k0' } }), brokenAt: 'k0' },
     { name: 'two own each other', keys: lineUp({}, { ownerRef: { name: 'k0', uid: 'uid-k0' } }), brokenAt: 'k0' },
   ])('$name: broken at $brokenAt', ({ keys, brokenAt }) => {
-    expect(lineOf(first(keys), among(keys)).brokenAt).toBe(brokenAt)
+    expect(ownerChainOf(first(keys), among(keys)).brokenAt).toBe(brokenAt)
   })
 })
 
@@ -73,7 +73,7 @@ describe('what they make of it (2.3, 11.8, 12.3)', () => {
     { name: 'nothing: a group that one above has lost', keys: [{ groups: ['dev'] }, { groups: ['dev'] }, {}], exceeded: 'k2' },
     { name: 'groups of somebody else, given on purpose', keys: [{ identity: 'subject:ci', groups: ['ops'] }, {}] },
   ])('$name', ({ keys, ends, scope = null, exceeded }) => {
-    const bounds = boundsOf(lineUp(...keys), NO_CAPS, after(1))
+    const bounds = chainBoundsOf(lineUp(...keys), NO_CAPS, after(1))
     expect(bounds.expiresMs).toBe(ends === undefined ? null : after(ends))
     expect(bounds.scope).toEqual(scope)
     expect(bounds.exceeded?.name).toBe(exceeded)
@@ -81,7 +81,9 @@ describe('what they make of it (2.3, 11.8, 12.3)', () => {
 
   test('the cap counts for each (2.2)', () => {
     const keys = lineUp({ creationMs: after(50) }, { creationMs: after(0) })
-    expect(boundsOf(keys, { ...NO_CAPS, maxTtlSeconds: 60 }, after(51)).expiresMs).toBe(after(60))
+    expect(chainBoundsOf(keys, { ...NO_CAPS, maxTtlSeconds: 60 }, after(51)).expiresMs).toBe(
+      after(60),
+    )
   })
 })
 
@@ -92,10 +94,10 @@ test('all that a key owns, through however many', () => {
     ownedBy: (uid: string) => keys.filter(({ ownerRef }) => ownerRef?.uid === uid),
   }
   const [, , owner] = keys
-  const touched = keysTouchedBy({ before: owner, after: owner }, relations)
+  const touched = keysAffectedBy({ before: owner, after: owner }, relations)
   expect(touched.map(({ uid }) => uid)).toEqual(['uid-k2', 'uid-k1', 'uid-k0'])
   const [one] = lineUp({ ownerRef: { name: 'k0', uid: 'uid-k0' } })
   const circle = { sharing: () => [], ownedBy: () => (one ? [one] : []) }
-  const itself = keysTouchedBy({ before: one, after: one }, circle)
+  const itself = keysAffectedBy({ before: one, after: one }, circle)
   expect(itself.map(({ uid }) => uid)).toEqual(['uid-k0'])
 })

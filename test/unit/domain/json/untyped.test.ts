@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { digestOf } from '../../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../../src/authn/key-index.ts'
 import { plan as planToken } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { accessKeyOf } from '../../../../src/domain/accesskey/access-key.ts'
@@ -79,13 +79,13 @@ describe('a key with a field of another type is nobody, disabled or grants nothi
   test.each(rows)('$field: $value is $is', async ({ field, value, is }) => {
     const object = keyWith({ [field]: value })
     expect(await standingOf(object)).toBe(is)
-    expect(() => plan(accessKeyOf(object, digestOf), circumstances())).not.toThrow()
+    expect(() => plan(accessKeyOf(object, secretDigest), circumstances())).not.toThrow()
   })
 
   test.each(Object.keys(SPEC))('%s: null is absent', async (field) => {
     const { [field]: _, ...rest } = { ...keyWith({}).spec } as Readonly<Record<string, unknown>>
     const [absent, nulled] = [rest, { ...rest, [field]: null }].map((spec) =>
-      accessKeyOf({ ...keyWith({}), spec }, digestOf),
+      accessKeyOf({ ...keyWith({}), spec }, secretDigest),
     )
     expect(nulled).toEqual(absent)
   })
@@ -93,7 +93,7 @@ describe('a key with a field of another type is nobody, disabled or grants nothi
   test.each(each([...wrongFor('map'), null]))(
     'a spec that is $value is nobody',
     ({ value: spec }) => {
-      const view = accessKeyOf({ ...keyWith({}), spec } as OwnedAccessKey, digestOf)
+      const view = accessKeyOf({ ...keyWith({}), spec } as OwnedAccessKey, secretDigest)
       expect(view).toMatchObject({ identity: null, digest: null })
     },
   )
@@ -128,7 +128,7 @@ describe('a status of other types keeps no projection from working (10.3)', () =
     for (const value of anything) {
       const metadata = { ...keyWith({}).metadata, ...metadataWith(field) }
       const object = { ...keyWith({}), metadata, status: { [field]: value } }
-      const view = accessKeyOf(object, digestOf)
+      const view = accessKeyOf(object, secretDigest)
       expect(view.lastActivityMs).toBeNull()
       expect(() => plan(view, circumstances())).not.toThrow()
     }
@@ -148,7 +148,7 @@ describe('a status of other types keeps no projection from working (10.3)', () =
 
   test.each(each([...wrongFor('map'), null]))('a status that is $value', ({ value: status }) => {
     const ofKey = { ...keyWith({}), status } as OwnedAccessKey
-    expect(accessKeyOf(ofKey, digestOf).published.conditions).toEqual([])
+    expect(accessKeyOf(ofKey, secretDigest).published.conditions).toEqual([])
     const ofToken = { ...tokenObject(), status } as DirectClusterEndpointToken
     expect(tokenOf(ofToken).published.issued).toBeNull()
   })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
-import { decide, readScope } from '../../../../src/domain/scope/authorize.ts'
+import { authorize, parseScope } from '../../../../src/domain/scope/authorize.ts'
 import { within } from '../../../../src/domain/scope/covers.ts'
 import type { RoleRule } from '../../../../src/domain/scope/match-role.ts'
-import type { ScopedRequest } from '../../../../src/domain/scope/request-info.ts'
+import type { RequestInfo } from '../../../../src/domain/scope/request-info.ts'
 import { randomFrom } from '../../../support/random.ts'
 import { repeated } from '../../../support/tier.ts'
 import { CLUSTER_ROLES, PREFIX, grants } from './matcher.ts'
@@ -22,9 +22,10 @@ const roleRules = (role: string): readonly RoleRule[] =>
   }))
 
 /** Decides by a scope that is read once. */
-function decider(scope: Scope): (request: ScopedRequest) => boolean {
-  const read = readScope(scope)
-  return (request) => decide(read, request, { projectNamespacePrefix: PREFIX, roleRules }).allowed
+function decider(scope: Scope): (request: RequestInfo) => boolean {
+  const read = parseScope(scope)
+  return (request) =>
+    authorize(read, request, { projectNamespacePrefix: PREFIX, roleRules }).allowed
 }
 
 test('decides as the rules read line by line, on every request there is (11.1 to 11.7)', () => {

@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
-import {
-  type ScopeSurroundings,
-  decide,
-  readScope,
-} from '../../../../src/domain/scope/authorize.ts'
+import { type ScopeContext, authorize, parseScope } from '../../../../src/domain/scope/authorize.ts'
 import type { RoleRule } from '../../../../src/domain/scope/match-role.ts'
-import type { ScopedRequest, Target } from '../../../../src/domain/scope/request-info.ts'
+import type { RequestInfo, Target } from '../../../../src/domain/scope/request-info.ts'
 
 const MANAGEMENT: Target = { kind: 'Management' }
 const CLUSTER: Target = { kind: 'Cluster', cluster: 'c1' }
@@ -14,13 +10,13 @@ const SPACE: Target = { kind: 'ProjectSpace', project: 'a', space: 's1' }
 const VIRTUAL: Target = { kind: 'ProjectVirtualCluster', project: 'a', virtualCluster: 'v1' }
 
 /** `get pods`, `create pods/exec m` of a target, in a namespace. */
-function of(target: Target, text: string, namespace = '', group = ''): ScopedRequest {
+function of(target: Target, text: string, namespace = '', group = ''): RequestInfo {
   const [verb = '', what = '', name = ''] = text.split(' ')
   const [resource = '', subresource = ''] = what.split('/')
   return { target, verb, group, version: 'v1', resource, subresource, namespace, name }
 }
 
-const path = (target: Target, text: string): ScopedRequest => {
+const path = (target: Target, text: string): RequestInfo => {
   const [verb = '', url = ''] = text.split(' ')
   return { target, verb, path: url }
 }
@@ -46,24 +42,24 @@ const ROLES: Readonly<Record<string, readonly RoleRule[]>> = {
   none: [],
 }
 
-const SURROUNDINGS: ScopeSurroundings = {
+const SURROUNDINGS: ScopeContext = {
   projectNamespacePrefix: 'p-',
   roleRules: (role) => (Object.hasOwn(ROLES, role) ? (ROLES[role] ?? []) : []),
 }
 
-const isAllowed = (scope: Scope | null, request: ScopedRequest, differing = {}): boolean =>
-  decide(readScope(scope), request, { ...SURROUNDINGS, ...differing }).allowed
+const isAllowed = (scope: Scope | null, request: RequestInfo, differing = {}): boolean =>
+  authorize(parseScope(scope), request, { ...SURROUNDINGS, ...differing }).allowed
 
 const SESSIONS = ['exec', 'attach', 'portforward', 'console', 'vnc', 'usbredir']
 
 /** What some groups have of this kind, such as the console of a machine. */
-const sessions = (target: Target): readonly ScopedRequest[] =>
+const sessions = (target: Target): readonly RequestInfo[] =>
   SESSIONS.map((sub) => of(target, `get machines/${sub} m`, '', 'machines.example'))
 
 interface Row {
   readonly scope: Scope
-  readonly may: readonly ScopedRequest[]
-  readonly mayNot: readonly ScopedRequest[]
+  readonly may: readonly RequestInfo[]
+  readonly mayNot: readonly RequestInfo[]
 }
 
 const names = (role: string, rest: object = {}): Scope => ({ roles: [{ role, ...rest }] })
@@ -202,7 +198,7 @@ test('without a prefix a project is its namespace, and all projects are no clust
 })
 
 describe('what is refused is told, and nothing of the scope (11.1)', () => {
-  const scope = readScope({ clusters: [{ cluster: 'secret-cluster' }] })
+  const scope = parseScope({ clusters: [{ cluster: 'secret-cluster' }] })
   // biome-ignore format: a table
   test.each([
     [of(MANAGEMENT, 'get pods m', 'x'), '"get" on "pods" "m" in namespace "x" of the management cluster'],
@@ -213,6 +209,6 @@ describe('what is refused is told, and nothing of the scope (11.1)', () => {
     [of({ kind: 'Cluster', cluster: 'secret-cluster' }, 'bind roles m'), '"bind" on "roles" "m" of cluster "secret-cluster", which only a rule that names it grants'],
   ] as const)('%j', (request, text) => {
     const because = `the scope of the access key does not grant ${text}`
-    expect(decide(scope, request, SURROUNDINGS)).toEqual({ allowed: false, because })
+    expect(authorize(scope, request, SURROUNDINGS)).toEqual({ allowed: false, because })
   })
 })

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import type { Caller } from '../../../../src/authn/caller.ts'
-import { readScope } from '../../../../src/domain/scope/authorize.ts'
+import { parseScope } from '../../../../src/domain/scope/authorize.ts'
 import { SCOPE_ROLES, clusterRoleOf } from '../../../../src/domain/scope/match-role.ts'
 import type { Target } from '../../../../src/domain/scope/request-info.ts'
 import { mustBeNamed, verbOutlivesKey } from '../../../../src/domain/scope/sensitive.ts'
-import { readApiRequest } from '../../../../src/gateway/request/parse.ts'
-import { mayCreate, scopeRefusal } from '../../../../src/gateway/stages/authorization.ts'
+import { parseRequest } from '../../../../src/gateway/request/parse.ts'
+import { mayCreate, authorizeRequest } from '../../../../src/gateway/stages/authorization.ts'
 import { cookbook, cookbookScopes } from '../../../support/cookbook.ts'
 import { shippedRoles } from '../../../support/scope-roles.ts'
 
@@ -23,13 +23,13 @@ const RECIPES = cookbook()
 describe('docs/scopes.md: each field alone, two together, and what has to be named (11.2, 11.3, 11.4, 11.5, 11.7)', () => {
   test.each(RECIPES)('$scope: $method $path: $answer', ({ scope, method, path, answer }) => {
     const { target, rest } = routeOf(path)
-    const reading = readApiRequest(method, target, rest)
+    const reading = parseRequest(method, target, rest)
     if (!reading.ok) throw new Error(reading.because)
-    const caller = { scope: readScope(scope) } as Caller
+    const caller = { scope: parseScope(scope) } as Caller
     const { request } = reading
     const merge = 'application/merge-patch+json'
     const creates = mayCreate(request, method === 'PATCH' ? merge : undefined)
-    const refusal = scopeRefusal(caller, request.attributes, creates, SURROUNDINGS)
+    const refusal = authorizeRequest(caller, request.attributes, creates, SURROUNDINGS)
     expect(refusal?.status ?? 'passes').toBe(answer === 'passes' ? 'passes' : 403)
   })
 

@@ -11,9 +11,9 @@ import type {
   ScopeVirtualCluster,
 } from '../../../../src/api/scope.gen.ts'
 import type {
-  NonResourceRequest,
-  ResourceRequest,
-  ScopedRequest,
+  NonResourceRequestInfo,
+  ResourceRequestInfo,
+  RequestInfo,
   Target,
 } from '../../../../src/domain/scope/request-info.ts'
 
@@ -21,7 +21,7 @@ import type {
 export const PREFIX = 'p-'
 
 /** Whether the scope lets the request pass (11.1, 11.2): the union of what its entries grant. */
-export function grants(scope: Scope | null, request: ScopedRequest): boolean {
+export function grants(scope: Scope | null, request: RequestInfo): boolean {
   if (scope === null) return true
   const { roles = [], projects = [], spaces = [], virtualClusters = [], clusters = [] } = scope
   return (
@@ -36,28 +36,28 @@ export function grants(scope: Scope | null, request: ScopedRequest): boolean {
   )
 }
 
-const isResource = (request: ScopedRequest): request is ResourceRequest => !('path' in request)
+const isResource = (request: RequestInfo): request is ResourceRequestInfo => !('path' in request)
 
-const combined = ({ resource, subresource }: ResourceRequest): string =>
+const combined = ({ resource, subresource }: ResourceRequestInfo): string =>
   subresource === '' ? resource : `${resource}/${subresource}`
 
 // 11.7, first sentence: neither wildcards nor target lists grant these.
-const outlivesByVerb = ({ verb }: ScopedRequest): boolean =>
+const outlivesByVerb = ({ verb }: RequestInfo): boolean =>
   ['escalate', 'bind', 'impersonate'].includes(verb)
-const outlivesByResource = (request: ResourceRequest): boolean =>
+const outlivesByResource = (request: ResourceRequestInfo): boolean =>
   ['serviceaccounts/token', 'certificatesigningrequests/approval', 'nodes/proxy'].includes(
     combined(request),
   )
 
 // 11.7, second sentence: for rules and roles these too.
-const mustBeNamed = (request: ResourceRequest): boolean =>
+const mustBeNamed = (request: ResourceRequestInfo): boolean =>
   outlivesByResource(request) ||
   ['proxy', 'exec', 'attach', 'portforward', 'console', 'vnc', 'usbredir'].includes(
     request.subresource,
   ) ||
   combined(request) === 'pods/ephemeralcontainers'
 
-const outlives = (request: ScopedRequest): boolean =>
+const outlives = (request: RequestInfo): boolean =>
   outlivesByVerb(request) || (isResource(request) && outlivesByResource(request))
 
 // 11.3: `*` as a whole value means all; 11.2: an entry with an unknown field adds nothing.
@@ -67,7 +67,7 @@ const isNamed = (names: readonly (string | undefined)[] | undefined, name: strin
 const hasOnly = (entry: object, fields: readonly string[]): boolean =>
   Object.keys(entry).every((field) => fields.includes(field))
 
-function projectGrants(entry: ScopeProject, request: ScopedRequest): boolean {
+function projectGrants(entry: ScopeProject, request: RequestInfo): boolean {
   const { target } = request
   if (!hasOnly(entry, ['project'])) return false
   if (target.kind === 'ProjectVirtualCluster') return isNamed([entry.project], target.project)
@@ -78,30 +78,30 @@ function projectGrants(entry: ScopeProject, request: ScopedRequest): boolean {
   return isThere && sparesNamespace(request)
 }
 
-const spaceGrants = (entry: ScopeSpace, request: ScopedRequest): boolean =>
+const spaceGrants = (entry: ScopeSpace, request: RequestInfo): boolean =>
   request.target.kind === 'ProjectSpace' &&
   isNamed([entry.project], request.target.project) &&
   isNamed([entry.space], request.target.space) &&
   sparesNamespace(request) &&
   hasOnly(entry, ['project', 'space'])
 
-const virtualClusterGrants = (entry: ScopeVirtualCluster, { target }: ScopedRequest): boolean =>
+const virtualClusterGrants = (entry: ScopeVirtualCluster, { target }: RequestInfo): boolean =>
   target.kind === 'ProjectVirtualCluster' &&
   isNamed([entry.project], target.project) &&
   isNamed([entry.virtualCluster], target.virtualCluster) &&
   hasOnly(entry, ['project', 'virtualCluster'])
 
-const clusterGrants = (entry: ScopeCluster, { target }: ScopedRequest): boolean =>
+const clusterGrants = (entry: ScopeCluster, { target }: RequestInfo): boolean =>
   target.kind === 'Cluster' &&
   isNamed([entry.cluster], target.cluster) &&
   hasOnly(entry, ['cluster'])
 
 /** Of a project's or space's Namespace object: get only. */
-const sparesNamespace = (request: ScopedRequest): boolean =>
+const sparesNamespace = (request: RequestInfo): boolean =>
   !isResource(request) || request.resource !== 'namespaces' || request.verb === 'get'
 
 /** Under Management, in the namespace of one of the projects. */
-const isInProject = (projects: readonly string[], request: ScopedRequest): boolean =>
+const isInProject = (projects: readonly string[], request: RequestInfo): boolean =>
   request.target.kind === 'Management' &&
   isResource(request) &&
   projects.some((project) =>
@@ -144,7 +144,7 @@ const impliedBy = (role: string): readonly string[] => {
 }
 
 // 11.4
-function roleGrants(entry: ScopeRole, request: ScopedRequest): boolean {
+function roleGrants(entry: ScopeRole, request: RequestInfo): boolean {
   const { role = '', projects, virtualClusters } = entry
   if (projects?.length === 0 || virtualClusters?.length === 0) return false
   return (
@@ -156,7 +156,7 @@ function roleGrants(entry: ScopeRole, request: ScopedRequest): boolean {
   )
 }
 
-function reaches({ projects, virtualClusters }: ScopeRole, request: ScopedRequest): boolean {
+function reaches({ projects, virtualClusters }: ScopeRole, request: RequestInfo): boolean {
   const { target } = request
   if (target.kind === 'Cluster') return false
   if (target.kind === 'Management') return projects === undefined || isInProject(projects, request)
@@ -165,7 +165,7 @@ function reaches({ projects, virtualClusters }: ScopeRole, request: ScopedReques
   return target.kind === 'ProjectVirtualCluster' && isNamed(virtualClusters, target.virtualCluster)
 }
 
-function clusterRoleGrants(rule: ClusterRoleRule, request: ScopedRequest): boolean {
+function clusterRoleGrants(rule: ClusterRoleRule, request: RequestInfo): boolean {
   const has = (names: readonly string[], name: string, byNameOnly: boolean): boolean =>
     names.includes(name) || (!byNameOnly && names.includes('*'))
   if (!has(rule.verbs, request.verb, outlivesByVerb(request))) return false
@@ -178,7 +178,7 @@ function clusterRoleGrants(rule: ClusterRoleRule, request: ScopedRequest): boole
 }
 
 // 11.5
-function ruleGrants(rule: ScopeRule, request: ScopedRequest): boolean {
+function ruleGrants(rule: ScopeRule, request: RequestInfo): boolean {
   const { verbs = [], resources = [], namespaces = [], nonResourceURLs = [] } = rule
   if (!targetMatches(rule, request.target)) return false
   if (!verbs.includes(request.verb) && (verbs.length > 0 || outlivesByVerb(request))) return false
@@ -207,7 +207,7 @@ function targetMatches(rule: ScopeRule, target: Target): boolean {
   )
 }
 
-function resourceMatches(rule: ScopeRule, request: ResourceRequest): boolean {
+function resourceMatches(rule: ScopeRule, request: ResourceRequestInfo): boolean {
   const { resources = [], resourceNames = [], namespaces = [] } = rule
   if (namespaces.length > 0 && !namespaces.includes(request.namespace)) return false
   if (resources.length === 0) return !mustBeNamed(request)
@@ -226,7 +226,10 @@ function resourceMatches(rule: ScopeRule, request: ResourceRequest): boolean {
   })
 }
 
-const pathMatches = ({ nonResourceURLs = [] }: ScopeRule, { path }: NonResourceRequest): boolean =>
+const pathMatches = (
+  { nonResourceURLs = [] }: ScopeRule,
+  { path }: NonResourceRequestInfo,
+): boolean =>
   nonResourceURLs.some(
     (url) =>
       url === '*' || url === path || (url.endsWith('/*') && path.startsWith(url.slice(0, -1))),

@@ -1,4 +1,4 @@
-import type { ScopedRequest, Target } from '../../../../src/domain/scope/request-info.ts'
+import type { RequestInfo, Target } from '../../../../src/domain/scope/request-info.ts'
 
 // Two names of each kind are those that scopes use. The third is one that no scope names: only a
 // wildcard, or leaving a field out, grants it.
@@ -57,7 +57,7 @@ const PLACES: readonly (readonly [namespace: string, name: string])[] = [
 const PATHS = ['/', '/healthz', '/healthz/', '/healthz/a', '/healthz/a/b', '/other']
 
 /** Every request that there is. */
-export const UNIVERSE: readonly ScopedRequest[] = TARGETS.flatMap((target) =>
+export const UNIVERSE: readonly RequestInfo[] = TARGETS.flatMap((target) =>
   VERBS.flatMap((verb) => [
     ...PATHS.map((path) => ({ target, verb, path })),
     ...RESOURCES.flatMap(([group, resource, subresource]) =>

@@ -14,8 +14,8 @@ import { merge, without, withoutEqual } from '../../../../src/domain/settings/me
 import type { ConfigMapData } from '../../../../src/domain/settings/record.ts'
 import {
   type SecretSource,
-  type Settlement,
-  settle,
+  type Resolution,
+  resolveSettings,
 } from '../../../../src/domain/settings/resolve.ts'
 import { settingsShape } from '../../../../src/domain/settings/schema-check.ts'
 import type { Fault } from '../../../../src/domain/settings/validation/faults.ts'
@@ -38,11 +38,11 @@ export interface World {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-export function settled(world: World): Settlement {
+export function settled(world: World): Resolution {
   const { uid = 'uid-1', owned = {}, foreign = {}, environment = {} } = world
   const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
   const noted = world.settled ? { observedGeneration: 1, conditions: [ready] } : {}
-  return settle({
+  return resolveSettings({
     config: {
       metadata: { uid, managedFields: [entry(MANAGER, owned), entry('kubectl', foreign)] },
       spec: world.spec ?? {},
@@ -57,7 +57,7 @@ export function settled(world: World): Settlement {
 }
 
 /** One round of the operator: record and status are written, as server-side apply by force does. */
-export function reconciled(world: World): { readonly world: World; readonly outcome: Settlement } {
+export function reconciled(world: World): { readonly world: World; readonly outcome: Resolution } {
   const outcome = settled(world)
   const shared = withoutEqual(world.foreign ?? {}, outcome.owned)
   const lost = without(shared, without(shared, outcome.owned))

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { ConfigSettings } from '../../../../src/api/config.gen.ts'
 import { withDefaults } from '../../../../src/domain/settings/defaults.ts'
-import { partsNotServed } from '../../../../src/domain/settings/unimplemented.ts'
+import { unimplementedConditions } from '../../../../src/domain/settings/unimplemented.ts'
 import { CONDITION_MESSAGE_LIMIT } from '../../../../src/domain/settings/validation/faults.ts'
 
-const told = (settings: ConfigSettings) => partsNotServed(withDefaults(settings))
+const told = (settings: ConfigSettings) => unimplementedConditions(withDefaults(settings))
 
 describe('what is switched on and not served (6.7)', () => {
   // biome-ignore format: a table

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseTimestamp, timestamp } from '../../../../src/domain/time/time.ts'
+import { parseTimestamp, formatTimestamp } from '../../../../src/domain/time/time.ts'
 
 const NOON = Date.UTC(2026, 10, 21, 12)
 
@@ -16,7 +16,7 @@ describe('timestamp', () => {
     { name: 'beyond what a Date holds', atMs: Number.MAX_SAFE_INTEGER, text: '9999-12-31T23:59:59Z' },
     { name: 'before the year 0', atMs: -62_167_305_540_000, text: '0000-01-01T00:00:00Z' },
   ])('$name: $text', ({ atMs, text }) => {
-    expect(timestamp(atMs)).toBe(text)
+    expect(formatTimestamp(atMs)).toBe(text)
   })
 })
 
@@ -42,7 +42,7 @@ describe('parseTimestamp', () => {
     { name: 'the first day of all', text: '0000-01-01T00:00:00Z' },
     { name: 'the last day of all', text: '9999-12-31T23:59:59Z' },
   ])('reads $name as it was written', ({ text }) => {
-    expect(timestamp(parseTimestamp(text) ?? 0)).toBe(text)
+    expect(formatTimestamp(parseTimestamp(text) ?? 0)).toBe(text)
   })
 
   // biome-ignore format: a table

@@ -2,8 +2,8 @@ import { CompactSign, generateKeyPair } from 'jose'
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import {
-  type Bearer,
-  type Issue,
+  type TokenSubject,
+  type IssueParameters,
   LONGEST_TOKEN,
   SIGNING_ALGORITHMS,
   type TokenClaims,
@@ -17,7 +17,7 @@ import {
 const ISSUER = 'https://platform.example.com/oidc'
 const SECONDS = Date.parse('2026-11-21T10:00:00Z') / 1000
 
-const issue: Issue = {
+const issue: IssueParameters = {
   issuer: ISSUER,
   jti: 'uid-token',
   creationMs: SECONDS * 1000,
@@ -25,7 +25,7 @@ const issue: Issue = {
 }
 
 /** Key `ci` of user ada, unrestricted. */
-const bearerOf = (parts: Partial<Bearer> = {}): Bearer => ({
+const bearerOf = (parts: Partial<TokenSubject> = {}): TokenSubject => ({
   identity: 'user:ada',
   groups: [],
   name: 'ci',

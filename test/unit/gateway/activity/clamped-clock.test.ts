@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { heldBackClock } from '../../../../src/gateway/activity/clamped-clock.ts'
+import { clampedClock } from '../../../../src/gateway/activity/clamped-clock.ts'
 import { t0 } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 
@@ -20,7 +20,7 @@ test.each([
   { name: 'held back, once it is set ahead', heardAfter: 0, steps: HOUR_MS, reads: 2000 },
 ])('$name (2.9)', async ({ heardAfter, steps, reads }) => {
   const clock = manualClock(t0)
-  const heldBack = heldBackClock(clock)
+  const heldBack = clampedClock(clock)
   if (heardAfter !== null) heldBack.heard(t0 + heardAfter)
   clock.setNow(t0 + steps)
   expect(heldBack.nowMs()).toBe(t0 + reads)
@@ -34,7 +34,7 @@ describe('an answer that is looked at late', () => {
   /** Hears the times one after the other, each so long after the one before. */
   async function heard(...times: readonly { afterMs: number; behindMs: number }[]) {
     const clock = manualClock(t0)
-    const heldBack = heldBackClock(clock)
+    const heldBack = clampedClock(clock)
     for (const { afterMs, behindMs } of times) {
       await clock.advance(afterMs)
       heldBack.heard(clock.nowMs() - behindMs)

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
-import { dueMsOf, mustPrecede, standingOf } from '../../../../src/gateway/activity/flush-policy.ts'
+import {
+  dueMsOf,
+  mustPrecede,
+  recordedUseOf,
+} from '../../../../src/gateway/activity/flush-policy.ts'
 import { accessKey, after } from '../../../support/access-key.ts'
 import { UNCAPPED } from './simulated.ts'
 
@@ -76,14 +80,14 @@ describe('when a use is written (14.1)', () => {
   ])('$name', ({ key, cap = null, first, now = first, due }) => {
     const uses = { firstMs: after(first), lastMs: after(now) }
     const caps = { ...UNCAPPED, maxTtlSeconds: cap }
-    expect(dueMsOf(uses, standingOf(accessKey(key), caps, after(now)), 0)).toBe(after(due))
+    expect(dueMsOf(uses, recordedUseOf(accessKey(key), caps, after(now)), 0)).toBe(after(due))
   })
 })
 
 test('replicas differ: a sliding key is written earlier, another later', () => {
   const uses = { firstMs: after(5), lastMs: after(5) }
   const dueMs = (key: Partial<AccessKey>, place: number): number =>
-    dueMsOf(uses, standingOf(accessKey(key), UNCAPPED, after(5)), place)
+    dueMsOf(uses, recordedUseOf(accessKey(key), UNCAPPED, after(5)), place)
   expect(dueMs(slides, 0.5)).toBe(after(32))
   expect(dueMs({ ...usedAt(0) }, 0.5)).toBe(after(63))
 })
@@ -115,7 +119,7 @@ describe('whether a request waits until its use is recorded (14.1)', () => {
     },
   ])('$name', ({ key, at, cap = null, waits }) => {
     const caps = { ...UNCAPPED, maxTtlSeconds: cap }
-    const standing = standingOf(accessKey(key), caps, after(at))
+    const standing = recordedUseOf(accessKey(key), caps, after(at))
     expect(mustPrecede(standing, after(at))).toBe(waits)
   })
 })
@@ -132,6 +136,6 @@ describe('a key that has ended is left alone', () => {
       ended: false,
     },
   ])('$name', ({ key, ended }) => {
-    expect(standingOf(accessKey(key), UNCAPPED, after(61)).hasEnded).toBe(ended)
+    expect(recordedUseOf(accessKey(key), UNCAPPED, after(61)).hasEnded).toBe(ended)
   })
 })

@@ -2,7 +2,10 @@
 // are killed and started anew, and what ended when is remembered.
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { type Caps, isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
-import { type Activity, createActivity } from '../../../../src/gateway/activity/recorder.ts'
+import {
+  type ActivityRecorder,
+  createActivityRecorder,
+} from '../../../../src/gateway/activity/recorder.ts'
 import type { Store } from '../../../../src/kube/informer/store.ts'
 import { sleep } from '../../../../src/runtime/clock.ts'
 import { t0 } from '../../../support/access-key.ts'
@@ -33,7 +36,7 @@ export interface Surroundings {
 /** One gateway, as far as activity goes. */
 export interface Replica {
   readonly keys: Store<AccessKey>
-  readonly activity: Activity
+  readonly activity: ActivityRecorder
   /** When it was killed; null = it runs, or ended in order. */
   killedMs: number | null
   isOver: boolean
@@ -125,7 +128,7 @@ export function createReplica(surroundings: Surroundings): Replica {
   const deliver = lagging(surroundings)
   api.follow(keys, (event) => deliver(() => life.isOver || event()))
   const way = wayOf(surroundings, () => life.isOver)
-  const activity = createActivity({
+  const activity = createActivityRecorder({
     client: api.client({ there: way, back: way }),
     keys,
     caps: () => caps,

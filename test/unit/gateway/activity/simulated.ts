@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../../../src/api/objects.ts'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
 import type { Caller } from '../../../../src/authn/caller.ts'
-import { digestOf } from '../../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../../src/authn/key-index.ts'
 import { type AccessKey, accessKeyOf } from '../../../../src/domain/accesskey/access-key.ts'
 import type { Caps } from '../../../../src/domain/accesskey/lifetime.ts'
 import type { KubeClient, PatchOperation } from '../../../../src/kube/client/client.ts'
@@ -15,7 +15,7 @@ export const UNCAPPED: Caps = { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 
 
 /** A store of keys as a gateway has one. */
 export const keyStore = (): Store<AccessKey> =>
-  new Store((object: KubeObject) => accessKeyOf(object as OwnedAccessKey, digestOf))
+  new Store((object: KubeObject) => accessKeyOf(object as OwnedAccessKey, secretDigest))
 
 /** Who calls with this key. */
 export const callerWith = (key: AccessKey, expiresMs: number | null = null): Caller => ({

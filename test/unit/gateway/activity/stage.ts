@@ -2,7 +2,10 @@
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
 import type { Caller } from '../../../../src/authn/caller.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
-import { type Activity, createActivity } from '../../../../src/gateway/activity/recorder.ts'
+import {
+  type ActivityRecorder,
+  createActivityRecorder,
+} from '../../../../src/gateway/activity/recorder.ts'
 import type { Store } from '../../../../src/kube/informer/store.ts'
 import { t0 } from '../../../support/access-key.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
@@ -27,7 +30,7 @@ export interface Stage {
   readonly api: SimulatedApi
   readonly keys: Store<AccessKey>
   readonly clock: ManualClock
-  readonly activity: Activity
+  readonly activity: ActivityRecorder
   /** Names of the keys whose use was written, in order. */
   readonly written: string[]
   /** How often a use could not be recorded. */
@@ -52,7 +55,7 @@ export function stage({ line = {}, budget = 10 }: { line?: Line; budget?: number
   })
   let counted = 0
   let failures = 0
-  const activity = createActivity({
+  const activity = createActivityRecorder({
     client: api.client(line),
     keys,
     caps: () => UNCAPPED,

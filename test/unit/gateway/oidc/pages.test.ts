@@ -4,7 +4,7 @@ import { JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../../../../src/api/name
 import { checkJwk, followJwks } from '../../../../src/authn/jwks.ts'
 import { createKeysPage, discoveryAnswer } from '../../../../src/gateway/oidc/discovery.ts'
 import { Store } from '../../../../src/kube/informer/store.ts'
-import { ourConfigMap } from '../../../../src/settings/follow.ts'
+import { platformConfigMap } from '../../../../src/settings/follow.ts'
 import { rememberingLog } from '../../../support/log.ts'
 import { configMap, statusOf, textOf } from './pages.ts'
 
@@ -45,7 +45,7 @@ function keyPair() {
 
 describe('keys (contract 7.2, 7.3; threats D5, D6)', () => {
   function keysOver() {
-    const store = new Store(ourConfigMap)
+    const store = new Store(platformConfigMap)
     const { log, lines } = rememberingLog()
     const page = createKeysPage(followJwks(store, log))
     const put = (keys: unknown): void =>
@@ -108,7 +108,7 @@ describe('keys (contract 7.2, 7.3; threats D5, D6)', () => {
 
 test('of ConfigMaps that are not ours no data is kept', () => {
   const data = { a: 'HUNTER2' }
-  expect(JSON.stringify(ourConfigMap(configMap('other', data)))).not.toContain('HUNTER2')
+  expect(JSON.stringify(platformConfigMap(configMap('other', data)))).not.toContain('HUNTER2')
   for (const name of ['platform-jwks', 'platform-config-in-force', `${REVOKED_TOKENS_PREFIX}x`])
-    expect(ourConfigMap(configMap(name, data)).object.data).toEqual(data)
+    expect(platformConfigMap(configMap(name, data)).object.data).toEqual(data)
 })

@@ -6,7 +6,7 @@ import { REVOKED_TOKENS_PREFIX } from '../../../../src/api/names.ts'
 import { createRevokedPage } from '../../../../src/gateway/oidc/revoked.ts'
 import { Store } from '../../../../src/kube/informer/store.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
-import { ourConfigMap } from '../../../../src/settings/follow.ts'
+import { platformConfigMap } from '../../../../src/settings/follow.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { randomFrom } from '../../../support/random.ts'
 import { repeated } from '../../../support/tier.ts'
@@ -20,7 +20,7 @@ const NAME = `${REVOKED_TOKENS_PREFIX}2026112111`
 const NEXT_HOUR = `${REVOKED_TOKENS_PREFIX}2026112112`
 
 function revokedOver() {
-  const store = new Store(ourConfigMap)
+  const store = new Store(platformConfigMap)
   const clock = manualClock(NOW_MS)
   let heardMs: number | null = null
   const page = createRevokedPage({ configMaps: store, heardMs: () => heardMs, clock })

@@ -4,12 +4,12 @@ import type { IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../../../src/authn/caller.ts'
-import { identityOf } from '../../../../src/authn/user-info.ts'
+import { userInfoOf } from '../../../../src/authn/user-info.ts'
 import { type RunsAs, forward, isLongRunning } from '../../../../src/gateway/proxy/forward.ts'
-import { readApiRequest } from '../../../../src/gateway/request/parse.ts'
+import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import type { Upstream } from '../../../../src/kube/proxy/upstream.ts'
 import { failure } from '../../../../src/serving/http/answer.ts'
-import type { Respond } from '../../../../src/serving/http/server.ts'
+import type { RequestHandler } from '../../../../src/serving/http/server.ts'
 import { viewOf } from '../../../support/access-key.ts'
 import { eventually } from '../../../support/eventually.ts'
 import {
@@ -27,14 +27,14 @@ import { type Served, answersIn, served } from '../served.ts'
 const SOON = { withinMs: 20_000 }
 const MB = 1024 * 1024
 const key = viewOf({ metadata: { name: 'ci' }, spec: { user: 'ada', groups: ['dev'] } })
-const identity = identityOf(key)
+const identity = userInfoOf(key)
 if (!identity) throw new Error('the key of this test names somebody')
 const CALLER: Caller = { key, identity, scope: null, expiresMs: null }
 
 const respondBy =
-  (upstream: Upstream, as: RunsAs): Respond =>
+  (upstream: Upstream, as: RunsAs): RequestHandler =>
   async (call) => {
-    const reading = readApiRequest(call.method, { kind: 'Management' }, call.target)
+    const reading = parseRequest(call.method, { kind: 'Management' }, call.target)
     if (!reading.ok) return failure('BadRequest', reading.because)
     return forward(upstream, reading.request, call, as, call.gone)
   }
@@ -323,6 +323,6 @@ test.each([
   ['POST', '/api/v1/namespaces/a/pods/b/eviction', false],
   ['GET', '/version', false],
 ])('how long an answer may take to begin: %s %s: %s', (method, path, expected) => {
-  const request = readApiRequest(method, { kind: 'Management' }, path)
+  const request = parseRequest(method, { kind: 'Management' }, path)
   expect(request.ok && isLongRunning(request.request.attributes)).toBe(expected)
 })

@@ -1,21 +1,21 @@
 // Requests in short, for tables.
 import type { Target } from '../../../../src/domain/scope/request-info.ts'
 import {
-  type ApiRequest,
-  type ReadApiRequest,
-  readApiRequest,
+  type ParsedRequest,
+  type RequestParsing,
+  parseRequest,
 } from '../../../../src/gateway/request/parse.ts'
 
 const MANAGEMENT: Target = { kind: 'Management' }
 
 /** Reads `METHOD rest`; GET where there is no method. */
-export function reading(sent: string, target: Target = MANAGEMENT): ReadApiRequest {
+export function reading(sent: string, target: Target = MANAGEMENT): RequestParsing {
   const [, method = 'GET', rest = ''] = /^(?:(\S+) )?(.*)$/s.exec(sent) ?? []
-  return readApiRequest(method, target, rest)
+  return parseRequest(method, target, rest)
 }
 
 /** What was read. @throws Error when it is refused */
-export function readOf(sent: string, target: Target = MANAGEMENT): ApiRequest {
+export function readOf(sent: string, target: Target = MANAGEMENT): ParsedRequest {
   const result = reading(sent, target)
   if (!result.ok) throw new Error(`${sent} is refused: ${result.because}`)
   return result.request

@@ -1,7 +1,7 @@
 // What is sent on is written anew from what was read, and means that and nothing else (contract 11.6).
 import { describe, expect, test } from 'vitest'
 import { TARGET_KINDS, type Target } from '../../../../src/domain/scope/request-info.ts'
-import { readApiRequest } from '../../../../src/gateway/request/parse.ts'
+import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import { requestSent } from '../../../support/fuzz/requests.ts'
 import { randomFrom } from '../../../support/random.ts'
 import { readOf, reading, taken } from './read.ts'
@@ -99,7 +99,7 @@ describe('whatever is sent (11.6)', () => {
   const random = randomFrom(20_260)
   const sent = Array.from({ length: 20_000 }, () => requestSent(random))
   const accepted = sent.flatMap(({ method, rest }) => {
-    const result = readApiRequest(method, target, rest)
+    const result = parseRequest(method, target, rest)
     return result.ok ? [{ method, rest, request: result.request }] : []
   })
 
@@ -110,7 +110,7 @@ describe('whatever is sent (11.6)', () => {
 
   test('what is rebuilt is read as the same request', () => {
     for (const { method, rest, request } of accepted) {
-      const again = readApiRequest(method, target, `${request.path}?${request.search}`)
+      const again = parseRequest(method, target, `${request.path}?${request.search}`)
       expect({ rest, again }).toEqual({ rest, again: { ok: true, request } })
     }
   })

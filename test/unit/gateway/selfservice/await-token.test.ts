@@ -1,8 +1,8 @@
 // What becomes of a token that nobody issues in time (contract 12.2).
 import { describe, expect, test } from 'vitest'
 import { TOKENS } from '../../../../src/api/names.ts'
-import { type JsonMap, mapIn } from '../../../../src/domain/json/json.ts'
-import { textAt } from '../../../../src/domain/json/nested-fields.ts'
+import { type JsonMap, parseJsonMap } from '../../../../src/domain/json/json.ts'
+import { nestedString } from '../../../../src/domain/json/nested-fields.ts'
 import { awaitToken } from '../../../../src/gateway/selfservice/await-token.ts'
 import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { manualClock } from '../../../support/clock.ts'
@@ -15,8 +15,11 @@ function having(there: JsonMap) {
   const answers = ({ method, body }: UpstreamCall): readonly [number, JsonMap] => {
     if (stored === null) return [404, { kind: 'Status' }]
     if (method === 'GET') return [200, stored]
-    const demanded = textAt(mapIn((body as Buffer).toString()), ['preconditions', 'uid'])
-    const uid = textAt(stored, ['metadata', 'uid'])
+    const demanded = nestedString(parseJsonMap((body as Buffer).toString()), [
+      'preconditions',
+      'uid',
+    ])
+    const uid = nestedString(stored, ['metadata', 'uid'])
     if (demanded !== '' && demanded !== uid) return [409, { kind: 'Status' }]
     stored = null
     return [200, { kind: 'Status' }]

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { mapAt } from '../../../../src/domain/json/nested-fields.ts'
+import { nestedMap } from '../../../../src/domain/json/nested-fields.ts'
 import { LARGEST_OWN, bodyRefusal } from '../../../../src/gateway/selfservice/bounds.ts'
 import { create } from '../../../../src/gateway/selfservice/create.ts'
-import type { OwnCounts } from '../../../../src/gateway/selfservice/quota.ts'
-import { change } from '../../../../src/gateway/selfservice/update.ts'
+import type { Quota } from '../../../../src/gateway/selfservice/quota.ts'
+import { update } from '../../../../src/gateway/selfservice/update.ts'
 import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 import { type Answer, failure } from '../../../../src/serving/http/answer.ts'
@@ -36,9 +36,9 @@ function storing(before: JsonMap | null, added = 0) {
   const answers = ({ method, path, body }: UpstreamCall): readonly [number, JsonMap] => {
     if (method === 'GET') return before === null ? [404, { kind: 'Status' }] : [200, before]
     const sent = JSON.parse((body as Buffer).toString()) as JsonMap
-    const metadata = { ...mapAt(before ?? {}, ['metadata']), ...mapAt(sent, ['metadata']) }
+    const metadata = { ...nestedMap(before ?? {}, ['metadata']), ...nestedMap(sent, ['metadata']) }
     const grown = added === 0 ? {} : { managedFields: [{ manager: 'y'.repeat(added) }] }
-    const spec = { ...mapAt(before ?? {}, ['spec']), ...mapAt(sent, ['spec']) }
+    const spec = { ...nestedMap(before ?? {}, ['spec']), ...nestedMap(sent, ['spec']) }
     const whole = { ...before, ...sent, metadata: { ...metadata, ...grown }, spec }
     if (!path.includes('dryRun')) stored.push(whole)
     return [method === 'POST' ? 201 : 200, whole]
@@ -88,7 +88,7 @@ describe('one’s own keys are of 64 KiB at most (12.2)', () => {
     const { answers, stored } = storing(keyOf(before))
     const json = { spec: { displayName: 'z'.repeat(after) } }
     const body = { type: 'application/merge-patch+json', json }
-    const answer = await change(
+    const answer = await update(
       exchangeOf({ verb: 'patch', name: 'big', body, answers }, PERSON),
       DEPS,
     )
@@ -102,11 +102,11 @@ describe('one’s own keys are of 64 KiB at most (12.2)', () => {
     const { answers, stored } = storing(keyOf(10))
     const body = { type: 'application/merge-patch+json', json: { spec: { ttl: 7200 } } }
     const asked: (readonly [string, unknown, unknown])[] = []
-    const revivalRefusal: OwnCounts['revivalRefusal'] = (identity, before, after) => {
-      asked.push([identity, mapAt(before, ['spec'])['ttl'], mapAt(after, ['spec'])['ttl']])
+    const revivalRefusal: Quota['revivalRefusal'] = (identity, before, after) => {
+      asked.push([identity, nestedMap(before, ['spec'])['ttl'], nestedMap(after, ['spec'])['ttl']])
       return failure('Forbidden', 'too many')
     }
-    const answer = await change(exchangeOf({ verb: 'patch', name: 'big', body, answers }, PERSON), {
+    const answer = await update(exchangeOf({ verb: 'patch', name: 'big', body, answers }, PERSON), {
       ...DEPS,
       counts: { ...COUNTS, revivalRefusal },
     })

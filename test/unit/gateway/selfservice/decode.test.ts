@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { Json } from '../../../../src/domain/json/json.ts'
-import { jsonFault } from '../../../../src/domain/json/strict-json.ts'
+import { strictJsonError } from '../../../../src/domain/json/strict-json.ts'
 import { sentObject } from '../../../../src/gateway/selfservice/decode.ts'
 import { parseYaml } from '../../../../src/runtime/yaml.ts'
 import { eventually } from '../../../support/eventually.ts'
@@ -50,27 +50,27 @@ describe('a body that is refused for what it would cost to parse (E8)', () => {
     { name: 'a string of escapes', text: `"${'\\u0061'.repeat(HALF / 3)}"` },
     { name: 'blanks', text: `{${' '.repeat(2 * HALF)}}` },
   ])('takes time that grows with its length only: $name', ({ text }) =>
-    expect(jsonFault(text)).toBeNull(),
+    expect(strictJsonError(text)).toBeNull(),
   )
 
   test('has no object with more names than any of ours', () => {
     const named = (count: number): string =>
       JSON.stringify({ a: Object.fromEntries(Array.from({ length: count }, (_, at) => [at, at])) })
-    expect(jsonFault(`[${named(1000)},${named(1000)}]`)).toBeNull()
-    expect(jsonFault(named(1001))).toBe('an object in it has more than 1000 names')
+    expect(strictJsonError(`[${named(1000)},${named(1000)}]`)).toBeNull()
+    expect(strictJsonError(named(1001))).toBe('an object in it has more than 1000 names')
   })
 
   test('has no text that is another when it is read (X5)', () => {
     const fault = 'a text has half of a surrogate pair'
-    expect(jsonFault('{"a": "\\ud83d"}')).toBe(fault)
-    expect(jsonFault('{"\\uDE00x": 1}')).toBe(fault)
-    expect(jsonFault('["\\ude00\\ud83d"]')).toBe(fault)
-    expect(jsonFault('["\\ud83d\\ude00", "\\\\ud83d", "\\u00e9"]')).toBeNull()
+    expect(strictJsonError('{"a": "\\ud83d"}')).toBe(fault)
+    expect(strictJsonError('{"\\uDE00x": 1}')).toBe(fault)
+    expect(strictJsonError('["\\ude00\\ud83d"]')).toBe(fault)
+    expect(strictJsonError('["\\ud83d\\ude00", "\\\\ud83d", "\\u00e9"]')).toBeNull()
   })
 
   test('has no number that is another when it is read, wherever the text goes wrong', () => {
-    expect(jsonFault('{"a":9007199254740993')).toBe('number 9007199254740993 is too large')
-    expect(jsonFault('{"a":12-34secret')).toBeNull()
+    expect(strictJsonError('{"a":9007199254740993')).toBe('number 9007199254740993 is too large')
+    expect(strictJsonError('{"a":12-34secret')).toBeNull()
   })
 })
 
@@ -80,7 +80,7 @@ test('the largest spec that the schema takes is not refused for its size (E8)', 
   const [version] = crd.spec.versions
   const { spec } = version?.schema.openAPIV3Schema.properties ?? {}
   if (!spec) throw new Error('the CRD has a schema of the spec')
-  expect(jsonFault(JSON.stringify({ spec: largest(spec) }))).toBeNull()
+  expect(strictJsonError(JSON.stringify({ spec: largest(spec) }))).toBeNull()
 })
 
 interface Schema {

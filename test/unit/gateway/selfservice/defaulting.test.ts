@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { finished, isForSelf, made } from '../../../../src/gateway/selfservice/defaulting.ts'
+import { finished, isForSelf, defaulted } from '../../../../src/gateway/selfservice/defaulting.ts'
 import { MADE_WITH_CI, callers, newKey, owner, project } from './keys.ts'
 
 const KEY = 'pak_generated'
 const REVOKE = 'management.platform.sh/revoke'
 const CREATED = 'management.platform.sh/created'
 const of = (by: keyof typeof callers, sent: JsonMap) =>
-  made(ACCESS_KEYS, sent, callers[by], () => KEY)
+  defaulted(ACCESS_KEYS, sent, callers[by], () => KEY)
 
 describe('what somebody makes of his own (12.1, 12.3)', () => {
   test.each([
@@ -120,7 +120,7 @@ describe('a key to be made (12.2, 12.3)', () => {
 })
 
 test('a token to be made is the calling key’s (12.2)', () => {
-  const { object, added } = made(TOKENS, { spec: { ttl: 5 } }, callers.person, () => KEY)
+  const { object, added } = defaulted(TOKENS, { spec: { ttl: 5 } }, callers.person, () => KEY)
   expect(added).toEqual({ metadata: { ownerReferences: [owner('ci')] } })
   expect(object).toMatchObject({
     kind: 'DirectClusterEndpointToken',

@@ -4,16 +4,16 @@ import {
   type OwnedAccessKeyObject,
   accessKeyOf,
 } from '../../../../src/domain/accesskey/access-key.ts'
-import { type JsonMap, mapIn } from '../../../../src/domain/json/json.ts'
-import { textAt } from '../../../../src/domain/json/nested-fields.ts'
-import { remove, removeAll } from '../../../../src/gateway/selfservice/delete.ts'
+import { type JsonMap, parseJsonMap } from '../../../../src/domain/json/json.ts'
+import { nestedString } from '../../../../src/domain/json/nested-fields.ts'
+import { deleteOne, deleteCollection } from '../../../../src/gateway/selfservice/delete.ts'
 import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { exchangeOf } from './exchanges.ts'
 import { key, owner } from './keys.ts'
 
 const WAYS = [
-  { verb: 'delete', name: 'ci', answer: remove },
-  { verb: 'deletecollection', name: '', answer: removeAll },
+  { verb: 'delete', name: 'ci', answer: deleteOne },
+  { verb: 'deletecollection', name: '', answer: deleteCollection },
 ] as const
 
 const named = (name: string, metadata: JsonMap = {}): JsonMap =>
@@ -52,7 +52,7 @@ async function removedUntil(most: number) {
     {},
     OWNED,
   )
-  const ending = await removeAll(exchange).then(
+  const ending = await deleteCollection(exchange).then(
     ({ status }) => status,
     (error: Error) => error.message,
   )
@@ -94,7 +94,7 @@ test.each(WAYS)(
         return [200, isOne ? seen : listOf(seen)]
       }
       if (!isOne) return FORBIDDEN
-      const uid = textAt(mapIn((body as Buffer).toString()), ['preconditions', 'uid'])
+      const uid = nestedString(parseJsonMap((body as Buffer).toString()), ['preconditions', 'uid'])
       if (uid !== '' && uid !== 'uid-anew') return [409, { kind: 'Status', code: 409 }]
       stored = null
       return [200, anew]

@@ -6,14 +6,14 @@ import { describe, expect, test } from 'vitest'
 import { CONFIGS, type Resource, TOKENS } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { list } from '../../../../src/gateway/selfservice/read.ts'
-import type { Exchange } from '../../../../src/gateway/selfservice/request.ts'
-import { createOwnKindsBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
-import { standingOf } from '../../../../src/gateway/selfservice/visibility.ts'
+import type { SelfServiceRequest } from '../../../../src/gateway/selfservice/request.ts'
+import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
+import { callerAccessOf } from '../../../../src/gateway/selfservice/visibility.ts'
 import { watch } from '../../../../src/gateway/selfservice/watch.ts'
 import {
-  MOST_AT_A_TIME,
-  MOST_IN_ALL,
-  createLimits,
+  MAX_PER_KEY,
+  MAX_IN_TOTAL,
+  createMaxInFlight,
 } from '../../../../src/gateway/stages/max-in-flight.ts'
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/proxy/upstream.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
@@ -22,8 +22,8 @@ import { manualClock } from '../../../support/clock.ts'
 import { uniqueName } from '../../../support/objects.ts'
 import { callTo } from '../calls.ts'
 
-const limits = createLimits(() => undefined)
-const buffer = createOwnKindsBuffer(64 * 1024 ** 2, () => undefined)
+const limits = createMaxInFlight(() => undefined)
+const buffer = createResponseBuffer(64 * 1024 ** 2, () => undefined)
 
 /** What an API server says to a path; `as`: whether as the gateway itself. */
 type Says = (path: string, as: 'gateway' | 'caller') => UpstreamAnswer | Promise<UpstreamAnswer>
@@ -48,12 +48,17 @@ interface Asking {
   readonly key?: string
   readonly spec?: OwnedAccessKeySpec
   readonly resource?: Resource
-  readonly query?: Exchange['query']
+  readonly query?: SelfServiceRequest['query']
 }
 
 /** A request for tokens by a key of ada, of its own unless `key` says whose. */
-function asking({ says: said, key = uniqueName('key'), spec = {}, ...asked }: Asking): Exchange {
-  const caller: Exchange['caller'] = {
+function asking({
+  says: said,
+  key = uniqueName('key'),
+  spec = {},
+  ...asked
+}: Asking): SelfServiceRequest {
+  const caller: SelfServiceRequest['caller'] = {
     key: viewOf({ metadata: { name: key, uid: `uid-${key}` }, spec }),
     identity: { user: 'ada', groups: [] },
     scope: null,
@@ -66,7 +71,7 @@ function asking({ says: said, key = uniqueName('key'), spec = {}, ...asked }: As
     query,
     call,
     caller,
-    standing: standingOf(caller),
+    standing: callerAccessOf(caller),
     find: () => undefined,
     form: { encoding: 'json', shape: { as: 'object' } },
     include: 'Metadata',
@@ -98,7 +103,7 @@ describe('filtered lists (13.3)', () => {
   }
 
   test('of one key come one after the other, of all only so many at a time', async () => {
-    const names = Array.from({ length: MOST_IN_ALL.filteredList }, () => uniqueName('crowd'))
+    const names = Array.from({ length: MAX_IN_TOTAL.filteredList }, () => uniqueName('crowd'))
     const under = names.map((name) => begun(name))
     await turn()
     const [mine = ''] = names
@@ -191,7 +196,7 @@ describe('filtered watches (13.3)', () => {
 
   /** As many as one key may have. */
   async function filled(key: string) {
-    const upstream = Array.from({ length: MOST_AT_A_TIME.filteredWatch }, () => new PassThrough())
+    const upstream = Array.from({ length: MAX_PER_KEY.filteredWatch }, () => new PassThrough())
     const streams = await Promise.all(
       upstream.map(async (body) => streamOf(await watching(key, body))),
     )
@@ -261,7 +266,7 @@ describe('filtered watches (13.3)', () => {
       bodies.push(answer.body)
       return answer
     }
-    for (let at = 0; at < MOST_AT_A_TIME.filteredWatch; at += 1) {
+    for (let at = 0; at < MAX_PER_KEY.filteredWatch; at += 1) {
       const exchange = asking({ key, query: FROM, says: toNobody(kept) })
       await watch(exchange).catch(() => undefined)
     }
@@ -275,7 +280,7 @@ describe('filtered watches (13.3)', () => {
   test('Configs by a scoped key are not among them', async () => {
     const scope = { projects: [{ project: 'shop' }] }
     const key = uniqueName('key')
-    for (let at = 0; at <= MOST_AT_A_TIME.filteredWatch; at += 1) {
+    for (let at = 0; at <= MAX_PER_KEY.filteredWatch; at += 1) {
       const answered: Says = () => says(200, new PassThrough())
       const exchange = asking({ key, spec: { scope }, resource: CONFIGS, says: answered })
       const answer = await watch({ ...exchange, query: FROM })

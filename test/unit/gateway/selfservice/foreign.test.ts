@@ -3,12 +3,12 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { type Json, type JsonMap, mapIn } from '../../../../src/domain/json/json.ts'
-import { textAt } from '../../../../src/domain/json/nested-fields.ts'
-import { remove } from '../../../../src/gateway/selfservice/delete.ts'
+import { type Json, type JsonMap, parseJsonMap } from '../../../../src/domain/json/json.ts'
+import { nestedString } from '../../../../src/domain/json/nested-fields.ts'
+import { deleteOne } from '../../../../src/gateway/selfservice/delete.ts'
 import { get } from '../../../../src/gateway/selfservice/read.ts'
-import type { Exchange, Verb } from '../../../../src/gateway/selfservice/request.ts'
-import { change } from '../../../../src/gateway/selfservice/update.ts'
+import type { SelfServiceRequest, Verb } from '../../../../src/gateway/selfservice/request.ts'
+import { update } from '../../../../src/gateway/selfservice/update.ts'
 import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { exchangeOf } from './exchanges.ts'
 import { key, owner, project, token } from './keys.ts'
@@ -51,7 +51,7 @@ const refusedBy = (who: string): JsonMap => ({
 function serving(kind: Kind, grants: readonly string[]) {
   return ({ method, path, impersonation, body }: UpstreamCall): readonly [number, JsonMap] => {
     if (path.includes('selfsubjectaccessreviews')) {
-      const asked = textAt(mapIn((body as Buffer).toString()) ?? {}, [
+      const asked = nestedString(parseJsonMap((body as Buffer).toString()) ?? {}, [
         'spec',
         'resourceAttributes',
         'verb',
@@ -70,9 +70,11 @@ interface Act {
   readonly isStatus?: boolean
   readonly type?: string
   readonly json?: Json
-  readonly run: (exchange: Exchange) => Promise<{ readonly status: number; body: unknown }>
+  readonly run: (
+    exchange: SelfServiceRequest,
+  ) => Promise<{ readonly status: number; body: unknown }>
 }
-const changing = (exchange: Exchange) => change(exchange, DEPS)
+const changing = (exchange: SelfServiceRequest) => update(exchange, DEPS)
 const merge = {
   verb: 'patch',
   type: 'application/merge-patch+json',
@@ -95,7 +97,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   'merge patch of status': { ...merge, isStatus: true },
   'apply of status': { ...apply, isStatus: true },
   'JSON patch': { ...merge, type: 'application/json-patch+json', json: [] },
-  deletion: { verb: 'delete', run: remove },
+  deletion: { verb: 'delete', run: deleteOne },
 }
 
 async function answered(
@@ -133,7 +135,7 @@ describe('the name of somebody else’s (12.1)', () => {
     '$kind: an apply by $by tells that it is taken, as a create does',
     async (row) => {
       const { status, body } = await answered(apply, row.by, row.kind, 'theirs')
-      expect({ status, reason: mapIn(body)?.['reason'] }).toEqual({
+      expect({ status, reason: parseJsonMap(body)?.['reason'] }).toEqual({
         status: 409,
         reason: 'AlreadyExists',
       })

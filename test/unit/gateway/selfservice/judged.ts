@@ -1,7 +1,7 @@
 import { ACCESS_KEYS, type Resource } from '../../../../src/api/names.ts'
 import type { Caps } from '../../../../src/domain/accesskey/lifetime.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { type Fault, mayStore } from '../../../../src/gateway/selfservice/validation.ts'
+import { type Fault, validate } from '../../../../src/gateway/selfservice/validation.ts'
 import { MARKS, callers, owner, t0 } from './keys.ts'
 
 /** What is judged; keys, without caps, unless it says otherwise. */
@@ -18,7 +18,7 @@ const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 }
 
 /** What self-service says of it at t0. */
 export const judge = ({ by, resource = ACCESS_KEYS, before, after, caps }: Judged): Fault | null =>
-  mayStore({
+  validate({
     resource,
     standing: callers[by],
     before: before ?? null,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Target } from '../../../../src/domain/scope/request-info.ts'
-import { readApiRequest } from '../../../../src/gateway/request/parse.ts'
+import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import { isOwnKind } from '../../../../src/gateway/selfservice/handler.ts'
 import { askedOf } from '../../../../src/gateway/selfservice/request.ts'
 
@@ -9,7 +9,7 @@ const MANAGEMENT: Target = { kind: 'Management' }
 
 /** The verb, plural, name and subresource that are understood; the reason to pass it on, or to refuse it. */
 function understood(method: string, path: string, target = MANAGEMENT): string {
-  const read = readApiRequest(method, target, path)
+  const read = parseRequest(method, target, path)
   if (!read.ok) return 'unread'
   if (!isOwnKind(read.request)) return 'not ours'
   const asked = askedOf(read.request)

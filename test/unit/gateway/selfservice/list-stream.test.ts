@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import type { Form } from '../../../../src/gateway/selfservice/negotiation.ts'
 import { list } from '../../../../src/gateway/selfservice/read.ts'
-import type { Exchange } from '../../../../src/gateway/selfservice/request.ts'
-import { createOwnKindsBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
+import type { SelfServiceRequest } from '../../../../src/gateway/selfservice/request.ts'
+import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
 import { parseYaml } from '../../../../src/runtime/yaml.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { exchangeOf } from './exchanges.ts'
@@ -54,8 +54,8 @@ function stored(count: number, weight: number, isTable = false) {
 
 const asking = (
   answers: Parameters<typeof exchangeOf>[0]['answers'],
-  given: Partial<Exchange> = {},
-): Exchange => ({ ...exchangeOf({ verb: 'list', name: '', answers }), ...given })
+  given: Partial<SelfServiceRequest> = {},
+): SelfServiceRequest => ({ ...exchangeOf({ verb: 'list', name: '', answers }), ...given })
 
 const told = async ({ body }: Answer): Promise<string> =>
   Buffer.isBuffer(body) ? body.toString() : text(body)
@@ -97,7 +97,7 @@ describe.each(FORMS)('a list of several pages: $name (12.2)', ({ form }) => {
   })
 })
 
-const atOnceLimit = (query: Exchange['query']): string =>
+const atOnceLimit = (query: SelfServiceRequest['query']): string =>
   `limit=${query.find(([name]) => name === 'limit')?.[1] ?? '1000'}`
 
 describe('a list (12.2, 13.3)', () => {
@@ -144,7 +144,7 @@ describe('a list (12.2, 13.3)', () => {
   })
 
   test('that nobody reads leaves room for others, and its caller none: 429', async () => {
-    const buffer = createOwnKindsBuffer(64 * MEBIBYTE, () => undefined)
+    const buffer = createResponseBuffer(64 * MEBIBYTE, () => undefined)
     const begin = (caller: string) =>
       list(asking(stored(400, HEAVY).answers, { held: buffer.holding(caller) })).then(
         ({ status }) => status,

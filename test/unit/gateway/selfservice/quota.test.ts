@@ -5,7 +5,7 @@ import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { createTokenIndex } from '../../../../src/authn/token-index.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { create } from '../../../../src/gateway/selfservice/create.ts'
-import { type Place, createCounts } from '../../../../src/gateway/selfservice/quota.ts'
+import { type Place, createQuota } from '../../../../src/gateway/selfservice/quota.ts'
 import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { t0, textAfter } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
@@ -20,7 +20,7 @@ function started(...all: readonly OwnedAccessKey[]) {
   const keys = indexOf(...all)
   const tokens = createTokenIndex(keys, () => clock.nowMs())
   const caps = () => ({ maxTtlSeconds: null, loginTtlSeconds: null })
-  const counts = createCounts({ keys, tokens, most: { keys: 3, tokens: 2 }, caps, clock })
+  const counts = createQuota({ keys, tokens, most: { keys: 3, tokens: 2 }, caps, clock })
   return { clock, keys, tokens, counts, caps }
 }
 

@@ -1,9 +1,9 @@
 // What is in memory of answers and events until clients have taken it (contract 12.2, 13.3).
 import { describe, expect, test } from 'vitest'
 import {
-  type Holding,
+  type BufferReservation,
   NoRoom,
-  createOwnKindsBuffer,
+  createResponseBuffer,
 } from '../../../../src/gateway/selfservice/response-buffer.ts'
 
 const ALL = 8000
@@ -12,7 +12,7 @@ const UNREAD = 'too many bytes of answers and events about keys, tokens and Conf
 
 function started() {
   let refused = 0
-  const { holding } = createOwnKindsBuffer(ALL, () => (refused += 1))
+  const { holding } = createResponseBuffer(ALL, () => (refused += 1))
   return { holding, refused: () => refused }
 }
 
@@ -52,7 +52,7 @@ describe('answers and events under way (12.2)', () => {
     )
   })
 
-  test.each<{ name: string; act: (holding: Holding) => void; left: number }>([
+  test.each<{ name: string; act: (holding: BufferReservation) => void; left: number }>([
     { name: 'is over', act: (one) => one.release(), left: 0 },
     { name: 'holds less', act: (one) => one.exactly(10), left: 10 },
     { name: 'holds less than it may', act: (one) => one.atLeast(10), left: 600 },

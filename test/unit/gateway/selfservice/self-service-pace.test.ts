@@ -3,14 +3,18 @@ import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../../src/api/names.ts'
-import { type Exchange, SELF_SERVICE, ask } from '../../../../src/gateway/selfservice/request.ts'
+import {
+  type SelfServiceRequest,
+  SELF_SERVICE,
+  ask,
+} from '../../../../src/gateway/selfservice/request.ts'
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/proxy/upstream.ts'
 import { exchangeOf } from './exchanges.ts'
 
 /** An API server that answers when the test says so. */
 function held() {
   const waiting: ((answer: UpstreamAnswer | Error) => void)[] = []
-  const upstream: Exchange['upstream'] = {
+  const upstream: SelfServiceRequest['upstream'] = {
     send: () =>
       new Promise((resolve, reject) => {
         waiting.push((answer) => (answer instanceof Error ? reject(answer) : resolve(answer)))
@@ -27,7 +31,7 @@ const found = (): UpstreamAnswer => ({
   body: Readable.from([Buffer.from('{"kind":"OwnedAccessKey"}')]),
 })
 
-function asking(upstream: Exchange['upstream'], user: string, as: 'gateway' | 'caller') {
+function asking(upstream: SelfServiceRequest['upstream'], user: string, as: 'gateway' | 'caller') {
   const exchange = exchangeOf({ verb: 'get', name: 'ci', answers: () => [200, {}] })
   const caller = { ...exchange.caller, identity: { user, groups: [] } }
   const question = { method: 'GET', resource: ACCESS_KEYS, name: 'ci', query: [] } as const

@@ -1,9 +1,9 @@
 // An API server that stores whatever it is sent, whoever asks: RBAC and policies open everything.
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { type Json, type JsonMap, mapIn } from '../../../../src/domain/json/json.ts'
-import { mapAt, textAt } from '../../../../src/domain/json/nested-fields.ts'
+import { type Json, type JsonMap, parseJsonMap } from '../../../../src/domain/json/json.ts'
+import { nestedMap, nestedString } from '../../../../src/domain/json/nested-fields.ts'
 import { create } from '../../../../src/gateway/selfservice/create.ts'
-import { change } from '../../../../src/gateway/selfservice/update.ts'
+import { update } from '../../../../src/gateway/selfservice/update.ts'
 import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 import { COUNTS, exchangeOf } from './exchanges.ts'
@@ -34,10 +34,10 @@ function recorder() {
   let stored: JsonMap = {}
   const note = ({ impersonation, body }: UpstreamCall): void => {
     by = impersonation?.['impersonate-user'] ?? 'gateway'
-    stored = mapIn((body as Buffer).toString()) ?? {}
+    stored = parseJsonMap((body as Buffer).toString()) ?? {}
   }
   const written = (code: number, body: Buffer): Written => {
-    const message = textAt(mapIn(body.toString()) ?? {}, ['message'])
+    const message = nestedString(parseJsonMap(body.toString()) ?? {}, ['message'])
     return { code, field: code === 403 ? (message.split(': ')[0] ?? '') : '', by, stored }
   }
   return { note, written }
@@ -55,10 +55,10 @@ export async function made(
 ): Promise<Written> {
   const { note, written } = recorder()
   const answers = (call: UpstreamCall): readonly [number, JsonMap] => {
-    const sent = mapIn((call.body as Buffer).toString()) ?? {}
+    const sent = parseJsonMap((call.body as Buffer).toString()) ?? {}
     if (isClaim(call)) return [200, sent]
     if (!isTry(call)) note(call)
-    const named = { ...mapAt(sent, ['metadata']), creationTimestamp: CREATED }
+    const named = { ...nestedMap(sent, ['metadata']), creationTimestamp: CREATED }
     return [201, { ...sent, metadata: named }]
   }
   const json = { kind: 'OwnedAccessKey', metadata, spec }
@@ -93,19 +93,19 @@ export async function changed(
     return [200, way === 'json' ? before : mergedWith(before, call)]
   }
   const verb = way === 'put' ? 'update' : 'patch'
-  const name = textAt(before, ['metadata', 'name'])
+  const name = nestedString(before, ['metadata', 'name'])
   const body = { type: TYPES[way], json: sent }
-  const answer = await change(exchangeOf({ verb, name, body, answers }, caller), DEPS)
+  const answer = await update(exchangeOf({ verb, name, body, answers }, caller), DEPS)
   return written(answer.status, answer.body as Buffer)
 }
 
 function mergedWith(before: JsonMap, { method, body }: UpstreamCall): JsonMap {
-  const sent = mapIn((body as Buffer).toString()) ?? {}
+  const sent = parseJsonMap((body as Buffer).toString()) ?? {}
   const parts = ['metadata', 'spec'].map((part) => [
     part,
     method === 'PUT' && part === 'spec'
-      ? mapAt(sent, [part])
-      : { ...mapAt(before, [part]), ...mapAt(sent, [part]) },
+      ? nestedMap(sent, [part])
+      : { ...nestedMap(before, [part]), ...nestedMap(sent, [part]) },
   ])
   return { ...before, ...Object.fromEntries(parts) } as JsonMap
 }

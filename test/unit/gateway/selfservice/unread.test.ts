@@ -3,14 +3,14 @@ import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { readApiRequest } from '../../../../src/gateway/request/parse.ts'
-import { createOwnKinds, isOwnKind } from '../../../../src/gateway/selfservice/handler.ts'
-import { createOwnKindsBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
-import { createLimits } from '../../../../src/gateway/stages/max-in-flight.ts'
-import { guarded } from '../../../../src/gateway/streams/terminate.ts'
+import { parseRequest } from '../../../../src/gateway/request/parse.ts'
+import { createSelfService, isOwnKind } from '../../../../src/gateway/selfservice/handler.ts'
+import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
+import { createMaxInFlight } from '../../../../src/gateway/stages/max-in-flight.ts'
+import { terminable } from '../../../../src/gateway/streams/terminate.ts'
 import type { Upstream, UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { type Clock, systemClock } from '../../../../src/runtime/clock.ts'
-import type { Call } from '../../../../src/serving/http/server.ts'
+import type { HttpRequest } from '../../../../src/serving/http/server.ts'
 import { t0, viewOf } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { eventually } from '../../../support/eventually.ts'
@@ -44,10 +44,10 @@ async function serving(answers: (call: UpstreamCall) => Readable, clock: Clock =
     spec: { user: 'ada', type: 'Login' },
   })
   const caller = { key, identity: { user: 'ada', groups: [] }, scope: null, expiresMs: null }
-  const { answer } = createOwnKinds({
+  const { answer } = createSelfService({
     upstream,
-    limits: createLimits(() => undefined),
-    buffer: createOwnKindsBuffer(64 * MEBIBYTE, () => undefined),
+    limits: createMaxInFlight(() => undefined),
+    buffer: createResponseBuffer(64 * MEBIBYTE, () => undefined),
     keyNamed: () => undefined,
     isConfigClosed: () => false,
     caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
@@ -55,14 +55,14 @@ async function serving(answers: (call: UpstreamCall) => Readable, clock: Clock =
     counts: COUNTS,
     clock,
   })
-  const respond = async (call: Call) => {
-    const reading = readApiRequest(call.method, { kind: 'Management' }, call.target)
+  const respond = async (call: HttpRequest) => {
+    const reading = parseRequest(call.method, { kind: 'Management' }, call.target)
     if (!reading.ok || !isOwnKind(reading.request)) throw new Error('it is about own kinds')
     const underWay = { signal: call.gone, still: async () => caller }
     const isWatch = reading.request.attributes.verb === 'watch'
     const given = await answer(reading.request, call, caller, underWay)
     const nothing = (): void => undefined
-    return guarded(given, {
+    return terminable(given, {
       flows: nothing,
       isWatch,
       isLong: isWatch,

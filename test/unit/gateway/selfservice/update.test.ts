@@ -1,9 +1,9 @@
 // What a change is of, when somebody else writes between the look at an object and the write (contract 12.3).
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { mapAt, textAt } from '../../../../src/domain/json/nested-fields.ts'
-import { timestamp } from '../../../../src/domain/time/time.ts'
-import { change } from '../../../../src/gateway/selfservice/update.ts'
+import { nestedMap, nestedString } from '../../../../src/domain/json/nested-fields.ts'
+import { formatTimestamp } from '../../../../src/domain/time/time.ts'
+import { update } from '../../../../src/gateway/selfservice/update.ts'
 import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 import { COUNTS, exchangeOf } from './exchanges.ts'
@@ -22,7 +22,7 @@ function keeping() {
   let stored = SEEN
   const conflicts = (sent: JsonMap): boolean =>
     ['resourceVersion', 'uid'].some(
-      (name) => textAt(sent, ['metadata', name]) !== textAt(stored, ['metadata', name]),
+      (name) => nestedString(sent, ['metadata', name]) !== nestedString(stored, ['metadata', name]),
     )
   const answers = ({ method, path, body }: UpstreamCall): readonly [number, JsonMap] => {
     if (method === 'GET') {
@@ -32,7 +32,7 @@ function keeping() {
     }
     const sent = JSON.parse((body as Buffer).toString()) as JsonMap
     if (conflicts(sent)) return [409, { kind: 'Status', reason: 'Conflict' }]
-    const spec = { ...mapAt(stored, ['spec']), ...mapAt(sent, ['spec']) }
+    const spec = { ...nestedMap(stored, ['spec']), ...nestedMap(sent, ['spec']) }
     const changed = { ...stored, spec }
     if (!path.includes('dryRun')) stored = changed
     return [200, changed]
@@ -70,7 +70,7 @@ describe('a key that is taken back while its bearer changes it stays so (12.3)',
       { verb, name: 'ci', body: { type, json }, answers },
       { type: 'User', scope: WIDE },
     )
-    const answer = await change(exchange, DEPS)
+    const answer = await update(exchange, DEPS)
     expect({ code: answer.status, stored: stored() }).toEqual({ code, stored: TAKEN_BACK })
   })
 })
@@ -84,7 +84,7 @@ describe('an apply of a key that another apply is making', () => {
     let looks = 0
     const seen = (managedFields: JsonMap[]): JsonMap =>
       key({
-        metadata: { creationTimestamp: timestamp(createdMs), managedFields },
+        metadata: { creationTimestamp: formatTimestamp(createdMs), managedFields },
         spec: { type: 'User' },
       })
     const answers = ({ method }: UpstreamCall): readonly [number, JsonMap] => {
@@ -95,7 +95,7 @@ describe('an apply of a key that another apply is making', () => {
     }
     const json = { kind: 'OwnedAccessKey', metadata: { name: 'ci' }, spec: {} }
     const body = { type: 'application/apply-patch+yaml', json }
-    const answer = await change(
+    const answer = await update(
       exchangeOf({ verb: 'patch', name: 'ci', body, answers }, { type: 'Login' }),
       DEPS,
     )

@@ -7,7 +7,7 @@ import {
   isOwn,
   isVisible,
   mayReadToken,
-  standingOf,
+  callerAccessOf,
 } from '../../../../src/gateway/selfservice/visibility.ts'
 import { accessKey } from '../../../support/access-key.ts'
 import { callers, key, owner, project, token } from './keys.ts'
@@ -74,7 +74,7 @@ describe('the standing of a caller (12.1, 12.3)', () => {
     { name: 'a subject’s', key: { identity: 'subject:ada' }, user: null, isPerson: false },
     { name: 'a strange user’s', key: { identity: 'user:team:x' }, user: 'team:x', isPerson: false },
   ])('by $name', ({ key: differing, user, isPerson }) => {
-    expect(standingOf(callerOf(differing))).toMatchObject({ user, isPerson, expiresMs: 5 })
+    expect(callerAccessOf(callerOf(differing))).toMatchObject({ user, isPerson, expiresMs: 5 })
   })
 })
 

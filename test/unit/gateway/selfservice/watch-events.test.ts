@@ -3,7 +3,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { createOwnKindsBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
+import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
 import {
   UNREAD_WITHIN_MS,
   eventsThrough,
@@ -13,7 +13,7 @@ import { type ManualClock, manualClock } from '../../../support/clock.ts'
 import { callTo } from '../calls.ts'
 
 const MEBIBYTE = 1024 ** 2
-const buffered = () => createOwnKindsBuffer(64 * MEBIBYTE, () => undefined)
+const buffered = () => createResponseBuffer(64 * MEBIBYTE, () => undefined)
 
 interface Stage {
   readonly clock: ManualClock

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createAuthenticate } from '../../../../src/gateway/stages/authentication.ts'
+import { createAuthentication } from '../../../../src/gateway/stages/authentication.ts'
 import { textAfter } from '../../../support/access-key.ts'
 import { stageOf } from '../../authn/recognition.ts'
 import { key, ownedBy, secretOf } from '../../authn/watched-keys.ts'
@@ -21,7 +21,7 @@ function stage() {
     key('short-disabled', { ttl: 60, disabled: true }),
   )
   const told: (string | null)[] = []
-  const authenticate = createAuthenticate(callers, (refused) => told.push(refused))
+  const authenticate = createAuthentication(callers, (refused) => told.push(refused))
   const asked = (...rawHeaders: readonly string[]) => authenticate({ rawHeaders })
   return {
     asked,

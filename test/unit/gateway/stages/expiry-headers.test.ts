@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
-import { withExpiry } from '../../../../src/gateway/stages/expiry-headers.ts'
+import { withExpiryHeaders } from '../../../../src/gateway/stages/expiry-headers.ts'
 import { accessKey, after, textAfter } from '../../../support/access-key.ts'
 import { UNCAPPED, callerWith } from '../activity/simulated.ts'
 
@@ -137,7 +137,7 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
     const own = lifetimeOf(key, caps, after(at)).expiresMs
     const caller = callerWith(key, ownerEnds === undefined ? own : after(ownerEnds))
     const given = { 'content-type': 'text/plain' }
-    const headers = withExpiry(given, { caller, isUse }, caps, after(at))
+    const headers = withExpiryHeaders(given, { caller, isUse }, caps, after(at))
     expect(headers).toEqual({
       'content-type': 'text/plain',
       ...(expires === null ? {} : { 'x-platform-key-expires': textAfter(expires) }),
@@ -157,15 +157,15 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
     { name: 'several', warning: ['299 - "old API"', '299 - "older \\"API\\""'] },
   ])('the warnings of the API server come after ours: $name', ({ warning }) => {
     const given = { warning } as { warning: string }
-    const all = withExpiry(given, ending, UNCAPPED, after(95))['warning'] ?? ''
+    const all = withExpiryHeaders(given, ending, UNCAPPED, after(95))['warning'] ?? ''
     expect(all).toMatch(OURS)
     expect(all.replace(OURS, '')).toBe(`, ${[warning].flat().join(', ')}`)
-    expect(withExpiry(given, ending, UNCAPPED, after(5))['warning']).toEqual(warning)
+    expect(withExpiryHeaders(given, ending, UNCAPPED, after(5))['warning']).toEqual(warning)
   })
 
   test('kubectl shows the same text once: it does not change with the time that is left', () => {
     const warnings = [91, 92.5, 99.999].map(
-      (at) => withExpiry({}, ending, UNCAPPED, after(at))['warning'],
+      (at) => withExpiryHeaders({}, ending, UNCAPPED, after(at))['warning'],
     )
     expect(new Set(warnings).size).toBe(1)
   })
@@ -173,8 +173,8 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
   test('an end that upstream claims is not passed', () => {
     const given = { 'x-platform-key-expires': textAfter(DAY) }
     const endless = { caller: callerWith(accessKey()), isUse: true }
-    expect(withExpiry(given, endless, UNCAPPED, after(5))).toEqual({})
-    expect(withExpiry(given, ending, UNCAPPED, after(5))).toEqual({
+    expect(withExpiryHeaders(given, endless, UNCAPPED, after(5))).toEqual({})
+    expect(withExpiryHeaders(given, ending, UNCAPPED, after(5))).toEqual({
       'x-platform-key-expires': textAfter(100),
     })
   })

@@ -3,14 +3,14 @@ import {
   ADMISSION_KINDS,
   type Admission,
   type AdmissionKind,
-  type Limits,
-  MOST_AT_A_TIME,
-  MOST_IN_ALL,
-  createLimits,
+  type MaxInFlight,
+  MAX_PER_KEY,
+  MAX_IN_TOTAL,
+  createMaxInFlight,
 } from '../../../../src/gateway/stages/max-in-flight.ts'
 
 /** As many as there may be, and which refusals were told of. */
-type Full = Limits & {
+type Full = MaxInFlight & {
   readonly releases: readonly (() => void)[]
   readonly limited: readonly AdmissionKind[]
 }
@@ -18,8 +18,8 @@ type Full = Limits & {
 /** As many as there may be of one key. */
 function filled(kind: AdmissionKind): Full {
   const limited: AdmissionKind[] = []
-  const { admit } = createLimits((refused) => void limited.push(refused))
-  const releases = Array.from({ length: MOST_AT_A_TIME[kind] }, () => released(admit('a', kind)))
+  const { admit } = createMaxInFlight((refused) => void limited.push(refused))
+  const releases = Array.from({ length: MAX_PER_KEY[kind] }, () => released(admit('a', kind)))
   return { admit, releases, limited }
 }
 
@@ -50,7 +50,7 @@ describe.each(ADMISSION_KINDS)('what one key has under way at a time: %s (13.3)'
   test('one more is a 429 that says how many there are, and when to come again', () => {
     const message = messageOf(filled(kind).admit('a', kind))
     expect(message).toBe(
-      `too many ${NAMES[kind]} in progress for this access key (limit ${MOST_AT_A_TIME[kind]}); try again in 1 s`,
+      `too many ${NAMES[kind]} in progress for this access key (limit ${MAX_PER_KEY[kind]}); try again in 1 s`,
     )
   })
 
@@ -91,8 +91,8 @@ describe.each(['filteredList', 'filteredWatch'] as const)(
     /** Each has one. */
     function crowded(): Full {
       const limited: AdmissionKind[] = []
-      const { admit } = createLimits((refused) => void limited.push(refused))
-      const releases = Array.from({ length: MOST_IN_ALL[kind] }, (_, at) =>
+      const { admit } = createMaxInFlight((refused) => void limited.push(refused))
+      const releases = Array.from({ length: MAX_IN_TOTAL[kind] }, (_, at) =>
         released(admit(`crowd-${at}`, kind)),
       )
       return { admit, releases, limited }
@@ -103,7 +103,7 @@ describe.each(['filteredList', 'filteredWatch'] as const)(
       const message = messageOf(admit('a', kind))
       expect(limited).toEqual([kind])
       expect(message).toBe(
-        `too many ${NAMES[kind]} in progress at this gateway for all access keys together (limit ${MOST_IN_ALL[kind]}); try again in 1 s`,
+        `too many ${NAMES[kind]} in progress at this gateway for all access keys together (limit ${MAX_IN_TOTAL[kind]}); try again in 1 s`,
       )
     })
 
@@ -130,10 +130,10 @@ describe.each(['filteredList', 'filteredWatch'] as const)(
 
 test('each refusal is told, with its kind, and nothing else (15)', () => {
   const told: AdmissionKind[] = []
-  const { admit } = createLimits((kind) => told.push(kind))
+  const { admit } = createMaxInFlight((kind) => told.push(kind))
   const { ok: isFirst } = admit('a', 'filteredList')
   for (const _ of [1, 2]) admit('a', 'filteredList')
-  for (let at = 1; at <= MOST_IN_ALL.filteredWatch; at += 1) admit(`crowd-${at}`, 'filteredWatch')
+  for (let at = 1; at <= MAX_IN_TOTAL.filteredWatch; at += 1) admit(`crowd-${at}`, 'filteredWatch')
   admit('a', 'filteredWatch')
   expect({ isFirst, told }).toEqual({
     isFirst: true,

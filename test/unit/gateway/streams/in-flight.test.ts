@@ -1,9 +1,13 @@
 // Open streams end with the key that they were opened with, within a second (contract 13.4; threats C3).
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import type { Reconsidered } from '../../../../src/authn/authenticator.ts'
+import type { Reauthentication } from '../../../../src/authn/authenticator.ts'
 import type { Caller } from '../../../../src/authn/caller.ts'
-import { type Opened, type Pending, Streams } from '../../../../src/gateway/streams/in-flight.ts'
+import {
+  type Opened,
+  type Pending,
+  InFlightRequests,
+} from '../../../../src/gateway/streams/in-flight.ts'
 import { after, t0, viewOf } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 
@@ -21,9 +25,9 @@ const callerOf = (
 /** A registry whose callers are what the test says. */
 function started() {
   const clock = manualClock(t0)
-  const now = new Map<string, Reconsidered>()
+  const now = new Map<string, Reauthentication>()
   const told: string[] = []
-  const streams = new Streams({
+  const streams = new InFlightRequests({
     clock,
     reconsider: async (caller) => now.get(caller.key.uid) ?? { ok: true, caller },
     observer: {

@@ -4,8 +4,11 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { type CutReason, Streams } from '../../../../src/gateway/streams/in-flight.ts'
-import { guarded } from '../../../../src/gateway/streams/terminate.ts'
+import {
+  type TerminationReason,
+  InFlightRequests,
+} from '../../../../src/gateway/streams/in-flight.ts'
+import { terminable } from '../../../../src/gateway/streams/terminate.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { t0, viewOf } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
@@ -18,10 +21,10 @@ const caller = {
 }
 
 function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) {
-  let because: Exclude<CutReason, 'shutdown'> | null = null
+  let because: Exclude<TerminationReason, 'shutdown'> | null = null
   const open: string[] = []
   const clock = manualClock(t0)
-  const streams = new Streams({
+  const streams = new InFlightRequests({
     clock,
     reconsider: () => (because === null ? { ok: true, caller } : { ok: false, because }),
     observer: {
@@ -36,7 +39,7 @@ function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) 
   })
   const source = new PassThrough()
   const counts = { done: 0, flowed: 0 }
-  const answer = guarded(
+  const answer = terminable(
     { status: 200, headers: { 'content-type': 'application/json' }, body: source, ...given },
     {
       flows,
@@ -49,7 +52,7 @@ function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) 
       },
     },
   )
-  const cut = (reason: CutReason): void => {
+  const cut = (reason: TerminationReason): void => {
     if (reason === 'shutdown') {
       streams.close()
       return

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { WatchLines } from '../../../../src/gateway/streams/terminate.ts'
+import { WatchStream } from '../../../../src/gateway/streams/terminate.ts'
 
 const WORD = Buffer.from('{"type":"ERROR"}\n')
 
@@ -17,7 +17,7 @@ describe('the lines of a watch', () => {
     { name: 'none', pieces: [] },
   ])('pass as they are: $name', async ({ pieces }) => {
     const source = Readable.from(pieces.map((piece) => Buffer.from(piece)))
-    expect(await text(source.pipe(new WatchLines(() => undefined)))).toBe(pieces.join(''))
+    expect(await text(source.pipe(new WatchStream(() => undefined)))).toBe(pieces.join(''))
   })
 
   test.each([
@@ -26,7 +26,7 @@ describe('the lines of a watch', () => {
     { name: 'in one', pieces: ['a\n', 'b'], passed: 'a\n' },
     { name: 'in one that came in pieces', pieces: ['a\nb', 'c', 'd'], passed: 'a\n' },
   ])('end with a line of ours when cut $name (13.4)', async ({ pieces, passed }) => {
-    const lines = new WatchLines(() => undefined)
+    const lines = new WatchStream(() => undefined)
     for (const piece of pieces) lines.write(Buffer.from(piece))
     lines.cut(WORD)
     lines.cut(WORD)
@@ -35,7 +35,7 @@ describe('the lines of a watch', () => {
   })
 
   test('end without a word where there is none', async () => {
-    const lines = new WatchLines(() => undefined)
+    const lines = new WatchStream(() => undefined)
     lines.write(Buffer.from('a\nb'))
     lines.cut(Buffer.alloc(0))
     expect(await text(lines)).toBe('a\n')
@@ -43,7 +43,7 @@ describe('the lines of a watch', () => {
 
   test('tell of each piece that passes, and of none after the cut (14.1)', async () => {
     let pieces = 0
-    const lines = new WatchLines(() => {
+    const lines = new WatchStream(() => {
       pieces += 1
     })
     for (const piece of ['a', 'b\n', 'c\n']) lines.write(Buffer.from(piece))

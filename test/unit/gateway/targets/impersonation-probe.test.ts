@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { tryToAct } from '../../../../src/gateway/targets/impersonation-probe.ts'
+import { probeImpersonation } from '../../../../src/gateway/targets/impersonation-probe.ts'
 import {
   type UpstreamAnswer,
   type UpstreamCall,
@@ -45,7 +45,7 @@ function trying(...acts: readonly Act[]) {
   const ending = new AbortController()
   const calls: UpstreamCall[] = []
   let refusals = 0
-  const { readiness } = tryToAct({
+  const { readiness } = probeImpersonation({
     userAgent: 'management-operator/test',
     upstream: {
       send: async (call) => {

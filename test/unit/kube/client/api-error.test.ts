@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
-  type KubeFailure,
-  failureOf,
+  type StatusError,
+  statusErrorOf,
   isConflict,
   isGone,
   isNotFound,
@@ -10,8 +10,8 @@ import { canary, scan } from '../../../support/canary.ts'
 
 const CALL = 'PATCH /apis/g/v1/things/a'
 
-const fails = (code: number, body: unknown, retryAfter?: string): KubeFailure =>
-  failureOf(CALL, code, body, retryAfter)
+const fails = (code: number, body: unknown, retryAfter?: string): StatusError =>
+  statusErrorOf(CALL, code, body, retryAfter)
 
 describe('messages', () => {
   test.each([

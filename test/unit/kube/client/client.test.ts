@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SECRETS } from '../../../../src/api/names.ts'
-import { KubeFailure } from '../../../../src/kube/client/api-error.ts'
+import { StatusError } from '../../../../src/kube/client/api-error.ts'
 import { type KubeClient, pathOf } from '../../../../src/kube/client/client.ts'
 import {
   type Answer,
@@ -250,7 +250,7 @@ describe('what is not there', () => {
     const { outcome } = await call(refuse(409, { reason: 'Conflict' }), (client) =>
       client.delete(THINGS, { name: 'a' }, conditions, 'because'),
     )
-    expect(outcome).toMatchObject({ error: expect.any(KubeFailure) as unknown })
+    expect(outcome).toMatchObject({ error: expect.any(StatusError) as unknown })
   })
 })
 

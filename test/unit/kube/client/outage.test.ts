@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { KubeFailure, NoAnswer } from '../../../../src/kube/client/api-error.ts'
+import { StatusError, NoResponseError } from '../../../../src/kube/client/api-error.ts'
 import { Outage } from '../../../../src/kube/client/outage.ts'
 import { done, startController } from '../../../../src/kube/controller/controller.ts'
 import { WorkQueue } from '../../../../src/kube/controller/work-queue.ts'
-import { Turns } from '../../../../src/runtime/concurrency/event-loop.ts'
+import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { rememberingLog } from '../../../support/log.ts'
 
@@ -42,7 +42,7 @@ function stage(keys: number, workers = 32) {
     if (fault === null) outage.answered()
     else {
       outage.failed(sent, fault)
-      throw new NoAnswer(`PATCH things/${key}`, fault)
+      throw new NoResponseError(`PATCH things/${key}`, fault)
     }
     reconciled.add(key)
     return done
@@ -54,7 +54,7 @@ function stage(keys: number, workers = 32) {
     workers,
     reconcile,
     clock,
-    turns: new Turns(clock),
+    turns: new EventLoopShare(clock),
     outage,
     log,
     observer: { started: ignore, finished: ignore },
@@ -176,6 +176,6 @@ describe('what begins an outage', () => {
     outage.failed(outage.sent(), broken)
     outage.answered()
     expect(outage.admit()).toBe('freely')
-    expect(new NoAnswer('GET things', broken)).not.toBeInstanceOf(KubeFailure)
+    expect(new NoResponseError('GET things', broken)).not.toBeInstanceOf(StatusError)
   })
 })

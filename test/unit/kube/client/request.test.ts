@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { NotLeader } from '../../../../src/kube/client/api-error.ts'
+import { NotLeaderError } from '../../../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../../../src/kube/client/client.ts'
 import { canary, scan } from '../../../support/canary.ts'
 import type { ManualClock } from '../../../support/clock.ts'
@@ -181,7 +181,7 @@ describe('who may write is asked before each write leaves', () => {
 
 test('a lease lost while all connections are taken: no write that waited leaves (8.6)', async () => {
   const held: ServerResponse[] = []
-  const lost = new NotLeader()
+  const lost = new NotLeaderError()
   let leads = true
   const { client, server, told } = await stage(
     (response) => void held.push(response),

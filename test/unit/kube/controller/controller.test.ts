@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { KubeFailure, NotLeader } from '../../../../src/kube/client/api-error.ts'
+import { StatusError, NotLeaderError } from '../../../../src/kube/client/api-error.ts'
 import {
   type ControllerOptions,
   type Outcome,
@@ -7,14 +7,14 @@ import {
   startController,
 } from '../../../../src/kube/controller/controller.ts'
 import { WorkQueue } from '../../../../src/kube/controller/work-queue.ts'
-import { Turns } from '../../../../src/runtime/concurrency/event-loop.ts'
+import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { OPEN } from '../../../support/gate.ts'
 import { rememberingLog } from '../../../support/log.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
-const failure = (code: number, retryAfterMs: number | null = null): KubeFailure =>
-  new KubeFailure({ code, reason: '', message: `it said ${code}`, retryAfterMs, causes: 0 })
+const failure = (code: number, retryAfterMs: number | null = null): StatusError =>
+  new StatusError({ code, reason: '', message: `it said ${code}`, retryAfterMs, causes: 0 })
 
 interface Logged extends Pick<ControllerOptions, 'objectOf'> {
   readonly level: 'debug' | 'info'
@@ -47,7 +47,7 @@ function stage(
     queue,
     workers,
     clock,
-    turns: new Turns(clock),
+    turns: new EventLoopShare(clock),
     outage: { isCertain: false },
     log,
     reconcile: (key) => {
@@ -114,7 +114,8 @@ describe('what a reconcile leaves to do', () => {
     },
     {
       name: 'a lease lost: tried again, quietly',
-      reconcile: (turn) => (turn === 0 ? Promise.reject(new NotLeader()) : Promise.resolve(done)),
+      reconcile: (turn) =>
+        turn === 0 ? Promise.reject(new NotLeaderError()) : Promise.resolve(done),
       turns: ['a 0', 'a 200'],
       results: ['requeue', 'success'],
       levels: ['debug'],

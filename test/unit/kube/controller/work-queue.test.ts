@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Lane, WorkQueue } from '../../../../src/kube/controller/work-queue.ts'
+import type { Priority, WorkQueue } from '../../../../src/kube/controller/work-queue.ts'
 import { randomFrom } from '../../../support/random.ts'
 import { T0, stage } from './queued.ts'
 
 describe('a key is there once', () => {
-  test.each<{ name: string; adds: readonly [string, Lane][]; order: readonly string[] }>([
+  test.each<{ name: string; adds: readonly [string, Priority][]; order: readonly string[] }>([
     {
       name: 'in the order of arrival',
       adds: [
@@ -128,7 +128,7 @@ describe('a key is in one hand', () => {
     expect(queue.depth).toBe(0)
   })
 
-  test.each<{ name: string; lanes: readonly Lane[]; first: string }>([
+  test.each<{ name: string; lanes: readonly Priority[]; first: string }>([
     {
       name: 'in the fresh lane, when anybody asked for that',
       lanes: ['fresh', 'refresh'],
@@ -182,7 +182,7 @@ describe('a key is in one hand', () => {
     for (let step = 0; step < 10_000; step += 1) {
       const key = `key-${Math.floor(random.between(0, 30))}`
       const act = random.pick(['add', 'add', 'later', 'take', 'take', 'done', 'done', 'pass'])
-      if (act === 'add') queue.add(key, random.pick<Lane>(['fresh', 'refresh']))
+      if (act === 'add') queue.add(key, random.pick<Priority>(['fresh', 'refresh']))
       if (act === 'later') queue.addAt(key, clock.nowMs() + random.between(0, 50))
       if (act === 'add' || act === 'later') owed.add(key)
       if (act === 'take' && inHand.size < 8 && queue.depth > 0) await take()

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { watchForever } from '../../../../src/kube/informer/reflector.ts'
-import { Store, whole } from '../../../../src/kube/informer/store.ts'
+import { runReflector } from '../../../../src/kube/informer/reflector.ts'
+import { Store, fullObject } from '../../../../src/kube/informer/store.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { rememberingLog } from '../../../support/log.ts'
 import {
@@ -276,12 +276,12 @@ describe('an abort ends it without time passing', () => {
     const { client, clock } = await connectTo(await writeKubeconfig({ server: server.url }))
     const { log } = rememberingLog()
     const nothing = (): void => undefined
-    await watchForever(
+    await runReflector(
       {
         client,
         resource: THINGS,
         query: {},
-        sink: new Store(whole),
+        sink: new Store(fullObject),
         clock,
         log,
         restarted: nothing,

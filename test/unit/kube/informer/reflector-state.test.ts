@@ -3,20 +3,20 @@ import {
   type Ending,
   RESTART_REASONS,
   type Repeated,
-  type WatchState,
+  type ReflectorState,
   afterEnding,
   isStuck,
   repeatedAfter,
 } from '../../../../src/kube/informer/reflector-state.ts'
 
-const stream: WatchState = { at: 'stream' }
-const list: WatchState = { at: 'list' }
-const streamed = (resourceVersion: string): WatchState => ({
+const stream: ReflectorState = { at: 'stream' }
+const list: ReflectorState = { at: 'list' }
+const streamed = (resourceVersion: string): ReflectorState => ({
   at: 'follow',
   resourceVersion,
   anew: 'stream',
 })
-const paged = (resourceVersion: string): WatchState => ({
+const paged = (resourceVersion: string): ReflectorState => ({
   at: 'follow',
   resourceVersion,
   anew: 'list',
@@ -37,7 +37,7 @@ const endings = {
   'failed after events': { how: 'failed', served: true },
 } satisfies Readonly<Record<string, Ending>>
 
-type Cell = readonly [WatchState, 'at once' | 'wait']
+type Cell = readonly [ReflectorState, 'at once' | 'wait']
 
 /** Every state (columns) with every ending (rows). */
 const table: Readonly<Record<keyof typeof endings, Readonly<Record<keyof typeof states, Cell>>>> = {
@@ -123,7 +123,11 @@ describe('the same fault in what was read, three times from one place, is stuck 
   const odd: Ending = { how: 'failed', served: true, fault: 'TypeError: odd' }
   const other: Ending = { how: 'failed', served: true, fault: 'TypeError: other' }
   const at5 = streamed('5')
-  test.each<{ name: string; endings: readonly (readonly [WatchState, Ending])[]; stuck: boolean }>([
+  test.each<{
+    name: string
+    endings: readonly (readonly [ReflectorState, Ending])[]
+    stuck: boolean
+  }>([
     {
       name: 'three times',
       endings: [

@@ -1,8 +1,8 @@
 // A watch that reads what it can't take in, again and again.
 import { expect, test } from 'vitest'
 import type { KubeObject } from '../../../../src/api/objects.ts'
-import { createFollower } from '../../../../src/kube/informer/informers.ts'
-import { Store, whole } from '../../../../src/kube/informer/store.ts'
+import { createInformerFactory } from '../../../../src/kube/informer/informers.ts'
+import { Store, fullObject } from '../../../../src/kube/informer/store.ts'
 import { rememberingLog } from '../../../support/log.ts'
 import { THINGS, connectTo, inTurn, startScripted, writeKubeconfig } from './scripted-server.ts'
 import {
@@ -81,14 +81,14 @@ test('a follower names what is stuck, once for each resource (8.2)', async () =>
   const { client, clock } = await connectTo(await writeKubeconfig({ server: server.url }))
   const { log } = rememberingLog()
   const abort = new AbortController()
-  const follower = createFollower({
+  const follower = createInformerFactory({
     client,
     clock,
     log,
     restarted: () => undefined,
     signal: abort.signal,
   })
-  const project = (object: KubeObject) => whole(object)
+  const project = (object: KubeObject) => fullObject(object)
   follower.follow(THINGS, new Store(project), {})
   follower.follow(THINGS, new Store(project), { fieldSelector: 'metadata.name=a' })
   while (server.received.length < 8) await clock.advance(5_000)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../../../src/api/objects.ts'
-import { whole } from '../../../../src/kube/informer/store.ts'
+import { fullObject } from '../../../../src/kube/informer/store.ts'
 import { type Stage, stage, thing } from './stored.ts'
 
 interface Row {
@@ -313,5 +313,5 @@ test('it keeps the projection only, or the object whole', () => {
   expect(store.get('a')).toEqual({ name: 'a', uid: 'a-uid', resourceVersion: '1', owner: 'x' })
   expect(store.get('b')).toBeUndefined()
   const object = thing('a', 1, { owner: 'x' })
-  expect(whole(object)).toEqual({ name: 'a', uid: 'a-uid', resourceVersion: '1', object })
+  expect(fullObject(object)).toEqual({ name: 'a', uid: 'a-uid', resourceVersion: '1', object })
 })

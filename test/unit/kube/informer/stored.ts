@@ -1,8 +1,8 @@
 // A store of things, and what it says of them.
 import type { KubeObject } from '../../../../src/api/objects.ts'
-import { type Cached, type Change, Store } from '../../../../src/kube/informer/store.ts'
+import { type CachedObject, type StoreChange, Store } from '../../../../src/kube/informer/store.ts'
 
-interface Thing extends Cached {
+interface Thing extends CachedObject {
   readonly owner: string | null
 }
 
@@ -29,7 +29,7 @@ export const thing = (
 export function stage(present: readonly KubeObject[] = []) {
   const store = new Store(project, { owner: ({ owner }) => owner })
   const told: string[] = []
-  store.subscribe(({ name, before, after, listed }: Change<Thing>) => {
+  store.subscribe(({ name, before, after, listed }: StoreChange<Thing>) => {
     const versions = `${before?.resourceVersion ?? ''}>${after?.resourceVersion ?? ''}`
     told.push(`${name} ${versions}${listed ? ' listed' : ''}`)
   })

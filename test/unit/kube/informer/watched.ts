@@ -2,8 +2,8 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { onTestFinished } from 'vitest'
 import type { ListQuery } from '../../../../src/kube/client/client.ts'
-import { watchForever } from '../../../../src/kube/informer/reflector.ts'
-import { Store, whole } from '../../../../src/kube/informer/store.ts'
+import { runReflector } from '../../../../src/kube/informer/reflector.ts'
+import { Store, fullObject } from '../../../../src/kube/informer/store.ts'
 import type { Clock } from '../../../../src/runtime/clock.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { rememberingLog } from '../../../support/log.ts'
@@ -87,7 +87,7 @@ export interface State {
 export async function watch(answer: Answer, query: ListQuery = {}) {
   const server = await startScripted(answer)
   const { client, clock } = await connectTo(await writeKubeconfig({ server: server.url }))
-  const store = new Store(whole)
+  const store = new Store(fullObject)
   const { log, lines } = rememberingLog()
   const restarts: string[] = []
   const served: boolean[] = []
@@ -110,7 +110,7 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
   }
   const abort = new AbortController()
   onTestFinished(() => abort.abort())
-  const ended = watchForever(
+  const ended = runReflector(
     {
       client,
       resource: THINGS,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { LEASES } from '../../../../src/api/names.ts'
-import { NotLeader } from '../../../../src/kube/client/api-error.ts'
+import { NotLeaderError } from '../../../../src/kube/client/api-error.ts'
 import {
   type LeaderElection,
   runLeaderElection,
@@ -49,7 +49,7 @@ const mayWrite = (election: LeaderElection): boolean => {
     election.mayWrite()
     return true
   } catch (error) {
-    if (error instanceof NotLeader) return false
+    if (error instanceof NotLeaderError) return false
     throw error
   }
 }

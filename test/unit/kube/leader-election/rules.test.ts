@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   type LeaseSpec,
-  decide,
+  electionStep,
   held,
   released,
   seen,
@@ -75,7 +75,7 @@ describe('what to do', () => {
       step: { kind: 'takeOver' },
     },
   ])('$name', ({ spec, ageMs = 0, leading = false, step }) => {
-    expect(decide({ spec, sinceMs: nowMs - ageMs }, us, leading, nowMs)).toEqual(step)
+    expect(electionStep({ spec, sinceMs: nowMs - ageMs }, us, leading, nowMs)).toEqual(step)
   })
 })
 

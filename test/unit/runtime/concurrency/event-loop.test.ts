@@ -1,6 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { countObjects } from '../../../../src/commands/manager/counts.ts'
-import { Turns, inTurns, inTurnsByMoment } from '../../../../src/runtime/concurrency/event-loop.ts'
+import {
+  EventLoopShare,
+  forEachYielding,
+  forEachYieldingByTime,
+} from '../../../../src/runtime/concurrency/event-loop.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { manyKeys, settledKeys } from '../../../support/many-keys.ts'
@@ -11,9 +15,9 @@ const SOON = { withinMs: 30_000 }
 
 describe('work gives way to others after its share of a turn', () => {
   test('as much as the clock allows, then the next turn', async () => {
-    const turns = new Turns(ticking(T0, 1))
+    const turns = new EventLoopShare(ticking(T0, 1))
     const seen = counting()
-    await inTurns(turns, Array.from({ length: 5000 }), seen.count)
+    await forEachYielding(turns, Array.from({ length: 5000 }), seen.count)
     // One look at the clock for each 50 items, 10 ms in each turn.
     expect(seen.all()).toBe(5000)
     expect(seen.most()).toBeLessThanOrEqual(1000)
@@ -21,29 +25,32 @@ describe('work gives way to others after its share of a turn', () => {
   })
 
   test('two kinds of work have one share', async () => {
-    const turns = new Turns(ticking(T0, 1))
+    const turns = new EventLoopShare(ticking(T0, 1))
     const seen = counting()
     const items = Array.from({ length: 5000 })
-    await Promise.all([inTurns(turns, items, seen.count), inTurns(turns, items, seen.count)])
+    await Promise.all([
+      forEachYielding(turns, items, seen.count),
+      forEachYielding(turns, items, seen.count),
+    ])
     expect(seen.most()).toBeLessThanOrEqual(1100)
   })
 
   test('what takes no time takes one turn', async () => {
-    const turns = new Turns(manualClock(T0))
+    const turns = new EventLoopShare(manualClock(T0))
     const seen = counting()
-    await inTurns(turns, Array.from({ length: 5000 }), seen.count)
+    await forEachYielding(turns, Array.from({ length: 5000 }), seen.count)
     expect(seen.most()).toBe(5000)
   })
 
   test('the earliest moment first, what has none last', async () => {
-    const turns = new Turns(ticking(T0, 1))
+    const turns = new EventLoopShare(ticking(T0, 1))
     const never = Number.POSITIVE_INFINITY
     const items = Array.from({ length: 3000 }, (_, n) => ({
       n,
       atMs: n % 3 === 0 ? never : (n * 7919) % 1000,
     }))
     const seen: typeof items = []
-    await inTurnsByMoment(
+    await forEachYieldingByTime(
       turns,
       items,
       ({ atMs }) => atMs,

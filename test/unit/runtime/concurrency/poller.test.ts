@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { FRESH_FOR_MS, RENEW_AFTER_MS } from '../../../../src/authn/staleness.ts'
-import { momentOf, msBetween } from '../../../../src/runtime/moment.ts'
-import { poll } from '../../../../src/runtime/concurrency/poller.ts'
+import { currentMoment, msBetween } from '../../../../src/runtime/moment.ts'
+import { startPoller } from '../../../../src/runtime/concurrency/poller.ts'
 import { t0 } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { rememberingLog } from '../../../support/log.ts'
@@ -19,7 +19,7 @@ function polling() {
       await new Promise<void>((resolve) => void clock.schedule(server.takesMs, resolve))
     if (server.isDown) throw new Error('no connection')
   }
-  const polled = poll({
+  const polled = startPoller({
     what: 'settings',
     clock,
     log,
@@ -32,7 +32,7 @@ function polling() {
     clock,
     server,
     polled,
-    age: () => msBetween(polled.provenAt(), momentOf(clock)) / 1000,
+    age: () => msBetween(polled.provenAt(), currentMoment(clock)) / 1000,
     stop: () => abort.abort(),
     logged: () => lines.map(({ level }) => level),
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { coalesced } from '../../../../src/runtime/concurrency/single-flight.ts'
+import { singleFlight } from '../../../../src/runtime/concurrency/single-flight.ts'
 import { t0 } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 
@@ -7,7 +7,7 @@ import { manualClock } from '../../../support/clock.ts'
 function reads() {
   const clock = manualClock(t0)
   const asked: { name: string; signal: AbortSignal; answer: (text: string) => void }[] = []
-  const read = coalesced(
+  const read = singleFlight(
     clock,
     (name, signal) =>
       new Promise<string>((resolve) => asked.push({ name, signal, answer: resolve })),
@@ -38,7 +38,7 @@ test('a second after a read has left, another one leaves, answered or not (10.4)
 test('what fails is shared in the same way', async () => {
   const clock = manualClock(t0)
   let asked = 0
-  const read = coalesced(clock, async () => {
+  const read = singleFlight(clock, async () => {
     asked += 1
     throw new Error('refused')
   })

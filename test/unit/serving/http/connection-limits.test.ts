@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
-import type { Respond } from '../../../../src/serving/http/server.ts'
+import type { RequestHandler } from '../../../../src/serving/http/server.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { DROPPED, type Served, answersIn, served } from '../../gateway/served.ts'
 
@@ -24,9 +24,9 @@ const BODIES: Readonly<Record<string, () => Readable>> = {
 }
 
 /** Streams, of which the test says what comes, a request without an answer, and a refusal for the rest. */
-function answering(): { readonly respond: Respond; readonly streams: readonly Readable[] } {
+function answering(): { readonly respond: RequestHandler; readonly streams: readonly Readable[] } {
   const streams: Readable[] = []
-  const respond: Respond = async ({ target }) => {
+  const respond: RequestHandler = async ({ target }) => {
     if (target === '/never') return new Promise(() => undefined)
     const body = BODIES[target]?.()
     if (!body) return { status: 401, headers: {}, body: Buffer.from('no') }

@@ -5,7 +5,7 @@ import { createServer } from 'node:https'
 import { connect as connectPlain } from 'node:net'
 import { type TLSSocket, connect as connectTls } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
-import { listening } from '../../../../src/runtime/address.ts'
+import { listen } from '../../../../src/runtime/address.ts'
 import { answerBroken } from '../../../../src/serving/http/malformed-requests.ts'
 import { serverPair } from '../../../support/server-pair.ts'
 import { answersIn } from '../../gateway/served.ts'
@@ -29,7 +29,7 @@ async function impatient(handshakeTimeout = HANDSHAKE_MS) {
   })
   server.on('request', (_, response) => calls.push(response))
   answerBroken(server, () => calls.at(-1))
-  const port = await listening(server, { host: '127.0.0.1', port: 0 })
+  const port = await listen(server, { host: '127.0.0.1', port: 0 })
   onTestFinished(() => void server.close())
   const connect = (): TLSSocket => connectTls({ host: '127.0.0.1', port, ca: PAIR.caPem })
   const said = async (text: string): Promise<string> => {

@@ -9,14 +9,14 @@ import type { ConnectionOptions } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { LONGEST_HEAD } from '../../../../src/serving/http/malformed-requests.ts'
-import type { Respond } from '../../../../src/serving/http/server.ts'
+import type { RequestHandler } from '../../../../src/serving/http/server.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { answersIn, served } from '../../gateway/served.ts'
 import { CANARY, head, hearing, told, toldIn } from './told.ts'
 
 const SOON = { withinMs: 20_000 }
 const hello: Answer = { status: 200, headers: {}, body: Buffer.from('hello') }
-const greet: Respond = async () => hello
+const greet: RequestHandler = async () => hello
 const chunked = (body: string): string => head(['Transfer-Encoding: chunked'], 'POST /') + body
 const malformed = (reason: string) => `the request is malformed: ${reason}`
 const TOO_LONG = `the path and the headers must have at most ${LONGEST_HEAD} bytes`

@@ -4,11 +4,19 @@ import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { LONGEST_PARSED_BODY, readBody } from '../../../../src/serving/http/body.ts'
-import type { Respond } from '../../../../src/serving/http/server.ts'
+import type { RequestHandler } from '../../../../src/serving/http/server.ts'
 import { answersIn, served } from '../../gateway/served.ts'
 
-const echo: Respond = async ({ body }) => ({ status: 200, headers: {}, body: await buffer(body) })
-const refuse: Respond = async () => ({ status: 413, headers: {}, body: Buffer.from('too long') })
+const echo: RequestHandler = async ({ body }) => ({
+  status: 200,
+  headers: {},
+  body: await buffer(body),
+})
+const refuse: RequestHandler = async () => ({
+  status: 413,
+  headers: {},
+  body: Buffer.from('too long'),
+})
 
 /** A request whose body is still to come. */
 const post = (lines: readonly string[]): string =>

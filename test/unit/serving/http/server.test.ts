@@ -3,13 +3,13 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { type Answer, failure } from '../../../../src/serving/http/answer.ts'
-import { type Respond, createGatewayServer } from '../../../../src/serving/http/server.ts'
+import { type RequestHandler, createHttpServer } from '../../../../src/serving/http/server.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { serverPair } from '../../../support/server-pair.ts'
 import { answersIn, served } from '../../gateway/served.ts'
 
 const hello: Answer = { status: 200, headers: {}, body: Buffer.from('hello') }
-const greet: Respond = async () => hello
+const greet: RequestHandler = async () => hello
 
 /** A request in the form that every row differs from. */
 const get = (lines: readonly string[] = []): string =>
@@ -296,7 +296,7 @@ describe('the end (contract 8.3)', () => {
 
   test('an address that is taken is named', async () => {
     const { port } = await served(greet)
-    const second = createGatewayServer({ dropped: () => undefined, unsent: () => undefined })
+    const second = createHttpServer({ dropped: () => undefined, unsent: () => undefined })
     await expect(second.listen({ host: '127.0.0.1', port }, greet)).rejects.toThrow(
       `cannot listen on 127.0.0.1:${port}: EADDRINUSE`,
     )

@@ -9,7 +9,7 @@ import {
   serverIn,
   serverSecret,
 } from '../../../../src/serving/tls/secret.ts'
-import { keepCertificate } from '../../../../src/serving/tls/serving-certificate.ts'
+import { maintainCertificate } from '../../../../src/serving/tls/serving-certificate.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { rememberingLog } from '../../../support/log.ts'
 import { type Line, memoryApi } from '../../../support/memory-api.ts'
@@ -30,7 +30,7 @@ function cluster() {
     const { log, lines } = rememberingLog()
     const taken: CheckedPair[] = []
     const writes: string[] = []
-    const keeper = keepCertificate({
+    const keeper = maintainCertificate({
       client: {
         get: (resource, ref) => client.get(resource, ref),
         // As a server-side apply with a resourceVersion: it overwrites nothing that it has not seen.
