@@ -4,7 +4,7 @@ import { Agent, request as requestTls } from 'node:https'
 import type { Readable } from 'node:stream'
 import { Pool } from 'undici'
 import { type Connection, type OpenConnection, connect } from '../src/kube/client/connection.ts'
-import { createUpstream } from '../src/kube/proxy/upstream.ts'
+import { createUpstream } from '../src/kube/proxy/types.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 
 /** A GET; resolves with the head. Aborting ends it. */

@@ -5,12 +5,12 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { INVALID_KEY_REASONS } from '../src/authn/key-validity.ts'
 import { RENEW_AFTER_MS } from '../src/authn/staleness.ts'
-import { SCOPE_ROLES } from '../src/domain/scope/match-role.ts'
-import { LARGEST_OWN } from '../src/gateway/selfservice/bounds.ts'
+import { SCOPE_ROLES } from '../src/domain/scope/roles.ts'
 import { LARGE_BODIES, LONGEST_YAML } from '../src/gateway/selfservice/decode.ts'
+import { LARGEST_OWN } from '../src/gateway/selfservice/quota.ts'
 import { SELF_SERVICE } from '../src/gateway/selfservice/request.ts'
 import { UNREAD_WITHIN_MS } from '../src/gateway/selfservice/watch-events.ts'
-import { MAX_PER_KEY, MAX_IN_TOTAL } from '../src/gateway/stages/max-in-flight.ts'
+import { MAX_IN_TOTAL, MAX_PER_KEY } from '../src/gateway/stages/max-in-flight.ts'
 import { type FailureReason, failure } from '../src/serving/http/answer.ts'
 import { LONGEST_PARSED_BODY } from '../src/serving/http/body.ts'
 import { LONGEST_HEAD } from '../src/serving/http/malformed-requests.ts'
@@ -70,7 +70,7 @@ const SENTENCES: readonly { readonly path: string; readonly code: number }[] = [
   ...sourcesIn('src/gateway/request').map((path) => ({ path, code: 400 })),
   { path: 'src/gateway/proxy/headers.ts', code: 400 },
   { path: 'src/serving/http/malformed-requests.ts', code: 400 },
-  { path: 'src/gateway/selfservice/json-patch.ts', code: 422 },
+  { path: 'src/gateway/selfservice/patch.ts', code: 422 },
 ]
 
 const SENTENCE = new RegExp(

@@ -48,7 +48,7 @@ describe('docs/config.md', () => {
 })
 
 /** Where settings in force become something that is done. */
-const READERS = ['src/domain/settings/applied.ts', 'src/domain/token/issuer.ts']
+const READERS = ['src/domain/settings/in-force.ts', 'src/domain/token/token-claims.ts']
 
 /** Settings that a source takes a value of. */
 const settingsIn = (path: string): readonly string[] =>

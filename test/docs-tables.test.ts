@@ -6,7 +6,7 @@ import { createMetrics as createProcessMetrics } from '../src/commands/gateway/m
 import { readManagerSettings } from '../src/commands/manager/flags.ts'
 import { createManagerMetrics } from '../src/commands/manager/metrics.ts'
 import { HAND_OVER_AFTER_MS, KEPT_AFTER_LAST_EXP_MS } from '../src/domain/signingkey/signing-key.ts'
-import { LONGEST_TOKEN } from '../src/domain/token/token-claims.ts'
+import { LONGEST_TOKEN_BYTES } from '../src/domain/token/token-claims.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -82,8 +82,8 @@ describe('figures are those of the program', () => {
       says: `published until ${hours(KEPT_AFTER_LAST_EXP_MS)} after the last token it signed ends`,
     },
     { page: 'troubleshooting', says: `\`--token-max-ttl\` (${hours(tokenMaxTtlMs)})` },
-    { page: 'troubleshooting', says: `larger than ${LONGEST_TOKEN / 1024} KiB` },
-    { page: 'sizing', says: `${LONGEST_TOKEN / 1024} KiB` },
+    { page: 'troubleshooting', says: `larger than ${LONGEST_TOKEN_BYTES / 1024} KiB` },
+    { page: 'sizing', says: `${LONGEST_TOKEN_BYTES / 1024} KiB` },
     { page: 'sizing', says: `\`--workers\` (${workers})` },
   ])('docs/$page.md: $says', ({ page, says }) => {
     expect(textOf(`docs/${page}.md`)).toContain(says)

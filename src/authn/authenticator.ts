@@ -12,7 +12,7 @@ import { type InvalidKeyReason, UNKNOWN_KEY, checkKey } from './key-validity.ts'
 import type { LiveKeyReader } from './live-reader.ts'
 import { type Moment, currentMoment } from '../runtime/moment.ts'
 import { isFresh } from './staleness.ts'
-import { meaningOf } from './user-info.ts'
+import { identityAndScopeOf } from './user-info.ts'
 
 /** The caller, or why there is none. `unavailable`: it can't be decided now. */
 export type AuthenticationResult =
@@ -74,7 +74,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     const verdict = checkKey(key, known, caps, clock.nowMs())
     if (!verdict.ok) return verdict
     const bound = boundBy(key, verdict.scope)
-    const { identity, scope } = meaningOf(bound)
+    const { identity, scope } = identityAndScopeOf(bound)
     const hasRoles = scope?.some(({ kind }) => kind === 'role') ?? false
     if (hasRoles && !(await roles.refreshed())) return UNAVAILABLE
     if (identity === null) return { ok: false, because: 'noIdentity' }

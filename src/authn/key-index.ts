@@ -4,11 +4,11 @@ import type { KubeObject } from '../api/objects.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,
-  type PublishedStatus,
+  type PublishedKeyStatus,
   accessKeyOf,
   storedDigestOf,
 } from '../domain/accesskey/access-key.ts'
-import { isOlder } from '../domain/accesskey/key-state.ts'
+import { isOlderKey } from '../domain/accesskey/key-state.ts'
 import type { KeyRelations, KeyLookup } from '../domain/accesskey/owner-chain.ts'
 import { Store } from '../kube/informer/store.ts'
 import { UNKNOWN_KEY } from './key-validity.ts'
@@ -42,7 +42,7 @@ export function createKeyIndex(secret: Uint8Array): KeyIndex {
     [BY_OWNER]: ({ ownerRef }: AccessKey) => ownerRef && ownerRef.uid,
     [BY_IDENTITY]: ({ identity }: AccessKey) => identity,
   }
-  const store = new Store(viewOf, indexers, { [BY_KEYED_DIGEST]: isOlder })
+  const store = new Store(viewOf, indexers, { [BY_KEYED_DIGEST]: isOlderKey })
   // Without a match NOBODY is compared all the same: the duration of a refusal must not reveal its reason.
   const eldestWith = (digest: Buffer): AccessKey => {
     const found = store.firstBy(BY_KEYED_DIGEST, keyed(digest)) ?? UNKNOWN_KEY
@@ -85,7 +85,7 @@ const isOf = (key: AccessKey, digest: Buffer): boolean =>
   timingSafeEqual(digest, Buffer.from(key.digest ?? '', 'hex'))
 
 /** Shared by all keys: their published status is not used here, and there are many keys. */
-const NOT_KEPT: PublishedStatus = {
+const NOT_KEPT: PublishedKeyStatus = {
   expirationTimestamp: undefined,
   removalTimestamp: undefined,
   effectiveTTLSeconds: undefined,

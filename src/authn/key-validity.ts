@@ -7,10 +7,10 @@ import { type Caps, isLive } from '../domain/accesskey/lifetime.ts'
 import {
   type KeyLookup,
   chainBoundsOf,
-  isInConflict,
+  hasKeyConflict,
   ownerChainOf,
 } from '../domain/accesskey/owner-chain.ts'
-import { meaningOf } from './user-info.ts'
+import { identityAndScopeOf } from './user-info.ts'
 
 /** Why a key does not work, for our log and metrics; answers to callers say less (contract 10.2). */
 export const INVALID_KEY_REASONS = [
@@ -77,9 +77,9 @@ function refusalOf(key: AccessKey, known: KeyLookup): InvalidKeyReason | null {
   const checks: readonly (readonly [InvalidKeyReason, boolean])[] = [
     ['unknown', key === UNKNOWN_KEY],
     ['deleted', key.isDeleting],
-    ['noIdentity', meaningOf(key).identity === null],
+    ['noIdentity', identityAndScopeOf(key).identity === null],
     ['purpose', OTHER_PURPOSES.has(key.type)],
-    ['conflict', isInConflict(key, known)],
+    ['conflict', hasKeyConflict(key, known)],
     ['disabled', key.isDisabled],
   ]
   return checks.find(([, holds]) => holds)?.[0] ?? null

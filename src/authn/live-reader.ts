@@ -1,6 +1,6 @@
 import { ACCESS_KEYS } from '../api/names.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
-import { oldestOf } from '../domain/accesskey/key-state.ts'
+import { oldestKeyOf } from '../domain/accesskey/key-state.ts'
 import { type KeyLookup, MAX_CHAIN_LENGTH } from '../domain/accesskey/owner-chain.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -58,7 +58,7 @@ function known(keys: readonly AccessKey[]): KeyLookup {
   return {
     named: (name) => keys.find((key) => key.name === name),
     sharing,
-    eldest: (digest) => oldestOf(sharing(digest)),
+    eldest: (digest) => oldestKeyOf(sharing(digest)),
     isShared: (digest) => sharing(digest).length > 1,
   }
 }

@@ -1,35 +1,35 @@
 import { CLUSTER_ROLES } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
 import {
-  type RoleRule,
+  type PolicyRule,
   type RoleRules,
   SCOPE_ROLES,
-  clusterRoleOf,
-} from '../domain/scope/match-role.ts'
+  clusterRoleNameOf,
+} from '../domain/scope/roles.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 
 /** A ClusterRole (rbac.authorization.k8s.io/v1), as far as it is read here. */
-type ClusterRole = KubeObject & { readonly rules?: readonly RoleRule[] | null }
+type ClusterRole = KubeObject & { readonly rules?: readonly PolicyRule[] | null }
 
 /** The rules of the roles of scopes, as last read (contract 11.4). */
-export interface ReadRoles {
+export interface RoleReader {
   /** None for a role that is unknown, missing or was not read yet. */
   readonly roleRules: RoleRules
   /** Reads the ClusterRoles again. @throws Error when one can't be read: all are kept as they were */
   readonly read: (signal: AbortSignal) => Promise<void>
 }
 
-const NONE: readonly RoleRule[] = []
+const NONE: readonly PolicyRule[] = []
 
 /** Creates it without any rules. @param changed called when a ClusterRole has changed */
-export function createRoleReader(client: KubeClient, changed: () => void): ReadRoles {
+export function createRoleReader(client: KubeClient, changed: () => void): RoleReader {
   let roles: ReadonlyMap<string, ClusterRole> = new Map()
   return {
     roleRules: (role) => roles.get(role)?.rules ?? NONE,
     read: async (signal) => {
       const found = await Promise.all(
         SCOPE_ROLES.map(async (role) => {
-          const ref = { name: clusterRoleOf(role) }
+          const ref = { name: clusterRoleNameOf(role) }
           return [role, await client.get<ClusterRole>(CLUSTER_ROLES, ref, signal)] as const
         }),
       )

@@ -1,5 +1,5 @@
 // The age of the gateway's knowledge (contract 10.4). Pure: moments and their proofs.
-import { parseTimestamp } from '../domain/time/time.ts'
+import { parseTimestamp } from '../domain/time.ts'
 import { type Moment, msBetween } from '../runtime/moment.ts'
 
 /** An older proof does not count: the API server is asked instead (contract 10.4). */

@@ -1,22 +1,22 @@
 // Wires the authentication of callers to the API server; no other file does.
 import { ACCESS_KEYS } from '../api/names.ts'
 import { keysAffectedBy } from '../domain/accesskey/owner-chain.ts'
-import type { RoleRules } from '../domain/scope/match-role.ts'
-import { gatewaySwitchesOf } from '../domain/settings/applied.ts'
+import type { RoleRules } from '../domain/scope/roles.ts'
+import { gatewaySwitchesInForce } from '../domain/settings/in-force.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { InformerFactory } from '../kube/informer/informers.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { startPoller } from '../runtime/concurrency/poller.ts'
 import type { Log } from '../runtime/log.ts'
+import { type Moment, currentMoment, msBetween } from '../runtime/moment.ts'
 import type { HealthCheck } from '../serving/http/pages.ts'
 import { type FollowedCaps, followCaps } from '../settings/caps.ts'
 import { type SettingsSources, followSettings } from '../settings/follow.ts'
-import { readSettings } from '../settings/refresh.ts'
+import { refreshSettings } from '../settings/refresh.ts'
 import { type Authenticator, createAuthenticator } from './authenticator.ts'
 import { type KeyIndex, createKeyIndex } from './key-index.ts'
 import { createLiveKeyReader } from './live-reader.ts'
 import { createRoleReader } from './role-rules.ts'
-import { type Moment, currentMoment, msBetween } from '../runtime/moment.ts'
 import { FRESH_FOR_MS, RENEW_AFTER_MS, isFresh } from './staleness.ts'
 import { Heartbeat } from './watch-heartbeat.ts'
 
@@ -119,7 +119,7 @@ function followKeys(options: StartAuthenticatorOptions, index: KeyIndex): () => 
 }
 
 const settingsReader = (options: StartAuthenticatorOptions) => (abort: AbortSignal) =>
-  readSettings({ ...options.sources, ...options, doubt: options.doubtSettings }, abort)
+  refreshSettings({ ...options.sources, ...options, doubt: options.doubtSettings }, abort)
 
 /** The meaning of scopes: a new value when the rules of a role or the namespace prefix of projects change. */
 function followMeaning(sources: SettingsSources, news: () => void) {
@@ -132,7 +132,7 @@ function followMeaning(sources: SettingsSources, news: () => void) {
   // Subscribed after the caps, so that these are up to date when listeners run.
   followSettings(sources, (observed) => {
     const before = prefix
-    prefix = gatewaySwitchesOf(observed)?.projectNamespacePrefix ?? prefix
+    prefix = gatewaySwitchesInForce(observed)?.projectNamespacePrefix ?? prefix
     if (prefix === before) news()
     else changed()
   })

@@ -2,8 +2,8 @@
 import type { DirectClusterEndpointToken } from '../api/directclusterendpointtoken.gen.ts'
 import type { KubeObject } from '../api/objects.ts'
 import { type KeyRef, owningKeyOf } from '../domain/accesskey/owner-chain.ts'
-import { isTracked, onExpiryOf } from '../domain/credential-object.ts'
-import { parseTimestamp } from '../domain/time/time.ts'
+import { isAppliedByGitOps, onExpiryOf } from '../domain/credential-object.ts'
+import { parseTimestamp } from '../domain/time.ts'
 import { type CachedObject, Store } from '../kube/informer/store.ts'
 import type { KeyIndex } from './key-index.ts'
 
@@ -75,6 +75,6 @@ function countedOf(object: KubeObject): CountedToken {
     resourceVersion,
     ownerRef: owningKeyOf(metadata),
     expiresMs: parseTimestamp(status.expirationTimestamp),
-    isKept: isTracked(metadata) || onExpiryOf(metadata) === 'Keep',
+    isKept: isAppliedByGitOps(metadata) || onExpiryOf(metadata) === 'Keep',
   }
 }

@@ -39,17 +39,17 @@ export function userInfoOf({ identity, groups }: AccessKey): UserInfo | null {
 }
 
 /** The identity and the scope of a key, apart from its validity. */
-export interface KeyMeaning {
+export interface IdentityAndScope {
   /** null = none: the key opens nothing. */
   readonly identity: UserInfo | null
   readonly scope: ParsedScope
 }
 
 /** A new state of a key is a new object, so each entry belongs to one state. */
-const read = new WeakMap<AccessKey, KeyMeaning>()
+const read = new WeakMap<AccessKey, IdentityAndScope>()
 
 /** Computed once for each state of a key in use, and dropped with it. */
-export function meaningOf(key: AccessKey): KeyMeaning {
+export function identityAndScopeOf(key: AccessKey): IdentityAndScope {
   const known = read.get(key)
   if (known) return known
   const meaning = { identity: userInfoOf(key), scope: parseScope(key.scope) }

@@ -9,16 +9,16 @@ import {
 } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
 import type { OwnedAccessKeyObject } from '../domain/accesskey/access-key.ts'
-import { formatTimestamp } from '../domain/time/time.ts'
+import { formatTimestamp } from '../domain/time.ts'
 import { isConflict, isTestFailed } from '../kube/client/api-error.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { StoreSink } from '../kube/informer/store.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import { withTimeout } from '../runtime/concurrency/single-flight.ts'
 import type { Log } from '../runtime/log.ts'
+import { type Moment, currentMoment, laterMoment, msBetween } from '../runtime/moment.ts'
 import { beatOn, heartbeatKey, isOfAnotherForm } from './heartbeat-key.ts'
-import { type Moment, laterMoment, currentMoment, msBetween } from '../runtime/moment.ts'
-import { type SentHeartbeat, RENEW_AFTER_MS, momentProvenBy } from './staleness.ts'
+import { RENEW_AFTER_MS, type SentHeartbeat, momentProvenBy } from './staleness.ts'
 
 const REF = { name: HEARTBEAT_KEY }
 

@@ -69,7 +69,7 @@ export const processInputs: ProcessInputs = {
  *
  * @returns the exit code
  */
-export function answer({ kind, text }: Exclude<Invocation<unknown>, { kind: 'run' }>): number {
+export function printText({ kind, text }: Exclude<Invocation<unknown>, { kind: 'run' }>): number {
   const stream = kind === 'print' ? process.stdout : process.stderr
   stream.write(text)
   return kind === 'print' ? 0 : 2

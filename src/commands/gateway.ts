@@ -10,7 +10,7 @@ import { startLifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/log.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
 import { createHttpServer } from '../serving/http/server.ts'
-import { answer, clientDeps, processInputs } from './cluster-command.ts'
+import { printText, clientDeps, processInputs } from './cluster-command.ts'
 import { startCertificate } from './gateway/certificate.ts'
 import { readGatewaySettings } from './gateway/flags.ts'
 import { startFollowing } from './gateway/informers.ts'
@@ -26,7 +26,7 @@ import { serveProbes } from './probes.ts'
  */
 export async function run(argv: readonly string[]): Promise<number> {
   const invocation = readGatewaySettings(argv, processInputs)
-  if (invocation.kind !== 'run') return answer(invocation)
+  if (invocation.kind !== 'run') return printText(invocation)
   const { settings } = invocation
   const clock = systemClock()
   const log = createLogger(settings.logLevel)

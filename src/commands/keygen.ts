@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { formatKey } from '../domain/accesskey/access-key-format.ts'
+import { formatAccessKey } from '../domain/accesskey/access-key-format.ts'
 import {
   type Flag,
   flagsMarkdown,
@@ -9,7 +9,7 @@ import {
   refusal,
   wordKind,
 } from '../runtime/flags.ts'
-import { answer } from './cluster-command.ts'
+import { printText } from './cluster-command.ts'
 
 const FLAGS = {
   output: {
@@ -39,11 +39,11 @@ export const keygenFlagsTable = (): string => flagsMarkdown(FLAGS)
  */
 export async function run(argv: readonly string[]): Promise<number> {
   const { values, faults } = readFlags(FLAGS, argv)
-  if (values.help) return answer({ kind: 'print', text: HELP })
-  if (faults.length > 0) return answer(refusal('keygen', faults))
-  const key = formatKey(randomBytes(32))
+  if (values.help) return printText({ kind: 'print', text: HELP })
+  if (faults.length > 0) return printText(refusal('keygen', faults))
+  const key = formatAccessKey(randomBytes(32))
   const digest = `sha256:${createHash('sha256').update(key).digest('hex')}`
   const text =
     values.output === 'json' ? JSON.stringify({ key, digest }) : `key:    ${key}\ndigest: ${digest}`
-  return answer({ kind: 'print', text: `${text}\n` })
+  return printText({ kind: 'print', text: `${text}\n` })
 }

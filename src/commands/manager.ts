@@ -12,7 +12,7 @@ import { type Lifecycle, startLifecycle } from '../runtime/lifecycle.ts'
 import { type Log, createLogger } from '../runtime/log.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
 import { createKeyring } from '../signing/keyring.ts'
-import { answer, clientDeps, processInputs } from './cluster-command.ts'
+import { printText, clientDeps, processInputs } from './cluster-command.ts'
 import { startControllers } from './manager/controllers.ts'
 import { type ManagerSettings, readManagerSettings } from './manager/flags.ts'
 import { createStores, followStores } from './manager/informers.ts'
@@ -26,7 +26,7 @@ import { type Metrics, createManagerMetrics } from './manager/metrics.ts'
  */
 export async function run(argv: readonly string[]): Promise<number> {
   const invocation = readManagerSettings(argv, processInputs)
-  if (invocation.kind !== 'run') return answer(invocation)
+  if (invocation.kind !== 'run') return printText(invocation)
   const { settings } = invocation
   const clock = systemClock()
   const log = createLogger(settings.logLevel)

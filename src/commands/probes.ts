@@ -22,7 +22,7 @@ const STOP_WITHIN_MS = 2000
  * Liveness: the process responds. It does not depend on the API server, which a restart of this process
  * would not repair (contract 8.2).
  */
-export const alivePage: Page = healthPage('healthz', { ping: () => null })
+export const livenessPage: Page = healthPage('healthz', { ping: () => null })
 
 /**
  * Serves /metrics, /healthz and /readyz where the flags say so (contract 8.2).
@@ -33,7 +33,7 @@ export async function serveProbes(options: ProbesOptions): Promise<void> {
   const { healthAddress, metricsAddress, readiness, metrics } = options
   metrics.followReadiness(readiness)
   await serve(options, 'health probes', healthAddress, {
-    '/healthz': alivePage,
+    '/healthz': livenessPage,
     '/readyz': healthPage('readyz', readiness),
   })
   await serve(options, 'metrics', metricsAddress, {

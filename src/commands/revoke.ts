@@ -9,7 +9,7 @@ import { createClient } from '../kube/client/client.ts'
 import { connect } from '../kube/client/connection.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
-import { answer } from './cluster-command.ts'
+import { printText } from './cluster-command.ts'
 import { type RevokeSettings, readRevokeSettings } from './revoke/flags.ts'
 
 /**
@@ -19,7 +19,7 @@ import { type RevokeSettings, readRevokeSettings } from './revoke/flags.ts'
  */
 export async function run(argv: readonly string[]): Promise<number> {
   const invocation = readRevokeSettings(argv)
-  if (invocation.kind !== 'run') return answer(invocation)
+  if (invocation.kind !== 'run') return printText(invocation)
   try {
     return told(invocation.settings, await revoke(invocation.settings))
   } catch (error) {

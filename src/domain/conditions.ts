@@ -1,5 +1,5 @@
 import type { Condition } from '../api/objects.ts'
-import { formatTimestamp } from './time/time.ts'
+import { formatTimestamp } from './time.ts'
 
 /** A condition without times. */
 export type DesiredCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
@@ -8,7 +8,7 @@ export type DesiredCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'm
  * The Stalled condition beside a Ready that is False and does not change by itself: generic clients (kstatus) then
  * report a failure at once instead of waiting (contract 4.1 to 4.3).
  */
-export const stalled = (ready: DesiredCondition): DesiredCondition => ({
+export const stalledCondition = (ready: DesiredCondition): DesiredCondition => ({
   ...ready,
   type: 'Stalled',
   status: 'True',
@@ -18,7 +18,7 @@ export const stalled = (ready: DesiredCondition): DesiredCondition => ({
  * The conditions to publish. lastTransitionTime changes only when the status changes (contract 4.4);
  * metav1.Time has whole seconds.
  */
-export function withTimes(
+export function withTransitionTimes(
   verdicts: readonly DesiredCondition[],
   published: readonly Condition[],
   observedGeneration: number,
@@ -51,7 +51,7 @@ const isSame = (a: Condition, b: Condition): boolean =>
   a.lastTransitionTime === b.lastTransitionTime
 
 /** The condition of that type; undefined when there is none. */
-export const conditionOf = (
+export const findCondition = (
   conditions: readonly Condition[],
   type: string,
 ): Condition | undefined => conditions.find((condition) => condition.type === type)

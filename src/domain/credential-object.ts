@@ -31,7 +31,7 @@ export const credentialObjectOf = (metadata: ObjectMeta): CredentialObject => ({
   isDeleting: metadata.deletionTimestamp !== undefined,
   finalizers: metadata.finalizers ?? NONE,
   onExpiry: onExpiryOf(metadata),
-  isTracked: isTracked(metadata),
+  isTracked: isAppliedByGitOps(metadata),
   ownerRef: owningKeyOf(metadata),
 })
 
@@ -46,7 +46,7 @@ export function onExpiryOf({ annotations = {} }: ObjectMeta): 'Keep' | 'Delete' 
 const TRACKING_LABELS = ['kustomize.toolkit.fluxcd.io/name', 'helm.toolkit.fluxcd.io/name']
 
 /** Whether a GitOps tool applies the object, and would create it again after a delete (contract 5.2). */
-export function isTracked({
+export function isAppliedByGitOps({
   annotations = {},
   labels = {},
   managedFields = [],

@@ -1,6 +1,13 @@
 import { FIELD_MANAGER } from '../api/names.ts'
 import type { Condition, ManagedFieldsEntry } from '../api/objects.ts'
-import { type Json, type JsonMap, isEmpty, isMap, mapOf, ownValue } from './json/json.ts'
+import {
+  type Json,
+  type JsonMap,
+  isEmptyMap,
+  isMap,
+  mapFromEntries,
+  ownValue,
+} from './json/json.ts'
 
 /** A tree of fieldsV1: `f:name`, `k:{...}`, `v:...` and `.`. */
 type Fields = Readonly<Record<string, unknown>>
@@ -85,7 +92,7 @@ export function settingsByOwner(
   managedFields: readonly ManagedFieldsEntry[] | undefined,
   manager: string,
 ): SettingsByOwner {
-  const settings = settingsIn(status)
+  const settings = settingsOfStatus(status)
   const entries = (managedFields ?? []).filter(({ subresource }) => subresource === 'status')
   const of = (mine: boolean): JsonMap =>
     fieldsOwnedBy(
@@ -96,7 +103,7 @@ export function settingsByOwner(
 }
 
 /** The settings in a status, whoever wrote them; empty when there is none. */
-export function settingsIn(status: unknown): JsonMap {
+export function settingsOfStatus(status: unknown): JsonMap {
   if (!isMap(status)) return {}
   const { observedGeneration: _, conditions: __, ...settings } = status
   return settings
@@ -111,7 +118,9 @@ function fieldsOwnedBy(entries: readonly ManagedFieldsEntry[], settings: JsonMap
 
 function union(a: JsonMap, b: JsonMap): JsonMap {
   const names = new Set([...Object.keys(a), ...Object.keys(b)])
-  return mapOf([...names].map((name) => [name, joined(ownValue(a, name), ownValue(b, name))]))
+  return mapFromEntries(
+    [...names].map((name) => [name, joined(ownValue(a, name), ownValue(b, name))]),
+  )
 }
 
 const joined = (a: Json | undefined, b: Json | undefined): Json | undefined =>
@@ -122,11 +131,11 @@ const joined = (a: Json | undefined, b: Json | undefined): Json | undefined =>
 function project(fields: Json, value: Json): Json | undefined {
   if (!isMap(value)) return value
   const entries = isMap(fields) ? projectMap(fields, value) : {}
-  return isEmpty(entries) ? undefined : entries
+  return isEmptyMap(entries) ? undefined : entries
 }
 
 function projectMap(fields: JsonMap, map: JsonMap): JsonMap {
-  return mapOf(
+  return mapFromEntries(
     Object.entries(map).map(([name, value]) => {
       const claim = ownValue(fields, `f:${name}`)
       return [name, claim === undefined ? undefined : project(claim, value)]

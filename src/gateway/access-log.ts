@@ -3,8 +3,11 @@
 import type { Caller } from '../authn/caller.ts'
 import { keyIdOf } from '../domain/accesskey/access-key.ts'
 import { type Json, isMap, parseJsonMap } from '../domain/json/json.ts'
-import { type RequestInfo, resourceOf } from '../domain/scope/request-info.ts'
-import { isResourceRequest } from '../domain/scope/sensitive.ts'
+import {
+  type RequestInfo,
+  isResourceRequest,
+  resourceWithSubresource,
+} from '../domain/scope/request-info.ts'
 import type { Log, LogFields } from '../runtime/log.ts'
 import type { Answer } from '../serving/http/answer.ts'
 import type { ParsedRequest } from './request/parse.ts'
@@ -35,7 +38,7 @@ function askedFields(asked: RequestInfo): LogFields {
   const { verb } = asked
   if (!isResourceRequest(asked)) return { verb }
   const { group, namespace, name } = asked
-  const parts = Object.entries({ group, resource: resourceOf(asked), namespace, name })
+  const parts = Object.entries({ group, resource: resourceWithSubresource(asked), namespace, name })
   const named = parts.filter(([, part]) => part !== '').map(([field, part]) => [field, shown(part)])
   return { verb, ...Object.fromEntries(named) }
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { CONTROLLER_NAME, EVENTS } from '../api/names.ts'
-import { formatMicroTime } from '../domain/time/time.ts'
+import { formatMicroTime } from '../domain/time.ts'
 import { type Clock, sleep } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { isConflict } from './client/api-error.ts'
@@ -59,7 +59,7 @@ export interface EventRecorderOptions {
 }
 
 /** Why an Event is written, for metrics. */
-export const EVENT_REASONS = ['record'] as const
+export const EVENT_WRITE_REASONS = ['record'] as const
 
 /** Namespace of events about cluster-scoped objects; others are in the namespace of their object. */
 const NAMESPACE = 'default'
@@ -90,7 +90,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
   const send = async (event: NewObject): Promise<void> => {
     try {
-      await client.create(EVENTS, event, EVENT_REASONS[0])
+      await client.create(EVENTS, event, EVENT_WRITE_REASONS[0])
     } catch (err) {
       // An earlier process has sent it.
       if (!isConflict(err)) drops.add(1, err)

@@ -1,6 +1,6 @@
 // Flags and kinds of values that several commands share, and the environment of a process.
-import { parseDuration } from '../domain/time/duration.ts'
-import { isIssuerUrl } from '../domain/token/issuer.ts'
+import { parseDuration } from '../domain/time.ts'
+import { isIssuerUrl } from '../domain/token/token-claims.ts'
 import { type BindAddress, parseBindAddress } from './address.ts'
 import {
   type Flag,

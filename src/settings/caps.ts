@@ -1,5 +1,5 @@
 import type { Caps } from '../domain/accesskey/lifetime.ts'
-import { capsOf } from '../domain/settings/applied.ts'
+import { capsInForce } from '../domain/settings/in-force.ts'
 import type { Log } from '../runtime/log.ts'
 import { type SettingsSources, followSettings } from './follow.ts'
 
@@ -24,7 +24,7 @@ export function followCaps({ log, ...sources }: CapsSources): FollowedCaps {
   const listeners: ((caps: Caps) => void)[] = []
   let current: Caps | null = null
   followSettings(sources, (observed) => {
-    const reading = capsOf(observed)
+    const reading = capsInForce(observed)
     if (!reading.known) {
       // Normal at the very first start: the operator has put none in force yet.
       const say = current === null ? log.debug : log.error

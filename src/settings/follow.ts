@@ -1,9 +1,13 @@
 import type { Config } from '../api/config.gen.ts'
 import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP, REVOKED_TOKENS_PREFIX } from '../api/names.ts'
 import type { ConfigMap, KubeObject } from '../api/objects.ts'
-import { type GatewaySwitches, gatewaySwitchesOf } from '../domain/settings/applied.ts'
-import { type ObservedSettings, observedSettings } from '../domain/settings/observed.ts'
-import { type Store, type FullObject, fullObject } from '../kube/informer/store.ts'
+import {
+  type GatewaySwitches,
+  type SettingsInForce,
+  gatewaySwitchesInForce,
+  settingsInForce,
+} from '../domain/settings/in-force.ts'
+import { type FullObject, type Store, fullObject } from '../kube/informer/store.ts'
 
 /** Where the settings in force are read from. */
 export interface SettingsSources {
@@ -19,14 +23,14 @@ export interface SettingsSources {
  */
 export function followSettings(
   { configs, configMaps, configName }: SettingsSources,
-  listener: (observed: ObservedSettings) => void,
+  listener: (observed: SettingsInForce) => void,
 ): void {
   const read = (): void => {
     if (!configs.synced || !configMaps.synced) return
     const config = configs.get(configName)
     const record = configMaps.get(IN_FORCE_CONFIG_MAP)
     const status = config ? { uid: config.uid, status: config.object.status } : null
-    listener(observedSettings(status, record ? (record.object.data ?? {}) : null))
+    listener(settingsInForce(status, record ? (record.object.data ?? {}) : null))
   }
   configs.subscribe(({ name }) => name === configName && read())
   configMaps.subscribe(({ name }) => name === IN_FORCE_CONFIG_MAP && read())
@@ -57,7 +61,7 @@ export function platformConfigMap(object: KubeObject): FullObject<ConfigMap> {
 export function followGatewaySwitches(sources: SettingsSources): () => GatewaySwitches | null {
   let current: GatewaySwitches | null = null
   followSettings(sources, (observed) => {
-    current = gatewaySwitchesOf(observed) ?? current
+    current = gatewaySwitchesInForce(observed) ?? current
   })
   return () => current
 }

@@ -1,4 +1,4 @@
-import { issuerOfHost, platformHostOf } from '../domain/token/issuer.ts'
+import { issuerOfHost, platformHostInForce } from '../domain/token/token-claims.ts'
 import type { Log } from '../runtime/log.ts'
 import { type SettingsSources, followSettings } from './follow.ts'
 
@@ -47,7 +47,7 @@ export function followIssuer({ flag, log, ...sources }: IssuerSources): Followed
   }
   if (flag === null) {
     followSettings(sources, (observed) => {
-      const host = platformHostOf(observed)
+      const host = platformHostInForce(observed)
       take(host === null ? null : issuerOfHost(host))
     })
   }

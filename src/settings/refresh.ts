@@ -5,7 +5,7 @@ import type { Store, FullObject } from '../kube/informer/store.ts'
 import type { SettingsSources } from './follow.ts'
 
 /** Where the settings are read from. */
-export interface ReadSettingsOptions extends SettingsSources {
+export interface RefreshSettingsOptions extends SettingsSources {
   readonly client: KubeClient
   readonly namespace: string
   /** Called when the API server holds less than a watch has delivered: it was restored, the watch is broken. */
@@ -18,8 +18,8 @@ export interface ReadSettingsOptions extends SettingsSources {
  *
  * @throws Error when one can't be read, or when the API server holds less than the watch has delivered
  */
-export async function readSettings(
-  { configs, configMaps, configName, client, namespace, doubt }: ReadSettingsOptions,
+export async function refreshSettings(
+  { configs, configMaps, configName, client, namespace, doubt }: RefreshSettingsOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const get = { signal, client }

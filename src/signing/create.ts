@@ -9,7 +9,7 @@ import type { KubeClient, NewObject } from '../kube/client/client.ts'
 import { KID_DATA_KEY, PRIVATE_KEY_DATA_KEY } from './examine.ts'
 
 /** Which Secret to create. */
-export interface KeyOrder {
+export interface NewSigningKey {
   readonly client: KubeClient
   readonly namespace: string
   readonly generation: number
@@ -20,10 +20,10 @@ export interface KeyOrder {
  * The outcome. `created`: by us; `raced`: another replica was first, and its key is as good; `taken`: an
  * object that is no signing key has the name.
  */
-export type Creation = 'created' | 'raced' | 'taken'
+export type SigningKeyCreation = 'created' | 'raced' | 'taken'
 
 /** Creates a signing key under the name of its generation, so that two replicas can't both win. */
-export async function createSigningKey(order: KeyOrder): Promise<Creation> {
+export async function createSigningKey(order: NewSigningKey): Promise<SigningKeyCreation> {
   const { client, namespace, generation } = order
   try {
     await client.create(SECRETS, await newSecret(order), 'create')
@@ -36,7 +36,7 @@ export async function createSigningKey(order: KeyOrder): Promise<Creation> {
   }
 }
 
-async function newSecret({ namespace, generation, algorithm }: KeyOrder): Promise<NewObject> {
+async function newSecret({ namespace, generation, algorithm }: NewSigningKey): Promise<NewObject> {
   const { privateKey, publicKey } = await GENERATORS[algorithm]()
   const checked = checkJwk(publicKey.export({ format: 'jwk' }))
   if (!checked.ok) throw new Error(`the new signing key ${checked.because}`)

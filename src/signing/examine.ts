@@ -3,7 +3,7 @@ import { type KeyObject, createPrivateKey, createPublicKey, sign, verify } from 
 import { SIGNING_KEY_PREFIX } from '../api/names.ts'
 import type { Secret } from '../api/objects.ts'
 import { checkJwk } from '../authn/jwks.ts'
-import type { KeySecret, PublicJwk } from '../domain/signingkey/signing-key.ts'
+import type { SigningKeySecret, PublicJwk } from '../domain/signingkey/signing-key.ts'
 
 /** Data keys of the Secret. */
 export const PRIVATE_KEY_DATA_KEY = 'private-key.pem'
@@ -11,8 +11,8 @@ export const PRIVATE_KEY_DATA_KEY = 'private-key.pem'
 export const KID_DATA_KEY = 'kid'
 
 /** The result: facts for all callers, and the private key for the keyring alone. */
-export interface Examination {
-  readonly secret: KeySecret
+export interface ExaminedSigningKey {
+  readonly secret: SigningKeySecret
   /** null = it must not be used for signing. */
   readonly privateKey: KeyObject | null
 }
@@ -21,7 +21,7 @@ export interface Examination {
  * Examines a Secret: its name, its key, its kid, and a signature made and verified. Never throws;
  * a fault is described in our own words, because a parser's message may quote the key.
  */
-export function examine({ metadata, data = {} }: Secret): Examination {
+export function examineSigningKey({ metadata, data = {} }: Secret): ExaminedSigningKey {
   const { name, uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata
   const generation = generationOf(name)
   const named = decoded(data[KID_DATA_KEY])

@@ -6,28 +6,28 @@ import type { ConfigMap, Secret } from '../api/objects.ts'
 import { parseJwks } from '../authn/jwks.ts'
 import {
   JWKS_DATA_KEY,
-  NOTES_DATA_KEY,
+  KEY_RECORDS_DATA_KEY,
   type PublishedKeys,
-  parseNotes,
+  parseKeyRecords,
 } from '../domain/signingkey/published-keys.ts'
 import {
   type KeyLife,
-  type KeyNote,
-  type KeySecret,
-  lifeOf,
-  signersOf,
-  signingKeyAt,
+  type PublishedKeyRecord,
+  type SigningKeySecret,
+  keyLifeOf,
+  eligibleSigners,
+  currentSigner,
 } from '../domain/signingkey/signing-key.ts'
 import type { SigningAlgorithm, TokenClaims } from '../domain/token/token-claims.ts'
 import type { StoreChange, Store, FullObject } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
-import { type Examination, examine } from './examine.ts'
+import { type ExaminedSigningKey, examineSigningKey } from './examine.ts'
 
 /** Signs tokens: the token controller's view of the signing keys. */
 export interface TokenSigner {
   /** The key that would sign now; null = none may. */
-  current(): CurrentKey | null
+  current(): CurrentSigningKey | null
   /** Whether the key was withdrawn because it leaked: its tokens must be revoked. */
   isWithdrawn(kid: string): boolean
   /**
@@ -40,7 +40,7 @@ export interface TokenSigner {
 }
 
 /** A key that may sign. */
-export interface CurrentKey {
+export interface CurrentSigningKey {
   readonly kid: string
   readonly algorithm: SigningAlgorithm
 }
@@ -56,7 +56,7 @@ export interface Keyring extends TokenSigner {
   /** Whether both stores were listed in full: before that, an unknown key is not a lost one. */
   isComplete(): boolean
   /** The Secrets as examined. */
-  secrets(): readonly KeySecret[]
+  secrets(): readonly SigningKeySecret[]
   /** The public set with the notes, as read back; null = there is no ConfigMap. */
   published(): PublishedKeys | null
   /** A sentence for each Secret that can't be used for signing, for a condition. */
@@ -81,12 +81,12 @@ export interface KeyringSources {
 export function createKeyring(sources: KeyringSources): Keyring {
   const { secrets, records, clock, log } = sources
   const listeners: (() => void)[] = []
-  const examined = new Map<string, Examination>()
+  const examined = new Map<string, ExaminedSigningKey>()
   let view = viewOf(examined, null)
   let told = stateOf(null, view)
 
-  const current = (): CurrentKey | null => {
-    const key = view.keys.get(signingKeyAt(view.signers, clock.nowMs())?.kid ?? '')
+  const current = (): CurrentSigningKey | null => {
+    const key = view.keys.get(currentSigner(view.signers, clock.nowMs())?.kid ?? '')
     return key ? { kid: key.kid, algorithm: key.algorithm } : null
   }
   const review = (): void => {
@@ -141,22 +141,25 @@ export function createKeyring(sources: KeyringSources): Keyring {
 const stateOf = (kid: string | null, { withdrawn }: View): string =>
   [kid, ...[...withdrawn].sort()].join(' ')
 
-interface PrivateKey extends CurrentKey {
+interface PrivateKey extends CurrentSigningKey {
   readonly privateKey: KeyObject
 }
 
 /** What the stores give, apart from the time. */
 interface View {
-  readonly secrets: readonly KeySecret[]
+  readonly secrets: readonly SigningKeySecret[]
   readonly published: PublishedKeys | null
   readonly keys: ReadonlyMap<string, PrivateKey>
-  readonly signers: readonly KeyNote[]
+  readonly signers: readonly PublishedKeyRecord[]
   readonly withdrawn: ReadonlySet<string>
   readonly lives: readonly KeyLife[]
 }
 
-function viewOf(examined: ReadonlyMap<string, Examination>, published: PublishedKeys | null): View {
-  const secrets: KeySecret[] = []
+function viewOf(
+  examined: ReadonlyMap<string, ExaminedSigningKey>,
+  published: PublishedKeys | null,
+): View {
+  const secrets: SigningKeySecret[] = []
   const keys = new Map<string, PrivateKey>()
   for (const { secret, privateKey } of oldestFirst(examined)) {
     const { jwk, isDeleting } = secret
@@ -178,18 +181,20 @@ function viewOf(examined: ReadonlyMap<string, Examination>, published: Published
     secrets,
     published,
     keys,
-    signers: signersOf(notes, publishedKids, new Set(keys.keys())),
+    signers: eligibleSigners(notes, publishedKids, new Set(keys.keys())),
     withdrawn: new Set(notes.filter((note) => note.withdrawnMs !== null).map(({ kid }) => kid)),
-    lives: alive.map(lifeOf),
+    lives: alive.map(keyLifeOf),
   }
 }
 
-const oldestFirst = (examined: ReadonlyMap<string, Examination>): readonly Examination[] =>
+const oldestFirst = (
+  examined: ReadonlyMap<string, ExaminedSigningKey>,
+): readonly ExaminedSigningKey[] =>
   [...examined.values()].toSorted((a, b) => (a.secret.generation ?? 0) - (b.secret.generation ?? 0))
 
 /** Logs a fault as well, because conditions may go unread. */
-function examineAloud(object: Secret, log: Log): Examination {
-  const examination = examine(object)
+function examineAloud(object: Secret, log: Log): ExaminedSigningKey {
+  const examination = examineSigningKey(object)
   const { name, uid, resourceVersion, fault } = examination.secret
   if (fault !== null)
     log.error({ object: { name, uid, resourceVersion }, because: fault }, 'signing key is corrupt')
@@ -197,7 +202,7 @@ function examineAloud(object: Secret, log: Log): Examination {
 }
 
 /** A sentence about a Secret that can't be used for signing; none for a sound one. */
-const faultOf = ({ name, fault }: KeySecret): readonly string[] =>
+const faultOf = ({ name, fault }: SigningKeySecret): readonly string[] =>
   fault === null ? [] : [`Secret ${name} ${fault}; nothing is signed with it.`]
 
 function compactJws(claims: TokenClaims, { kid, algorithm, privateKey }: PrivateKey) {
@@ -209,7 +214,7 @@ function compactJws(claims: TokenClaims, { kid, algorithm, privateKey }: Private
 /** Reads ConfigMap `platform-jwks`. Never throws: unreadable parts are left out, and `isSound` is false. */
 export function publishedKeysOf({ data = {}, metadata }: ConfigMap): PublishedKeys {
   const set = parseJwks(data[JWKS_DATA_KEY])
-  const { notes, isSound } = parseNotes(data[NOTES_DATA_KEY])
+  const { notes, isSound } = parseKeyRecords(data[KEY_RECORDS_DATA_KEY])
   const { annotations = {} } = metadata
   return {
     data,

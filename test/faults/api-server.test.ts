@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS } from '../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
 import { WATCHED } from '../../src/commands/manager/informers.ts'
-import { conditionOf } from '../../src/domain/conditions.ts'
+import { findCondition } from '../../src/domain/conditions.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
 import { type StoredKey, endingSoon, keysOf } from '../cluster/keys/keys.ts'
 import { ownControlPlane } from '../support/control-plane.ts'
@@ -301,7 +301,7 @@ async function inOrder(
 /** The reason of Ready; null where there is no such key, or nothing is said of it yet. */
 async function reasonOf(key: StoredKey): Promise<string | null> {
   const conditions = (await keys.read(key))?.status.conditions ?? []
-  return conditionOf(conditions, 'Ready')?.reason ?? null
+  return findCondition(conditions, 'Ready')?.reason ?? null
 }
 
 /** Waits until Ready shows this reason, or, for null, until the key is gone. */

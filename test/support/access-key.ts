@@ -1,13 +1,13 @@
 import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ManagedFieldsEntry } from '../../src/api/objects.ts'
 import { secretDigest } from '../../src/authn/key-index.ts'
-import type { Circumstances, Step } from '../../src/controllers/ownedaccesskey/plan.ts'
+import type { KeyCircumstances, KeyStep } from '../../src/controllers/ownedaccesskey/plan.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,
   accessKeyOf,
 } from '../../src/domain/accesskey/access-key.ts'
-import { formatTimestamp } from '../../src/domain/time/time.ts'
+import { formatTimestamp } from '../../src/domain/time.ts'
 import { type Parts, keyObject } from './objects.ts'
 
 /** The moment at which keyObject's keys are created: 2026-11-21T10:00:00Z. */
@@ -66,12 +66,12 @@ export const accessKey = (differing: Partial<AccessKey> = {}): AccessKey => ({
 })
 
 /** An older object of that name has the same key, and wins (contract 3.3). */
-export const elder = (name: string): Pick<Circumstances, 'conflict'> => ({
+export const elder = (name: string): Pick<KeyCircumstances, 'conflict'> => ({
   conflict: { kind: 'elder', names: [name] },
 })
 
 /** No caps, a retention of 24 hours, no conflict, the moment t0; else as told. */
-export const circumstances = (differing: Partial<Circumstances> = {}): Circumstances => ({
+export const circumstances = (differing: Partial<KeyCircumstances> = {}): KeyCircumstances => ({
   caps: { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 },
   configName: 'platform-manager-config',
   retentionMs: DAY_MS,
@@ -83,12 +83,12 @@ export const circumstances = (differing: Partial<Circumstances> = {}): Circumsta
 })
 
 /** The caps with this longest life in seconds; null = none. */
-export const capped = (maxTtlSeconds: number | null): Pick<Circumstances, 'caps'> => ({
+export const capped = (maxTtlSeconds: number | null): Pick<KeyCircumstances, 'caps'> => ({
   caps: { maxTtlSeconds, loginTtlSeconds: 1_728_000 },
 })
 
 /** The key after the API server has carried a step out; null when it is gone. */
-export function stepped(key: AccessKey, step: Step): AccessKey | null {
+export function stepped(key: AccessKey, step: KeyStep): AccessKey | null {
   switch (step.kind) {
     case 'nothing':
     case 'wait':

@@ -1,7 +1,7 @@
 // Who would write to an API server, and records of revoked tokens, remembered instead.
 import type { Resource } from '../../src/api/names.ts'
 import type { RevocationList } from '../../src/authn/revocation/revocation-list.ts'
-import { NOTHING_OVERDUE } from '../../src/domain/time/time.ts'
+import { NOTHING_OVERDUE } from '../../src/domain/time.ts'
 import { StatusError } from '../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../src/kube/client/client.ts'
 

@@ -15,11 +15,11 @@ import {
   accessKeyOf,
 } from '../../src/domain/accesskey/access-key.ts'
 import type { Caps } from '../../src/domain/accesskey/lifetime.ts'
-import { NOTHING_OVERDUE, formatTimestamp } from '../../src/domain/time/time.ts'
+import { NOTHING_OVERDUE, formatTimestamp } from '../../src/domain/time.ts'
 import { tokenOf } from '../../src/domain/token/token.ts'
+import { CircuitBreaker } from '../../src/kube/client/circuit-breaker.ts'
 import type { AppliedObject, KubeClient } from '../../src/kube/client/client.ts'
-import { Outage } from '../../src/kube/client/outage.ts'
-import { type StoreSink, Store, fullObject } from '../../src/kube/informer/store.ts'
+import { Store, type StoreSink, fullObject } from '../../src/kube/informer/store.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import { EventLoopShare } from '../../src/runtime/concurrency/event-loop.ts'
 import type { Log } from '../../src/runtime/log.ts'
@@ -108,7 +108,7 @@ export function keyController(parts: KeyControllerParts) {
     settings: { configName: 'config', expiredRetentionMs: 86_400_000, workers: 16 },
     caps,
     turns: new EventLoopShare(parts.clock),
-    outage: new Outage(parts.clock),
+    outage: new CircuitBreaker(parts.clock),
     events: { record: () => undefined },
     revocations: { ...NO_REVOCATIONS, subscribe: () => undefined },
     keyring: { lives: () => [], faults: () => [] },

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { API_VERSION, type Resource } from '../../src/api/names.ts'
 import type { Condition, KubeObject } from '../../src/api/objects.ts'
-import { conditionOf } from '../../src/domain/conditions.ts'
+import { findCondition } from '../../src/domain/conditions.ts'
 import { type NewObject, pathOf } from '../../src/kube/client/client.ts'
 import type { TestControlPlane } from './control-plane.ts'
 import { eventually } from './eventually.ts'
@@ -109,7 +109,7 @@ export function storedOf<Kept extends StoredObject>(
     until,
     shown: (object, reason) =>
       until(object, `is ${reason}`, ({ metadata, status }) => {
-        const ready = conditionOf(status.conditions ?? [], 'Ready')
+        const ready = findCondition(status.conditions ?? [], 'Ready')
         return ready?.reason === reason && status.observedGeneration === metadata.generation
       }),
     gone: async (object) => {
@@ -126,7 +126,7 @@ export function storedOf<Kept extends StoredObject>(
 
 /** A condition of an object; fails where there is none. */
 export function conditionIn({ status }: Pick<StoredObject, 'status'>, type: string): Condition {
-  const found = conditionOf(status.conditions ?? [], type)
+  const found = findCondition(status.conditions ?? [], type)
   if (!found) throw new Error(`there is no condition ${type}`)
   return found
 }

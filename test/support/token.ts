@@ -5,8 +5,8 @@ import type { KubeObject, ManagedFieldsEntry, OwnerReference } from '../../src/a
 import { secretDigest } from '../../src/authn/key-index.ts'
 import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/indexes.ts'
 import {
-  type Circumstances,
-  type Step,
+  type TokenPlanCircumstances,
+  type TokenStep,
   plan,
 } from '../../src/controllers/directclusterendpointtoken/plan.ts'
 import type { Owner } from '../../src/controllers/directclusterendpointtoken/ready-state.ts'
@@ -17,7 +17,7 @@ import {
   accessKeyOf,
 } from '../../src/domain/accesskey/access-key.ts'
 import type { TokenClaims } from '../../src/domain/token/token-claims.ts'
-import { type Token, tokenOf } from '../../src/domain/token/token.ts'
+import { type TokenObject, tokenOf } from '../../src/domain/token/token.ts'
 import { type StoreSink, Store } from '../../src/kube/informer/store.ts'
 import { DAY_MS, accessKey, statusEntry, t0, textAfter } from './access-key.ts'
 import type { Parts } from './objects.ts'
@@ -53,7 +53,7 @@ export function tokenObject({ metadata, spec = {}, status = {} }: TokenParts = {
 }
 
 /** The slim view of such an object. */
-export const token = (parts: TokenParts = {}): Token => tokenOf(tokenObject(parts))
+export const token = (parts: TokenParts = {}): TokenObject => tokenOf(tokenObject(parts))
 
 /** The controller reference to an access key. */
 export const referenceTo = ({ name, uid }: Pick<AccessKey, 'name' | 'uid'>): OwnerReference => ({
@@ -74,7 +74,9 @@ export const owner = (
 ): Owner => ({ key: accessKey(key), state: 'Active', above: null, expiresMs: null, ...rest })
 
 /** No owner, no caps, a limit and a retention of 24 h, all that signing takes, the moment t0; else as told. */
-export const tokenCircumstances = (differing: Partial<Circumstances> = {}): Circumstances => ({
+export const tokenCircumstances = (
+  differing: Partial<TokenPlanCircumstances> = {},
+): TokenPlanCircumstances => ({
   owner: null,
   caps: { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 },
   configName: 'platform-manager-config',
@@ -103,7 +105,7 @@ export const claimsIn = (text: string): TokenClaims =>
 /** The object after the API server has carried a step out; null when it is gone. */
 export function tokenAfter(
   object: DirectClusterEndpointToken,
-  step: Step,
+  step: TokenStep,
   kid = KID,
 ): DirectClusterEndpointToken | null {
   const { metadata } = object
@@ -199,7 +201,7 @@ function tokenToApply(
 /** The object once its token is out, issued in these circumstances; throws when it is not. */
 export function issuedObject(
   parts: TokenParts = {},
-  around: Partial<Circumstances> = {},
+  around: Partial<TokenPlanCircumstances> = {},
 ): DirectClusterEndpointToken {
   const object = tokenObject(parts)
   const step = plan(tokenOf(object), tokenCircumstances(around))
@@ -208,11 +210,13 @@ export function issuedObject(
 }
 
 /** The slim view of it. */
-export const issued = (parts: TokenParts = {}, around: Partial<Circumstances> = {}): Token =>
-  tokenOf(issuedObject(parts, around))
+export const issued = (
+  parts: TokenParts = {},
+  around: Partial<TokenPlanCircumstances> = {},
+): TokenObject => tokenOf(issuedObject(parts, around))
 
 /** A store of these tokens, synced. */
-export function tokenStore(...objects: readonly DirectClusterEndpointToken[]): Store<Token> {
+export function tokenStore(...objects: readonly DirectClusterEndpointToken[]): Store<TokenObject> {
   const store = new Store(
     (object: KubeObject) => tokenOf(object as DirectClusterEndpointToken),
     TOKEN_INDEXERS,

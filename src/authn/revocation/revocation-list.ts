@@ -1,15 +1,15 @@
 // The revoked tokens in the ConfigMaps of contract 7.4, and their upkeep.
 import { once } from 'node:events'
 import type { ConfigMap } from '../../api/objects.ts'
-import type { Overdue } from '../../domain/time/time.ts'
+import type { Overdue } from '../../domain/time.ts'
 import { isRecordable } from '../../domain/token/revocation.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import type { Store, FullObject } from '../../kube/informer/store.ts'
+import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 import { StoredRevocations } from './stored-revocations.ts'
-import { RevocationWriter, deleteEndedRevocations } from './writer.ts'
+import { RevocationWriter, sweepEndedRevocations } from './writer.ts'
 
 /** Counts revocations, for platform_revocations_total. */
 export interface RevocationObserver {
@@ -104,7 +104,7 @@ export function createRevocationList(options: RevocationListOptions): Revocation
     },
     sweep: () => {
       const { signal } = stopping
-      sweeping ??= deleteEndedRevocations({ ...options, inTurn, signal }).finally(() => {
+      sweeping ??= sweepEndedRevocations({ ...options, inTurn, signal }).finally(() => {
         sweeping = null
       })
       return sweeping

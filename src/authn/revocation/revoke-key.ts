@@ -12,7 +12,7 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 
 /** Dependencies of the revocation. */
-export interface RevokeDeps {
+export interface RevokeKeyDeps {
   readonly client: Pick<KubeClient, 'list' | 'patch'>
   readonly clock: Clock
   /** Whether nothing is to be written. */
@@ -52,7 +52,7 @@ const MOST_TRIES = 5
  * @throws KubeFailure or Error when the keys can't be listed
  */
 export async function revokeKeyWithDescendants(
-  deps: RevokeDeps,
+  deps: RevokeKeyDeps,
   nameOrUid: string,
 ): Promise<RevocationReport> {
   const uid = resolveKeyUid(await listed(deps), nameOrUid)
@@ -73,7 +73,7 @@ export async function revokeKeyWithDescendants(
   return { uid, all: [...all.values()] }
 }
 
-async function listed({ client }: RevokeDeps): Promise<readonly DerivedKey[]> {
+async function listed({ client }: RevokeKeyDeps): Promise<readonly DerivedKey[]> {
   const keys: DerivedKey[] = []
   let next: string | undefined
   do {
@@ -85,7 +85,7 @@ async function listed({ client }: RevokeDeps): Promise<readonly DerivedKey[]> {
 }
 
 async function fateOf(
-  { client, isDryRun }: RevokeDeps,
+  { client, isDryRun }: RevokeKeyDeps,
   key: DerivedKey,
 ): Promise<Pick<RevokedKey, 'fate' | 'because'>> {
   if (key.isDisabled || key.isDeleting) return { fate: 'opensNothing', because: '' }

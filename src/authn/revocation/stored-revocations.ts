@@ -1,5 +1,5 @@
 import type { ConfigMap } from '../../api/objects.ts'
-import { revokedIn, revokedNamesIn } from '../../domain/token/revocation.ts'
+import { revokedTokensIn, revokedJtisIn } from '../../domain/token/revocation.ts'
 
 /** The effect of one ConfigMap's change: tokens that are new in all of them, or in none any more. */
 export interface StoredChange {
@@ -43,9 +43,9 @@ export class StoredRevocations {
     const change: Changing = { gained: [], lost: [], shared: [] }
     const [was, is] = [before?.data ?? {}, after?.data ?? {}]
     // Additions first: a token that stays is never missing in between.
-    for (const [jti, endMs] of after ? revokedIn(after, before) : [])
+    for (const [jti, endMs] of after ? revokedTokensIn(after, before) : [])
       this.#enter(jti, endMs, !Object.hasOwn(was, jti), change)
-    for (const jti of revokedNamesIn(before)) if (!Object.hasOwn(is, jti)) this.#leave(jti, change)
+    for (const jti of revokedJtisIn(before)) if (!Object.hasOwn(is, jti)) this.#leave(jti, change)
     return change
   }
 

@@ -2,24 +2,24 @@
 // a conflict or a lost response needs no rule of its own.
 import { CONFIG_MAPS } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
-import type { Overdue } from '../../domain/time/time.ts'
+import type { Overdue } from '../../domain/time.ts'
 import {
-  type Addition,
+  type RevocationWrite,
   type Revocations,
-  dataWith,
-  isOver,
-  isPastRecording,
-  nextAddition,
+  configMapDataAfter,
+  isPastRetention,
+  isTooLateToRecord,
+  nextRevocationWrite,
 } from '../../domain/token/revocation.ts'
-import { StatusError, NotLeaderError, isConflict, isNotFound } from '../../kube/client/api-error.ts'
+import { NotLeaderError, StatusError, isConflict, isNotFound } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import type { Store, FullObject } from '../../kube/informer/store.ts'
+import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { RateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 
 /** Dependencies of the writer; nothing is written once the signal has aborted. */
-export interface WriterOptions {
+export interface RevocationWriterOptions {
   readonly client: KubeClient
   readonly configMaps: Store<FullObject<ConfigMap>>
   readonly namespace: string
@@ -36,7 +36,7 @@ const UNSEEN_FOR_MS = 5000
 
 /** One write at a time, each with all tokens that wait for one ConfigMap. */
 export class RevocationWriter {
-  readonly #options: WriterOptions
+  readonly #options: RevocationWriterOptions
   /** Tokens that are requested and not in the store yet, with their exp. */
   readonly #asked = new Map<string, number>()
   /** When each of those was first requested, on the monotonic clock; oldest first. */
@@ -47,7 +47,7 @@ export class RevocationWriter {
   #failures = 0
   #fault: string | null = null
 
-  constructor(options: WriterOptions) {
+  constructor(options: RevocationWriterOptions) {
     this.#options = options
   }
 
@@ -137,17 +137,17 @@ export class RevocationWriter {
     }
   }
 
-  #next(): Addition | null {
+  #next(): RevocationWrite | null {
     const { clock, configMaps } = this.#options
     const nowMs = clock.nowMs()
     for (const [jti, expiresMs] of this.#asked) {
-      if (isPastRecording(expiresMs, nowMs)) this.#drop(jti)
+      if (isTooLateToRecord(expiresMs, nowMs)) this.#drop(jti)
     }
     const seen = [...configMaps.values()].map(({ object }) => object)
-    return nextAddition(this.#asked, [...seen, ...this.#unseen.values()])
+    return nextRevocationWrite(this.#asked, [...seen, ...this.#unseen.values()])
   }
 
-  async #write(addition: Addition): Promise<void> {
+  async #write(addition: RevocationWrite): Promise<void> {
     const { log } = this.#options
     const { name, tokens } = addition
     try {
@@ -160,10 +160,14 @@ export class RevocationWriter {
     }
   }
 
-  async #send(addition: Addition): Promise<ConfigMap> {
+  async #send(addition: RevocationWrite): Promise<ConfigMap> {
     const { client, namespace } = this.#options
     const { name, configMap } = addition
-    const envelope = { apiVersion: 'v1', kind: CONFIG_MAPS.kind, data: dataWith(addition) }
+    const envelope = {
+      apiVersion: 'v1',
+      kind: CONFIG_MAPS.kind,
+      data: configMapDataAfter(addition),
+    }
     if (configMap === null)
       return client.create(CONFIG_MAPS, { ...envelope, metadata: { name, namespace } }, 'revoke')
     // An object from a list has neither apiVersion nor kind.
@@ -201,7 +205,7 @@ export class RevocationWriter {
     }
   }
 
-  #pauseAfter(addition: Addition, error: unknown): number | null {
+  #pauseAfter(addition: RevocationWrite, error: unknown): number | null {
     // The next request starts it again: this process may lead after all.
     if (error instanceof NotLeaderError) return null
     const { log } = this.#options
@@ -225,7 +229,7 @@ export class RevocationWriter {
   }
 }
 
-const isOldView = ({ configMap }: Addition, error: unknown): boolean =>
+const isOldView = ({ configMap }: RevocationWrite, error: unknown): boolean =>
   isConflict(error) || (configMap !== null && isNotFound(error))
 
 /** Without the names in the failure's own message: a condition that repeats it would change each time. */
@@ -249,11 +253,11 @@ export interface SweepOptions {
  * Deletes the ConfigMaps of revoked tokens whose hour is over (contract 7.4). What can't be deleted
  * now waits for the next sweep. Never rejects.
  */
-export async function deleteEndedRevocations(options: SweepOptions): Promise<void> {
+export async function sweepEndedRevocations(options: SweepOptions): Promise<void> {
   const { configMaps, clock, log, inTurn, signal } = options
   const names = [...configMaps.values()].map(({ name }) => name)
   try {
-    for (const name of names.filter((one) => isOver(one, clock.nowMs()))) {
+    for (const name of names.filter((one) => isPastRetention(one, clock.nowMs()))) {
       await inTurn(async () => {
         if (!signal.aborted) await drop(name, options)
       })

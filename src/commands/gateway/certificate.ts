@@ -1,5 +1,5 @@
 import { SECRETS } from '../../api/names.ts'
-import { issuerOfHost } from '../../domain/token/issuer.ts'
+import { issuerOfHost } from '../../domain/token/token-claims.ts'
 import { type KubeClient, claim } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
 import { followCertificateFiles } from '../../serving/tls/certificate-files.ts'

@@ -1,4 +1,4 @@
-import { amountOf } from '../../domain/settings/validation/quantity.ts'
+import { quantityAmount } from '../../domain/settings/validation/formats.ts'
 import type { BindAddress } from '../../runtime/address.ts'
 import {
   CLOSING_FLAGS,
@@ -75,7 +75,7 @@ const bufferKind: ValueKind<number> = {
   placeholder: '<quantity>',
   accepts: 'a Kubernetes quantity of at least 32Mi, such as 64Mi or 1Gi',
   read: (text) => {
-    const bytes = amountOf(text)
+    const bytes = quantityAmount(text)
     const isSound = Number.isSafeInteger(bytes) && Number(bytes) >= LEAST_BUFFER_BYTES
     return bytes !== null && isSound ? bytes : undefined
   },

@@ -2,10 +2,10 @@ import type { Config } from '../../api/config.gen.ts'
 import { CONFIGS, CONFIG_MAPS } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import { type FollowedJwks, followJwks } from '../../authn/jwks.ts'
-import { platformHostOf } from '../../domain/token/issuer.ts'
+import { platformHostInForce } from '../../domain/token/token-claims.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
-import { Store, type FullObject, fullObject } from '../../kube/informer/store.ts'
+import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
 import { followSettings, platformConfigMap } from '../../settings/follow.ts'
 import { type FollowedIssuer, followIssuer } from '../../settings/issuer.ts'
 import type { GatewayProcess } from './metrics.ts'
@@ -56,7 +56,7 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
   let freshMs = clock.monotonicMs()
   followSettings({ ...stores, configName }, (observed) => {
     settingsSeen ||= observed.known
-    if (observed.known) platformHost = platformHostOf(observed)
+    if (observed.known) platformHost = platformHostInForce(observed)
     for (const listener of listeners) listener()
   })
   const { follow, absent, stuck } = createInformerFactory({

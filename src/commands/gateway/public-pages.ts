@@ -5,7 +5,7 @@ import { createRevokedPage } from '../../gateway/oidc/revoked.ts'
 import type { PublicRoute } from '../../gateway/public-routes.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type HealthCheck, type Page, healthPage } from '../../serving/http/pages.ts'
-import { alivePage, commonChecks } from '../probes.ts'
+import { livenessPage, commonChecks } from '../probes.ts'
 import type { Certificate } from './certificate.ts'
 import type { Following } from './informers.ts'
 
@@ -35,7 +35,7 @@ export function publicPages(
 ): Readonly<Record<PublicRoute, PublicPage>> {
   const { issuer, jwks, stores, heardMs } = following
   return {
-    '/healthz': textual(alivePage),
+    '/healthz': textual(livenessPage),
     '/readyz': textual(healthPage('readyz', readiness)),
     '/oidc/.well-known/openid-configuration': () => discoveryAnswer(issuer.current()),
     '/oidc/keys': createKeysPage(jwks),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { TOKENS } from '../../api/names.ts'
 import { type StartedAuthenticator, startAuthenticator } from '../../authn/start.ts'
 import { createTokenIndex } from '../../authn/token-index.ts'
-import { formatKey } from '../../domain/accesskey/access-key-format.ts'
+import { formatAccessKey } from '../../domain/accesskey/access-key-format.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { ScopeContext } from '../../domain/scope/authorize.ts'
 import { type ClampedClock, clampedClock } from '../../gateway/activity/clamped-clock.ts'
@@ -20,7 +20,7 @@ import { InFlightRequests } from '../../gateway/streams/in-flight.ts'
 import { probeImpersonation } from '../../gateway/targets/impersonation-probe.ts'
 import { createClient } from '../../kube/client/client.ts'
 import type { ClientDeps, ClientObserver } from '../../kube/client/request.ts'
-import { type UpstreamObserver, createUpstream } from '../../kube/proxy/upstream.ts'
+import { type UpstreamObserver, createUpstream } from '../../kube/proxy/types.ts'
 import type { ServerObserver } from '../../serving/http/server.ts'
 import { followGatewaySwitches } from '../../settings/follow.ts'
 import type { Following } from './informers.ts'
@@ -110,7 +110,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     isConfigClosed: () => switches()?.disableConfigEndpoint ?? true,
     caps: capsNow,
     counts,
-    newKey: () => formatKey(randomBytes(32)),
+    newKey: () => formatAccessKey(randomBytes(32)),
     clock,
   })
   const surroundings = (): ScopeContext | null => {

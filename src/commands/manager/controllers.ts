@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto'
 import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP } from '../../api/names.ts'
 import { createLiveKeyReader } from '../../authn/live-reader.ts'
 import * as config from '../../controllers/config/reconcile.ts'
-import { lastExpMs } from '../../controllers/directclusterendpointtoken/gauges.ts'
 import {
   BY_UID,
   namesUnder,
   tokenEndMs,
 } from '../../controllers/directclusterendpointtoken/indexes.ts'
+import { lastExpMs } from '../../controllers/directclusterendpointtoken/metrics.ts'
 import * as token from '../../controllers/directclusterendpointtoken/reconcile.ts'
 import { endMsOf, keysIn } from '../../controllers/ownedaccesskey/indexes.ts'
 import * as accessKey from '../../controllers/ownedaccesskey/reconcile.ts'
 import * as signingKey from '../../controllers/signingkey/reconcile.ts'
-import { formatKey } from '../../domain/accesskey/access-key-format.ts'
+import { formatAccessKey } from '../../domain/accesskey/access-key-format.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
-import { settingsShape } from '../../domain/settings/schema-check.ts'
+import { checkSettingsSchema } from '../../domain/settings/schema.ts'
 import type { StopController } from '../../kube/controller/controller.ts'
 import { forEachYieldingByTime } from '../../runtime/concurrency/event-loop.ts'
 import { runOnSchedule } from '../../runtime/schedule.ts'
@@ -63,7 +63,7 @@ function startConfigs(options: ControllersOptions): StopController {
     configName,
     namespace,
     environment: (name) => process.env[name],
-    shapeCheck: settingsShape,
+    shapeCheck: checkSettingsSchema,
     signingKeyFaults: () => keyring.faults(),
     log: log.child({ controller: CONTROLLERS.configs }),
     observer: { checked: metrics.configChecked, applied: metrics.configApplied },
@@ -100,7 +100,7 @@ export function startKeys(options: ControllersOptions): StopController {
     caps: () => knownCaps(caps),
     configName: settings.configName,
     retentionMs: settings.expiredRetentionMs,
-    newKey: () => formatKey(randomBytes(32)),
+    newKey: () => formatAccessKey(randomBytes(32)),
     log: log.child({ controller: CONTROLLERS.keys }),
     observer: { expired: metrics.keyExpired },
   }

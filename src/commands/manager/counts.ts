@@ -1,7 +1,7 @@
 import { ACCESS_KEYS, TOKENS } from '../../api/names.ts'
-import { countTokens } from '../../controllers/directclusterendpointtoken/gauges.ts'
-import { countKeys, exportKeyExpiry } from '../../controllers/ownedaccesskey/gauges.ts'
-import { NOTHING_OVERDUE } from '../../domain/time/time.ts'
+import { countTokens } from '../../controllers/directclusterendpointtoken/metrics.ts'
+import { countKeys, exportKeyExpiry } from '../../controllers/ownedaccesskey/metrics.ts'
+import { NOTHING_OVERDUE } from '../../domain/time.ts'
 import type { ControllersOptions } from './loop.ts'
 import type { MetricSources } from './metrics.ts'
 

@@ -18,7 +18,7 @@ import {
   type OwnedAccessKeyObject,
   accessKeyOf,
 } from '../../domain/accesskey/access-key.ts'
-import { type Token, tokenOf } from '../../domain/token/token.ts'
+import { type TokenObject, tokenOf } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
 import { Store, type FullObject, fullObject } from '../../kube/informer/store.ts'
@@ -33,7 +33,7 @@ import type { Metrics } from './metrics.ts'
 /** The manager's copy of the cluster's objects. */
 export interface Stores {
   readonly keys: Store<AccessKey>
-  readonly tokens: Store<Token>
+  readonly tokens: Store<TokenObject>
   readonly configs: Store<FullObject<Config>>
   /** The Secret with settings of Config, if it exists. */
   readonly secrets: Store<FullObject<Secret>>

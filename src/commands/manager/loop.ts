@@ -1,7 +1,7 @@
 import type { RevocationList } from '../../authn/revocation/revocation-list.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
+import type { CircuitBreaker } from '../../kube/client/circuit-breaker.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
-import type { Outage } from '../../kube/client/outage.ts'
 import {
   type Outcome,
   type StopController,
@@ -34,7 +34,7 @@ export interface ControllersOptions {
   /** Shares the event loop among all controllers. */
   readonly turns: EventLoopShare
   /** Whether the API server responds: while it does not, no object is reconciled. */
-  readonly outage: Outage
+  readonly outage: CircuitBreaker
   readonly log: Log
   readonly metrics: Metrics
 }

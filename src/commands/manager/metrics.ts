@@ -12,27 +12,31 @@ import {
 } from '../../api/names.ts'
 import { REVOCATION_WRITE_REASONS } from '../../authn/revocation/revocation-list.ts'
 import { CONFIG_WRITE_REASONS, RECORD_WRITE_REASONS } from '../../controllers/config/reconcile.ts'
-import { TOKEN_STATE_LABELS } from '../../controllers/directclusterendpointtoken/gauges.ts'
 import {
+  TOKEN_STATE_LABELS,
   type TokenMetrics,
   type TokenSources,
   tokenMetrics,
 } from '../../controllers/directclusterendpointtoken/metrics.ts'
 import { TOKEN_WRITE_REASONS } from '../../controllers/directclusterendpointtoken/reconcile.ts'
-import { KEY_STATE_LABELS } from '../../controllers/ownedaccesskey/gauges.ts'
+import { KEY_STATE_LABELS } from '../../controllers/ownedaccesskey/metrics.ts'
 import { KEY_WRITE_REASONS } from '../../controllers/ownedaccesskey/reconcile.ts'
 import {
   JWKS_WRITE_REASONS,
   SIGNING_SECRET_WRITE_REASONS,
 } from '../../controllers/signingkey/reconcile.ts'
-import { type Overdue, NOTHING_OVERDUE } from '../../domain/time/time.ts'
-import { EVENT_REASONS } from '../../kube/event-recorder.ts'
+import { NOTHING_OVERDUE, type Overdue } from '../../domain/time.ts'
 import { RECONCILE_RESULTS, type ReconcileResult } from '../../kube/controller/controller.ts'
+import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
-import { LEASE_REASONS } from '../../kube/leader-election/lock.ts'
-import { type Instruments, instruments } from '../../runtime/metrics.ts'
+import { LEASE_WRITE_REASONS } from '../../kube/leader-election/lock.ts'
+import {
+  type Instruments,
+  type Scrape,
+  instruments,
+  processRegistry,
+} from '../../runtime/metrics.ts'
 import { type ClientLabels, type ClientMetrics, clientMetrics } from '../client-metrics.ts'
-import { type Scrape, processRegistry } from '../../runtime/metrics.ts'
 import { CONTROLLERS } from './controllers.ts'
 import type { ManagerSettings } from './flags.ts'
 import { WATCHED } from './informers.ts'
@@ -293,8 +297,8 @@ export function createManagerMetrics({ workers, perObjectMetrics }: ManagerSetti
         ...JWKS_WRITE_REASONS,
       ],
       [SECRETS.kind]: SIGNING_SECRET_WRITE_REASONS,
-      [EVENTS.kind]: EVENT_REASONS,
-      [LEASES.kind]: LEASE_REASONS,
+      [EVENTS.kind]: EVENT_WRITE_REASONS,
+      [LEASES.kind]: LEASE_WRITE_REASONS,
     },
     tokenStates: TOKEN_STATE_LABELS,
     watches: WATCHED.map(({ plural }) => plural),

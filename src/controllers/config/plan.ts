@@ -4,15 +4,15 @@ import type { Condition } from '../../api/objects.ts'
 import {
   type DesiredCondition,
   sameConditions,
-  stalled,
-  withTimes,
+  stalledCondition,
+  withTransitionTimes,
 } from '../../domain/conditions.ts'
 import { type JsonMap, sameJson } from '../../domain/json/json.ts'
 import { ownedFieldsOf, settingsByOwner } from '../../domain/managed-fields.ts'
-import type { ConfigMapData } from '../../domain/settings/record.ts'
+import type { ConfigMapData } from '../../domain/settings/in-force.ts'
 import {
-  type Resolution,
-  type SettingsSources,
+  type SettingsResolution,
+  type ConfigSources,
   type UnknownField,
   resolveSettings,
 } from '../../domain/settings/resolve.ts'
@@ -24,27 +24,27 @@ import {
 } from '../../domain/settings/validation/faults.ts'
 
 /** What an event tells once; `of` says what changed, so that a restart repeats none. */
-export interface TransitionEvent {
+export interface ConfigTransition {
   readonly reason: 'ConfigApplied' | 'InvalidConfig' | 'UnknownField'
   readonly note: string
   readonly of: string
 }
 
 /** The status of a Config: settings, and what the operator says of them. */
-export type WantedStatus = JsonMap & { readonly conditions: readonly Condition[] }
+export type DesiredConfigStatus = JsonMap & { readonly conditions: readonly Condition[] }
 
 /** The next step for a Config. `isValid` is what platform_config_valid shows of it. */
-export type Step =
+export type ConfigStep =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'record'; readonly data: ConfigMapData }
   | {
       readonly kind: 'publish'
-      readonly status: WantedStatus
-      readonly announce: readonly TransitionEvent[]
+      readonly status: DesiredConfigStatus
+      readonly announce: readonly ConfigTransition[]
     }
 
 /** The Config in force with its sources. */
-export interface InForce extends Omit<SettingsSources, 'manager' | 'config'> {
+export interface ConfigInForce extends Omit<ConfigSources, 'manager' | 'config'> {
   readonly config: Config
   /** What the issuer of tokens will be after the next start; null = what it is (contract 7.2). */
   readonly issuerToCome: { readonly now: string; readonly next: string } | null
@@ -57,7 +57,10 @@ export interface InForce extends Omit<SettingsSources, 'manager' | 'config'> {
  * What the Config in force needs next: first the record, which outlives the object, then its status
  * (contract 6.2, 6.5). A fault changes no setting; it is reported until it is mended.
  */
-export function planInForce(found: InForce): { readonly step: Step; readonly isValid: boolean } {
+export function planInForce(found: ConfigInForce): {
+  readonly step: ConfigStep
+  readonly isValid: boolean
+} {
   const outcome = resolveSettings({ ...found, manager: FIELD_MANAGER })
   const { ok: isValid, record } = outcome
   if (record && !isSameData(record, found.record))
@@ -70,10 +73,10 @@ export function planInForce(found: InForce): { readonly step: Step; readonly isV
 }
 
 /** What any other Config needs: to be told that it is not in force (contract 6.1). */
-export function planOther(config: Config, configName: string, nowMs: number): Step {
+export function planOther(config: Config, configName: string, nowMs: number): ConfigStep {
   const message = `Config ${configName} is in force, this one is not read.`
   const ready: DesiredCondition = { type: 'Ready', status: 'False', reason: 'NotInForce', message }
-  return publish(config, statusOf(config, {}, [ready, stalled(ready)], nowMs), [])
+  return publish(config, statusOf(config, {}, [ready, stalledCondition(ready)], nowMs), [])
 }
 
 function statusOf(
@@ -81,14 +84,23 @@ function statusOf(
   owned: JsonMap,
   verdicts: readonly DesiredCondition[],
   nowMs: number,
-): WantedStatus {
+): DesiredConfigStatus {
   const { generation = 0 } = config.metadata
-  const conditions = withTimes(verdicts, config.status?.conditions ?? [], generation, nowMs)
-  return { ...owned, observedGeneration: generation, conditions } as unknown as WantedStatus
+  const conditions = withTransitionTimes(
+    verdicts,
+    config.status?.conditions ?? [],
+    generation,
+    nowMs,
+  )
+  return { ...owned, observedGeneration: generation, conditions } as unknown as DesiredConfigStatus
 }
 
 /** Compares our share of status: what others add to it is theirs, and stays. */
-function publish(config: Config, status: WantedStatus, announce: readonly TransitionEvent[]): Step {
+function publish(
+  config: Config,
+  status: DesiredConfigStatus,
+  announce: readonly ConfigTransition[],
+): ConfigStep {
   const { conditions, ...wanted } = status
   const { managedFields = [] } = config.metadata
   const { ours } = settingsByOwner(config.status, managedFields, FIELD_MANAGER)
@@ -98,18 +110,21 @@ function publish(config: Config, status: WantedStatus, announce: readonly Transi
   return isPublished ? { kind: 'nothing' } : { kind: 'publish', status, announce }
 }
 
-function verdictsOf(outcome: Resolution, found: InForce): readonly DesiredCondition[] {
+function verdictsOf(
+  outcome: SettingsResolution,
+  found: ConfigInForce,
+): readonly DesiredCondition[] {
   const settings = (outcome.ok ? outcome.settings : outcome.lastGood) ?? {}
   const ready = readyOf(outcome, found)
   return [
     ready,
-    ...(ready.status === 'False' ? [stalled(ready)] : []),
+    ...(ready.status === 'False' ? [stalledCondition(ready)] : []),
     ...unimplementedConditions(settings),
     ...signingKeyConditions(found),
   ]
 }
 
-function readyOf(outcome: Resolution, { issuerToCome }: InForce): DesiredCondition {
+function readyOf(outcome: SettingsResolution, { issuerToCome }: ConfigInForce): DesiredCondition {
   if (!outcome.ok) {
     const message = faultsMessage(outcome.faults, CONDITION_MESSAGE_LIMIT)
     return { type: 'Ready', status: 'False', reason: 'Invalid', message }
@@ -121,16 +136,16 @@ function readyOf(outcome: Resolution, { issuerToCome }: InForce): DesiredConditi
   return { type: 'Ready', status: 'True', reason: 'Applied', message }
 }
 
-function signingKeyConditions({ signingKeyFaults }: InForce): readonly DesiredCondition[] {
+function signingKeyConditions({ signingKeyFaults }: ConfigInForce): readonly DesiredCondition[] {
   if (signingKeyFaults.length === 0) return []
   const message = signingKeyFaults.join(' ').slice(0, CONDITION_MESSAGE_LIMIT)
   return [{ type: 'SigningKeyCorrupt', status: 'True', reason: 'SelfTestFailed', message }]
 }
 
 function announcementsOf(
-  { config, record }: InForce,
-  outcome: Resolution,
-): readonly TransitionEvent[] {
+  { config, record }: ConfigInForce,
+  outcome: SettingsResolution,
+): readonly ConfigTransition[] {
   const unknown = outcome.unknown.map(unknownAnnouncement)
   if (!outcome.ok) {
     const note = faultsMessage(outcome.faults, EVENT_NOTE_LIMIT)
@@ -152,7 +167,7 @@ function ignoredOf(unknown: readonly UnknownField[]): string {
   return `; ignored, because this version does not know them: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-const unknownAnnouncement = ({ path, source }: UnknownField): TransitionEvent => ({
+const unknownAnnouncement = ({ path, source }: UnknownField): ConfigTransition => ({
   reason: 'UnknownField',
   note: `${path} (${source}) is not a setting of this version and is ignored.`,
   of: `${source}:${path}`,

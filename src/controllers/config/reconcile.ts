@@ -1,19 +1,19 @@
 import type { Config } from '../../api/config.gen.ts'
 import { API_VERSION, CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
 import type { ConfigMap, Secret } from '../../api/objects.ts'
-import type { ConfigMapData } from '../../domain/settings/record.ts'
-import type { Environment } from '../../domain/settings/references.ts'
+import type { ConfigMapData } from '../../domain/settings/in-force.ts'
 import type { SecretSource, ShapeCheck } from '../../domain/settings/resolve.ts'
+import type { Environment } from '../../domain/settings/secret-values.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
 import type { EventRecorder, ObjectEvent } from '../../kube/event-recorder.ts'
-import type { Store, FullObject } from '../../kube/informer/store.ts'
+import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
-import { type TransitionEvent, type Step, planInForce, planOther } from './plan.ts'
+import { type ConfigStep, type ConfigTransition, planInForce, planOther } from './plan.ts'
 
 /** Told about the settings, for the platform_config_* metrics. */
 export interface ConfigObserver {
@@ -64,7 +64,7 @@ export async function reconcile(name: string, deps: ConfigDeps): Promise<Outcome
   }
 }
 
-function planFor(config: Config, deps: ConfigDeps): Step {
+function planFor(config: Config, deps: ConfigDeps): ConfigStep {
   const nowMs = deps.clock.nowMs()
   if (config.metadata.name !== deps.configName) return planOther(config, deps.configName, nowMs)
   const { environment, shapeCheck, observer } = deps
@@ -137,7 +137,7 @@ async function record(
 
 async function publish(
   config: Config,
-  { status, announce }: Extract<Step, { kind: 'publish' }>,
+  { status, announce }: Extract<ConfigStep, { kind: 'publish' }>,
   deps: ConfigDeps,
 ): Promise<void> {
   const { client, configs, events, log, clock, observer } = deps
@@ -153,7 +153,7 @@ async function publish(
 
 function eventOf(
   { metadata: { name, uid } }: Config,
-  { reason, note, of }: TransitionEvent,
+  { reason, note, of }: ConfigTransition,
 ): ObjectEvent {
   return {
     regarding: { apiVersion: API_VERSION, kind: CONFIGS.kind, name, uid },

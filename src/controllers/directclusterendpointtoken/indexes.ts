@@ -1,8 +1,8 @@
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import { type KeyLookup, chainStatusOf } from '../../domain/accesskey/owner-chain.ts'
-import { parseTimestamp } from '../../domain/time/time.ts'
-import { type Token, issuedUnder } from '../../domain/token/token.ts'
+import { parseTimestamp } from '../../domain/time.ts'
+import { type TokenObject, issuingKeyUidOf } from '../../domain/token/token.ts'
 import type { Indexers, Store } from '../../kube/informer/store.ts'
 import type { Owner } from './ready-state.ts'
 
@@ -16,14 +16,14 @@ export const BY_ISSUED_UNDER = 'issued-under'
 export const BY_UID = 'uid'
 
 /** The indexes that the controllers need of their store. */
-export const TOKEN_INDEXERS: Indexers<Token> = {
+export const TOKEN_INDEXERS: Indexers<TokenObject> = {
   [BY_OWNER]: ({ ownerRef }) => ownerRef?.uid ?? null,
-  [BY_ISSUED_UNDER]: issuedUnder,
+  [BY_ISSUED_UNDER]: issuingKeyUidOf,
   [BY_UID]: ({ uid }) => uid,
 }
 
 /** When a token ends by its status, in epoch milliseconds; minus infinity = it has none yet. */
-export const tokenEndMs = ({ published }: Token): number =>
+export const tokenEndMs = ({ published }: TokenObject): number =>
   parseTimestamp(published.expirationTimestamp) ?? Number.NEGATIVE_INFINITY
 
 /**
@@ -31,7 +31,7 @@ export const tokenEndMs = ({ published }: Token): number =>
  * reference names none (contract 5.4). A key is worth no more than one that owns it (10.3, 12.3).
  */
 export function ownerOf(
-  { ownerRef }: Token,
+  { ownerRef }: TokenObject,
   known: KeyLookup,
   caps: Caps,
   nowMs: number,
@@ -46,7 +46,10 @@ export function ownerOf(
 }
 
 /** Names of the tokens that these keys own, or that were issued under them (contract 5.4). */
-export function namesUnder(keys: readonly AccessKey[], tokens: Store<Token>): readonly string[] {
+export function namesUnder(
+  keys: readonly AccessKey[],
+  tokens: Store<TokenObject>,
+): readonly string[] {
   const owned = keys.flatMap(({ uid }) => [
     ...tokens.by(BY_OWNER, uid),
     ...tokens.by(BY_ISSUED_UNDER, uid),

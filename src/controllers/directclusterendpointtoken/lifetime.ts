@@ -1,8 +1,8 @@
 import type { Condition } from '../../api/objects.ts'
 import { type Caps, earliest } from '../../domain/accesskey/lifetime.ts'
-import { conditionOf } from '../../domain/conditions.ts'
-import { parseTimestamp } from '../../domain/time/time.ts'
-import { type Token, outUntilMs } from '../../domain/token/token.ts'
+import { findCondition } from '../../domain/conditions.ts'
+import { parseTimestamp } from '../../domain/time.ts'
+import { type TokenObject, issuedTokenEndMs } from '../../domain/token/token.ts'
 
 /** What limits a token's life besides its own ttl. */
 export interface TokenLimits {
@@ -70,22 +70,22 @@ export interface Retention {
  * @param conditions those that say that it ended, with the time of that
  */
 export function deletionMsOf(
-  token: Token,
+  token: TokenObject,
   conditions: readonly Condition[],
   { retentionMs, maxTtlMs }: Retention,
 ): number | null {
   if (token.onExpiry === 'Keep' || (token.isTracked && token.onExpiry !== 'Delete')) return null
-  const ready = conditionOf(conditions, 'Ready')
+  const ready = findCondition(conditions, 'Ready')
   const sinceMs = parseTimestamp(ready?.lastTransitionTime) ?? 0
-  const isCapped = conditionOf(conditions, 'LifetimeCapped')?.reason === 'CappedByConfig'
+  const isCapped = findCondition(conditions, 'LifetimeCapped')?.reason === 'CappedByConfig'
   if (token.onExpiry === 'Delete' && !isCapped) return sinceMs
   const endedMs = ready?.reason === 'Expired' ? endMsOf(token, maxTtlMs) : sinceMs
   return endedMs + retentionMs
 }
 
 /** One that never was out waited long before it was too late: Ready did not change then. */
-const endMsOf = (token: Token, maxTtlMs: number): number =>
-  outUntilMs(token) ??
+const endMsOf = (token: TokenObject, maxTtlMs: number): number =>
+  issuedTokenEndMs(token) ??
   tokenLifetimeOf(token, { caps: NO_CAPS, maxTtlMs, ownerExpiresMs: null }).expiresMs
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }

@@ -1,19 +1,19 @@
 import { REVOKE_FINALIZER } from '../../api/names.ts'
-import { conditionOf } from '../../domain/conditions.ts'
+import { findCondition } from '../../domain/conditions.ts'
 import type { TokenClaims } from '../../domain/token/token-claims.ts'
-import { type Token, outUntilMs } from '../../domain/token/token.ts'
+import { type TokenObject, issuedTokenEndMs } from '../../domain/token/token.ts'
 import { deletionMsOf } from './lifetime.ts'
 import {
   type EndedState,
-  type ReadyState,
+  type TokenReadyState,
   type TokenCircumstances,
   readyStateOf,
   unrecordedMessage,
 } from './ready-state.ts'
-import { type WantedStatus, isPublished, statusOf, terminatingStatus } from './status.ts'
+import { type DesiredTokenStatus, isPublished, statusOf, terminatingStatus } from './status.ts'
 
 /** What the plan stands on besides the token. */
-export interface Circumstances extends TokenCircumstances {
+export interface TokenPlanCircumstances extends TokenCircumstances {
   /** How long an ended object stays, in milliseconds (`--expired-retention`). */
   readonly retentionMs: number
   /** Why revocations could not be recorded the last time; null = they could. */
@@ -23,30 +23,30 @@ export interface Circumstances extends TokenCircumstances {
 }
 
 /** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
-export interface TransitionEvent {
+export interface TokenTransition {
   readonly reason: 'TokenIssued' | 'Expired' | 'Revoked' | 'ScopeExceedsOwner'
   readonly note: string
   readonly of: string
 }
 
 /** The next step for a token. `wakeMs` is when to look again; null = when something changes. */
-export type Step =
+export type TokenStep =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'wait'; readonly wakeMs: number }
   | { readonly kind: 'adopt' }
   | {
       readonly kind: 'issue'
       readonly claims: TokenClaims
-      readonly status: WantedStatus
-      readonly announce: readonly TransitionEvent[]
+      readonly status: DesiredTokenStatus
+      readonly announce: readonly TokenTransition[]
     }
   | { readonly kind: 'record'; readonly expiresMs: number; readonly wakeMs: number }
   | {
       readonly kind: 'publish'
-      readonly status: WantedStatus
+      readonly status: DesiredTokenStatus
       /** Whether the token stays in status; else it is taken out. */
       readonly keepsToken: boolean
-      readonly announce: readonly TransitionEvent[]
+      readonly announce: readonly TokenTransition[]
       readonly wakeMs: number | null
     }
   | { readonly kind: 'delete' }
@@ -56,7 +56,7 @@ export type Step =
  * What a token needs next (contract 2.4, 4.2, 5.1, 5.4, 7.4). One that ends before its time is
  * recorded as revoked before status says so, and before our finalizer goes.
  */
-export function plan(token: Token, circumstances: Circumstances): Step {
+export function plan(token: TokenObject, circumstances: TokenPlanCircumstances): TokenStep {
   const isHeld = token.finalizers.includes(REVOKE_FINALIZER)
   if (token.isDeleting) return planDeletion(token, isHeld, circumstances)
   if (!isHeld) return { kind: 'adopt' }
@@ -74,11 +74,11 @@ export function plan(token: Token, circumstances: Circumstances): Step {
  * and the token is given to nobody any more.
  */
 function planRecord(
-  token: Token,
+  token: TokenObject,
   fate: EndedState,
   expiresMs: number,
-  circumstances: Circumstances,
-): Step {
+  circumstances: TokenPlanCircumstances,
+): TokenStep {
   const { recordFault, recordAskedForMs } = circumstances
   const record = recordStep(expiresMs, circumstances)
   if (recordFault === null || recordAskedForMs === null) return record
@@ -93,13 +93,17 @@ const LOOK_AGAIN_WITHIN_MS = 60_000
 /** Its being stored brings the token back; it is looked after besides, each time after twice as long. */
 function recordStep(
   expiresMs: number,
-  { recordAskedForMs, nowMs }: Circumstances,
-): Extract<Step, { kind: 'record' }> {
+  { recordAskedForMs, nowMs }: TokenPlanCircumstances,
+): Extract<TokenStep, { kind: 'record' }> {
   const afterMs = Math.max(recordAskedForMs ?? 0, LOOK_AGAIN_AFTER_MS)
   return { kind: 'record', expiresMs, wakeMs: nowMs + Math.min(afterMs, LOOK_AGAIN_WITHIN_MS) }
 }
 
-function planDeletion(token: Token, isHeld: boolean, circumstances: Circumstances): Step {
+function planDeletion(
+  token: TokenObject,
+  isHeld: boolean,
+  circumstances: TokenPlanCircumstances,
+): TokenStep {
   const { recordFault, nowMs } = circumstances
   const expiresMs = unrecordedUntilMs(token, circumstances)
   const fault = expiresMs === null ? null : recordFault
@@ -115,12 +119,19 @@ function planDeletion(token: Token, isHeld: boolean, circumstances: Circumstance
 }
 
 /** Until when its record is needed that is not stored yet; null = it needs none. */
-function unrecordedUntilMs(token: Token, { isRecorded, nowMs }: Circumstances): number | null {
-  const outMs = outUntilMs(token)
+function unrecordedUntilMs(
+  token: TokenObject,
+  { isRecorded, nowMs }: TokenPlanCircumstances,
+): number | null {
+  const outMs = issuedTokenEndMs(token)
   return outMs === null || outMs <= nowMs || isRecorded ? null : outMs
 }
 
-function planPublication(token: Token, fate: ReadyState, circumstances: Circumstances): Step {
+function planPublication(
+  token: TokenObject,
+  fate: TokenReadyState,
+  circumstances: TokenPlanCircumstances,
+): TokenStep {
   if (fate.reason === 'Pending' && fate.endMs !== null) return { kind: 'wait', wakeMs: fate.endMs }
   const { nowMs } = circumstances
   const status = statusOf(token, fate, circumstances)
@@ -137,16 +148,21 @@ function planPublication(token: Token, fate: ReadyState, circumstances: Circumst
   return wakeMs === null ? { kind: 'nothing' } : { kind: 'wait', wakeMs }
 }
 
-const TOLD = new Set<ReadyState['reason']>(['Issued', 'Expired', 'Revoked', 'ScopeExceedsOwner'])
+const TOLD = new Set<TokenReadyState['reason']>([
+  'Issued',
+  'Expired',
+  'Revoked',
+  'ScopeExceedsOwner',
+])
 
 function announcementOf(
-  token: Token,
-  { reason }: ReadyState,
-  { conditions, expirationTimestamp = '' }: WantedStatus,
-): readonly TransitionEvent[] {
-  const isNew = conditionOf(token.published.conditions, 'Ready')?.reason !== reason
+  token: TokenObject,
+  { reason }: TokenReadyState,
+  { conditions, expirationTimestamp = '' }: DesiredTokenStatus,
+): readonly TokenTransition[] {
+  const isNew = findCondition(token.published.conditions, 'Ready')?.reason !== reason
   if (!isNew || !TOLD.has(reason)) return []
-  const note = conditionOf(conditions, 'Ready')?.message ?? ''
-  const told = reason === 'Issued' ? 'TokenIssued' : (reason as TransitionEvent['reason'])
+  const note = findCondition(conditions, 'Ready')?.message ?? ''
+  const told = reason === 'Issued' ? 'TokenIssued' : (reason as TokenTransition['reason'])
   return [{ reason: told, note, of: reason === 'ScopeExceedsOwner' ? note : expirationTimestamp }]
 }

@@ -3,29 +3,29 @@ import type { Scope } from '../../api/scope.gen.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type Caps, isLive } from '../../domain/accesskey/lifetime.ts'
 import {
-  type ChainStatus,
   type ChainState,
-  STATE_MESSAGES,
+  type ChainStatus,
+  CHAIN_STATE_MESSAGES,
 } from '../../domain/accesskey/owner-chain.ts'
-import { conditionOf } from '../../domain/conditions.ts'
-import { within } from '../../domain/scope/covers.ts'
-import { formatTimestamp } from '../../domain/time/time.ts'
+import { findCondition } from '../../domain/conditions.ts'
+import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
+import { formatTimestamp } from '../../domain/time.ts'
 import {
-  type TokenSubject,
-  LONGEST_TOKEN,
+  LONGEST_TOKEN_BYTES,
   type SigningAlgorithm,
   type TokenClaims,
+  type TokenSubject,
   claimsOf,
-  groupsOf,
-  scopeText,
+  groupsClaimOf,
+  scopeClaimOf,
   tokenLength,
 } from '../../domain/token/token-claims.ts'
 import {
   type IssuedToken,
-  type Token,
-  groupSet,
+  type TokenObject,
+  canonicalGroups,
   issuedScopeOf,
-  outUntilMs,
+  issuedTokenEndMs,
 } from '../../domain/token/token.ts'
 import { type TokenLifetime, capEndMs, tokenLifetimeOf } from './lifetime.ts'
 
@@ -61,7 +61,7 @@ export interface EndedState {
 }
 
 /** What a token is now. `message` is a sentence for the condition. */
-export type ReadyState =
+export type TokenReadyState =
   | { readonly reason: 'Issued'; readonly issue: Signable | null; readonly endMs: number }
   | EndedState
   | { readonly reason: Waiting; readonly message: string; readonly endMs: number | null }
@@ -85,10 +85,13 @@ export interface Signable {
  * What a token is now. One that is out is only ever ended: its claims stand in it. One that is
  * ended stays so, whatever comes back (contract 2.5, 5.4).
  */
-export function readyStateOf(token: Token, circumstances: TokenCircumstances): ReadyState {
+export function readyStateOf(
+  token: TokenObject,
+  circumstances: TokenCircumstances,
+): TokenReadyState {
   const { nowMs, isRecorded } = circumstances
-  const outMs = outUntilMs(token)
-  const old = conditionOf(token.published.conditions, 'Ready')
+  const outMs = issuedTokenEndMs(token)
+  const old = findCondition(token.published.conditions, 'Ready')
   if (old?.reason === 'Expired' || old?.reason === 'Revoked')
     return { reason: old.reason, message: withoutFault(old.message) }
   if (outMs !== null && outMs <= nowMs) return expired(outMs)
@@ -102,12 +105,12 @@ export function readyStateOf(token: Token, circumstances: TokenCircumstances): R
   return { reason: 'Issued', issue: null, endMs: endOf(token, issued, circumstances) }
 }
 
-const expired = (endMs: number): ReadyState => ({
+const expired = (endMs: number): TokenReadyState => ({
   reason: 'Expired',
   message: `The token expired ${formatTimestamp(endMs)}.`,
 })
 
-const revoked = (because: string): ReadyState => ({
+const revoked = (because: string): TokenReadyState => ({
   reason: 'Revoked',
   message: `The token was revoked for good, because ${because}; make a new object for another token.`,
 })
@@ -124,7 +127,7 @@ const RECORDED = 'its id is recorded as revoked'
 
 /** When the token ends if nothing changes: by its exp, by a cap lowered since, or with its owner. */
 function endOf(
-  { creationMs }: Token,
+  { creationMs }: TokenObject,
   { expiresMs }: IssuedToken,
   { caps, owner }: TokenCircumstances,
 ): number {
@@ -140,7 +143,7 @@ function endOf(
  * is recorded comes last: status says what it was recorded for, where that still holds.
  */
 function causeOf(
-  token: Token,
+  token: TokenObject,
   issued: IssuedToken,
   circumstances: TokenCircumstances,
 ): string | null {
@@ -154,7 +157,7 @@ function causeOf(
 }
 
 function ownerCauseOf(
-  { published, ownerRef }: Token,
+  { published, ownerRef }: TokenObject,
   issued: IssuedToken,
   { owner }: TokenCircumstances,
 ): string | null {
@@ -166,7 +169,8 @@ function ownerCauseOf(
   if (owner.state !== 'Active') return ownerText(owner, owner.state)
   const { identity, groups, scope } = owner.key
   const isOther =
-    identity !== issued.identity || groupSet(groupsOf(identity, groups)) !== issued.groups
+    identity !== issued.identity ||
+    canonicalGroups(groupsClaimOf(identity, groups)) !== issued.groups
   if (isOther) return `the identity or the groups of access key ${name} changed`
   if (!isWithin(issued, scope)) return `its scope exceeds that of access key ${name} now`
   return scope === null || issued.isConfined
@@ -176,23 +180,27 @@ function ownerCauseOf(
 
 /** A scope that has not changed is not narrower, though it held what this version can't read. */
 function isWithin(issued: IssuedToken, scope: Scope | null): boolean {
-  if (issued.scope === scopeText(scope)) return true
+  if (issued.scope === scopeClaimOf(scope)) return true
   const granted = issuedScopeOf(issued)
-  return scope === null || (granted !== null && within(granted, scope) === null)
+  return scope === null || (granted !== null && firstUncoveredEntry(granted, scope) === null)
 }
 
 function ownerText({ key, above }: Owner, state: Exclude<ChainState, 'Active'>): string {
   const own = `access key ${key.name}`
   const whose = above === null ? own : `access key ${above}, which ${own} depends on,`
-  return `${whose} ${STATE_MESSAGES[state]}`
+  return `${whose} ${CHAIN_STATE_MESSAGES[state]}`
 }
 
 /** How long an owner that is not known yet may be on its way to us, before status says so. */
 const OWNER_GRACE_MS = 5000
 
-function waitingOrIssuable(token: Token, circumstances: TokenCircumstances): ReadyState {
+function waitingOrIssuable(token: TokenObject, circumstances: TokenCircumstances): TokenReadyState {
   const { owner, issuer, signing, nowMs } = circumstances
-  const waits = (reason: Waiting, message: string, endMs: number | null = null): ReadyState => ({
+  const waits = (
+    reason: Waiting,
+    message: string,
+    endMs: number | null = null,
+  ): TokenReadyState => ({
     reason,
     message,
     endMs,
@@ -209,7 +217,7 @@ function waitingOrIssuable(token: Token, circumstances: TokenCircumstances): Rea
   }
   if (owner && owner.state !== 'Active')
     return waits('OwnerNotReady', `A${ownerText(owner, owner.state).slice(1)}.`)
-  const uncovered = within(token.scope, owner?.key.scope ?? null)
+  const uncovered = firstUncoveredEntry(token.scope, owner?.key.scope ?? null)
   if (uncovered)
     return waits(
       'ScopeExceedsOwner',
@@ -235,10 +243,10 @@ function waitingOrIssuable(token: Token, circumstances: TokenCircumstances): Rea
     expiresMs: lifetime.expiresMs,
   })
   const length = tokenLength(claims, signing.algorithm)
-  if (length > LONGEST_TOKEN)
+  if (length > LONGEST_TOKEN_BYTES)
     return waits(
       'ScopeTooLarge',
-      `The token would have ${length} bytes, more than ${LONGEST_TOKEN}: shorten spec.scope or the groups of its owner.`,
+      `The token would have ${length} bytes, more than ${LONGEST_TOKEN_BYTES}: shorten spec.scope or the groups of its owner.`,
       lifetime.expiresMs,
     )
   return { reason: 'Issued', issue: { claims, lifetime }, endMs: lifetime.expiresMs }
@@ -247,7 +255,7 @@ function waitingOrIssuable(token: Token, circumstances: TokenCircumstances): Rea
 const ISSUER_UNKNOWN =
   "The issuer is not known: set platformHost in Config, or the operator's flag --issuer-url."
 
-function bearerOf({ name, uid, scope }: Token, owner: Owner | null): TokenSubject {
+function bearerOf({ name, uid, scope }: TokenObject, owner: Owner | null): TokenSubject {
   if (!owner)
     return { identity: `token:${name}`, groups: [], name, uid, scope, isOwnerScoped: false }
   const { key } = owner

@@ -5,7 +5,7 @@ import type { RevocationList } from '../../authn/revocation/revocation-list.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KeyLookup } from '../../domain/accesskey/owner-chain.ts'
-import type { Token } from '../../domain/token/token.ts'
+import type { TokenObject } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { removeFinalizer } from '../../kube/client/finalizer.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
@@ -16,7 +16,7 @@ import type { Log } from '../../runtime/log.ts'
 import type { TokenSigner } from '../../signing/keyring.ts'
 import { keysIn } from '../ownedaccesskey/indexes.ts'
 import { ownerOf } from './indexes.ts'
-import { type TransitionEvent, type Circumstances, type Step, plan } from './plan.ts'
+import { type TokenTransition, type TokenPlanCircumstances, type TokenStep, plan } from './plan.ts'
 
 /** Told what happens to tokens, for the platform_* metrics. */
 export interface TokenObserver {
@@ -27,7 +27,7 @@ export interface TokenObserver {
 /** What the reconciler works with. Functions are asked anew each time. */
 export interface TokenDeps {
   readonly client: KubeClient
-  readonly tokens: Store<Token>
+  readonly tokens: Store<TokenObject>
   readonly keys: Store<AccessKey>
   /** The keys of these names, with those that bear on them, as the API server has them now. */
   readonly readKeys: LiveKeyReader['around']
@@ -95,7 +95,7 @@ const later = (atMs: number): Outcome => ({ result: 'later', atMs })
  *
  * @returns `later` = they do not
  */
-async function nextStep(token: Token, deps: TokenDeps): Promise<Step | 'later'> {
+async function nextStep(token: TokenObject, deps: TokenDeps): Promise<TokenStep | 'later'> {
   const step = plan(token, circumstancesOf(token, keysIn(deps.keys), deps))
   if (!isFinal(step, token, deps) || token.ownerRef === null) return step
   const known = await deps.readKeys([token.ownerRef.name])
@@ -104,16 +104,24 @@ async function nextStep(token: Token, deps: TokenDeps): Promise<Step | 'later'> 
 }
 
 /** What can't be taken back once it is done; a record that is asked for is. */
-const isFinal = ({ kind }: Step, { uid, isDeleting }: Token, { revocations }: TokenDeps): boolean =>
+const isFinal = (
+  { kind }: TokenStep,
+  { uid, isDeleting }: TokenObject,
+  { revocations }: TokenDeps,
+): boolean =>
   kind === 'issue' || (kind === 'record' && !isDeleting && revocations.askedForMs(uid) === null)
 
 /** What is signed is the same, to the letter: the watch and what was read may each be the older one. */
-const isSameDeed = (step: Step, now: Step): boolean =>
+const isSameDeed = (step: TokenStep, now: TokenStep): boolean =>
   step.kind === 'issue' && now.kind === 'issue'
     ? JSON.stringify(step.claims) === JSON.stringify(now.claims)
     : step.kind === now.kind
 
-function circumstancesOf(token: Token, known: KeyLookup, deps: TokenDeps): Circumstances {
+function circumstancesOf(
+  token: TokenObject,
+  known: KeyLookup,
+  deps: TokenDeps,
+): TokenPlanCircumstances {
   const { signer, revocations, clock, configName, maxTtlMs, retentionMs } = deps
   const nowMs = clock.nowMs()
   const caps = deps.caps()
@@ -135,7 +143,7 @@ function circumstancesOf(token: Token, known: KeyLookup, deps: TokenDeps): Circu
 }
 
 /** The finalizer is on before a token is out: nobody can then delete it unrecorded. */
-async function adopt({ name, uid, resourceVersion }: Token, deps: TokenDeps): Promise<void> {
+async function adopt({ name, uid, resourceVersion }: TokenObject, deps: TokenDeps): Promise<void> {
   const metadata = { name, uid, resourceVersion, finalizers: [REVOKE_FINALIZER] }
   const object = { apiVersion: API_VERSION, kind: TOKENS.kind, metadata }
   deps.tokens.observe(await deps.client.apply(TOKENS, object, 'adopt'))
@@ -143,8 +151,8 @@ async function adopt({ name, uid, resourceVersion }: Token, deps: TokenDeps): Pr
 
 /** A token is out only when status has it: one that is signed and not stored is thrown away. */
 async function issue(
-  token: Token,
-  { claims, status, announce }: Extract<Step, { kind: 'issue' }>,
+  token: TokenObject,
+  { claims, status, announce }: Extract<TokenStep, { kind: 'issue' }>,
   deps: TokenDeps,
 ): Promise<void> {
   const { signer, clock, log, observer } = deps
@@ -162,8 +170,8 @@ async function issue(
 }
 
 async function publish(
-  token: Token,
-  { status, keepsToken, announce }: Extract<Step, { kind: 'publish' }>,
+  token: TokenObject,
+  { status, keepsToken, announce }: Extract<TokenStep, { kind: 'publish' }>,
   deps: TokenDeps,
 ): Promise<void> {
   const held = await tokenToWrite(token, keepsToken, deps.client)
@@ -181,7 +189,7 @@ async function publish(
  * keep it, it must be repeated, so it is read first. null = the object has changed under us.
  */
 async function tokenToWrite(
-  { name, uid, resourceVersion, published }: Token,
+  { name, uid, resourceVersion, published }: TokenObject,
   keepsToken: boolean,
   client: KubeClient,
 ): Promise<{ readonly token?: string } | null> {
@@ -192,7 +200,7 @@ async function tokenToWrite(
 }
 
 async function writeStatus(
-  { name, uid, resourceVersion }: Token,
+  { name, uid, resourceVersion }: TokenObject,
   status: object,
   { client, tokens }: TokenDeps,
 ): Promise<void> {
@@ -201,7 +209,7 @@ async function writeStatus(
   tokens.observe(await client.apply(TOKENS, object, 'status', 'status'))
 }
 
-async function remove(token: Token, { client, tokens, log }: TokenDeps): Promise<void> {
+async function remove(token: TokenObject, { client, tokens, log }: TokenDeps): Promise<void> {
   const { uid, resourceVersion } = token
   const held = await client.delete(TOKENS, token, { uid, resourceVersion }, 'expired')
   if (!held) return
@@ -209,22 +217,22 @@ async function remove(token: Token, { client, tokens, log }: TokenDeps): Promise
   log.info({ object: ref(token) }, 'ended token deleted')
 }
 
-async function release(token: Token, { client, tokens, log }: TokenDeps): Promise<void> {
+async function release(token: TokenObject, { client, tokens, log }: TokenDeps): Promise<void> {
   const released = await removeFinalizer(client, TOKENS, token, REVOKE_FINALIZER)
   if (!released) return
   tokens.observe(released)
   log.info({ object: ref(token) }, 'token released')
 }
 
-const ref = ({ name, uid, resourceVersion }: Token): Readonly<Record<string, string>> => ({
+const ref = ({ name, uid, resourceVersion }: TokenObject): Readonly<Record<string, string>> => ({
   name,
   uid,
   resourceVersion,
 })
 
 function tell(
-  { name, uid }: Token,
-  { reason, note, of }: TransitionEvent,
+  { name, uid }: TokenObject,
+  { reason, note, of }: TokenTransition,
   { events }: TokenDeps,
 ): void {
   events.record({

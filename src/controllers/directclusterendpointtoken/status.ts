@@ -3,18 +3,22 @@ import type { Condition } from '../../api/objects.ts'
 import { isLive } from '../../domain/accesskey/lifetime.ts'
 import {
   type DesiredCondition,
-  conditionOf,
+  findCondition,
   sameConditions,
-  stalled,
-  withTimes,
+  stalledCondition,
+  withTransitionTimes,
 } from '../../domain/conditions.ts'
-import { formatTimestamp } from '../../domain/time/time.ts'
-import { type PublishedToken, type Token, outUntilMs } from '../../domain/token/token.ts'
+import { formatTimestamp } from '../../domain/time.ts'
+import {
+  type PublishedTokenStatus,
+  type TokenObject,
+  issuedTokenEndMs,
+} from '../../domain/token/token.ts'
 import { type Cut, type TokenLifetime, capEndMs } from './lifetime.ts'
-import type { ReadyState, TokenCircumstances } from './ready-state.ts'
+import type { TokenReadyState, TokenCircumstances } from './ready-state.ts'
 
 /** The status to publish, but for the token itself: that is signed, or read, at the last moment. */
-export type WantedStatus = Omit<DirectClusterEndpointTokenStatus, 'token'> & {
+export type DesiredTokenStatus = Omit<DirectClusterEndpointTokenStatus, 'token'> & {
   readonly conditions: readonly Condition[]
 }
 
@@ -26,10 +30,10 @@ type Particulars = Pick<
 
 /** What status says of a token, for good or for now. */
 export function statusOf(
-  token: Token,
-  fate: ReadyState,
+  token: TokenObject,
+  fate: TokenReadyState,
   circumstances: TokenCircumstances,
-): WantedStatus {
+): DesiredTokenStatus {
   return {
     ...particularsOf(token, fate, circumstances),
     observedGeneration: token.generation,
@@ -42,7 +46,11 @@ export function statusOf(
  *
  * @param fault why its revocation could not be recorded yet; null = it is, or need not be
  */
-export function terminatingStatus(token: Token, fault: string | null, nowMs: number): WantedStatus {
+export function terminatingStatus(
+  token: TokenObject,
+  fault: string | null,
+  nowMs: number,
+): DesiredTokenStatus {
   const waits = ` It stays until its revocation is recorded, which failed: ${fault}.`
   const message = `The token is being deleted and is revoked.${fault === null ? '' : waits}`
   const verdict: DesiredCondition = {
@@ -60,9 +68,9 @@ export function terminatingStatus(token: Token, fault: string | null, nowMs: num
 
 /** Whether status says this already, and holds a token only if it may. */
 export function isPublished(
-  wanted: WantedStatus,
+  wanted: DesiredTokenStatus,
   mayHoldToken: boolean,
-  published: PublishedToken,
+  published: PublishedTokenStatus,
 ): boolean {
   return (
     (mayHoldToken || published.issued === null) &&
@@ -77,7 +85,11 @@ export function isPublished(
 }
 
 /** Those of a token to be signed now lack the key's id: who signs is known when it is done. */
-function particularsOf(token: Token, fate: ReadyState, { owner }: TokenCircumstances): Particulars {
+function particularsOf(
+  token: TokenObject,
+  fate: TokenReadyState,
+  { owner }: TokenCircumstances,
+): Particulars {
   if (fate.reason !== 'Issued' || fate.issue === null) return publishedParticulars(token)
   return {
     expirationTimestamp: formatTimestamp(fate.issue.lifetime.expiresMs),
@@ -87,9 +99,9 @@ function particularsOf(token: Token, fate: ReadyState, { owner }: TokenCircumsta
 }
 
 /** Until when a token is out is said in any case: once it is taken out nothing else would tell. */
-function publishedParticulars(token: Token): Particulars {
+function publishedParticulars(token: TokenObject): Particulars {
   const { issuedTimestamp, keyID, owner } = token.published
-  const untilMs = outUntilMs(token)
+  const untilMs = issuedTokenEndMs(token)
   return {
     ...(untilMs === null ? {} : { expirationTimestamp: formatTimestamp(untilMs) }),
     ...(issuedTimestamp === undefined ? {} : { issuedTimestamp }),
@@ -99,13 +111,13 @@ function publishedParticulars(token: Token): Particulars {
 }
 
 const conditionsOf = (
-  { published, generation }: Token,
+  { published, generation }: TokenObject,
   verdicts: readonly DesiredCondition[],
   nowMs: number,
-): readonly Condition[] => withTimes(verdicts, published.conditions, generation, nowMs)
+): readonly Condition[] => withTransitionTimes(verdicts, published.conditions, generation, nowMs)
 
 /** What ends only when somebody makes another object, or changes the owner. */
-const STALLED: ReadonlySet<ReadyState['reason']> = new Set([
+const STALLED: ReadonlySet<TokenReadyState['reason']> = new Set([
   'Expired',
   'Revoked',
   'ScopeExceedsOwner',
@@ -113,8 +125,8 @@ const STALLED: ReadonlySet<ReadyState['reason']> = new Set([
 ])
 
 function verdictsOf(
-  token: Token,
-  fate: ReadyState,
+  token: TokenObject,
+  fate: TokenReadyState,
   circumstances: TokenCircumstances,
 ): readonly DesiredCondition[] {
   const { reason } = fate
@@ -131,16 +143,16 @@ function verdictsOf(
       : cappedOnceEnded(token, circumstances)
   return [
     ready,
-    ...(STALLED.has(reason) ? [stalled(ready)] : []),
+    ...(STALLED.has(reason) ? [stalledCondition(ready)] : []),
     ...(capped === null ? [] : [capped]),
   ]
 }
 
-type IssuedFate = Extract<ReadyState, { reason: 'Issued' }>
+type IssuedFate = Extract<TokenReadyState, { reason: 'Issued' }>
 
 /** Speaks of exp only: the end of an owner that is in use moves with every use. */
 function issuedMessage(
-  { published }: Token,
+  { published }: TokenObject,
   { issue }: IssuedFate,
   { owner }: TokenCircumstances,
 ): string {
@@ -151,7 +163,7 @@ function issuedMessage(
 }
 
 function cappedVerdict(
-  token: Token,
+  token: TokenObject,
   { issue }: IssuedFate,
   circumstances: TokenCircumstances,
 ): DesiredCondition | null {
@@ -177,7 +189,7 @@ function cutVerdict(
 
 /** What the cap has ended says so for good: it is kept longer for that (contract 5.2). */
 const cappedOnceEnded = (
-  token: Token,
+  token: TokenObject,
   circumstances: TokenCircumstances,
 ): DesiredCondition | null =>
   isLive(capEndMs(token.creationMs, circumstances.caps), circumstances.nowMs)
@@ -188,7 +200,7 @@ const CUT_SINCE = 'The token was issued until '
 
 /** A cap lowered since the token was issued ends it too, which its claims can't show. */
 function cutSince(
-  { creationMs, published }: Token,
+  { creationMs, published }: TokenObject,
   { caps, configName }: TokenCircumstances,
 ): DesiredCondition | null {
   const { issued, expirationTimestamp } = published
@@ -199,8 +211,8 @@ function cutSince(
   return { type: 'LifetimeCapped', status: 'True', reason: 'CappedByConfig', message }
 }
 
-const keptCap = ({ published }: Token): DesiredCondition | null => {
-  const kept = conditionOf(published.conditions, 'LifetimeCapped')
+const keptCap = ({ published }: TokenObject): DesiredCondition | null => {
+  const kept = findCondition(published.conditions, 'LifetimeCapped')
   if (!kept) return null
   const { type, status, reason, message } = kept
   return { type, status, reason, message }

@@ -1,5 +1,5 @@
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
-import { isOlder } from '../../domain/accesskey/key-state.ts'
+import { isOlderKey } from '../../domain/accesskey/key-state.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRelations, KeyLookup } from '../../domain/accesskey/owner-chain.ts'
 import type { Indexers, SortOrders, Store } from '../../kube/informer/store.ts'
@@ -17,7 +17,7 @@ export const KEY_INDEXERS: Indexers<AccessKey> = {
 }
 
 /** Keys with the same secret, the eldest first. */
-export const KEY_ORDERS: SortOrders<AccessKey> = { [BY_DIGEST]: isOlder }
+export const KEY_ORDERS: SortOrders<AccessKey> = { [BY_DIGEST]: isOlderKey }
 
 /** The keys of the store, as one is judged among them and bears on others. */
 export const keysIn = (keys: Store<AccessKey>): KeyLookup & KeyRelations => ({

@@ -4,9 +4,9 @@ import {
   type OwnedAccessKeyObject,
   keyIdOf,
 } from '../../domain/accesskey/access-key.ts'
-import { conflictOf } from '../../domain/accesskey/key-state.ts'
+import { keyConflictOf } from '../../domain/accesskey/key-state.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import { STATE_MESSAGES, chainStatusOf } from '../../domain/accesskey/owner-chain.ts'
+import { CHAIN_STATE_MESSAGES, chainStatusOf } from '../../domain/accesskey/owner-chain.ts'
 import type { AppliedObject, KubeClient } from '../../kube/client/client.ts'
 import { removeFinalizer } from '../../kube/client/finalizer.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
@@ -14,9 +14,9 @@ import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import type { Log } from '../../runtime/log.ts'
 import { keysIn } from './indexes.ts'
-import { type TransitionEvent, type Circumstances, type Step, plan } from './plan.ts'
+import { type KeyTransition, type KeyCircumstances, type KeyStep, plan } from './plan.ts'
 import { type TokensDeps, countUnrecorded, revokeOwnedTokens } from './revoke-owned-tokens.ts'
-import type { WantedStatus } from './status.ts'
+import type { DesiredKeyStatus } from './status.ts'
 
 /** Told what happens to keys, for the platform_* metrics. */
 export interface KeyObserver {
@@ -73,9 +73,9 @@ const LOOK_AGAIN_AFTER_MS = 1000
 const soonest = (wakeMs: number | null, nowMs: number): Outcome =>
   later(wakeMs === null ? null : Math.max(wakeMs, nowMs + LOOK_AGAIN_AFTER_MS))
 
-function circumstancesOf(key: AccessKey, deps: KeyDeps): Circumstances {
+function circumstancesOf(key: AccessKey, deps: KeyDeps): KeyCircumstances {
   const { keys, caps, configName, retentionMs, clock, revocations } = deps
-  const conflict = conflictOf(key, keysIn(keys))
+  const conflict = keyConflictOf(key, keysIn(keys))
   const waits = key.isDeleting && countUnrecorded(key, deps) > 0
   const tokensFault = waits ? revocations.fault() : null
   const nowMs = clock.nowMs()
@@ -93,7 +93,7 @@ function ownerFaultOf(
   if (key.ownerRef === null) return null
   const { state, above } = chainStatusOf(key, keysIn(keys), caps, nowMs)
   if (state === 'Active' || above === null) return null
-  return `access key ${above}, which it depends on, ${STATE_MESSAGES[state]}`
+  return `access key ${above}, which it depends on, ${CHAIN_STATE_MESSAGES[state]}`
 }
 
 /** Finalizer, first-seen annotation and, where there is none, the key: one write (contract 3.1). */
@@ -152,7 +152,7 @@ async function publishAdopted(name: string, deps: KeyDeps): Promise<Outcome> {
 
 async function publish(
   key: AccessKey,
-  step: Extract<Step, { kind: 'publish' }>,
+  step: Extract<KeyStep, { kind: 'publish' }>,
   deps: KeyDeps,
 ): Promise<Outcome> {
   const { client, keys } = deps
@@ -166,7 +166,7 @@ async function publish(
 
 function statusObject(
   { name, uid, resourceVersion }: AccessKey,
-  status: WantedStatus,
+  status: DesiredKeyStatus,
 ): AppliedObject {
   return {
     apiVersion: API_VERSION,
@@ -178,7 +178,7 @@ function statusObject(
 
 function reportExpiry(
   key: AccessKey,
-  { expirationTimestamp }: WantedStatus,
+  { expirationTimestamp }: DesiredKeyStatus,
   { clock, log, observer }: KeyDeps,
 ): void {
   const lagMs = clock.nowMs() - Date.parse(expirationTimestamp ?? '')
@@ -212,8 +212,8 @@ const ref = (key: AccessKey): Readonly<Record<string, string>> => {
   return { name, uid, resourceVersion, ...(digest === null ? {} : { keyID: keyIdOf(key) }) }
 }
 
-type Told = Omit<TransitionEvent, 'reason'> & {
-  readonly reason: TransitionEvent['reason'] | 'KeyGenerated'
+type Told = Omit<KeyTransition, 'reason'> & {
+  readonly reason: KeyTransition['reason'] | 'KeyGenerated'
 }
 
 function tell({ name, uid }: AccessKey, { reason, note, of }: Told, { events }: KeyDeps): void {

@@ -1,7 +1,7 @@
 import { TOKENS } from '../../api/names.ts'
 import type { RevocationList } from '../../authn/revocation/revocation-list.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
-import { type Token, outUntilMs } from '../../domain/token/token.ts'
+import { type TokenObject, issuedTokenEndMs } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -10,7 +10,7 @@ import { BY_ISSUED_UNDER } from '../directclusterendpointtoken/indexes.ts'
 /** What ending a key's tokens takes. */
 export interface TokensDeps {
   readonly client: KubeClient
-  readonly tokens: Store<Token>
+  readonly tokens: Store<TokenObject>
   readonly revocations: RevocationList
   readonly clock: Clock
 }
@@ -30,7 +30,7 @@ export async function revokeOwnedTokens({ uid }: AccessKey, deps: TokensDeps): P
   const issued = tokens.by(BY_ISSUED_UNDER, uid)
   const unrecorded = issued.filter((token) => isUnrecorded(token, deps))
   for (const token of unrecorded) {
-    revocations.record(token.uid, outUntilMs(token) ?? clock.nowMs())
+    revocations.record(token.uid, issuedTokenEndMs(token) ?? clock.nowMs())
   }
   const left = issued.filter(({ isDeleting }) => !isDeleting)
   for (let first = 0; first < left.length; first += AT_A_TIME) {
@@ -44,14 +44,14 @@ export const countUnrecorded = ({ uid }: AccessKey, deps: Omit<TokensDeps, 'clie
   deps.tokens.by(BY_ISSUED_UNDER, uid).filter((token) => isUnrecorded(token, deps)).length
 
 function isUnrecorded(
-  token: Token,
+  token: TokenObject,
   { revocations, clock }: Pick<TokensDeps, 'revocations' | 'clock'>,
 ): boolean {
-  const outMs = outUntilMs(token)
+  const outMs = issuedTokenEndMs(token)
   return outMs !== null && outMs > clock.nowMs() && !revocations.has(token.uid)
 }
 
-async function remove(token: Token, { client, tokens }: TokensDeps): Promise<void> {
+async function remove(token: TokenObject, { client, tokens }: TokensDeps): Promise<void> {
   const { uid, resourceVersion } = token
   const held = await client.delete(TOKENS, token, { uid, resourceVersion }, 'owner')
   if (held) tokens.observe(held)

@@ -2,28 +2,28 @@ import type { Condition } from '../../api/objects.ts'
 import type { OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
 import {
   type AccessKey,
-  type PublishedStatus,
-  isHeartbeat,
+  type PublishedKeyStatus,
+  isHeartbeatKey,
   keyIdOf,
 } from '../../domain/accesskey/access-key.ts'
-import type { SecretConflict, KeyState } from '../../domain/accesskey/key-state.ts'
+import type { KeyState, KeyConflict } from '../../domain/accesskey/key-state.ts'
 import type { Caps, Lifetime } from '../../domain/accesskey/lifetime.ts'
 import {
   type DesiredCondition,
   sameConditions,
-  stalled,
-  withTimes,
+  stalledCondition,
+  withTransitionTimes,
 } from '../../domain/conditions.ts'
-import { formatTimestamp } from '../../domain/time/time.ts'
+import { formatTimestamp } from '../../domain/time.ts'
 
 /** Everything that is known about a key at one moment; the plan and its status follow from it. */
-export interface Found {
+export interface KeySnapshot {
   readonly key: AccessKey
   readonly state: KeyState
   readonly lifetime: Lifetime
   readonly caps: Caps
   /** The objects with the same key that keep it from working; null = none do. */
-  readonly conflict: SecretConflict | null
+  readonly conflict: KeyConflict | null
   /** Which key that owns it makes it useless, and how, as a clause; null = none does. */
   readonly ownerFault: string | null
   /** When the expired key is to be deleted; null = it is live, is kept, or is being deleted. */
@@ -36,12 +36,12 @@ export interface Found {
 }
 
 /** The status to publish: all of it but lastActivity, which is the gateway's (contract 1.5, 3.4). */
-export type WantedStatus = Omit<OwnedAccessKeyStatus, 'lastActivity'> & {
+export type DesiredKeyStatus = Omit<OwnedAccessKeyStatus, 'lastActivity'> & {
   readonly conditions: readonly Condition[]
 }
 
 /** What status says of what was found. */
-export function statusOf(found: Found): WantedStatus {
+export function statusOf(found: KeySnapshot): DesiredKeyStatus {
   const { key, lifetime, removalMs, nowMs } = found
   const { expiresMs, effectiveSeconds } = lifetime
   return {
@@ -51,12 +51,17 @@ export function statusOf(found: Found): WantedStatus {
     ...(key.digest === null ? {} : { keyID: keyIdOf(key) }),
     ...(key.identity === null ? {} : { identity: key.identity }),
     observedGeneration: key.generation,
-    conditions: withTimes(verdictsOf(found), key.published.conditions, key.generation, nowMs),
+    conditions: withTransitionTimes(
+      verdictsOf(found),
+      key.published.conditions,
+      key.generation,
+      nowMs,
+    ),
   }
 }
 
 /** Whether status says this already. */
-export function isPublished(wanted: WantedStatus, published: PublishedStatus): boolean {
+export function isPublished(wanted: DesiredKeyStatus, published: PublishedKeyStatus): boolean {
   return (
     wanted.expirationTimestamp === published.expirationTimestamp &&
     wanted.removalTimestamp === published.removalTimestamp &&
@@ -71,7 +76,7 @@ export function isPublished(wanted: WantedStatus, published: PublishedStatus): b
 /** States that end only when somebody, or a changed cap, ends them. */
 const STALLED: ReadonlySet<KeyState> = new Set(['NoIdentity', 'KeyConflict', 'Expired', 'Disabled'])
 
-function verdictsOf(found: Found): readonly DesiredCondition[] {
+function verdictsOf(found: KeySnapshot): readonly DesiredCondition[] {
   const { state, lifetime } = found
   const message = messageOf(found)
   const ready = {
@@ -82,12 +87,12 @@ function verdictsOf(found: Found): readonly DesiredCondition[] {
   } as const
   return [
     ready,
-    ...(STALLED.has(state) ? [stalled(ready)] : []),
+    ...(STALLED.has(state) ? [stalledCondition(ready)] : []),
     ...(lifetime.capped ? [cappedVerdict(found)] : []),
   ]
 }
 
-function cappedVerdict({ lifetime, caps, configName }: Found): DesiredCondition {
+function cappedVerdict({ lifetime, caps, configName }: KeySnapshot): DesiredCondition {
   const own =
     lifetime.ownSeconds === null
       ? 'no lifetime of its own'
@@ -96,7 +101,7 @@ function cappedVerdict({ lifetime, caps, configName }: Found): DesiredCondition 
   return { type: 'LifetimeCapped', status: 'True', reason: 'CappedByConfig', message }
 }
 
-function messageOf(found: Found): string {
+function messageOf(found: KeySnapshot): string {
   const { lifetime } = found
   const isIgnored = lifetime.activityIgnoredUntilMs !== null
   const ignored = ' Its recorded last use lies more than 60 s in the future and is ignored.'
@@ -106,9 +111,9 @@ function messageOf(found: Found): string {
 const HEARTBEAT_SENTENCE =
   'The key opens nothing and never ends: gateways write to it to test that their watch of the keys is current.'
 
-const SENTENCES: Readonly<Record<KeyState, (found: Found) => string>> = {
+const SENTENCES: Readonly<Record<KeyState, (found: KeySnapshot) => string>> = {
   Active: (found) => {
-    if (isHeartbeat(found.key)) return HEARTBEAT_SENTENCE
+    if (isHeartbeatKey(found.key)) return HEARTBEAT_SENTENCE
     return found.lifetime.expiresMs === null
       ? 'The key works and never expires.'
       : `The key works until ${formatTimestamp(found.lifetime.expiresMs)}, ${sinceWhat(found)}.`
@@ -137,7 +142,7 @@ function listed(names: readonly string[]): string {
   return names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
-function sinceWhat({ lifetime, caps, key }: Found): string {
+function sinceWhat({ lifetime, caps, key }: KeySnapshot): string {
   const { startMs, expiresMs, activityMs, effectiveSeconds } = lifetime
   const isCapOnAge =
     caps.maxTtlSeconds !== null && expiresMs === startMs + caps.maxTtlSeconds * 1000
@@ -147,7 +152,7 @@ function sinceWhat({ lifetime, caps, key }: Found): string {
   return `${effectiveSeconds} s after its last use`
 }
 
-function fateOf({ removalMs, key, lifetime }: Found): string {
+function fateOf({ removalMs, key, lifetime }: KeySnapshot): string {
   if (removalMs !== null && removalMs === lifetime.expiresMs) return 'it is deleted at once'
   if (removalMs !== null) return `it is deleted ${formatTimestamp(removalMs)}`
   return key.onExpiry === 'Keep'

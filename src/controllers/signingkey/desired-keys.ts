@@ -3,20 +3,20 @@
 import type { PublishedKeys } from '../../domain/signingkey/published-keys.ts'
 import {
   HAND_OVER_AFTER_MS,
-  type KeyNote,
-  type KeySecret,
+  type PublishedKeyRecord,
+  type SigningKeySecret,
   type PublicJwk,
   SETTLING_MS,
-  forgottenMs,
-  isUsable,
-  leavesMs,
-  signingKeyAt,
+  deleteRecordAtMs,
+  hasUsableKey,
+  unpublishAtMs,
+  currentSigner,
 } from '../../domain/signingkey/signing-key.ts'
 import type { SigningAlgorithm } from '../../domain/token/token-claims.ts'
 
 /** What the plan stands on. */
-export interface Found {
-  readonly secrets: readonly KeySecret[]
+export interface SigningKeyCircumstances {
+  readonly secrets: readonly SigningKeySecret[]
   /** null = there is no ConfigMap. */
   readonly published: PublishedKeys | null
   /** The set as this process last saw it whole: what somebody deletes or garbles is put back. */
@@ -35,7 +35,7 @@ export type RememberedKeys = Pick<PublishedKeys, 'jwks' | 'notes'>
 
 /** A key of the set. */
 export interface DesiredKey {
-  readonly note: KeyNote
+  readonly note: PublishedKeyRecord
   /** null = withdrawn. */
   readonly jwk: PublicJwk | null
   /** Whether its private half is at hand and sound. */
@@ -51,7 +51,7 @@ export interface DesiredKeys {
 }
 
 /** The set that should be published. */
-export function desiredKeysOf(found: Found): DesiredKeys {
+export function desiredKeysOf(found: SigningKeyCircumstances): DesiredKeys {
   const steps = [withdraw, join, fallBack]
   const entries = steps.reduce((before, step) => step(before, found), knownOf(found))
   const waiting = waitingIn(entries, found)
@@ -60,7 +60,7 @@ export function desiredKeysOf(found: Found): DesiredKeys {
 }
 
 /** The notes of those that may sign, oldest first. */
-export const signersIn = (entries: readonly DesiredKey[]): readonly KeyNote[] =>
+export const signersIn = (entries: readonly DesiredKey[]): readonly PublishedKeyRecord[] =>
   entries.filter(({ canSign }) => canSign).map(({ note }) => note)
 
 /** The newest of those that may sign. */
@@ -69,7 +69,7 @@ export const newestIn = (entries: readonly DesiredKey[]): DesiredKey | undefined
 
 /** The one that signs once these are published. */
 export function signingIn(entries: readonly DesiredKey[], nowMs: number): DesiredKey | undefined {
-  const signing = signingKeyAt(signersIn(entries), nowMs)
+  const signing = currentSigner(signersIn(entries), nowMs)
   return entries.find(({ note }) => note.kid === signing?.kid)
 }
 
@@ -77,22 +77,27 @@ export function signingIn(entries: readonly DesiredKey[], nowMs: number): Desire
 export function withdrawnAtMs(
   entry: DesiredKey,
   entries: readonly DesiredKey[],
-  found: Found,
+  found: SigningKeyCircumstances,
 ): number | null {
   const { note } = entry
   if (note.withdrawnMs === null)
-    return leavesMs(note, signersIn(entries), found.tokenMaxTtlMs, found.lastExpMs(note.kid))
-  return found.secrets.some(({ kid }) => kid === note.kid) ? null : forgottenMs(note)
+    return unpublishAtMs(note, signersIn(entries), found.tokenMaxTtlMs, found.lastExpMs(note.kid))
+  return found.secrets.some(({ kid }) => kid === note.kid) ? null : deleteRecordAtMs(note)
 }
 
 /** Noted keys whose public half is at hand. What nobody noted is foreign, and goes (threats D6). */
-function knownOf({ published, remembered, secrets, nowMs }: Found): readonly DesiredKey[] {
+function knownOf({
+  published,
+  remembered,
+  secrets,
+  nowMs,
+}: SigningKeyCircumstances): readonly DesiredKey[] {
   const withdrawn = remembered.notes.filter(({ withdrawnMs }) => withdrawnMs !== null)
   const lost = published?.isSound ? [] : remembered.notes
   // The last of a kid wins: withdrawn over all else, what is published over what is remembered.
   const notes = byKid([...lost, ...(published?.notes ?? []), ...withdrawn])
   const jwks = byKid([...remembered.jwks, ...(published?.jwks ?? [])])
-  const usable = byKid(secrets.filter(isUsable))
+  const usable = byKid(secrets.filter(hasUsableKey))
   const entries = [...notes.values()].map((note) => {
     const secret = usable.get(note.kid)
     return entryOf(timely(note, secret, nowMs), secret?.jwk ?? jwks.get(note.kid), secret)
@@ -100,13 +105,21 @@ function knownOf({ published, remembered, secrets, nowMs }: Found): readonly Des
   return ordered(entries.filter(({ note, jwk }) => jwk !== null || note.withdrawnMs !== null))
 }
 
-function entryOf(note: KeyNote, jwk: PublicJwk | null = null, secret?: KeySecret): DesiredKey {
+function entryOf(
+  note: PublishedKeyRecord,
+  jwk: PublicJwk | null = null,
+  secret?: SigningKeySecret,
+): DesiredKey {
   const isWithdrawn = note.withdrawnMs !== null
   return { note, jwk: isWithdrawn ? null : jwk, canSign: secret !== undefined && !isWithdrawn }
 }
 
 /** A restored Secret is younger than its key; a clock that was ahead must not keep a key waiting. */
-const timely = (note: KeyNote, secret: KeySecret | undefined, nowMs: number): KeyNote => ({
+const timely = (
+  note: PublishedKeyRecord,
+  secret: SigningKeySecret | undefined,
+  nowMs: number,
+): PublishedKeyRecord => ({
   ...note,
   generation: secret?.generation ?? note.generation,
   createdMs: Math.min(note.createdMs, nowMs),
@@ -114,7 +127,10 @@ const timely = (note: KeyNote, secret: KeySecret | undefined, nowMs: number): Ke
 })
 
 /** The leaked key's public half goes at once, and a mark stays. */
-function withdraw(entries: readonly DesiredKey[], { published, secrets, nowMs }: Found) {
+function withdraw(
+  entries: readonly DesiredKey[],
+  { published, secrets, nowMs }: SigningKeyCircumstances,
+) {
   const kid = published?.toWithdraw ?? null
   const leaked = entries.find(({ note }) => note.kid === kid)?.note
   const secret = secrets.find((one) => one.kid === kid)
@@ -125,7 +141,12 @@ function withdraw(entries: readonly DesiredKey[], { published, secrets, nowMs }:
 }
 
 /** A note on a key that is published now. */
-const noteOf = (kid: string, secret: KeySecret, nowMs: number, fromMs: number): KeyNote => ({
+const noteOf = (
+  kid: string,
+  secret: SigningKeySecret,
+  nowMs: number,
+  fromMs: number,
+): PublishedKeyRecord => ({
   kid,
   generation: secret.generation ?? 1,
   createdMs: secret.createdMs,
@@ -135,9 +156,9 @@ const noteOf = (kid: string, secret: KeySecret, nowMs: number, fromMs: number): 
 })
 
 /** Keys of Secrets that nobody noted yet, each to take over from the one before. */
-function join(known: readonly DesiredKey[], found: Found): readonly DesiredKey[] {
+function join(known: readonly DesiredKey[], found: SigningKeyCircumstances): readonly DesiredKey[] {
   return found.secrets
-    .filter((secret) => isUsable(secret) && isNew(secret, known, found))
+    .filter((secret) => hasUsableKey(secret) && isNew(secret, known, found))
     .toSorted((a, b) => (a.generation ?? 0) - (b.generation ?? 0))
     .reduce((entries, secret) => {
       const { kid = '' } = secret.jwk ?? {}
@@ -151,14 +172,20 @@ function join(known: readonly DesiredKey[], found: Found): readonly DesiredKey[]
  * By our own clock where we know that it was not there before: the API server's may be weeks behind,
  * and every new key would be an old one, for which another is made at once.
  */
-const firstSeenMs = ({ createdMs }: KeySecret, { published, nowMs }: Found): number =>
-  published?.isSound ? nowMs : createdMs
+const firstSeenMs = (
+  { createdMs }: SigningKeySecret,
+  { published, nowMs }: SigningKeyCircumstances,
+): number => (published?.isSound ? nowMs : createdMs)
 
 /**
  * An old key whose Secret outlives it, or is restored from backup, must not come back: it may have
  * been withdrawn so long ago that nobody remembers. Where nobody knows which are old, all come back.
  */
-function isNew({ jwk, generation }: KeySecret, known: readonly DesiredKey[], { published }: Found) {
+function isNew(
+  { jwk, generation }: SigningKeySecret,
+  known: readonly DesiredKey[],
+  { published }: SigningKeyCircumstances,
+) {
   if (known.some(({ note }) => note.kid === jwk?.kid)) return false
   const isListed = published?.jwks.some(({ kid }) => kid === jwk?.kid) ?? false
   if (isListed || !published?.isSound) return true
@@ -172,7 +199,10 @@ function handOverMs(entries: readonly DesiredKey[], nowMs: number): number {
 }
 
 /** Where no key's time has come one signs all the same: its time has come, then. */
-function fallBack(entries: readonly DesiredKey[], { nowMs }: Found): readonly DesiredKey[] {
+function fallBack(
+  entries: readonly DesiredKey[],
+  { nowMs }: SigningKeyCircumstances,
+): readonly DesiredKey[] {
   const signing = signingIn(entries, nowMs)
   return signing ? useBy(entries, signing, nowMs) : entries
 }
@@ -180,7 +210,7 @@ function fallBack(entries: readonly DesiredKey[], { nowMs }: Found): readonly De
 /** The newest, if it is of the wanted algorithm and its time has yet to come. */
 function waitingIn(
   entries: readonly DesiredKey[],
-  { algorithm, nowMs }: Found,
+  { algorithm, nowMs }: SigningKeyCircumstances,
 ): DesiredKey | undefined {
   const newest = newestIn(entries)
   const isWaiting = newest?.jwk?.alg === algorithm && newest !== signingIn(entries, nowMs)
@@ -191,7 +221,7 @@ function waitingIn(
 function hurry(
   entries: readonly DesiredKey[],
   waiting: DesiredKey,
-  found: Found,
+  found: SigningKeyCircumstances,
 ): readonly DesiredKey[] {
   const { published, algorithm, nowMs } = found
   const isAsked = published?.isToRotate || signingIn(entries, nowMs)?.jwk?.alg !== algorithm
@@ -199,7 +229,10 @@ function hurry(
   return useBy(entries, waiting, Math.max(nowMs, waiting.note.publishedMs + SETTLING_MS))
 }
 
-const leave = (entries: readonly DesiredKey[], found: Found): readonly DesiredKey[] =>
+const leave = (
+  entries: readonly DesiredKey[],
+  found: SigningKeyCircumstances,
+): readonly DesiredKey[] =>
   entries.filter((entry) => found.nowMs < (withdrawnAtMs(entry, entries, found) ?? Infinity))
 
 const useBy = (

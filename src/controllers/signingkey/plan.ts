@@ -1,38 +1,39 @@
 import {
   JWKS_DATA_KEY,
-  NOTES_DATA_KEY,
-  type RecordData,
+  KEY_RECORDS_DATA_KEY,
+  type PublishedKeysData,
   jwksText,
-  notesText,
+  keyRecordsText,
 } from '../../domain/signingkey/published-keys.ts'
 import {
-  type KeySecret,
   SUCCESSOR_AFTER_MS,
-  activeFromMs,
+  type SigningKeySecret,
+  signsFromMs,
 } from '../../domain/signingkey/signing-key.ts'
+import { formatTimestamp } from '../../domain/time.ts'
 import {
   type DesiredKey,
-  type Found,
-  withdrawnAtMs,
+  type SigningKeyCircumstances,
+  desiredKeysOf,
   newestIn,
   signersIn,
-  desiredKeysOf,
+  signingIn,
+  withdrawnAtMs,
 } from './desired-keys.ts'
-import { type TransitionEvent, transitionEventsOf } from './transition-events.ts'
 
 /** The next step for the signing keys. */
-export type Step =
+export type SigningKeyStep =
   | {
       readonly kind: 'publish'
-      readonly data: RecordData
+      readonly data: PublishedKeysData
       /** Whether the wish to rotate is met; that to withdraw always is. */
       readonly isRotated: boolean
-      readonly announce: readonly TransitionEvent[]
+      readonly announce: readonly SigningKeyTransition[]
     }
   | { readonly kind: 'create'; readonly generation: number }
   | {
       readonly kind: 'delete'
-      readonly secret: KeySecret
+      readonly secret: SigningKeySecret
       readonly because: 'withdrawn' | 'retired'
     }
   | { readonly kind: 'wait'; readonly untilMs: number }
@@ -42,7 +43,7 @@ export type Step =
  * before anything else happens; then a key where one is missing; and Secrets go only when their key
  * is seen to have left the set.
  */
-export function plan(found: Found): Step {
+export function plan(found: SigningKeyCircumstances): SigningKeyStep {
   const { entries, isRotated } = desiredKeysOf(found)
   const data = dataOf(entries)
   if (!isPublished(data, isRotated, found))
@@ -54,23 +55,27 @@ export function plan(found: Found): Step {
   return { kind: 'wait', untilMs: wakeMs(entries, found) }
 }
 
-const dataOf = (wanted: readonly DesiredKey[]): RecordData => ({
+const dataOf = (wanted: readonly DesiredKey[]): PublishedKeysData => ({
   [JWKS_DATA_KEY]: jwksText(wanted.map(({ jwk }) => jwk).filter((jwk) => jwk !== null)),
-  [NOTES_DATA_KEY]: notesText(wanted.map(({ note }) => note)),
+  [KEY_RECORDS_DATA_KEY]: keyRecordsText(wanted.map(({ note }) => note)),
 })
 
-function isPublished(data: RecordData, isRotated: boolean, { published }: Found): boolean {
+function isPublished(
+  data: PublishedKeysData,
+  isRotated: boolean,
+  { published }: SigningKeyCircumstances,
+): boolean {
   // Before the first key there is nothing to say.
-  if (published === null) return data[NOTES_DATA_KEY] === NO_NOTES
-  const isSame = ([JWKS_DATA_KEY, NOTES_DATA_KEY] as const).every(
+  if (published === null) return data[KEY_RECORDS_DATA_KEY] === NO_NOTES
+  const isSame = ([JWKS_DATA_KEY, KEY_RECORDS_DATA_KEY] as const).every(
     (key) => data[key] === published.data[key],
   )
   return isSame && published.toWithdraw === null && !(published.isToRotate && isRotated)
 }
 
-const NO_NOTES = notesText([])
+const NO_NOTES = keyRecordsText([])
 
-function isKeyMissing(wanted: readonly DesiredKey[], found: Found): boolean {
+function isKeyMissing(wanted: readonly DesiredKey[], found: SigningKeyCircumstances): boolean {
   const newest = newestIn(wanted)
   if (!newest || newest.jwk?.alg !== found.algorithm) return true
   const isOld = newest.note.createdMs + SUCCESSOR_AFTER_MS <= found.nowMs
@@ -78,17 +83,20 @@ function isKeyMissing(wanted: readonly DesiredKey[], found: Found): boolean {
 }
 
 /** Where each new Secret is spoilt at once, by an admission webhook perhaps, more of them help nobody. */
-const isFutile = ({ secrets, nowMs }: Found): boolean =>
+const isFutile = ({ secrets, nowMs }: SigningKeyCircumstances): boolean =>
   secrets.filter((secret) => isSpoilt(secret) && secret.createdMs > nowMs - PATIENCE_MS).length >=
   MOST_SPOILT
 
 const PATIENCE_MS = 60 * 60_000
 const MOST_SPOILT = 3
 
-const isSpoilt = ({ fault, isDeleting }: KeySecret): boolean => fault !== null || isDeleting
+const isSpoilt = ({ fault, isDeleting }: SigningKeySecret): boolean => fault !== null || isDeleting
 
 /** One more than any ever seen, so that no number is used twice. */
-function nextGeneration(wanted: readonly DesiredKey[], { secrets, taken }: Found): number {
+function nextGeneration(
+  wanted: readonly DesiredKey[],
+  { secrets, taken }: SigningKeyCircumstances,
+): number {
   const noted = wanted.map(({ note }) => note)
   const numbers = [...secrets, ...noted].map(({ generation }) => generation ?? 0)
   return Math.max(0, ...numbers, ...taken) + 1
@@ -98,7 +106,7 @@ function nextGeneration(wanted: readonly DesiredKey[], { secrets, taken }: Found
  * A Secret whose key has left the set. A corrupt one stays for people to look at. The newest goes
  * first: a copy must not outlive its original, and come back as a new key.
  */
-function spentSecret(wanted: readonly DesiredKey[], { secrets }: Found) {
+function spentSecret(wanted: readonly DesiredKey[], { secrets }: SigningKeyCircumstances) {
   for (const secret of secrets.filter(({ isDeleting }) => !isDeleting).toReversed()) {
     const note = wanted.find((entry) => entry.note.kid === secret.kid)?.note
     if (note && note.withdrawnMs !== null) return { secret, because: 'withdrawn' } as const
@@ -108,13 +116,80 @@ function spentSecret(wanted: readonly DesiredKey[], { secrets }: Found) {
 }
 
 /** The next moment at which the answer changes by itself. */
-function wakeMs(wanted: readonly DesiredKey[], found: Found): number {
+function wakeMs(wanted: readonly DesiredKey[], found: SigningKeyCircumstances): number {
   const signers = signersIn(wanted)
   const moments = [
     ...found.secrets.filter(isSpoilt).map(({ createdMs }) => createdMs + PATIENCE_MS),
     ...signers.map(({ createdMs }) => createdMs + SUCCESSOR_AFTER_MS),
-    ...signers.map(activeFromMs),
+    ...signers.map(signsFromMs),
     ...wanted.map((entry) => withdrawnAtMs(entry, wanted, found) ?? 0),
   ]
   return Math.min(...moments.filter((atMs) => atMs > found.nowMs))
+}
+
+/** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
+export interface SigningKeyTransition {
+  readonly reason: 'SigningKeyRotated' | 'SigningKeyCorrupt' | 'UnknownSigningKey'
+  readonly note: string
+  readonly of: string
+}
+
+/** What publishing these keys changes for people: keys withdrawn, and keys with a new time. */
+export function transitionEventsOf(
+  wanted: readonly DesiredKey[],
+  found: SigningKeyCircumstances,
+): readonly SigningKeyTransition[] {
+  // At the very first publication, and where a damaged set is put back, nothing is rotated.
+  if (!found.published?.isSound) return withdrawalsIn(wanted, found)
+  return [...withdrawalsIn(wanted, found), ...rotationsIn(wanted, found)]
+}
+
+/** What corrupt Secrets tell: no write comes with it, so whoever asks tells each but once. */
+export const corruptionsOf = (
+  secrets: readonly SigningKeySecret[],
+): readonly SigningKeyTransition[] =>
+  secrets.flatMap(({ name, uid, fault }) =>
+    fault === null
+      ? []
+      : [
+          {
+            reason: 'SigningKeyCorrupt',
+            note: `Secret ${name} ${fault}. Nothing is signed with it; tokens that it signed still verify. Delete the Secret once you have examined it.`,
+            of: `${uid} ${fault}`,
+          },
+        ],
+  )
+
+function withdrawalsIn(
+  wanted: readonly DesiredKey[],
+  { published, nowMs }: SigningKeyCircumstances,
+): readonly SigningKeyTransition[] {
+  const kid = published?.toWithdraw ?? null
+  if (kid === null) return []
+  if (wanted.some(({ note }) => note.kid === kid)) {
+    const next = signingIn(wanted, nowMs)?.note.kid
+    const instead = next ? `${next} signs` : 'a new key is made'
+    const note = `Signing key ${kid} was withdrawn; ${instead}. Its tokens are revoked.`
+    return [{ reason: 'SigningKeyRotated', note, of: `withdrawn ${kid}` }]
+  }
+  const known = wanted.filter(({ jwk }) => jwk !== null).map((entry) => entry.note.kid)
+  // What was asked for is not repeated: it may be anything, a private key as well.
+  const note = `No signing key has the kid that the annotation names. There are: ${known.join(', ') || 'none'}.`
+  return [{ reason: 'UnknownSigningKey', note, of: formatTimestamp(nowMs) }]
+}
+
+function rotationsIn(
+  wanted: readonly DesiredKey[],
+  { published, nowMs }: SigningKeyCircumstances,
+): readonly SigningKeyTransition[] {
+  const before = new Map(published?.notes.map((note) => [note.kid, note.useFromMs]))
+  const signing = signingIn(wanted, nowMs)
+  return wanted
+    .filter((entry) => entry.canSign && before.get(entry.note.kid) !== entry.note.useFromMs)
+    .map((entry) => {
+      const { kid, generation } = entry.note
+      const atMs = entry === signing ? nowMs : signsFromMs(entry.note)
+      const note = `Signing key ${kid} (generation ${generation}) is published and signs from ${formatTimestamp(atMs)}.`
+      return { reason: 'SigningKeyRotated', note, of: `${kid} ${atMs}` }
+    })
 }

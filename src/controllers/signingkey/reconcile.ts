@@ -8,20 +8,19 @@ import {
 import type { ConfigMap, KubeObject } from '../../api/objects.ts'
 import { parseJwks } from '../../authn/jwks.ts'
 import { JWKS_DATA_KEY } from '../../domain/signingkey/published-keys.ts'
-import type { KeySecret } from '../../domain/signingkey/signing-key.ts'
+import type { SigningKeySecret } from '../../domain/signingkey/signing-key.ts'
 import type { SigningAlgorithm } from '../../domain/token/token-claims.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
-import type { Store, FullObject } from '../../kube/informer/store.ts'
+import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { createSigningKey } from '../../signing/create.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import type { RememberedKeys } from './desired-keys.ts'
-import { type Step, plan } from './plan.ts'
-import { type TransitionEvent, corruptionsOf } from './transition-events.ts'
+import { type SigningKeyStep, type SigningKeyTransition, corruptionsOf, plan } from './plan.ts'
 
 /** What the reconciler works with. */
 export interface SigningKeyDeps {
@@ -92,7 +91,7 @@ export function createReconcile(deps: SigningKeyDeps): () => Promise<Outcome> {
 }
 
 async function publish(
-  step: Extract<Step, { kind: 'publish' }>,
+  step: Extract<SigningKeyStep, { kind: 'publish' }>,
   deps: SigningKeyDeps,
 ): Promise<void> {
   const { records, log } = deps
@@ -109,7 +108,7 @@ async function publish(
 
 function replace(
   object: ConfigMap,
-  { data, isRotated }: Extract<Step, { kind: 'publish' }>,
+  { data, isRotated }: Extract<SigningKeyStep, { kind: 'publish' }>,
   { client }: SigningKeyDeps,
 ): Promise<ConfigMap> {
   const met = isRotated ? [ROTATE_ANNOTATION, WITHDRAW_ANNOTATION] : [WITHDRAW_ANNOTATION]
@@ -129,7 +128,7 @@ const ENVELOPE = { apiVersion: 'v1', kind: CONFIG_MAPS.kind }
 
 /** null = somebody else was first; the watch brings what they wrote. */
 async function createRecord(
-  { data }: Extract<Step, { kind: 'publish' }>,
+  { data }: Extract<SigningKeyStep, { kind: 'publish' }>,
   { client, namespace }: SigningKeyDeps,
 ): Promise<ConfigMap | null> {
   const object = { ...ENVELOPE, metadata: { name: JWKS_CONFIG_MAP, namespace }, data }
@@ -155,7 +154,7 @@ async function create(
 }
 
 async function remove(
-  { name, uid, resourceVersion }: KeySecret,
+  { name, uid, resourceVersion }: SigningKeySecret,
   because: 'withdrawn' | 'retired',
   { client, namespace, log }: SigningKeyDeps,
 ): Promise<void> {
@@ -163,7 +162,11 @@ async function remove(
   log.info({ object: { name, uid }, because }, 'signing key deleted')
 }
 
-function tellCorrupt(secrets: readonly KeySecret[], told: Set<string>, deps: SigningKeyDeps): void {
+function tellCorrupt(
+  secrets: readonly SigningKeySecret[],
+  told: Set<string>,
+  deps: SigningKeyDeps,
+): void {
   const record = deps.records.get(JWKS_CONFIG_MAP)
   if (!record) return
   for (const announcement of corruptionsOf(secrets)) {
@@ -174,7 +177,7 @@ function tellCorrupt(secrets: readonly KeySecret[], told: Set<string>, deps: Sig
 
 function tell(
   { uid }: KubeObject['metadata'],
-  { reason, note, of }: TransitionEvent,
+  { reason, note, of }: SigningKeyTransition,
   { events, namespace }: SigningKeyDeps,
 ): void {
   events.record({

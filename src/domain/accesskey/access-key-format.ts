@@ -13,7 +13,7 @@ const CHECKSUM_LENGTH = 6
  *
  * @throws RangeError unless there are 32 bytes
  */
-export function formatKey(randomBytes: Uint8Array): string {
+export function formatAccessKey(randomBytes: Uint8Array): string {
   if (randomBytes.length !== RANDOM_BYTES)
     throw new RangeError(`a key is made of ${RANDOM_BYTES} random bytes`)
   const secret = base62(numberOf(randomBytes), SECRET_LENGTH)

@@ -14,12 +14,12 @@ import {
   stringOf,
   stringsOf,
 } from '../json/untyped.ts'
-import { ownedStatusField, ownedFieldsOf } from '../managed-fields.ts'
-import { parseTimestamp } from '../time/time.ts'
-import type { WithLifetime } from './lifetime.ts'
+import { ownedFieldsOf, ownedStatusField } from '../managed-fields.ts'
+import { parseTimestamp } from '../time.ts'
+import type { LifetimeFields } from './lifetime.ts'
 
 /** The fields of a key's status that we own; conditions of other managers are left out. */
-export interface PublishedStatus {
+export interface PublishedKeyStatus {
   readonly expirationTimestamp: string | undefined
   readonly removalTimestamp: string | undefined
   readonly effectiveTTLSeconds: number | undefined
@@ -30,7 +30,7 @@ export interface PublishedStatus {
 }
 
 /** A key without its secret. */
-export interface AccessKey extends WithLifetime, CredentialObject {
+export interface AccessKey extends LifetimeFields, CredentialObject {
   /** Also true when a field that limits the key is malformed. */
   readonly isDisabled: boolean
   /** `user:<user>`, `team:<team>` or `subject:<subject>`; null when none or several are set, or one is malformed. */
@@ -45,7 +45,7 @@ export interface AccessKey extends WithLifetime, CredentialObject {
   readonly holdsDigest: boolean
   /** We own spec.key: the operator generated it, and every apply of ours repeats it. */
   readonly isKeyOurs: boolean
-  readonly published: PublishedStatus
+  readonly published: PublishedKeyStatus
 }
 
 /** An OwnedAccessKey as the API server sends it. */
@@ -97,14 +97,14 @@ export const keyIdOf = ({ digest }: AccessKey): string => digest?.slice(0, 16) ?
  * Whether it is the gateways' heartbeat key (contract 10.4). Without a secret it opens and owns nothing, so the
  * operator does not generate, revoke, expire or count it. One with a secret is a key like any other.
  */
-export const isHeartbeat = ({ name, digest }: AccessKey): boolean =>
+export const isHeartbeatKey = ({ name, digest }: AccessKey): boolean =>
   name === HEARTBEAT_KEY && digest === null
 
 /** Only our fields: an apply of ours cannot remove what another manager wrote into status. */
 function publishedOf(
   { managedFields = [] }: ObjectMeta,
   status: Untyped<OwnedAccessKeyStatus>,
-): PublishedStatus {
+): PublishedKeyStatus {
   const owned = ownedFieldsOf(managedFields, 'status')
   // Only compared with the wanted values: a value of another type is simply different.
   const ours = ownedStatusField(owned, status as OwnedAccessKeyStatus)

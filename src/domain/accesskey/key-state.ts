@@ -43,7 +43,7 @@ export function keyStateOf(
 }
 
 /** Why a key that other objects share does not work (contract 3.3). */
-export interface SecretConflict {
+export interface KeyConflict {
   /** `elder`: an older object wins. `unproven`: the oldest holds only the digest, and none works. */
   readonly kind: 'elder' | 'unproven'
   /** Names of objects: the winner; or, where none works, all of them, oldest first. */
@@ -51,7 +51,7 @@ export interface SecretConflict {
 }
 
 /** Look-up of keys by the SHA-256 of their secret, in hex. */
-export interface KeysWithSecret {
+export interface KeysByDigest {
   /** All of them. */
   readonly sharing: (digest: string) => readonly AccessKey[]
   /** The oldest key with the digest, and whether several have it: found without a walk over all. */
@@ -60,10 +60,10 @@ export interface KeysWithSecret {
 }
 
 /** Kind of the conflict that disables a key; null = there is none. */
-export function conflictKindOf(
+export function keyConflictKindOf(
   { uid, digest }: AccessKey,
-  { eldest, isShared }: Pick<KeysWithSecret, 'eldest' | 'isShared'>,
-): SecretConflict['kind'] | null {
+  { eldest, isShared }: Pick<KeysByDigest, 'eldest' | 'isShared'>,
+): KeyConflict['kind'] | null {
   const first = eldest(digest ?? '')
   const isOnlyOne = !isShared(digest ?? '')
   if (digest === null || first === undefined) return null
@@ -72,20 +72,20 @@ export function conflictKindOf(
 }
 
 /** The conflict that disables a key; null = there is none. */
-export function conflictOf(key: AccessKey, holders: KeysWithSecret): SecretConflict | null {
-  const kind = conflictKindOf(key, holders)
+export function keyConflictOf(key: AccessKey, holders: KeysByDigest): KeyConflict | null {
+  const kind = keyConflictKindOf(key, holders)
   if (kind === null || key.digest === null) return null
   const all = kind === 'elder' ? [holders.eldest(key.digest)] : holders.sharing(key.digest)
   const names = all.filter((one) => one !== undefined).toSorted(byAge)
   return { kind, names: names.map(({ name }) => name) }
 }
 
-const byAge = (a: AccessKey, b: AccessKey): number => (isOlder(a, b) ? -1 : 1)
+const byAge = (a: AccessKey, b: AccessKey): number => (isOlderKey(a, b) ? -1 : 1)
 
 /** The oldest key; of several as old, the one with the lowest uid. Undefined for an empty list. */
-export const oldestOf = (keys: readonly AccessKey[]): AccessKey | undefined =>
+export const oldestKeyOf = (keys: readonly AccessKey[]): AccessKey | undefined =>
   keys.toSorted(byAge)[0]
 
 /** Whether a key is older than another: by creationTimestamp, then by uid (contract 3.3). */
-export const isOlder = (a: AccessKey, b: AccessKey): boolean =>
+export const isOlderKey = (a: AccessKey, b: AccessKey): boolean =>
   a.creationMs === b.creationMs ? a.uid < b.uid : a.creationMs < b.creationMs

@@ -10,7 +10,7 @@ export interface Caps {
 }
 
 /** The parts of a key that decide its lifetime. Times are epoch milliseconds. */
-export interface WithLifetime {
+export interface LifetimeFields {
   /** Seconds; absent or 0 = no lifetime of its own. */
   readonly ttl: number
   readonly type: string
@@ -45,7 +45,7 @@ export interface Lifetime {
 const ACTIVITY_TOLERANCE_MS = 60_000
 
 /** The lifetime of a key as of now (contract 2.1 to 2.3, 2.8, 2.9). Never throws. */
-export function lifetimeOf(key: WithLifetime, caps: Caps, nowMs: number): Lifetime {
+export function lifetimeOf(key: LifetimeFields, caps: Caps, nowMs: number): Lifetime {
   const startMs = Math.min(key.creationMs, key.firstSeenMs ?? key.creationMs)
   const activityIgnoredUntilMs = ignoredUntilMs(key, nowMs)
   const activityMs = activityIgnoredUntilMs === null ? key.lastActivityMs : null
@@ -71,12 +71,12 @@ export function lifetimeOf(key: WithLifetime, caps: Caps, nowMs: number): Lifeti
 export const isLive = (expiresMs: number | null, nowMs: number): boolean =>
   expiresMs === null || nowMs < expiresMs
 
-function ignoredUntilMs({ lastActivityMs }: WithLifetime, nowMs: number): number | null {
+function ignoredUntilMs({ lastActivityMs }: LifetimeFields, nowMs: number): number | null {
   if (lastActivityMs === null || lastActivityMs <= nowMs + ACTIVITY_TOLERANCE_MS) return null
   return lastActivityMs - ACTIVITY_TOLERANCE_MS
 }
 
-function ownTtl({ ttl, type }: WithLifetime, caps: Caps): number | null {
+function ownTtl({ ttl, type }: LifetimeFields, caps: Caps): number | null {
   if (ttl > 0) return ttl
   return type === 'Login' ? caps.loginTtlSeconds : null
 }

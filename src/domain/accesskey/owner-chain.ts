@@ -3,19 +3,19 @@ import { ACCESS_KEYS, GROUP } from '../../api/names.ts'
 import type { ObjectMeta, OwnerReference } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 import { isMap } from '../json/json.ts'
-import { within } from '../scope/covers.ts'
+import { firstUncoveredEntry } from '../scope/covers.ts'
 import type { AccessKey } from './access-key.ts'
 import {
   type KeyState,
   type OwnKeyState,
-  type KeysWithSecret,
-  conflictKindOf,
+  type KeysByDigest,
+  keyConflictKindOf,
   keyStateOf,
 } from './key-state.ts'
 import { type Caps, earliest, lifetimeOf } from './lifetime.ts'
 
 /** Look-up of all known keys. */
-export interface KeyLookup extends KeysWithSecret {
+export interface KeyLookup extends KeysByDigest {
   readonly named: (name: string) => AccessKey | undefined
 }
 
@@ -91,7 +91,7 @@ export interface ChainStatus {
 export type ChainState = OwnKeyState | 'Gone' | 'Exceeded'
 
 /** The reason of its Ready condition (contract 4.1). */
-export const readyStateOf = ({ state, above }: Pick<ChainStatus, 'state' | 'above'>): KeyState =>
+export const readyReasonOf = ({ state, above }: Pick<ChainStatus, 'state' | 'above'>): KeyState =>
   above !== null || state === 'Gone' || state === 'Exceeded' ? 'OwnerNotReady' : state
 
 /** The first state of the key or an owner that is not Active; Active when all are. */
@@ -113,17 +113,17 @@ export function chainStatusOf(
 }
 
 function stateOf(key: AccessKey, known: KeyLookup, caps: Caps, nowMs: number): OwnKeyState {
-  return keyStateOf(key, lifetimeOf(key, caps, nowMs), isInConflict(key, known), nowMs)
+  return keyStateOf(key, lifetimeOf(key, caps, nowMs), hasKeyConflict(key, known), nowMs)
 }
 
 /** Whether other objects with the same secret, in any state, disable a key (contract 3.3). */
-export const isInConflict = (
+export const hasKeyConflict = (
   key: AccessKey,
   holders: Pick<KeyLookup, 'eldest' | 'isShared'>,
-): boolean => conflictKindOf(key, holders) !== null
+): boolean => keyConflictKindOf(key, holders) !== null
 
 /** The state as a predicate, to follow the name of the key. */
-export const STATE_MESSAGES: Readonly<Record<Exclude<ChainState, 'Active'>, string>> = {
+export const CHAIN_STATE_MESSAGES: Readonly<Record<Exclude<ChainState, 'Active'>, string>> = {
   Terminating: 'is being deleted',
   NoIdentity: 'names no user, team or subject',
   KeyConflict: 'has the same key as another object',
@@ -140,7 +140,7 @@ const compared = new WeakMap<Scope, WeakMap<Scope, boolean>>()
 function isCovered(scope: Scope | null, above: Scope | null): boolean {
   if (scope === null || above === null || scope === above) return true
   const known = compared.get(scope) ?? new WeakMap<Scope, boolean>()
-  const isWithin = known.get(above) ?? within(scope, above) === null
+  const isWithin = known.get(above) ?? firstUncoveredEntry(scope, above) === null
   compared.set(scope, known.set(above, isWithin))
   return isWithin
 }

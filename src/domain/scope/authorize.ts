@@ -1,11 +1,16 @@
 import type { Scope } from '../../api/scope.gen.ts'
-import { quoted } from './covers-limits.ts'
-import { type RoleRules, roleAllows, roleReaches } from './match-role.ts'
-import { ruleAllows, ruleReaches } from './match-rule.ts'
-import { targetAllows, targetReaches } from './match-target.ts'
-import { type Grant, entriesOf } from './parse.ts'
-import { type Decision, type RequestInfo, type Target, resourceOf } from './request-info.ts'
-import { isOutliving, isResourceRequest } from './sensitive.ts'
+import { quoteForMessage } from '../json/json.ts'
+import { ruleAllows, ruleAppliesTo, targetAllows, targetAppliesTo } from './grant-allows.ts'
+import { type ScopeGrant, scopeEntriesOf } from './parse.ts'
+import {
+  type ScopeDecision,
+  type RequestInfo,
+  type RequestTarget,
+  isSensitiveRequest,
+  isResourceRequest,
+  resourceWithSubresource,
+} from './request-info.ts'
+import { type RoleRules, roleAllows, roleAppliesTo } from './roles.ts'
 
 /** Settings and roles that a decision needs besides the scope. */
 export interface ScopeContext {
@@ -15,11 +20,11 @@ export interface ScopeContext {
 }
 
 /** A scope, read once for many decisions; null = unrestricted, the owner's rights. */
-export type ParsedScope = readonly Grant[] | null
+export type ParsedScope = readonly ScopeGrant[] | null
 
 /** Reads a scope. A malformed entry grants nothing (contract 11.2). */
 export const parseScope = (scope: Scope | null): ParsedScope =>
-  scope && entriesOf(scope).flatMap(({ grant }) => (grant.kind === 'malformed' ? [] : [grant]))
+  scope && scopeEntriesOf(scope).flatMap(({ grant }) => (grant.kind === 'malformed' ? [] : [grant]))
 
 /**
  * Whether a scope grants a request (contract 11.1): the union of what its entries grant. A scope only narrows; RBAC
@@ -29,7 +34,7 @@ export function authorize(
   grants: ParsedScope,
   request: RequestInfo,
   surroundings: ScopeContext,
-): Decision {
+): ScopeDecision {
   if (grants === null) return ALLOWED
   const isGranted = isDiscovery(request)
     ? grants.some((grant) => reaches(grant, request.target, surroundings))
@@ -37,9 +42,9 @@ export function authorize(
   return isGranted ? ALLOWED : { allowed: false, because: refusal(request) }
 }
 
-const ALLOWED: Decision = { allowed: true }
+const ALLOWED: ScopeDecision = { allowed: true }
 
-function covers(grant: Grant, request: RequestInfo, surroundings: ScopeContext): boolean {
+function covers(grant: ScopeGrant, request: RequestInfo, surroundings: ScopeContext): boolean {
   const { projectNamespacePrefix: prefix, roleRules } = surroundings
   switch (grant.kind) {
     case 'rule':
@@ -54,15 +59,15 @@ function covers(grant: Grant, request: RequestInfo, surroundings: ScopeContext):
 }
 
 /** Whether the grant applies to anything on the target. */
-function reaches(grant: Grant, target: Target, surroundings: ScopeContext): boolean {
+function reaches(grant: ScopeGrant, target: RequestTarget, surroundings: ScopeContext): boolean {
   const { projectNamespacePrefix: prefix, roleRules } = surroundings
   switch (grant.kind) {
     case 'rule':
-      return ruleReaches(grant, target, prefix)
+      return ruleAppliesTo(grant, target, prefix)
     case 'role':
-      return roleReaches(grant, target, roleRules)
+      return roleAppliesTo(grant, target, roleRules)
     case 'target':
-      return targetReaches(grant, target)
+      return targetAppliesTo(grant, target)
     default:
       return grant satisfies never
   }
@@ -70,30 +75,35 @@ function reaches(grant: Grant, target: Target, surroundings: ScopeContext): bool
 
 /** Names the request and nothing of the scope: the holder of the key may not know its scope. */
 function refusal(request: RequestInfo): string {
-  const only = isOutliving(request) ? ', which only a rule that names it grants' : ''
+  const only = isSensitiveRequest(request) ? ', which only a rule that names it grants' : ''
   return `the scope of the access key does not grant ${asked(request)} ${placeOf(request.target)}${only}`
 }
 
 function asked(request: RequestInfo): string {
   const { verb } = request
-  if (!isResourceRequest(request)) return `${quoted(verb)} on path ${quoted(request.path)}`
+  if (!isResourceRequest(request))
+    return `${quoteForMessage(verb)} on path ${quoteForMessage(request.path)}`
   const { group, namespace, name } = request
-  const resource = quoted(group === '' ? resourceOf(request) : `${resourceOf(request)}.${group}`)
-  const instance = name === '' ? '' : ` ${quoted(name)}`
-  const where = namespace === '' ? '' : ` in namespace ${quoted(namespace)}`
-  return `${quoted(verb)} on ${resource}${instance}${where}`
+  const resource = quoteForMessage(
+    group === ''
+      ? resourceWithSubresource(request)
+      : `${resourceWithSubresource(request)}.${group}`,
+  )
+  const instance = name === '' ? '' : ` ${quoteForMessage(name)}`
+  const where = namespace === '' ? '' : ` in namespace ${quoteForMessage(namespace)}`
+  return `${quoteForMessage(verb)} on ${resource}${instance}${where}`
 }
 
-function placeOf(target: Target): string {
+function placeOf(target: RequestTarget): string {
   switch (target.kind) {
     case 'Management':
       return 'of the management cluster'
     case 'Cluster':
-      return `of cluster ${quoted(target.cluster)}`
+      return `of cluster ${quoteForMessage(target.cluster)}`
     case 'ProjectVirtualCluster':
-      return `of virtual cluster ${quoted(`${target.project}/${target.virtualCluster}`)}`
+      return `of virtual cluster ${quoteForMessage(`${target.project}/${target.virtualCluster}`)}`
     case 'ProjectSpace':
-      return `of space ${quoted(`${target.project}/${target.space}`)}`
+      return `of space ${quoteForMessage(`${target.project}/${target.space}`)}`
     default:
       return target satisfies never
   }

@@ -1,16 +1,16 @@
 import type { Scope } from '../../api/scope.gen.ts'
-import { type Gap, quoted } from './covers-limits.ts'
-import { roleGap, roleText, ruleGap, ruleGapOfCluster } from './covers-rule.ts'
+import { type CoverageGap, quoteForMessage } from '../json/json.ts'
+import { roleCoverageGap, roleText, ruleCoverageGap, clusterCoverageGap } from './covers-rule.ts'
 import {
-  type ParsedEntry,
-  type Grant,
+  type ScopeGrant,
+  type ScopeEntry,
   type TargetGrant,
   type TargetList,
-  entriesOf,
+  scopeEntriesOf,
 } from './parse.ts'
 
 /** The first entry of a child's scope that no entry of the parent's covers. */
-export interface Uncovered {
+export interface UncoveredEntry {
   /** Its path, such as `scope.rules[2]`. */
   readonly path: string
   /**
@@ -28,12 +28,15 @@ export interface Uncovered {
  * several entries of the parent cover together counts as not covered. Fails closed: an unknown field or a malformed
  * entry of the child is never covered, and one of the parent covers nothing.
  */
-export function within(child: Scope | null, parent: Scope | null): Uncovered | null {
+export function firstUncoveredEntry(
+  child: Scope | null,
+  parent: Scope | null,
+): UncoveredEntry | null {
   if (child === null || parent === null) return null
-  const parents = entriesOf(parent).flatMap(({ grant }) =>
+  const parents = scopeEntriesOf(parent).flatMap(({ grant }) =>
     grant.kind === 'malformed' ? [] : [grant],
   )
-  for (const { path, grant } of entriesOf(child)) {
+  for (const { path, grant } of scopeEntriesOf(child)) {
     const because = uncovered(grant, parents)
     if (because !== null) return { path, because }
   }
@@ -41,9 +44,9 @@ export function within(child: Scope | null, parent: Scope | null): Uncovered | n
 }
 
 /** Reports the deepest gap: that of the parent's entry which covers most of the child's. */
-function uncovered(child: ParsedEntry['grant'], parents: readonly Grant[]): string | null {
+function uncovered(child: ScopeEntry['grant'], parents: readonly ScopeGrant[]): string | null {
   if (child.kind === 'malformed') return child.fault
-  let nearest: Gap = { depth: -1, because: inWords(child) }
+  let nearest: CoverageGap = { depth: -1, because: inWords(child) }
   for (const parent of parents) {
     const gap = gapBetween(child, parent)
     if (gap === null) return null
@@ -52,11 +55,11 @@ function uncovered(child: ParsedEntry['grant'], parents: readonly Grant[]): stri
   return nearest.because
 }
 
-function gapBetween(child: Grant, parent: Grant): Gap | null {
-  if (child.kind === 'role' && parent.kind === 'role') return roleGap(child, parent)
-  if (child.kind === 'rule' && parent.kind === 'rule') return ruleGap(child, parent)
+function gapBetween(child: ScopeGrant, parent: ScopeGrant): CoverageGap | null {
+  if (child.kind === 'role' && parent.kind === 'role') return roleCoverageGap(child, parent)
+  if (child.kind === 'rule' && parent.kind === 'rule') return ruleCoverageGap(child, parent)
   if (child.kind === 'rule' && parent.kind === 'target' && parent.list === 'clusters')
-    return ruleGapOfCluster(child, parent)
+    return clusterCoverageGap(child, parent)
   if (child.kind === 'target' && parent.kind === 'target' && isInside(child, parent)) return null
   return { depth: -1, because: inWords(child) }
 }
@@ -66,10 +69,10 @@ const isInside = (child: TargetGrant, parent: TargetGrant): boolean =>
   (child.list === parent.list || (parent.list === 'projects' && child.list !== 'clusters')) &&
   parent.names.every((name, at) => name === '*' || name === child.names[at])
 
-function inWords(grant: Grant): string {
+function inWords(grant: ScopeGrant): string {
   if (grant.kind === 'role') return roleText(grant)
   if (grant.kind === 'rule') return 'no rule or cluster covers anything of it'
-  return `${SINGULAR[grant.list]} ${quoted(grant.names.join('/'))}`
+  return `${SINGULAR[grant.list]} ${quoteForMessage(grant.names.join('/'))}`
 }
 
 const SINGULAR: Readonly<Record<TargetList, string>> = {

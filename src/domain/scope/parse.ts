@@ -11,17 +11,16 @@ import type {
   ScopeSpace,
   ScopeVirtualCluster,
 } from '../../api/scope.gen.ts'
-import { isMap, ownValue } from '../json/json.ts'
-import { type SettingPath, pathText } from '../json/pointer.ts'
-import { quoted } from './covers-limits.ts'
+import { type FieldPath, pathText } from '../json/field-path.ts'
+import { isMap, ownValue, quoteForMessage } from '../json/json.ts'
 import { TARGET_KINDS } from './request-info.ts'
 import { isResourcePattern } from './resource-pattern.ts'
-import { type Limit, type Rule, limit, ruleOf } from './rule.ts'
+import { type AllowedValues, type RuleGrant, allowedValues, ruleGrantOf } from './rule.ts'
 
 type Check = (value: unknown) => boolean
 
 /** A check for every field; an absent field is undefined. */
-export type Shape<Value> = { readonly [Field in keyof Required<Value>]: Check }
+export type EntryShape<Value> = { readonly [Field in keyof Required<Value>]: Check }
 
 const text =
   (isSound: (text: string) => boolean): Check =>
@@ -48,34 +47,34 @@ const filledListOf = (check: Check): Check =>
   optional((value) => Array.isArray(value) && value.length > 0 && value.every(check))
 
 /** An entry of roles. */
-export const ROLE: Shape<ScopeRole> = {
+export const ROLE: EntryShape<ScopeRole> = {
   role: someText,
   projects: filledListOf(nameOrAll),
   virtualClusters: filledListOf(nameOrAll),
 }
 
 /** An entry of projects. */
-export const PROJECT: Shape<ScopeProject> = { project: nameOrAll }
+export const PROJECT: EntryShape<ScopeProject> = { project: nameOrAll }
 
 /** An entry of spaces. */
-export const SPACE: Shape<ScopeSpace> = { project: nameOrAll, space: nameOrAll }
+export const SPACE: EntryShape<ScopeSpace> = { project: nameOrAll, space: nameOrAll }
 
 /** An entry of virtualClusters. */
-export const VIRTUAL_CLUSTER: Shape<ScopeVirtualCluster> = {
+export const VIRTUAL_CLUSTER: EntryShape<ScopeVirtualCluster> = {
   project: nameOrAll,
   virtualCluster: nameOrAll,
 }
 
 /** An entry of clusters. */
-export const CLUSTER: Shape<ScopeCluster> = { cluster: nameOrAll }
+export const CLUSTER: EntryShape<ScopeCluster> = { cluster: nameOrAll }
 
-const RESOURCES: Shape<ScopeRuleResources> = {
+const RESOURCES: EntryShape<ScopeRuleResources> = {
   group: optional(anyText),
   resources: listOf(text(isResourcePattern)),
   resourceNames: listOf(noWildcard),
 }
 
-const RULE_VIRTUAL_CLUSTER: Shape<ScopeRuleVirtualCluster> = {
+const RULE_VIRTUAL_CLUSTER: EntryShape<ScopeRuleVirtualCluster> = {
   name: optional(anyText),
   namespace: optional(anyText),
 }
@@ -83,7 +82,7 @@ const RULE_VIRTUAL_CLUSTER: Shape<ScopeRuleVirtualCluster> = {
 const URL_PATH = /^(?:\*|\/[^*]*|(?:\/[^*]*)?\/\*)$/
 
 /** An entry of rules; `ruleFault` checks it across fields. */
-export const RULE: Shape<ScopeRule> = {
+export const RULE: EntryShape<ScopeRule> = {
   verbs: listOf(noWildcard),
   resources: listOf((value) => isResources(value)),
   resourceNames: listOf(noWildcard),
@@ -97,10 +96,10 @@ export const RULE: Shape<ScopeRule> = {
 }
 
 /** Why a value does not have this shape, as a clause; null when it does. */
-export function shapeFault<Value>(shape: Shape<Value>, value: unknown): string | null {
+export function shapeFault<Value>(shape: EntryShape<Value>, value: unknown): string | null {
   if (!isMap(value)) return 'it is not an object'
   const unknown = Object.keys(value).find((field) => !Object.hasOwn(shape, field))
-  if (unknown !== undefined) return `its field ${quoted(unknown)} is unknown`
+  if (unknown !== undefined) return `its field ${quoteForMessage(unknown)} is unknown`
   const checks: readonly [string, Check][] = Object.entries(shape)
   const odd = checks.find(([field, check]) => !check(ownValue(value, field)))
   return odd ? `its field ${odd[0]} is missing or not as the schema demands` : null
@@ -133,8 +132,8 @@ export interface RoleGrant {
   readonly kind: 'role'
   /** Name of the role, `platformCLI` also for its other spelling. */
   readonly role: string
-  readonly projects: Limit
-  readonly virtualClusters: Limit
+  readonly projects: AllowedValues
+  readonly virtualClusters: AllowedValues
 }
 
 /** The fields that list targets by name. */
@@ -149,24 +148,24 @@ export interface TargetGrant {
 }
 
 /** What one entry of a scope grants. */
-export type Grant = RoleGrant | TargetGrant | Rule
+export type ScopeGrant = RoleGrant | TargetGrant | RuleGrant
 
 /** An entry that grants nothing, and why, as a clause. */
-export interface Malformed {
+export interface MalformedEntry {
   readonly kind: 'malformed'
   readonly fault: string
 }
 
 /** An entry of a scope and its path, such as `scope.rules[2]`. */
-export interface ParsedEntry {
+export interface ScopeEntry {
   readonly path: string
-  readonly grant: Grant | Malformed
+  readonly grant: ScopeGrant | MalformedEntry
 }
 
-type Read = (value: unknown) => Grant | Malformed
+type Read = (value: unknown) => ScopeGrant | MalformedEntry
 
 const entry =
-  <Value>(shape: Shape<Value>, grantOf: (value: Value) => Grant | Malformed): Read =>
+  <Value>(shape: EntryShape<Value>, grantOf: (value: Value) => ScopeGrant | MalformedEntry): Read =>
   (value) => {
     const fault = shapeFault(shape, value)
     return fault === null ? grantOf(value as Value) : malformed(fault)
@@ -174,7 +173,7 @@ const entry =
 
 const LISTS: Readonly<Record<Exclude<keyof Scope, 'allowPlatformCli'>, Read>> = {
   roles: entry(ROLE, ({ role = '', projects, virtualClusters }) =>
-    roleGrant(role, limit(projects), limit(virtualClusters)),
+    roleGrant(role, allowedValues(projects), allowedValues(virtualClusters)),
   ),
   projects: entry(PROJECT, ({ project = '' }) => targetGrant('projects', project)),
   spaces: entry(SPACE, ({ project = '', space = '' }) => targetGrant('spaces', project, space)),
@@ -184,7 +183,7 @@ const LISTS: Readonly<Record<Exclude<keyof Scope, 'allowPlatformCli'>, Read>> = 
   clusters: entry(CLUSTER, ({ cluster = '' }) => targetGrant('clusters', cluster)),
   rules: entry(RULE, (rule) => {
     const fault = ruleFault(rule)
-    return fault === null ? ruleOf(rule) : malformed(fault)
+    return fault === null ? ruleGrantOf(rule) : malformed(fault)
   }),
 }
 
@@ -192,7 +191,7 @@ const LISTS: Readonly<Record<Exclude<keyof Scope, 'allowPlatformCli'>, Read>> = 
  * The entries of a scope, list by list, malformed and unknown ones included. Never empty: a scope that sets nothing
  * gives one malformed entry, so no caller takes it for a scope within every other.
  */
-export function entriesOf(scope: Scope): readonly ParsedEntry[] {
+export function scopeEntriesOf(scope: Scope): readonly ScopeEntry[] {
   if (!isMap(scope)) return [at([], malformed('it is not an object'))]
   const lists = Object.entries(LISTS).flatMap(([field, read]) =>
     listEntries(field, ownValue(scope, field), read),
@@ -201,33 +200,37 @@ export function entriesOf(scope: Scope): readonly ParsedEntry[] {
   return entries.length > 0 ? entries : [at([], malformed('it sets nothing'))]
 }
 
-function strangers(scope: object): readonly ParsedEntry[] {
+function strangers(scope: object): readonly ScopeEntry[] {
   return Object.keys(scope)
     .filter((field) => field !== 'allowPlatformCli' && !Object.hasOwn(LISTS, field))
     .map((field) => at([field], malformed('this field is unknown')))
 }
 
-function listEntries(field: string, list: unknown, read: Read): readonly ParsedEntry[] {
+function listEntries(field: string, list: unknown, read: Read): readonly ScopeEntry[] {
   if (list === undefined) return []
   if (!Array.isArray(list)) return [at([field], malformed('it is not a list'))]
   return list.map((value: unknown, index) => at([field, index], read(value)))
 }
 
-function cliEntry(value: unknown): readonly ParsedEntry[] {
+function cliEntry(value: unknown): readonly ScopeEntry[] {
   if (value === undefined || value === false) return []
   const isSound = value === true
   const grant = isSound ? roleGrant('platformCLI', null, null) : malformed('it is not a boolean')
   return [at(['allowPlatformCli'], grant)]
 }
 
-const at = (path: SettingPath, grant: Grant | Malformed): ParsedEntry => ({
+const at = (path: FieldPath, grant: ScopeGrant | MalformedEntry): ScopeEntry => ({
   path: pathText(['scope', ...path]),
   grant,
 })
 
-const malformed = (fault: string): Malformed => ({ kind: 'malformed', fault })
+const malformed = (fault: string): MalformedEntry => ({ kind: 'malformed', fault })
 
-const roleGrant = (role: string, projects: Limit, virtualClusters: Limit): RoleGrant => ({
+const roleGrant = (
+  role: string,
+  projects: AllowedValues,
+  virtualClusters: AllowedValues,
+): RoleGrant => ({
   kind: 'role',
   role: role === 'platform-cli' ? 'platformCLI' : role,
   projects,

@@ -10,7 +10,9 @@ export const isResourcePattern = (text: string): boolean => PATTERN.test(text)
  * Indexes of the first two entries that cover a common resource while at least one of them has a
  * wildcard; null when there are none. A name given twice is no overlap.
  */
-export function firstOverlap(patterns: readonly string[]): readonly [number, number] | null {
+export function firstOverlappingPatterns(
+  patterns: readonly string[],
+): readonly [number, number] | null {
   for (const [later, pattern] of patterns.entries()) {
     const earlier = patterns.findIndex((other, at) => at < later && overlaps(other, pattern))
     if (earlier !== -1) return [earlier, later]

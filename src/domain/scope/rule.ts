@@ -2,19 +2,19 @@ import type { ScopeRule, ScopeRuleResources, ScopeRuleVirtualCluster } from '../
 import { TARGET_KINDS, type TargetKind } from './request-info.ts'
 
 /** The values that a list allows; null = no limit. */
-export type Limit = ReadonlySet<string> | null
+export type AllowedValues = ReadonlySet<string> | null
 
 /** Resources of one group or of every group, and their instances. */
-export interface Resources {
+export interface RuleResources {
   /** Empty = the core group; null = every group, written `*`. */
   readonly group: string | null
   /** `x`, `x/sub`, `x/*`, `*\/sub` or `*`. */
   readonly patterns: ReadonlySet<string>
-  readonly names: Limit
+  readonly names: AllowedValues
 }
 
 /** Virtual clusters by name, by namespace or both; null = any. */
-export interface VirtualClusters {
+export interface RuleVirtualClusters {
   readonly name: string | null
   readonly namespace: string | null
 }
@@ -23,22 +23,22 @@ export interface VirtualClusters {
  * The meaning of a rule: a request must match every field, and no field depends on another. A field that is absent,
  * empty or without effect in the entry sets no limit: null, or all kinds.
  */
-export interface Rule {
+export interface RuleGrant {
   readonly kind: 'rule'
   /** Kinds that requestTargets, cluster and virtualClusters allow; empty = the rule never matches. */
   readonly targets: ReadonlySet<TargetKind>
   readonly cluster: string | null
-  readonly virtualClusters: readonly VirtualClusters[] | null
+  readonly virtualClusters: readonly RuleVirtualClusters[] | null
   /** Kinds of requests that can match. */
   readonly requests: ReadonlySet<'resources' | 'paths'>
-  readonly verbs: Limit
-  readonly resources: readonly Resources[] | null
-  readonly namespaces: Limit
+  readonly verbs: AllowedValues
+  readonly resources: readonly RuleResources[] | null
+  readonly namespaces: AllowedValues
   readonly paths: readonly string[]
 }
 
 /** The meaning of a well-formed entry (contract 11.5). */
-export function ruleOf(entry: ScopeRule): Rule {
+export function ruleGrantOf(entry: ScopeRule): RuleGrant {
   const { resources = [], resourceNames = [], namespaces = [], nonResourceURLs = [] } = entry
   const isOfResources = resources.length > 0 || namespaces.length > 0
   const isOfPaths = !isOfResources && nonResourceURLs.length > 0
@@ -52,17 +52,17 @@ export function ruleOf(entry: ScopeRule): Rule {
       ...(isOfPaths ? [] : (['resources'] as const)),
       ...(isOfResources ? [] : (['paths'] as const)),
     ]),
-    verbs: limit(entry.verbs),
+    verbs: allowedValues(entry.verbs),
     resources:
       resources.length === 0 ? null : resources.map((one) => resourcesOf(one, resourceNames)),
-    namespaces: limit(namespaces),
+    namespaces: allowedValues(namespaces),
     // As in an audit policy, paths have no effect beside resources or namespaces.
     paths: isOfPaths ? nonResourceURLs : ['*'],
   }
 }
 
 /** The limit that a list sets; none when it is absent or empty. */
-export const limit = (list: readonly string[] | undefined): Limit =>
+export const allowedValues = (list: readonly string[] | undefined): AllowedValues =>
   list && list.length > 0 ? new Set(list) : null
 
 function targetsOf(entry: ScopeRule): ReadonlySet<TargetKind> {
@@ -76,7 +76,7 @@ function targetsOf(entry: ScopeRule): ReadonlySet<TargetKind> {
   return new Set(kinds)
 }
 
-const virtualClustersOf = ({ name, namespace }: ScopeRuleVirtualCluster): VirtualClusters => ({
+const virtualClustersOf = ({ name, namespace }: ScopeRuleVirtualCluster): RuleVirtualClusters => ({
   name: name || null,
   namespace: namespace || null,
 })
@@ -85,8 +85,8 @@ const virtualClustersOf = ({ name, namespace }: ScopeRuleVirtualCluster): Virtua
 function resourcesOf(
   { group = '', resources = [], resourceNames = [] }: ScopeRuleResources,
   namesOfRule: readonly string[],
-): Resources {
-  const [own, outer] = [limit(resourceNames), limit(namesOfRule)]
+): RuleResources {
+  const [own, outer] = [allowedValues(resourceNames), allowedValues(namesOfRule)]
   const names = own && outer ? new Set([...own].filter((name) => outer.has(name))) : (own ?? outer)
   const patterns = new Set(resources.length === 0 ? ['*'] : resources)
   return { group: group === '*' ? null : group, patterns, names }

@@ -1,7 +1,7 @@
 import type { AuthSettings, Connector } from '../../api/config.gen.ts'
 
 /** The entries of a list of maps, with their indexes; entries and lists of other types are skipped. */
-export function entriesOf<T extends object>(
+export function indexedMaps<T extends object>(
   list: readonly T[] | undefined,
 ): readonly (readonly [number, T])[] {
   if (!Array.isArray(list)) return []
@@ -11,7 +11,7 @@ export function entriesOf<T extends object>(
 }
 
 /** The texts of a list; entries and lists of other types are skipped. */
-export function textsOf(
+export function indexedTexts(
   list: readonly string[] | undefined,
 ): readonly (readonly [number, string])[] {
   if (!Array.isArray(list)) return []
@@ -27,5 +27,5 @@ export const PROVIDERS = ['oidc', 'sourceHostA', 'sourceHostB', 'idpA', 'idpB', 
 export type ProviderName = (typeof PROVIDERS)[number]
 
 /** Which providers are set there. */
-export const providersIn = (home: AuthSettings | Connector): readonly ProviderName[] =>
+export const configuredProviders = (home: AuthSettings | Connector): readonly ProviderName[] =>
   PROVIDERS.filter((name) => home[name] !== undefined)

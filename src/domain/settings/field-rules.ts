@@ -24,19 +24,19 @@ export interface FieldRule {
 }
 
 /** The rules of a group of fields, of a list's entries, of a map's values, or of one field. */
-export type Rule =
+export type SettingRule =
   | FieldRule
-  | { readonly kind: 'group'; readonly fields: ReadonlyMap<string, Rule> }
-  | { readonly kind: 'list'; readonly entry: Rule }
+  | { readonly kind: 'group'; readonly fields: ReadonlyMap<string, SettingRule> }
+  | { readonly kind: 'list'; readonly entry: SettingRule }
   | { readonly kind: 'map'; readonly entry: FieldRule; readonly nameCheck?: format.FormatCheck }
 
-type RulesOf<T> = { readonly [Name in keyof T]?: Rule }
+type RulesOf<T> = { readonly [Name in keyof T]?: SettingRule }
 
-const group = (fields: Readonly<Record<string, Rule>>): Rule => ({
+const group = (fields: Readonly<Record<string, SettingRule>>): SettingRule => ({
   kind: 'group',
   fields: new Map(Object.entries(fields)),
 })
-const list = (entry: Rule): Rule => ({ kind: 'list', entry })
+const list = (entry: SettingRule): SettingRule => ({ kind: 'list', entry })
 const text = (check: format.FormatCheck): FieldRule => ({ kind: 'field', secrecy: 'text', check })
 const url = (check: format.FormatCheck): FieldRule => ({ kind: 'field', secrecy: 'url', check })
 
@@ -55,7 +55,7 @@ const dsn: FieldRule = { kind: 'field', secrecy: 'dsn' }
 const emptyCounts: FieldRule = { ...PLAIN, emptyCounts: true }
 const zeroIsAbsent: FieldRule = { ...PLAIN, zeroIsAbsent: true }
 const webUrl = url(format.webUrl)
-const quantities: Rule = { kind: 'map', entry: text(format.quantity) }
+const quantities: SettingRule = { kind: 'map', entry: text(format.quantity) }
 
 const providers = {
   oidc: group({
@@ -94,7 +94,7 @@ const metrics = group({
 } satisfies RulesOf<Api.CostControlMetrics>)
 
 /** The rules of all settings. */
-export const SETTINGS: Rule = group({
+export const SETTING_RULES: SettingRule = group({
   auth: group({
     ...providers,
     connectors: list(

@@ -1,13 +1,18 @@
 import type { ConfigSettings } from '../../api/config.gen.ts'
-import { type JsonMap, asJson, asSettings, isEmpty, sameJson } from '../json/json.ts'
-import { type SettingsByOwner, settingsIn } from '../managed-fields.ts'
+import { type JsonMap, settingsToJson, jsonToSettings, isEmptyMap, sameJson } from '../json/json.ts'
+import { type SettingsByOwner, settingsOfStatus } from '../managed-fields.ts'
 import { withDefaults } from './defaults.ts'
-import { without } from './merge.ts'
-import { capsIn } from './applied.ts'
-import { isSettled } from './observed.ts'
-import { type Reading, type ShapeCheck, readSource } from './read-source.ts'
-import { type ConfigMapData, type Origin, readRecord, recordData } from './record.ts'
-import { hide } from './walk.ts'
+import {
+  type ConfigMapData,
+  type RecordOrigin,
+  capsOfSettings,
+  isSettledStatus,
+  parseRecord,
+  recordData,
+} from './in-force.ts'
+import { withoutPathsOf } from './merge.ts'
+import { type SourceReading, type SchemaCheck, readSource } from './read-source.ts'
+import { redactSettings } from './redaction.ts'
 
 /**
  * The settings that were in force last, secrets hidden.
@@ -18,7 +23,7 @@ import { hide } from './walk.ts'
  * - `never`: no settings were ever seen;
  * - `lost`: the record is there and can't be read, and no status shows them.
  */
-export type LastSettings =
+export type LastKnownGood =
   | {
       readonly from: 'this'
       readonly shown: JsonMap
@@ -37,31 +42,37 @@ export type LastSettings =
   | { readonly from: 'lost' }
 
 /** What to look at for the last settings. */
-export interface Traces {
+export interface LastKnownGoodSources {
   readonly uid: string
   readonly status: unknown
   readonly shares: SettingsByOwner
   readonly record: ConfigMapData | null
-  readonly shapeCheck: ShapeCheck
+  readonly shapeCheck: SchemaCheck
 }
 
 /**
  * Finds the settings that were in force last. The record comes first, unless it is of another
  * Config while this one was settled already: then the record is an old copy that somebody restored.
  */
-export function lastSettings({ uid, status, shares, record, shapeCheck }: Traces): LastSettings {
-  const recorded = readRecord(record)
+export function lastKnownGood({
+  uid,
+  status,
+  shares,
+  record,
+  shapeCheck,
+}: LastKnownGoodSources): LastKnownGood {
+  const recorded = parseRecord(record)
   const isReadable = typeof recorded === 'object' && isSound(recorded.settings, shapeCheck)
   if (isReadable && recorded.origin?.uid === uid) return noted(recorded.settings, recorded.origin)
-  const shown = hide(settingsIn(status))
-  if (isSettled(status) && isSound(shown, shapeCheck))
+  const shown = redactSettings(settingsOfStatus(status))
+  if (isSettledStatus(status) && isSound(shown, shapeCheck))
     return { from: 'status', shown, ours: shares.ours, isRecordLost: !isReadable }
   if (isReadable) return { from: 'earlier', shown: recorded.settings }
   if (recorded !== 'none') return { from: 'lost' }
-  return { from: 'never', shown: hide(asJson(withDefaults({}))) }
+  return { from: 'never', shown: redactSettings(settingsToJson(withDefaults({}))) }
 }
 
-function noted(shown: JsonMap, { secret, carried }: Origin): LastSettings {
+function noted(shown: JsonMap, { secret, carried }: RecordOrigin): LastKnownGood {
   if (secret) return { from: 'this', shown, secret, carried }
   return { from: 'status', shown, ours: carried, isRecordLost: true }
 }
@@ -71,7 +82,7 @@ function noted(shown: JsonMap, { secret, carried }: Origin): LastSettings {
  * spec is empty (contract 6.5): it was created anew, or its record was lost, and neither spec nor the
  * Secret, whose hidden settings these are, was set since. Null: they should stay, but are lost.
  */
-export function carriedFrom(last: LastSettings, secret: JsonMap): JsonMap | null {
+export function carriedOverSettings(last: LastKnownGood, secret: JsonMap): JsonMap | null {
   if (last.from === 'lost') return null
   if (last.from === 'this') return sameJson(secret, last.secret) ? last.carried : {}
   if (last.from === 'status') return last.ours
@@ -82,11 +93,16 @@ export function carriedFrom(last: LastSettings, secret: JsonMap): JsonMap | null
  * Whether a Secret that is absent held settings that are in force. Where the record is lost, as
  * after the platform's namespace was deleted, that is so when we published more than spec says.
  */
-export function isSecretMissed(last: LastSettings, { settings, faults }: Reading): boolean {
-  if (last.from === 'this') return !isEmpty(last.secret)
+export function isAbsentSecretNeeded(
+  last: LastKnownGood,
+  { settings, faults }: SourceReading,
+): boolean {
+  if (last.from === 'this') return !isEmptyMap(last.secret)
   if (last.from !== 'status' || !last.isRecordLost) return false
-  if (isEmpty(settings) || faults.length > 0) return false
-  return !isEmpty(without(last.ours, asJson(withDefaults(asSettings(settings)))))
+  if (isEmptyMap(settings) || faults.length > 0) return false
+  return !isEmptyMap(
+    withoutPathsOf(last.ours, settingsToJson(withDefaults(jsonToSettings(settings)))),
+  )
 }
 
 /**
@@ -94,9 +110,13 @@ export function isSecretMissed(last: LastSettings, { settings, faults }: Reading
  * record that was lost and there is no Secret, nobody knows what it held; when it comes back, it is
  * then not taken for one that is first set.
  */
-export function notedSecret(last: LastSettings, secret: JsonMap, carried: JsonMap): JsonMap | null {
-  const isUnknown = last.from === 'status' && last.isRecordLost && !isEmpty(carried)
-  return isUnknown && isEmpty(secret) ? null : secret
+export function secretForRecord(
+  last: LastKnownGood,
+  secret: JsonMap,
+  carried: JsonMap,
+): JsonMap | null {
+  const isUnknown = last.from === 'status' && last.isRecordLost && !isEmptyMap(carried)
+  return isUnknown && isEmptyMap(secret) ? null : secret
 }
 
 /**
@@ -104,7 +124,11 @@ export function notedSecret(last: LastSettings, secret: JsonMap, carried: JsonMa
  * it, also what another manager added there or what was only there since an earlier record was
  * lost, so that deleting the Config loses none. Null: the record is left as it is.
  */
-export function lastRecord(last: LastSettings, uid: string, shown: JsonMap): ConfigMapData | null {
+export function recordOfLastKnownGood(
+  last: LastKnownGood,
+  uid: string,
+  shown: JsonMap,
+): ConfigMapData | null {
   if (last.from === 'this')
     return recordData(shown, { uid, secret: last.secret, carried: last.carried })
   if (last.from !== 'status' || !last.isRecordLost) return null
@@ -112,9 +136,10 @@ export function lastRecord(last: LastSettings, uid: string, shown: JsonMap): Con
 }
 
 // Somebody may have edited the record by hand. A cap that can't be read must not read as none.
-const isSound = (settings: JsonMap, shapeCheck: ShapeCheck): boolean =>
-  capsIn(settings) !== null && readSource('ConfigMap', settings, shapeCheck).faults.length === 0
+const isSound = (settings: JsonMap, shapeCheck: SchemaCheck): boolean =>
+  capsOfSettings(settings) !== null &&
+  readSource('ConfigMap', settings, shapeCheck).faults.length === 0
 
 /** The settings as a process may use them that starts from them: without what is hidden. */
-export const usable = (shown: JsonMap, shapeCheck: ShapeCheck): ConfigSettings =>
-  withDefaults(asSettings(readSource('ConfigMap', shown, shapeCheck).settings))
+export const usableSettings = (shown: JsonMap, shapeCheck: SchemaCheck): ConfigSettings =>
+  withDefaults(jsonToSettings(readSource('ConfigMap', shown, shapeCheck).settings))

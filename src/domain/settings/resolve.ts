@@ -3,33 +3,33 @@
 
 import type { ConfigSettings } from '../../api/config.gen.ts'
 import type { ManagedFieldsEntry } from '../../api/objects.ts'
-import { type JsonMap, asJson, asSettings, isEmpty } from '../json/json.ts'
+import { type JsonMap, settingsToJson, jsonToSettings, isEmptyMap } from '../json/json.ts'
 import { type SettingsByOwner, settingsByOwner } from '../managed-fields.ts'
 import { withDefaults } from './defaults.ts'
+import { type ConfigMapData, recordData } from './in-force.ts'
 import {
-  type LastSettings,
-  carriedFrom,
-  isSecretMissed,
-  lastRecord,
-  lastSettings,
-  notedSecret,
-  usable,
+  type LastKnownGood,
+  carriedOverSettings,
+  isAbsentSecretNeeded,
+  recordOfLastKnownGood,
+  lastKnownGood,
+  secretForRecord,
+  usableSettings,
 } from './last-known-good.ts'
-import { merge, without, withoutEqual } from './merge.ts'
+import { mergeSettings, withoutPathsOf, withoutEqualValues } from './merge.ts'
 import {
-  type Reading,
-  type ShapeCheck,
+  type SourceReading,
+  type SchemaCheck,
   type UnknownField,
-  checked,
+  mergeAndValidate,
   readSource,
-  unreadable,
+  unreadableSource,
 } from './read-source.ts'
-import { type ConfigMapData, recordData } from './record.ts'
-import type { Environment } from './references.ts'
-import type { Fault } from './validation/faults.ts'
-import { hide } from './walk.ts'
+import { redactSettings } from './redaction.ts'
+import type { Environment } from './secret-values.ts'
+import type { SettingFault } from './validation/faults.ts'
 
-export type { ShapeCheck, UnknownField } from './read-source.ts'
+export type { SchemaCheck as ShapeCheck, UnknownField } from './read-source.ts'
 
 /**
  * The Secret of the Config's name. `absent`: the API server says that there is none. `parsed`: the
@@ -42,7 +42,7 @@ export type SecretSource =
   | { readonly kind: 'unreadable'; readonly because: string }
 
 /** Everything that decides which settings are in force. */
-export interface SettingsSources {
+export interface ConfigSources {
   /** The Config with its managedFields, which tell whose the fields of status are. */
   readonly config: {
     readonly metadata: {
@@ -58,11 +58,11 @@ export interface SettingsSources {
   /** Data of ConfigMap `platform-config-in-force`; null when there is none. */
   readonly record: ConfigMapData | null
   readonly environment: Environment
-  readonly shapeCheck: ShapeCheck
+  readonly shapeCheck: SchemaCheck
 }
 
 /** What to do about the settings. `owned` is what our manager applies to status, secrets hidden. */
-export type Resolution = ResolvedSettings | Kept
+export type SettingsResolution = ResolvedSettings | KeptSettings
 
 /** The sources are sound: these settings are in force. */
 export interface ResolvedSettings {
@@ -79,9 +79,9 @@ export interface ResolvedSettings {
 }
 
 /** Something is at fault: the last good settings stay. */
-export interface Kept {
+export interface KeptSettings {
   readonly ok: false
-  readonly faults: readonly Fault[]
+  readonly faults: readonly SettingFault[]
   /**
    * The last good settings without their secrets, for a process that has none in memory; null when
    * nobody can tell what was in force: it keeps what it has and stays unready until it has some.
@@ -108,31 +108,34 @@ export interface Kept {
  *   its settings, empty its text first; then it may go.
  * - REDACTED, null, empty texts and false say nothing, in whatever source.
  */
-export function resolveSettings(sources: SettingsSources): Resolution {
+export function resolveSettings(sources: ConfigSources): SettingsResolution {
   const { config, record, shapeCheck } = sources
   const { uid, managedFields } = config.metadata
   const shares = settingsByOwner(config.status, managedFields, sources.manager)
-  const last = lastSettings({ uid, status: config.status, shares, record, shapeCheck })
+  const last = lastKnownGood({ uid, status: config.status, shares, record, shapeCheck })
   const knowledge = { uid, last, shapeCheck }
   const spec = readSource('spec', config.spec ?? null, shapeCheck)
   const secret = readSecret(sources.secret, spec, knowledge)
   const foreign = readSource('status', shares.foreign, shapeCheck)
-  const secretShown = hide(secret.settings)
+  const secretShown = redactSettings(secret.settings)
   const carried = carriedOver(spec, secretShown, knowledge)
   const readings = [spec, secret, foreign, carried]
   const unknown = readings.flatMap((reading) => reading.unknown)
-  const { settings, faults } = checked(readings, sources.environment)
+  const { settings, faults } = mergeAndValidate(readings, sources.environment)
   if (faults.length > 0)
     return { ok: false, faults, unknown, ...keeping(knowledge, faults, shares) }
-  const inForce = withDefaults(asSettings(settings))
-  const shown = hide(asJson(inForce))
+  const inForce = withDefaults(jsonToSettings(settings))
+  const shown = redactSettings(settingsToJson(inForce))
   return {
     ok: true,
     settings: inForce,
-    owned: without(shown, without(foreign.settings, merge(spec.settings, secret.settings))),
+    owned: withoutPathsOf(
+      shown,
+      withoutPathsOf(foreign.settings, mergeSettings(spec.settings, secret.settings)),
+    ),
     record: recordData(shown, {
       uid,
-      secret: notedSecret(last, secretShown, carried.settings),
+      secret: secretForRecord(last, secretShown, carried.settings),
       carried: carried.settings,
     }),
     unknown,
@@ -141,8 +144,8 @@ export function resolveSettings(sources: SettingsSources): Resolution {
 
 interface Knowledge {
   readonly uid: string
-  readonly last: LastSettings
-  readonly shapeCheck: ShapeCheck
+  readonly last: LastKnownGood
+  readonly shapeCheck: SchemaCheck
 }
 
 const YAML_ADVICE = 'write YAML in the shape of spec under the key config'
@@ -150,11 +153,16 @@ const YAML_ADVICE = 'write YAML in the shape of spec under the key config'
 const GONE =
   'is gone, and settings in force came from it: create it again, or with an empty config to drop them'
 
-function readSecret(secret: SecretSource, spec: Reading, { last, shapeCheck }: Knowledge): Reading {
+function readSecret(
+  secret: SecretSource,
+  spec: SourceReading,
+  { last, shapeCheck }: Knowledge,
+): SourceReading {
   if (secret.kind === 'parsed') return readSource('Secret', secret.value, shapeCheck)
-  if (secret.kind === 'unreadable') return unreadable('Secret', `${secret.because}: ${YAML_ADVICE}`)
-  return isSecretMissed(last, spec)
-    ? unreadable('Secret', GONE)
+  if (secret.kind === 'unreadable')
+    return unreadableSource('Secret', `${secret.because}: ${YAML_ADVICE}`)
+  return isAbsentSecretNeeded(last, spec)
+    ? unreadableSource('Secret', GONE)
     : readSource('Secret', null, shapeCheck)
 }
 
@@ -162,25 +170,29 @@ const LOST =
   'holds no settings that can be read, and nothing else tells what was in force: ' +
   'mend it, set spec, or delete it to start from defaults'
 
-function carriedOver(spec: Reading, secretShown: JsonMap, { last }: Knowledge): Reading {
-  const carried = isEmpty(spec.settings) ? carriedFrom(last, secretShown) : {}
+function carriedOver(
+  spec: SourceReading,
+  secretShown: JsonMap,
+  { last }: Knowledge,
+): SourceReading {
+  const carried = isEmptyMap(spec.settings) ? carriedOverSettings(last, secretShown) : {}
   return carried === null
-    ? unreadable('ConfigMap', LOST)
+    ? unreadableSource('ConfigMap', LOST)
     : readSource('ConfigMap', carried, () => [])
 }
 
 function keeping(
   { uid, last, shapeCheck }: Knowledge,
-  faults: readonly Fault[],
+  faults: readonly SettingFault[],
   shares: SettingsByOwner,
 ) {
   if (last.from === 'lost') return { lastGood: null, owned: shares.ours, record: null }
   const isSound = faults.every(({ source }) => source !== 'status')
-  const shown = isSound ? merge(last.shown, hide(shares.foreign)) : last.shown
-  const leave = last.from === 'never' ? without : withoutEqual
+  const shown = isSound ? mergeSettings(last.shown, redactSettings(shares.foreign)) : last.shown
+  const leave = last.from === 'never' ? withoutPathsOf : withoutEqualValues
   return {
-    lastGood: usable(shown, shapeCheck),
+    lastGood: usableSettings(shown, shapeCheck),
     owned: leave(last.shown, shares.foreign),
-    record: lastRecord(last, uid, shown),
+    record: recordOfLastKnownGood(last, uid, shown),
   }
 }

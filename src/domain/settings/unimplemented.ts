@@ -1,8 +1,8 @@
 import type { AuthSettings, ConfigSettings } from '../../api/config.gen.ts'
 import type { DesiredCondition } from '../conditions.ts'
+import { type FieldPath, pathText } from '../json/field-path.ts'
 import { isMap } from '../json/json.ts'
-import { type SettingPath, pathText } from '../json/pointer.ts'
-import { entriesOf, providersIn } from './entries.ts'
+import { indexedMaps, configuredProviders } from './entries.ts'
 import { CONDITION_MESSAGE_LIMIT } from './validation/faults.ts'
 
 /**
@@ -37,16 +37,16 @@ const SWITCHED = [
 const DECLARED = ['apps', 'cloud', 'platformDB', 'uiSettings'] as const
 
 // What narrows sign-in, as groupsFilters and password.disabled, holds as long as there is none.
-const signInPaths = (auth: AuthSettings): readonly SettingPath[] => [
-  ...providersIn(auth).map((name) => ['auth', name]),
-  ...entriesOf(auth.connectors).flatMap(([at, connector]) =>
-    providersIn(connector).map((name) => ['auth', 'connectors', at, name]),
+const signInPaths = (auth: AuthSettings): readonly FieldPath[] => [
+  ...configuredProviders(auth).map((name) => ['auth', name]),
+  ...indexedMaps(auth.connectors).flatMap(([at, connector]) =>
+    configuredProviders(connector).map((name) => ['auth', 'connectors', at, name]),
   ),
   ...(saysSomething(auth.customHttpHeaders) ? [['auth', 'customHttpHeaders']] : []),
 ]
 
 /** In one order, whichever way the settings were written: the message then changes with them alone. */
-const declaredIn = (name: string, group: object = {}): readonly SettingPath[] =>
+const declaredIn = (name: string, group: object = {}): readonly FieldPath[] =>
   Object.entries(group)
     .filter(([, value]) => saysSomething(value))
     .map(([field]) => [name, field])

@@ -1,28 +1,28 @@
 // The data of ConfigMap `platform-jwks` (contract 7.3): `jwks.json` is the public set for verifiers; `keys.json`
 // has the operator's own note on each key.
 import { type Json, isMap, ownValue } from '../json/json.ts'
-import { parseTimestamp, formatTimestamp } from '../time/time.ts'
-import type { KeyNote, PublicJwk } from './signing-key.ts'
+import { formatTimestamp, parseTimestamp } from '../time.ts'
+import type { PublishedKeyRecord, PublicJwk } from './signing-key.ts'
 
 /** Data key of the public set. */
 export const JWKS_DATA_KEY = 'jwks.json'
 
 /** Data key of the notes. */
-export const NOTES_DATA_KEY = 'keys.json'
+export const KEY_RECORDS_DATA_KEY = 'keys.json'
 
 /** The data keys of the ConfigMap that are ours. */
-export interface RecordData {
+export interface PublishedKeysData {
   readonly [JWKS_DATA_KEY]: string
-  readonly [NOTES_DATA_KEY]: string
+  readonly [KEY_RECORDS_DATA_KEY]: string
 }
 
 /** The ConfigMap as read back from the API server. */
 export interface PublishedKeys {
-  readonly data: Readonly<Partial<RecordData>>
+  readonly data: Readonly<Partial<PublishedKeysData>>
   /** The valid entries of the public set, of any author. */
   readonly jwks: readonly PublicJwk[]
   /** The valid notes, withdrawn keys included. */
-  readonly notes: readonly KeyNote[]
+  readonly notes: readonly PublishedKeyRecord[]
   /** Whether every entry of both is valid. */
   readonly isSound: boolean
   /** Whether the annotation asks for a rotation. */
@@ -35,7 +35,7 @@ export interface PublishedKeys {
 export const jwksText = (jwks: readonly PublicJwk[]): string => JSON.stringify({ keys: jwks })
 
 /** The notes as stored, readable for people too. */
-export function notesText(notes: readonly KeyNote[]): string {
+export function keyRecordsText(notes: readonly PublishedKeyRecord[]): string {
   const entries = notes.map(
     ({ kid, generation, createdMs, publishedMs, useFromMs, withdrawnMs }) =>
       [
@@ -53,8 +53,8 @@ export function notesText(notes: readonly KeyNote[]): string {
 }
 
 /** The valid notes, and whether all of them are valid. */
-export function parseNotes(text: string | undefined): {
-  readonly notes: readonly KeyNote[]
+export function parseKeyRecords(text: string | undefined): {
+  readonly notes: readonly PublishedKeyRecord[]
   readonly isSound: boolean
 } {
   const value = parsed(text)
@@ -67,7 +67,7 @@ export function parseNotes(text: string | undefined): {
 /** A thumbprint is 32 bytes in base64url. */
 const KID = /^[A-Za-z0-9_-]{43}$/
 
-function noteOf(kid: string, note: Json): KeyNote | null {
+function noteOf(kid: string, note: Json): PublishedKeyRecord | null {
   if (!isMap(note) || !KID.test(kid)) return null
   const generation = ownValue(note, 'generation')
   const createdMs = timeOf(ownValue(note, 'created'))

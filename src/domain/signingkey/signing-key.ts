@@ -45,7 +45,7 @@ export type PublicJwk =
     }
 
 /** The operator's note on a published key. */
-export interface KeyNote {
+export interface PublishedKeyRecord {
   readonly kid: string
   /** Number of its Secret; a higher one is newer. */
   readonly generation: number
@@ -58,7 +58,7 @@ export interface KeyNote {
 }
 
 /** A Secret with a signing key, without the private part. */
-export interface KeySecret {
+export interface SigningKeySecret {
   readonly name: string
   readonly uid: string
   readonly resourceVersion: string
@@ -75,15 +75,15 @@ export interface KeySecret {
 }
 
 /** Whether the key in the Secret may sign. */
-export const isUsable = ({ jwk, fault, isDeleting }: KeySecret): boolean =>
+export const hasUsableKey = ({ jwk, fault, isDeleting }: SigningKeySecret): boolean =>
   jwk !== null && fault === null && !isDeleting
 
 /** When the key starts to sign, if an older one can sign until then. */
-export const activeFromMs = ({ useFromMs, publishedMs }: KeyNote): number =>
+export const signsFromMs = ({ useFromMs, publishedMs }: PublishedKeyRecord): number =>
   Math.max(useFromMs, publishedMs + SETTLING_MS)
 
 /** When the key's life ends: tokens signed at its hand-over end before it. */
-export const keyEndMs = ({ createdMs }: Pick<KeyNote, 'createdMs'>): number =>
+export const keyEndMs = ({ createdMs }: Pick<PublishedKeyRecord, 'createdMs'>): number =>
   createdMs + KEY_LIFE_MS
 
 /** Start and end of a key's life. */
@@ -94,7 +94,7 @@ export interface KeyLife {
 }
 
 /** The life of a key; what is left of it shows whether the next key is late. */
-export const lifeOf = (note: KeyNote): KeyLife => ({
+export const keyLifeOf = (note: PublishedKeyRecord): KeyLife => ({
   kid: note.kid,
   createdMs: note.createdMs,
   endMs: keyEndMs(note),
@@ -106,11 +106,11 @@ export const lifeOf = (note: KeyNote): KeyLife => ({
  * @param publishedKids of the set as read back from the API server
  * @param soundKids of the Secrets that passed their self-test
  */
-export function signersOf(
-  notes: readonly KeyNote[],
+export function eligibleSigners(
+  notes: readonly PublishedKeyRecord[],
   publishedKids: ReadonlySet<string>,
   soundKids: ReadonlySet<string>,
-): readonly KeyNote[] {
+): readonly PublishedKeyRecord[] {
   return notes
     .filter(
       ({ kid, withdrawnMs }) =>
@@ -125,7 +125,10 @@ export function signersOf(
  *
  * @param signers as signersOf returns them
  */
-export function signingKeyAt(signers: readonly KeyNote[], nowMs: number): KeyNote | null {
+export function currentSigner(
+  signers: readonly PublishedKeyRecord[],
+  nowMs: number,
+): PublishedKeyRecord | null {
   const settled = signers.filter(({ publishedMs }) => publishedMs + SETTLING_MS <= nowMs)
   const able = settled.length > 0 ? settled : signers
   const due = able.findLast(({ useFromMs }) => useFromMs <= nowMs)
@@ -139,20 +142,20 @@ export function signingKeyAt(signers: readonly KeyNote[], nowMs: number): KeyNot
  * @param tokenMaxTtlMs longest life of the tokens that it signed last
  * @param lastExpMs the latest known `exp` that it signed, as the bound may have been lowered since; null = none
  */
-export function leavesMs(
-  note: KeyNote,
-  signers: readonly KeyNote[],
+export function unpublishAtMs(
+  note: PublishedKeyRecord,
+  signers: readonly PublishedKeyRecord[],
   tokenMaxTtlMs: number,
   lastExpMs: number | null,
 ): number | null {
   const newer = signers.filter(({ generation }) => generation > note.generation)
   if (newer.length === 0) return null
-  const retiredMs = Math.min(...newer.map(activeFromMs))
+  const retiredMs = Math.min(...newer.map(signsFromMs))
   return Math.max(retiredMs + tokenMaxTtlMs, lastExpMs ?? 0) + KEPT_AFTER_LAST_EXP_MS
 }
 
 /** When the note on a withdrawn key may go: every token that it signed has ended by then. */
-export const forgottenMs = ({ createdMs, withdrawnMs }: KeyNote): number =>
+export const deleteRecordAtMs = ({ createdMs, withdrawnMs }: PublishedKeyRecord): number =>
   Math.max(createdMs + KEY_LIFE_MS, withdrawnMs ?? 0) +
   LONGEST_TOKEN_TTL_MS +
   KEPT_AFTER_LAST_EXP_MS

@@ -2,7 +2,7 @@
 // their tokens end, so that a whole ConfigMap is deleted when its hour is over.
 import { REVOKED_TOKENS_PREFIX } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
-import { parseTimestamp, formatTimestamp } from '../time/time.ts'
+import { formatTimestamp, parseTimestamp } from '../time.ts'
 
 /** Revoked tokens: `jti` to `exp` in epoch milliseconds. */
 export type Revocations = ReadonlyMap<string, number>
@@ -29,20 +29,20 @@ const NAME = new RegExp(
 )
 
 /** End of the hour in a ConfigMap's name, in epoch milliseconds; null = it holds no revoked tokens. */
-export function hourEndMs(name: string): number | null {
+export function revocationHourEndMs(name: string): number | null {
   const [, year, month, day, hour] = NAME.exec(name) ?? []
   const startMs = parseTimestamp(`${year}-${month}-${day}T${hour}:00:00Z`)
   return startMs === null ? null : startMs + HOUR_MS
 }
 
 /** Whether a ConfigMap of that name holds revoked tokens that no server accepts any more. */
-export function isOver(name: string, nowMs: number): boolean {
-  const endMs = hourEndMs(name)
+export function isPastRetention(name: string, nowMs: number): boolean {
+  const endMs = revocationHourEndMs(name)
   return endMs !== null && nowMs >= endMs + KEPT_AFTER_MS
 }
 
 /** Whether a record of a token with this end would be deleted at once. */
-export const isPastRecording = (expiresMs: number, nowMs: number): boolean =>
+export const isTooLateToRecord = (expiresMs: number, nowMs: number): boolean =>
   nowMs >= (hourOf(expiresMs) + 1) * HOUR_MS + KEPT_AFTER_MS
 
 /** Whether the `jti` is a valid key in a ConfigMap; the uid of every object is. */
@@ -50,8 +50,10 @@ export const isRecordable = (jti: string): boolean =>
   /^[-._a-zA-Z0-9]{1,253}$/.test(jti) && !/^(?:\.$|\.\.)/.test(jti)
 
 /** The `jti`s in a ConfigMap; empty when it holds no revoked tokens. */
-export const revokedNamesIn = (configMap: ConfigMap | undefined): readonly string[] =>
-  configMap && hourEndMs(configMap.metadata.name) !== null ? Object.keys(configMap.data ?? {}) : []
+export const revokedJtisIn = (configMap: ConfigMap | undefined): readonly string[] =>
+  configMap && revocationHourEndMs(configMap.metadata.name) !== null
+    ? Object.keys(configMap.data ?? {})
+    : []
 
 /**
  * The revoked tokens in a ConfigMap; none when it is not one of ours. With a damaged exp, or one outside of the hour
@@ -59,9 +61,9 @@ export const revokedNamesIn = (configMap: ConfigMap | undefined): readonly strin
  *
  * @param before the same ConfigMap before a change: unchanged entries are left out
  */
-export function revokedIn(configMap: ConfigMap, before?: ConfigMap): Revocations {
+export function revokedTokensIn(configMap: ConfigMap, before?: ConfigMap): Revocations {
   const { metadata, data = {} } = configMap
-  const endMs = hourEndMs(metadata.name)
+  const endMs = revocationHourEndMs(metadata.name)
   if (endMs === null) return new Map()
   const expiresMsOf = (exp: string): number => {
     const expiresMs = parseTimestamp(exp)
@@ -76,7 +78,7 @@ export function revokedIn(configMap: ConfigMap, before?: ConfigMap): Revocations
 }
 
 /** Entries to add to one ConfigMap. */
-export interface Addition {
+export interface RevocationWrite {
   readonly name: string
   /** The ConfigMap as last read; null = it does not exist yet. */
   readonly configMap: ConfigMap | null
@@ -89,8 +91,11 @@ export interface Addition {
  *
  * @param held every ConfigMap that may hold one; others than ours are ignored
  */
-export function nextAddition(asked: Revocations, held: Iterable<ConfigMap>): Addition | null {
-  const ours = [...held].filter(({ metadata }) => hourEndMs(metadata.name) !== null)
+export function nextRevocationWrite(
+  asked: Revocations,
+  held: Iterable<ConfigMap>,
+): RevocationWrite | null {
+  const ours = [...held].filter(({ metadata }) => revocationHourEndMs(metadata.name) !== null)
   const isMissing = ([jti]: readonly [string, number]): boolean =>
     !ours.some(({ data = {} }) => Object.hasOwn(data, jti))
   const first = [...asked].find(isMissing)
@@ -116,7 +121,10 @@ function roomIn(configMap: (ConfigMap & { readonly immutable?: boolean }) | null
 }
 
 /** The data of the ConfigMap with the entries added: `<jti>` to exp in RFC 3339. */
-export const dataWith = ({ configMap, tokens }: Addition): Readonly<Record<string, string>> => ({
+export const configMapDataAfter = ({
+  configMap,
+  tokens,
+}: RevocationWrite): Readonly<Record<string, string>> => ({
   ...configMap?.data,
   ...expiryTexts(tokens),
 })
@@ -125,7 +133,7 @@ export const dataWith = ({ configMap, tokens }: Addition): Readonly<Record<strin
  * Revoked tokens as members of a JSON object, `<jti>` to exp in RFC 3339, without braces: the caller joins
  * several parts.
  */
-export const revokedMembers = (
+export const revokedTokensJson = (
   tokens: Iterable<readonly [jti: string, expiresMs: number]>,
 ): string =>
   [...tokens].map(([jti, endMs]) => `${JSON.stringify(jti)}:"${formatTimestamp(endMs)}"`).join(',')

@@ -1,6 +1,7 @@
 // The claims of a direct cluster endpoint token (contract 7.1). Pure: signing is in signing/.
 import type { Scope } from '../../api/scope.gen.ts'
 import { isMap } from '../json/json.ts'
+import type { SettingsInForce } from '../settings/in-force.ts'
 
 /** Algorithms that kube-apiserver accepts and this program offers (`--token-signing-algorithm`). */
 export const SIGNING_ALGORITHMS = ['ES256', 'RS256'] as const
@@ -71,26 +72,26 @@ export function claimsOf(bearer: TokenSubject, issue: IssueParameters): TokenCla
   return {
     iss: issue.issuer,
     sub: identity,
-    groups: groupsOf(identity, groups),
+    groups: groupsClaimOf(identity, groups),
     aud: audiencesOf(issue.issuer, scope, isOwnerScoped),
     jti: issue.jti,
     iat: issuedSeconds,
     nbf: issuedSeconds,
     exp: Math.floor(issue.expiresMs / 1000),
     token_use: 'direct-cluster-endpoint',
-    'platform.sh': { uid, name, kind: KINDS[kind], scope: scopeText(scope) },
+    'platform.sh': { uid, name, kind: KINDS[kind], scope: scopeClaimOf(scope) },
   }
 }
 
 /** With the prefix `platform:` of the shipped files, these are the groups that the gateway sends. */
-export const groupsOf = (identity: string, groups: readonly string[]): readonly string[] => [
+export const groupsClaimOf = (identity: string, groups: readonly string[]): readonly string[] => [
   'authenticated',
   ...(/^(?:user|team):/.test(identity) ? [identity] : []),
   ...groups.map((group) => `group:${group}`),
 ]
 
 /** The scope in a claim: compact JSON, `*` when unrestricted. */
-export const scopeText = (scope: Scope | null): string =>
+export const scopeClaimOf = (scope: Scope | null): string =>
   scope === null ? '*' : JSON.stringify(scope)
 
 /** Parts of audiences: the first for verifiers that enforce scopes only, the second before a cluster's name. */
@@ -118,7 +119,7 @@ export function audiencesOf(
  *
  * @param audiences the claim, of any type
  */
-export function isConfinedTo(audiences: unknown, issuer: string): boolean {
+export function isScopedAudience(audiences: unknown, issuer: string): boolean {
   const base = `${issuer}${SCOPED}`
   const isOfTheirs = (one: unknown): boolean =>
     one === base || (typeof one === 'string' && one.startsWith(`${base}${CLUSTERS}`))
@@ -160,4 +161,33 @@ export const tokenLength = (claims: TokenClaims, algorithm: SigningAlgorithm): n
   2
 
 /** Longest token that is signed, in bytes (contract 7.1): a longer one does not fit into headers. */
-export const LONGEST_TOKEN = 8192
+export const LONGEST_TOKEN_BYTES = 8192
+
+// The issuer of tokens (contract 7.2). Verifiers compare its text byte by byte.
+
+/**
+ * Whether the text may be an issuer: a normalised https URL without userinfo, query, fragment and trailing slash
+ * (contract 7.2). Normalised, a verifier that parses and prints it gets the same text.
+ */
+export function isIssuerUrl(text: string): boolean {
+  if (!text.startsWith('https://') || text.endsWith('/') || !URL.canParse(text)) return false
+  const { href, username, password } = new URL(text)
+  if (username !== '' || password !== '' || /[?#]/.test(text)) return false
+  return href === text || href === `${text}/`
+}
+
+/** The issuer for a platformHost; null when that is no host (contract 7.2). */
+export function issuerOfHost(platformHost: string): string | null {
+  const text = `https://${platformHost}/oidc`
+  if (/\s/.test(text) || !URL.canParse(text)) return null
+  const { href, pathname } = new URL(text)
+  // Another path: the text contained more than a host.
+  return pathname === '/oidc' && isIssuerUrl(href) ? href : null
+}
+
+/** Where the platform is hosted, according to settings in force; null = they do not say. */
+export function platformHostInForce(observed: SettingsInForce): string | null {
+  if (!observed.known) return null
+  const { platformHost } = observed.settings
+  return typeof platformHost === 'string' && platformHost !== '' ? platformHost : null
+}

@@ -10,13 +10,13 @@ import type { KeyRef } from '../accesskey/owner-chain.ts'
 import { type CredentialObject, credentialObjectOf } from '../credential-object.ts'
 import { parseJsonMap } from '../json/json.ts'
 import { type Untyped, fieldsOf, scopeOf, secondsOf, stringOf } from '../json/untyped.ts'
-import { ownedStatusField, ownedFieldsOf } from '../managed-fields.ts'
+import { ownedFieldsOf, ownedStatusField } from '../managed-fields.ts'
 import { LONGEST_TOKEN_TTL_MS } from '../signingkey/signing-key.ts'
-import { parseTimestamp } from '../time/time.ts'
-import { isConfinedTo } from './token-claims.ts'
+import { parseTimestamp } from '../time.ts'
+import { isScopedAudience } from './token-claims.ts'
 
 /** The fields of a token's status that we own; fields of other managers are left out. */
-export interface PublishedToken {
+export interface PublishedTokenStatus {
   /** null = status holds no token; `damaged` = it holds another value than we wrote. */
   readonly issued: IssuedToken | 'damaged' | null
   /** Another manager owns status.token: an apply of ours can not remove it before we own it. */
@@ -30,14 +30,14 @@ export interface PublishedToken {
 }
 
 /** A token object without its token. */
-export interface Token extends CredentialObject {
+export interface TokenObject extends CredentialObject {
   /** creationTimestamp in epoch milliseconds: iat and nbf (contract 2.4). */
   readonly creationMs: number
   /** Seconds; absent or 0 = the default. */
   readonly ttl: number
   /** null = the owner's scope, or, without an owner, unrestricted. */
   readonly scope: Scope | null
-  readonly published: PublishedToken
+  readonly published: PublishedTokenStatus
 }
 
 /** Fails closed: a malformed lifetime is the shortest, not the default. */
@@ -47,7 +47,7 @@ const SHORTEST_TTL = 1
  * The view of an object. A value that the schema refuses never throws: it is read as a scope that grants nothing, the
  * shortest life, or a token that is not ours (contract 10.3).
  */
-export function tokenOf(object: DirectClusterEndpointToken): Token {
+export function tokenOf(object: DirectClusterEndpointToken): TokenObject {
   const { metadata } = object
   const spec: Untyped<DirectClusterEndpointTokenSpec> = fieldsOf(object.spec)
   const status = fieldsOf(object.status)
@@ -61,10 +61,11 @@ export function tokenOf(object: DirectClusterEndpointToken): Token {
 }
 
 /** Uid of the access key that the token was issued under; null when there is none, or no token yet. */
-export const issuedUnder = ({ published }: Token): string | null => published.owner?.uid ?? null
+export const issuingKeyUidOf = ({ published }: TokenObject): string | null =>
+  published.owner?.uid ?? null
 
 /** When a token that was issued ends by itself, in epoch milliseconds; null when none was issued. */
-export function outUntilMs({ published, creationMs }: Token): number | null {
+export function issuedTokenEndMs({ published, creationMs }: TokenObject): number | null {
   const { issued, expirationTimestamp } = published
   if (issued !== null && issued !== 'damaged') return issued.expiresMs
   const publishedMs = parseTimestamp(expirationTimestamp)
@@ -75,7 +76,7 @@ export function outUntilMs({ published, creationMs }: Token): number | null {
 function publishedOf(
   { uid, managedFields = [] }: ObjectMeta,
   status: Untyped<DirectClusterEndpointTokenStatus>,
-): PublishedToken {
+): PublishedTokenStatus {
   const owned = ownedFieldsOf(managedFields, 'status')
   // Mostly compared with the wanted values: a value of another type is simply different.
   const ours = ownedStatusField(owned, status as DirectClusterEndpointTokenStatus)
@@ -106,9 +107,9 @@ function issuedIn(
     expirationTimestamp,
     keyID,
     owner,
-  }: Pick<PublishedToken, 'expirationTimestamp' | 'keyID' | 'owner'>,
+  }: Pick<PublishedTokenStatus, 'expirationTimestamp' | 'keyID' | 'owner'>,
 ): IssuedToken | null {
-  const issued = readIssued(token, uid)
+  const issued = parseIssuedToken(token, uid)
   const isWhole =
     keyID !== undefined &&
     issued?.expiresMs === parseTimestamp(expirationTimestamp) &&
@@ -136,7 +137,7 @@ export interface IssuedToken {
  *
  * @param jti uid of the object that holds it
  */
-export function readIssued(token: string, jti: string): IssuedToken | null {
+export function parseIssuedToken(token: string, jti: string): IssuedToken | null {
   const [, payload = ''] = token.split('.')
   const claims = decoded(payload)
   if (claims?.['jti'] !== jti) return null
@@ -144,10 +145,10 @@ export function readIssued(token: string, jti: string): IssuedToken | null {
   const scope = (claims['platform.sh'] as { readonly scope?: unknown } | null | undefined)?.scope
   const isWhole = typeof sub === 'string' && isScopeText(scope) && Number.isSafeInteger(exp)
   if (!isWhole || !Array.isArray(groups)) return null
-  const isConfined = isConfinedTo(aud, String(iss))
+  const isConfined = isScopedAudience(aud, String(iss))
   return {
     identity: sub,
-    groups: groupSet(groups),
+    groups: canonicalGroups(groups),
     scope,
     isConfined,
     expiresMs: Number(exp) * 1000,
@@ -155,7 +156,7 @@ export function readIssued(token: string, jti: string): IssuedToken | null {
 }
 
 /** Groups as one text: equal for equal sets, in any order. */
-export const groupSet = (groups: readonly string[]): string =>
+export const canonicalGroups = (groups: readonly string[]): string =>
   [...new Set(groups)].toSorted().join('\n')
 
 /** The scope that a token was issued with; null = unrestricted. */

@@ -5,7 +5,7 @@ import {
   type OwnedAccessKeyObject,
   accessKeyOf,
 } from '../../domain/accesskey/access-key.ts'
-import { formatTimestamp } from '../../domain/time/time.ts'
+import { formatTimestamp } from '../../domain/time.ts'
 import { isConflict, isNotFound, isTestFailed } from '../../kube/client/api-error.ts'
 import type { KubeClient, PatchOperation } from '../../kube/client/client.ts'
 import type { Store } from '../../kube/informer/store.ts'

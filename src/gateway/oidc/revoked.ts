@@ -2,9 +2,13 @@ import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ConfigMap } from '../../api/objects.ts'
 import { StoredRevocations } from '../../authn/revocation/stored-revocations.ts'
-import { formatTimestamp } from '../../domain/time/time.ts'
-import { hourEndMs, revokedMembers, revokedNamesIn } from '../../domain/token/revocation.ts'
-import type { Store, FullObject } from '../../kube/informer/store.ts'
+import { formatTimestamp } from '../../domain/time.ts'
+import {
+  revocationHourEndMs,
+  revokedTokensJson,
+  revokedJtisIn,
+} from '../../domain/token/revocation.ts'
+import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
@@ -82,7 +86,7 @@ export function createRevokedPage(sources: RevokedSources): (call: HttpRequest) 
   }
 }
 
-const isRecord = (name: string): boolean => hourEndMs(name) !== null
+const isRecord = (name: string): boolean => revocationHourEndMs(name) !== null
 
 /** As they are at one moment: what comes while a list is being built is for the next. */
 const recordsIn = (configMaps: Store<FullObject<ConfigMap>>): ReadonlyMap<string, ConfigMap> =>
@@ -183,12 +187,12 @@ export class RevokedParts {
   partOf(name: string): { readonly part: RevokedPart; readonly isNew: boolean } {
     const held = this.#held.get(name)
     const isNew = held?.part === null
-    if (isNew) held.part = partWith(revokedMembers(this.#members(name, held)))
+    if (isNew) held.part = partWith(revokedTokensJson(this.#members(name, held)))
     return { part: held?.part ?? EMPTY, isNew }
   }
 
   #members(name: string, { configMap }: Held): readonly (readonly [string, number])[] {
-    return revokedNamesIn(configMap).flatMap((jti) => {
+    return revokedJtisIn(configMap).flatMap((jti) => {
       const { places, endMs } = this.#stored.get(jti) ?? NOWHERE
       return places === 1 || this.#isFirst(name, jti) ? [[jti, endMs] as const] : []
     })

@@ -1,14 +1,13 @@
 // A request that the gateway passes on: as the caller, streaming both ways.
 import type { Caller, UserInfo } from '../../authn/caller.ts'
 import { AUTHENTICATED_GROUP } from '../../authn/user-info.ts'
-import type { RequestInfo } from '../../domain/scope/request-info.ts'
-import { isResourceRequest } from '../../domain/scope/sensitive.ts'
+import { type RequestInfo, isResourceRequest } from '../../domain/scope/request-info.ts'
 import {
   type Impersonation,
   type Upstream,
   type UpstreamHeaders,
   UpstreamUnavailable,
-} from '../../kube/proxy/upstream.ts'
+} from '../../kube/proxy/types.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import type { ParsedRequest } from '../request/parse.ts'

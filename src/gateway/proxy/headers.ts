@@ -1,6 +1,6 @@
 // Headers of a request on their way to the API server (contract 13.1).
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { UpstreamHeaders } from '../../kube/proxy/upstream.ts'
+import type { UpstreamHeaders } from '../../kube/proxy/types.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 
 /**

@@ -1,32 +1,32 @@
 // The hidden fields of our kinds (contract 12.4), and how a write by a client that can't see them keeps them.
 import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../api/names.ts'
-import { type Json, type JsonMap, isList, isMap, mapOf } from '../../domain/json/json.ts'
 import {
-  type FieldPath,
+  type NamePath,
   nestedField,
   nestedString,
   setNestedField,
-} from '../../domain/json/nested-fields.ts'
-import { hide, hideLiterals } from '../../domain/settings/walk.ts'
+} from '../../domain/json/field-path.ts'
+import { type Json, type JsonMap, isList, isMap, mapFromEntries } from '../../domain/json/json.ts'
+import { redactSettings, redactLiterals } from '../../domain/settings/redaction.ts'
 
 /** The key itself. */
-export const KEY: FieldPath = ['spec', 'key']
+export const KEY: NamePath = ['spec', 'key']
 
 /** A signed token. */
-export const TOKEN: FieldPath = ['status', 'token']
+export const TOKEN: NamePath = ['status', 'token']
 
-const CONNECTOR_DATA: FieldPath = ['spec', 'identity', 'connectorData']
-const LOGIN: FieldPath = ['spec', 'oidcLogin']
+const CONNECTOR_DATA: NamePath = ['spec', 'identity', 'connectorData']
+const LOGIN: NamePath = ['spec', 'oidcLogin']
 
 /** Fields that are removed, by plural. Settings stay in place, with REDACTED for each secret value. */
-const HIDDEN: Readonly<Record<string, readonly FieldPath[]>> = {
+const HIDDEN: Readonly<Record<string, readonly NamePath[]>> = {
   [ACCESS_KEYS.plural]: [KEY, CONNECTOR_DATA, LOGIN],
   [TOKENS.plural]: [TOKEN],
   [CONFIGS.plural]: [],
 }
 
 /** The fields whose values are secrets. */
-const SECRETS: Readonly<Record<string, readonly FieldPath[]>> = {
+const SECRETS: Readonly<Record<string, readonly NamePath[]>> = {
   [ACCESS_KEYS.plural]: [
     KEY,
     CONNECTOR_DATA,
@@ -38,7 +38,7 @@ const SECRETS: Readonly<Record<string, readonly FieldPath[]>> = {
 }
 
 /** The fields that are removed from objects of a kind. */
-export const hiddenFields = ({ plural }: Resource): readonly FieldPath[] => HIDDEN[plural] ?? []
+export const hiddenFields = ({ plural }: Resource): readonly NamePath[] => HIDDEN[plural] ?? []
 
 /** The object without its hidden fields. */
 export function withoutHiddenFields(resource: Resource, object: JsonMap): JsonMap {
@@ -50,18 +50,18 @@ export function withoutHiddenFields(resource: Resource, object: JsonMap): JsonMa
 }
 
 const withoutSecretSettings = (object: JsonMap): JsonMap =>
-  mapOf(
+  mapFromEntries(
     Object.entries(object).map(([name, value]) => {
       if (!isMap(value)) return [name, value]
-      if (name === 'spec') return [name, hideLiterals(value)]
-      return [name, name === 'status' ? hide(value) : value]
+      if (name === 'spec') return [name, redactLiterals(value)]
+      return [name, name === 'status' ? redactSettings(value) : value]
     }),
   )
 
 /** The values at a path, in the object as clients see it and as it is stored; undefined = none. */
 export interface Sides {
-  readonly shown: (path: FieldPath) => Json | undefined
-  readonly current: (path: FieldPath) => Json | undefined
+  readonly shown: (path: NamePath) => Json | undefined
+  readonly current: (path: NamePath) => Json | undefined
 }
 
 /**
@@ -72,7 +72,7 @@ export function filled(
   resource: Resource,
   { shown, current }: Sides,
   sent: Json,
-  path: FieldPath,
+  path: NamePath,
 ): Json {
   if (resource === CONFIGS) return keptIn(sent, shown(path), current(path))
   return hiddenFields(resource).reduce(
@@ -81,7 +81,7 @@ export function filled(
   )
 }
 
-function filledIn(sent: Json, field: FieldPath | null, value: Json | undefined): Json {
+function filledIn(sent: Json, field: NamePath | null, value: Json | undefined): Json {
   if (field === null || field.length === 0 || value === undefined) return sent
   const isFree =
     nestedField(sent, field) === undefined && isMap(nestedField(sent, field.slice(0, -1)))
@@ -89,7 +89,7 @@ function filledIn(sent: Json, field: FieldPath | null, value: Json | undefined):
 }
 
 /** The field's path below another path; null = the field is not below it. */
-export const restOf = (field: FieldPath, path: FieldPath): FieldPath | null =>
+export const restOf = (field: NamePath, path: NamePath): NamePath | null =>
   path.every((name, place) => field[place] === name) ? field.slice(path.length) : null
 
 /** `filled` for a whole object. */
@@ -110,7 +110,7 @@ export const secretsIn = (resource: Resource, object: JsonMap): readonly string[
 export const secretsAt = (
   resource: Resource,
   value: Json | undefined,
-  path: FieldPath,
+  path: NamePath,
 ): readonly string[] =>
   (SECRETS[resource.plural] ?? [])
     .map((field) => restOf(field, path))
@@ -124,7 +124,7 @@ const SHORTEST = 12
 /** Replaces each value that was sent as it had been shown by the stored one. */
 function keptIn(sent: Json, shown: Json | undefined, current: Json | undefined): Json {
   if (isMap(sent)) {
-    return mapOf(
+    return mapFromEntries(
       Object.entries(sent).map(([name, value]) => [
         name,
         keptIn(value, nestedField(shown, [name]), nestedField(current, [name])),

@@ -1,6 +1,6 @@
 // The whole objects in an answer, whatever its shape.
+import { nestedField, nestedString, setNestedField } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
-import { nestedField, nestedString, setNestedField } from '../../domain/json/nested-fields.ts'
 
 /** Where an answer holds its objects: rows of a Table, or items of a List. */
 export const placeOf = (answer: JsonMap): 'rows' | 'items' =>

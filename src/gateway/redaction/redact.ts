@@ -1,30 +1,30 @@
 // Every answer about our kinds, in whatever shape, without what is hidden of them (contract 12.4).
 import type { Resource } from '../../api/names.ts'
 import {
+  type NamePath,
+  nestedField,
+  nestedString,
+  setNestedField,
+} from '../../domain/json/field-path.ts'
+import {
   type Json,
   type JsonMap,
   isList,
   isMap,
+  mapFromEntries,
   parseJsonMap,
-  mapOf,
 } from '../../domain/json/json.ts'
-import {
-  type FieldPath,
-  nestedField,
-  nestedString,
-  setNestedField,
-} from '../../domain/json/nested-fields.ts'
 import { strictJsonError } from '../../domain/json/strict-json.ts'
 import { REDACTED } from '../../domain/settings/redaction.ts'
 import { secretsIn, withoutHiddenFields } from './fields.ts'
 
 /** Which of the hidden fields of an object this caller is shown all the same. */
-export type VisibleSecrets = (object: JsonMap) => readonly FieldPath[]
+export type VisibleSecrets = (object: JsonMap) => readonly NamePath[]
 
 /** Nothing. */
 export const SHOWS_NOTHING: VisibleSecrets = () => []
 
-const LAST_APPLIED: FieldPath = [
+const LAST_APPLIED: NamePath = [
   'metadata',
   'annotations',
   'kubectl.kubernetes.io/last-applied-configuration',
@@ -65,7 +65,9 @@ function cut(value: Json, levels: number): Json {
   if (isList(value)) return levels === 0 ? [] : value.map((inner) => cut(inner, levels - 1))
   if (!isMap(value)) return value
   if (levels === 0) return {}
-  return mapOf(Object.entries(value).map(([name, inner]) => [name, cut(inner, levels - 1)]))
+  return mapFromEntries(
+    Object.entries(value).map(([name, inner]) => [name, cut(inner, levels - 1)]),
+  )
 }
 
 /** An object as text. One that can't be read for certain is left out: it may hold anything. */
@@ -99,7 +101,7 @@ function replaced(value: Json, texts: readonly string[]): Json {
   if (typeof value === 'string') return replacedIn(value, texts)
   if (isList(value)) return value.map((one) => replaced(one, texts))
   if (!isMap(value)) return value
-  return mapOf(
+  return mapFromEntries(
     Object.entries(value).map(([name, inner]) => [replacedIn(name, texts), replaced(inner, texts)]),
   )
 }

@@ -1,7 +1,7 @@
 // A request to the API of a target, from the bytes that came to the request that goes out. Either both mean
 // the same to the API server, or it is refused here (contract 11.6): nothing is forwarded as it came.
 import { CONFIGS } from '../../api/names.ts'
-import type { RequestInfo, Target } from '../../domain/scope/request-info.ts'
+import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info.ts'
 import { parsePath, formatPath } from './path.ts'
 import { parseQuery, formatQuery } from './query.ts'
 import { METHODS, requestInfoOf, isMethod } from './request-info.ts'
@@ -12,7 +12,7 @@ import { METHODS, requestInfoOf, isMethod } from './request-info.ts'
  *
  * A tail behind a `proxy` subresource is held to the same rules as any path, and its query too.
  */
-export function parseRequest(method: string, target: Target, rest: string): RequestParsing {
+export function parseRequest(method: string, target: RequestTarget, rest: string): RequestParsing {
   if (!isMethod(method)) return refusal(405, `the method must be one of ${METHODS.join(', ')}`)
   if (/[^!-~]|#/.test(rest))
     return refusal(400, 'the request-target must be visible ASCII without a fragment')

@@ -1,6 +1,6 @@
 // The query of a request, decoded once. The API server drops what it can't decode and goes on with the rest,
 // and reads one of several values: either is refused here (contract 11.6).
-import { quoted } from '../../domain/scope/covers-limits.ts'
+import { quoteForMessage } from '../../domain/json/json.ts'
 import { type Parsed, percentDecode, percentEncode, read, refused } from './path.ts'
 
 /** Decoded pairs, in the order of the request. */
@@ -25,7 +25,7 @@ export function parseQuery(raw: string): Parsed<Query> {
     pairs.push(pair)
   }
   const twice = repeated(pairs)
-  if (twice !== null) return refused(`parameter ${quoted(twice)} must be given once`)
+  if (twice !== null) return refused(`parameter ${quoteForMessage(twice)} must be given once`)
   return read(pairs)
 }
 

@@ -1,6 +1,6 @@
 // What a request is about, by the rules of the API server (contract 11.6): its RequestInfo. What it
 // authorizes and audits is what a scope decides on here.
-import type { RequestInfo, Target } from '../../domain/scope/request-info.ts'
+import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info.ts'
 import { isLabelSelector } from './label-selector.ts'
 import { type Parsed, read, refused } from './path.ts'
 import { type Query, valueOf } from './query.ts'
@@ -35,7 +35,7 @@ const VERBS: Readonly<Record<Method, string>> = {
 }
 
 /** The attributes of a request to a target. */
-export function requestInfoOf(asked: Asked, target: Target): Parsed<RequestInfo> {
+export function requestInfoOf(asked: Asked, target: RequestTarget): Parsed<RequestInfo> {
   const { method, segments } = asked
   const parts = segments.at(-1) === '' ? segments.slice(0, -1) : segments
   const [prefix = '', group = ''] = parts

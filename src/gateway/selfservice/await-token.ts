@@ -1,7 +1,7 @@
 // A token that was just made is the operator's to issue (contract 12.2).
 import { TOKENS } from '../../api/names.ts'
+import { nestedField, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, isList } from '../../domain/json/json.ts'
-import { nestedField, nestedString } from '../../domain/json/nested-fields.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import { TOKEN } from '../redaction/fields.ts'

@@ -2,13 +2,13 @@
 // one write. Configs are made as the caller.
 import { API_VERSION, CONFIGS, HEARTBEAT_KEY, TOKENS } from '../../api/names.ts'
 import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
-import type { JsonMap } from '../../domain/json/json.ts'
 import {
-  type FieldPath,
+  type NamePath,
   nestedField,
   nestedString,
   setNestedField,
-} from '../../domain/json/nested-fields.ts'
+} from '../../domain/json/field-path.ts'
+import type { JsonMap } from '../../domain/json/json.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Answer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
@@ -16,11 +16,10 @@ import { KEY, TOKEN, secretsIn } from '../redaction/fields.ts'
 import { objectIn } from '../redaction/objects.ts'
 import type { Query } from '../request/query.ts'
 import { awaitToken } from './await-token.ts'
-import { bodyRefusal, sizeRefusal } from './bounds.ts'
 import { sentObject } from './decode.ts'
-import { type DefaultedObject, finished, isForSelf, defaulted } from './defaulting.ts'
+import { type DefaultedObject, defaulted, finished, isForSelf } from './defaulting.ts'
 import { creationEscalation } from './escalation.ts'
-import { counted } from './quota.ts'
+import { bodyRefusal, counted, sizeRefusal } from './quota.ts'
 import { showsTo } from './read.ts'
 import {
   type SelfServiceRequest,
@@ -125,7 +124,7 @@ function faultOf(
   tried: JsonMap,
   { object }: DefaultedObject,
 ): Fault | null {
-  const ttl: FieldPath = ['spec', 'ttl']
+  const ttl: NamePath = ['spec', 'ttl']
   const after = setNestedField(tried, ttl, nestedField(object, ttl))
   return validate({ resource, standing, before: null, after, caps: caps(), nowMs: clock.nowMs() })
 }

@@ -7,20 +7,19 @@ import {
   type Resource,
   TOKENS,
 } from '../../api/names.ts'
-import type { Json, JsonMap } from '../../domain/json/json.ts'
 import {
-  type FieldPath,
+  type NamePath,
   nestedField,
   nestedString,
-  nestedStrings,
+  nestedStringSlice,
   setNestedField,
-} from '../../domain/json/nested-fields.ts'
+} from '../../domain/json/field-path.ts'
+import type { Json, JsonMap } from '../../domain/json/json.ts'
 import { KEY } from '../redaction/fields.ts'
-import { isDigest } from './escalation.ts'
-import { labelsOfMade } from './marks.ts'
-import { longestTtl } from './restriction.ts'
+import { isDigest, longestTtl } from './escalation.ts'
 import { ownersOf } from './validation.ts'
 import type { CallerAccess } from './visibility.ts'
+import { labelsOfMade } from './write-options.ts'
 
 /** An object to be created. */
 export interface DefaultedObject {
@@ -68,7 +67,7 @@ export function defaulted(
   return withFinalizer(resource, additions.reduce(withAdded, start))
 }
 
-type Addition = readonly [path: FieldPath, value: Json]
+type Addition = readonly [path: NamePath, value: Json]
 
 /** How names begin that the API server generates. */
 const PREFIXES: Readonly<Record<string, string>> = {
@@ -121,7 +120,7 @@ const withAdded = (
 function withFinalizer(resource: Resource, { object, added }: DefaultedObject): DefaultedObject {
   if (resource !== ACCESS_KEYS) return { object, added }
   const path = ['metadata', 'finalizers']
-  const all = new Set([...nestedStrings(object, path), REVOKE_FINALIZER])
+  const all = new Set([...nestedStringSlice(object, path), REVOKE_FINALIZER])
   return {
     object: setNestedField(object, path, [...all]),
     added: setNestedField(added, path, [REVOKE_FINALIZER]),

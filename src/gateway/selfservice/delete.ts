@@ -2,9 +2,9 @@
 // the caller.
 import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY } from '../../api/names.ts'
 import { ownerChainOf } from '../../domain/accesskey/owner-chain.ts'
+import { nestedField, nestedString, setNestedField } from '../../domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
-import { nestedField, nestedString, setNestedField } from '../../domain/json/nested-fields.ts'
-import { UpstreamUnavailable } from '../../kube/proxy/upstream.ts'
+import { UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import type { Answer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
 import { secretsIn } from '../redaction/fields.ts'
@@ -12,8 +12,7 @@ import { keeping, objectsIn } from '../redaction/objects.ts'
 import { scrubbed } from '../redaction/redact.ts'
 import type { Query } from '../request/query.ts'
 import { type Sent, sentObject } from './decode.ts'
-import { isGranted, isOpen, notFound } from './foreign.ts'
-import { listed } from './list.ts'
+import { listed } from './list-pages.ts'
 import { showsTo } from './read.ts'
 import {
   type SelfServiceRequest,
@@ -25,8 +24,7 @@ import {
   parameter,
   pick,
 } from './request.ts'
-import { hasOwn } from './selection.ts'
-import { isOwn, isVisible } from './visibility.ts'
+import { hasOwn, isGranted, isOpen, isOwn, isVisible, notFound } from './visibility.ts'
 import { refusal } from './write-options.ts'
 
 /** The answer to the deletion of one object. */

@@ -3,8 +3,8 @@
 import { CONFIGS, GROUP } from '../../api/names.ts'
 import type { Caller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
-import { isResourceRequest } from '../../domain/scope/sensitive.ts'
-import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/upstream.ts'
+import { isResourceRequest } from '../../domain/scope/request-info.ts'
+import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { UNAVAILABLE } from '../proxy/forward.ts'
@@ -12,9 +12,7 @@ import type { ParsedRequest } from '../request/parse.ts'
 import type { MaxInFlight } from '../stages/max-in-flight.ts'
 import type { RequestLease } from '../streams/request-lease.ts'
 import { create } from './create.ts'
-import { deleteOne, deleteCollection } from './delete.ts'
-import { notFound } from './foreign.ts'
-import { formOf, includeObjectOf } from './negotiation.ts'
+import { deleteCollection, deleteOne } from './delete.ts'
 import { get, list } from './read.ts'
 import {
   type Asked,
@@ -25,8 +23,9 @@ import {
   parameter,
 } from './request.ts'
 import { NoRoom, type ResponseBuffer } from './response-buffer.ts'
+import { formOf, includeObjectOf } from './response.ts'
 import { update } from './update.ts'
-import { callerAccessOf } from './visibility.ts'
+import { callerAccessOf, notFound } from './visibility.ts'
 import { watch } from './watch.ts'
 import { type WriteDeps, managerRefusal } from './write-options.ts'
 

@@ -4,13 +4,9 @@ import { finished } from 'node:stream'
 import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY, type Resource, TOKENS } from '../../api/names.ts'
 import type { Caller } from '../../authn/caller.ts'
 import { type Json, type JsonMap, parseJsonMap } from '../../domain/json/json.ts'
-import { isResourceRequest } from '../../domain/scope/sensitive.ts'
+import { isResourceRequest } from '../../domain/scope/request-info.ts'
 import { pathOf } from '../../kube/client/client.ts'
-import {
-  type Upstream,
-  type UpstreamAnswer,
-  UpstreamUnavailable,
-} from '../../kube/proxy/upstream.ts'
+import { type Upstream, type UpstreamAnswer, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { createSemaphore, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
 import type { Answer, WholeAnswer } from '../../serving/http/answer.ts'
@@ -19,12 +15,12 @@ import { type RunsAs, impersonationOf } from '../proxy/forward.ts'
 import { clientHeaders, upstreamHeaders } from '../proxy/headers.ts'
 import { type VisibleSecrets, redactedAnswer } from '../redaction/redact.ts'
 import type { ParsedRequest } from '../request/parse.ts'
-import { type Query, valueOf, formatQuery } from '../request/query.ts'
+import { type Query, formatQuery, valueOf } from '../request/query.ts'
 import type { MaxInFlight } from '../stages/max-in-flight.ts'
 import type { RequestLease } from '../streams/request-lease.ts'
-import { type Form, type IncludeObject, acceptOf, shaped, written } from './negotiation.ts'
 import type { BufferReservation } from './response-buffer.ts'
-import { type FindKey, type CallerAccess, callerAccessOf } from './visibility.ts'
+import { type Form, type IncludeObject, acceptOf, shaped, written } from './response.ts'
+import { type CallerAccess, type FindKey, callerAccessOf } from './visibility.ts'
 
 /** A request to our kinds, with everything that decides about it. */
 export interface SelfServiceRequest {

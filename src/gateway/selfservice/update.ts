@@ -1,16 +1,14 @@
 // Changing objects of our kinds (contract 12.1, 12.3, 12.5). One's own: tried first, judged as it would be
 // stored, then stored, provided that nothing has changed since; anything else as the caller.
 import { ACCESS_KEYS, CONFIGS } from '../../api/names.ts'
+import { nestedString } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
-import { nestedString } from '../../domain/json/nested-fields.ts'
-import { parseTimestamp } from '../../domain/time/time.ts'
+import { parseTimestamp } from '../../domain/time.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import { secretsIn } from '../redaction/fields.ts'
-import { bodyRefusal, sizeRefusal } from './bounds.ts'
 import { makeOne } from './create.ts'
 import { NO_DIGEST, bringsDigest, updateEscalation } from './escalation.ts'
-import { isOpen, notFound, taken } from './foreign.ts'
 import {
   APPLY,
   type Body,
@@ -23,6 +21,7 @@ import {
   sentPut,
   versionIn,
 } from './patch.ts'
+import { bodyRefusal, sizeRefusal } from './quota.ts'
 import { showsTo } from './read.ts'
 import {
   type SelfServiceRequest,
@@ -33,7 +32,7 @@ import {
   ask,
 } from './request.ts'
 import { type Fault, validate } from './validation.ts'
-import { isOwn, isVisible } from './visibility.ts'
+import { isOpen, isOwn, isVisible, notFound, taken } from './visibility.ts'
 import {
   DRY_RUN,
   GATEWAY_MANAGER,

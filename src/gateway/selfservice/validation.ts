@@ -3,21 +3,25 @@
 import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, type Resource } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
-import { type Json, type JsonMap, isList, isMap, sameJson } from '../../domain/json/json.ts'
 import {
-  type FieldPath,
+  type NamePath,
   nestedField,
   nestedString,
-  nestedStrings,
-} from '../../domain/json/nested-fields.ts'
-import { quoted } from '../../domain/scope/covers-limits.ts'
-import { within } from '../../domain/scope/covers.ts'
+  nestedStringSlice,
+} from '../../domain/json/field-path.ts'
+import {
+  type Json,
+  type JsonMap,
+  isList,
+  isMap,
+  quoteForMessage,
+  sameJson,
+} from '../../domain/json/json.ts'
+import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
 import { KEY } from '../redaction/fields.ts'
-import { NO_DIGEST, isDigest } from './escalation.ts'
-import { marksFault } from './marks.ts'
-import { endsWithin, givesLess } from './restriction.ts'
+import { NO_DIGEST, endsWithin, givesLess, isDigest } from './escalation.ts'
 import { type CallerAccess, scopeIn } from './visibility.ts'
-import { RESERVED_MANAGERS, entriesOf } from './write-options.ts'
+import { RESERVED_MANAGERS, entriesOf, marksFault } from './write-options.ts'
 
 /** A write as it is judged. */
 export interface Storing {
@@ -97,17 +101,20 @@ function nothingOfSignOn({ before, after }: Storing): Fault | null {
 }
 
 /** An empty text and false equal absent (contract 1.2). */
-function isUnchanged(before: JsonMap | null, after: JsonMap, path: FieldPath): boolean {
+function isUnchanged(before: JsonMap | null, after: JsonMap, path: NamePath): boolean {
   return sameJson(nestedField(before ?? {}, path) || null, nestedField(after, path) || null)
 }
 
 function groupsAreCallers({ standing, before, after }: Storing): Fault | null {
-  const allowed = new Set([...standing.groups, ...nestedStrings(before ?? {}, ['spec', 'groups'])])
-  const other = nestedStrings(after, ['spec', 'groups']).find((group) => !allowed.has(group))
+  const allowed = new Set([
+    ...standing.groups,
+    ...nestedStringSlice(before ?? {}, ['spec', 'groups']),
+  ])
+  const other = nestedStringSlice(after, ['spec', 'groups']).find((group) => !allowed.has(group))
   if (other === undefined) return null
   return {
     field: 'spec.groups',
-    because: `the calling access key is not in group ${quoted(other)}`,
+    because: `the calling access key is not in group ${quoteForMessage(other)}`,
   }
 }
 
@@ -127,7 +134,7 @@ function scopeIsWithin({ standing, before, after, resource }: Storing): Fault | 
     if (resource !== ACCESS_KEYS) return null
     return { field: 'spec.scope', because: 'it must be within the scope of the calling access key' }
   }
-  const uncovered = within(scope, standing.scope)
+  const uncovered = firstUncoveredEntry(scope, standing.scope)
   if (uncovered === null) return null
   return {
     field: `spec.${uncovered.path}`,
@@ -175,8 +182,8 @@ const listed = (value: Json | undefined): readonly Json[] => (isList(value) ? va
 function finalizersAreOurs({ resource, before, after }: Storing): Fault | null {
   const path = ['metadata', 'finalizers']
   const made = resource === ACCESS_KEYS ? [REVOKE_FINALIZER] : []
-  const wanted = before === null ? made : nestedStrings(before, path)
-  const isSame = sameJson(nestedStrings(after, path).toSorted(), wanted.toSorted())
+  const wanted = before === null ? made : nestedStringSlice(before, path)
+  const isSame = sameJson(nestedStringSlice(after, path).toSorted(), wanted.toSorted())
   if (isSame) return null
   return {
     field: 'metadata.finalizers',

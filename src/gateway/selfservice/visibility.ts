@@ -1,14 +1,25 @@
 // What somebody may see and do with keys by the key that he calls with (contract 12.1, 12.3).
-import { ACCESS_KEYS, CONFIGS } from '../../api/names.ts'
+import { ACCESS_KEYS, CONFIGS, SELF_SUBJECT_ACCESS_REVIEWS, TOKENS } from '../../api/names.ts'
 import type { ObjectMeta } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 import type { Caller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type KeyRef, owningKeyOf } from '../../domain/accesskey/owner-chain.ts'
-import type { JsonMap } from '../../domain/json/json.ts'
-import { nestedMap, nestedString } from '../../domain/json/nested-fields.ts'
-import { within } from '../../domain/scope/covers.ts'
-import type { Asked } from './request.ts'
+import { nestedField, nestedMap, nestedString } from '../../domain/json/field-path.ts'
+import { type JsonMap, quoteForMessage } from '../../domain/json/json.ts'
+import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
+import { type Answer, failure } from '../../serving/http/answer.ts'
+import type { Query } from '../request/query.ts'
+import type { Admission, AdmissionKind } from '../stages/max-in-flight.ts'
+import {
+  type Asked,
+  type SelfServiceRequest,
+  type Verb,
+  ask,
+  isHidden,
+  parameter,
+  pick,
+} from './request.ts'
 
 /** A caller, as far as keys and tokens go. */
 export interface CallerAccess {
@@ -95,7 +106,7 @@ export function mayReadToken(object: JsonMap, standing: CallerAccess, find: Find
 
 /** Without a scope it is wider than any. */
 const isInside = (child: Scope | null, parent: Scope): boolean =>
-  child !== null && within(child, parent) === null
+  child !== null && firstUncoveredEntry(child, parent) === null
 
 /** The scope of a key or token; null where it has none. */
 export function scopeIn(object: JsonMap): Scope | null {
@@ -113,3 +124,105 @@ const known = ({ name, uid }: KeyRef, find: FindKey): AccessKey | undefined => {
   const key = find(name)
   return key?.uid === uid ? key : undefined
 }
+
+// Which objects of a collection a request is about (contract 12.1, 12.3).
+
+/** Teams and subjects have no keys of their own. */
+export const hasOwn = ({
+  asked,
+  standing,
+}: Pick<SelfServiceRequest, 'asked' | 'standing'>): boolean =>
+  asked.resource === TOKENS || (asked.resource === ACCESS_KEYS && standing.user !== null)
+
+/** Whether an object belongs to what a request is about. */
+export const isListed =
+  ({ asked, standing, find }: SelfServiceRequest, whose: Whose) =>
+  (object: JsonMap): boolean =>
+    !isHidden(asked.resource, nestedString(object, ['metadata', 'name'])) &&
+    isVisible(asked, object, standing, find) &&
+    (whose === 'all' || isOwn(asked, object, standing, find))
+
+const SELECTS = ['labelSelector', 'fieldSelector', 'timeoutSeconds']
+
+/** What selects the objects: the client's selectors, and, of own keys, a selector on their user. */
+export function selecting({ asked, query, standing }: SelfServiceRequest, whose: Whose): Query {
+  const chosen = pick(query, SELECTS)
+  if (whose === 'all' || asked.resource !== ACCESS_KEYS || standing.user === null) return chosen
+  const mine = `spec.user=${standing.user.replace(/[\\,=]/g, '\\$&')}`
+  const theirs = parameter(chosen, 'fieldSelector')
+  return [
+    ...chosen.filter(([name]) => name !== 'fieldSelector'),
+    ['fieldSelector', theirs === '' ? mine : `${mine},${theirs}`],
+  ]
+}
+
+// Lists and watches that the gateway filters, because no selector on the API server can. Each reads the objects
+// of all users, however few the caller may see, on the event loop of all requests: so few may run at a time.
+
+/** The objects of a collection that a request is about: those that RBAC shows the caller, or their own. */
+export type Whose = 'all' | 'own'
+
+/** Whether the gateway filters every page or event itself (contract 12.1, 12.3). */
+export const isFiltered = (
+  { asked, standing }: Pick<SelfServiceRequest, 'asked' | 'standing'>,
+  whose: Whose,
+): boolean =>
+  asked.resource !== CONFIGS &&
+  (standing.scope !== null || (whose === 'own' && asked.resource === TOKENS))
+
+const FREE: Admission = { ok: true, release: () => undefined }
+
+/** Whether the request may filter now; always, where a selector on the API server does it (contract 13.3). */
+export const admitted = (
+  exchange: SelfServiceRequest,
+  whose: Whose,
+  kind: Extract<AdmissionKind, 'filteredList' | 'filteredWatch'>,
+): Admission =>
+  isFiltered(exchange, whose) ? exchange.limits.admit(exchange.caller.key.uid, kind) : FREE
+
+// Keys and tokens of somebody else (contract 12.1): to whom RBAC opens nothing of one, its name is like a name
+// that nobody has, whatever he sends.
+
+/** Whether RBAC opens to the caller what he asks for, or lets him read the object: then he may know of it. */
+export const isOpen = async (exchange: SelfServiceRequest): Promise<boolean> =>
+  (await isGranted(exchange, exchange.asked.verb)) || (await isGranted(exchange, 'get'))
+
+/**
+ * Whether RBAC grants a verb to the caller, on the object that he names if he names one. A refused write does
+ * not say whether it was RBAC or a policy that refused it.
+ */
+export async function isGranted(exchange: SelfServiceRequest, verb: Verb): Promise<boolean> {
+  const { asked, caller } = exchange
+  const { group, version, plural } = asked.resource
+  const resourceAttributes: JsonMap = {
+    verb,
+    group,
+    version,
+    resource: plural,
+    ...(asked.isStatus ? { subresource: 'status' } : {}),
+    ...(asked.name === '' ? {} : { name: asked.name }),
+  }
+  const { group: apiGroup, version: apiVersion, kind } = SELF_SUBJECT_ACCESS_REVIEWS
+  const json = { apiVersion: `${apiGroup}/${apiVersion}`, kind, spec: { resourceAttributes } }
+  const reply = await ask(exchange, {
+    as: { caller },
+    method: 'POST',
+    resource: SELF_SUBJECT_ACCESS_REVIEWS,
+    query: [],
+    body: { type: 'application/json', json },
+  })
+  return nestedField(reply.json, ['status', 'allowed']) === true
+}
+
+/** Also of what is there, and with nothing of the API server's, whose answers are numbered. */
+export const notFound = ({
+  asked: { resource, name },
+}: Pick<SelfServiceRequest, 'asked'>): Answer =>
+  failure('NotFound', `${resource.plural}.${resource.group} ${quoteForMessage(name)} not found`)
+
+/** The answer to an apply, which would make what is not there: that a name is taken it tells as a create does. */
+export const taken = ({ asked: { resource, name } }: Pick<SelfServiceRequest, 'asked'>): Answer =>
+  failure(
+    'AlreadyExists',
+    `${resource.plural}.${resource.group} ${quoteForMessage(name)} already exists`,
+  )

@@ -1,22 +1,21 @@
 // Watches of keys, tokens and Configs: event by event, as lists are (contract 12.1, 12.3, 12.4).
 import { Readable, finished } from 'node:stream'
 import { CONFIGS } from '../../api/names.ts'
-import { type Json, type JsonMap, isMap } from '../../domain/json/json.ts'
 import {
   nestedField,
   nestedMap,
   nestedString,
   setNestedField,
-} from '../../domain/json/nested-fields.ts'
-import type { UpstreamAnswer } from '../../kube/proxy/upstream.ts'
+} from '../../domain/json/field-path.ts'
+import { type Json, type JsonMap, isMap } from '../../domain/json/json.ts'
+import type { UpstreamAnswer } from '../../kube/proxy/types.ts'
 import type { Answer, WholeAnswer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
 import { clientHeaders } from '../proxy/headers.ts'
 import { objectIn, objectsIn } from '../redaction/objects.ts'
 import { redactedAnswer } from '../redaction/redact.ts'
 import type { Query } from '../request/query.ts'
-import { pagesOf } from './list.ts'
-import { shaped } from './negotiation.ts'
+import { pagesOf } from './list-pages.ts'
 import { showsTo } from './read.ts'
 import {
   type SelfServiceRequest,
@@ -29,7 +28,8 @@ import {
   readReply,
   replyOf,
 } from './request.ts'
-import { type Whose, admitted, hasOwn, isFiltered, isListed, selecting } from './selection.ts'
+import { shaped } from './response.ts'
+import { type Whose, admitted, hasOwn, isFiltered, isListed, selecting } from './visibility.ts'
 import { eventsThrough } from './watch-events.ts'
 
 const WATCHES = [

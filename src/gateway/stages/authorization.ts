@@ -1,7 +1,6 @@
 import type { Caller } from '../../authn/caller.ts'
 import { type ScopeContext, authorize } from '../../domain/scope/authorize.ts'
-import type { RequestInfo } from '../../domain/scope/request-info.ts'
-import { isResourceRequest } from '../../domain/scope/sensitive.ts'
+import { type RequestInfo, isResourceRequest } from '../../domain/scope/request-info.ts'
 import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 

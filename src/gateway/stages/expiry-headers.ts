@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Caller } from '../../authn/caller.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
-import { formatTimestamp } from '../../domain/time/time.ts'
+import { formatTimestamp } from '../../domain/time.ts'
 
 /** When the key stops working, RFC 3339; absent = never. Whatever upstream says under it is not passed. */
 export const EXPIRES_HEADER = 'x-platform-key-expires'

@@ -2,8 +2,11 @@
 import type { Caller } from '../../authn/caller.ts'
 import { type JsonMap, isMap, parseJsonMap } from '../../domain/json/json.ts'
 import { type ScopeContext, authorize } from '../../domain/scope/authorize.ts'
-import type { RequestInfo, Target } from '../../domain/scope/request-info.ts'
-import { isResourceRequest } from '../../domain/scope/sensitive.ts'
+import {
+  type RequestInfo,
+  type RequestTarget,
+  isResourceRequest,
+} from '../../domain/scope/request-info.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import { readBody } from '../../serving/http/body.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
@@ -31,7 +34,7 @@ export const asReadable = (call: HttpRequest): HttpRequest => ({
 export async function narrowedReview(
   answer: Answer,
   { scope }: Caller,
-  target: Target,
+  target: RequestTarget,
   surroundings: ScopeContext,
 ): Promise<Answer> {
   if (Buffer.isBuffer(answer.body) || answer.status !== 201) return answer
@@ -52,7 +55,7 @@ const UNREADABLE = failure(
 
 function askedIn(
   { resourceAttributes, nonResourceAttributes: path }: JsonMap,
-  target: Target,
+  target: RequestTarget,
 ): RequestInfo {
   if (isMap(path)) return { target, verb: text(path['verb']), path: text(path['path']) }
   const of = isMap(resourceAttributes) ? resourceAttributes : {}

@@ -2,7 +2,7 @@
 import { HEARTBEAT_KEY } from '../../api/names.ts'
 import { AUTHENTICATED_GROUP } from '../../authn/user-info.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
-import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/upstream.ts'
+import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { readBody } from '../../serving/http/body.ts'

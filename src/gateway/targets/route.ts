@@ -1,9 +1,9 @@
 // Which API a path belongs to (contract 9.1), told by its bytes alone: nothing is decoded yet.
-import type { Target } from '../../domain/scope/request-info.ts'
+import type { RequestTarget } from '../../domain/scope/request-info.ts'
 
 /** Where a request-target leads; null = to no API that is served here. */
 export type Route = {
-  readonly target: Target
+  readonly target: RequestTarget
   /** What is behind the prefix, as it was sent: empty, or it begins with a slash or a question mark. */
   readonly rest: string
 } | null

@@ -7,7 +7,7 @@ import type { KubeConfig } from '@kubernetes/client-node'
 import { type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../../runtime/clock.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
-import { Outage } from './outage.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
 
 /** Connection pools to one API server, with the headers that authenticate a request. */
 export interface Connection {
@@ -16,7 +16,7 @@ export interface Connection {
   /** Host and port, for messages. */
   readonly server: string
   /** Whether the API server answers requests of this connection. */
-  readonly outage: Outage
+  readonly outage: CircuitBreaker
   /**
    * Pools and headers for the next request. Reads the files that the kubeconfig names again after a minute;
    * with `refused` at once, the kubeconfig too. So rotated tokens and certificates need no restart.
@@ -56,7 +56,7 @@ export async function connect(kubeconfig: string | null, clock: Clock): Promise<
   const url = new URL(cluster.server)
   let held: (Pools & { readonly readAtMs: number }) | null = null
   let reading: Promise<OpenConnection> | null = null
-  const outage = new Outage(clock)
+  const outage = new CircuitBreaker(clock)
 
   const read = async (refused: boolean): Promise<OpenConnection> => {
     if (refused) config = await loadConfig(kubeconfig)

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../runtime/clock.ts'
 import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import type { Log } from '../../runtime/log.ts'
-import { StatusError, NoResponseError, NotLeaderError, isConflict } from '../client/api-error.ts'
-import type { Outage } from '../client/outage.ts'
+import { NoResponseError, NotLeaderError, StatusError, isConflict } from '../client/api-error.ts'
+import type { CircuitBreaker } from '../client/circuit-breaker.ts'
 import type { CachedObject } from '../informer/store.ts'
 import type { WorkQueue } from './work-queue.ts'
 
@@ -37,7 +37,7 @@ export interface ControllerOptions {
   readonly objectOf: (key: string) => CachedObject | undefined
   readonly clock: Clock
   readonly turns: EventLoopShare
-  readonly outage: Pick<Outage, 'isCertain'>
+  readonly outage: Pick<CircuitBreaker, 'isCertain'>
   readonly log: Log
   readonly observer: ControllerObserver
 }

@@ -4,7 +4,14 @@ import { sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { NotLeaderError } from '../client/api-error.ts'
 import { type LeaseLock, type LeaseLockOptions, createLeaseLock } from './lock.ts'
-import { type Lease, type ObservedLease, electionStep, held, released, seen } from './rules.ts'
+import {
+  type Lease,
+  type ObservedLease,
+  electionStep,
+  leaseHeldBy,
+  releasedLease,
+  observe,
+} from './rules.ts'
 
 /** Timing of leader election, in milliseconds (contract 8.1). */
 export interface LeaderElectionSettings {
@@ -133,7 +140,7 @@ class Elector implements LeaderElection {
     if (step.kind === 'lost') return this.#lose(new Error('the lease is not ours any more'))
     if (step.kind === 'wait') return Math.min(this.#jittered(), step.ms)
     const reason = leading ? 'renew' : 'acquire'
-    const ours = held(this.#view.spec, this.#options, clock.nowMs())
+    const ours = leaseHeldBy(this.#view.spec, this.#options, clock.nowMs())
     this.#written = await this.#lock.write(lease, ours, reason, this.#limitMs())
     if (this.#ending.signal.aborted) return 0
     this.#leadsUntilMs = sentAtMs + renewDeadlineMs
@@ -155,14 +162,14 @@ class Elector implements LeaderElection {
     const { clock, identity } = this.#options
     const lease = written ?? (await this.#lock.read(this.#limitMs()))
     if (lease?.spec?.holderIdentity !== identity) return
-    const spec = released(lease.spec, clock.nowMs())
+    const spec = releasedLease(lease.spec, clock.nowMs())
     await this.#lock.write(lease, spec, 'release', this.#limitMs())
     this.#log.info({}, 'released the lease')
   }
 
   #see(lease: Lease | null): void {
     const before = this.#view.spec?.holderIdentity
-    this.#view = seen(this.#view, lease?.spec ?? null, this.#options.clock.monotonicMs())
+    this.#view = observe(this.#view, lease?.spec ?? null, this.#options.clock.monotonicMs())
     const holder = this.#view.spec?.holderIdentity
     if (!holder || holder === before || holder === this.#options.identity) return
     this.#log.info({ holder }, 'another process leads')

@@ -6,7 +6,7 @@ import type { KubeClient } from '../client/client.ts'
 import type { Lease, LeaseSpec } from './rules.ts'
 
 /** Why a Lease is written, for metrics. */
-export const LEASE_REASONS = ['acquire', 'renew', 'release'] as const
+export const LEASE_WRITE_REASONS = ['acquire', 'renew', 'release'] as const
 
 /** Reads and writes one Lease, with `limitMs` for the answer. A rejection is a failed try. */
 export interface LeaseLock {
@@ -20,7 +20,7 @@ export interface LeaseLock {
   write(
     before: Lease | null,
     spec: LeaseSpec,
-    reason: (typeof LEASE_REASONS)[number],
+    reason: (typeof LEASE_WRITE_REASONS)[number],
     limitMs: number,
   ): Promise<Lease>
 }

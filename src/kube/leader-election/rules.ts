@@ -1,6 +1,6 @@
 // Who leads, decided from a Lease: the rules of client-go's leader election, without its I/O.
 import type { KubeObject } from '../../api/objects.ts'
-import { formatMicroTime } from '../../domain/time/time.ts'
+import { formatMicroTime } from '../../domain/time.ts'
 
 /** The spec of a Lease. Without a holder, or with an empty one, it is free. */
 export interface LeaseSpec {
@@ -24,7 +24,7 @@ export interface ObservedLease {
 }
 
 /** A candidate of the election. */
-export interface Candidate {
+export interface ElectionCandidate {
   /** Unique to this run of the process. */
   readonly identity: string
   /** How long other candidates wait after our last renewal before they take over. */
@@ -47,7 +47,7 @@ export type ElectionStep =
  */
 export function electionStep(
   { spec, sinceMs }: ObservedLease,
-  { identity, leaseDurationMs }: Candidate,
+  { identity, leaseDurationMs }: ElectionCandidate,
   leading: boolean,
   nowMs: number,
 ): ElectionStep {
@@ -62,7 +62,11 @@ export function electionStep(
 }
 
 /** The view after another read: unchanged content keeps its time. */
-export function seen(before: ObservedLease, spec: LeaseSpec | null, nowMs: number): ObservedLease {
+export function observe(
+  before: ObservedLease,
+  spec: LeaseSpec | null,
+  nowMs: number,
+): ObservedLease {
   const same = JSON.stringify(before.spec) === JSON.stringify(spec)
   return same ? before : { spec, sinceMs: nowMs }
 }
@@ -73,9 +77,9 @@ export function seen(before: ObservedLease, spec: LeaseSpec | null, nowMs: numbe
  * @param before the present spec; null = no Lease
  * @param nowMs wall clock, for readers of the Lease
  */
-export function held(
+export function leaseHeldBy(
   before: LeaseSpec | null,
-  { identity, leaseDurationMs }: Candidate,
+  { identity, leaseDurationMs }: ElectionCandidate,
   nowMs: number,
 ): LeaseSpec {
   const now = formatMicroTime(nowMs)
@@ -92,7 +96,7 @@ export function held(
 }
 
 /** What a holder writes to release the Lease: any candidate may take it at once. */
-export function released(before: LeaseSpec, nowMs: number): LeaseSpec {
+export function releasedLease(before: LeaseSpec, nowMs: number): LeaseSpec {
   const now = formatMicroTime(nowMs)
   const { leaseTransitions = 0 } = before
   return {

@@ -1,5 +1,5 @@
 // The headers of a forwarded request: those that it must not carry, and ours, which are last.
-import type { UpstreamCall, UpstreamHeaders } from './upstream.ts'
+import type { UpstreamCall, UpstreamHeaders } from './types.ts'
 
 /** Headers of one connection or of a body's framing (RFC 9110, 7.6.1); HTTP/2 has none of them. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([

@@ -1,8 +1,14 @@
 // One request by HTTP/1.1, for servers that do not speak HTTP/2.
 import { PassThrough, Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import { type Fate, HEAD_WITHIN_MS, Unanswered } from './unanswered.ts'
-import type { UpstreamAnswer, UpstreamCall, UpstreamHeaders } from './upstream.ts'
+import {
+  type UpstreamFailure,
+  HEAD_WITHIN_MS,
+  UpstreamError,
+  type UpstreamAnswer,
+  type UpstreamCall,
+  type UpstreamHeaders,
+} from './types.ts'
 
 /**
  * Sends the request on a connection of the pool, and waits for the head of the answer. undici frames a
@@ -28,7 +34,7 @@ export async function exchangeOverHttp1(
     answer.body.on('error', () => undefined)
     return { status, headers: answer.headers as UpstreamHeaders, body: answer.body }
   } catch (cause) {
-    throw new Unanswered(fateOf(cause), cause)
+    throw new UpstreamError(fateOf(cause), cause)
   }
 }
 
@@ -43,7 +49,7 @@ function shielded(body: Readable): Readable {
   return body.pipe(shield)
 }
 
-function fateOf(cause: unknown): Fate {
+function fateOf(cause: unknown): UpstreamFailure {
   if (!(cause instanceof Error)) return 'lost'
   if (cause.name === 'HeadersTimeoutError') return 'late'
   const isConnecting = 'syscall' in cause && cause.syscall === 'connect'

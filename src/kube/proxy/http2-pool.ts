@@ -5,8 +5,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Tls } from '../client/connection.ts'
 import { openSession } from './http2-session.ts'
 import { exchangeOverHttp2 } from './http2-stream.ts'
-import { Unanswered } from './unanswered.ts'
-import type { UpstreamAnswer, UpstreamCall } from './upstream.ts'
+import { UpstreamError, type UpstreamAnswer, type UpstreamCall } from './types.ts'
 
 /** Server, TLS options and clock. */
 export interface Http2Options {
@@ -55,17 +54,17 @@ export class Http2Pool {
     lane.stopIdling()
     lane.taken += 1
     const session = await lane.session.catch((cause: unknown) => {
-      throw new Unanswered('untouched', cause)
+      throw new UpstreamError('untouched', cause)
     })
     if (!session) return null
     if (session.closed || session.destroyed) {
       lane.isOpen = false
-      throw new Unanswered('untouched', new Error('the connection has just been closed'))
+      throw new UpstreamError('untouched', new Error('the connection has just been closed'))
     }
     if (call.signal.aborted) {
       this.#leave(lane, false)
       // Node would send a stream that is cancelled right after it is opened.
-      throw new Unanswered('untouched', new Error('the request was ended before it was sent'))
+      throw new UpstreamError('untouched', new Error('the request was ended before it was sent'))
     }
     const { answer, closed } = exchangeOverHttp2(session, call, this.#options.clock)
     void closed.then(({ isCancelled }) => this.#leave(lane, isCancelled))

@@ -2,8 +2,14 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
 import { Readable } from 'node:stream'
 import type { Clock } from '../../runtime/clock.ts'
-import { type Fate, HEAD_WITHIN_MS, Unanswered } from './unanswered.ts'
-import type { UpstreamAnswer, UpstreamCall, UpstreamHeaders } from './upstream.ts'
+import {
+  type UpstreamFailure,
+  HEAD_WITHIN_MS,
+  UpstreamError,
+  type UpstreamAnswer,
+  type UpstreamCall,
+  type UpstreamHeaders,
+} from './types.ts'
 
 const { NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
@@ -15,7 +21,7 @@ export interface Http2Exchange {
   readonly closed: Promise<{ readonly isCancelled: boolean }>
 }
 
-type Cancel = (fate: Fate, because: string) => void
+type Cancel = (fate: UpstreamFailure, because: string) => void
 
 /** Sends the request on a stream of its own. The connection must be open. */
 export function exchangeOverHttp2(
@@ -30,9 +36,9 @@ export function exchangeOverHttp2(
   let body: AnswerBody | null = null
   let isCancelled = false
 
-  const fail = (fate: Fate, cause: Error): void => {
+  const fail = (fate: UpstreamFailure, cause: Error): void => {
     if (body) body.breakOff(cause)
-    else head.reject(new Unanswered(fate, cause))
+    else head.reject(new UpstreamError(fate, cause))
   }
   const broke = (cause: Error): void =>
     fail(stream.rstCode === NGHTTP2_REFUSED_STREAM ? 'untouched' : 'lost', cause)

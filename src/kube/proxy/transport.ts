@@ -6,7 +6,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { OpenConnection, Tls } from '../client/connection.ts'
 import { exchangeOverHttp1 } from './http1.ts'
 import { Http2Pool } from './http2-pool.ts'
-import type { UpstreamAnswer, UpstreamCall } from './upstream.ts'
+import type { UpstreamAnswer, UpstreamCall } from './types.ts'
 
 /** Carries requests to one server. */
 export interface UpstreamTransport {

@@ -21,7 +21,7 @@ import type { StoredToken } from '../tokens/tokens.ts'
 import { BAD_PLACES, answerThere } from './bad-places.ts'
 import { type CanaryStand, type Held, ROOT, VARIABLE } from './canaries-stand.ts'
 import { MANAGEMENT, SOON } from './front.ts'
-import { APPLY_PATCH, JSON_PATCH, METADATA_LIST, OURS, TABLE } from './keys/hands.ts'
+import { APPLY_PATCH, JSON_PATCH, METADATA_LIST, OURS, TABLE } from './keys/self-service-clients.ts'
 
 const KEYS = `${OURS}/ownedaccesskeys`
 const NAMESPACES = '/api/v1/namespaces'

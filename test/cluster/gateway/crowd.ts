@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Agent, request } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'undici'
-import { formatTimestamp } from '../../../src/domain/time/time.ts'
+import { formatTimestamp } from '../../../src/domain/time.ts'
 import type { Random } from '../../support/random.ts'
 import { type Keys, createdMs } from '../keys/keys.ts'
 

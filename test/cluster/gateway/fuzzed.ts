@@ -1,6 +1,6 @@
 // Requests that no client would send, on their way to the API server, and what its audit log has of them.
 import { isDeepStrictEqual } from 'node:util'
-import type { Target } from '../../../src/domain/scope/request-info.ts'
+import type { RequestTarget } from '../../../src/domain/scope/request-info.ts'
 import { type ParsedRequest, parseRequest } from '../../../src/gateway/request/parse.ts'
 import type { Audit } from '../../support/audit.ts'
 import { type Taken, byUserAgent, takenOf } from '../../support/fuzz/audited.ts'
@@ -29,7 +29,7 @@ export const exactly =
   (taken: readonly Taken[]): boolean =>
     isDeepStrictEqual(taken, wanted)
 
-const MANAGEMENT: Target = { kind: 'Management' }
+const MANAGEMENT: RequestTarget = { kind: 'Management' }
 
 /** One request of any kind. */
 export function drawn(random: Random): Drawn {

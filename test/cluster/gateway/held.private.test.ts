@@ -15,7 +15,7 @@ import type { StoredKey } from '../keys/keys.ts'
 import { bound } from '../policies/callers.ts'
 import { said, startBeside } from './asking.ts'
 import { MANAGEMENT, SOON, type UsableKey, startFront } from './front.ts'
-import { OURS, hand } from './keys/hands.ts'
+import { OURS, hand } from './keys/self-service-clients.ts'
 import { lateness } from './lateness.ts'
 import { type Wire, openWire } from './pressure.ts'
 

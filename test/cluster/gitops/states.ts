@@ -1,7 +1,7 @@
 // Every state that status can show, of objects on a control plane whose operator works.
 import { CONFIGS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import type { ReadyState } from '../../../src/controllers/directclusterendpointtoken/ready-state.ts'
+import type { TokenReadyState } from '../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import type { KeyState } from '../../../src/domain/accesskey/key-state.ts'
 import { IN_FORCE_PATH, isReadyBy, settingsOf } from '../../support/config.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
@@ -10,7 +10,7 @@ import { type Keys, keysOf, outlived, seenAgo } from '../keys/keys.ts'
 import { FOREIGN, type Tokens, controllerOf, tokensOf, under } from '../tokens/tokens.ts'
 
 /** Reasons of a Ready condition. `Pending` is not among them: it waits without saying so in status. */
-export type TokenReason = Exclude<ReadyState['reason'], 'Pending'> | 'Terminating'
+export type TokenReason = Exclude<TokenReadyState['reason'], 'Pending'> | 'Terminating'
 /** Reasons of a Config. */
 export type ConfigReason = 'Applied' | 'Invalid' | 'NotInForce'
 

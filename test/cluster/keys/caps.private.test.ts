@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { conditionOf } from '../../../src/domain/conditions.ts'
+import { findCondition } from '../../../src/domain/conditions.ts'
 import { auditOf } from '../../support/audit.ts'
 import { isReadyBy, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -77,7 +77,7 @@ describe('the cap', () => {
         const end = row.ends[phase]
         const text = end === null ? undefined : textAfter(startMs, end)
         const seen = await keys.until(key, `of ${row.name} ends ${text}`, ({ status }) => {
-          const isCapped = conditionOf(status.conditions ?? [], 'LifetimeCapped') !== undefined
+          const isCapped = findCondition(status.conditions ?? [], 'LifetimeCapped') !== undefined
           const wantsCap = phase > 0 && row.capped[phase === 1 ? 0 : 1]
           const isSeen = status.conditions !== undefined && isCapped === wantsCap
           return isSeen && status.expirationTimestamp === text

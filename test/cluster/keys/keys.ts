@@ -11,7 +11,7 @@ import type {
   OwnedAccessKeySpec,
   OwnedAccessKeyStatus,
 } from '../../../src/api/ownedaccesskey.gen.ts'
-import { formatTimestamp } from '../../../src/domain/time/time.ts'
+import { formatTimestamp } from '../../../src/domain/time.ts'
 import type { Audit, Mark } from '../../support/audit.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -2,7 +2,7 @@
 // What happens after expiry with a retention of two seconds, seen in the audit log (contract 5.2).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
-import { conditionOf } from '../../../src/domain/conditions.ts'
+import { findCondition } from '../../../src/domain/conditions.ts'
 import { auditOf } from '../../support/audit.ts'
 import { isReadyBy, settingsOf } from '../../support/config.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
@@ -78,4 +78,4 @@ describe('an expired key', () => {
 })
 
 const isFree = ({ status: { conditions = [] } }: StoredKey): boolean =>
-  conditionOf(conditions, 'Ready')?.reason === 'Active' && conditions.length === 1
+  findCondition(conditions, 'Ready')?.reason === 'Active' && conditions.length === 1

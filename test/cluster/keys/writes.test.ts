@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { EVENTS } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { conditionOf } from '../../../src/domain/conditions.ts'
+import { findCondition } from '../../../src/domain/conditions.ts'
 import { auditOf } from '../../support/audit.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -60,7 +60,7 @@ describe.concurrent('the operator writes', () => {
     const { key, mark } = await settledFor(3)
     const look = async () => {
       const { status } = await keys.patch(key, { metadata: { labels: { look: uniqueName('at') } } })
-      return conditionOf(status.conditions ?? [], 'Ready')?.reason === 'Expired' || undefined
+      return findCondition(status.conditions ?? [], 'Ready')?.reason === 'Expired' || undefined
     }
     await eventually('the key ends', look, SOON)
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER })

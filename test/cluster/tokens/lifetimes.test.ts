@@ -5,8 +5,8 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointTokenSpec } from '../../../src/api/directclusterendpointtoken.gen.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { conditionOf } from '../../../src/domain/conditions.ts'
-import { formatTimestamp } from '../../../src/domain/time/time.ts'
+import { findCondition } from '../../../src/domain/conditions.ts'
+import { formatTimestamp } from '../../../src/domain/time.ts'
 import { sharedControlPlane, sharedOperator } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { conditionIn } from '../../support/stored.ts'
@@ -59,7 +59,7 @@ const ALONE: readonly Row[] = [
 /** When the token ends, by its claims and by its status, and why no later. */
 function lifeOf(token: StoredToken) {
   const { iat, nbf, exp } = claimsIn(token)
-  const capped = conditionOf(token.status.conditions ?? [], 'LifetimeCapped')
+  const capped = findCondition(token.status.conditions ?? [], 'LifetimeCapped')
   return {
     from: [formatTimestamp(iat * 1000), formatTimestamp(nbf * 1000), token.status.issuedTimestamp],
     until: [formatTimestamp(exp * 1000), token.status.expirationTimestamp],

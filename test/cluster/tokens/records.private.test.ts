@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { CONFIG_MAPS, REVOKED_TOKENS_PREFIX } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'
-import { conditionOf } from '../../../src/domain/conditions.ts'
+import { findCondition } from '../../../src/domain/conditions.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
@@ -68,7 +68,7 @@ test('a record that changed meanwhile is read again, and loses nothing (7.4)', a
 describe('records that a policy refuses (4.2, 7.4)', () => {
   const REFUSING = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'
   const messageOf = (token: StoredToken): string =>
-    conditionOf(token.status.conditions ?? [], 'Ready')?.message ?? ''
+    findCondition(token.status.conditions ?? [], 'Ready')?.message ?? ''
 
   test('status says so, keys are not read again meanwhile, and one that is stored at last is revoked', async () => {
     const owner = await keys.shown(await keys.create(), 'Active')
@@ -86,7 +86,7 @@ describe('records that a policy refuses (4.2, 7.4)', () => {
       const stuck = await tokens.until(token, 'it says why', (now) =>
         messageOf(now).includes('Clusters take it until its revocation is recorded, which failed'),
       )
-      expect(conditionOf(stuck.status.conditions ?? [], 'Ready')).toMatchObject({
+      expect(findCondition(stuck.status.conditions ?? [], 'Ready')).toMatchObject({
         status: 'False',
         reason: 'Revoked',
       })

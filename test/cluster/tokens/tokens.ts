@@ -5,7 +5,7 @@ import type {
 } from '../../../src/api/directclusterendpointtoken.gen.ts'
 import { ACCESS_KEYS, API_VERSION, TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../../src/api/objects.ts'
-import { formatTimestamp } from '../../../src/domain/time/time.ts'
+import { formatTimestamp } from '../../../src/domain/time.ts'
 import type { NewObject } from '../../../src/kube/client/client.ts'
 import type { Audit, AuditedWrite, Mark } from '../../support/audit.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'

@@ -3,8 +3,8 @@ import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { secretDigest } from '../../../src/authn/key-index.ts'
 import { parseScope } from '../../../src/domain/scope/authorize.ts'
 import { t0, textAfter } from '../../support/access-key.ts'
-import { type Circumstances, stageOf } from './recognition.ts'
-import { key, ownedBy, secretOf } from './watched-keys.ts'
+import { key, ownedBy, secretOf } from './key-builder.ts'
+import { type Knowledge, createTestAuthenticator } from './test-authenticator.ts'
 
 const SCOPE = { projects: [{ project: 'blue' }] }
 const ROLES = { roles: [{ role: 'agent' }] }
@@ -13,7 +13,9 @@ const STALE = { proven: null }
 
 describe('while all is fresh (10.3)', () => {
   test('a caller is who the key says, with its scope and its end', async () => {
-    const { index, callers } = stageOf(key('a', { ttl: 60, groups: ['dev'], scope: SCOPE }))
+    const { index, callers } = createTestAuthenticator(
+      key('a', { ttl: 60, groups: ['dev'], scope: SCOPE }),
+    )
     expect(await callers.recognise(secretOf('a'))).toEqual({
       ok: true,
       caller: {
@@ -26,7 +28,7 @@ describe('while all is fresh (10.3)', () => {
   })
 
   test('the scope is read once for each state of the key', async () => {
-    const { index, callers } = stageOf(key('a', { scope: SCOPE }))
+    const { index, callers } = createTestAuthenticator(key('a', { scope: SCOPE }))
     const scopeOf = async () => {
       const found = await callers.recognise(secretOf('a'))
       return found.ok && found.caller.scope
@@ -38,7 +40,7 @@ describe('while all is fresh (10.3)', () => {
   })
 
   test('nobody is asked', async () => {
-    const stage = stageOf(key('a'), key('b', {}, ownedBy('a')))
+    const stage = createTestAuthenticator(key('a'), key('b', {}, ownedBy('a')))
     stage.now.stored = null
     for (const token of [secretOf('a'), secretOf('b'), secretOf('x'), ''])
       await stage.outcome(token)
@@ -46,7 +48,7 @@ describe('while all is fresh (10.3)', () => {
   })
 
   test('validity follows every input, at the moment it is asked (2.6, C5)', async () => {
-    const { clock, index, now, outcome } = stageOf(key('a', { ttl: 60 }))
+    const { clock, index, now, outcome } = createTestAuthenticator(key('a', { ttl: 60 }))
     now.proven = { wallMs: t0 + 1e9, monotonicMs: 1e9 }
     expect(await outcome(secretOf('a'))).toBe('ada until 60')
     now.caps = { maxTtlSeconds: 30, loginTtlSeconds: null }
@@ -59,14 +61,14 @@ describe('while all is fresh (10.3)', () => {
   })
 
   test('nobody is found by what stands for nobody', async () => {
-    const { outcome } = stageOf(key('a', { key: `sha256:${'0'.repeat(64)}` }))
+    const { outcome } = createTestAuthenticator(key('a', { key: `sha256:${'0'.repeat(64)}` }))
     for (const token of ['', 'nobody', 'x', `sha256:${'0'.repeat(64)}`])
       expect(await outcome(token)).toBe('unknown')
   })
 
   test('of two with the same secret the elder is the caller, or nobody is (3.3)', async () => {
     const same = { key: secretOf('same') }
-    const stage = stageOf(key('b', { ...same, user: 'bob' }, {}, 1), key('a', same))
+    const stage = createTestAuthenticator(key('b', { ...same, user: 'bob' }, {}, 1), key('a', same))
     expect(await stage.outcome(secretOf('same'))).toBe('ada')
     stage.index.store.put(key('a', { ...same, disabled: true }, at(2)))
     expect(await stage.outcome(secretOf('same'))).toBe('disabled')
@@ -78,7 +80,7 @@ describe('while all is fresh (10.3)', () => {
     const secret = secretOf('same')
     const thief = (version: number) =>
       key('thief', { key: `sha256:${secretDigest(secret)}`, user: 'eve' }, at(version))
-    const stage = stageOf(thief(1), key('a', { key: secret }, {}, 1))
+    const stage = createTestAuthenticator(thief(1), key('a', { key: secret }, {}, 1))
     expect(await stage.outcome(secret)).toBe('conflict')
     stage.index.store.remove(thief(2))
     expect(await stage.outcome(secret)).toBe('ada')
@@ -89,7 +91,7 @@ describe('while all is fresh (10.3)', () => {
     { token: 'k'.repeat(31), is: 'unknown' },
     { token: 'k'.repeat(32), is: 'ada' },
   ])('a digest of $token makes its bearer $is (3.6)', async ({ token, is }) => {
-    const { outcome } = stageOf(key('a', { key: `sha256:${secretDigest(token)}` }))
+    const { outcome } = createTestAuthenticator(key('a', { key: `sha256:${secretDigest(token)}` }))
     expect(await outcome(token)).toBe(is)
   })
 })
@@ -97,7 +99,7 @@ describe('while all is fresh (10.3)', () => {
 describe('what nobody can tell is refused, never granted (10.4)', () => {
   interface Row {
     readonly name: string
-    readonly now: Partial<Circumstances>
+    readonly now: Partial<Knowledge>
     readonly token?: string
     readonly is: string
     readonly reads?: readonly string[]
@@ -186,14 +188,14 @@ describe('what nobody can tell is refused, never granted (10.4)', () => {
       reads: ['a'],
     },
   ])('$name', async ({ now, token = secretOf('a'), is, reads = [] }) => {
-    const stage = stageOf(...keys())
+    const stage = createTestAuthenticator(...keys())
     Object.assign(stage.now, now)
     expect(await stage.outcome(token)).toBe(is)
     expect(stage.reads).toEqual(reads)
   })
 
   test('15 seconds after the last proof, and not before', async () => {
-    const { clock, now, reads, outcome } = stageOf(key('a'))
+    const { clock, now, reads, outcome } = createTestAuthenticator(key('a'))
     now.stored = null
     await clock.advance(15_000)
     expect(await outcome(secretOf('a'))).toBe('ada')
@@ -203,7 +205,7 @@ describe('what nobody can tell is refused, never granted (10.4)', () => {
   })
 
   test('many requests share one read a second', async () => {
-    const { clock, now, reads, outcome } = stageOf(key('a'))
+    const { clock, now, reads, outcome } = createTestAuthenticator(key('a'))
     now.proven = null
     await Promise.all(Array.from({ length: 50 }, () => outcome(secretOf('a'))))
     expect(reads).toEqual(['a'])
@@ -215,7 +217,7 @@ describe('what nobody can tell is refused, never granted (10.4)', () => {
   test('an elder is read as well: it may be gone by now', async () => {
     const same = { key: secretOf('same') }
     const [elder, younger] = [key('a', { ...same, disabled: true }), key('b', same, {}, 1)]
-    const { clock, now, outcome } = stageOf(elder, younger)
+    const { clock, now, outcome } = createTestAuthenticator(elder, younger)
     now.proven = null
     expect(await outcome(secretOf('same'))).toBe('disabled')
     now.stored = [younger]
@@ -227,7 +229,7 @@ describe('what nobody can tell is refused, never granted (10.4)', () => {
     const line = Array.from({ length: 200 }, (_, place) =>
       key(`k${place}`, {}, ownedBy(`k${place + 1}`)),
     )
-    const { now, reads, outcome } = stageOf(...line)
+    const { now, reads, outcome } = createTestAuthenticator(...line)
     now.proven = null
     expect(await outcome(secretOf('k0'))).toBe('unavailable')
     expect(reads.length).toBeLessThan(100)
@@ -240,7 +242,7 @@ describe('a caller of before is reconsidered by name and uid, without the key (1
     readonly name: string
     /** What the key has become; null = it is gone. */
     readonly now?: OwnedAccessKey | null
-    readonly under?: Partial<Circumstances>
+    readonly under?: Partial<Knowledge>
     readonly atS?: number
     /** Its end in seconds after t0, or why it is cut. */
     readonly is: number | string
@@ -297,7 +299,7 @@ describe('a caller of before is reconsidered by name and uid, without the key (1
       is: 'changed',
     },
   ])('$name', async ({ now, under, atS = 0, is }) => {
-    const stage = stageOf(key('a', BEFORE))
+    const stage = createTestAuthenticator(key('a', BEFORE))
     const before = await stage.callers.recognise(secretOf('a'))
     if (!before.ok) throw new Error('it is no caller to begin with')
     stage.now.proven = { wallMs: t0 + atS * 1000, monotonicMs: atS * 1000 }
@@ -311,7 +313,7 @@ describe('a caller of before is reconsidered by name and uid, without the key (1
   })
 
   test('what scopes mean is nothing to a key without one', async () => {
-    const stage = stageOf(key('a'))
+    const stage = createTestAuthenticator(key('a'))
     const before = await stage.callers.recognise(secretOf('a'))
     if (!before.ok) throw new Error('it is no caller to begin with')
     stage.now.meaning = {}
@@ -319,7 +321,7 @@ describe('a caller of before is reconsidered by name and uid, without the key (1
   })
 
   test('a caller stays one from look to look', async () => {
-    const stage = stageOf(key('a', { scope: SCOPE }))
+    const stage = createTestAuthenticator(key('a', { scope: SCOPE }))
     const before = await stage.callers.recognise(secretOf('a'))
     if (!before.ok) throw new Error('it is no caller to begin with')
     const now = await stage.callers.reconsider(before.caller)
@@ -328,7 +330,11 @@ describe('a caller of before is reconsidered by name and uid, without the key (1
   })
 
   test('it ends with the key that owns it, and with an elder that comes', async () => {
-    const stage = stageOf(key('owner'), key('a', {}, ownedBy('owner')), key('b', {}, {}, 1))
+    const stage = createTestAuthenticator(
+      key('owner'),
+      key('a', {}, ownedBy('owner')),
+      key('b', {}, {}, 1),
+    )
     const [a1, b1] = await Promise.all(
       ['a', 'b'].map((name) => stage.callers.recognise(secretOf(name))),
     )

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { secretDigest } from '../../../src/authn/key-index.ts'
 import { UNKNOWN_KEY } from '../../../src/authn/key-validity.ts'
-import { indexOf, key, ownedBy, secretOf } from './watched-keys.ts'
+import { indexOf, key, ownedBy, secretOf } from './key-builder.ts'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 const LONG = 'k'.repeat(256)

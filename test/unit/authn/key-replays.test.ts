@@ -4,7 +4,7 @@ import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { secretDigest } from '../../../src/authn/key-index.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'
-import { indexOf, key, secretOf } from './watched-keys.ts'
+import { indexOf, key, secretOf } from './key-builder.ts'
 
 const NAMES = ['a', 'b', 'c']
 const SCRIPTS = repeated(50, 150)

@@ -3,8 +3,8 @@ import { expect, test, vi } from 'vitest'
 import { secretDigest } from '../../../src/authn/key-index.ts'
 import { UNKNOWN_KEY, checkKey } from '../../../src/authn/key-validity.ts'
 import { t0, textAfter } from '../../support/access-key.ts'
-import { stageOf } from './recognition.ts'
-import { indexOf, key, secretOf } from './watched-keys.ts'
+import { indexOf, key, secretOf } from './key-builder.ts'
+import { createTestAuthenticator } from './test-authenticator.ts'
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 
@@ -12,7 +12,7 @@ const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 const LOOK_UPS = ['by', 'firstBy', 'countBy', 'get'] as const
 
 test('unknown, malformed, disabled and deleted keys are refused by the same look-ups (10.2)', async () => {
-  const { callers, index } = stageOf(
+  const { callers, index } = createTestAuthenticator(
     key('disabled', { disabled: true }),
     key('deleted', {}, { metadata: { deletionTimestamp: textAfter(0) } }),
     key('nobody', { user: '' }),
@@ -38,7 +38,7 @@ test('unknown, malformed, disabled and deleted keys are refused by the same look
 })
 
 test('a digest that is that of nobody makes unknown keys nobody else (3.6)', async () => {
-  const { outcome } = stageOf(key('zeros', { key: `sha256:${UNKNOWN_KEY.digest}` }))
+  const { outcome } = createTestAuthenticator(key('zeros', { key: `sha256:${UNKNOWN_KEY.digest}` }))
   expect(await outcome(secretOf('unknown'))).toBe('unknown')
 })
 

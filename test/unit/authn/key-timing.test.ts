@@ -3,8 +3,8 @@
 import { performance } from 'node:perf_hooks'
 import { expect, test } from 'vitest'
 import { textAfter } from '../../support/access-key.ts'
-import { stageOf } from '../authn/recognition.ts'
-import { key, secretOf } from '../authn/watched-keys.ts'
+import { key, secretOf } from './key-builder.ts'
+import { createTestAuthenticator } from './test-authenticator.ts'
 
 const CLASSES: Readonly<Record<string, (at: number) => string>> = {
   unknown: (at) => secretOf(`unknown-${at}`),
@@ -18,7 +18,7 @@ const median = (times: readonly number[]): number =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
 
 test('unknown, malformed, disabled and deleted keys are refused in the same time (C1)', async () => {
-  const { callers } = stageOf(
+  const { callers } = createTestAuthenticator(
     ...Array.from({ length: 100 }, (_, at) => key(`disabled-${at}`, { disabled: true })),
     ...Array.from({ length: 100 }, (_, at) =>
       key(`deleted-${at}`, {}, { metadata: { deletionTimestamp: textAfter(0) } }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type KeyIndex, secretDigest } from '../../../src/authn/key-index.ts'
 import { keysAffectedBy } from '../../../src/domain/accesskey/owner-chain.ts'
-import { indexOf, key, ownedBy, secretOf } from './watched-keys.ts'
+import { indexOf, key, ownedBy, secretOf } from './key-builder.ts'
 
 const same = { key: secretOf('same') }
 const at = (version: number) => ({ metadata: { resourceVersion: String(version) } })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { createRoleReader } from '../../../src/authn/role-rules.ts'
-import { SCOPE_ROLES } from '../../../src/domain/scope/match-role.ts'
+import { SCOPE_ROLES } from '../../../src/domain/scope/roles.ts'
 import { type Line, memoryApi } from '../../support/memory-api.ts'
 
 const RULES = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }]

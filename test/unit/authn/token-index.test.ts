@@ -4,7 +4,7 @@ import { TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { createTokenIndex } from '../../../src/authn/token-index.ts'
 import { t0, textAfter } from '../../support/access-key.ts'
-import { indexOf, key, ownedBy } from './watched-keys.ts'
+import { indexOf, key, ownedBy } from './key-builder.ts'
 
 const token = (name: string, owner: string, endsAfter: number | null, version = 1): KubeObject => ({
   apiVersion: 'management.platform.sh/v1',

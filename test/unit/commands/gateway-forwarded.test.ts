@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ofForwarded } from '../../../src/commands/gateway/wiring.ts'
-import { ANN, call } from '../kube/proxy/upstream-stage.ts'
+import { ANN, call } from '../kube/proxy/upstream-server.ts'
 
 const FOR_ANN = { impersonation: ANN }
 const BY_PROXY = { ...FOR_ANN, isProxied: true }

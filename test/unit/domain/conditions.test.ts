@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { Condition } from '../../../src/api/objects.ts'
 import {
   type DesiredCondition,
-  conditionOf,
+  findCondition,
   sameConditions,
-  withTimes,
+  withTransitionTimes,
 } from '../../../src/domain/conditions.ts'
 import { after, textAfter } from '../../support/access-key.ts'
 
@@ -39,16 +39,16 @@ describe('withTimes: lastTransitionTime changes only with the status (contract 4
     { name: 'another generation', published: [since(active, 5, 8)], verdict: active, at: 5 },
     { name: 'another type had changed', published: [since({ ...active, type: 'Stalled' }, 5)], verdict: active, at: 100 },
   ])('$name', ({ published, verdict, at }) => {
-    expect(withTimes([verdict], published, 9, after(100))).toEqual([since(verdict, at, 9)])
+    expect(withTransitionTimes([verdict], published, 9, after(100))).toEqual([since(verdict, at, 9)])
   })
 
   test('a change is told in whole seconds', () => {
-    expect(withTimes([active], [], 1, after(100.999))).toEqual([since(active, 100)])
+    expect(withTransitionTimes([active], [], 1, after(100.999))).toEqual([since(active, 100)])
   })
 
   test('a verdict that is not given any more is gone', () => {
     expect(
-      withTimes(
+      withTransitionTimes(
         [active],
         [since(active, 5), since({ ...active, type: 'Stalled' }, 5)],
         1,
@@ -81,6 +81,6 @@ describe('sameConditions', () => {
 
 test('conditionOf finds by type, or nothing', () => {
   const ready = since(active, 5)
-  expect(conditionOf([since({ ...active, type: 'Stalled' }, 5), ready], 'Ready')).toBe(ready)
-  expect(conditionOf([ready], 'Stalled')).toBeUndefined()
+  expect(findCondition([since({ ...active, type: 'Stalled' }, 5), ready], 'Ready')).toBe(ready)
+  expect(findCondition([ready], 'Stalled')).toBeUndefined()
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
-import { isTracked, onExpiryOf } from '../../../src/domain/credential-object.ts'
+import { isAppliedByGitOps, onExpiryOf } from '../../../src/domain/credential-object.ts'
 
 const meta = (differing: Partial<ObjectMeta>): ObjectMeta => ({
   name: 'deploy',
@@ -55,6 +55,6 @@ describe('whether a GitOps tool applies it (5.2)', () => {
     { name: 'applied by Argo CD without an instance', metadata: { managedFields: managed('argocd-controller') }, tracked: false },
   ]
   test.each(rows)('$name: $tracked', ({ metadata, tracked }) => {
-    expect(isTracked(meta(metadata))).toBe(tracked)
+    expect(isAppliedByGitOps(meta(metadata))).toBe(tracked)
   })
 })

@@ -16,12 +16,12 @@ import {
   type UpstreamAnswer,
   type UpstreamCall,
   UpstreamUnavailable,
-} from '../../../src/kube/proxy/upstream.ts'
+} from '../../../src/kube/proxy/types.ts'
 import { t0, viewOf } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
 import { callTo } from './calls.ts'
-import { COUNTS } from './selfservice/exchanges.ts'
+import { COUNTS } from './selfservice/self-service-request.ts'
 
 /** The collection of the keys. */
 export const KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'

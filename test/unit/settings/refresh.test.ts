@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../src/api/objects.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
 import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { platformConfigMap } from '../../../src/settings/follow.ts'
-import { readSettings } from '../../../src/settings/refresh.ts'
+import { refreshSettings } from '../../../src/settings/refresh.ts'
 
 const CONFIG = 'platform-manager-config'
 const RECORD = 'platform-config-in-force'
@@ -48,7 +48,7 @@ async function outcomeOf({ told, stored, meanwhile }: Row) {
     isDoubted = true
   }
   const options = { configs, configMaps, configName: CONFIG, client, namespace: 'p', doubt }
-  const failure = await readSettings(options, new AbortController().signal).catch(String)
+  const failure = await refreshSettings(options, new AbortController().signal).catch(String)
   const known = [configs.get(CONFIG), configMaps.get(RECORD)].map((one) => one?.resourceVersion)
   return { known, isDoubted, hasFailed: failure !== undefined }
 }

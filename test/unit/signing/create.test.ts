@@ -6,9 +6,9 @@ import {
   type SigningAlgorithm,
 } from '../../../src/domain/token/token-claims.ts'
 import { createSigningKey } from '../../../src/signing/create.ts'
-import { examine } from '../../../src/signing/examine.ts'
+import { examineSigningKey } from '../../../src/signing/examine.ts'
 import { type Line, memoryApi } from '../../support/memory-api.ts'
-import { newPem, secretOf } from './secrets.ts'
+import { newPem, signingKeySecret } from './signing-key-builder.ts'
 
 function stage() {
   const api = memoryApi()
@@ -37,7 +37,7 @@ describe('a new signing key (7.3)', () => {
         metadata: { namespace: 'platform-system' },
       })
       expect(Object.keys(object.data ?? {})).toEqual(['private-key.pem', 'kid'])
-      const { secret } = examine(object)
+      const { secret } = examineSigningKey(object)
       expect(secret).toMatchObject({ generation: 3, fault: null, jwk: { alg: algorithm } })
       const { jwk } = secret
       expect(jwk?.kty === 'RSA' ? Buffer.from(jwk.n, 'base64url').length * 8 : 256).toBe(
@@ -51,14 +51,14 @@ describe('a new signing key (7.3)', () => {
     for (let count = 0; count < 5; count += 1) {
       const { api, create } = stage()
       await create('ES256')
-      kids.add(examine(api.objects.get('platform-signing-key-3') as Secret).secret.kid)
+      kids.add(examineSigningKey(api.objects.get('platform-signing-key-3') as Secret).secret.kid)
     }
     expect(kids.size).toBe(5)
   })
 
   test('whose number somebody else was first to use', async () => {
     const { api, create } = stage()
-    const theirs = secretOf(newPem(), 3)
+    const theirs = signingKeySecret(newPem(), 3)
     api.objects.set('platform-signing-key-3', theirs)
     expect(await create('ES256')).toBe('raced')
     expect(api.objects.get('platform-signing-key-3')).toBe(theirs)
@@ -67,7 +67,7 @@ describe('a new signing key (7.3)', () => {
   test('whose name something else has', async () => {
     const { api, create } = stage()
     api.objects.set('platform-signing-key-3', {
-      ...secretOf(newPem(), 3),
+      ...signingKeySecret(newPem(), 3),
       type: 'Opaque',
     } as Secret)
     expect(await create('ES256')).toBe('taken')

@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Secret } from '../../../src/api/objects.ts'
-import { examine } from '../../../src/signing/examine.ts'
-import { CREATED_MS, newPem, publicOf, secretOf } from './secrets.ts'
+import { examineSigningKey } from '../../../src/signing/examine.ts'
+import { CREATED_MS, newPem, publicJwkOf, signingKeySecret } from './signing-key-builder.ts'
 
 const EC = newPem()
 const RSA = newPem('RS256')
@@ -37,16 +37,16 @@ test.each([
   { name: 'ES256', pem: EC },
   { name: 'RS256 of 3072 bits', pem: RSA },
 ])('a sound Secret, $name (7.3)', ({ pem }) => {
-  const { secret, privateKey } = examine(secretOf(pem, 12))
+  const { secret, privateKey } = examineSigningKey(signingKeySecret(pem, 12))
   expect(secret).toEqual({
     name: 'platform-signing-key-12',
     uid: 'uid-12',
     resourceVersion: '12',
     generation: 12,
-    kid: publicOf(pem).kid,
+    kid: publicJwkOf(pem).kid,
     createdMs: CREATED_MS,
     isDeleting: false,
-    jwk: publicOf(pem),
+    jwk: publicJwkOf(pem),
     fault: null,
   })
   expect(privateKey?.type).toBe('private')
@@ -113,7 +113,7 @@ test.each<{ readonly name: string; readonly data: Record<string, string>; readon
     },
     {
       name: 'a damaged RSA key',
-      data: { 'private-key.pem': base64(damagedRsa()), kid: base64(publicOf(RSA).kid) },
+      data: { 'private-key.pem': base64(damagedRsa()), kid: base64(publicJwkOf(RSA).kid) },
       fault: 'holds a private key that does not fit its public half',
     },
     {
@@ -124,7 +124,7 @@ test.each<{ readonly name: string; readonly data: Record<string, string>; readon
     { name: 'an empty kid', data: { kid: '' }, fault: 'names another kid than that of its key' },
   ],
 )('a corrupt Secret, $name (7.3, 3.5)', ({ data, fault }) => {
-  const { secret, privateKey } = examine(secretOf(EC, 1, data))
+  const { secret, privateKey } = examineSigningKey(signingKeySecret(EC, 1, data))
   expect({ fault: secret.fault, jwk: secret.jwk, privateKey }).toEqual({
     fault,
     jwk: null,
@@ -141,8 +141,8 @@ test.each([
   'platform-signing-key-1234567890',
   'x-platform-signing-key-1',
 ])('the name %s is no number (7.3)', (name) => {
-  const { metadata, ...rest } = secretOf(EC, 1)
-  const { secret, privateKey } = examine({ ...rest, metadata: { ...metadata, name } })
+  const { metadata, ...rest } = signingKeySecret(EC, 1)
+  const { secret, privateKey } = examineSigningKey({ ...rest, metadata: { ...metadata, name } })
   expect(secret).toMatchObject({
     generation: null,
     jwk: null,
@@ -152,13 +152,13 @@ test.each([
 })
 
 test('without data, and being deleted (7.3)', () => {
-  const { data, metadata, ...rest } = secretOf(EC, 1)
+  const { data, metadata, ...rest } = signingKeySecret(EC, 1)
   const object: Secret = {
     ...rest,
     metadata: { ...metadata, deletionTimestamp: '2026-11-22T10:00:00Z' },
   }
   expect(data).toBeDefined()
-  expect(examine(object).secret).toMatchObject({
+  expect(examineSigningKey(object).secret).toMatchObject({
     kid: null,
     isDeleting: true,
     fault: 'has no private-key.pem',

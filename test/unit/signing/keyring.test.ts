@@ -1,19 +1,26 @@
 import { type JSONWebKeySet, compactVerify, createLocalJWKSet } from 'jose'
 import { describe, expect, test } from 'vitest'
 import type { ConfigMap, Secret } from '../../../src/api/objects.ts'
-import type { KeyNote } from '../../../src/domain/signingkey/signing-key.ts'
+import type { PublishedKeyRecord } from '../../../src/domain/signingkey/signing-key.ts'
 import type { TokenClaims } from '../../../src/domain/token/token-claims.ts'
 import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { createKeyring } from '../../../src/signing/keyring.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
-import { CREATED_MS, newPem, noteOf, publicOf, recordOf, secretOf } from './secrets.ts'
+import {
+  CREATED_MS,
+  newPem,
+  noteOf,
+  publicJwkOf,
+  jwksConfigMap,
+  signingKeySecret,
+} from './signing-key-builder.ts'
 
 const DAY_MS = 86_400_000
 const A = newPem()
 const B = newPem()
 const R = newPem('RS256')
-const kidOf = (pem: string): string => publicOf(pem).kid
+const kidOf = (pem: string): string => publicJwkOf(pem).kid
 
 const claims = { iss: 'https://platform', sub: 'user:ä', jti: 'u-1', exp: 1 } as TokenClaims
 
@@ -26,9 +33,9 @@ function stage() {
   const told: (string | null)[] = []
   keyring.subscribe(() => told.push(keyring.current()?.kid ?? null))
   let revision = 100
-  const publish = (pems: readonly string[], notes: readonly KeyNote[]): void => {
+  const publish = (pems: readonly string[], notes: readonly PublishedKeyRecord[]): void => {
     revision += 1
-    records.put(recordOf(pems, notes, revision))
+    records.put(jwksConfigMap(pems, notes, revision))
   }
   return { clock, secrets, records, keyring, told, lines, publish }
 }
@@ -41,7 +48,7 @@ describe('signs', () => {
     '$name: header, exact payload, a signature that everybody verifies (7.1)',
     async ({ name, pem }) => {
       const { secrets, keyring, publish } = stage()
-      secrets.put(secretOf(pem, 1))
+      secrets.put(signingKeySecret(pem, 1))
       publish([pem], [noteOf(pem, 1)])
       expect(keyring.current()).toEqual({ kid: kidOf(pem), algorithm: name })
       const signed = await keyring.sign(claims)
@@ -50,7 +57,7 @@ describe('signs', () => {
       expect(text(header)).toBe(JSON.stringify({ alg: name, kid: kidOf(pem), typ: 'JWT' }))
       expect(text(payload)).toBe(JSON.stringify(claims))
       expect(signature).toBeDefined()
-      const set = { keys: [publicOf(pem)] } as JSONWebKeySet
+      const set = { keys: [publicJwkOf(pem)] } as JSONWebKeySet
       await expect(
         compactVerify(signed?.token ?? '', createLocalJWKSet(set)),
       ).resolves.toBeDefined()
@@ -61,7 +68,7 @@ describe('signs', () => {
     readonly name: string
     readonly held: readonly string[]
     readonly published: readonly string[]
-    readonly notes: readonly KeyNote[]
+    readonly notes: readonly PublishedKeyRecord[]
   }>([
     { name: 'nothing is there', held: [], published: [], notes: [] },
     { name: 'the key is not published', held: [A], published: [B], notes: [noteOf(B, 2)] },
@@ -76,7 +83,7 @@ describe('signs', () => {
     },
   ])('not where $name (7.3)', async ({ held, published, notes }) => {
     const { secrets, keyring, publish } = stage()
-    for (const [index, pem] of held.entries()) secrets.put(secretOf(pem, index + 1))
+    for (const [index, pem] of held.entries()) secrets.put(signingKeySecret(pem, index + 1))
     publish(published, notes)
     expect(keyring.current()).toBeNull()
     expect(await keyring.sign(claims)).toBeNull()
@@ -84,11 +91,11 @@ describe('signs', () => {
 
   test('not where there is no ConfigMap, or no longer (7.3)', async () => {
     const { secrets, records, keyring, publish } = stage()
-    secrets.put(secretOf(A, 1))
+    secrets.put(signingKeySecret(A, 1))
     expect(await keyring.sign(claims)).toBeNull()
     publish([A], [noteOf(A, 1)])
     expect(await keyring.sign(claims)).not.toBeNull()
-    records.remove(recordOf([], [], 0))
+    records.remove(jwksConfigMap([], [], 0))
     expect(await keyring.sign(claims)).toBeNull()
   })
 
@@ -97,7 +104,7 @@ describe('signs', () => {
     { name: 'taken out of the notes', after: [] },
   ])('not with a key that is $name while it signs (7.3)', async ({ after }) => {
     const { secrets, keyring, publish } = stage()
-    secrets.put(secretOf(A, 1))
+    secrets.put(signingKeySecret(A, 1))
     publish([A], [noteOf(A, 1)])
     const signing = keyring.sign(claims)
     publish([], after)
@@ -106,7 +113,7 @@ describe('signs', () => {
 
   test('not with a Secret that is being deleted (7.3)', () => {
     const { secrets, keyring, publish } = stage()
-    const { metadata, ...rest } = secretOf(A, 1)
+    const { metadata, ...rest } = signingKeySecret(A, 1)
     secrets.put({ ...rest, metadata: { ...metadata, deletionTimestamp: '2026-11-21T10:00:00Z' } })
     publish([A], [noteOf(A, 1)])
     expect(keyring.current()).toBeNull()
@@ -117,9 +124,9 @@ describe('signs', () => {
 describe('tells', () => {
   test('when another key signs, and each change once (7.3)', () => {
     const { clock, secrets, keyring, told, publish } = stage()
-    secrets.put(secretOf(A, 1))
+    secrets.put(signingKeySecret(A, 1))
     publish([A], [noteOf(A, 1)])
-    secrets.put(secretOf(B, 2))
+    secrets.put(signingKeySecret(B, 2))
     const useFromMs = clock.nowMs() + DAY_MS
     publish([A, B], [noteOf(A, 1), noteOf(B, 2, { useFromMs })])
     keyring.review()
@@ -132,7 +139,7 @@ describe('tells', () => {
 
   test('when a key is withdrawn, though another signs (7.3)', () => {
     const { secrets, keyring, told, publish } = stage()
-    secrets.put(secretOf(B, 2))
+    secrets.put(signingKeySecret(B, 2))
     publish([A, B], [noteOf(A, 1), noteOf(B, 2)])
     expect(keyring.isWithdrawn(kidOf(A))).toBe(false)
     publish([B], [noteOf(A, 1, { withdrawnMs: CREATED_MS }), noteOf(B, 2)])
@@ -142,15 +149,15 @@ describe('tells', () => {
 
   test('when the last one goes (7.3)', () => {
     const { secrets, told, publish } = stage()
-    secrets.put(secretOf(A, 1))
+    secrets.put(signingKeySecret(A, 1))
     publish([A], [noteOf(A, 1)])
-    secrets.remove(secretOf(A, 1))
+    secrets.remove(signingKeySecret(A, 1))
     expect(told).toEqual([kidOf(A), null])
   })
 
   test('a corrupt Secret: in a sentence and in the log, until it is gone (7.3)', () => {
     const { secrets, keyring, lines, publish } = stage()
-    const corrupt = secretOf(A, 1, { kid: '' })
+    const corrupt = signingKeySecret(A, 1, { kid: '' })
     secrets.put(corrupt)
     publish([A], [noteOf(A, 1)])
     expect(keyring.faults()).toEqual([
@@ -172,7 +179,7 @@ describe('tells', () => {
 
   test('when keys end: those published, lost ones too, withdrawn ones not (8.4)', () => {
     const { secrets, keyring, publish } = stage()
-    secrets.put(secretOf(B, 2))
+    secrets.put(signingKeySecret(B, 2))
     publish([A, B], [noteOf(A, 1), noteOf(B, 2), noteOf(R, 3, { withdrawnMs: CREATED_MS })])
     const endMs = CREATED_MS + 30 * DAY_MS
     expect(keyring.lives()).toEqual([
@@ -184,7 +191,7 @@ describe('tells', () => {
 
 test('begins with what is there already', () => {
   const { secrets, records, clock, publish } = stage()
-  secrets.put(secretOf(A, 1))
+  secrets.put(signingKeySecret(A, 1))
   publish([A], [noteOf(A, 1)])
   const { log } = rememberingLog()
   expect(createKeyring({ secrets, records, clock, log }).current()?.kid).toBe(kidOf(A))
@@ -192,8 +199,8 @@ test('begins with what is there already', () => {
 
 test('canary: nothing that the keyring shows or logs holds private parts (3.5)', () => {
   const { secrets, keyring, lines, publish } = stage()
-  for (const [index, pem] of [A, R].entries()) secrets.put(secretOf(pem, index + 1))
-  secrets.put(secretOf(B, 3, { kid: '' }))
+  for (const [index, pem] of [A, R].entries()) secrets.put(signingKeySecret(pem, index + 1))
+  secrets.put(signingKeySecret(B, 3, { kid: '' }))
   publish([A, R, B], [noteOf(A, 1), noteOf(R, 2), noteOf(B, 3)])
   const shown = JSON.stringify([
     keyring.secrets(),

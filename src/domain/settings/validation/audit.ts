@@ -3,19 +3,19 @@ import type {
   AuditPolicyRule,
   AuditSettings,
 } from '../../../api/config.gen.ts'
-import type { SettingPath } from '../../json/pointer.ts'
-import { firstOverlap, isResourcePattern } from '../../scope/resource-pattern.ts'
-import { entriesOf, textsOf } from '../entries.ts'
-import type { SettingFault } from './faults.ts'
+import type { FieldPath } from '../../json/field-path.ts'
+import { firstOverlappingPatterns, isResourcePattern } from '../../scope/resource-pattern.ts'
+import { indexedMaps, indexedTexts } from '../entries.ts'
+import type { UnsourcedFault } from './faults.ts'
 
 const LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse']
 const STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic']
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
 /** What is wrong between the values of audit, and in its policy (contract 6.5). */
-export function auditFaults(audit: AuditSettings): readonly SettingFault[] {
+export function auditFaults(audit: AuditSettings): readonly UnsourcedFault[] {
   const { enabled, level, path, policy } = audit
-  const faults: SettingFault[] = []
+  const faults: UnsourcedFault[] = []
   if (enabled === true && !path) {
     const message = 'is missing: set the directory of the log files, or leave enabled out'
     faults.push({ path: ['audit', 'path'], message, because: ['audit', 'enabled'] })
@@ -31,14 +31,14 @@ export function auditFaults(audit: AuditSettings): readonly SettingFault[] {
   return [
     ...faults,
     ...stageFaults(['audit', 'policy'], policy?.omitStages),
-    ...entriesOf(policy?.rules).flatMap(([at, rule]) => ruleFaults([...rules, at], rule)),
+    ...indexedMaps(policy?.rules).flatMap(([at, rule]) => ruleFaults([...rules, at], rule)),
   ]
 }
 
 // As k8s.io/apiserver validates a policy, and the wildcards of resources as scopes do.
-function ruleFaults(path: SettingPath, rule: AuditPolicyRule): readonly SettingFault[] {
+function ruleFaults(path: FieldPath, rule: AuditPolicyRule): readonly UnsourcedFault[] {
   const { nonResourceURLs, resources, namespaces, omitStages } = rule
-  const faults: SettingFault[] = []
+  const faults: UnsourcedFault[] = []
   if (typeof rule.level !== 'string' || !LEVELS.includes(rule.level)) {
     const state = rule.level === undefined ? 'is missing' : 'is not a level'
     faults.push({
@@ -52,10 +52,10 @@ function ruleFaults(path: SettingPath, rule: AuditPolicyRule): readonly SettingF
   }
   return [
     ...faults,
-    ...textsOf(nonResourceURLs).flatMap(([at, url]) =>
+    ...indexedTexts(nonResourceURLs).flatMap(([at, url]) =>
       urlFaults([...path, 'nonResourceURLs', at], url),
     ),
-    ...entriesOf(resources).flatMap(([at, entry]) =>
+    ...indexedMaps(resources).flatMap(([at, entry]) =>
       resourceFaults([...path, 'resources', at], entry),
     ),
     ...stageFaults(path, omitStages),
@@ -63,16 +63,16 @@ function ruleFaults(path: SettingPath, rule: AuditPolicyRule): readonly SettingF
 }
 
 function stageFaults(
-  path: SettingPath,
+  path: FieldPath,
   stages: readonly string[] | undefined,
-): readonly SettingFault[] {
+): readonly UnsourcedFault[] {
   const message = `is not a stage: write one of ${STAGES.join(', ')}`
-  return textsOf(stages)
+  return indexedTexts(stages)
     .filter(([, stage]) => stage !== '' && !STAGES.includes(stage))
     .map(([at]) => ({ path: [...path, 'omitStages', at], message }))
 }
 
-function urlFaults(path: SettingPath, url: string): readonly SettingFault[] {
+function urlFaults(path: FieldPath, url: string): readonly UnsourcedFault[] {
   if (url === '' || url === '*') return []
   const advice = 'write *, or a path that starts with / and has * only as its last character'
   if (!url.startsWith('/')) return [{ path, message: `does not start with /: ${advice}` }]
@@ -82,9 +82,9 @@ function urlFaults(path: SettingPath, url: string): readonly SettingFault[] {
 const isGroup = (group: string): boolean =>
   group === '*' || (group.length <= 253 && SUBDOMAIN.test(group))
 
-function resourceFaults(path: SettingPath, entry: AuditPolicyResources): readonly SettingFault[] {
+function resourceFaults(path: FieldPath, entry: AuditPolicyResources): readonly UnsourcedFault[] {
   const { group, resources, resourceNames } = entry
-  const faults: SettingFault[] = []
+  const faults: UnsourcedFault[] = []
   if (typeof group === 'string' && !isGroup(group)) {
     const message =
       'is not an API group: write it in lower case and without version, as apps, or * for every group'
@@ -94,14 +94,14 @@ function resourceFaults(path: SettingPath, entry: AuditPolicyResources): readonl
     const message = 'needs resources: name at least one resource beside them'
     faults.push({ path: [...path, 'resourceNames'], message })
   }
-  return [...faults, ...patternFaults([...path, 'resources'], textsOf(resources))]
+  return [...faults, ...patternFaults([...path, 'resources'], indexedTexts(resources))]
 }
 
-function patternFaults(path: SettingPath, resources: readonly (readonly [number, string])[]) {
+function patternFaults(path: FieldPath, resources: readonly (readonly [number, string])[]) {
   const message = 'is not a resource: write name, name/sub, *, name/* or */sub'
   const odd = resources.filter(([, text]) => text !== '' && !isResourcePattern(text))
   if (odd.length > 0) return odd.map(([at]) => ({ path: [...path, at], message }))
-  const overlap = firstOverlap(resources.map(([, text]) => text))
+  const overlap = firstOverlappingPatterns(resources.map(([, text]) => text))
   if (!overlap) return []
   const [earlier, later] = overlap
   const both = `covers what resources[${earlier}] covers: with a wildcard, entries must not overlap`

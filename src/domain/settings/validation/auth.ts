@@ -4,16 +4,16 @@ import type {
   IdpAProvider,
   SamlProvider,
 } from '../../../api/config.gen.ts'
-import type { SettingPath } from '../../json/pointer.ts'
-import { PROVIDERS, type ProviderName, entriesOf, providersIn } from '../entries.ts'
-import type { SettingFault } from './faults.ts'
+import type { FieldPath } from '../../json/field-path.ts'
+import { PROVIDERS, type ProviderName, indexedMaps, configuredProviders } from '../entries.ts'
+import type { UnsourcedFault } from './faults.ts'
 import { connectorId, webUrl } from './formats.ts'
 
 type Providers = Pick<Connector, ProviderName>
 
 /** What is wrong between the values of auth and its connectors (contract 6.5). */
-export function authFaults(auth: AuthSettings): readonly SettingFault[] {
-  const connectors = entriesOf(auth.connectors)
+export function authFaults(auth: AuthSettings): readonly UnsourcedFault[] {
+  const connectors = indexedMaps(auth.connectors)
   return [
     ...providerFaults(['auth'], auth),
     ...PROVIDERS.flatMap((name) => callbackFaults(['auth', name], auth[name], name)),
@@ -23,14 +23,14 @@ export function authFaults(auth: AuthSettings): readonly SettingFault[] {
   ]
 }
 
-const providerFaults = (path: SettingPath, { saml, idpA }: Providers): readonly SettingFault[] => [
+const providerFaults = (path: FieldPath, { saml, idpA }: Providers): readonly UnsourcedFault[] => [
   ...(saml ? samlFaults([...path, 'saml'], saml) : []),
   ...(idpA ? idpAFaults([...path, 'idpA'], idpA) : []),
 ]
 
-function connectorFaults(path: SettingPath, connector: Connector): readonly SettingFault[] {
+function connectorFaults(path: FieldPath, connector: Connector): readonly UnsourcedFault[] {
   const { id } = connector
-  const given = providersIn(connector)
+  const given = configuredProviders(connector)
   const state = given.length === 0 ? 'sets none of them' : `sets ${given.join(' and ')}`
   const message = `${state}: set exactly one of ${PROVIDERS.join(', ')}`
   // Of an id that is at fault nobody knows what it is to be.
@@ -49,10 +49,10 @@ const PATH_OF_URL = /^[^:/]+:\/\/[^/?#]*([^?#]*)/
 
 /** A provider answers where it was told to, and only this route takes the answer. */
 function callbackFaults(
-  path: SettingPath,
+  path: FieldPath,
   provider: { readonly redirectURI?: string } | undefined,
   id: string,
-): readonly SettingFault[] {
+): readonly UnsourcedFault[] {
   const uri = provider?.redirectURI
   if (typeof uri !== 'string' || webUrl(uri) !== null) return []
   if (PATH_OF_URL.exec(uri)?.[1] === `/auth/${id}/callback`) return []
@@ -63,21 +63,23 @@ function callbackFaults(
 
 const TRUSTS = ['caData', 'ca', 'insecureSkipSignatureValidation'] as const
 
-function samlFaults(path: SettingPath, saml: SamlProvider): readonly SettingFault[] {
+function samlFaults(path: FieldPath, saml: SamlProvider): readonly UnsourcedFault[] {
   const given = TRUSTS.filter((name) => saml[name] !== undefined)
   if (given.length === 1) return []
   const state = given.length === 0 ? 'sets none of them' : `sets ${given.join(' and ')}`
   return [{ path, message: `${state}: set exactly one of ${TRUSTS.join(', ')}` }]
 }
 
-function idpAFaults(path: SettingPath, { serviceAccountFilePath, adminEmail }: IdpAProvider) {
+function idpAFaults(path: FieldPath, { serviceAccountFilePath, adminEmail }: IdpAProvider) {
   if (!serviceAccountFilePath || adminEmail) return []
   const message = 'is missing: set the administrator whom the service account impersonates'
   const because = [...path, 'serviceAccountFilePath']
   return [{ path: [...path, 'adminEmail'], message, because }]
 }
 
-function idFaults(connectors: readonly (readonly [number, Connector])[]): readonly SettingFault[] {
+function idFaults(
+  connectors: readonly (readonly [number, Connector])[],
+): readonly UnsourcedFault[] {
   const first = new Map<string, number>()
   return connectors.flatMap(([at, { id }]) => {
     const path = ['auth', 'connectors', at, 'id']
@@ -91,7 +93,7 @@ function idFaults(connectors: readonly (readonly [number, Connector])[]): readon
 }
 
 // HTTP takes header names in any case: of two spellings one would be lost.
-function headerFaults(headers: AuthSettings['customHttpHeaders']): readonly SettingFault[] {
+function headerFaults(headers: AuthSettings['customHttpHeaders']): readonly UnsourcedFault[] {
   const seen = new Set<string>()
   return Object.keys(headers ?? {}).flatMap((name) => {
     const isSecond = seen.has(name.toLowerCase())

@@ -1,19 +1,19 @@
-import { type SettingPath, pathText } from '../../json/pointer.ts'
+import { type FieldPath, pathText } from '../../json/field-path.ts'
 
 /**
  * Where a setting came from: spec, the Secret of the same name, a field of status that another
  * manager owns, or the ConfigMap that keeps the settings in force (contract 6.2, 6.5).
  */
-export type Source = 'spec' | 'Secret' | 'status' | 'ConfigMap'
+export type SettingSource = 'spec' | 'Secret' | 'status' | 'ConfigMap'
 
 /**
  * Something to mend in the settings. `path` is text such as `auth.connectors[0].id`, empty for the
  * source as a whole; `message` says what is wrong and what would be right, and never quotes a value,
  * which might be a secret (contract 3.5, 6.5).
  */
-export interface Fault {
+export interface SettingFault {
   readonly path: string
-  readonly source: Source
+  readonly source: SettingSource
   readonly message: string
 }
 
@@ -21,10 +21,10 @@ export interface Fault {
  * A fault found in merged settings, before its source is looked up. `because` is the value whose
  * source is at fault where that is not the path itself: a missing field has no source.
  */
-export interface SettingFault {
-  readonly path: SettingPath
+export interface UnsourcedFault {
+  readonly path: FieldPath
   readonly message: string
-  readonly because?: SettingPath
+  readonly because?: FieldPath
 }
 
 /** metav1.Condition allows this many characters in a message. */
@@ -34,7 +34,11 @@ export const CONDITION_MESSAGE_LIMIT = 32_768
 export const EVENT_NOTE_LIMIT = 1024
 
 /** The fault with its path as text. */
-export const faultAt = (path: SettingPath, source: Source, message: string): Fault => ({
+export const settingFault = (
+  path: FieldPath,
+  source: SettingSource,
+  message: string,
+): SettingFault => ({
   path: pathText(path),
   source,
   message,
@@ -45,7 +49,7 @@ export const faultAt = (path: SettingPath, source: Source, message: string): Fau
  * `InvalidConfig` (contract 4.3). A list that is too long is cut between faults and says how many
  * more there are.
  */
-export function faultsMessage(faults: readonly Fault[], limit: number): string {
+export function faultsMessage(faults: readonly SettingFault[], limit: number): string {
   const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
   const head = `${count}; the last good settings stay in force: `
   const all = faults.map(faultText)
@@ -59,7 +63,7 @@ export function faultsMessage(faults: readonly Fault[], limit: number): string {
 
 const more = (count: number): string => (count > 0 ? `; and ${count} more` : '')
 
-function faultText({ path, source, message }: Fault): string {
+function faultText({ path, source, message }: SettingFault): string {
   return path === '' ? `${source}: ${message}` : `${path} (${source}): ${message}`
 }
 

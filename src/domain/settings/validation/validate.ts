@@ -1,29 +1,29 @@
 import type { AuthSettings, ComputeResources, ConfigSettings } from '../../../api/config.gen.ts'
-import { type JsonMap, asSettings, isMap } from '../../json/json.ts'
-import type { SettingPath } from '../../json/pointer.ts'
-import { SETTINGS } from '../field-rules.ts'
-import { type Leaf, freeNamesOf, leavesOf } from '../walk.ts'
+import type { FieldPath } from '../../json/field-path.ts'
+import { type JsonMap, jsonToSettings, isMap } from '../../json/json.ts'
+import { SETTING_RULES } from '../field-rules.ts'
+import { type SettingLeaf, checkedMapKeys, leavesOf } from '../redaction.ts'
 import { auditFaults } from './audit.ts'
 import { authFaults } from './auth.ts'
-import type { SettingFault } from './faults.ts'
-import { amountOf } from './quantity.ts'
+import type { UnsourcedFault } from './faults.ts'
+import { quantityAmount } from './formats.ts'
 
 /**
  * What is wrong in single values: negative numbers, empty entries of lists, and texts that are not
  * in the format of their field (contract 6.5). Values of another type than the field's are passed
  * over; the shape check finds those.
  */
-export const valueFaults = (settings: JsonMap): readonly SettingFault[] => [
+export const valueFaults = (settings: JsonMap): readonly UnsourcedFault[] => [
   ...leavesOf(settings).flatMap((leaf) => found(leaf.path, wrongIn(leaf))),
-  ...freeNamesOf(settings, SETTINGS, []).flatMap(({ path, name, check }) =>
+  ...checkedMapKeys(settings, SETTING_RULES, []).flatMap(({ path, name, check }) =>
     found(path, check(name)),
   ),
 ]
 
-const found = (path: SettingPath, message: string | null): readonly SettingFault[] =>
+const found = (path: FieldPath, message: string | null): readonly UnsourcedFault[] =>
   message === null ? [] : [{ path, message }]
 
-function wrongIn({ path, value, rule }: Leaf): string | null {
+function wrongIn({ path, value, rule }: SettingLeaf): string | null {
   if (typeof value === 'number') return wrongNumber(value)
   if (typeof value !== 'string') return null
   if (value === '' && rule.emptyCounts) return null
@@ -41,8 +41,8 @@ function wrongNumber(value: number): string | null {
  * What is wrong between several values (contract 6.5). Whatever has not its field's type is passed
  * over. Ask only when every source could be read: what seems to be missing might stand in the other.
  */
-export function relationFaults(json: JsonMap): readonly SettingFault[] {
-  const settings = asSettings(json)
+export function relationFaults(json: JsonMap): readonly UnsourcedFault[] {
+  const settings = jsonToSettings(json)
   return [
     ...authFaults(groupOf<AuthSettings>(settings.auth)),
     ...auditFaults(groupOf(settings.audit)),
@@ -54,7 +54,7 @@ const groupOf = <T extends object>(group: T | undefined): Partial<T> => (isMap(g
 
 function resourcesIn({ costControl, imageBuilder }: ConfigSettings) {
   const { global, cluster } = costControl ?? {}
-  const all: readonly (readonly [SettingPath, ComputeResources | undefined])[] = [
+  const all: readonly (readonly [FieldPath, ComputeResources | undefined])[] = [
     [['costControl', 'global', 'metrics'], global?.metrics?.resources],
     [['costControl', 'cluster', 'metrics'], cluster?.metrics?.resources],
     [['costControl', 'cluster', 'costEstimator'], cluster?.costEstimator?.resources],
@@ -63,11 +63,11 @@ function resourcesIn({ costControl, imageBuilder }: ConfigSettings) {
   return all.map(([path, resources]) => [[...path, 'resources'], groupOf(resources)] as const)
 }
 
-function resourceFaults(path: SettingPath, { limits, requests }: ComputeResources) {
-  return Object.entries(requests ?? {}).flatMap(([name, request]): readonly SettingFault[] => {
+function resourceFaults(path: FieldPath, { limits, requests }: ComputeResources) {
+  return Object.entries(requests ?? {}).flatMap(([name, request]): readonly UnsourcedFault[] => {
     const limit = limits && Object.hasOwn(limits, name) ? limits[name] : undefined
-    const most = limit === undefined ? null : amountOf(limit)
-    const least = amountOf(request)
+    const most = limit === undefined ? null : quantityAmount(limit)
+    const least = quantityAmount(request)
     if (most === null || least === null || least <= most) return []
     return [
       {

@@ -21,9 +21,17 @@ import {
   readsOf,
   secrets,
 } from './doors.ts'
-import type { Answered, Hand, Held } from './hands.ts'
-import { APPLY_PATCH, hand, JSON_PATCH, OURS, tellsAll } from './hands.ts'
 import { movesEntries } from './moved-entries.ts'
+import {
+  APPLY_PATCH,
+  type Answered,
+  type Hand,
+  type Held,
+  JSON_PATCH,
+  OURS,
+  hand,
+  tellsAll,
+} from './self-service-clients.ts'
 
 const front = await startFront(await privateControlPlane())
 const { plane, operator } = front

@@ -2,7 +2,14 @@
 import { API_VERSION } from '../../../../src/api/names.ts'
 import { canary } from '../../../support/canary.ts'
 import { LAST_APPLIED } from '../../../support/installed.ts'
-import { APPLY_PATCH, JSON_PATCH, METADATA, METADATA_LIST, type Sending, TABLE } from './hands.ts'
+import {
+  APPLY_PATCH,
+  JSON_PATCH,
+  METADATA,
+  METADATA_LIST,
+  type Sending,
+  TABLE,
+} from './self-service-clients.ts'
 
 /** What is looked for in every answer. */
 export const secrets = {

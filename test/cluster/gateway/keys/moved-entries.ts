@@ -1,7 +1,7 @@
 // A JSON patch of the Config that moves entries of a list, and tests what is hidden in them (12.4, X4).
 import { expect } from 'vitest'
 import { SETTINGS, secrets } from './doors.ts'
-import { type Answered, type Hand, type Held, JSON_PATCH } from './hands.ts'
+import { type Answered, type Hand, type Held, JSON_PATCH } from './self-service-clients.ts'
 
 /** Who sends it, and how the Config is looked at and changed past the gateway. */
 export interface Movers {

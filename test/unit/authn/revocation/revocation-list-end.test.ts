@@ -1,7 +1,7 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import type { ManualClock } from '../../../support/clock.ts'
-import { type Server, failure } from './config-map-server.ts'
+import { type FakeConfigMapServer, failure } from './fake-config-map-server.ts'
 import {
   EXP,
   EXPIRES_MS,
@@ -10,21 +10,21 @@ import {
   NEXT_HOUR,
   T0,
   jtis,
-  methods,
-  mishaps,
+  requestMethods,
+  failNextWrites,
   never,
-  settledBy,
-  stage,
-} from './revoked-tokens-stage.ts'
+  trackSettled,
+  serverAndManager,
+} from './test-manager.ts'
 
 describe('stop (8.3)', () => {
   test('stores what was asked for first', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     for (const [index, jti] of jtis(5).entries())
       one.records.record(jti, EXPIRES_MS + index * HOUR_MS)
     // The watches end when the stop begins.
     one.watchMs = null
-    const stopped = settledBy(one.records.stop(never))
+    const stopped = trackSettled(one.records.stop(never))
     await clock.advance(1000)
     expect(stopped()).toBe(false)
     await clock.advance(500)
@@ -34,11 +34,11 @@ describe('stop (8.3)', () => {
   })
 
   test('waits no longer than it may', async () => {
-    const { clock, one } = stage()
+    const { clock, one } = serverAndManager()
     one.mishap = () => ({ refused: failure(500, 'InternalError') })
     one.records.record('a', EXPIRES_MS)
     const enough = new AbortController()
-    const stopped = settledBy(one.records.stop(enough.signal))
+    const stopped = trackSettled(one.records.stop(enough.signal))
     await clock.advance(5000)
     expect(stopped()).toBe(false)
     const sent = one.requests.length
@@ -48,9 +48,9 @@ describe('stop (8.3)', () => {
   })
 
   test('takes nothing more', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
-    const stopped = settledBy(one.records.stop(never))
+    const stopped = trackSettled(one.records.stop(never))
     one.records.record('b', EXPIRES_MS)
     await clock.advance(1000)
     expect(server.data()).toEqual({ [HOUR]: { a: EXP } })
@@ -61,20 +61,20 @@ describe('stop (8.3)', () => {
   })
 
   test('with nothing to do is done', async () => {
-    const { clock, one } = stage()
-    const stopped = settledBy(one.records.stop(AbortSignal.abort()))
+    const { clock, one } = serverAndManager()
+    const stopped = trackSettled(one.records.stop(AbortSignal.abort()))
     await clock.advance(0)
     expect(stopped()).toBe(true)
   })
 
   test('ends a sweep after the delete in hand', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     for (const hour of ['00', '01', '02', '03'])
       await server.edit(`platform-revoked-tokens-20261121${hour}`, { old: EXP })
     await clock.advance(10)
     void one.records.sweep()
     await clock.advance(275)
-    const stopped = settledBy(one.records.stop(never))
+    const stopped = trackSettled(one.records.stop(never))
     await clock.advance(5)
     expect(stopped()).toBe(false)
     await clock.advance(1000)
@@ -83,7 +83,11 @@ describe('stop (8.3)', () => {
 })
 
 describe('a sweep (7.4)', () => {
-  const present = async (server: Server, clock: ManualClock, names: readonly string[]) => {
+  const present = async (
+    server: FakeConfigMapServer,
+    clock: ManualClock,
+    names: readonly string[],
+  ) => {
     for (const name of names) await server.edit(name, { a: EXP })
     await clock.advance(10)
   }
@@ -99,7 +103,7 @@ describe('a sweep (7.4)', () => {
     { name: 'a minute after it', nowMs: T0 + HOUR_MS + 60_000, left: [NEXT_HOUR] },
     { name: 'much later', nowMs: T0 + 48 * HOUR_MS, left: [] },
   ])('$name', async ({ nowMs, left }) => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     const others = ['kube-root-ca.crt', 'platform-revoked-tokens-2026112110-0']
     await present(server, clock, [HOUR, `${HOUR}-1`, NEXT_HOUR, ...others])
     clock.setNow(nowMs)
@@ -109,7 +113,7 @@ describe('a sweep (7.4)', () => {
   })
 
   test('drops for good: what is over is not asked for again', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     await clock.advance(HOUR_MS + 60_000)
     void one.records.sweep()
@@ -118,7 +122,7 @@ describe('a sweep (7.4)', () => {
   })
 
   test('looks again: what was written meanwhile stays for the next', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     await present(server, clock, [HOUR, `${HOUR}-1`])
     clock.setNow(T0 + 2 * HOUR_MS)
     one.watchMs = 5000
@@ -133,21 +137,21 @@ describe('a sweep (7.4)', () => {
   })
 
   test('passes over what has gone while it waited for its turn', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     await present(server, clock, [HOUR, `${HOUR}-1`, `${HOUR}-2`])
     clock.setNow(T0 + 2 * HOUR_MS)
     void one.records.sweep()
     await clock.advance(100)
     await server.edit(`${HOUR}-1`, undefined)
     await clock.advance(1000)
-    expect([server.data(), methods(one)]).toEqual([{}, ['delete', 'delete']])
+    expect([server.data(), requestMethods(one)]).toEqual([{}, ['delete', 'delete']])
   })
 
   test('that fails is left to the next', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     await present(server, clock, [HOUR, NEXT_HOUR])
     clock.setNow(T0 + 3 * HOUR_MS)
-    one.mishap = mishaps({ refused: failure(500, 'InternalError') })
+    one.mishap = failNextWrites({ refused: failure(500, 'InternalError') })
     void one.records.sweep()
     await clock.advance(1000)
     expect(Object.keys(server.data())).toEqual([HOUR, NEXT_HOUR])
@@ -158,13 +162,13 @@ describe('a sweep (7.4)', () => {
   })
 
   test('that is under way is not begun twice', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     await present(server, clock, [HOUR, NEXT_HOUR])
     clock.setNow(T0 + 3 * HOUR_MS)
     void one.records.sweep()
     void one.records.sweep()
     await clock.advance(5000)
-    expect(methods(one)).toEqual(['delete', 'delete'])
+    expect(requestMethods(one)).toEqual(['delete', 'delete'])
     expect(server.data()).toEqual({})
   })
 })

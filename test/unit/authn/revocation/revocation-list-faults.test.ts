@@ -1,24 +1,24 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { type Mishap, type Request, failure } from './config-map-server.ts'
+import { type RequestFailure, type Request, failure } from './fake-config-map-server.ts'
 import {
   EXP,
   EXPIRES_MS,
   HOUR,
   HOUR_MS,
   NEXT_HOUR,
-  counts,
+  entriesByName,
   jtis,
-  manager,
-  methods,
-  mishaps,
-  stage,
-} from './revoked-tokens-stage.ts'
+  startManager,
+  requestMethods,
+  failNextWrites,
+  serverAndManager,
+} from './test-manager.ts'
 
 describe('nothing is lost (7.4)', () => {
   test.each<{
     readonly name: string
-    readonly befalls: readonly Mishap[]
+    readonly befalls: readonly RequestFailure[]
     readonly fault: string | null
     readonly sent: readonly Request['method'][]
     readonly withinMs: number
@@ -78,15 +78,15 @@ describe('nothing is lost (7.4)', () => {
       withinMs: 250 + 500 + 1000 + 100,
     },
   ])('by $name', async ({ befalls, fault, sent, withinMs }) => {
-    const { clock, server, one } = stage()
-    one.mishap = mishaps(...befalls)
+    const { clock, server, one } = serverAndManager()
+    one.mishap = failNextWrites(...befalls)
     one.records.record('a', EXPIRES_MS)
     await clock.advance(50)
     expect(one.records.fault()).toBe(fault)
     await clock.advance(withinMs - 50)
     expect([one.records.has('a'), server.data()]).toEqual([true, { [HOUR]: { a: EXP } }])
     await clock.advance(60_000)
-    expect(methods(one)).toEqual(sent)
+    expect(requestMethods(one)).toEqual(sent)
     expect([one.told, one.revoked]).toEqual([['a'], 1])
     one.records.record('b', EXPIRES_MS)
     await clock.advance(1000)
@@ -94,8 +94,8 @@ describe('nothing is lost (7.4)', () => {
   })
 
   test('Retry-After is obeyed: nothing is sent before', async () => {
-    const { clock, one } = stage()
-    one.mishap = mishaps({ refused: failure(429, 'TooManyRequests', 20_000) })
+    const { clock, one } = serverAndManager()
+    one.mishap = failNextWrites({ refused: failure(429, 'TooManyRequests', 20_000) })
     one.records.record('a', EXPIRES_MS)
     await clock.advance(19_000)
     one.records.record('b', EXPIRES_MS + HOUR_MS)
@@ -106,7 +106,7 @@ describe('nothing is lost (7.4)', () => {
   })
 
   test('while the API server is down it is asked every 5 s, and told in words that stay', async () => {
-    const { clock, one } = stage()
+    const { clock, one } = serverAndManager()
     one.mishap = () => ({ refused: failure(500, 'InternalError') })
     one.records.record('a', EXPIRES_MS)
     one.records.record('b', EXPIRES_MS + HOUR_MS)
@@ -122,14 +122,14 @@ describe('nothing is lost (7.4)', () => {
     one.mishap = () => null
     await clock.advance(6000)
     expect([one.records.has('a'), one.records.has('b')]).toEqual([true, true])
-    one.mishap = mishaps({ refused: failure(500, 'InternalError') })
+    one.mishap = failNextWrites({ refused: failure(500, 'InternalError') })
     one.records.record('c', EXPIRES_MS)
     await clock.advance(300)
     expect(one.records.has('c')).toBe(true)
   })
 
   test('an hour that can not be written keeps no other waiting', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     await server.edit(HOUR, {})
     await clock.advance(10)
     one.mishap = (method) => (method === 'replace' ? { refused: failure(422, 'Invalid') } : null)
@@ -143,33 +143,33 @@ describe('nothing is lost (7.4)', () => {
   })
 
   test('somebody was faster, and the watch is behind: the ConfigMap is read', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.watchMs = 2000
     await server.edit(HOUR, { theirs: EXP })
     one.records.record('a', EXPIRES_MS)
     await clock.advance(1000)
     expect(server.data()).toEqual({ [HOUR]: { theirs: EXP, a: EXP } })
-    expect(methods(one)).toEqual(['create', 'get', 'replace'])
+    expect(requestMethods(one)).toEqual(['create', 'get', 'replace'])
     await clock.advance(5000)
-    expect([one.records.has('a'), methods(one).length, one.revoked]).toEqual([true, 3, 1])
+    expect([one.records.has('a'), requestMethods(one).length, one.revoked]).toEqual([true, 3, 1])
   })
 
   test('a write after a create does not wait for the watch, nor stand on an old view', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.watchMs = 900
     for (const jti of jtis(6)) {
       one.records.record(jti, EXPIRES_MS)
       await clock.advance(250)
     }
     await clock.advance(250)
-    expect(counts(server)).toEqual({ [HOUR]: 6 })
+    expect(entriesByName(server)).toEqual({ [HOUR]: 6 })
     await clock.advance(5000)
-    expect(methods(one)).toEqual(['create', ...Array.from({ length: 5 }, () => 'replace')])
+    expect(requestMethods(one)).toEqual(['create', ...Array.from({ length: 5 }, () => 'replace')])
     expect(jtis(6).every((jti) => one.records.has(jti))).toBe(true)
   })
 
   test('while the watch is broken, our last answer stands', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.watchMs = null
     one.records.record('a', EXPIRES_MS)
     await clock.advance(4000)
@@ -177,7 +177,7 @@ describe('nothing is lost (7.4)', () => {
     await clock.advance(2000)
     one.records.record('c', EXPIRES_MS)
     await clock.advance(1000)
-    expect(methods(one)).toEqual(['create', 'replace', 'replace'])
+    expect(requestMethods(one)).toEqual(['create', 'replace', 'replace'])
     await server.edit(HOUR, undefined)
     one.records.record('d', EXPIRES_MS)
     await clock.advance(1000)
@@ -185,13 +185,13 @@ describe('nothing is lost (7.4)', () => {
   })
 
   test('a watch that is broken for minutes', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.watchMs = null
     for (const jti of jtis(4)) {
       one.records.record(jti, EXPIRES_MS)
       await clock.advance(60_000)
     }
-    expect(counts(server)).toEqual({ [HOUR]: 4 })
+    expect(entriesByName(server)).toEqual({ [HOUR]: 4 })
     expect(one.records.has('jti-0')).toBe(false)
     one.watchMs = 5
     one.relist()
@@ -200,7 +200,7 @@ describe('nothing is lost (7.4)', () => {
   })
 
   test('a ConfigMap that was deleted before the watch had shown it', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.watchMs = null
     one.records.record('a', EXPIRES_MS)
     await clock.advance(1000)
@@ -212,7 +212,7 @@ describe('nothing is lost (7.4)', () => {
   })
 
   test('a ConfigMap that is gone while the watch is behind', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     await server.edit(HOUR, { old: EXP })
     await clock.advance(10)
     one.watchMs = 3000
@@ -228,12 +228,12 @@ describe('nothing is lost (7.4)', () => {
   })
 
   test('what somebody deletes or takes out while it is needed comes back', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     for (const jti of jtis(3)) one.records.record(jti, EXPIRES_MS)
     await clock.advance(1000)
     await server.edit(HOUR, undefined)
     await clock.advance(1000)
-    expect(counts(server)).toEqual({ [HOUR]: 3 })
+    expect(entriesByName(server)).toEqual({ [HOUR]: 3 })
     await server.edit(HOUR, { 'jti-0': 'garbage', other: 'garbage' })
     await clock.advance(1000)
     expect(server.data()).toEqual({
@@ -243,7 +243,7 @@ describe('nothing is lost (7.4)', () => {
   })
 
   test('a copy by hand is not missed when it goes', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     await clock.advance(1000)
     await server.edit(`${HOUR}-1`, { a: EXP })
@@ -255,13 +255,13 @@ describe('nothing is lost (7.4)', () => {
   })
 
   test('a crash between: the next manager stores what is asked for again', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     for (const [index, jti] of jtis(5000).entries())
       one.records.record(jti, EXPIRES_MS + (index % 3) * HOUR_MS)
     await clock.advance(300)
     one.die()
     await clock.advance(15_000)
-    const two = manager(server, clock)
+    const two = startManager(server, clock)
     const missing = jtis(5000).filter((jti) => !two.records.has(jti))
     expect(missing.length).toBeGreaterThan(0)
     expect(missing.length).toBeLessThan(5000)
@@ -269,14 +269,14 @@ describe('nothing is lost (7.4)', () => {
       two.records.record(jti, EXPIRES_MS + (index % 3) * HOUR_MS)
     await clock.advance(3000)
     expect(jtis(5000).every((jti) => two.records.has(jti))).toBe(true)
-    expect(Object.values(counts(server)).reduce((sum, count) => sum + count)).toBe(5000)
+    expect(Object.values(entriesByName(server)).reduce((sum, count) => sum + count)).toBe(5000)
     expect(two.revoked).toBe(missing.length)
   })
 })
 
 describe('the backlog of records (8.4)', () => {
   test('is what is asked for and not stored, and grows older while it fails', async () => {
-    const { clock, one } = stage()
+    const { clock, one } = serverAndManager()
     one.mishap = () => ({ refused: failure(500, 'InternalError') })
     expect(one.records.backlog()).toEqual({ count: 0, longestMs: 0 })
     one.records.record('jti-0', EXPIRES_MS)
@@ -297,7 +297,7 @@ describe('the backlog of records (8.4)', () => {
   })
 
   test('what no server takes any more is no part of it', async () => {
-    const { clock, one } = stage()
+    const { clock, one } = serverAndManager()
     one.mishap = () => ({ refused: failure(500, 'InternalError') })
     one.records.record('jti-0', EXPIRES_MS)
     await clock.advance(2 * HOUR_MS)

@@ -2,12 +2,17 @@
 // Managers come and go, answers are lost, watches break, hands delete; then it is calm again.
 import { expect, test } from 'vitest'
 import type { ConfigMap } from '../../../../src/api/objects.ts'
-import { NOTHING_OVERDUE } from '../../../../src/domain/time/time.ts'
+import { NOTHING_OVERDUE } from '../../../../src/domain/time.ts'
 import { NotLeaderError } from '../../../../src/kube/client/api-error.ts'
 import { type Random, randomFrom } from '../../../support/random.ts'
 import { repeated } from '../../../support/tier.ts'
 import { revokedInAll } from '../../domain/token/revocations.ts'
-import { type Mishap, type Request, type Server, failure } from './config-map-server.ts'
+import {
+  type RequestFailure,
+  type Request,
+  type FakeConfigMapServer,
+  failure,
+} from './fake-config-map-server.ts'
 import {
   EXP,
   EXPIRES_MS,
@@ -16,10 +21,10 @@ import {
   type Manager,
   T0,
   jtis,
-  manager,
+  startManager,
   mostWritesInASecond,
-  stage,
-} from './revoked-tokens-stage.ts'
+  serverAndManager,
+} from './test-manager.ts'
 
 const STORIES = repeated(12, 40)
 const STORMY_SECONDS = 40
@@ -29,7 +34,7 @@ test.each(Array.from({ length: STORIES }, (_, seed) => seed))(
   'each token that is asked for is stored once in the end: story %i (7.4)',
   async (seed) => {
     const random = randomFrom(seed)
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     const wanted = await prepare(random, server)
     const managers = [one]
     let current = disturbed(random, one)
@@ -39,7 +44,7 @@ test.each(Array.from({ length: STORIES }, (_, seed) => seed))(
       if (random.between(0, 1) < 0.05) {
         current.die()
         await clock.advance(1500)
-        current = disturbed(random, manager(server, clock))
+        current = disturbed(random, startManager(server, clock))
         managers.push(current)
       }
       recordAll(wanted, current)
@@ -62,7 +67,7 @@ test.each(Array.from({ length: STORIES }, (_, seed) => seed))(
 )
 
 /** Some stories begin with an hour that is nearly full, or is. */
-async function prepare(random: Random, server: Server): Promise<Map<string, number>> {
+async function prepare(random: Random, server: FakeConfigMapServer): Promise<Map<string, number>> {
   const there = jtis(random.pick([0, 0, 0, 1900, 2000]))
   if (there.length > 0) await server.edit(HOUR, Object.fromEntries(there.map((jti) => [jti, EXP])))
   return new Map(there.map((jti) => [jti, EXPIRES_MS]))
@@ -84,8 +89,8 @@ function disturbed(random: Random, its: Manager): Manager {
   return its
 }
 
-const anyMishap = (random: Random, method: Request['method']): Mishap =>
-  random.pick<Mishap>([
+const anyMishap = (random: Random, method: Request['method']): RequestFailure =>
+  random.pick<RequestFailure>([
     'lost',
     { refused: new Error('headers timeout') },
     { refused: failure(500, 'InternalError') },
@@ -96,7 +101,11 @@ const anyMishap = (random: Random, method: Request['method']): Mishap =>
   ])
 
 /** Somebody's hand, or the watch. */
-async function happening(random: Random, server: Server, current: Manager): Promise<void> {
+async function happening(
+  random: Random,
+  server: FakeConfigMapServer,
+  current: Manager,
+): Promise<void> {
   const name = random.pick([...server.objects.keys(), HOUR])
   const data = server.data()[name]
   const what = random.pick(['nothing', 'nothing', 'delete', 'touch', 'slow', 'broken', 'mended'])

@@ -1,28 +1,28 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import { NotLeaderError } from '../../../../src/kube/client/api-error.ts'
-import { failure } from './config-map-server.ts'
+import { failure } from './fake-config-map-server.ts'
 import {
   EXP,
   EXPIRES_MS,
   HOUR,
   HOUR_MS,
   T0,
-  counts,
+  entriesByName,
   isWrite,
   jtis,
-  manager,
-  methods,
-  mishaps,
+  startManager,
+  requestMethods,
+  failNextWrites,
   mostWritesInASecond,
   never,
-  settledBy,
-  stage,
-} from './revoked-tokens-stage.ts'
+  trackSettled,
+  serverAndManager,
+} from './test-manager.ts'
 
 describe('a record (7.4)', () => {
   test('is stored at once, seen, told and counted', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     expect(one.records.has('a')).toBe(false)
     await clock.advance(30)
@@ -33,7 +33,7 @@ describe('a record (7.4)', () => {
   })
 
   test('counts as stored when the store shows it, not before', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.watchMs = 1000
     one.records.record('a', EXPIRES_MS)
     await clock.advance(500)
@@ -41,11 +41,11 @@ describe('a record (7.4)', () => {
     expect(one.records.has('a')).toBe(false)
     await clock.advance(1000)
     expect([one.records.has('a'), one.told]).toEqual([true, ['a']])
-    expect(methods(one)).toEqual(['create'])
+    expect(requestMethods(one)).toEqual(['create'])
   })
 
   test('that is asked for again, before or after, is stored once', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     one.records.record('a', EXPIRES_MS + HOUR_MS)
     await clock.advance(5)
@@ -53,12 +53,12 @@ describe('a record (7.4)', () => {
     await clock.advance(5000)
     one.records.record('a', EXPIRES_MS + HOUR_MS)
     await clock.advance(5000)
-    expect([methods(one), one.told, one.revoked]).toEqual([['create'], ['a'], 1])
+    expect([requestMethods(one), one.told, one.revoked]).toEqual([['create'], ['a'], 1])
     expect(server.data()).toEqual({ [HOUR]: { a: EXP } })
   })
 
   test('that is stored takes no turn when it is asked for again', async () => {
-    const { clock, one } = stage()
+    const { clock, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     await clock.advance(1000)
     one.records.record('a', EXPIRES_MS)
@@ -69,10 +69,10 @@ describe('a record (7.4)', () => {
   })
 
   test('of an earlier manager is there from the start', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     await clock.advance(1000)
-    const two = manager(server, clock)
+    const two = startManager(server, clock)
     expect(two.records.has('a')).toBe(true)
     two.records.record('a', EXPIRES_MS)
     await clock.advance(1000)
@@ -80,7 +80,7 @@ describe('a record (7.4)', () => {
   })
 
   test('beside what is there leaves that as it is', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     await server.edit(HOUR, { kept: EXP, odd: 'damaged' })
     await clock.advance(10)
     one.records.record('a', EXPIRES_MS)
@@ -89,23 +89,23 @@ describe('a record (7.4)', () => {
   })
 
   test('for an hour that is over is not written', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.records.record('a', T0 - HOUR_MS - 1)
     await clock.advance(5000)
     expect([server.data(), one.requests]).toEqual([{}, []])
     one.records.record('b', EXPIRES_MS)
     await clock.advance(1000)
-    expect(counts(server)).toEqual({ [HOUR]: 1 })
+    expect(entriesByName(server)).toEqual({ [HOUR]: 1 })
   })
 
   test('needs a uid', () => {
-    const { one } = stage()
+    const { one } = serverAndManager()
     for (const jti of ['', 'a b', '..', 'x'.repeat(254)])
       expect(() => one.records.record(jti, EXPIRES_MS)).toThrow('has no uid')
   })
 
   test('ConfigMaps of others are nothing to it', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     await server.edit('kube-root-ca.crt', { 'ca.crt': 'x' })
     await clock.advance(1000)
     expect([one.records.has('ca.crt'), one.told]).toEqual([false, []])
@@ -124,7 +124,7 @@ describe('batches, four writes a second at most (7.4)', () => {
     { count: 5000, hours: 2, writes: 4 },
     { count: 5000, hours: 120, writes: 120 },
   ])('$count at once over $hours hours: $writes writes', async ({ count, hours, writes }) => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     const tokens = over(count, hours)
     for (const [jti, expiresMs] of tokens) one.records.record(jti, expiresMs)
     await clock.advance(writes * 270 + 10)
@@ -132,26 +132,26 @@ describe('batches, four writes a second at most (7.4)', () => {
     expect(one.requests.filter(isWrite)).toHaveLength(writes)
     expect(mostWritesInASecond(one.requests)).toBeLessThanOrEqual(4)
     expect([one.told.length, one.revoked]).toEqual([count, count])
-    expect(Math.max(...Object.values(counts(server)))).toBeLessThanOrEqual(2000)
+    expect(Math.max(...Object.values(entriesByName(server)))).toBeLessThanOrEqual(2000)
   })
 
   test('one after the other: each second four writes carry what came meanwhile', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     for (const jti of jtis(200)) {
       one.records.record(jti, EXPIRES_MS)
       await clock.advance(10)
     }
     await clock.advance(1000)
-    expect(counts(server)).toEqual({ [HOUR]: 200 })
+    expect(entriesByName(server)).toEqual({ [HOUR]: 200 })
     expect(one.requests.length).toBeLessThanOrEqual(9)
     expect(mostWritesInASecond(one.requests)).toBe(4)
   })
 
   test('sweeps and failures count as well', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     for (const hour of ['00', '01', '02', '03', '04', '05', '06'])
       await server.edit(`platform-revoked-tokens-20261121${hour}`, { old: EXP })
-    one.mishap = mishaps(null, { refused: failure(409, 'Conflict') }, null, 'lost')
+    one.mishap = failNextWrites(null, { refused: failure(409, 'Conflict') }, null, 'lost')
     await clock.advance(10)
     void one.records.sweep()
     for (const [index, jti] of jtis(8).entries())
@@ -164,7 +164,7 @@ describe('batches, four writes a second at most (7.4)', () => {
 
 describe('who does not lead writes nothing (8.6)', () => {
   test('quietly, and goes on when it leads after all', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     one.mishap = () => ({ refused: new NotLeaderError() })
     one.records.record('a', EXPIRES_MS)
     await clock.advance(60_000)
@@ -172,24 +172,27 @@ describe('who does not lead writes nothing (8.6)', () => {
     one.mishap = () => null
     one.records.record('a', EXPIRES_MS)
     await clock.advance(1000)
-    expect(counts(server)).toEqual({ [HOUR]: 1 })
+    expect(entriesByName(server)).toEqual({ [HOUR]: 1 })
   })
 
   test('a sweep ends quietly too', async () => {
-    const { clock, server, one } = stage()
+    const { clock, server, one } = serverAndManager()
     await server.edit('platform-revoked-tokens-2026112108', { old: EXP })
     await clock.advance(10)
     one.mishap = () => ({ refused: new NotLeaderError() })
     void one.records.sweep()
     await clock.advance(1000)
-    expect([counts(server), one.lines]).toEqual([{ 'platform-revoked-tokens-2026112108': 1 }, []])
+    expect([entriesByName(server), one.lines]).toEqual([
+      { 'platform-revoked-tokens-2026112108': 1 },
+      [],
+    ])
   })
 
   test('and its stop takes no time', async () => {
-    const { one, clock } = stage()
+    const { one, clock } = serverAndManager()
     one.mishap = () => ({ refused: new NotLeaderError() })
     one.records.record('a', EXPIRES_MS)
-    const stopped = settledBy(one.records.stop(never))
+    const stopped = trackSettled(one.records.stop(never))
     await clock.advance(500)
     expect(stopped()).toBe(true)
   })

@@ -4,7 +4,7 @@ import {
   type Metrics,
   createMetrics,
 } from '../../../../src/commands/manager/metrics.ts'
-import { NOTHING_OVERDUE } from '../../../../src/domain/time/time.ts'
+import { NOTHING_OVERDUE } from '../../../../src/domain/time.ts'
 import { seriesOf } from '../../../support/exposition.ts'
 
 /** A registry of a small manager. */

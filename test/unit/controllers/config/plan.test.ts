@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import type { Config } from '../../../../src/api/config.gen.ts'
 import {
-  type InForce,
+  type ConfigInForce,
   planInForce,
   planOther,
-  type Step,
+  type ConfigStep,
 } from '../../../../src/controllers/config/plan.ts'
 import { statusEntry } from '../../../support/access-key.ts'
 import { configObject } from '../../../support/objects.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21, 10)
 
-const found = (differing: Partial<InForce> = {}): InForce => ({
+const found = (differing: Partial<ConfigInForce> = {}): ConfigInForce => ({
   config: configObject(),
   secret: { kind: 'absent' },
   record: null,
@@ -24,7 +24,7 @@ const found = (differing: Partial<InForce> = {}): InForce => ({
 })
 
 /** What the API server holds after the step was done: our apply owns all of status. */
-function after(world: InForce, { step }: { readonly step: Step }): InForce {
+function after(world: ConfigInForce, { step }: { readonly step: ConfigStep }): ConfigInForce {
   if (step.kind === 'record') return { ...world, record: step.data }
   if (step.kind !== 'publish') return world
   const metadata = { ...world.config.metadata, managedFields: [statusEntry(step.status)] }
@@ -35,7 +35,10 @@ function after(world: InForce, { step }: { readonly step: Step }): InForce {
 }
 
 /** The steps until nothing is left to do. */
-function stepsOf(start: InForce): { readonly kinds: readonly string[]; readonly end: InForce } {
+function stepsOf(start: ConfigInForce): {
+  readonly kinds: readonly string[]
+  readonly end: ConfigInForce
+} {
   const kinds: string[] = []
   let world = start
   for (

@@ -1,7 +1,7 @@
 // A token that a clock ahead of its time has ended: its exp is yet to come, and so is its record (5.4, 7.4).
 import { expect, test } from 'vitest'
 import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import { conditionOf } from '../../../../src/domain/conditions.ts'
+import { findCondition } from '../../../../src/domain/conditions.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after } from '../../../support/access-key.ts'
 import { issuedObject, tokenAfter, tokenCircumstances } from '../../../support/token.ts'
@@ -15,7 +15,7 @@ const at = (seconds: number, isRecorded = false) =>
 const ended = tokenOf(tokenAfter(out, plan(tokenOf(out), at(2 * HOUR))) ?? out)
 
 test('it is marked as expired', () => {
-  expect(conditionOf(ended.published.conditions, 'Ready')?.reason).toBe('Expired')
+  expect(findCondition(ended.published.conditions, 'Ready')?.reason).toBe('Expired')
 })
 
 // biome-ignore format: a table

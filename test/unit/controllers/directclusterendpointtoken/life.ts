@@ -5,8 +5,8 @@ import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import {
-  type Circumstances,
-  type Step,
+  type TokenPlanCircumstances,
+  type TokenStep,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import type { Owner } from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
@@ -53,7 +53,7 @@ export interface World extends Surroundings {
 
 /** A step, and the world before and after it. */
 export interface Taken {
-  readonly step: Step
+  readonly step: TokenStep
   readonly before: World
   readonly after: World
 }
@@ -203,7 +203,7 @@ function ownerIn({ object, key, hasElder, caps, nowMs }: World): Owner | null {
 }
 
 /** What the reconciler would find. */
-export function found(world: World): Circumstances {
+export function found(world: World): TokenPlanCircumstances {
   const { object, caps, issuer, kid, withdrawn, maxTtlMs, recordFault, asked, stored, nowMs } =
     world
   const signedBy = tokenOf(object ?? tokenObject()).published.keyID
@@ -223,11 +223,11 @@ export function found(world: World): Circumstances {
 }
 
 /** The next step; null when there is no object. */
-export const nextStep = (world: World): Step | null =>
+export const nextStep = (world: World): TokenStep | null =>
   world.object && plan(tokenOf(world.object), found(world))
 
 /** The world after a step was carried out. */
-function done(world: World, step: Step): World {
+function done(world: World, step: TokenStep): World {
   const { object, asked, recordFault } = world
   if (!object) return world
   if (step.kind !== 'record')

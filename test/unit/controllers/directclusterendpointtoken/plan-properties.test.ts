@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
-import type { Step } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import type { TokenStep } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
-import { conditionOf } from '../../../../src/domain/conditions.ts'
-import { parseTimestamp } from '../../../../src/domain/time/time.ts'
+import { findCondition } from '../../../../src/domain/conditions.ts'
+import { parseTimestamp } from '../../../../src/domain/time.ts'
 import { after } from '../../../support/access-key.ts'
 import { randomFrom } from '../../../support/random.ts'
 import { repeated } from '../../../support/tier.ts'
@@ -60,12 +60,12 @@ const everyStep =
     taken.every(holds)
 
 const readyOf = ({ object }: World): string =>
-  conditionOf(object?.status?.conditions ?? [], 'Ready')?.reason ?? 'none'
+  findCondition(object?.status?.conditions ?? [], 'Ready')?.reason ?? 'none'
 
 const ENDED = ['Expired', 'Revoked']
 
 test('the lives reach every step and every state, each many times', () => {
-  const steps: readonly Step['kind'][] = [
+  const steps: readonly TokenStep['kind'][] = [
     'adopt',
     'issue',
     'record',

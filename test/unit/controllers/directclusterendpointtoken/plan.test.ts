@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import { EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
-  type TransitionEvent,
-  type Circumstances,
-  type Step,
+  type TokenTransition,
+  type TokenPlanCircumstances,
+  type TokenStep,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
@@ -22,26 +22,26 @@ import {
   withMetadata,
 } from '../../../support/token.ts'
 
-type Around = Partial<Circumstances>
+type Around = Partial<TokenPlanCircumstances>
 
 const DAY = 86_400
 const FOREIGN = 'example.com/backup'
 
-const at = (seconds: number, around: Around = {}): Circumstances =>
+const at = (seconds: number, around: Around = {}): TokenPlanCircumstances =>
   tokenCircumstances({ ...around, nowMs: after(seconds) })
 
-const next = (object: DirectClusterEndpointToken, when: Circumstances): Step =>
+const next = (object: DirectClusterEndpointToken, when: TokenPlanCircumstances): TokenStep =>
   plan(tokenOf(object), when)
 
 /** After what is planned for it in these circumstances, one write. */
-function written(object: DirectClusterEndpointToken, when: Circumstances) {
+function written(object: DirectClusterEndpointToken, when: TokenPlanCircumstances) {
   const left = tokenAfter(object, next(object, when))
   if (!left) throw new Error('it is gone')
   return left
 }
 
-const nothing: Step = { kind: 'nothing' }
-const waitFor = (seconds: number): Step => ({ kind: 'wait', wakeMs: after(seconds) })
+const nothing: TokenStep = { kind: 'nothing' }
+const waitFor = (seconds: number): TokenStep => ({ kind: 'wait', wakeMs: after(seconds) })
 
 const DISABLED: Around = { owner: owner({}, { state: 'Disabled' }) }
 const underCi = () => issuedObject({ metadata: UNDER_CI, spec: { ttl: 600 } }, { owner: owner() })
@@ -103,7 +103,7 @@ describe('what it rests in once status says so', () => {
     readonly object: DirectClusterEndpointToken
     readonly around?: Around
     readonly now?: number
-    readonly step: Step
+    readonly step: TokenStep
   }[] = [
     { name: 'there is no such owner', object: under(), now: 9, step: nothing },
     { name: 'its owner is disabled', object: under(), around: DISABLED, step: nothing },
@@ -136,7 +136,7 @@ describe('what it rests in once status says so', () => {
 })
 
 describe('a token that ends before its exp is recorded before status says so (5.4, 7.4)', () => {
-  const record = (seconds: number): Step => ({
+  const record = (seconds: number): TokenStep => ({
     kind: 'record',
     expiresMs: after(seconds),
     wakeMs: after(61),
@@ -209,7 +209,7 @@ describe('deletion (5.1)', () => {
     readonly object: DirectClusterEndpointToken
     readonly around?: Around
     readonly now?: number
-    readonly kind: Step['kind']
+    readonly kind: TokenStep['kind']
   }[] = [
     { name: 'it never was out', object: deleting(tokenObject()), kind: 'release' },
     { name: 'unexpired, not recorded', object: deleting(underCi()), kind: 'record' },
@@ -263,9 +263,9 @@ describe('deletion (5.1)', () => {
 })
 
 describe('announced on transitions only (4.5)', () => {
-  const told = (object: DirectClusterEndpointToken, when: Circumstances) => {
+  const told = (object: DirectClusterEndpointToken, when: TokenPlanCircumstances) => {
     const step = next(object, when)
-    const announce: readonly TransitionEvent[] = 'announce' in step ? step.announce : []
+    const announce: readonly TokenTransition[] = 'announce' in step ? step.announce : []
     return announce.map(({ reason, of }) => `${reason} ${of}`)
   }
   const under = tokenObject({
@@ -280,7 +280,7 @@ describe('announced on transitions only (4.5)', () => {
   const rows: readonly {
     readonly name: string
     readonly object: DirectClusterEndpointToken
-    readonly when: Circumstances
+    readonly when: TokenPlanCircumstances
     readonly events: readonly string[]
   }[] = [
     { name: 'issued', object: tokenObject(), when: at(0), events: [`TokenIssued ${textAfter(DAY)}`] },

@@ -1,9 +1,9 @@
 // What becomes of a token that is not out yet (contract 2.4, 4.2, 5.4, 7.1, 7.2).
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
-import type { Circumstances } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
+import type { TokenPlanCircumstances } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
-  type ReadyState,
+  type TokenReadyState,
   readyStateOf,
 } from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import { KEY_STATES } from '../../../../src/domain/accesskey/key-state.ts'
@@ -20,12 +20,12 @@ import {
 
 interface Given {
   readonly parts?: TokenParts
-  readonly around?: Partial<Circumstances>
+  readonly around?: Partial<TokenPlanCircumstances>
   /** Seconds after its creation. */
   readonly now?: number
 }
 
-const fate = ({ parts = {}, around = {}, now = 0 }: Given): ReadyState =>
+const fate = ({ parts = {}, around = {}, now = 0 }: Given): TokenReadyState =>
   readyStateOf(token(parts), tokenCircumstances({ ...around, nowMs: after(now) }))
 
 const claimsOf = (given: Given) => {
@@ -119,7 +119,7 @@ describe('it waits, and says for what (4.2, 4.4)', () => {
   // biome-ignore format: a table
   const rows: readonly (Given & {
     readonly name: string
-    readonly reason: ReadyState['reason']
+    readonly reason: TokenReadyState['reason']
     readonly says: string
     /** Seconds; null = nothing changes by itself. */
     readonly ends: number | null
@@ -179,7 +179,7 @@ describe('the first that holds, in this order (4.2)', () => {
   const wide = 'a'.repeat(8000)
   type Makes = (given: Required<Given>) => Required<Given>
   const around =
-    (differing: Partial<Circumstances>): Makes =>
+    (differing: Partial<TokenPlanCircumstances>): Makes =>
     (given) => ({ ...given, around: { ...given.around, ...differing } })
   const keyWith =
     (key: Parameters<typeof owner>[0], rest: Parameters<typeof owner>[1]): Makes =>
@@ -188,7 +188,7 @@ describe('the first that holds, in this order (4.2)', () => {
       return around({ owner: { ...before, ...rest, key: { ...before.key, ...key } } })(given)
     }
   // biome-ignore format: a table
-  const ORDER: readonly { readonly reason: ReadyState['reason']; readonly makes: Makes }[] = [
+  const ORDER: readonly { readonly reason: TokenReadyState['reason']; readonly makes: Makes }[] = [
     { reason: 'OwnerNotReady', makes: keyWith({}, { state: 'Disabled' }) },
     { reason: 'ScopeExceedsOwner', makes: keyWith({ scope: onCluster('other') }, {}) },
     { reason: 'Expired', makes: (given) => ({ ...given, now: 90_000 }) },

@@ -8,7 +8,7 @@ import {
   TOKENS,
 } from '../../../../src/api/names.ts'
 import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import { conditionOf } from '../../../../src/domain/conditions.ts'
+import { findCondition } from '../../../../src/domain/conditions.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, textAfter } from '../../../support/access-key.ts'
 import { type Asked, refused } from '../../../support/asked.ts'
@@ -49,7 +49,7 @@ const statusWrite = (status: object) => ({
 const reasonsIn = (asked: readonly Asked[]) =>
   asked.map(({ body }) => {
     const { status } = body as Pick<DirectClusterEndpointToken, 'status'>
-    return conditionOf(status?.conditions ?? [], 'Ready')?.reason
+    return findCondition(status?.conditions ?? [], 'Ready')?.reason
   })
 
 test('one that is gone', async () => {

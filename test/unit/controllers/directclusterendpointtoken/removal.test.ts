@@ -4,7 +4,7 @@ import { EXPIRED_ANNOTATION } from '../../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../../src/api/objects.ts'
 import { deletionMsOf } from '../../../../src/controllers/directclusterendpointtoken/lifetime.ts'
 import {
-  type Circumstances,
+  type TokenPlanCircumstances,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
@@ -21,7 +21,7 @@ import {
 const DAY = 86_400
 const HOUR = 3600
 
-type Around = Partial<Circumstances>
+type Around = Partial<TokenPlanCircumstances>
 type Marks = Pick<ObjectMeta, 'annotations' | 'labels' | 'managedFields'>
 
 /** What is published first of an object in these circumstances, the record stored. */

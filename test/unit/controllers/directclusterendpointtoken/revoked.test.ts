@@ -5,11 +5,11 @@ import type { DirectClusterEndpointToken } from '../../../../src/api/directclust
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import {
-  type Circumstances,
+  type TokenPlanCircumstances,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
-  type ReadyState,
+  type TokenReadyState,
   type Owner,
   readyStateOf,
 } from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
@@ -31,7 +31,7 @@ import {
   withMetadata,
 } from '../../../support/token.ts'
 
-type Around = Partial<Circumstances>
+type Around = Partial<TokenPlanCircumstances>
 type Change = (object: DirectClusterEndpointToken) => DirectClusterEndpointToken
 
 const onCluster = (...names: readonly string[]): Scope => ({
@@ -51,13 +51,13 @@ const underCi = (
 const ownerless = (): DirectClusterEndpointToken => issuedObject({ spec: { ttl: 600 } })
 
 /** As it is a minute later, its owner as it was at issue. */
-const later = (around: Around = {}): Circumstances =>
+const later = (around: Around = {}): TokenPlanCircumstances =>
   tokenCircumstances({ owner: owner(CI), nowMs: after(60), ...around })
 
-const fate = (object: DirectClusterEndpointToken, around: Around = {}): ReadyState =>
+const fate = (object: DirectClusterEndpointToken, around: Around = {}): TokenReadyState =>
   readyStateOf(tokenOf(object), later(around))
 
-const revokedBecause = (because: string): ReadyState => ({
+const revokedBecause = (because: string): TokenReadyState => ({
   reason: 'Revoked',
   message: `The token was revoked for good, because ${because}; make a new object for another token.`,
 })

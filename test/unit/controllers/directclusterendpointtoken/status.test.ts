@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import type { Condition } from '../../../../src/api/objects.ts'
 import {
-  type Circumstances,
+  type TokenPlanCircumstances,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
-  type WantedStatus,
+  type DesiredTokenStatus,
   isPublished,
 } from '../../../../src/controllers/directclusterendpointtoken/status.ts'
-import { conditionOf } from '../../../../src/domain/conditions.ts'
-import { type PublishedToken, tokenOf } from '../../../../src/domain/token/token.ts'
+import { findCondition } from '../../../../src/domain/conditions.ts'
+import { type PublishedTokenStatus, tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import {
   KID,
@@ -24,7 +24,7 @@ import {
   withMetadata,
 } from '../../../support/token.ts'
 
-type Around = Partial<Circumstances>
+type Around = Partial<TokenPlanCircumstances>
 
 interface Given {
   readonly object?: DirectClusterEndpointToken
@@ -34,14 +34,14 @@ interface Given {
 }
 
 /** The status of the one write that is planned. */
-function statusFor({ object = tokenObject(), around = {}, now = 0 }: Given): WantedStatus {
+function statusFor({ object = tokenObject(), around = {}, now = 0 }: Given): DesiredTokenStatus {
   const step = plan(tokenOf(object), tokenCircumstances({ ...around, nowMs: after(now) }))
   if (!('status' in step)) throw new Error(`the step is to ${step.kind}`)
   return step.status
 }
 
 const condition = (given: Given, type: string): Condition | undefined =>
-  conditionOf(statusFor(given).conditions, type)
+  findCondition(statusFor(given).conditions, type)
 
 /** After that write. */
 function written(given: Given): DirectClusterEndpointToken {
@@ -257,7 +257,7 @@ describe('whether it is published already', () => {
   const object = underCi(capped(90))
   const { published } = tokenOf(object)
   const { issued: _, isTokenForeign: __, ...rest } = published
-  const wanted = { ...rest, owner: { name: 'ci', uid: 'uid-ci' } } as WantedStatus
+  const wanted = { ...rest, owner: { name: 'ci', uid: 'uid-ci' } } as DesiredTokenStatus
   const foreign: Condition = {
     type: 'Audited',
     status: 'True',
@@ -269,7 +269,7 @@ describe('whether it is published already', () => {
   // biome-ignore format: a table
   const rows: readonly {
     readonly name: string
-    readonly differing?: Partial<PublishedToken>
+    readonly differing?: Partial<PublishedTokenStatus>
     readonly mayHold?: boolean
     readonly same: boolean
   }[] = [

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import {
-  type Circumstances,
-  type Step,
+  type TokenPlanCircumstances,
+  type TokenStep,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import { conditionOf } from '../../../../src/domain/conditions.ts'
+import { findCondition } from '../../../../src/domain/conditions.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, textAfter } from '../../../support/access-key.ts'
 import { askedRecords } from '../../../support/asked.ts'
@@ -20,16 +20,16 @@ import {
 } from '../../../support/token.ts'
 import { run } from './reconciled.ts'
 
-type Around = Partial<Circumstances>
+type Around = Partial<TokenPlanCircumstances>
 
-const at = (seconds: number, around: Around = {}): Circumstances =>
+const at = (seconds: number, around: Around = {}): TokenPlanCircumstances =>
   tokenCircumstances({ ...around, nowMs: after(seconds) })
 
-const next = (object: DirectClusterEndpointToken, when: Circumstances): Step =>
+const next = (object: DirectClusterEndpointToken, when: TokenPlanCircumstances): TokenStep =>
   plan(tokenOf(object), when)
 
 /** After what is planned for it in these circumstances, one write. */
-const written = (object: DirectClusterEndpointToken, when: Circumstances) =>
+const written = (object: DirectClusterEndpointToken, when: TokenPlanCircumstances) =>
   tokenAfter(object, next(object, when)) ?? object
 
 const DISABLED: Around = { owner: owner({}, { state: 'Disabled' }) }
@@ -42,7 +42,8 @@ describe('a record that can’t be stored (4.2, 7.4)', () => {
   const failed = { ...DISABLED, recordFault, recordAskedForMs: 1000 }
   /** Status says that it is revoked, and why it is not recorded. */
   const stuck = () => written(underCi(), at(61, failed))
-  const readyIn = (step: Step) => 'status' in step && conditionOf(step.status.conditions, 'Ready')
+  const readyIn = (step: TokenStep) =>
+    'status' in step && findCondition(step.status.conditions, 'Ready')
 
   // biome-ignore format: a table
   test.each([

@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
 import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
-  type Circumstances,
-  type Step,
+  type KeyCircumstances,
+  type KeyStep,
   plan,
 } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { KEY_STATES } from '../../../../src/domain/accesskey/key-state.ts'
 import { isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
-import { conditionOf } from '../../../../src/domain/conditions.ts'
+import { findCondition } from '../../../../src/domain/conditions.ts'
 import {
   DAY_MS,
   accessKey,
@@ -20,7 +20,14 @@ import {
 } from '../../../support/access-key.ts'
 import { type Random, randomFrom } from '../../../support/random.ts'
 
-const STEPS: readonly Step['kind'][] = ['nothing', 'wait', 'adopt', 'publish', 'delete', 'release']
+const STEPS: readonly KeyStep['kind'][] = [
+  'nothing',
+  'wait',
+  'adopt',
+  'publish',
+  'delete',
+  'release',
+]
 const FOREIGN = 'example.com/backup'
 
 /** Few values, many of them equal or a step apart: that is where rules meet. */
@@ -51,7 +58,7 @@ function randomKey({ pick }: Random): AccessKey {
   })
 }
 
-const randomCircumstances = ({ pick }: Random): Circumstances =>
+const randomCircumstances = ({ pick }: Random): KeyCircumstances =>
   circumstances({
     caps: {
       maxTtlSeconds: pick([null, 1, 60, 90, 5000]),
@@ -66,12 +73,12 @@ const randomCircumstances = ({ pick }: Random): Circumstances =>
 interface Case {
   readonly seed: number
   readonly key: AccessKey
-  readonly when: Circumstances
+  readonly when: KeyCircumstances
 }
 
 interface Taken {
   readonly key: AccessKey
-  readonly step: Step
+  readonly step: KeyStep
 }
 
 interface Settled {
@@ -80,13 +87,13 @@ interface Settled {
   /** Each write with the key as it was before. */
   readonly taken: readonly Taken[]
   /** What it rests in. */
-  readonly rest: Step
+  readonly rest: KeyStep
 }
 
-const NOTHING: Step = { kind: 'nothing' }
+const NOTHING: KeyStep = { kind: 'nothing' }
 
 /** Takes step after step at one moment until none is left. */
-function settle(key: AccessKey, when: Circumstances): Settled {
+function settle(key: AccessKey, when: KeyCircumstances): Settled {
   const taken: Taken[] = []
   let left: AccessKey | null = key
   while (left && taken.length < 20) {
@@ -106,7 +113,7 @@ const CASES: readonly Case[] = Array.from({ length: 5000 }, (_, seed) => {
   return { seed, key: past ?? fresh, when: randomCircumstances(random) }
 })
 
-const at = (when: Circumstances, nowMs: number): Circumstances => ({ ...when, nowMs })
+const at = (when: KeyCircumstances, nowMs: number): KeyCircumstances => ({ ...when, nowMs })
 
 /** The seeds of the cases that break a rule. */
 const breaking = (holds: (one: Case) => boolean): readonly number[] =>
@@ -115,7 +122,7 @@ const breaking = (holds: (one: Case) => boolean): readonly number[] =>
 test('the cases reach every step and every state, each many times', () => {
   const seen = CASES.flatMap(({ key, when }) => {
     const { taken, rest } = settle(key, when)
-    const ready = conditionOf(key.published.conditions, 'Ready')
+    const ready = findCondition(key.published.conditions, 'Ready')
     return [...taken.map(({ step }) => step.kind), rest.kind, ready?.reason]
   })
   const rare = [...STEPS, ...KEY_STATES].filter(
@@ -181,9 +188,9 @@ test('when that moment comes it is not waited for again', () => {
   expect(breaking(goesOnThen)).toEqual([])
 })
 
-function mayBeDeleted(key: AccessKey, when: Circumstances): boolean {
+function mayBeDeleted(key: AccessKey, when: KeyCircumstances): boolean {
   const isOver = !isLive(lifetimeOf(key, when.caps, when.nowMs).expiresMs, when.nowMs)
-  const isTold = conditionOf(key.published.conditions, 'Ready')?.status === 'False'
+  const isTold = findCondition(key.published.conditions, 'Ready')?.status === 'False'
   const isKept = key.onExpiry === 'Keep' || (key.isTracked && key.onExpiry === null)
   return isOver && isTold && key.published.removalTimestamp !== undefined && !isKept
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
-  type TransitionEvent,
-  type Circumstances,
-  type Step,
+  type KeyTransition,
+  type KeyCircumstances,
+  type KeyStep,
   plan,
 } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
@@ -20,14 +20,14 @@ import {
 const DAY = 86_400
 const FOREIGN = 'example.com/backup'
 
-const at = (seconds: number, around: Partial<Circumstances> = {}): Circumstances =>
+const at = (seconds: number, around: Partial<KeyCircumstances> = {}): KeyCircumstances =>
   circumstances({ ...around, nowMs: after(seconds) })
 
-const nothing: Step = { kind: 'nothing' }
-const waitFor = (seconds: number): Step => ({ kind: 'wait', wakeMs: after(seconds) })
+const nothing: KeyStep = { kind: 'nothing' }
+const waitFor = (seconds: number): KeyStep => ({ kind: 'wait', wakeMs: after(seconds) })
 
 /** The key with what would be published for it at that moment. */
-function settled(differing: Partial<AccessKey>, when: Circumstances): AccessKey {
+function settled(differing: Partial<AccessKey>, when: KeyCircumstances): AccessKey {
   const key = accessKey(differing)
   return stepped(key, plan(key, when)) ?? key
 }
@@ -79,7 +79,7 @@ describe('the heartbeat of the gateways (contract 10.4)', () => {
   test('is ready, and no cap ends it', () => {
     const step = plan(accessKey(beating), at(900 * DAY, capped(90)))
     expect(step).toMatchObject({ kind: 'publish', announce: [], wakeMs: null })
-    const { conditions, ...status } = (step as Extract<Step, { kind: 'publish' }>).status
+    const { conditions, ...status } = (step as Extract<KeyStep, { kind: 'publish' }>).status
     expect(status).toEqual({ identity: 'subject:heartbeat', observedGeneration: 1 })
     expect(conditions).toMatchObject([
       {
@@ -119,7 +119,7 @@ describe('deletion (contract 5.1)', () => {
   const rows: readonly {
     readonly name: string
     readonly differing: Partial<AccessKey>
-    readonly kind: Step['kind']
+    readonly kind: KeyStep['kind']
   }[] = [
     { name: 'ours is taken off', differing: deleting, kind: 'release' },
     { name: 'ours first, before any status', differing: { ...deleting, finalizers: [FOREIGN, REVOKE_FINALIZER] }, kind: 'release' },
@@ -153,9 +153,9 @@ describe('when nothing differs from what is published', () => {
   const rows: readonly {
     readonly name: string
     readonly differing?: Partial<AccessKey>
-    readonly around?: Partial<Circumstances>
+    readonly around?: Partial<KeyCircumstances>
     readonly now?: number
-    readonly step: Step
+    readonly step: KeyStep
   }[] = [
     { name: 'no end: nothing', step: nothing },
     { name: 'wait for the end', differing: { ttl: 60 }, step: waitFor(60) },
@@ -192,7 +192,7 @@ describe('a change is published before anything else is done', () => {
   const rows: readonly {
     readonly name: string
     readonly key: AccessKey
-    readonly when: Circumstances
+    readonly when: KeyCircumstances
     readonly wake: number | null
   }[] = [
     { name: 'its end came', key: settled({ ttl: 60 }, at(0)), when: at(60), wake: 60 + DAY },
@@ -226,7 +226,7 @@ describe('a change is published before anything else is done', () => {
 })
 
 /** The events of a step, without their sentence. */
-const told = (key: AccessKey, when: Circumstances): readonly Omit<TransitionEvent, 'note'>[] => {
+const told = (key: AccessKey, when: KeyCircumstances): readonly Omit<KeyTransition, 'note'>[] => {
   const step = plan(key, when)
   return step.kind === 'publish' ? step.announce.map(({ reason, of }) => ({ reason, of })) : []
 }
@@ -238,8 +238,8 @@ describe('announced on transitions only (contract 4.5)', () => {
   const rows: readonly {
     readonly name: string
     readonly key: AccessKey
-    readonly when: Circumstances
-    readonly events: readonly Omit<TransitionEvent, 'note'>[]
+    readonly when: KeyCircumstances
+    readonly events: readonly Omit<KeyTransition, 'note'>[]
   }[] = [
     { name: 'a new key: nothing', key: accessKey(), when: at(0), events: [] },
     { name: 'it expired', key: settled({ ttl: 60 }, at(0)), when: at(60), events: [{ reason: 'Expired', of: textAfter(60) }] },

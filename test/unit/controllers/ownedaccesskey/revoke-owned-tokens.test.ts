@@ -5,7 +5,7 @@ import type { DirectClusterEndpointToken } from '../../../../src/api/directclust
 import { ACCESS_KEYS, REVOKE_FINALIZER, TOKENS } from '../../../../src/api/names.ts'
 import type { KubeObject, ObjectMeta } from '../../../../src/api/objects.ts'
 import { plan as planToken } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
-import { type Step, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
+import { type KeyStep, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import {
   countUnrecorded,
@@ -191,7 +191,7 @@ describe('if its tokens can’t be recorded the key stays, and status says why (
   const both = { isDeleting: true, finalizers: [FOREIGN, REVOKE_FINALIZER] }
 
   // biome-ignore format: a table
-  const rows: readonly { readonly name: string; readonly key: AccessKey; readonly fault: string | null; readonly kind: Step['kind'] }[] = [
+  const rows: readonly { readonly name: string; readonly key: AccessKey; readonly fault: string | null; readonly kind: KeyStep['kind'] }[] = [
     { name: 'nothing failed', key: deleting, fault: null, kind: 'release' },
     { name: 'first status says so', key: deleting, fault: FAULT, kind: 'publish' },
     { name: 'then it is tried again', key: told, fault: FAULT, kind: 'release' },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Condition } from '../../../../src/api/objects.ts'
-import { type Circumstances, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
+import { type KeyCircumstances, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import {
-  type WantedStatus,
+  type DesiredKeyStatus,
   isPublished,
 } from '../../../../src/controllers/ownedaccesskey/status.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
@@ -17,13 +17,13 @@ import {
 
 interface Given {
   readonly key?: Partial<AccessKey>
-  readonly around?: Partial<Circumstances>
+  readonly around?: Partial<KeyCircumstances>
   /** Seconds after t0. */
   readonly now?: number
 }
 
 /** What is published for a key of which nothing is. */
-function statusFor({ key = {}, around = {}, now = 0 }: Given): WantedStatus {
+function statusFor({ key = {}, around = {}, now = 0 }: Given): DesiredKeyStatus {
   const step = plan(accessKey(key), circumstances({ ...around, nowMs: after(now) }))
   if (step.kind !== 'publish') throw new Error(`the step is to ${step.kind}`)
   return step.status

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { crc32 as zlibCrc32 } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { crc32, formatKey } from '../../../../src/domain/accesskey/access-key-format.ts'
+import { crc32, formatAccessKey } from '../../../../src/domain/accesskey/access-key-format.ts'
 import { KEY_PATTERN, hasValidChecksum } from '../../../support/scanner.ts'
 
 const bytes = (last: number, fill = 0): Uint8Array => new Uint8Array(32).fill(fill).with(31, last)
@@ -19,18 +19,18 @@ describe('format of a generated key (contract 3.2)', () => {
     },
     { name: 'the greatest number fits', from: bytes(255, 255), secret: base62(2n ** 256n - 1n) },
   ])('$name', ({ from, secret }) => {
-    const key = formatKey(from)
+    const key = formatAccessKey(from)
     expect(key.slice(4, 47)).toBe(secret)
     expect(key).toMatch(KEY_PATTERN)
     expect(hasValidChecksum(key)).toBe(true)
   })
 
   test('a whole key, so that the format never moves', () => {
-    expect(formatKey(Uint8Array.from({ length: 32 }, (_, at) => at))).toBe(WHOLE_KEY)
+    expect(formatAccessKey(Uint8Array.from({ length: 32 }, (_, at) => at))).toBe(WHOLE_KEY)
   })
 
   test('different bytes give different keys, none is out of form', () => {
-    const keys = Array.from({ length: 2000 }, () => formatKey(randomBytes(32)))
+    const keys = Array.from({ length: 2000 }, () => formatAccessKey(randomBytes(32)))
     expect(new Set(keys).size).toBe(keys.length)
     expect(keys.filter((key) => !hasValidChecksum(key))).toEqual([])
   })
@@ -41,12 +41,12 @@ describe('format of a generated key (contract 3.2)', () => {
   })
 
   test.each([0, 31, 33])('%i random bytes are refused', (length) => {
-    expect(() => formatKey(new Uint8Array(length))).toThrow('32 random bytes')
+    expect(() => formatAccessKey(new Uint8Array(length))).toThrow('32 random bytes')
   })
 })
 
 describe('what a secret scanner asks', () => {
-  const key = formatKey(bytes(7))
+  const key = formatAccessKey(bytes(7))
   test.each([
     { name: 'the key itself', text: key, valid: true },
     { name: 'another checksum', text: key.replace(/.$/, '!'), valid: false },

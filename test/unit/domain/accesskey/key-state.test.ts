@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import {
   KEY_STATES,
-  conflictKindOf,
-  conflictOf,
-  oldestOf,
+  keyConflictKindOf,
+  keyConflictOf,
+  oldestKeyOf,
   keyStateOf,
 } from '../../../../src/domain/accesskey/key-state.ts'
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
@@ -73,8 +73,8 @@ describe('of keys with the same secret the oldest wins (contract 3.3)', () => {
     { name: 'without identity, it still wins', keys: [one('a', 0, '1', { identity: null }), one('b', 1, '2')], eldest: 'a' },
     { name: 'being deleted, it still wins', keys: [one('a', 0, '1', { isDeleting: true }), one('b', 1, '2')], eldest: 'a' },
   ])('$name', ({ keys, eldest }) => {
-    expect(oldestOf(keys)?.name).toBe(eldest)
-    expect(oldestOf(keys.toReversed())?.name).toBe(eldest)
+    expect(oldestKeyOf(keys)?.name).toBe(eldest)
+    expect(oldestKeyOf(keys.toReversed())?.name).toBe(eldest)
   })
 })
 
@@ -96,10 +96,10 @@ describe('what keeps a key from working among those with the same secret (contra
     const all = [key, ...sharing.filter(({ uid }) => uid !== 'k')]
     const holders = {
       sharing: () => all,
-      eldest: () => oldestOf(all),
+      eldest: () => oldestKeyOf(all),
       isShared: () => all.length > 1,
     }
-    expect(conflictOf(key, holders)).toEqual(is)
-    expect(conflictKindOf(key, holders)).toBe(is?.kind ?? null)
+    expect(keyConflictOf(key, holders)).toEqual(is)
+    expect(keyConflictKindOf(key, holders)).toBe(is?.kind ?? null)
   })
 })

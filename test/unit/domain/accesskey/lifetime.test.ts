@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { type Lifetime, isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
-import { capsIn } from '../../../../src/domain/settings/applied.ts'
+import { capsOfSettings } from '../../../../src/domain/settings/in-force.ts'
 import { after, textAfter, viewOf } from '../../../support/access-key.ts'
 
 /** Moments are seconds after t0; a text stands in the annotation as it is. */
@@ -37,7 +37,7 @@ function lifetime({
     spec,
     status: used === undefined ? {} : { lastActivity: textAfter(used) },
   })
-  const caps = capsIn({ auth })
+  const caps = capsOfSettings({ auth })
   if (!caps) throw new Error('the row sets caps that Config would refuse')
   return lifetimeOf(key, caps, after(now))
 }

@@ -17,8 +17,8 @@ import {
   tokenCircumstances,
   tokenObject,
 } from '../../../support/token.ts'
-import { stageOf } from '../../authn/recognition.ts'
-import { key, secretOf } from '../../authn/watched-keys.ts'
+import { key, secretOf } from '../../authn/key-builder.ts'
+import { createTestAuthenticator } from '../../authn/test-authenticator.ts'
 
 const TYPES = {
   text: ['x', 'true', '7'],
@@ -68,7 +68,7 @@ const keyWith = (spec: object): OwnedAccessKey => key('a', spec)
 
 /** What a key is to a gateway. */
 async function standingOf(object: OwnedAccessKey): Promise<string> {
-  const { callers } = stageOf(object)
+  const { callers } = createTestAuthenticator(object)
   const found = await callers.recognise(secretOf('a'))
   if (!found.ok) return found.because === 'noIdentity' ? 'nobody' : found.because
   if (found.caller.scope === null) return found.caller.identity.user

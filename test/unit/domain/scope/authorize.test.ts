@@ -1,27 +1,27 @@
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import { type ScopeContext, authorize, parseScope } from '../../../../src/domain/scope/authorize.ts'
-import type { RoleRule } from '../../../../src/domain/scope/match-role.ts'
-import type { RequestInfo, Target } from '../../../../src/domain/scope/request-info.ts'
+import type { RequestInfo, RequestTarget } from '../../../../src/domain/scope/request-info.ts'
+import type { PolicyRule } from '../../../../src/domain/scope/roles.ts'
 
-const MANAGEMENT: Target = { kind: 'Management' }
-const CLUSTER: Target = { kind: 'Cluster', cluster: 'c1' }
-const SPACE: Target = { kind: 'ProjectSpace', project: 'a', space: 's1' }
-const VIRTUAL: Target = { kind: 'ProjectVirtualCluster', project: 'a', virtualCluster: 'v1' }
+const MANAGEMENT: RequestTarget = { kind: 'Management' }
+const CLUSTER: RequestTarget = { kind: 'Cluster', cluster: 'c1' }
+const SPACE: RequestTarget = { kind: 'ProjectSpace', project: 'a', space: 's1' }
+const VIRTUAL: RequestTarget = { kind: 'ProjectVirtualCluster', project: 'a', virtualCluster: 'v1' }
 
 /** `get pods`, `create pods/exec m` of a target, in a namespace. */
-function of(target: Target, text: string, namespace = '', group = ''): RequestInfo {
+function of(target: RequestTarget, text: string, namespace = '', group = ''): RequestInfo {
   const [verb = '', what = '', name = ''] = text.split(' ')
   const [resource = '', subresource = ''] = what.split('/')
   return { target, verb, group, version: 'v1', resource, subresource, namespace, name }
 }
 
-const path = (target: Target, text: string): RequestInfo => {
+const path = (target: RequestTarget, text: string): RequestInfo => {
   const [verb = '', url = ''] = text.split(' ')
   return { target, verb, path: url }
 }
 
-const ROLES: Readonly<Record<string, readonly RoleRule[]>> = {
+const ROLES: Readonly<Record<string, readonly PolicyRule[]>> = {
   reader: [
     { verbs: ['get'], apiGroups: ['', 'apps'], resources: ['pods', 'deployments', '*/status'] },
     { verbs: ['get'], nonResourceURLs: ['/healthz*'] },
@@ -53,7 +53,7 @@ const isAllowed = (scope: Scope | null, request: RequestInfo, differing = {}): b
 const SESSIONS = ['exec', 'attach', 'portforward', 'console', 'vnc', 'usbredir']
 
 /** What some groups have of this kind, such as the console of a machine. */
-const sessions = (target: Target): readonly RequestInfo[] =>
+const sessions = (target: RequestTarget): readonly RequestInfo[] =>
   SESSIONS.map((sub) => of(target, `get machines/${sub} m`, '', 'machines.example'))
 
 interface Row {

@@ -5,11 +5,14 @@ import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import type { Caller } from '../../../../src/authn/caller.ts'
 import { parseScope } from '../../../../src/domain/scope/authorize.ts'
-import { SCOPE_ROLES, clusterRoleOf } from '../../../../src/domain/scope/match-role.ts'
-import type { Target } from '../../../../src/domain/scope/request-info.ts'
-import { mustBeNamed, verbOutlivesKey } from '../../../../src/domain/scope/sensitive.ts'
+import {
+  type RequestTarget,
+  isSensitiveResource,
+  isEscalatingVerb,
+} from '../../../../src/domain/scope/request-info.ts'
+import { SCOPE_ROLES, clusterRoleNameOf } from '../../../../src/domain/scope/roles.ts'
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
-import { mayCreate, authorizeRequest } from '../../../../src/gateway/stages/authorization.ts'
+import { authorizeRequest, mayCreate } from '../../../../src/gateway/stages/authorization.ts'
 import { cookbook, cookbookScopes } from '../../../support/cookbook.ts'
 import { shippedRoles } from '../../../support/scope-roles.ts'
 
@@ -45,7 +48,7 @@ describe('config/scope-roles (11.4)', () => {
   test('has the roles that there are, and the gateway may read each of them (1.3)', () => {
     expect([...ROLES.keys()].toSorted()).toEqual(SCOPE_ROLES)
     const granted = [...read('config/rbac/gateway.yaml').matchAll(/- (platform:scope:\S+)$/gm)]
-    expect(granted.map(([, name]) => name)).toEqual(SCOPE_ROLES.map(clusterRoleOf))
+    expect(granted.map(([, name]) => name)).toEqual(SCOPE_ROLES.map(clusterRoleNameOf))
   })
 
   test.each([...ROLES])(
@@ -57,7 +60,7 @@ describe('config/scope-roles (11.4)', () => {
         const allowed = isReview && resources.length > 0 ? ['create'] : ['get', 'list', 'watch']
         expect(allowed).toEqual(expect.arrayContaining([...verbs]))
         expect([...verbs, ...apiGroups, ...resources, ...nonResourceURLs]).not.toContain('*')
-        expect(resources.some(mustBeNamed) || verbs.some(verbOutlivesKey)).toBe(false)
+        expect(resources.some(isSensitiveResource) || verbs.some(isEscalatingVerb)).toBe(false)
         expect(resources).not.toContain('secrets')
       }
     },
@@ -65,14 +68,14 @@ describe('config/scope-roles (11.4)', () => {
 })
 
 /** The targets of the gateway, as their paths name them (contract 9.1). */
-function routeOf(path: string): { readonly target: Target; readonly rest: string } {
+function routeOf(path: string): { readonly target: RequestTarget; readonly rest: string } {
   const [, kubernetes, kind, first = '', inside, second = ''] = path.split('/')
   if (kubernetes !== 'kubernetes') throw new Error(path)
   if (kind === 'management') return { target: { kind: 'Management' }, rest: after(path, 2) }
   if (kind === 'cluster')
     return { target: { kind: 'Cluster', cluster: first }, rest: after(path, 3) }
   const place = { project: first }
-  const target: Target =
+  const target: RequestTarget =
     inside === 'space'
       ? { kind: 'ProjectSpace', ...place, space: second }
       : { kind: 'ProjectVirtualCluster', ...place, virtualCluster: second }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Scope, ScopeRule } from '../../../../src/api/scope.gen.ts'
-import { within } from '../../../../src/domain/scope/covers.ts'
+import { firstUncoveredEntry } from '../../../../src/domain/scope/covers.ts'
 import {
   type Sent,
   cli,
@@ -42,7 +42,7 @@ test.each<readonly [because: string, child: Sent, parent: Scope]>([
   ['it is not a boolean', { allowPlatformCli: 1 }, cli],
   ['no rule or cluster covers anything of it', scopeOf(verbs('get')), project('*')],
 ])('says what goes beyond: %s (11.8)', (because, child, parent) => {
-  expect(within(child as Scope, parent)?.because).toBe(because)
+  expect(firstUncoveredEntry(child as Scope, parent)?.because).toBe(because)
 })
 
 // biome-ignore format: a table
@@ -73,12 +73,12 @@ test.each<readonly [because: string, child: ScopeRule, parents: readonly ScopeRu
   ['its resourceNames stand without resources', { resourceNames: ['a'] }, [of('*')]],
   ['its field verbs is missing or not as the schema demands', verbs('*'), [of('*')]],
 ])('says what goes beyond, of the nearest rule: %s (11.8)', (because, child, parents) => {
-  expect(within(scopeOf(child), scopeOf(...parents))?.because).toBe(because)
+  expect(firstUncoveredEntry(scopeOf(child), scopeOf(...parents))?.because).toBe(because)
 })
 
 test('a long or odd value is cut and escaped', () => {
-  const long = within(project('x'.repeat(300)), project('a'))
+  const long = firstUncoveredEntry(project('x'.repeat(300)), project('a'))
   expect(long?.because).toBe(`project "${'x'.repeat(64)}…"`)
-  expect(within(project('a\nb'), project('a'))?.because).toBe('project "a\\nb"')
-  expect(within({ ['y'.repeat(300)]: [] }, project('a'))?.path.length).toBeLessThan(80)
+  expect(firstUncoveredEntry(project('a\nb'), project('a'))?.because).toBe('project "a\\nb"')
+  expect(firstUncoveredEntry({ ['y'.repeat(300)]: [] }, project('a'))?.path.length).toBeLessThan(80)
 })

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
-import { within } from '../../../../src/domain/scope/covers.ts'
+import { firstUncoveredEntry } from '../../../../src/domain/scope/covers.ts'
 import { randomFrom } from '../../../support/random.ts'
 import { repeated, sampled } from '../../../support/tier.ts'
 import { grants } from './matcher.ts'
 import { nearTo, oneEntry, pair, union } from './scopes.ts'
 import { UNIVERSE } from './universe.ts'
 
-const isWithin = (child: Scope, parent: Scope): boolean => within(child, parent) === null
+const isWithin = (child: Scope, parent: Scope): boolean =>
+  firstUncoveredEntry(child, parent) === null
 
 /** Values of the seeds from 0 on. */
 const fromSeeds = <Value>(count: number, of: (seed: number) => Value): readonly Value[] =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ScopeRule } from '../../../../src/api/scope.gen.ts'
-import { within } from '../../../../src/domain/scope/covers.ts'
+import { firstUncoveredEntry } from '../../../../src/domain/scope/covers.ts'
 import { TARGET_KINDS } from '../../../../src/domain/scope/request-info.ts'
 import {
   type Sent,
@@ -261,7 +261,7 @@ describe.each([
   ['what the schema refuses (11.2)', MALFORMED],
 ] as const)('a rule within a rule: %s (11.8)', (_, rows) => {
   test.each(rows)('%s', (_name, child, parent, isCovered) => {
-    expect(within(scopeOf(child), scopeOf(parent))?.path ?? null).toBe(
+    expect(firstUncoveredEntry(scopeOf(child), scopeOf(parent))?.path ?? null).toBe(
       isCovered ? null : 'scope.rules[0]',
     )
   })
@@ -291,7 +291,7 @@ describe('a rule within a cluster (11.3, 11.7, 11.8)', () => {
     ['impersonation there', { cluster: 'c', ...verbs('impersonate') }, 'c', false],
     ['escalation there', { cluster: 'c', ...verbs('get', 'escalate') }, '*', false],
   ])('%s', (_, child, cluster, isCovered) => {
-    expect(within(scopeOf(child), { clusters: [{ cluster }] })?.path).toBe(isCovered ? undefined : 'scope.rules[0]')
+    expect(firstUncoveredEntry(scopeOf(child), { clusters: [{ cluster }] })?.path).toBe(isCovered ? undefined : 'scope.rules[0]')
   })
 
   test('no other list of targets covers a rule', () => {
@@ -301,22 +301,25 @@ describe('a rule within a cluster (11.3, 11.7, 11.8)', () => {
       virtualClusters: [{ project: '*', virtualCluster: '*' }],
       roles: [{ role: 'agent' }],
     }
-    expect(within(scopeOf(onTargets('ProjectSpace')), all)?.path).toBe('scope.rules[0]')
-    expect(within(scopeOf(inVirtual('v', 'p-a')), all)?.path).toBe('scope.rules[0]')
+    expect(firstUncoveredEntry(scopeOf(onTargets('ProjectSpace')), all)?.path).toBe('scope.rules[0]')
+    expect(firstUncoveredEntry(scopeOf(inVirtual('v', 'p-a')), all)?.path).toBe('scope.rules[0]')
   })
 })
 
 describe('rules of the same scope (11.8)', () => {
   test('each is covered by any of the parent’s, and the first that is not is named', () => {
     const parent = scopeOf(verbs('get'), of('pods'), { cluster: 'c' })
-    expect(within(scopeOf({ ...of('pods'), ...verbs('delete') }, verbs('get')), parent)).toBeNull()
+    expect(
+      firstUncoveredEntry(scopeOf({ ...of('pods'), ...verbs('delete') }, verbs('get')), parent),
+    ).toBeNull()
     const child = scopeOf(verbs('get'), of('pods'), of('secrets'), verbs('delete'))
-    expect(within(child, parent)?.path).toBe('scope.rules[2]')
+    expect(firstUncoveredEntry(child, parent)?.path).toBe('scope.rules[2]')
   })
 
   test('two that only together cover one do not', () => {
-    expect(within(scopeOf(verbs('get', 'list')), scopeOf(verbs('get'), verbs('list')))?.path).toBe(
-      'scope.rules[0]',
-    )
+    expect(
+      firstUncoveredEntry(scopeOf(verbs('get', 'list')), scopeOf(verbs('get'), verbs('list')))
+        ?.path,
+    ).toBe('scope.rules[0]')
   })
 })

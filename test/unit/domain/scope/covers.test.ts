@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
-import { within } from '../../../../src/domain/scope/covers.ts'
+import { firstUncoveredEntry } from '../../../../src/domain/scope/covers.ts'
 import { type Sent, cli, cluster, project, role, space, virtualCluster } from './builders.ts'
 
 type Row = readonly [name: string, child: Sent, parent: Sent, beyond: string | null]
@@ -10,7 +10,7 @@ const inBoth = (name: string, ...virtualClusters: readonly string[]): Scope =>
   role('agent', { projects: [name], virtualClusters })
 
 const pathBeyond = (child: unknown, parent: unknown): string | null =>
-  within(child as Scope | null, parent as Scope | null)?.path ?? null
+  firstUncoveredEntry(child as Scope | null, parent as Scope | null)?.path ?? null
 
 // biome-ignore format: a table
 const UNRESTRICTED: readonly Row[] = [

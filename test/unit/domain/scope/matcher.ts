@@ -14,7 +14,7 @@ import type {
   NonResourceRequestInfo,
   ResourceRequestInfo,
   RequestInfo,
-  Target,
+  RequestTarget,
 } from '../../../../src/domain/scope/request-info.ts'
 
 /** What the namespaces of projects begin with. */
@@ -194,7 +194,7 @@ const FIELDS_OF_RULE =
     ' ',
   )
 
-function targetMatches(rule: ScopeRule, target: Target): boolean {
+function targetMatches(rule: ScopeRule, target: RequestTarget): boolean {
   const { requestTargets = [], cluster = '', virtualClusters = [] } = rule
   if (requestTargets.length > 0 && !requestTargets.includes(target.kind)) return false
   if (cluster !== '' && (target.kind !== 'Cluster' || target.cluster !== cluster)) return false

@@ -1,9 +1,9 @@
-import type { RequestInfo, Target } from '../../../../src/domain/scope/request-info.ts'
+import type { RequestInfo, RequestTarget } from '../../../../src/domain/scope/request-info.ts'
 
 // Two names of each kind are those that scopes use. The third is one that no scope names: only a
 // wildcard, or leaving a field out, grants it.
 
-const TARGETS: readonly Target[] = [
+const TARGETS: readonly RequestTarget[] = [
   { kind: 'Management' },
   ...['c1', 'c2', 'c-other'].map((cluster) => ({ kind: 'Cluster', cluster }) as const),
   ...[

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
-import { type CapsReading, capsOf } from '../../../../src/domain/settings/applied.ts'
-import { observedSettings } from '../../../../src/domain/settings/observed.ts'
-import type { ConfigMapData } from '../../../../src/domain/settings/record.ts'
+import {
+  type CapsInForce,
+  type ConfigMapData,
+  capsInForce,
+  settingsInForce,
+} from '../../../../src/domain/settings/in-force.ts'
 
 const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
 const status = (auth: unknown, conditions: unknown = [ready]) => ({
@@ -14,8 +17,8 @@ const auth = (max?: unknown, login?: unknown) => ({
   accessKeyMaxTTLSeconds: max,
   loginAccessKeyTTLSeconds: login,
 })
-const capsInForce = (published: unknown, recorded: ConfigMapData | null): CapsReading =>
-  capsOf(observedSettings({ uid: 'uid-1', status: published }, recorded))
+const capsInForce = (published: unknown, recorded: ConfigMapData | null): CapsInForce =>
+  capsInForce(settingsInForce({ uid: 'uid-1', status: published }, recorded))
 const sixty = record({ auth: auth(60, 30) })
 const earlier = {
   ...sixty,

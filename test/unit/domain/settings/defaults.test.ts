@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { ConfigSettings } from '../../../../src/api/config.gen.ts'
-import { asJson } from '../../../../src/domain/json/json.ts'
+import { settingsToJson } from '../../../../src/domain/json/json.ts'
 import { withDefaults } from '../../../../src/domain/settings/defaults.ts'
-import { merge } from '../../../../src/domain/settings/merge.ts'
+import { mergeSettings } from '../../../../src/domain/settings/merge.ts'
 
 const ALWAYS: ConfigSettings = {
   auth: { loginAccessKeyTTLSeconds: 1_728_000 },
@@ -81,5 +81,7 @@ test.each<{ name: string; given: ConfigSettings; adds?: ConfigSettings }>([
   },
   { name: 'no buttons', given: { uiSettings: { platformVersion: '1' } } },
 ])('$name', ({ given, adds = {} }) => {
-  expect(withDefaults(given)).toEqual(merge(asJson(adds), asJson(given), asJson(ALWAYS)))
+  expect(withDefaults(given)).toEqual(
+    mergeSettings(settingsToJson(adds), settingsToJson(given), settingsToJson(ALWAYS)),
+  )
 })

@@ -1,9 +1,10 @@
 // What the gateway acts on besides the caps, read so that a fault opens nothing (contract 6.4, 6.5, 6.7).
 import { expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { gatewaySwitchesOf } from '../../../../src/domain/settings/applied.ts'
+import { gatewaySwitchesInForce } from '../../../../src/domain/settings/in-force.ts'
 
-const read = (settings: JsonMap) => gatewaySwitchesOf({ known: true, settings, from: 'record' })
+const read = (settings: JsonMap) =>
+  gatewaySwitchesInForce({ known: true, settings, from: 'record' })
 
 test.each<{ name: string; settings: JsonMap; prefix: string; guarded: boolean; closed: boolean }>([
   { name: 'nothing', settings: {}, prefix: 'p-', guarded: false, closed: false },
@@ -50,5 +51,5 @@ test.each<{ name: string; settings: JsonMap }>([
 })
 
 test('unknown settings tell nothing', () => {
-  expect(gatewaySwitchesOf({ known: false, because: 'none yet' })).toBeNull()
+  expect(gatewaySwitchesInForce({ known: false, because: 'none yet' })).toBeNull()
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type SettingsSchema, configSettingsSchema } from '../../../../src/api/config.schema.gen.ts'
 import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
-import { hide } from '../../../../src/domain/settings/walk.ts'
+import { redactSettings } from '../../../../src/domain/settings/redaction.ts'
 import { picker } from './settings-sources.ts'
 
 const CANARY = 'cAnArY0123456789'
@@ -71,8 +71,8 @@ describe('whole values', () => {
       },
     },
   ])('$name', ({ settings, shows }) => {
-    expect(hide(settings)).toEqual(shows)
-    expect(hide(shows)).toEqual(shows)
+    expect(redactSettings(settings)).toEqual(shows)
+    expect(redactSettings(shows)).toEqual(shows)
   })
 })
 
@@ -106,7 +106,7 @@ describe('URLs in texts', () => {
     { text: 'see https://host or a@example.com', shows: 'see https://host or a@example.com' },
     { text: 'mailto:a@example.com', shows: 'mailto:a@example.com' },
   ])('$text', ({ text, shows }) => {
-    expect(hide({ uiSettings: { legalTemplate: text } })).toEqual({
+    expect(redactSettings({ uiSettings: { legalTemplate: text } })).toEqual({
       uiSettings: { legalTemplate: shows },
     })
   })
@@ -114,7 +114,7 @@ describe('URLs in texts', () => {
   test('a long text without any is read in linear time', () => {
     for (const part of ['a', 'a:/', 'https://', 'a:a']) {
       const settings = { uiSettings: { legalTemplate: part.repeat(200_000 / part.length) } }
-      expect(hide(settings)).toEqual(settings)
+      expect(redactSettings(settings)).toEqual(settings)
     }
   })
 })
@@ -131,8 +131,8 @@ describe('data source names', () => {
   ])('$dsn', ({ dsn, shows }) => {
     const settings = { database: { dataSource: dsn }, audit: { dataStoreEndpoint: dsn } }
     const hidden = { database: { dataSource: shows }, audit: { dataStoreEndpoint: shows } }
-    expect(hide(settings)).toEqual(hidden)
-    expect(hide(hidden)).toEqual(hidden)
+    expect(redactSettings(settings)).toEqual(hidden)
+    expect(redactSettings(hidden)).toEqual(hidden)
   })
 })
 
@@ -200,9 +200,9 @@ describe('no secret is left, wherever it stands', () => {
     const prototypeNames = Object.getOwnPropertyNames(Object.prototype)
     for (let seed = 1; seed <= 500; seed += 1) {
       const settings = planted(configSettingsSchema, false, picker(seed)) as JsonMap
-      const hidden = hide(settings)
+      const hidden = redactSettings(settings)
       const isHidden = !JSON.stringify(hidden).includes(CANARY)
-      const isStable = JSON.stringify(hide(hidden)) === JSON.stringify(hidden)
+      const isStable = JSON.stringify(redactSettings(hidden)) === JSON.stringify(hidden)
       const wasPlanted = JSON.stringify(settings).includes(CANARY)
       expect({ seed, wasPlanted, isHidden, isStable }).toEqual({
         seed,

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type JsonMap, asJson, sameJson } from '../../../../src/domain/json/json.ts'
-import { merge, sourceAt, without, withoutEqual } from '../../../../src/domain/settings/merge.ts'
+import { type JsonMap, settingsToJson, sameJson } from '../../../../src/domain/json/json.ts'
+import {
+  mergeSettings,
+  sourceOfPath,
+  withoutPathsOf,
+  withoutEqualValues,
+} from '../../../../src/domain/settings/merge.ts'
 
 describe('merging', () => {
   test.each<{ name: string; above: JsonMap; below: JsonMap; gives: JsonMap }>([
@@ -23,22 +28,26 @@ describe('merging', () => {
     },
     { name: 'nothing above', above: {}, below: { a: [1] }, gives: { a: [1] } },
   ])('$name', ({ above, below, gives }) => {
-    expect(merge(above, below)).toEqual(gives)
+    expect(mergeSettings(above, below)).toEqual(gives)
   })
 
   test('the first of many wins', () => {
-    expect(merge({ a: 1 }, { a: 2, b: 2 }, { a: 3, b: 3, c: 3 })).toEqual({ a: 1, b: 2, c: 3 })
+    expect(mergeSettings({ a: 1 }, { a: 2, b: 2 }, { a: 3, b: 3, c: 3 })).toEqual({
+      a: 1,
+      b: 2,
+      c: 3,
+    })
   })
 
   test('names of prototypes are names like any other', () => {
     const hostile = JSON.parse(
       '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}',
     )
-    const merged = merge(hostile, { toString: { a: 1 } }, hostile)
+    const merged = mergeSettings(hostile, { toString: { a: 1 } }, hostile)
     expect(Object.keys(merged).sort()).toEqual(['__proto__', 'constructor', 'toString'])
     expect(Object.getPrototypeOf(merged)).toBe(Object.prototype)
-    expect(asJson({}) as { polluted?: unknown }).not.toHaveProperty('polluted')
-    expect(merge({ a: 1 }, {}).constructor).toBe(Object)
+    expect(settingsToJson({}) as { polluted?: unknown }).not.toHaveProperty('polluted')
+    expect(mergeSettings({ a: 1 }, {}).constructor).toBe(Object)
   })
 })
 
@@ -63,10 +72,10 @@ describe('the source of a value', () => {
     { name: 'missing: the place above it', path: ['b', 'missing'], source: 'Secret' },
     { name: 'nothing near it: the whole', path: ['c', 'd'], source: 'spec' },
   ])('$name', ({ path, source }) => {
-    expect(sourceAt(layers, path)).toBe(source)
+    expect(sourceOfPath(layers, path)).toBe(source)
   })
   test('no layer says anything', () => {
-    expect(sourceAt([{ source: 'spec', settings: {} }], ['a'])).toBeUndefined()
+    expect(sourceOfPath([{ source: 'spec', settings: {} }], ['a'])).toBeUndefined()
   })
 })
 
@@ -102,8 +111,8 @@ describe('taking away', () => {
     },
     { name: 'nothing', from: { a: [1] }, taken: {}, places: { a: [1] }, equals: { a: [1] } },
   ])('$name', ({ from, taken, places, equals }) => {
-    expect(without(from, taken)).toEqual(places)
-    expect(withoutEqual(from, taken)).toEqual(equals)
+    expect(withoutPathsOf(from, taken)).toEqual(places)
+    expect(withoutEqualValues(from, taken)).toEqual(equals)
   })
 })
 

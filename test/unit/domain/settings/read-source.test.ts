@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
+import { isInsidePath, pathFromPointer, pathText } from '../../../../src/domain/json/field-path.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { isWithin, pathOfPointer, pathText } from '../../../../src/domain/json/pointer.ts'
 import { readSource } from '../../../../src/domain/settings/read-source.ts'
-import { settingsShape } from '../../../../src/domain/settings/schema-check.ts'
 import {
-  cleaned,
-  cleanedRecord,
-  knownFields,
-} from '../../../../src/domain/settings/unknown-fields.ts'
+  withoutUnset,
+  withoutUnsetAndRedacted,
+  splitUnknownFields,
+  checkSettingsSchema,
+} from '../../../../src/domain/settings/schema.ts'
 
 describe('unknown fields', () => {
   const nested = (depth: number): JsonMap => (depth === 0 ? {} : { a: nested(depth - 1) })
@@ -70,7 +70,7 @@ describe('unknown fields', () => {
       unknown: [],
     },
   ])('$name', ({ given, known, unknown }) => {
-    const found = knownFields(given as JsonMap)
+    const found = splitUnknownFields(given as JsonMap)
     expect(found.settings).toEqual(known)
     expect(found.unknown.map(pathText)).toEqual(unknown)
     expect(Object.getPrototypeOf(found.settings)).toBe(Object.prototype)
@@ -78,7 +78,7 @@ describe('unknown fields', () => {
 
   test('nothing is read deeper than 32 levels', () => {
     const deep = { costControl: { settings: { averageCPUPricePerNode: nested(5000) } } }
-    const { settings, unknown } = knownFields(deep)
+    const { settings, unknown } = splitUnknownFields(deep)
     expect(unknown.map((path) => path.length)).toEqual([33])
     expect(JSON.stringify(settings).split('{').length - 1).toBe(33)
   })
@@ -167,7 +167,7 @@ describe('what says nothing', () => {
       },
     },
   ])('$name', ({ given, says }) => {
-    expect(cleaned(given)).toEqual(says)
+    expect(withoutUnset(given)).toEqual(says)
   })
 
   test('in a record hidden values say nothing, in lists neither (6.3, 6.5)', () => {
@@ -177,7 +177,7 @@ describe('what says nothing', () => {
       apps: { repositories: [{ url: 'https://REDACTED@h/', name: 'n' }] },
       database: { extraArgs: ['REDACTED', 'REDACTED'] },
     }
-    expect(cleanedRecord(given)).toEqual({ apps: { repositories: [{ name: 'n' }] } })
+    expect(withoutUnsetAndRedacted(given)).toEqual({ apps: { repositories: [{ name: 'n' }] } })
   })
 })
 
@@ -205,7 +205,7 @@ describe('the shape of a source', () => {
       paths: ['audit.level', 'audit.maxAge'],
     },
   ])('$name', ({ given, paths }) => {
-    const { faults } = readSource('Secret', given, settingsShape)
+    const { faults } = readSource('Secret', given, checkSettingsSchema)
     expect(faults.map(({ path }) => path)).toEqual(paths)
     expect(faults.every(({ source }) => source === 'Secret')).toBe(true)
   })
@@ -218,7 +218,7 @@ describe('paths', () => {
     { pointer: '/auth/customHttpHeaders/X-A', text: 'auth.customHttpHeaders.X-A' },
     { pointer: '/a~1b/c~0d', text: '["a/b"]["c~d"]' },
   ])('$pointer', ({ pointer, text }) => {
-    expect(pathText(pathOfPointer(pointer))).toBe(text)
+    expect(pathText(pathFromPointer(pointer))).toBe(text)
   })
   test.each([
     ['a', 'a', true],
@@ -228,6 +228,6 @@ describe('paths', () => {
     ['a', 'a.b', false],
     ['a', '', true],
   ] as const)('%s within %s: %s', (inner, outer, is) => {
-    expect(isWithin(inner, outer)).toBe(is)
+    expect(isInsidePath(inner, outer)).toBe(is)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { without } from '../../../../src/domain/settings/merge.ts'
+import { withoutPathsOf } from '../../../../src/domain/settings/merge.ts'
 import { BROKEN, DEFAULTS, cap, deleted, host, readCap, run } from './settings-history.ts'
 import { type World, picker, reconciled, settled, shown } from './settings-sources.ts'
 
@@ -184,7 +184,7 @@ const deleteConfig: Mishap = (world, start) =>
 const MISHAPS: Readonly<Record<string, Mishap>> = {
   restart: (world) => world,
   breakSpec,
-  mendSpec: ({ spec, ...world }) => ({ ...world, spec: without(spec as JsonMap, BROKEN) }),
+  mendSpec: ({ spec, ...world }) => ({ ...world, spec: withoutPathsOf(spec as JsonMap, BROKEN) }),
   unreadableSecret: (world) => ({ ...world, unreadableSecret: 'has no key config' }),
   withoutSecret: (world) => (world.uid === undefined ? { ...world, secret: undefined } : world),
   secretBack: (world, { secret }) => ({ ...world, secret, unreadableSecret: undefined }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { merge } from '../../../../src/domain/settings/merge.ts'
+import { mergeSettings } from '../../../../src/domain/settings/merge.ts'
 import { BROKEN, DEFAULTS, cap, deleted, host, readCap, run } from './settings-history.ts'
 import { type World, settled, shown } from './settings-sources.ts'
 
@@ -113,7 +113,7 @@ describe('sources', () => {
     ]
     const texts = records.map((world) => run(world).record?.['config'])
     expect(new Set(texts).size).toBe(1)
-    expect(JSON.parse(texts[0] ?? '')).toEqual(merge(cap(60), host, DEFAULTS))
+    expect(JSON.parse(texts[0] ?? '')).toEqual(mergeSettings(cap(60), host, DEFAULTS))
   })
 
   test('unknown fields are dropped and named', () => {

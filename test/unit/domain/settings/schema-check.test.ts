@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { settingsShape } from '../../../../src/domain/settings/schema-check.ts'
+import { checkSettingsSchema } from '../../../../src/domain/settings/schema.ts'
 import { renderSettingsCheck } from '../../../../tools/generate/check.ts'
 
 const SECRET = 'HUNTER2'
@@ -21,7 +21,7 @@ describe('the shape of settings (6.2, 6.5)', () => {
     },
     { name: 'what is no setting', value: { nonsense: { a: [1] } } },
   ])('$name fits', ({ value }) => {
-    expect(settingsShape(value)).toEqual([])
+    expect(checkSettingsSchema(value)).toEqual([])
   })
 
   test.each([
@@ -59,12 +59,12 @@ describe('the shape of settings (6.2, 6.5)', () => {
       right: 'integer or string',
     },
   ])('$name', ({ value, path, right }) => {
-    expect(settingsShape(value)).toEqual([{ path, message: `must be ${right}` }])
+    expect(checkSettingsSchema(value)).toEqual([{ path, message: `must be ${right}` }])
   })
 
   test('all faults at once, and none quotes a value', () => {
     const limits = { cpu: [SECRET], memory: { a: SECRET } }
-    const faults = settingsShape({
+    const faults = checkSettingsSchema({
       auth: { oidc: { insecureCa: SECRET, scopes: SECRET } },
       costControl: { global: { metrics: { resources: { limits } } } },
     })

@@ -1,9 +1,8 @@
 // What happens to a Config and its sources over time, told in worlds.
 import { expect } from 'vitest'
-import { asJson } from '../../../../src/domain/json/json.ts'
+import { settingsToJson } from '../../../../src/domain/json/json.ts'
 import { withDefaults } from '../../../../src/domain/settings/defaults.ts'
-import { capsOf } from '../../../../src/domain/settings/applied.ts'
-import { observedSettings } from '../../../../src/domain/settings/observed.ts'
+import { capsInForce, settingsInForce } from '../../../../src/domain/settings/in-force.ts'
 import { type World, reconciled, shown } from './settings-sources.ts'
 
 /** Settings with a cap of that many seconds. */
@@ -13,7 +12,7 @@ export const BROKEN = { uiSettings: { primaryColor: 'red' } }
 /** Settings that have nothing to do with caps. */
 export const host = { platformHost: 'p.example.com' }
 /** What status shows when nothing was ever set. */
-export const DEFAULTS = asJson(withDefaults({}))
+export const DEFAULTS = settingsToJson(withDefaults({}))
 
 /** Runs the operator until nothing changes, which must be soon. */
 export function run(world: World): World {
@@ -29,7 +28,7 @@ export function readCap(world: World): number | null {
   const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
   const status = world.settled && { ...shown(world), observedGeneration: 1, conditions: [ready] }
   const config = { uid: world.uid ?? 'uid-1', status: status || undefined }
-  const reading = capsOf(observedSettings(config, world.record ?? null))
+  const reading = capsInForce(settingsInForce(config, world.record ?? null))
   return reading.known ? reading.caps.maxTtlSeconds : Number.NaN
 }
 

@@ -5,20 +5,24 @@ import type { ManagedFieldsEntry } from '../../../../src/api/objects.ts'
 import {
   type Json,
   type JsonMap,
-  asJson,
+  settingsToJson,
   isList,
   isMap,
-  mapOf,
+  mapFromEntries,
 } from '../../../../src/domain/json/json.ts'
-import { merge, without, withoutEqual } from '../../../../src/domain/settings/merge.ts'
-import type { ConfigMapData } from '../../../../src/domain/settings/record.ts'
+import type { ConfigMapData } from '../../../../src/domain/settings/in-force.ts'
 import {
+  mergeSettings,
+  withoutPathsOf,
+  withoutEqualValues,
+} from '../../../../src/domain/settings/merge.ts'
+import {
+  type SettingsResolution,
   type SecretSource,
-  type Resolution,
   resolveSettings,
 } from '../../../../src/domain/settings/resolve.ts'
-import { settingsShape } from '../../../../src/domain/settings/schema-check.ts'
-import type { Fault } from '../../../../src/domain/settings/validation/faults.ts'
+import { checkSettingsSchema } from '../../../../src/domain/settings/schema.ts'
+import type { SettingFault } from '../../../../src/domain/settings/validation/faults.ts'
 
 const MANAGER = 'ours'
 
@@ -38,7 +42,7 @@ export interface World {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-export function settled(world: World): Resolution {
+export function settled(world: World): SettingsResolution {
   const { uid = 'uid-1', owned = {}, foreign = {}, environment = {} } = world
   const ready = { type: 'Ready', status: 'True', reason: 'Applied' }
   const noted = world.settled ? { observedGeneration: 1, conditions: [ready] } : {}
@@ -46,28 +50,31 @@ export function settled(world: World): Resolution {
     config: {
       metadata: { uid, managedFields: [entry(MANAGER, owned), entry('kubectl', foreign)] },
       spec: world.spec ?? {},
-      status: { ...merge(owned, foreign), ...noted },
+      status: { ...mergeSettings(owned, foreign), ...noted },
     },
     manager: MANAGER,
     secret: secretOf(world),
     record: world.record ?? null,
     environment: (name) => environment[name],
-    shapeCheck: settingsShape,
+    shapeCheck: checkSettingsSchema,
   })
 }
 
 /** One round of the operator: record and status are written, as server-side apply by force does. */
-export function reconciled(world: World): { readonly world: World; readonly outcome: Resolution } {
+export function reconciled(world: World): {
+  readonly world: World
+  readonly outcome: SettingsResolution
+} {
   const outcome = settled(world)
-  const shared = withoutEqual(world.foreign ?? {}, outcome.owned)
-  const lost = without(shared, without(shared, outcome.owned))
-  const foreign = without(world.foreign ?? {}, lost)
+  const shared = withoutEqualValues(world.foreign ?? {}, outcome.owned)
+  const lost = withoutPathsOf(shared, withoutPathsOf(shared, outcome.owned))
+  const foreign = withoutPathsOf(world.foreign ?? {}, lost)
   const record = outcome.record ?? world.record ?? null
   return { world: { ...world, owned: outcome.owned, foreign, record, settled: true }, outcome }
 }
 
 /** What everybody reads in status. */
-export const shown = ({ owned = {}, foreign = {} }: World): JsonMap => merge(owned, foreign)
+export const shown = ({ owned = {}, foreign = {} }: World): JsonMap => mergeSettings(owned, foreign)
 
 export const entry = (manager: string, settings: JsonMap): ManagedFieldsEntry => ({
   manager,
@@ -78,7 +85,9 @@ export const entry = (manager: string, settings: JsonMap): ManagedFieldsEntry =>
 
 function fieldsOf(value: Json): JsonMap {
   if (!isMap(value)) return {}
-  return mapOf(Object.entries(value).map(([name, inner]) => [`f:${name}`, fieldsOf(inner)]))
+  return mapFromEntries(
+    Object.entries(value).map(([name, inner]) => [`f:${name}`, fieldsOf(inner)]),
+  )
 }
 
 function secretOf({ secret, unreadableSecret }: World): SecretSource {
@@ -115,10 +124,10 @@ const environment = { PLATFORM_CONFIG_A: 'a' }
 /** The faults of these settings in each source, where they should be told alike. */
 export const faultsBySource = (
   settings: ConfigSettings,
-): Readonly<Record<string, readonly Fault[]>> => ({
+): Readonly<Record<string, readonly SettingFault[]>> => ({
   spec: faultsIn({ spec: settings, environment }),
   Secret: faultsIn({ secret: settings, environment }),
-  status: faultsIn({ foreign: asJson(settings), environment }),
+  status: faultsIn({ foreign: settingsToJson(settings), environment }),
 })
 
 /** One fault in each source. */
@@ -132,12 +141,12 @@ export const inEverySource = ({ path, says }: FaultRow): object =>
 
 /** Whether an outcome repeats a text of the settings, after a secret was put into each of them. */
 export const quotes = (settings: ConfigSettings): boolean =>
-  JSON.stringify(settled({ secret: planted(asJson(settings)) })).includes(CANARY)
+  JSON.stringify(settled({ secret: planted(settingsToJson(settings)) })).includes(CANARY)
 
 /** No faults in any source. */
 export const NONE = { spec: [], Secret: [], status: [] }
 
-function faultsIn(world: World): readonly Fault[] {
+function faultsIn(world: World): readonly SettingFault[] {
   const outcome = settled(world)
   return outcome.ok ? [] : outcome.faults
 }
@@ -147,5 +156,5 @@ const CANARY = 'cAnArY0123456789'
 function planted(value: Json): Json {
   if (isList(value)) return value.map(planted)
   if (!isMap(value)) return typeof value === 'string' ? `${CANARY} ${value} (` : value
-  return mapOf(Object.entries(value).map(([name, inner]) => [name, planted(inner)]))
+  return mapFromEntries(Object.entries(value).map(([name, inner]) => [name, planted(inner)]))
 }

@@ -1,15 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import {
   jwksText,
-  notesText,
-  parseNotes,
+  keyRecordsText,
+  parseKeyRecords,
 } from '../../../../src/domain/signingkey/published-keys.ts'
-import type { KeyNote, PublicJwk } from '../../../../src/domain/signingkey/signing-key.ts'
+import type {
+  PublishedKeyRecord,
+  PublicJwk,
+} from '../../../../src/domain/signingkey/signing-key.ts'
 
 const KID = 'A'.repeat(43)
 const AT_MS = Date.parse('2026-11-21T10:00:00.123Z')
 
-const note: KeyNote = {
+const note: PublishedKeyRecord = {
   kid: KID,
   generation: 2,
   createdMs: AT_MS,
@@ -19,7 +22,7 @@ const note: KeyNote = {
 }
 
 test('notes are text that people can read, and read back as they were (7.3)', () => {
-  const text = notesText([note, { ...note, kid: 'B'.repeat(43), withdrawnMs: AT_MS }])
+  const text = keyRecordsText([note, { ...note, kid: 'B'.repeat(43), withdrawnMs: AT_MS }])
   expect(JSON.parse(text)).toEqual({
     [KID]: {
       generation: 2,
@@ -29,15 +32,15 @@ test('notes are text that people can read, and read back as they were (7.3)', ()
     },
     ['B'.repeat(43)]: expect.objectContaining({ withdrawn: '2026-11-21T10:00:00.123Z' }),
   })
-  expect(parseNotes(text)).toEqual({
+  expect(parseKeyRecords(text)).toEqual({
     notes: [note, { ...note, kid: 'B'.repeat(43), withdrawnMs: AT_MS }],
     isSound: true,
   })
-  expect(notesText(parseNotes(text).notes)).toBe(text)
+  expect(keyRecordsText(parseKeyRecords(text).notes)).toBe(text)
 })
 
 describe('notes that somebody garbled (7.3)', () => {
-  const sound = JSON.parse(notesText([note]))[KID] as Record<string, unknown>
+  const sound = JSON.parse(keyRecordsText([note]))[KID] as Record<string, unknown>
   test.each<{ readonly name: string; readonly text: string | undefined }>([
     { name: 'absent', text: undefined },
     { name: 'empty', text: '' },
@@ -63,17 +66,17 @@ describe('notes that somebody garbled (7.3)', () => {
       text: `{${JSON.stringify(kid)}:${JSON.stringify(entry)}}`,
     })),
   ])('$name', ({ text }) => {
-    expect(parseNotes(text)).toEqual({ notes: [], isSound: false })
+    expect(parseKeyRecords(text)).toEqual({ notes: [], isSound: false })
   })
 
   test('the others are read', () => {
     const text = JSON.stringify({ [KID]: sound, other: {} })
-    expect(parseNotes(text)).toEqual({ notes: [note], isSound: false })
+    expect(parseKeyRecords(text)).toEqual({ notes: [note], isSound: false })
   })
 
   test('a mark of withdrawal counts, whatever it says', () => {
     const text = JSON.stringify({ [KID]: { ...sound, withdrawn: 'yes' } })
-    expect(parseNotes(text).notes).toEqual([{ ...note, withdrawnMs: note.publishedMs }])
+    expect(parseKeyRecords(text).notes).toEqual([{ ...note, withdrawnMs: note.publishedMs }])
   })
 })
 

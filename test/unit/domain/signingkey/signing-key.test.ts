@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import {
-  type KeyNote,
-  type KeySecret,
+  type PublishedKeyRecord,
+  type SigningKeySecret,
   LONGEST_TOKEN_TTL_MS,
-  activeFromMs,
-  forgottenMs,
-  isUsable,
+  signsFromMs,
+  deleteRecordAtMs,
+  hasUsableKey,
   keyEndMs,
-  leavesMs,
-  signersOf,
-  signingKeyAt,
+  unpublishAtMs,
+  eligibleSigners,
+  currentSigner,
 } from '../../../../src/domain/signingkey/signing-key.ts'
 
 const MINUTE = 60_000
@@ -17,7 +17,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 /** Key of that generation: kid `k<generation>`, created, published and to be used at 0. */
-function key(generation: number, times: Partial<KeyNote> = {}): KeyNote {
+function key(generation: number, times: Partial<PublishedKeyRecord> = {}): PublishedKeyRecord {
   const start = { createdMs: 0, publishedMs: 0, useFromMs: 0, withdrawnMs: null }
   return { kid: `k${generation}`, generation, ...start, ...times }
 }
@@ -30,7 +30,7 @@ test('a token outlives no signing key: a sixth of its life at most (2.4)', () =>
 describe('which key signs (7.3)', () => {
   test.each<{
     readonly name: string
-    readonly signers: readonly KeyNote[]
+    readonly signers: readonly PublishedKeyRecord[]
     readonly nowMs: number
     readonly signs: string | null
   }>([
@@ -97,27 +97,27 @@ describe('which key signs (7.3)', () => {
       signs: 'k1',
     },
   ])('$name', ({ signers, nowMs, signs }) => {
-    expect(signingKeyAt(signers, nowMs)?.kid ?? null).toBe(signs)
+    expect(currentSigner(signers, nowMs)?.kid ?? null).toBe(signs)
   })
 
   test('only of those published, sound and not withdrawn, oldest first', () => {
     const notes = [key(4), key(3, { withdrawnMs: 1 }), key(2), key(1), key(5)]
     const published = new Set(['k1', 'k3', 'k4', 'k5'])
     const sound = new Set(['k1', 'k2', 'k3', 'k4'])
-    expect(signersOf(notes, published, sound).map(({ kid }) => kid)).toEqual(['k1', 'k4'])
+    expect(eligibleSigners(notes, published, sound).map(({ kid }) => kid)).toEqual(['k1', 'k4'])
   })
 })
 
 test('a key takes over when its time has come and verifiers know it (7.3)', () => {
-  expect(activeFromMs(key(2, { publishedMs: DAY, useFromMs: HOUR }))).toBe(DAY + 10 * MINUTE)
-  expect(activeFromMs(key(2, { publishedMs: DAY, useFromMs: 2 * DAY }))).toBe(2 * DAY)
+  expect(signsFromMs(key(2, { publishedMs: DAY, useFromMs: HOUR }))).toBe(DAY + 10 * MINUTE)
+  expect(signsFromMs(key(2, { publishedMs: DAY, useFromMs: 2 * DAY }))).toBe(2 * DAY)
 })
 
 describe('when a public key leaves (7.3)', () => {
   const next = key(2, { useFromMs: 25 * DAY })
   test.each<{
     readonly name: string
-    readonly signers: readonly KeyNote[]
+    readonly signers: readonly PublishedKeyRecord[]
     readonly maxTtl: number
     readonly lastExp: number | null
     readonly leaves: number | null
@@ -158,7 +158,7 @@ describe('when a public key leaves (7.3)', () => {
       leaves: null,
     },
   ])('$name', ({ signers, maxTtl, lastExp, leaves }) => {
-    expect(leavesMs(key(1), signers, maxTtl, lastExp)).toBe(leaves)
+    expect(unpublishAtMs(key(1), signers, maxTtl, lastExp)).toBe(leaves)
   })
 })
 
@@ -168,7 +168,7 @@ test.each([
 ])(
   'a key withdrawn $name is remembered until no token of it lives (7.3)',
   ({ withdrawnMs, forgotten }) => {
-    expect(forgottenMs(key(1, { withdrawnMs }))).toBe(forgotten)
+    expect(deleteRecordAtMs(key(1, { withdrawnMs }))).toBe(forgotten)
   },
 )
 
@@ -182,7 +182,7 @@ test('a Secret is of use while it is sound and stays (7.3)', () => {
     alg: 'ES256',
     use: 'sig',
   } as const
-  const secret: KeySecret = {
+  const secret: SigningKeySecret = {
     name: 'platform-signing-key-1',
     uid: 'u-1',
     resourceVersion: '1',
@@ -193,8 +193,8 @@ test('a Secret is of use while it is sound and stays (7.3)', () => {
     jwk,
     fault: null,
   }
-  expect(isUsable(secret)).toBe(true)
-  expect(isUsable({ ...secret, isDeleting: true })).toBe(false)
-  expect(isUsable({ ...secret, jwk: null })).toBe(false)
-  expect(isUsable({ ...secret, fault: 'is a copy' })).toBe(false)
+  expect(hasUsableKey(secret)).toBe(true)
+  expect(hasUsableKey({ ...secret, isDeleting: true })).toBe(false)
+  expect(hasUsableKey({ ...secret, jwk: null })).toBe(false)
+  expect(hasUsableKey({ ...secret, fault: 'is a copy' })).toBe(false)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseTimestamp, formatTimestamp } from '../../../../src/domain/time/time.ts'
+import { formatTimestamp, parseTimestamp } from '../../../../src/domain/time.ts'
 
 const NOON = Date.UTC(2026, 10, 21, 12)
 

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { claimsOf } from '../../../../src/domain/token/token-claims.ts'
-import { groupSet, issuedScopeOf, readIssued } from '../../../../src/domain/token/token.ts'
+import {
+  canonicalGroups,
+  issuedScopeOf,
+  parseIssuedToken,
+} from '../../../../src/domain/token/token.ts'
 import { tokenText } from '../../../support/token.ts'
 
 const UID = '0b1c2d3e-0000-4000-8000-000000000001'
@@ -29,7 +33,7 @@ describe('what an issued token says of itself (5.4, 7.1)', () => {
       isOwnerScoped: false,
     }
     const issue = { issuer: 'https://i', jti: UID, creationMs: 1000, expiresMs: 61_000 }
-    expect(readIssued(tokenText(claimsOf(bearer, issue)), UID)).toEqual({
+    expect(parseIssuedToken(tokenText(claimsOf(bearer, issue)), UID)).toEqual({
       identity: 'team:w',
       groups: 'authenticated\ngroup:a\ngroup:b\nteam:w',
       scope: '{"projects":[{"project":"größe-¿?"}]}',
@@ -52,14 +56,14 @@ describe('what an issued token says of itself (5.4, 7.1)', () => {
     { aud: undefined, isConfined: false },
   ])('for audiences $aud it is confined to verifiers of scopes: $isConfined', ({ aud, isConfined }) => {
     const text = tokenText({ ...CLAIMS, iss: 'https://i', aud })
-    expect(readIssued(text, UID)).toMatchObject({ isConfined })
+    expect(parseIssuedToken(text, UID)).toMatchObject({ isConfined })
   })
 
   test('the letters that only base64url has are read', () => {
     const sub = 'user:>>>>???? größe €'
     const text = tokenText({ ...CLAIMS, sub })
     expect(text).toMatch(/-.*_/)
-    expect(readIssued(text, UID)?.identity).toBe(sub)
+    expect(parseIssuedToken(text, UID)?.identity).toBe(sub)
   })
 
   // biome-ignore format: a table
@@ -95,7 +99,7 @@ describe('what an issued token says of itself (5.4, 7.1)', () => {
     { name: 'the scope is no JSON', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: '**' } }) },
   ]
   test.each(rows)('nothing of ours: $name', ({ text }) => {
-    expect(readIssued(text, UID)).toBeNull()
+    expect(parseIssuedToken(text, UID)).toBeNull()
   })
 })
 
@@ -109,7 +113,7 @@ test.each([
 })
 
 test('the same groups give the same text, in whatever order and however often', () => {
-  expect(groupSet(['b', 'a', 'b'])).toBe(groupSet(['a', 'b']))
-  expect(groupSet(['a', 'b'])).not.toBe(groupSet(['a']))
-  expect(groupSet(['ab'])).not.toBe(groupSet(['a', 'b']))
+  expect(canonicalGroups(['b', 'a', 'b'])).toBe(canonicalGroups(['a', 'b']))
+  expect(canonicalGroups(['a', 'b'])).not.toBe(canonicalGroups(['a']))
+  expect(canonicalGroups(['ab'])).not.toBe(canonicalGroups(['a', 'b']))
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isIssuerUrl, issuerOfHost } from '../../../../src/domain/token/issuer.ts'
+import { isIssuerUrl, issuerOfHost } from '../../../../src/domain/token/token-claims.ts'
 
 describe('an issuer URL (contract 7.2)', () => {
   test.each([

@@ -1,18 +1,22 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import type { ConfigMap } from '../../../../src/api/objects.ts'
-import { type Addition, dataWith, nextAddition } from '../../../../src/domain/token/revocation.ts'
+import {
+  type RevocationWrite,
+  configMapDataAfter,
+  nextRevocationWrite,
+} from '../../../../src/domain/token/revocation.ts'
 import { HOUR, asked, configMap, entries, jtis, revokedInAll } from './revocations.ts'
 
 /** All that is written, one addition after the other. */
 function additionsFor(
   ids: ReadonlyMap<string, number>,
   held: readonly ConfigMap[],
-): readonly Addition[] {
-  const addition = nextAddition(ids, held)
+): readonly RevocationWrite[] {
+  const addition = nextRevocationWrite(ids, held)
   if (!addition) return []
   const others = held.filter(({ metadata }) => metadata.name !== addition.name)
-  const written = configMap(addition.name, dataWith(addition))
+  const written = configMap(addition.name, configMapDataAfter(addition))
   return [addition, ...additionsFor(ids, [...others, written])]
 }
 
@@ -135,7 +139,7 @@ describe('which ConfigMap takes which tokens (7.4)', () => {
   test('nothing moves and nothing is dropped', () => {
     const before = { keep: '2026-11-21T10:10:00Z', odd: 'damaged' }
     const [addition] = additionsFor(asked(['new', '__proto__']), [configMap(HOUR, before)])
-    expect(addition && JSON.parse(JSON.stringify(dataWith(addition)))).toEqual(
+    expect(addition && JSON.parse(JSON.stringify(configMapDataAfter(addition)))).toEqual(
       JSON.parse(
         `{"keep":"2026-11-21T10:10:00Z","odd":"damaged",
           "new":"2026-11-21T10:30:00Z","__proto__":"2026-11-21T10:30:00Z"}`,
@@ -146,7 +150,7 @@ describe('which ConfigMap takes which tokens (7.4)', () => {
   test('written and read again it is what was asked for', () => {
     const ids = asked(jtis(4100))
     const stored = additionsFor(ids, []).map((addition) =>
-      configMap(addition.name, dataWith(addition)),
+      configMap(addition.name, configMapDataAfter(addition)),
     )
     expect(revokedInAll(stored)).toEqual(ids)
     expect(additionsFor(ids, stored)).toEqual([])

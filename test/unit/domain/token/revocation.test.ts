@@ -1,12 +1,12 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import {
-  hourEndMs,
-  isOver,
-  isPastRecording,
+  revocationHourEndMs,
+  isPastRetention,
+  isTooLateToRecord,
   isRecordable,
-  revokedIn,
-  revokedMembers,
+  revokedTokensIn,
+  revokedTokensJson,
   revokedTokensName,
 } from '../../../../src/domain/token/revocation.ts'
 import { HOUR, asked, at, configMap, entries } from './revocations.ts'
@@ -38,7 +38,7 @@ describe('the name of a ConfigMap (7.4)', () => {
     },
   ])('$name', ({ exp, ordinal, is }) => {
     expect(revokedTokensName(at(exp), ordinal)).toBe(is)
-    expect(hourEndMs(is)).toBe((Math.floor(at(exp) / 3_600_000) + 1) * 3_600_000)
+    expect(revocationHourEndMs(is)).toBe((Math.floor(at(exp) / 3_600_000) + 1) * 3_600_000)
   })
 
   test.each([
@@ -62,9 +62,9 @@ describe('the name of a ConfigMap (7.4)', () => {
     'kube-root-ca.crt',
     '',
   ])('%j is none', (name) => {
-    expect(hourEndMs(name)).toBeNull()
-    expect(isOver(name, Number.MAX_SAFE_INTEGER)).toBe(false)
-    expect(revokedIn(configMap(name, entries(['a'])))).toEqual(new Map())
+    expect(revocationHourEndMs(name)).toBeNull()
+    expect(isPastRetention(name, Number.MAX_SAFE_INTEGER)).toBe(false)
+    expect(revokedTokensIn(configMap(name, entries(['a'])))).toEqual(new Map())
   })
 })
 
@@ -78,10 +78,10 @@ describe('an hour is over a minute after its end (7.4)', () => {
     { now: '2026-11-21T11:01:00Z', over: true },
     { now: '2027-11-21T11:01:00Z', over: true },
   ])('$now: $over', ({ now, over }) => {
-    expect(isOver(HOUR, at(now))).toBe(over)
-    expect(isOver(`${HOUR}-10`, at(now))).toBe(over)
-    expect(isPastRecording(at('2026-11-21T10:00:00Z'), at(now))).toBe(over)
-    expect(isPastRecording(at('2026-11-21T10:59:59.999Z'), at(now))).toBe(over)
+    expect(isPastRetention(HOUR, at(now))).toBe(over)
+    expect(isPastRetention(`${HOUR}-10`, at(now))).toBe(over)
+    expect(isTooLateToRecord(at('2026-11-21T10:00:00Z'), at(now))).toBe(over)
+    expect(isTooLateToRecord(at('2026-11-21T10:59:59.999Z'), at(now))).toBe(over)
   })
 })
 
@@ -117,11 +117,11 @@ describe('reading a ConfigMap (7.4)', () => {
     { name: 'the hour after', exp: '2026-11-21T11:00:00Z', until: '2026-11-21T10:59:59.999Z' },
     { name: 'long after its hour', exp: '2036-01-01T00:00:00Z', until: '2026-11-21T10:59:59.999Z' },
   ])('an exp that is $name keeps its token revoked', ({ exp, until }) => {
-    expect(revokedIn(configMap(HOUR, { a: exp }))).toEqual(new Map([['a', at(until)]]))
+    expect(revokedTokensIn(configMap(HOUR, { a: exp }))).toEqual(new Map([['a', at(until)]]))
   })
 
   test('without data', () => {
-    expect(revokedIn(configMap(HOUR))).toEqual(new Map())
+    expect(revokedTokensIn(configMap(HOUR))).toEqual(new Map())
   })
 
   test('keys that mean something to JavaScript are keys', () => {
@@ -129,14 +129,14 @@ describe('reading a ConfigMap (7.4)', () => {
       string,
       string
     >
-    expect([...revokedIn(configMap(HOUR, data)).keys()]).toEqual(['__proto__', 'constructor'])
+    expect([...revokedTokensIn(configMap(HOUR, data)).keys()]).toEqual(['__proto__', 'constructor'])
   })
 
   test('what stood there before in the same words is left out', () => {
     const before = configMap(HOUR, { a: '2026-11-21T10:30:00Z', b: 'damaged', c: 'x' })
     const after = configMap(HOUR, { a: '2026-11-21T10:30:00Z', b: '2026-11-21T10:10:00Z', d: 'x' })
-    expect([...revokedIn(after, before).keys()]).toEqual(['b', 'd'])
-    expect(revokedIn(after, configMap(HOUR)).size).toBe(3)
+    expect([...revokedTokensIn(after, before).keys()]).toEqual(['b', 'd'])
+    expect(revokedTokensIn(after, configMap(HOUR)).size).toBe(3)
   })
 })
 
@@ -150,11 +150,11 @@ describe('members of the list that is served (7.4)', () => {
       is: '"b":"2026-11-21T10:59:59.999Z","a":"2026-11-21T10:30:00Z"',
     },
   ])('$name', ({ tokens, is }) => {
-    expect(revokedMembers(Object.entries(tokens).map(([jti, exp]) => [jti, at(exp)]))).toBe(is)
+    expect(revokedTokensJson(Object.entries(tokens).map(([jti, exp]) => [jti, at(exp)]))).toBe(is)
   })
 
   test('whatever the name, it is JSON', () => {
-    const members = revokedMembers([...asked(['__proto__', 'a"b\\'])])
+    const members = revokedTokensJson([...asked(['__proto__', 'a"b\\'])])
     expect(members).toContain('"__proto__":"2026-11-21T10:30:00Z"')
     expect(Object.keys(JSON.parse(`{${members}}`))).toEqual(['__proto__', 'a"b\\'])
   })

@@ -1,6 +1,6 @@
 // ConfigMaps and tokens to revoke, as rows of a table name them.
 import type { ConfigMap, ObjectMeta } from '../../../../src/api/objects.ts'
-import { type Revocations, revokedIn } from '../../../../src/domain/token/revocation.ts'
+import { type Revocations, revokedTokensIn } from '../../../../src/domain/token/revocation.ts'
 
 /** The first ConfigMap of an hour. */
 export const HOUR = 'platform-revoked-tokens-2026112110'
@@ -39,4 +39,4 @@ export const asked = (ids: readonly string[], exp = '2026-11-21T10:30:00Z') =>
 
 /** What all of them hold, each in one of them. */
 export const revokedInAll = (configMaps: readonly ConfigMap[]): Revocations =>
-  new Map(configMaps.flatMap((one) => [...revokedIn(one)]))
+  new Map(configMaps.flatMap((one) => [...revokedTokensIn(one)]))

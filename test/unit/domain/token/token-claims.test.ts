@@ -4,13 +4,13 @@ import type { Scope } from '../../../../src/api/scope.gen.ts'
 import {
   type TokenSubject,
   type IssueParameters,
-  LONGEST_TOKEN,
+  LONGEST_TOKEN_BYTES,
   SIGNING_ALGORITHMS,
   type TokenClaims,
   audiencesOf,
   claimsOf,
-  groupsOf,
-  scopeText,
+  groupsClaimOf,
+  scopeClaimOf,
   tokenLength,
 } from '../../../../src/domain/token/token-claims.ts'
 
@@ -80,7 +80,7 @@ describe('the claims (7.1)', () => {
 
   test('groups of a key stay groups of the platform, whatever they are called (D7)', () => {
     const groups = ['system:masters', 'user:root', 'authenticated', '__proto__']
-    expect(groupsOf('subject:robot', groups)).toEqual([
+    expect(groupsClaimOf('subject:robot', groups)).toEqual([
       'authenticated',
       'group:system:masters',
       'group:user:root',
@@ -110,7 +110,7 @@ test.each<{ readonly scope: Scope | null; readonly text: string }>([
   { scope: {}, text: '{}' },
   { scope: { allowPlatformCli: true }, text: '{"allowPlatformCli":true}' },
 ])('the scope as a text that is never empty: $text (7.1)', ({ scope, text }) => {
-  expect(scopeText(scope)).toBe(text)
+  expect(scopeClaimOf(scope)).toBe(text)
 })
 
 describe('the audience (7.1)', () => {
@@ -204,10 +204,10 @@ describe.each(SIGNING_ALGORITHMS)('the length of a token, %s (7.1)', (alg) => {
   test('at the limit, to the byte', async () => {
     const claimsWith = (length: number) => claimsOf(bearerOf({ name: 'n'.repeat(length) }), issue)
     let length = 1
-    while (tokenLength(claimsWith(length + 1), alg) <= LONGEST_TOKEN) length += 1
+    while (tokenLength(claimsWith(length + 1), alg) <= LONGEST_TOKEN_BYTES) length += 1
     const longest = await sign(claimsWith(length))
     expect(longest.length).toBe(tokenLength(claimsWith(length), alg))
-    expect(LONGEST_TOKEN - longest.length).toBeLessThan(2)
-    expect((await sign(claimsWith(length + 1))).length).toBeGreaterThan(LONGEST_TOKEN)
+    expect(LONGEST_TOKEN_BYTES - longest.length).toBeLessThan(2)
+    expect((await sign(claimsWith(length + 1))).length).toBeGreaterThan(LONGEST_TOKEN_BYTES)
   })
 })

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import {
-  type PublishedToken,
-  issuedUnder,
-  outUntilMs,
+  type PublishedTokenStatus,
+  issuingKeyUidOf,
+  issuedTokenEndMs,
   tokenOf,
 } from '../../../../src/domain/token/token.ts'
 import { after, textAfter } from '../../../support/access-key.ts'
@@ -102,7 +102,7 @@ describe('the view of an object', () => {
       observedGeneration: 1,
       conditions: object.status?.conditions,
     })
-    expect(issuedUnder(view)).toBe('uid-ci')
+    expect(issuingKeyUidOf(view)).toBe('uid-ci')
     expect(view.finalizers).toEqual([REVOKE_FINALIZER])
   })
 
@@ -153,7 +153,7 @@ describe('whether a token was ever out, and until when (5.1, 7.4)', () => {
     { name: 'somebody wrote an end where nothing was issued', object: tampered(tokenObject(), { expirationTimestamp: textAfter(60) }), until: null },
     { name: 'an empty token', object: tampered(tokenObject(), { token: '' }), until: null },
   ])('$name: $until', ({ object, until }) => {
-    expect(outUntilMs(tokenOf(object))).toBe(until === null ? null : after(until))
+    expect(issuedTokenEndMs(tokenOf(object))).toBe(until === null ? null : after(until))
   })
 
   function withStatusText(object: typeof out, expirationTimestamp: string) {
@@ -169,7 +169,7 @@ describe('what is published is what we wrote (5.4)', () => {
   const rows: readonly {
     readonly name: string
     readonly object: typeof out
-    readonly published: Partial<PublishedToken>
+    readonly published: Partial<PublishedTokenStatus>
   }[] = [
     { name: 'a token of somebody else', object: tampered(out, { token: forged }), published: { issued: 'damaged', isTokenForeign: true } },
     { name: 'no token', object: tampered(out, { token: undefined }), published: { issued: null, isTokenForeign: false } },
@@ -201,6 +201,6 @@ describe('what is published is what we wrote (5.4)', () => {
       owner: null,
       issued: { identity: 'token:deploy' },
     })
-    expect(issuedUnder(tokenOf(alone))).toBeNull()
+    expect(issuingKeyUidOf(tokenOf(alone))).toBeNull()
   })
 })

@@ -7,7 +7,7 @@ import type { Caller } from '../../../../src/authn/caller.ts'
 import { userInfoOf } from '../../../../src/authn/user-info.ts'
 import { type RunsAs, forward, isLongRunning } from '../../../../src/gateway/proxy/forward.ts'
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
-import type { Upstream } from '../../../../src/kube/proxy/upstream.ts'
+import type { Upstream } from '../../../../src/kube/proxy/types.ts'
 import { failure } from '../../../../src/serving/http/answer.ts'
 import type { RequestHandler } from '../../../../src/serving/http/server.ts'
 import { viewOf } from '../../../support/access-key.ts'
@@ -20,7 +20,7 @@ import {
   breakConnection,
   startUpstreamServer,
   upstreamTo,
-} from '../../kube/proxy/upstream-stage.ts'
+} from '../../kube/proxy/upstream-server.ts'
 import { hearing } from '../../serving/http/told.ts'
 import { type Served, answersIn, served } from '../served.ts'
 

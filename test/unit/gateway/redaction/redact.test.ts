@@ -8,7 +8,7 @@ import {
   redactedAnswer,
   redactedFailure,
 } from '../../../../src/gateway/redaction/redact.ts'
-import { key, token } from '../selfservice/keys.ts'
+import { key, token } from '../selfservice/key-objects.ts'
 
 const SECRET = 'pak_0123456789abcdefghijklmnop'
 const QUOTED = 'line one\n"line two" \\ and'

@@ -1,21 +1,21 @@
 // Requests in short, for tables.
-import type { Target } from '../../../../src/domain/scope/request-info.ts'
+import type { RequestTarget } from '../../../../src/domain/scope/request-info.ts'
 import {
   type ParsedRequest,
   type RequestParsing,
   parseRequest,
 } from '../../../../src/gateway/request/parse.ts'
 
-const MANAGEMENT: Target = { kind: 'Management' }
+const MANAGEMENT: RequestTarget = { kind: 'Management' }
 
 /** Reads `METHOD rest`; GET where there is no method. */
-export function reading(sent: string, target: Target = MANAGEMENT): RequestParsing {
+export function reading(sent: string, target: RequestTarget = MANAGEMENT): RequestParsing {
   const [, method = 'GET', rest = ''] = /^(?:(\S+) )?(.*)$/s.exec(sent) ?? []
   return parseRequest(method, target, rest)
 }
 
 /** What was read. @throws Error when it is refused */
-export function readOf(sent: string, target: Target = MANAGEMENT): ParsedRequest {
+export function readOf(sent: string, target: RequestTarget = MANAGEMENT): ParsedRequest {
   const result = reading(sent, target)
   if (!result.ok) throw new Error(`${sent} is refused: ${result.because}`)
   return result.request
@@ -25,7 +25,7 @@ export function readOf(sent: string, target: Target = MANAGEMENT): ParsedRequest
  * What a request is taken for, in a line: `verb resource/sub.group/version namespace name`, with a dash
  * for what is empty; `verb path` for a path; the code and why when it is refused.
  */
-export function taken(sent: string, target: Target = MANAGEMENT): string {
+export function taken(sent: string, target: RequestTarget = MANAGEMENT): string {
   const result = reading(sent, target)
   if (!result.ok) return `${result.code} ${result.because}`
   const { attributes } = result.request

@@ -1,6 +1,6 @@
 // What is sent on is written anew from what was read, and means that and nothing else (contract 11.6).
 import { describe, expect, test } from 'vitest'
-import { TARGET_KINDS, type Target } from '../../../../src/domain/scope/request-info.ts'
+import { TARGET_KINDS, type RequestTarget } from '../../../../src/domain/scope/request-info.ts'
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import { requestSent } from '../../../support/fuzz/requests.ts'
 import { randomFrom } from '../../../support/random.ts'
@@ -88,14 +88,14 @@ describe('the specified path of Configs (9.3)', () => {
   })
 
   test.each(TARGET_KINDS.filter((kind) => kind !== 'Management'))('means nothing on a %s', (kind) => {
-    const target = { kind, cluster: 'c', project: 'p', virtualCluster: 'v', space: 's' } as Target
+    const target = { kind, cluster: 'c', project: 'p', virtualCluster: 'v', space: 's' } as RequestTarget
     expect(taken(ALIAS, target)).toBe('list config.management.platform.sh/v1 - -')
     expect(readOf(ALIAS, target).attributes.target).toBe(target)
   })
 })
 
 describe('whatever is sent (11.6)', () => {
-  const target: Target = { kind: 'Management' }
+  const target: RequestTarget = { kind: 'Management' }
   const random = randomFrom(20_260)
   const sent = Array.from({ length: 20_000 }, () => requestSent(random))
   const accepted = sent.flatMap(({ method, rest }) => {

@@ -1,13 +1,13 @@
 // What becomes of a token that nobody issues in time (contract 12.2).
 import { describe, expect, test } from 'vitest'
 import { TOKENS } from '../../../../src/api/names.ts'
+import { nestedString } from '../../../../src/domain/json/field-path.ts'
 import { type JsonMap, parseJsonMap } from '../../../../src/domain/json/json.ts'
-import { nestedString } from '../../../../src/domain/json/nested-fields.ts'
 import { awaitToken } from '../../../../src/gateway/selfservice/await-token.ts'
-import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { exchangeOf } from './exchanges.ts'
-import { t0, token } from './keys.ts'
+import { t0, token } from './key-objects.ts'
+import { exchangeOf } from './self-service-request.ts'
 
 /** An API server with this token. It takes no deletion of any other object. */
 function having(there: JsonMap) {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { finished, isForSelf, defaulted } from '../../../../src/gateway/selfservice/defaulting.ts'
-import { MADE_WITH_CI, callers, newKey, owner, project } from './keys.ts'
+import { defaulted, finished, isForSelf } from '../../../../src/gateway/selfservice/defaulting.ts'
+import { MADE_WITH_CI, callers, newKey, owner, project } from './key-objects.ts'
 
 const KEY = 'pak_generated'
 const REVOKE = 'management.platform.sh/revoke'

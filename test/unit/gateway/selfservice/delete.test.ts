@@ -4,12 +4,12 @@ import {
   type OwnedAccessKeyObject,
   accessKeyOf,
 } from '../../../../src/domain/accesskey/access-key.ts'
+import { nestedString } from '../../../../src/domain/json/field-path.ts'
 import { type JsonMap, parseJsonMap } from '../../../../src/domain/json/json.ts'
-import { nestedString } from '../../../../src/domain/json/nested-fields.ts'
-import { deleteOne, deleteCollection } from '../../../../src/gateway/selfservice/delete.ts'
-import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
-import { exchangeOf } from './exchanges.ts'
-import { key, owner } from './keys.ts'
+import { deleteCollection, deleteOne } from '../../../../src/gateway/selfservice/delete.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/types.ts'
+import { key, owner } from './key-objects.ts'
+import { exchangeOf } from './self-service-request.ts'
 
 const WAYS = [
   { verb: 'delete', name: 'ci', answer: deleteOne },

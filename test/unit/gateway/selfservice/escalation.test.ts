@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
-import { key, project } from './keys.ts'
-import { type Way, changed, made } from './storing.ts'
+import { type Way, changed, made } from './echoing-api-server.ts'
+import { key, project } from './key-objects.ts'
 
 const DIGEST = `sha256:${'0'.repeat(64)}`
 const OTHER_DIGEST = `sha256:${'1'.repeat(64)}`

@@ -3,16 +3,16 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
+import { nestedString } from '../../../../src/domain/json/field-path.ts'
 import { type Json, type JsonMap, parseJsonMap } from '../../../../src/domain/json/json.ts'
-import { nestedString } from '../../../../src/domain/json/nested-fields.ts'
 import { deleteOne } from '../../../../src/gateway/selfservice/delete.ts'
 import { get } from '../../../../src/gateway/selfservice/read.ts'
 import type { SelfServiceRequest, Verb } from '../../../../src/gateway/selfservice/request.ts'
 import { update } from '../../../../src/gateway/selfservice/update.ts'
-import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
-import { exchangeOf } from './exchanges.ts'
-import { key, owner, project, token } from './keys.ts'
-import { DEPS } from './storing.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/types.ts'
+import { DEPS } from './echoing-api-server.ts'
+import { key, owner, project, token } from './key-objects.ts'
+import { exchangeOf } from './self-service-request.ts'
 
 const CALLERS = {
   person: { user: 'ada', type: 'Login' },

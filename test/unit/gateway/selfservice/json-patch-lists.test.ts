@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { CONFIGS } from '../../../../src/api/names.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../../../src/domain/json/json.ts'
 import { SHOWS_NOTHING, redacted } from '../../../../src/gateway/redaction/redact.ts'
-import { jsonPatchOf } from '../../../../src/gateway/selfservice/json-patch.ts'
+import { jsonPatchOf } from '../../../../src/gateway/selfservice/patch.ts'
 import { sampled } from '../../../support/tier.ts'
 
 /** Settings with something hidden in every list, and something beside it that everybody sees. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { CONFIGS } from '../../../../src/api/names.ts'
 import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
-import { jsonPatchOf } from '../../../../src/gateway/selfservice/json-patch.ts'
+import { jsonPatchOf } from '../../../../src/gateway/selfservice/patch.ts'
 
 const GUARD = { op: 'test', path: '/metadata/resourceVersion', value: '7' }
 

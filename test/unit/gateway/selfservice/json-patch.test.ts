@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../../src/api/names.ts'
 import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
-import { jsonPatchOf, secretsOf } from '../../../../src/gateway/selfservice/json-patch.ts'
-import { key } from './keys.ts'
+import { jsonPatchOf, secretsOf } from '../../../../src/gateway/selfservice/patch.ts'
+import { key } from './key-objects.ts'
 
 const current = key({
   metadata: { resourceVersion: '7', annotations: { a: 'b', 'x/y': `holds ${'s'.repeat(20)}` } },

@@ -4,13 +4,13 @@ import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import type { Form } from '../../../../src/gateway/selfservice/negotiation.ts'
 import { list } from '../../../../src/gateway/selfservice/read.ts'
 import type { SelfServiceRequest } from '../../../../src/gateway/selfservice/request.ts'
 import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
+import type { Form } from '../../../../src/gateway/selfservice/response.ts'
 import { parseYaml } from '../../../../src/runtime/yaml.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
-import { exchangeOf } from './exchanges.ts'
+import { exchangeOf } from './self-service-request.ts'
 
 const MEBIBYTE = 1024 ** 2
 const PAGE = (64 * MEBIBYTE) / 8 / 16

@@ -9,7 +9,7 @@ import {
   sentPut,
 } from '../../../../src/gateway/selfservice/patch.ts'
 import { callTo } from '../calls.ts'
-import { MADE_WITH_CI, key, owner } from './keys.ts'
+import { MADE_WITH_CI, key, owner } from './key-objects.ts'
 
 const current = key({
   metadata: {

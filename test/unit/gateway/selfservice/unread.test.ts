@@ -8,14 +8,14 @@ import { createSelfService, isOwnKind } from '../../../../src/gateway/selfservic
 import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
 import { createMaxInFlight } from '../../../../src/gateway/stages/max-in-flight.ts'
 import { terminable } from '../../../../src/gateway/streams/terminate.ts'
-import type { Upstream, UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
+import type { Upstream, UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { type Clock, systemClock } from '../../../../src/runtime/clock.ts'
 import type { HttpRequest } from '../../../../src/serving/http/server.ts'
 import { t0, viewOf } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { served } from '../served.ts'
-import { COUNTS } from './exchanges.ts'
+import { COUNTS } from './self-service-request.ts'
 
 const PATH = '/apis/management.platform.sh/v1/ownedaccesskeys'
 const MEBIBYTE = 1024 ** 2

@@ -1,13 +1,13 @@
 // What a change is of, when somebody else writes between the look at an object and the write (contract 12.3).
 import { describe, expect, test } from 'vitest'
+import { nestedMap, nestedString } from '../../../../src/domain/json/field-path.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { nestedMap, nestedString } from '../../../../src/domain/json/nested-fields.ts'
-import { formatTimestamp } from '../../../../src/domain/time/time.ts'
+import { formatTimestamp } from '../../../../src/domain/time.ts'
 import { update } from '../../../../src/gateway/selfservice/update.ts'
-import type { UpstreamCall } from '../../../../src/kube/proxy/upstream.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
-import { COUNTS, exchangeOf } from './exchanges.ts'
-import { key, project } from './keys.ts'
+import { key, project } from './key-objects.ts'
+import { COUNTS, exchangeOf } from './self-service-request.ts'
 
 const WIDE = project('shop')
 const NARROW = { spaces: [{ project: 'shop', space: 'corner' }] }

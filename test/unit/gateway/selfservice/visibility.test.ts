@@ -4,13 +4,13 @@ import type { Caller } from '../../../../src/authn/caller.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import {
+  callerAccessOf,
   isOwn,
   isVisible,
   mayReadToken,
-  callerAccessOf,
 } from '../../../../src/gateway/selfservice/visibility.ts'
 import { accessKey } from '../../../support/access-key.ts'
-import { callers, key, owner, project, token } from './keys.ts'
+import { callers, key, owner, project, token } from './key-objects.ts'
 
 const SHOP = project('shop')
 const PART = { spaces: [{ project: 'shop', space: 'one' }] }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { outOfSight, seen } from '../../../../src/gateway/selfservice/watch.ts'
-import { key } from './keys.ts'
+import { key } from './key-objects.ts'
 
 test.each([
   { known: false, type: 'ADDED', isVisible: true, told: 'ADDED', knownThen: true },

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { createAuthentication } from '../../../../src/gateway/stages/authentication.ts'
 import { textAfter } from '../../../support/access-key.ts'
-import { stageOf } from '../../authn/recognition.ts'
-import { key, ownedBy, secretOf } from '../../authn/watched-keys.ts'
+import { key, ownedBy, secretOf } from '../../authn/key-builder.ts'
+import { createTestAuthenticator } from '../../authn/test-authenticator.ts'
 
 const NOT_FOUND = 'platform access key not found. Please login again'
 const EXPIRED = 'platform access key expired. Please login again'
 
 function stage() {
-  const { callers, now, clock } = stageOf(
+  const { callers, now, clock } = createTestAuthenticator(
     key('good'),
     key('disabled', { disabled: true }),
     key('deleted', {}, { metadata: { deletionTimestamp: textAfter(0) } }),

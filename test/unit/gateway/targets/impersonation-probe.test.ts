@@ -7,7 +7,7 @@ import {
   type UpstreamAnswer,
   type UpstreamCall,
   UpstreamUnavailable,
-} from '../../../../src/kube/proxy/upstream.ts'
+} from '../../../../src/kube/proxy/types.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { rememberingLog } from '../../../support/log.ts'
 

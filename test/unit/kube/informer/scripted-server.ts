@@ -10,9 +10,9 @@ import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import { onTestFinished } from 'vitest'
 import type { Resource } from '../../../../src/api/names.ts'
+import type { CircuitBreaker } from '../../../../src/kube/client/circuit-breaker.ts'
 import { type KubeClient, createClient } from '../../../../src/kube/client/client.ts'
 import { connect } from '../../../../src/kube/client/connection.ts'
-import type { Outage } from '../../../../src/kube/client/outage.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
 
 /** A request as it arrived. */
@@ -146,7 +146,7 @@ export async function writeKubeconfig(parts: KubeconfigParts): Promise<string> {
 export interface Connected {
   readonly client: KubeClient
   readonly clock: ManualClock
-  readonly outage: Outage
+  readonly outage: CircuitBreaker
   /** Each answer, such as `GET 200`, and each write, such as `Thing because`. */
   readonly told: string[]
   /** Date headers of the answers. */

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import {
   type LeaseSpec,
   electionStep,
-  held,
-  released,
-  seen,
+  leaseHeldBy,
+  releasedLease,
+  observe,
 } from '../../../../src/kube/leader-election/rules.ts'
 
 const us = { identity: 'us', leaseDurationMs: 15_000 }
@@ -87,7 +87,7 @@ describe('since when it says so', () => {
     { name: 'renewed', spec: { ...before.spec, renewTime: NOW }, sinceMs: nowMs },
     { name: 'deleted', spec: null, sinceMs: nowMs },
   ])('$name', ({ spec, sinceMs }) => {
-    expect(seen(before, spec, nowMs)).toEqual({ spec, sinceMs })
+    expect(observe(before, spec, nowMs)).toEqual({ spec, sinceMs })
   })
 })
 
@@ -111,7 +111,7 @@ describe('what is written', () => {
     },
     { name: 'an empty one', before: {}, acquireTime: NOW, leaseTransitions: 1 },
   ])('$name', ({ before, acquireTime, leaseTransitions }) => {
-    expect(held(before, us, wallMs)).toEqual({
+    expect(leaseHeldBy(before, us, wallMs)).toEqual({
       holderIdentity: 'us',
       leaseDurationSeconds: 15,
       acquireTime,
@@ -121,11 +121,11 @@ describe('what is written', () => {
   })
 
   test('whole seconds are never fewer than we count on', () => {
-    expect(held(null, { ...us, leaseDurationMs: 1001 }, wallMs).leaseDurationSeconds).toBe(2)
+    expect(leaseHeldBy(null, { ...us, leaseDurationMs: 1001 }, wallMs).leaseDurationSeconds).toBe(2)
   })
 
   test('a release leaves no holder and the shortest duration', () => {
-    expect(released(ours, wallMs)).toEqual({
+    expect(releasedLease(ours, wallMs)).toEqual({
       holderIdentity: '',
       leaseDurationSeconds: 1,
       acquireTime: NOW,

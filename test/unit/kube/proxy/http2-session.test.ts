@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openSession } from '../../../../src/kube/proxy/http2-session.ts'
-import { TLS, echo, startUpstreamServer } from './upstream-stage.ts'
+import { TLS, echo, startUpstreamServer } from './upstream-server.ts'
 
 test('a session that has just ended is not asked whether it is alive: that would end the process', async () => {
   const { url } = await startUpstreamServer('h2', echo)

@@ -3,11 +3,11 @@
 // options were meant to hold it back (contract 13.3).
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import type { Upstream, UpstreamAnswer } from '../../../../src/kube/proxy/upstream.ts'
+import type { Upstream, UpstreamAnswer } from '../../../../src/kube/proxy/types.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { repeated } from '../../../support/tier.ts'
-import { CODES, startFrames } from './frames.ts'
-import { call, outcomeOf, startUpstreamServer, upstreamTo } from './upstream-stage.ts'
+import { CODES, startFrames } from './http2-frame-builder.ts'
+import { call, outcomeOf, startUpstreamServer, upstreamTo } from './upstream-server.ts'
 
 const ROUNDS = repeated(4, 300)
 const SOON = { withinMs: 20_000 }

@@ -1,9 +1,9 @@
 // What an upstream does when the server or the connection breaks off, or does not wait (contract 13.3).
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { UpstreamUnavailable } from '../../../../src/kube/proxy/upstream.ts'
+import { UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import { staysTrue } from '../../../support/eventually.ts'
-import { CODES, type Speaker, startFrames } from './frames.ts'
+import { CODES, type Speaker, startFrames } from './http2-frame-builder.ts'
 import {
   type Act,
   WIRES,
@@ -15,7 +15,7 @@ import {
   startUpstreamServer,
   textOf,
   upstreamTo,
-} from './upstream-stage.ts'
+} from './upstream-server.ts'
 
 const MB = 1024 * 1024
 

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../../support/clock.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { startFrames } from './frames.ts'
+import { startFrames } from './http2-frame-builder.ts'
 import {
   type Act,
   WIRES,
@@ -16,7 +16,7 @@ import {
   stage,
   textOf,
   upstreamTo,
-} from './upstream-stage.ts'
+} from './upstream-server.ts'
 
 const SOON = { withinMs: 20_000 }
 

@@ -10,7 +10,7 @@ import {
   type Impersonation,
   type Upstream,
   createUpstream,
-} from '../../../../src/kube/proxy/upstream.ts'
+} from '../../../../src/kube/proxy/types.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
 import { eventually, staysTrue } from '../../../support/eventually.ts'
 import { randomFrom } from '../../../support/random.ts'
@@ -27,7 +27,7 @@ import {
   stage,
   startUpstreamServer,
   textOf,
-} from './upstream-stage.ts'
+} from './upstream-server.ts'
 
 const SOON = { withinMs: 20_000 }
 const MB = 1024 * 1024

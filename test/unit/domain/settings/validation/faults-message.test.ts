@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import {
   CONDITION_MESSAGE_LIMIT,
   EVENT_NOTE_LIMIT,
-  type Fault,
+  type SettingFault,
   faultsMessage,
 } from '../../../../../src/domain/settings/validation/faults.ts'
 
-const fault = (path: string, message: string): Fault => ({ path, source: 'spec', message })
-const many = (count: number): readonly Fault[] =>
+const fault = (path: string, message: string): SettingFault => ({ path, source: 'spec', message })
+const many = (count: number): readonly SettingFault[] =>
   Array.from({ length: count }, (_, at) => fault(`a[${at}].b`, 'is bad: write good'))
 
 describe('the message of faults', () => {
@@ -17,7 +17,7 @@ describe('the message of faults', () => {
     )
   })
   test('several, one of a source as a whole', () => {
-    const whole: Fault = { path: '', source: 'Secret', message: 'is not valid YAML' }
+    const whole: SettingFault = { path: '', source: 'Secret', message: 'is not valid YAML' }
     expect(faultsMessage([whole, fault('a', 'is bad')], 1024)).toBe(
       '2 faults; the last good settings stay in force: Secret: is not valid YAML; a (spec): is bad',
     )

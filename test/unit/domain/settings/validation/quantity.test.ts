@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { amountOf, isQuantity } from '../../../../../src/domain/settings/validation/quantity.ts'
+import {
+  quantityAmount,
+  isQuantity,
+} from '../../../../../src/domain/settings/validation/formats.ts'
 
 // What resource.ParseQuantity of k8s.io/apimachinery 0.36 makes of each, printed by AsApproximateFloat64.
 // biome-ignore format: a table
@@ -34,20 +37,24 @@ const REFUSED = [
 
 describe('a quantity is read as Kubernetes reads it (6.5)', () => {
   test.each(TAKEN)('%s is %d', (text, amount) => {
-    expect(amountOf(text)).toBeCloseTo(amount, 12)
+    expect(quantityAmount(text)).toBeCloseTo(amount, 12)
     expect(isQuantity(text)).toBe(true)
   })
 
   test.each(REFUSED)('%j is none', (text) => {
-    expect(amountOf(text)).toBeNull()
+    expect(quantityAmount(text)).toBeNull()
     expect(isQuantity(text)).toBe(false)
   })
 
   test.each(['-1', '-1Ki', '-.5', '-1e-5'])('%s is below 0', (text) => {
-    expect(amountOf(text)).toBeNull()
+    expect(quantityAmount(text)).toBeNull()
   })
 
   test('an exponent on which the library computes for minutes is refused', () => {
-    expect(['1e2147483648', '1e-100000', '1e99999999999'].map(amountOf)).toEqual([null, null, null])
+    expect(['1e2147483648', '1e-100000', '1e99999999999'].map(quantityAmount)).toEqual([
+      null,
+      null,
+      null,
+    ])
   })
 })

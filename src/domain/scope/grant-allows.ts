@@ -1,0 +1,120 @@
+// What a rule grants (contract 11.5, 11.7).
+import type { TargetGrant } from './parse.ts'
+import {
+  type RequestInfo,
+  type ResourceRequestInfo,
+  type RequestTarget,
+  isResourceRequest,
+  isSensitiveResource,
+  resourceWithSubresource,
+  isEscalatingResource,
+  isEscalatingVerb,
+} from './request-info.ts'
+import type { RuleResources, RuleGrant } from './rule.ts'
+
+/** Whether the rule grants the request: each of its fields must match. */
+export function ruleAllows(rule: RuleGrant, request: RequestInfo, prefix: string): boolean {
+  const { verb, target } = request
+  const isOfVerb = rule.verbs === null ? !isEscalatingVerb(verb) : rule.verbs.has(verb)
+  if (!isOfVerb || !ruleAppliesTo(rule, target, prefix)) return false
+  if (!isResourceRequest(request))
+    return rule.requests.has('paths') && rule.paths.some((one) => isUnder(one, request.path))
+  return rule.requests.has('resources') && resourceMatches(rule, request)
+}
+
+/** Whether the rule applies to the target. */
+export function ruleAppliesTo(rule: RuleGrant, target: RequestTarget, prefix: string): boolean {
+  if (!rule.targets.has(target.kind)) return false
+  if (rule.cluster !== null && (target.kind !== 'Cluster' || target.cluster !== rule.cluster))
+    return false
+  if (rule.virtualClusters === null) return true
+  if (target.kind !== 'ProjectVirtualCluster') return false
+  const there = { name: target.virtualCluster, namespace: `${prefix}${target.project}` }
+  return rule.virtualClusters.some(
+    ({ name, namespace }) =>
+      (name === null || name === there.name) &&
+      (namespace === null || namespace === there.namespace),
+  )
+}
+
+function resourceMatches(
+  { namespaces, resources }: RuleGrant,
+  request: ResourceRequestInfo,
+): boolean {
+  if (namespaces !== null && !namespaces.has(request.namespace)) return false
+  if (resources === null) return !isSensitiveResource(resourceWithSubresource(request))
+  return resources.some((one) => holds(one, request))
+}
+
+function holds({ group, patterns, names }: RuleResources, request: ResourceRequestInfo): boolean {
+  const { resource, subresource, name } = request
+  if (group !== null && group !== request.group) return false
+  if (names !== null && !names.has(name)) return false
+  const exact = resourceWithSubresource(request)
+  // A wildcard group names no resource.
+  if (isSensitiveResource(exact)) return group !== null && patterns.has(exact)
+  if (patterns.has(exact)) return true
+  // x/* means subresources only, not x itself.
+  const isInWildcard = patterns.has(`${resource}/*`) || patterns.has(`*/${subresource}`)
+  return patterns.has('*') || (subresource !== '' && isInWildcard)
+}
+
+/** Whether a pattern of nonResourceURLs matches the path. */
+const isUnder = (pattern: string, path: string): boolean =>
+  pattern === '*' ||
+  pattern === path ||
+  (pattern.endsWith('/*') && path.startsWith(pattern.slice(0, -1)))
+
+// What lists of targets grant: everything there, except what outlives the key (contract 11.3, 11.7).
+
+/** Whether the entry grants the request. */
+export function targetAllows(grant: TargetGrant, request: RequestInfo, prefix: string): boolean {
+  const { target, verb } = request
+  if (isEscalatingVerb(verb)) return false
+  if (isResourceRequest(request) && isEscalatingResource(resourceWithSubresource(request)))
+    return false
+  if (target.kind === 'Management') {
+    const [project = ''] = grant.names
+    const isThere = grant.list === 'projects' && isInProject(project, request, prefix)
+    return isThere && sparesNamespace(request)
+  }
+  if (!targetAppliesTo(grant, target)) return false
+  return target.kind !== 'ProjectSpace' || sparesNamespace(request)
+}
+
+/** Whether the entry applies to the target; in the management cluster a project applies to its namespace. */
+export function targetAppliesTo({ list, names }: TargetGrant, target: RequestTarget): boolean {
+  const [first = '', second = ''] = names
+  switch (target.kind) {
+    case 'Management':
+      return list === 'projects'
+    case 'Cluster':
+      return list === 'clusters' && stands(first, target.cluster)
+    case 'ProjectVirtualCluster':
+      if (!stands(first, target.project)) return false
+      return (
+        list === 'projects' || (list === 'virtualClusters' && stands(second, target.virtualCluster))
+      )
+    case 'ProjectSpace':
+      if (!stands(first, target.project)) return false
+      return list === 'projects' || (list === 'spaces' && stands(second, target.space))
+    default:
+      return target satisfies never
+  }
+}
+
+/** Whether the request is inside the namespace of the project; `*` means any project. */
+export function isInProject(project: string, request: RequestInfo, prefix: string): boolean {
+  if (!isResourceRequest(request)) return false
+  const { namespace } = request
+  // With an empty prefix every namespace belongs to a project; a request without one belongs to none.
+  if (namespace === '') return false
+  return project === '*' ? namespace.startsWith(prefix) : namespace === `${prefix}${project}`
+}
+
+/** `*` as the whole value means all. */
+const stands = (value: string, name: string): boolean => value === '*' || value === name
+
+/** The Namespace object itself: get only. */
+const sparesNamespace = (request: RequestInfo): boolean =>
+  !isResourceRequest(request) || request.resource !== 'namespaces' || request.verb === 'get'

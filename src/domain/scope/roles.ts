@@ -1,0 +1,118 @@
+// What a role grants: the rules of its ClusterRole, where the role applies (contract 11.4, 11.7).
+import { isInProject } from './grant-allows.ts'
+import type { RoleGrant } from './parse.ts'
+import {
+  type NonResourceRequestInfo,
+  type RequestInfo,
+  type ResourceRequestInfo,
+  type RequestTarget,
+  isResourceRequest,
+  isSensitiveResource,
+  resourceWithSubresource,
+  isEscalatingVerb,
+} from './request-info.ts'
+import type { AllowedValues } from './rule.ts'
+
+/** A rule of a ClusterRole (rbac.authorization.k8s.io/v1 PolicyRule); absent lists are empty. */
+export interface PolicyRule {
+  readonly verbs: readonly string[]
+  readonly apiGroups?: readonly string[]
+  readonly resources?: readonly string[]
+  readonly resourceNames?: readonly string[]
+  readonly nonResourceURLs?: readonly string[]
+}
+
+/** Rules of ClusterRole `platform:scope:<role>` in the management cluster; empty when it does not exist. */
+export type RoleRules = (role: string) => readonly PolicyRule[]
+
+/** Whether the role applies to the request, and a rule of it or of an implied role grants it. */
+export const roleAllows = (
+  grant: RoleGrant,
+  request: RequestInfo,
+  prefix: string,
+  roleRules: RoleRules,
+): boolean =>
+  holdsFor(grant, request, prefix) &&
+  rulesOf(grant, roleRules).some((rule) => clusterRoleGrants(rule, request))
+
+/** Whether the role grants anything on the target. */
+export const roleAppliesTo = (
+  grant: RoleGrant,
+  target: RequestTarget,
+  roleRules: RoleRules,
+): boolean => holdsOn(grant, target) && rulesOf(grant, roleRules).length > 0
+
+const rulesOf = ({ role }: RoleGrant, roleRules: RoleRules): readonly PolicyRule[] =>
+  [role, ...(IMPLIED.get(role) ?? [])].flatMap(roleRules)
+
+const IMPLIED: ReadonlyMap<string, readonly string[]> = new Map([
+  ['agent', ['network-peer']],
+  ['vcluster', ['network-peer']],
+])
+
+/** In the management cluster a role with projects applies to their namespaces only. */
+function holdsFor(grant: RoleGrant, request: RequestInfo, prefix: string): boolean {
+  const { projects } = grant
+  if (request.target.kind !== 'Management') return holdsOn(grant, request.target)
+  return projects === null || [...projects].some((project) => isInProject(project, request, prefix))
+}
+
+/** It is enough that one of the two lists names the target. */
+function holdsOn({ projects, virtualClusters }: RoleGrant, target: RequestTarget): boolean {
+  if (target.kind === 'Management') return true
+  if (target.kind === 'Cluster') return false
+  if (projects === null && virtualClusters === null) return true
+  if (names(projects, target.project)) return true
+  return target.kind === 'ProjectVirtualCluster' && names(virtualClusters, target.virtualCluster)
+}
+
+const names = (limit: AllowedValues, name: string): boolean =>
+  limit !== null && (limit.has('*') || limit.has(name))
+
+function clusterRoleGrants(rule: PolicyRule, request: RequestInfo): boolean {
+  const { verbs } = rule
+  const { verb } = request
+  if (!verbs.includes(verb) && (isEscalatingVerb(verb) || !verbs.includes('*'))) return false
+  return isResourceRequest(request) ? resourceMatches(rule, request) : pathMatches(rule, request)
+}
+
+function resourceMatches(
+  { apiGroups = [], resources = [], resourceNames = [] }: PolicyRule,
+  request: ResourceRequestInfo,
+): boolean {
+  const { group, subresource, name } = request
+  const isOfGroup = group !== '*' && apiGroups.includes(group)
+  if (!isOfGroup && !apiGroups.includes('*')) return false
+  if (resourceNames.length > 0 && !resourceNames.includes(name)) return false
+  const exact = resourceWithSubresource(request)
+  // A wildcard group names no resource.
+  if (isSensitiveResource(exact)) return isOfGroup && resources.includes(exact)
+  if (resources.includes(exact)) return true
+  return resources.includes('*') || (subresource !== '' && resources.includes(`*/${subresource}`))
+}
+
+/** As in RBAC: `*` at the end matches any rest. */
+const pathMatches = (
+  { nonResourceURLs = [] }: PolicyRule,
+  { path }: NonResourceRequestInfo,
+): boolean =>
+  nonResourceURLs.some(
+    (url) => url === path || (url.endsWith('*') && path.startsWith(url.slice(0, -1))),
+  )
+
+/** The known roles, without the other spelling of platformCLI (contract 1.3); others grant nothing. */
+export const SCOPE_ROLES = [
+  'agent',
+  'metrics-reader',
+  'metrics-writer',
+  'network-peer',
+  'platformCLI',
+  'vcluster',
+  'workspace',
+] as const
+
+/** One of SCOPE_ROLES. */
+export type ScopeRoleName = (typeof SCOPE_ROLES)[number]
+
+/** Name of the ClusterRole that defines what a role grants (contract 11.4). */
+export const clusterRoleNameOf = (role: ScopeRoleName): string => `platform:scope:${role}`

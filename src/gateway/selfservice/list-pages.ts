@@ -1,0 +1,188 @@
+// Lists of our kinds, read page by page: one page is in memory, however many and large the objects are
+// (contract 12.2, 13.3).
+import { CONFIGS } from '../../api/names.ts'
+import { nestedString, setNestedField } from '../../domain/json/field-path.ts'
+import type { JsonMap } from '../../domain/json/json.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
+import { failure } from '../../serving/http/answer.ts'
+import type { RunsAs } from '../proxy/forward.ts'
+import { entriesOf, joined, keeping } from '../redaction/objects.ts'
+import type { Query } from '../request/query.ts'
+import { MAX_IN_TOTAL, MAX_PER_KEY } from '../stages/max-in-flight.ts'
+import {
+  type SelfServiceRequest,
+  type UpstreamQuery,
+  type UpstreamReply,
+  open,
+  parameter,
+  pick,
+  readReply,
+  replyOf,
+} from './request.ts'
+import { type Whose, admitted, isFiltered, isListed, selecting } from './visibility.ts'
+
+/** A part of a list, or the refusal of all of it. */
+export interface Page {
+  /** Has only the objects that the request is about. */
+  readonly reply: UpstreamReply
+  /** The length of the API server's answer. */
+  readonly bytes: number
+  readonly isLast: boolean
+}
+
+/** To read so many takes the event loop some milliseconds. */
+const MOST_OBJECTS = 100
+
+/** Each filtered list waits here for each page of it: a client that reads slowly keeps no place. */
+const amongPicked = createSemaphore(MAX_IN_TOTAL.filteredList, MAX_PER_KEY.filteredList)
+
+/**
+ * The objects that a request is about, page by page. A filtered list has all of them: its token to continue
+ * would name the last object read, which may be another user's.
+ *
+ * @param beside bytes of former pages that are still in memory
+ * @throws NoRoom, and as `ask` does
+ */
+export async function* pagesOf(
+  exchange: SelfServiceRequest,
+  whose: Whose,
+  beside: () => number = () => 0,
+): AsyncGenerator<Page, void> {
+  const isPicked = isFiltered(exchange, whose)
+  if (isPicked && parameter(exchange.query, 'continue') !== '') {
+    yield { reply: EXPIRED, bytes: 0, isLast: true }
+    return
+  }
+  const admission = admitted(exchange, whose, 'filteredList')
+  if (!admission.ok) {
+    yield { reply: replyOf(admission.answer), bytes: 0, isLast: true }
+    return
+  }
+  const reading = new Reading(exchange, whose, isPicked)
+  try {
+    for (let page = null as Page | null; page?.isLast !== true; ) {
+      page = await reading.next(beside())
+      admission.release()
+      yield page
+    }
+  } finally {
+    admission.release()
+  }
+}
+
+/** Clients then list again from the beginning. */
+const EXPIRED: UpstreamReply = replyOf(
+  failure('Expired', 'a filtered list has no pages: list again without the parameter continue'),
+)
+
+const VERSIONS = ['resourceVersion', 'resourceVersionMatch']
+
+/** No page of a filtered list has a token to continue, or how many objects of all users are left. */
+const withoutNext = (json: JsonMap): JsonMap =>
+  ['continue', 'remainingItemCount'].reduce(
+    (whole, name) => setNestedField(whole, ['metadata', name], undefined),
+    json,
+  )
+
+/** A page is too long: the next try asks for fewer objects. */
+class TooLong extends Error {}
+
+/** How far a list has been read. */
+class Reading {
+  readonly #exchange: SelfServiceRequest
+  readonly #isPicked: boolean
+  readonly #as: RunsAs
+  readonly #selected: Query
+  readonly #isKept: (object: JsonMap) => boolean
+  /** Objects in a page. */
+  #most = MOST_OBJECTS
+  /** Objects that the client still wants. */
+  #left: number
+  #versions: Query
+  #next: string
+  #isFirst = true
+
+  constructor(exchange: SelfServiceRequest, whose: Whose, isPicked: boolean) {
+    const { asked, query, caller } = exchange
+    const limit = Number(parameter(query, 'limit'))
+    this.#exchange = exchange
+    this.#isPicked = isPicked
+    this.#as = whose === 'own' || asked.resource === CONFIGS ? 'gateway' : { caller }
+    this.#selected = selecting(exchange, whose)
+    this.#isKept = isListed(exchange, whose)
+    this.#left = isPicked || !(limit > 0) ? Number.POSITIVE_INFINITY : limit
+    this.#versions = versionsIn(query)
+    this.#next = isPicked ? '' : parameter(query, 'continue')
+  }
+
+  async next(beside: number): Promise<Page> {
+    for (;;) {
+      const read = (): Promise<Page> => this.#read(beside)
+      try {
+        return await (this.#isPicked ? amongPicked(this.#exchange.caller.key.uid, read) : read())
+      } catch (error) {
+        if (!(error instanceof TooLong)) throw error
+        this.#most = Math.ceil(this.#most / 4)
+      }
+    }
+  }
+
+  async #read(beside: number): Promise<Page> {
+    const { held } = this.#exchange
+    const limit = Math.min(this.#most, this.#left)
+    // An answer that has begun keeps its room to the end.
+    const least = this.#isFirst ? 0 : held.pageBytes
+    let bytes = 0
+    const reply = await readReply(await open(this.#exchange, this.#question(limit)), (came) => {
+      bytes = came
+      if (came > held.pageBytes && limit > 1) throw new TooLong()
+      held.exactly(Math.max(beside + came, least))
+    })
+    if (reply.status !== 200) return { reply, bytes, isLast: true }
+    this.#isFirst = false
+    this.#versions = []
+    this.#next = nestedString(reply.json, ['metadata', 'continue'])
+    this.#left -= entriesOf(reply.json).length
+    // Small objects allow longer pages again.
+    if (bytes * 4 < held.pageBytes) this.#most = Math.min(this.#most * 2, MOST_OBJECTS)
+    const isLast = this.#next === '' || this.#left <= 0
+    const kept = keeping(reply.json, this.#isKept)
+    const json = this.#isPicked ? withoutNext(kept) : kept
+    return { reply: { ...reply, json }, bytes, isLast }
+  }
+
+  #question(limit: number): UpstreamQuery {
+    const { asked, form } = this.#exchange
+    const page = [
+      ['limit', String(limit)] as const,
+      ...(this.#next === '' ? [] : [['continue', this.#next] as const]),
+    ]
+    const query = [...this.#selected, ...this.#versions, ...page]
+    return { as: this.#as, method: 'GET', resource: asked.resource, query, form }
+  }
+}
+
+/**
+ * The version of a list. For any version (0) the API server ignores the limit, so the list asks for the
+ * latest, which comes in pages.
+ */
+function versionsIn(query: Query): Query {
+  const isAny =
+    parameter(query, 'resourceVersion') === '0' &&
+    ['', 'NotOlderThan'].includes(parameter(query, 'resourceVersionMatch'))
+  return isAny ? [] : pick(query, VERSIONS)
+}
+
+/** All objects that a request is about, in one reply. @throws as `pagesOf` does */
+export async function listed(exchange: SelfServiceRequest, whose: Whose): Promise<UpstreamReply> {
+  const kept: JsonMap[] = []
+  let bytes = 0
+  for await (const page of pagesOf(exchange, whose, () => bytes)) {
+    if (page.reply.status !== 200) return page.reply
+    bytes += page.bytes
+    kept.push(page.reply.json)
+    const [first, ...others] = kept
+    if (page.isLast && first) return { ...page.reply, json: joined(first, others) }
+  }
+  throw new Error('a list has a last page')
+}

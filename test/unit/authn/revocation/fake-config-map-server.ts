@@ -1,0 +1,166 @@
+// ConfigMaps in memory, watched into a store as a manager does, on a line that a test may disturb.
+import { CONFIG_MAPS } from '../../../../src/api/names.ts'
+import type { ConfigMap, KubeObject } from '../../../../src/api/objects.ts'
+import { StatusError } from '../../../../src/kube/client/api-error.ts'
+import type { KubeClient } from '../../../../src/kube/client/client.ts'
+import { type FullObject, Store, fullObject } from '../../../../src/kube/informer/store.ts'
+import { type Clock, sleep } from '../../../../src/runtime/clock.ts'
+import { memoryApi, silence } from '../../../support/memory-api.ts'
+
+type Data = Readonly<Record<string, string>>
+
+/** The API server's side. Managers stand on it, one after the other. */
+export interface FakeConfigMapServer {
+  readonly objects: ReadonlyMap<string, KubeObject>
+  /** A client on an undisturbed line. */
+  readonly client: KubeClient
+  /** What is stored, by name. */
+  data(): Readonly<Record<string, Data>>
+  /** Somebody writes by hand; undefined deletes. */
+  edit(name: string, data: Data | undefined): Promise<void>
+  /** Calls back after each change. */
+  onChange(listener: () => void): void
+}
+
+/** An empty one. */
+export function fakeConfigMapServer(): FakeConfigMapServer {
+  const api = memoryApi()
+  const { objects } = api
+  const plain = api.client()
+  const listeners: (() => void)[] = []
+  const told = async <T>(write: Promise<T>): Promise<T> => {
+    const answer = await write
+    for (const listener of listeners) listener()
+    return answer
+  }
+  const remove: KubeClient['delete'] = async (_, { name }, { uid, resourceVersion }) => {
+    const found = objects.get(name)?.metadata
+    if (!found) return null
+    if (found.uid !== uid || found.resourceVersion !== resourceVersion)
+      throw failure(409, 'Conflict')
+    objects.delete(name)
+    return null
+  }
+  const client: KubeClient = {
+    ...plain,
+    create: (...args) => told(plain.create(...args)),
+    replace: async (resource, object, reason) => {
+      if (!objects.has(object.metadata.name)) throw failure(404, 'NotFound')
+      return told(plain.replace(resource, object, reason))
+    },
+    delete: (...args) => told(remove(...args)),
+  }
+  const edit = async (name: string, data: Data | undefined): Promise<void> => {
+    const found = objects.get(name)
+    const envelope = { apiVersion: 'v1', kind: 'ConfigMap', data }
+    if (!found) await client.create(CONFIG_MAPS, { ...envelope, metadata: { name } }, '')
+    else if (data) await client.replace(CONFIG_MAPS, { ...found, ...envelope }, '')
+    else await client.delete(CONFIG_MAPS, { name }, found.metadata, '')
+  }
+  return {
+    objects,
+    client,
+    edit,
+    data: () => Object.fromEntries([...objects].map(([name, one]) => [name, dataOf(one)])),
+    onChange: (listener) => void listeners.push(listener),
+  }
+}
+
+const dataOf = (object: KubeObject): Data => (object as ConfigMap).data ?? {}
+
+/** An answer of the API server. */
+export const failure = (
+  code: number,
+  reason: string,
+  retryAfterMs: number | null = null,
+): StatusError => new StatusError({ code, reason, message: reason, retryAfterMs, causes: 0 })
+
+/** What may befall a request: it is refused, or its answer is lost on the way. */
+export type RequestFailure = { readonly refused: Error } | 'lost' | null
+
+/** A request that was sent, at a moment of the monotonic counter. */
+export interface Request {
+  readonly method: 'get' | 'create' | 'replace' | 'delete'
+  readonly atMs: number
+}
+
+/** One manager's connection. */
+export interface Connection {
+  readonly client: KubeClient
+  readonly configMaps: Store<FullObject<ConfigMap>>
+  readonly requests: readonly Request[]
+  /** Decides what befalls the next request. */
+  mishap: (method: Request['method']) => RequestFailure
+  /** How long the watch takes; null = it is broken. */
+  watchMs: number | null
+  /** Reads everything anew, as a watch that was broken does. */
+  relist(): void
+  /** The process is gone: what is under way arrives, no answer and no event comes back. */
+  die(): void
+}
+
+const LATENCY_MS = 10
+const never = new AbortController().signal
+
+/** Connects, and lists what is there. */
+export function connect(server: FakeConfigMapServer, clock: Clock): Connection {
+  const { objects, client } = server
+  const configMaps = new Store(fullObject<ConfigMap>)
+  const requests: Request[] = []
+  let shown: ReadonlyMap<string, KubeObject> = new Map()
+  let isDead = false
+  /** A listing has everything that events under way would tell. */
+  let listings = 0
+
+  const travel = (): Promise<void> => sleep(clock, LATENCY_MS, never)
+  const call = async <T>(method: Request['method'], act: () => Promise<T>): Promise<T> => {
+    if (isDead) await silence()
+    const mishap = self.mishap(method)
+    requests.push({ method, atMs: clock.monotonicMs() })
+    await travel()
+    if (typeof mishap === 'object' && mishap) throw mishap.refused
+    const answer = await act()
+    await travel()
+    if (isDead) await silence()
+    if (mishap === 'lost') throw new Error('other side closed')
+    return answer
+  }
+  const show = (state: ReadonlyMap<string, KubeObject>): void => {
+    if (isDead || self.watchMs === null) return
+    const before = shown
+    shown = state
+    for (const [name, object] of before) if (!state.has(name)) configMaps.remove(object)
+    for (const [name, object] of state) if (before.get(name) !== object) configMaps.put(object)
+  }
+  server.onChange(() => {
+    const state = new Map(objects)
+    const listing = listings
+    if (self.watchMs !== null)
+      clock.schedule(self.watchMs, () => listing === listings && show(state))
+  })
+  const self: Connection = {
+    client: {
+      ...client,
+      get: (...args) => call('get', () => client.get(...args)),
+      create: (...args) => call('create', () => client.create(...args)),
+      replace: (...args) => call('replace', () => client.replace(...args)),
+      delete: (...args) => call('delete', () => client.delete(...args)),
+    },
+    configMaps,
+    requests,
+    mishap: () => null,
+    watchMs: 5,
+    relist: () => {
+      listings += 1
+      shown = new Map(objects)
+      configMaps.begin()
+      for (const object of objects.values()) configMaps.put(object)
+      configMaps.end()
+    },
+    die: () => {
+      isDead = true
+    },
+  }
+  self.relist()
+  return self
+}

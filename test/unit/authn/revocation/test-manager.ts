@@ -1,0 +1,107 @@
+// One manager's records of revoked tokens, on a server and a clock that a test moves.
+import {
+  type RevocationList,
+  createRevocationList,
+} from '../../../../src/authn/revocation/revocation-list.ts'
+import { type ManualClock, manualClock } from '../../../support/clock.ts'
+import { type LoggedLine, rememberingLog } from '../../../support/log.ts'
+import {
+  type Connection,
+  type RequestFailure,
+  type Request,
+  type FakeConfigMapServer,
+  fakeConfigMapServer,
+  connect,
+} from './fake-config-map-server.ts'
+
+/** 2026-11-21T10:00:00Z, when every test begins. */
+export const T0 = Date.parse('2026-11-21T10:00:00Z')
+/** One hour, in milliseconds. */
+export const HOUR_MS = 3_600_000
+/** Name of the ConfigMap of the hour that begins at T0, and of the one after. */
+export const HOUR = 'platform-revoked-tokens-2026112110'
+export const NEXT_HOUR = 'platform-revoked-tokens-2026112111'
+/** Half an hour after T0, and as it is stored. */
+export const EXPIRES_MS = T0 + HOUR_MS / 2
+export const EXP = '2026-11-21T10:30:00Z'
+
+/** A signal that never aborts. */
+export const never = new AbortController().signal
+
+/** A manager that leads. */
+export interface Manager extends Connection {
+  readonly records: RevocationList
+  /** Tokens whose listeners were told. */
+  readonly told: readonly string[]
+  readonly lines: readonly LoggedLine[]
+  /** How many revocations were counted. */
+  revoked: number
+}
+
+/** Starts one. */
+export function startManager(server: FakeConfigMapServer, clock: ManualClock): Manager {
+  const connection = connect(server, clock)
+  const { log, lines } = rememberingLog()
+  const told: string[] = []
+  const self = Object.assign(connection, { told, lines, revoked: 0 })
+  const records = createRevocationList({
+    client: connection.client,
+    configMaps: connection.configMaps,
+    namespace: 'platform-system',
+    clock,
+    log,
+    observer: {
+      revoked: (count) => {
+        self.revoked += count
+      },
+    },
+  })
+  records.subscribe((jtis) => told.push(...jtis))
+  return Object.assign(self, { records })
+}
+
+/** An empty server and one manager. */
+export function serverAndManager() {
+  const clock = manualClock(T0)
+  const server = fakeConfigMapServer()
+  return { clock, server, one: startManager(server, clock) }
+}
+
+/** So many of them, each different. */
+export const jtis = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `jti-${index}`)
+
+/** Whether it asks for a change. */
+export const isWrite = ({ method }: Request): boolean => method !== 'get'
+
+/** Most writes that any second saw, wherever it begins. */
+export function mostWritesInASecond(requests: readonly Request[]): number {
+  const times = requests.filter(isWrite).map(({ atMs }) => atMs)
+  const from = (startMs: number) => times.filter((at) => at >= startMs && at < startMs + 1000)
+  return Math.max(0, ...times.map((startMs) => from(startMs).length))
+}
+
+/** How many entries each ConfigMap has. */
+export const entriesByName = (server: FakeConfigMapServer): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    Object.entries(server.data()).map(([name, data]) => [name, Object.keys(data).length]),
+  )
+
+/** Mishaps for the next writes, one after the other; reads go well. */
+export function failNextWrites(...list: readonly RequestFailure[]): Connection['mishap'] {
+  const left = [...list]
+  return (method) => (method === 'get' ? null : (left.shift() ?? null))
+}
+
+/** What was asked of the server, in order. */
+export const requestMethods = ({ requests }: Connection): readonly string[] =>
+  requests.map(({ method }) => method)
+
+/** Whether the promise has resolved by now. */
+export function trackSettled(promise: Promise<void>): () => boolean {
+  let isSettled = false
+  void promise.then(() => {
+    isSettled = true
+  })
+  return () => isSettled
+}

@@ -1,0 +1,81 @@
+// Callers on a clock that a test moves: an index that is fresh or not, and an API server that answers or not.
+import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
+import { type Authenticator, createAuthenticator } from '../../../src/authn/authenticator.ts'
+import type { KeyIndex } from '../../../src/authn/key-index.ts'
+import { createLiveKeyReader } from '../../../src/authn/live-reader.ts'
+import type { Caps } from '../../../src/domain/accesskey/lifetime.ts'
+import type { KubeClient } from '../../../src/kube/client/client.ts'
+import type { Poller } from '../../../src/runtime/concurrency/poller.ts'
+import { type Moment, currentMoment } from '../../../src/runtime/moment.ts'
+import { t0 } from '../../support/access-key.ts'
+import { type ManualClock, manualClock } from '../../support/clock.ts'
+import { indexOf } from './key-builder.ts'
+
+/** What is as a test says. */
+export interface Knowledge {
+  caps: Caps | null
+  /** Up to when the watch has told everything; null = nobody knows. */
+  proven: Moment | null
+  /** Whether settings, or roles, are fresh, or could be read. */
+  settings: boolean
+  roles: boolean
+  /** What scopes mean. */
+  meaning: object
+  /** The keys of the API server; null = it does not answer. */
+  stored: readonly OwnedAccessKey[] | null
+}
+
+/** Callers, and what they were recognised by. */
+export interface TestAuthenticator {
+  readonly clock: ManualClock
+  readonly index: KeyIndex
+  readonly callers: Authenticator
+  readonly now: Knowledge
+  /** Names of the keys that were read. */
+  readonly reads: string[]
+  /** Whether the caller of the key of this secret is known, as `ada until 60`, or why not. */
+  readonly outcome: (token: string) => Promise<string>
+}
+
+/** All is fresh, and the API server has what the index has. */
+export function createTestAuthenticator(...keys: readonly OwnedAccessKey[]): TestAuthenticator {
+  const clock = manualClock(t0)
+  const index = indexOf(...keys)
+  const now: Knowledge = {
+    caps: { maxTtlSeconds: null, loginTtlSeconds: null },
+    proven: currentMoment(clock),
+    settings: true,
+    roles: true,
+    meaning: {},
+    stored: keys,
+  }
+  const reads: string[] = []
+  const client = {
+    get: async (_: unknown, { name }: { readonly name: string }) => {
+      reads.push(name)
+      if (now.stored === null) throw new Error('no connection')
+      return now.stored.find(({ metadata }) => metadata.name === name) ?? null
+    },
+  } as unknown as KubeClient
+  const polled = (what: 'settings' | 'roles'): Poller => ({
+    provenAt: () => null,
+    refreshed: async () => now[what],
+  })
+  const callers = createAuthenticator({
+    clock,
+    index,
+    reader: createLiveKeyReader(client, clock, index),
+    provenAt: () => now.proven,
+    caps: () => now.caps,
+    settings: polled('settings'),
+    roles: polled('roles'),
+    meaning: () => now.meaning,
+  })
+  const outcome = async (token: string): Promise<string> => {
+    const found = await callers.recognise(token)
+    if (!found.ok) return found.because
+    const { identity, expiresMs } = found.caller
+    return expiresMs === null ? identity.user : `${identity.user} until ${(expiresMs - t0) / 1000}`
+  }
+  return { clock, index, callers, now, reads, outcome }
+}

@@ -1,0 +1,291 @@
+// A filtered list or watch has its place for as long as it is in progress, and no longer.
+import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { CONFIGS, type Resource, TOKENS } from '../../../../src/api/names.ts'
+import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
+import { list } from '../../../../src/gateway/selfservice/read.ts'
+import type { SelfServiceRequest } from '../../../../src/gateway/selfservice/request.ts'
+import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
+import { callerAccessOf } from '../../../../src/gateway/selfservice/visibility.ts'
+import { watch } from '../../../../src/gateway/selfservice/watch.ts'
+import {
+  MAX_IN_TOTAL,
+  MAX_PER_KEY,
+  createMaxInFlight,
+} from '../../../../src/gateway/stages/max-in-flight.ts'
+import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
+import type { Answer } from '../../../../src/serving/http/answer.ts'
+import { t0, viewOf } from '../../../support/access-key.ts'
+import { manualClock } from '../../../support/clock.ts'
+import { uniqueName } from '../../../support/objects.ts'
+import { callTo } from '../calls.ts'
+
+const limits = createMaxInFlight(() => undefined)
+const buffer = createResponseBuffer(64 * 1024 ** 2, () => undefined)
+
+/** What an API server says to a path; `as`: whether as the gateway itself. */
+type Says = (path: string, as: 'gateway' | 'caller') => UpstreamAnswer | Promise<UpstreamAnswer>
+
+const says = (status: number, body: string | Readable): UpstreamAnswer => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: typeof body === 'string' ? Readable.from([Buffer.from(body)]) : body,
+})
+
+const EMPTY = JSON.stringify({ kind: 'DirectClusterEndpointTokenList', metadata: {}, items: [] })
+const FORBIDDEN = () => says(403, JSON.stringify({ kind: 'Status', code: 403 }))
+
+/** Whoever asks has no right to see all; as the gateway itself it is answered so. */
+const toNobody =
+  (own: (path: string) => UpstreamAnswer | Promise<UpstreamAnswer>): Says =>
+  (path, as) =>
+    as === 'caller' ? FORBIDDEN() : own(path)
+
+interface Asking {
+  readonly says: Says
+  readonly key?: string
+  readonly spec?: OwnedAccessKeySpec
+  readonly resource?: Resource
+  readonly query?: SelfServiceRequest['query']
+}
+
+/** A request for tokens by a key of ada, of its own unless `key` says whose. */
+function asking({
+  says: said,
+  key = uniqueName('key'),
+  spec = {},
+  ...asked
+}: Asking): SelfServiceRequest {
+  const caller: SelfServiceRequest['caller'] = {
+    key: viewOf({ metadata: { name: key, uid: `uid-${key}` }, spec }),
+    identity: { user: 'ada', groups: [] },
+    scope: null,
+    expiresMs: null,
+  }
+  const { resource = TOKENS, query = [] } = asked
+  const call = callTo('/')
+  return {
+    asked: { resource, verb: 'list', name: '', isStatus: false },
+    query,
+    call,
+    caller,
+    standing: callerAccessOf(caller),
+    find: () => undefined,
+    form: { encoding: 'json', shape: { as: 'object' } },
+    include: 'Metadata',
+    upstream: {
+      send: async ({ path, impersonation }) =>
+        said(path, impersonation === null ? 'gateway' : 'caller'),
+      close: async () => undefined,
+    },
+    limits,
+    held: buffer.holding(key),
+    clock: manualClock(t0),
+    signal: call.gone,
+    still: async () => caller,
+  }
+}
+
+/** What a refusal says. @throws Error when the answer streams */
+function messageOf({ body }: Answer): string {
+  if (!Buffer.isBuffer(body)) throw new Error('it is no refusal')
+  return (JSON.parse(body.toString()) as { message: string }).message
+}
+
+describe('filtered lists (13.3)', () => {
+  /** Begun, and answered when `end` is called. */
+  function begun(key?: string) {
+    const { promise: held, resolve } = Promise.withResolvers<UpstreamAnswer>()
+    const answer = list(asking({ ...(key ? { key } : {}), says: toNobody(() => held) }))
+    return { answer, end: () => resolve(says(200, EMPTY)) }
+  }
+
+  test('of one key come one after the other, of all only so many at a time', async () => {
+    const names = Array.from({ length: MAX_IN_TOTAL.filteredList }, () => uniqueName('crowd'))
+    const under = names.map((name) => begun(name))
+    await turn()
+    const [mine = ''] = names
+    const more = await list(asking({ key: mine, says: toNobody(() => says(200, EMPTY)) }))
+    expect({ code: more.status, after: more.headers['retry-after'] }).toEqual({
+      code: 429,
+      after: '1',
+    })
+    expect(messageOf(more)).toContain('filtered lists in progress for this access key (limit 1)')
+    const other = await list(asking({ says: toNobody(() => says(200, EMPTY)) }))
+    expect({ code: other.status, after: other.headers['retry-after'] }).toEqual({
+      code: 429,
+      after: '1',
+    })
+    expect(messageOf(other)).toContain('for all access keys together (limit 4)')
+    for (const { end } of under) end()
+    const codes = (await Promise.all(under.map(({ answer }) => answer))).map((one) => one.status)
+    expect(new Set(codes)).toEqual(new Set([200]))
+    const again = await list(asking({ key: mine, says: toNobody(() => says(200, EMPTY)) }))
+    expect(again.status).toBe(200)
+  })
+
+  test.each<{ name: string; own: () => UpstreamAnswer }>([
+    { name: 'is answered', own: () => says(200, EMPTY) },
+    { name: 'is refused', own: () => FORBIDDEN() },
+    { name: 'is answered something else than JSON', own: () => says(200, 'oops') },
+    {
+      name: 'is not answered',
+      own: () => {
+        throw new UpstreamUnavailable('gone')
+      },
+    },
+    {
+      name: 'breaks off',
+      own: () =>
+        says(
+          200,
+          new Readable({
+            read() {
+              this.destroy(new Error('reset'))
+            },
+          }),
+        ),
+    },
+  ])('one that $name leaves its place', async ({ own }) => {
+    const key = uniqueName('key')
+    await list(asking({ key, says: toNobody(own) })).catch(() => undefined)
+    const next = await list(asking({ key, says: toNobody(() => says(200, EMPTY)) }))
+    expect(next.status).toBe(200)
+  })
+
+  test('are read in pages of 100, whatever the client wants', async () => {
+    const paths: string[] = []
+    const query = [['limit', '5000']] as const
+    const own = (path: string) => {
+      paths.push(path)
+      const isLast = paths.length === 3
+      const next = isLast ? '{"continue":""}' : '{"continue":"c","remainingItemCount":3}'
+      return says(200, EMPTY.replace('{}', next))
+    }
+    const { status, body } = await list(asking({ query, says: toNobody(own) }))
+    expect(status).toBe(200)
+    const { metadata } = JSON.parse(await text(body as Readable)) as { metadata: object }
+    expect(metadata).toEqual({})
+    expect(paths.map((path) => path.split('?')[1])).toEqual([
+      'limit=100',
+      'limit=100&continue=c',
+      'limit=100&continue=c',
+    ])
+  })
+
+  test('what RBAC lets the caller see is not among them', async () => {
+    const key = uniqueName('key')
+    const holding = begun(key)
+    await turn()
+    expect((await list(asking({ key, says: () => says(200, EMPTY) }))).status).toBe(200)
+    holding.end()
+    await holding.answer
+  })
+})
+
+describe('filtered watches (13.3)', () => {
+  const watching = (key: string, body: Readable): Promise<Answer> =>
+    watch(asking({ key, says: toNobody(() => says(200, body)) }))
+
+  const streamOf = ({ body }: Answer): Readable => {
+    if (Buffer.isBuffer(body)) throw new Error(`there is no stream: ${body.toString()}`)
+    return body
+  }
+
+  /** As many as one key may have. */
+  async function filled(key: string) {
+    const upstream = Array.from({ length: MAX_PER_KEY.filteredWatch }, () => new PassThrough())
+    const streams = await Promise.all(
+      upstream.map(async (body) => streamOf(await watching(key, body))),
+    )
+    for (const stream of streams) stream.on('error', () => undefined).resume()
+    return { upstream, streams, end: () => upstream.forEach((body) => body.end()) }
+  }
+
+  test.each<{
+    name: string
+    act: (at: Awaited<ReturnType<typeof filled>>) => unknown
+  }>([
+    { name: 'whose client goes', act: ({ streams }) => streams[0]?.destroy() },
+    { name: 'that the API server ends', act: ({ upstream }) => upstream[0]?.end() },
+    { name: 'that breaks off', act: ({ upstream }) => upstream[0]?.destroy(new Error('reset')) },
+  ])('one too many is refused, one $name leaves its place', async ({ act }) => {
+    const key = uniqueName('key')
+    const held = await filled(key)
+    const refusal = await watching(key, new PassThrough())
+    expect({ code: refusal.status, after: refusal.headers['retry-after'] }).toEqual({
+      code: 429,
+      after: '1',
+    })
+    expect(messageOf(refusal)).toContain(
+      'filtered watches in progress for this access key (limit 5)',
+    )
+    act(held)
+    await expect
+      .poll(async () => {
+        const body = new PassThrough()
+        const answer = await watching(key, body)
+        body.end()
+        if (answer.status === 200) await text(streamOf(answer))
+        return answer.status
+      })
+      .toBe(200)
+    held.end()
+  })
+
+  const FROM = [['resourceVersion', '7']] as const
+  test.each<{ name: string; own: (path: string) => UpstreamAnswer }>([
+    { name: 'is too old', own: () => says(410, JSON.stringify({ kind: 'Status', code: 410 })) },
+    {
+      name: 'is not answered',
+      own: () => {
+        throw new UpstreamUnavailable('gone')
+      },
+    },
+    {
+      name: 'begins at what the API server has no more',
+      own: (path) =>
+        path.includes('watch=true')
+          ? says(200, new PassThrough())
+          : says(410, JSON.stringify({ kind: 'Status', code: 410 })),
+    },
+    {
+      name: 'begins at what the API server does not tell',
+      own: (path) => {
+        if (path.includes('watch=true')) return says(200, new PassThrough())
+        throw new UpstreamUnavailable('gone')
+      },
+    },
+  ])('one that $name leaves its place', async ({ own }) => {
+    const key = uniqueName('key')
+    const bodies: Readable[] = []
+    const kept = (path: string): UpstreamAnswer => {
+      const answer = own(path)
+      bodies.push(answer.body)
+      return answer
+    }
+    for (let at = 0; at < MAX_PER_KEY.filteredWatch; at += 1) {
+      const exchange = asking({ key, query: FROM, says: toNobody(kept) })
+      await watch(exchange).catch(() => undefined)
+    }
+    await turn()
+    expect(bodies.every((body) => body.destroyed)).toBe(true)
+    const next = await watching(key, new PassThrough())
+    expect(next.status).toBe(200)
+    streamOf(next).destroy()
+  })
+
+  test('Configs by a scoped key are not among them', async () => {
+    const scope = { projects: [{ project: 'shop' }] }
+    const key = uniqueName('key')
+    for (let at = 0; at <= MAX_PER_KEY.filteredWatch; at += 1) {
+      const answered: Says = () => says(200, new PassThrough())
+      const exchange = asking({ key, spec: { scope }, resource: CONFIGS, says: answered })
+      const answer = await watch({ ...exchange, query: FROM })
+      expect(answer.status).toBe(200)
+      streamOf(answer).once('error', () => undefined)
+    }
+  })
+})

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest'
+import { formOf, includeObjectOf, shaped } from '../../../../src/gateway/selfservice/response.ts'
+import { key } from './key-objects.ts'
+
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1beta1'
+const OLD_TABLE = 'application/json;as=Table;v=v1beta1;g=meta.k8s.io'
+const PROTOBUF = 'application/vnd.kubernetes.protobuf'
+
+const json = { encoding: 'json', shape: { as: 'object' } } as const
+const yaml = { encoding: 'yaml', shape: { as: 'object' } } as const
+const tableOf = (version: string) => ({ encoding: 'json', shape: { as: 'Table', version } })
+const metadataOf = (version: string) => ({
+  encoding: 'json',
+  shape: { as: 'PartialObjectMetadata', version },
+})
+
+test.each([
+  { accept: undefined, told: 'one', form: json },
+  { accept: '', told: 'one', form: json },
+  { accept: '*/*', told: 'list', form: json },
+  { accept: 'application/*', told: 'watch', form: json },
+  { accept: 'application/json', told: 'one', form: json },
+  { accept: 'Application/JSON; charset=utf-8', told: 'one', form: json },
+  { accept: 'application/json;stream=watch', told: 'watch', form: json },
+  { accept: 'application/yaml', told: 'list', form: yaml },
+  { accept: 'application/yaml', told: 'watch', form: null },
+  { accept: 'application/yaml, application/json', told: 'watch', form: json },
+  { accept: 'application/yaml;q=0.5, application/json', told: 'one', form: json },
+  { accept: 'application/yaml, application/json;q=0.9', told: 'one', form: yaml },
+  { accept: 'application/json;q=0, application/yaml', told: 'one', form: yaml },
+  { accept: 'application/json;q=x', told: 'one', form: null },
+  { accept: `${TABLE},${OLD_TABLE},application/json`, told: 'list', form: tableOf('v1') },
+  { accept: OLD_TABLE, told: 'watch', form: tableOf('v1beta1') },
+  { accept: 'application/json;as=Table;v=v2;g=meta.k8s.io', told: 'list', form: null },
+  { accept: 'application/json;as=Table;v=v1;g=other', told: 'list', form: null },
+  { accept: 'application/json;as=Secret;v=v1;g=meta.k8s.io', told: 'one', form: null },
+  { accept: METADATA, told: 'one', form: metadataOf('v1') },
+  { accept: METADATA, told: 'watch', form: metadataOf('v1') },
+  { accept: METADATA, told: 'list', form: null },
+  { accept: METADATA_LIST, told: 'list', form: metadataOf('v1beta1') },
+  { accept: METADATA_LIST, told: 'one', form: null },
+  { accept: `${PROTOBUF},application/json`, told: 'list', form: json },
+  { accept: PROTOBUF, told: 'list', form: null },
+  { accept: 'application/cbor', told: 'one', form: null },
+  { accept: 'text/html', told: 'one', form: null },
+] as const)('$accept for $told (9.4, 12.4)', ({ accept, told, form }) => {
+  expect(formOf(accept, told)).toEqual(form)
+})
+
+test.each([
+  { value: null, include: 'Metadata' },
+  { value: '', include: 'Metadata' },
+  { value: 'None', include: 'None' },
+  { value: 'Object', include: 'Object' },
+  { value: 'object', include: null },
+])('includeObject=$value is $include', ({ value, include }) => {
+  expect(includeObjectOf(value)).toBe(include)
+})
+
+describe('the shape of an answer', () => {
+  const one = key({ spec: { ttl: 5 } })
+  const alone = {
+    kind: 'PartialObjectMetadata',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: one['metadata'],
+  }
+  const table = { kind: 'Table', rows: [{ cells: ['ci'], object: one }] }
+  const inTable = (object: unknown) => ({ kind: 'Table', rows: [{ cells: ['ci'], object }] })
+  const asTable = { as: 'Table', version: 'v1' } as const
+  const asMetadata = { as: 'PartialObjectMetadata', version: 'v1' } as const
+
+  test('is that of a Table with as much of each object as is asked for', () => {
+    expect(shaped(table, asTable, 'Object')).toEqual(table)
+    expect(shaped(table, asTable, 'Metadata')).toEqual(inTable(alone))
+    expect(shaped(table, asTable, 'None')).toEqual(inTable(null))
+  })
+
+  test('is metadata alone, of one or of many', () => {
+    expect(shaped(one, asMetadata, 'Metadata')).toEqual(alone)
+    const metadata = { resourceVersion: '7', continue: 'x' }
+    const list = { kind: 'OwnedAccessKeyList', metadata, items: [one, one] }
+    expect(shaped(list, asMetadata, 'Metadata')).toEqual({
+      kind: 'PartialObjectMetadataList',
+      apiVersion: 'meta.k8s.io/v1',
+      metadata,
+      items: [alone, alone],
+    })
+  })
+
+  test('of a failure is always the same', () => {
+    const status = { kind: 'Status', code: 403 }
+    for (const shape of [asTable, asMetadata, { as: 'object' } as const])
+      expect(shaped(status, shape, 'None')).toEqual(status)
+  })
+})

@@ -1,0 +1,138 @@
+// How large one's own keys and tokens may be (contract 12.2).
+import { describe, expect, test } from 'vitest'
+import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
+import { nestedMap } from '../../../../src/domain/json/field-path.ts'
+import type { JsonMap } from '../../../../src/domain/json/json.ts'
+import { create } from '../../../../src/gateway/selfservice/create.ts'
+import { LARGEST_OWN, type Quota, bodyRefusal } from '../../../../src/gateway/selfservice/quota.ts'
+import { update } from '../../../../src/gateway/selfservice/update.ts'
+import type { UpstreamCall } from '../../../../src/kube/proxy/types.ts'
+import { systemClock } from '../../../../src/runtime/clock.ts'
+import { type Answer, failure } from '../../../../src/serving/http/answer.ts'
+import { COUNTS, exchangeOf } from './self-service-request.ts'
+
+const DEPS = {
+  caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
+  newKey: () => 'x',
+  clock: systemClock(),
+  counts: COUNTS,
+}
+const PERSON = { type: 'Login' } as const
+
+const keyOf = (weight: number): JsonMap => ({
+  apiVersion: 'management.platform.sh/v1',
+  kind: 'OwnedAccessKey',
+  metadata: { name: 'big', uid: 'uid-big', resourceVersion: '5', finalizers: [REVOKE_FINALIZER] },
+  spec: { user: 'ada', displayName: 'x'.repeat(weight) },
+})
+
+const saidBy = ({ body }: Answer): string =>
+  Buffer.isBuffer(body) ? ((JSON.parse(body.toString()) as { message?: string }).message ?? '') : ''
+
+/** An API server that stores what it is sent, with so many bytes that it adds; and what it stored. */
+function storing(before: JsonMap | null, added = 0) {
+  const stored: JsonMap[] = []
+  const answers = ({ method, path, body }: UpstreamCall): readonly [number, JsonMap] => {
+    if (method === 'GET') return before === null ? [404, { kind: 'Status' }] : [200, before]
+    const sent = JSON.parse((body as Buffer).toString()) as JsonMap
+    const metadata = { ...nestedMap(before ?? {}, ['metadata']), ...nestedMap(sent, ['metadata']) }
+    const grown = added === 0 ? {} : { managedFields: [{ manager: 'y'.repeat(added) }] }
+    const spec = { ...nestedMap(before ?? {}, ['spec']), ...nestedMap(sent, ['spec']) }
+    const whole = { ...before, ...sent, metadata: { ...metadata, ...grown }, spec }
+    if (!path.includes('dryRun')) stored.push(whole)
+    return [method === 'POST' ? 201 : 200, whole]
+  }
+  return { answers, stored }
+}
+
+describe('one’s own keys are of 64 KiB at most (12.2)', () => {
+  test.each([
+    { name: 'one that fits', weight: 60_000, added: 0, code: 201, says: '' },
+    {
+      name: 'a body that is too long',
+      weight: LARGEST_OWN,
+      added: 0,
+      code: 413,
+      says: 'the body has',
+    },
+    {
+      name: 'one that grows when stored',
+      weight: 60_000,
+      added: 6000,
+      code: 413,
+      says: 'the object would',
+    },
+  ])('created: $name: $code', async ({ weight, added, code, says }) => {
+    const { answers, stored } = storing(null, added)
+    const { metadata: _, ...json } = keyOf(weight)
+    const body = { type: 'application/json', json: { ...json, metadata: { name: 'big' } } }
+    const answer = await create(
+      exchangeOf({ verb: 'create', name: '', body, answers }, PERSON),
+      DEPS,
+    )
+    expect({ code: answer.status, stored: stored.length > 0 }).toEqual({
+      code,
+      stored: code === 201,
+    })
+    expect(saidBy(answer)).toContain(says)
+  })
+
+  test.each([
+    { name: 'within them', before: 10, after: 60_000, code: 200 },
+    { name: 'beyond them', before: 10, after: LARGEST_OWN, code: 413 },
+    { name: 'of a larger one, to less', before: 90_000, after: 80_000, code: 200 },
+    { name: 'of a larger one, to more', before: 90_000, after: 90_001, code: 413 },
+    { name: 'of a larger one, to as much', before: 90_000, after: 90_000, code: 413 },
+  ])('changed $name: $code', async ({ before, after, code }) => {
+    const { answers, stored } = storing(keyOf(before))
+    const json = { spec: { displayName: 'z'.repeat(after) } }
+    const body = { type: 'application/merge-patch+json', json }
+    const answer = await update(
+      exchangeOf({ verb: 'patch', name: 'big', body, answers }, PERSON),
+      DEPS,
+    )
+    expect({ code: answer.status, stored: stored.length > 0 }).toEqual({
+      code,
+      stored: code === 200,
+    })
+  })
+
+  test('a change that gives an ended key a longer life beyond the number that one may have is not stored', async () => {
+    const { answers, stored } = storing(keyOf(10))
+    const body = { type: 'application/merge-patch+json', json: { spec: { ttl: 7200 } } }
+    const asked: (readonly [string, unknown, unknown])[] = []
+    const revivalRefusal: Quota['revivalRefusal'] = (identity, before, after) => {
+      asked.push([identity, nestedMap(before, ['spec'])['ttl'], nestedMap(after, ['spec'])['ttl']])
+      return failure('Forbidden', 'too many')
+    }
+    const answer = await update(exchangeOf({ verb: 'patch', name: 'big', body, answers }, PERSON), {
+      ...DEPS,
+      counts: { ...COUNTS, revivalRefusal },
+    })
+    expect({ code: answer.status, stored, asked }).toEqual({
+      code: 403,
+      stored: [],
+      asked: [['user:ada', undefined, 7200]],
+    })
+  })
+
+  test('a body counts as it comes, with all its blanks', () => {
+    const headers = { 'content-length': String(LARGEST_OWN + 1) }
+    expect(bodyRefusal({ headers }, {}, null)?.status).toBe(413)
+    expect(bodyRefusal({ headers: {} }, {}, null)).toBeNull()
+  })
+
+  test('what an administrator writes for others may be larger', async () => {
+    const { answers } = storing(null)
+    const json = {
+      metadata: { name: 'big' },
+      spec: { user: 'bob', displayName: 'x'.repeat(LARGEST_OWN) },
+    }
+    const body = { type: 'application/json', json }
+    const answer = await create(
+      exchangeOf({ verb: 'create', name: '', body, answers }, PERSON),
+      DEPS,
+    )
+    expect(answer.status).toBe(201)
+  })
+})
