@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { SETTINGS_ACTED_ON } from '../src/domain/settings/in-force.ts'
 import { unimplementedConditions } from '../src/domain/settings/unimplemented.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -43,18 +44,9 @@ describe('docs/config.md', () => {
     const listed = rows.flatMap(([, names = '']) =>
       [...names.matchAll(/`(?:\w+\.)?(\w+)`/g)].map(([, name = '']) => name),
     )
-    expect(listed.toSorted()).toEqual(READERS.flatMap((path) => settingsIn(path)).toSorted())
+    expect(listed.toSorted()).toEqual(SETTINGS_ACTED_ON.toSorted())
   })
 })
-
-/** Where settings in force become something that is done. */
-const READERS = ['src/domain/settings/in-force.ts', 'src/domain/token/token-claims.ts']
-
-/** Settings that a source takes a value of. */
-const settingsIn = (path: string): readonly string[] =>
-  [...textOf(path).matchAll(/\w\['(\w+)'\]|\{ (\w+) \} = observed\.settings/g)]
-    .map(([, key, own]) => key ?? own ?? '')
-    .filter((name) => name !== 'auth')
 
 const COMMANDS = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)]
 

@@ -1,6 +1,6 @@
 // Generated from crds/ by `make generate`: do not edit.
 
-/** A plain JSON schema without bounds. Unknown fields pass: whoever validates looks for them. */
+/** A plain JSON schema without bounds. Unknown fields pass: the validator reports them itself. */
 export interface SettingsSchema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'boolean'
   readonly properties?: Readonly<Record<string, SettingsSchema>>

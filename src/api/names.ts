@@ -1,4 +1,4 @@
-// The names that this program shares with the API server and its users, defined here only.
+// The names that this program shares with the API server and its users. Every other file imports them.
 
 /** API group of the three kinds (contract 1.1). */
 export const GROUP = 'management.platform.sh'
@@ -9,7 +9,7 @@ const VERSION = 'v1'
 /** `apiVersion` of our kinds. */
 export const API_VERSION = `${GROUP}/${VERSION}`
 
-/** Where a resource lives: enough to build its URL. An empty group is the core group. */
+/** Group, version and resource, enough to build its URL. An empty group is the core group. */
 export interface Resource {
   readonly group: string
   readonly version: string
@@ -33,7 +33,7 @@ export const TOKENS = ours('DirectClusterEndpointToken', 'directclusterendpointt
 /** The platform's settings. Cluster-scoped. */
 export const CONFIGS = ours('Config', 'configs')
 
-/** Roles of the management cluster: those named `platform:scope:<role>` say what a scope's role grants. */
+/** RBAC ClusterRoles: `platform:scope:<role>` has the rules of a scope's role (contract 11.4). */
 export const CLUSTER_ROLES: Resource = {
   group: 'rbac.authorization.k8s.io',
   version: 'v1',
@@ -41,7 +41,7 @@ export const CLUSTER_ROLES: Resource = {
   kind: 'ClusterRole',
 }
 
-/** What the caller may do, by the API server's authorizers. */
+/** Reviews of the caller's own access, by the API server's authorizers. */
 export const SELF_SUBJECT_ACCESS_REVIEWS: Resource = {
   group: 'authorization.k8s.io',
   version: 'v1',
@@ -82,22 +82,22 @@ export const REVOKE_FINALIZER = `${GROUP}/revoke`
 /** When a key was first seen, RFC 3339: a restore from backup renews no lifetime (contract 2.8). */
 export const CREATED_ANNOTATION = `${GROUP}/created`
 
-/** On a key that self-service made: the uid of the key that it was made with (contract 12.2). */
+/** On a key created through self-service: the uid of the access key that created it (contract 12.2). */
 export const MADE_WITH_LABEL = `${GROUP}/made-with`
 
-/** The access key that opens nothing: gateways write to it to prove that their watches deliver (10.4). */
+/** Name of an access key without a secret: gateways write to it to prove that their watches deliver events (10.4). */
 export const HEARTBEAT_KEY = 'platform-heartbeat'
 
 /** On HEARTBEAT_KEY: time of the last write, RFC 3339, by the clock of the gateway that wrote it. */
 export const HEARTBEAT_ANNOTATION = `${GROUP}/heartbeat`
 
 /**
- * The heartbeat before the last one. A gateway whose watch last delivered another value has missed a write,
- * or the store was restored.
+ * On HEARTBEAT_KEY: the value of HEARTBEAT_ANNOTATION before the last write. If the last watch event of a gateway had
+ * another value, the gateway missed an event, or etcd was restored from a backup.
  */
 export const HEARTBEAT_BEFORE_ANNOTATION = `${GROUP}/heartbeat-before`
 
-/** What happens to an expired object: `Keep` or `Delete` (contract 5.2). */
+/** What the operator does with an expired object: `Keep` or `Delete` (contract 5.2). */
 export const EXPIRED_ANNOTATION = `${GROUP}/expired`
 
 /** Our field manager in every server-side apply, on objects and on their status (contract 3.1). */
@@ -106,16 +106,16 @@ export const FIELD_MANAGER = 'management-operator'
 /** `reportingController` of our events and name of the Lease (contract 4.5, 8.1). */
 export const CONTROLLER_NAME = 'management-operator'
 
-/** ConfigMap that keeps the settings in force (contract 6.5), data key `config`, JSON. */
+/** ConfigMap that records the settings in force (contract 6.5), data key `config`, JSON. */
 export const IN_FORCE_CONFIG_MAP = 'platform-config-in-force'
 
 /** ConfigMap with the public signing keys (contract 7.3), data key `jwks.json`. */
 export const JWKS_CONFIG_MAP = 'platform-jwks'
 
-/** On JWKS_CONFIG_MAP, with any value: rotate now. The operator removes it (contract 7.3). */
+/** On JWKS_CONFIG_MAP, with any value: asks for a rotation now. The operator removes it (contract 7.3). */
 export const ROTATE_ANNOTATION = `${GROUP}/rotate`
 
-/** On JWKS_CONFIG_MAP: the `kid` of a leaked key, to withdraw at once. The operator removes it. */
+/** On JWKS_CONFIG_MAP: the `kid` of a leaked key to withdraw now. The operator removes it (contract 7.3). */
 export const WITHDRAW_ANNOTATION = `${GROUP}/withdraw`
 
 /** Type of the Secrets that hold a private signing key (contract 7.3). */
@@ -124,11 +124,74 @@ export const SIGNING_KEY_TYPE = `${GROUP}/signing-key`
 /** Prefix of a signing key's Secret name; its generation number follows. */
 export const SIGNING_KEY_PREFIX = 'platform-signing-key-'
 
-/** Prefix of the name of a ConfigMap of revoked tokens; the hour of their end follows (contract 7.4). */
+/** Prefix of the names of ConfigMaps with revoked tokens; the UTC hour of their expiry follows (contract 7.4). */
 export const REVOKED_TOKENS_PREFIX = 'platform-revoked-tokens-'
 
-/** Secret with the authority that signs the gateway's own certificate (contract 9.7). */
+/** Secret with the certificate authority of the gateway's own certificate (contract 9.7). */
 export const GATEWAY_CA_SECRET = 'platform-gateway-ca'
 
 /** Secret with the gateway's own certificate, when no files are configured (contract 9.7). */
 export const GATEWAY_TLS_SECRET = 'platform-gateway-tls'
+
+/**
+ * All reasons of conditions, by condition, and of events. docs/troubleshooting.md has an entry for each. A Stalled
+ * condition has the reason of the Ready condition beside it.
+ */
+export const REASONS = {
+  /**
+   * Ready of an OwnedAccessKey (contract 4.1). `OwnerNotReady`: an owner of the key does not work, or grants less than
+   * the key (10.3, 12.3).
+   */
+  accessKeyReady: [
+    'Active',
+    'Terminating',
+    'NoIdentity',
+    'KeyConflict',
+    'Expired',
+    'Disabled',
+    'OwnerNotReady',
+  ],
+  /** Ready of a DirectClusterEndpointToken (contract 4.2). */
+  tokenReady: [
+    'Issued',
+    'Pending',
+    'OwnerNotReady',
+    'ScopeExceedsOwner',
+    'ScopeTooLarge',
+    'SigningKeyUnavailable',
+    'IssuerUnknown',
+    'Terminating',
+    'Expired',
+    'Revoked',
+  ],
+  /** Ready of a Config (contract 4.3). */
+  configReady: ['Applied', 'Invalid', 'NotInForce'],
+  /** LifetimeCapped of keys and tokens. */
+  lifetimeCapped: ['CappedByConfig', 'CappedByOwner', 'CappedByLimit'],
+  /** PartsNotServed of a Config (contract 6.7). */
+  partsNotServed: ['NotBuilt'],
+  /** SigningKeyCorrupt of a Config. */
+  signingKeyCorrupt: ['SelfTestFailed'],
+  /** Events (contract 4.5). */
+  events: [
+    'KeyGenerated',
+    'KeyConflict',
+    'ActivityIgnored',
+    'TokenIssued',
+    'ScopeExceedsOwner',
+    'Expired',
+    'Revoked',
+    'ConfigApplied',
+    'InvalidConfig',
+    'UnknownField',
+    'SigningKeyRotated',
+    'SigningKeyCorrupt',
+    'UnknownSigningKey',
+  ],
+} as const
+
+/** Reason of any condition of ours. */
+export type ConditionReason = (typeof REASONS)[Exclude<keyof typeof REASONS, 'events'>][number]
+
+/** Reason of any event of ours. */
+export type EventReason = (typeof REASONS.events)[number]

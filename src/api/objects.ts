@@ -1,4 +1,4 @@
-// The envelope of every Kubernetes object, with the fields that this program reads or writes.
+// Metadata, conditions and core kinds of Kubernetes, with the fields that this program reads or writes.
 
 /** A reference from a dependent to its owner (specification, "ownerReferences entry"). */
 export interface OwnerReference {
@@ -52,8 +52,6 @@ export interface KubeObject<Spec = unknown, Status = unknown> {
   readonly spec?: Spec
   readonly status?: Status
 }
-
-// The core kinds that this program uses, with the fields that it reads.
 
 /** A core ConfigMap. */
 export interface ConfigMap extends KubeObject {

@@ -1,7 +1,7 @@
 // An index of the tokens by their owner, with the fields that counting needs (contract 12.2).
 import type { DirectClusterEndpointToken } from '../api/directclusterendpointtoken.gen.ts'
 import type { KubeObject } from '../api/objects.ts'
-import { type KeyRef, owningKeyOf } from '../domain/accesskey/owner-chain.ts'
+import { type KeyRef, owningKeyOf } from '../domain/credential-object.ts'
 import { isAppliedByGitOps, onExpiryOf } from '../domain/credential-object.ts'
 import { parseTimestamp } from '../domain/time.ts'
 import { type CachedObject, Store } from '../kube/informer/store.ts'

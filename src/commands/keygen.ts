@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import { formatAccessKey } from '../domain/accesskey/access-key-format.ts'
 import {
   type Flag,
@@ -41,7 +42,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { values, faults } = readFlags(FLAGS, argv)
   if (values.help) return printText({ kind: 'print', text: HELP })
   if (faults.length > 0) return printText(refusal('keygen', faults))
-  const key = formatAccessKey(randomBytes(32))
+  const key = formatAccessKey(randomBytes(32), crc32)
   const digest = `sha256:${createHash('sha256').update(key).digest('hex')}`
   const text =
     values.output === 'json' ? JSON.stringify({ key, digest }) : `key:    ${key}\ndigest: ${digest}`

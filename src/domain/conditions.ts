@@ -1,12 +1,15 @@
+import type { ConditionReason } from '../api/names.ts'
 import type { Condition } from '../api/objects.ts'
 import { formatTimestamp } from './time.ts'
 
 /** A condition without times. */
-export type DesiredCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
+export interface DesiredCondition extends Pick<Condition, 'type' | 'status' | 'message'> {
+  readonly reason: ConditionReason
+}
 
 /**
- * The Stalled condition beside a Ready that is False and does not change by itself: generic clients (kstatus) then
- * report a failure at once instead of waiting (contract 4.1 to 4.3).
+ * The Stalled condition for a Ready condition that is False and stays so without a change by a user: generic clients
+ * (kstatus) then report a failure instead of waiting (contract 4.1 to 4.3).
  */
 export const stalledCondition = (ready: DesiredCondition): DesiredCondition => ({
   ...ready,
@@ -19,16 +22,16 @@ export const stalledCondition = (ready: DesiredCondition): DesiredCondition => (
  * metav1.Time has whole seconds.
  */
 export function withTransitionTimes(
-  verdicts: readonly DesiredCondition[],
+  desired: readonly DesiredCondition[],
   published: readonly Condition[],
   observedGeneration: number,
   nowMs: number,
 ): readonly Condition[] {
-  return verdicts.map((verdict) => {
-    const before = published.find(({ type }) => type === verdict.type)
-    const unchanged = before?.status === verdict.status
+  return desired.map((condition) => {
+    const before = published.find(({ type }) => type === condition.type)
+    const unchanged = before?.status === condition.status
     return {
-      ...verdict,
+      ...condition,
       observedGeneration,
       lastTransitionTime: unchanged
         ? before.lastTransitionTime

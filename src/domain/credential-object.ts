@@ -1,8 +1,9 @@
-import { EXPIRED_ANNOTATION } from '../api/names.ts'
-import type { ObjectMeta } from '../api/objects.ts'
-import { type KeyRef, owningKeyOf } from './accesskey/owner-chain.ts'
+// The metadata that access keys and tokens have in common: the owner, and what happens after the end.
+import { ACCESS_KEYS, EXPIRED_ANNOTATION, GROUP } from '../api/names.ts'
+import type { ObjectMeta, OwnerReference } from '../api/objects.ts'
+import { isMap } from './json/json.ts'
 
-/** The metadata of a key or token that decisions use. */
+/** The metadata of a key or token. */
 export interface CredentialObject {
   readonly name: string
   readonly uid: string
@@ -20,7 +21,7 @@ export interface CredentialObject {
 }
 
 /** Shared by the many objects without finalizers. */
-const NONE: readonly string[] = []
+const NO_FINALIZERS: readonly string[] = []
 
 /** The view of an object's metadata. */
 export const credentialObjectOf = (metadata: ObjectMeta): CredentialObject => ({
@@ -29,13 +30,13 @@ export const credentialObjectOf = (metadata: ObjectMeta): CredentialObject => ({
   resourceVersion: metadata.resourceVersion,
   generation: metadata.generation ?? 0,
   isDeleting: metadata.deletionTimestamp !== undefined,
-  finalizers: metadata.finalizers ?? NONE,
+  finalizers: metadata.finalizers ?? NO_FINALIZERS,
   onExpiry: onExpiryOf(metadata),
   isTracked: isAppliedByGitOps(metadata),
   ownerRef: owningKeyOf(metadata),
 })
 
-// What decides whether an object is deleted after its credential has ended (contract 5.2).
+// Whether an object is deleted after its credential has ended (contract 5.2).
 
 /** Value of the annotation for expiry; null when it is absent or unknown. */
 export function onExpiryOf({ annotations = {} }: ObjectMeta): 'Keep' | 'Delete' | null {
@@ -59,3 +60,35 @@ export function isAppliedByGitOps({
       managedFields.some(({ manager }) => manager?.startsWith('argocd')))
   )
 }
+
+// The access key that owns an object.
+
+/** Reference to an access key. */
+export interface KeyRef {
+  readonly name: string
+  readonly uid: string
+}
+
+/** Matches no key: no key has this name or uid. */
+const UNREADABLE_REF: KeyRef = { name: '(unreadable)', uid: '' }
+
+/**
+ * The access key that the controller owner reference names; null = none (contract 5.4, 12.3). Fails closed: malformed
+ * references may name a key, so the object then has an owner that does not exist (10.3).
+ */
+export function owningKeyOf({ ownerReferences }: ObjectMeta): KeyRef | null {
+  const all: unknown = ownerReferences ?? []
+  if (!Array.isArray(all) || !all.every(isOwnerReference)) return UNREADABLE_REF
+  const owner = all.find(
+    ({ apiVersion, kind, controller }) =>
+      controller === true && kind === ACCESS_KEYS.kind && apiVersion.startsWith(`${GROUP}/`),
+  )
+  return owner ? { name: owner.name, uid: owner.uid } : null
+}
+
+const STRING_FIELDS = ['apiVersion', 'kind', 'name', 'uid']
+
+const isOwnerReference = (value: unknown): value is OwnerReference =>
+  isMap(value) &&
+  STRING_FIELDS.every((name) => typeof value[name] === 'string') &&
+  ['boolean', 'undefined'].includes(typeof (value['controller'] ?? undefined))

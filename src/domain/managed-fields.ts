@@ -1,3 +1,4 @@
+// The owners of fields in metadata.managedFields: what our server-side apply wrote, and what others wrote.
 import { FIELD_MANAGER } from '../api/names.ts'
 import type { Condition, ManagedFieldsEntry } from '../api/objects.ts'
 import {
@@ -10,10 +11,10 @@ import {
 } from './json/json.ts'
 
 /** A tree of fieldsV1: `f:name`, `k:{...}`, `v:...` and `.`. */
-type Fields = Readonly<Record<string, unknown>>
+type FieldsV1 = Readonly<Record<string, unknown>>
 
 /** The fields of an object, or of its status, that our server-side applies own. */
-export interface OwnedFields {
+interface OwnedFields {
   /** Whether we own the field; a path of names from the top of the object. */
   readonly has: (...path: readonly string[]) => boolean
   /** The conditions in status of which we own every field; none when the value is no list. */
@@ -21,8 +22,8 @@ export interface OwnedFields {
 }
 
 /**
- * The fields that our field manager owns. Only these are compared with the wanted ones: an apply never removes a
- * field of another manager, so comparing it would write for ever.
+ * The fields that our field manager owns. Only these are compared with the desired ones: an apply never removes a
+ * field of another manager, so a comparison with it would cause an endless sequence of writes.
  */
 export function ownedFieldsOf(
   managedFields: readonly ManagedFieldsEntry[],
@@ -54,12 +55,12 @@ export const ownedStatusField =
   <Name extends keyof Status & string>(name: Name): Status[Name] | undefined =>
     owned.has('status', name) ? status[name] : undefined
 
-const TEXTS = ['type', 'status', 'reason', 'message', 'lastTransitionTime']
+const STRING_FIELDS = ['type', 'status', 'reason', 'message', 'lastTransitionTime']
 
 const isCondition = (value: unknown): value is Condition =>
-  isMap(value) && TEXTS.every((name) => typeof value[name] === 'string')
+  isMap(value) && STRING_FIELDS.every((name) => typeof value[name] === 'string')
 
-function ownsWhole(fields: Fields, condition: Condition): boolean {
+function ownsWhole(fields: FieldsV1, condition: Condition): boolean {
   const key = `k:${JSON.stringify({ type: condition.type })}`
   const entry = at(fields, ['f:status', 'f:conditions', key])
   return (
@@ -67,14 +68,14 @@ function ownsWhole(fields: Fields, condition: Condition): boolean {
   )
 }
 
-function at(fields: Fields, path: readonly string[]): Fields | undefined {
-  return path.reduce<Fields | undefined>((found, name) => {
+function at(fields: FieldsV1, path: readonly string[]): FieldsV1 | undefined {
+  return path.reduce<FieldsV1 | undefined>((found, name) => {
     const next = found && Object.hasOwn(found, name) ? found[name] : undefined
-    return typeof next === 'object' && next !== null ? (next as Fields) : undefined
+    return typeof next === 'object' && next !== null ? (next as FieldsV1) : undefined
   }, fields)
 }
 
-/** What is in status, told apart by who wrote it. */
+/** The settings in status, by field manager. */
 export interface SettingsByOwner {
   /** The settings that our manager owns there. */
   readonly ours: JsonMap
@@ -83,9 +84,9 @@ export interface SettingsByOwner {
 }
 
 /**
- * Tells our settings in a Config's status from those of other managers by metadata.managedFields
- * (contract 6.2); any operation on subresource status counts. observedGeneration and conditions are
- * no settings. Without managedFields nobody owns anything.
+ * Splits the settings in a Config's status by metadata.managedFields into ours and those of other managers (contract
+ * 6.2); any operation on subresource status counts. observedGeneration and conditions are no settings. Without
+ * managedFields both parts are empty.
  */
 export function settingsByOwner(
   status: unknown,
@@ -94,15 +95,15 @@ export function settingsByOwner(
 ): SettingsByOwner {
   const settings = settingsOfStatus(status)
   const entries = (managedFields ?? []).filter(({ subresource }) => subresource === 'status')
-  const of = (mine: boolean): JsonMap =>
+  const ownedBy = (mine: boolean): JsonMap =>
     fieldsOwnedBy(
       entries.filter((entry) => (entry.manager === manager) === mine),
       settings,
     )
-  return { ours: of(true), foreign: of(false) }
+  return { ours: ownedBy(true), foreign: ownedBy(false) }
 }
 
-/** The settings in a status, whoever wrote them; empty when there is none. */
+/** The settings in a status, of all managers; empty when there is none. */
 export function settingsOfStatus(status: unknown): JsonMap {
   if (!isMap(status)) return {}
   const { observedGeneration: _, conditions: __, ...settings } = status
@@ -126,8 +127,8 @@ function union(a: JsonMap, b: JsonMap): JsonMap {
 const joined = (a: Json | undefined, b: Json | undefined): Json | undefined =>
   isMap(a) && isMap(b) ? union(a, b) : (a ?? b)
 
-// Who owns a map itself (`f:auth: {}`) owns none of its entries: maps are granular. Lists are
-// atomic, so their owner owns all of them.
+// The owner of a map itself (`f:auth: {}`) owns none of its entries: maps are granular. Lists are
+// atomic, so their owner owns all entries.
 function project(fields: Json, value: Json): Json | undefined {
   if (!isMap(value)) return value
   const entries = isMap(fields) ? projectMap(fields, value) : {}

@@ -1,3 +1,4 @@
+// Texts of times and durations: RFC 3339, MicroTime and durations in Go syntax; and counts of overdue objects.
 /**
  * Epoch milliseconds as Kubernetes writes a time: RFC 3339, UTC, with a fraction only when it is not 0.
  * Clamped to the years 0000 to 9999, which are all that the format allows.
@@ -22,30 +23,30 @@ export function parseTimestamp(text: unknown): number | null {
   return Number.isNaN(atMs) ? null : atMs
 }
 
-/** Date.parse reads February 30 as March 2; the API server refuses it, and so do we. */
+/** Date.parse reads February 30 as March 2; the API server refuses it. */
 function isInCalendar(day: string): boolean {
   const atMs = Date.parse(day)
   return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(day)
 }
 
-/** Number of late objects, and the longest delay in milliseconds; 0 when none is late. */
+/** Number of overdue objects, and the longest delay in milliseconds; 0 when none is overdue. */
 export interface Overdue {
   readonly count: number
   readonly longestMs: number
 }
 
-/** Nothing is late. */
+/** No object is overdue. */
 export const NOTHING_OVERDUE: Overdue = { count: 0, longestMs: 0 }
 
-/** Adds one late object. */
+/** Adds one overdue object. */
 export const addOverdue = ({ count, longestMs }: Overdue, lateMs: number): Overdue => ({
   count: count + 1,
   longestMs: Math.max(longestMs, lateMs),
 })
 
 /**
- * Epoch milliseconds as a MicroTime (Lease, Event): RFC 3339 in UTC with exactly six digits, for the
- * API server refuses any other number of them.
+ * Epoch milliseconds as a MicroTime (Lease, Event): RFC 3339 in UTC with exactly six decimal digits; the
+ * API server refuses any other number.
  */
 export const formatMicroTime = (atMs: number): string =>
   new Date(atMs).toISOString().replace('Z', '000Z')

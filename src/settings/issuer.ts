@@ -1,4 +1,5 @@
-import { issuerOfHost, platformHostInForce } from '../domain/token/token-claims.ts'
+import { platformHostInForce } from '../domain/settings/in-force.ts'
+import { issuerOfHost } from '../domain/token/token-claims.ts'
 import type { Log } from '../runtime/log.ts'
 import { type SettingsSources, followSettings } from './follow.ts'
 

@@ -15,7 +15,7 @@ const BEGINNING = /^"use strict";export const \w+ = (\w+);const (schema\d+) = \{
  */
 export function renderSettingsCheck(schema: object): string {
   const ajv = new Ajv({
-    // From text and back: what is undefined is no keyword.
+    // From text and back: drops undefined values, which are no keywords.
     schemas: { settings: JSON.parse(JSON.stringify(schema)) },
     allErrors: true,
     strict: true,

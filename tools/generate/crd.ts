@@ -45,7 +45,7 @@ interface CustomResourceDefinition {
   }
 }
 
-/** Reads one CRD file. Aliases keep their identity: what is written once is one object here. */
+/** Reads one CRD file. A YAML anchor and its aliases give one object. */
 export function readKind(path: string): Kind {
   const crd = parse(readFileSync(path, 'utf8')) as CustomResourceDefinition
   const schema = crd.spec.versions[0]?.schema.openAPIV3Schema

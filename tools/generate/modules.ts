@@ -30,7 +30,7 @@ ${declarations.join('\n')}`
 /**
  * The scope, which two kinds carry, and what it consists of.
  *
- * Throws unless the kinds' scopes are equal: one name stands for one schema.
+ * Throws unless the kinds' scopes are equal: a name has one schema.
  */
 export function renderScope(kinds: readonly Kind[]): string {
   const scopes = kinds.map(({ spec }) => spec.properties?.['scope'] ?? {})
@@ -39,7 +39,7 @@ export function renderScope(kinds: readonly Kind[]): string {
 
 /** The schema of the settings that spec and status of Config share. */
 export function renderSettingsSchema({ spec }: Kind): string {
-  return `/** A plain JSON schema without bounds. Unknown fields pass: whoever validates looks for them. */
+  return `/** A plain JSON schema without bounds. Unknown fields pass: the validator reports them itself. */
 export interface SettingsSchema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'boolean'
   readonly properties?: Readonly<Record<string, SettingsSchema>>

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import { TOKENS } from '../../api/names.ts'
 import { type StartedAuthenticator, startAuthenticator } from '../../authn/start.ts'
 import { createTokenIndex } from '../../authn/token-index.ts'
@@ -110,7 +111,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     isConfigClosed: () => switches()?.disableConfigEndpoint ?? true,
     caps: capsNow,
     counts,
-    newKey: () => formatAccessKey(randomBytes(32)),
+    newKey: () => formatAccessKey(randomBytes(32), crc32),
     clock,
   })
   const surroundings = (): ScopeContext | null => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import { IN_FORCE_CONFIG_MAP, JWKS_CONFIG_MAP } from '../../api/names.ts'
 import { createLiveKeyReader } from '../../authn/live-reader.ts'
 import * as config from '../../controllers/config/reconcile.ts'
@@ -100,7 +101,7 @@ export function startKeys(options: ControllersOptions): StopController {
     caps: () => knownCaps(caps),
     configName: settings.configName,
     retentionMs: settings.expiredRetentionMs,
-    newKey: () => formatAccessKey(randomBytes(32)),
+    newKey: () => formatAccessKey(randomBytes(32), crc32),
     log: log.child({ controller: CONTROLLERS.keys }),
     observer: { expired: metrics.keyExpired },
   }

@@ -1,5 +1,5 @@
 import type { Config } from '../../api/config.gen.ts'
-import { FIELD_MANAGER } from '../../api/names.ts'
+import { FIELD_MANAGER, type EventReason } from '../../api/names.ts'
 import type { Condition } from '../../api/objects.ts'
 import {
   type DesiredCondition,
@@ -10,10 +10,10 @@ import {
 import { type JsonMap, sameJson } from '../../domain/json/json.ts'
 import { ownedFieldsOf, settingsByOwner } from '../../domain/managed-fields.ts'
 import type { ConfigMapData } from '../../domain/settings/in-force.ts'
+import type { UnknownField } from '../../domain/settings/read-source.ts'
 import {
-  type SettingsResolution,
   type ConfigSources,
-  type UnknownField,
+  type SettingsResolution,
   resolveSettings,
 } from '../../domain/settings/resolve.ts'
 import { unimplementedConditions } from '../../domain/settings/unimplemented.ts'
@@ -25,7 +25,7 @@ import {
 
 /** What an event tells once; `of` says what changed, so that a restart repeats none. */
 export interface ConfigTransition {
-  readonly reason: 'ConfigApplied' | 'InvalidConfig' | 'UnknownField'
+  readonly reason: Extract<EventReason, 'ConfigApplied' | 'InvalidConfig' | 'UnknownField'>
   readonly note: string
   readonly of: string
 }

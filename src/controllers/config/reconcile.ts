@@ -2,7 +2,8 @@ import type { Config } from '../../api/config.gen.ts'
 import { API_VERSION, CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
 import type { ConfigMap, Secret } from '../../api/objects.ts'
 import type { ConfigMapData } from '../../domain/settings/in-force.ts'
-import type { SecretSource, ShapeCheck } from '../../domain/settings/resolve.ts'
+import type { SecretSource } from '../../domain/settings/resolve.ts'
+import type { SchemaCheck } from '../../domain/settings/schema.ts'
 import type { Environment } from '../../domain/settings/secret-values.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
@@ -32,7 +33,7 @@ export interface ConfigDeps {
   readonly issuer: Pick<FollowedIssuer, 'current' | 'next'>
   readonly signingKeyFaults: () => readonly string[]
   readonly environment: Environment
-  readonly shapeCheck: ShapeCheck
+  readonly shapeCheck: SchemaCheck
   readonly events: EventRecorder
   readonly clock: Clock
   readonly log: Log

@@ -1,3 +1,4 @@
+import type { REASONS } from '../../api/names.ts'
 import type { Condition } from '../../api/objects.ts'
 import { type Caps, earliest } from '../../domain/accesskey/lifetime.ts'
 import { findCondition } from '../../domain/conditions.ts'
@@ -14,7 +15,7 @@ export interface TokenLimits {
 }
 
 /** Which limit cuts a token's life: a reason of condition LifetimeCapped. */
-export type Cut = 'CappedByConfig' | 'CappedByOwner' | 'CappedByLimit'
+export type Cut = (typeof REASONS.lifetimeCapped)[number]
 
 /** The life of a token that is issued now. Times are epoch milliseconds in whole seconds. */
 export interface TokenLifetime {

@@ -1,4 +1,4 @@
-import { REVOKE_FINALIZER } from '../../api/names.ts'
+import { REVOKE_FINALIZER, type EventReason } from '../../api/names.ts'
 import { findCondition } from '../../domain/conditions.ts'
 import type { TokenClaims } from '../../domain/token/token-claims.ts'
 import { type TokenObject, issuedTokenEndMs } from '../../domain/token/token.ts'
@@ -24,7 +24,7 @@ export interface TokenPlanCircumstances extends TokenCircumstances {
 
 /** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
 export interface TokenTransition {
-  readonly reason: 'TokenIssued' | 'Expired' | 'Revoked' | 'ScopeExceedsOwner'
+  readonly reason: Extract<EventReason, 'TokenIssued' | 'Expired' | 'Revoked' | 'ScopeExceedsOwner'>
   readonly note: string
   readonly of: string
 }

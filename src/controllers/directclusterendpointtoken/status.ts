@@ -1,3 +1,4 @@
+import type { ConditionReason } from '../../api/names.ts'
 import type { DirectClusterEndpointTokenStatus } from '../../api/directclusterendpointtoken.gen.ts'
 import type { Condition } from '../../api/objects.ts'
 import { isLive } from '../../domain/accesskey/lifetime.ts'
@@ -215,5 +216,6 @@ const keptCap = ({ published }: TokenObject): DesiredCondition | null => {
   const kept = findCondition(published.conditions, 'LifetimeCapped')
   if (!kept) return null
   const { type, status, reason, message } = kept
-  return { type, status, reason, message }
+  // Published by the operator: `published` leaves out conditions of other managers.
+  return { type, status, reason: reason as ConditionReason, message }
 }

@@ -1,4 +1,4 @@
-import { REVOKE_FINALIZER } from '../../api/names.ts'
+import { type EventReason, REVOKE_FINALIZER } from '../../api/names.ts'
 import { type AccessKey, isHeartbeatKey } from '../../domain/accesskey/access-key.ts'
 import { type KeyConflict, keyStateOf } from '../../domain/accesskey/key-state.ts'
 import {
@@ -29,7 +29,7 @@ export interface KeyCircumstances {
 
 /** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
 export interface KeyTransition {
-  readonly reason: 'Expired' | 'KeyConflict' | 'ActivityIgnored'
+  readonly reason: Extract<EventReason, 'Expired' | 'KeyConflict' | 'ActivityIgnored'>
   readonly note: string
   readonly of: string
 }

@@ -1,4 +1,10 @@
-import { ACCESS_KEYS, API_VERSION, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../api/names.ts'
+import {
+  ACCESS_KEYS,
+  API_VERSION,
+  CREATED_ANNOTATION,
+  REVOKE_FINALIZER,
+  type EventReason,
+} from '../../api/names.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,
@@ -213,7 +219,7 @@ const ref = (key: AccessKey): Readonly<Record<string, string>> => {
 }
 
 type Told = Omit<KeyTransition, 'reason'> & {
-  readonly reason: KeyTransition['reason'] | 'KeyGenerated'
+  readonly reason: KeyTransition['reason'] | Extract<EventReason, 'KeyGenerated'>
 }
 
 function tell({ name, uid }: AccessKey, { reason, note, of }: Told, { events }: KeyDeps): void {

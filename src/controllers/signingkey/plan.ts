@@ -1,3 +1,4 @@
+import type { EventReason } from '../../api/names.ts'
 import {
   JWKS_DATA_KEY,
   KEY_RECORDS_DATA_KEY,
@@ -129,7 +130,10 @@ function wakeMs(wanted: readonly DesiredKey[], found: SigningKeyCircumstances): 
 
 /** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
 export interface SigningKeyTransition {
-  readonly reason: 'SigningKeyRotated' | 'SigningKeyCorrupt' | 'UnknownSigningKey'
+  readonly reason: Extract<
+    EventReason,
+    'SigningKeyRotated' | 'SigningKeyCorrupt' | 'UnknownSigningKey'
+  >
   readonly note: string
   readonly of: string
 }

@@ -1,4 +1,4 @@
-// The form of an access key (contract 3.2): pak_<43 base62>_<6 base62 of their CRC-32>.
+// The format of an access key (contract 3.2): pak_<43 base62>_<6 base62 of their CRC-32>.
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_BYTES = 32
@@ -11,27 +11,15 @@ const CHECKSUM_LENGTH = 6
  * The bytes are one number, written in base 62. 62^43 exceeds 2^256, so each number has its own text and all 256
  * bits of entropy are kept. Digits taken one by one modulo 62 would not be uniform.
  *
+ * @param crc32 CRC-32 as in IEEE 802.3, gzip and PNG, unsigned: crc32 of node:zlib
  * @throws RangeError unless there are 32 bytes
  */
-export function formatAccessKey(randomBytes: Uint8Array): string {
+export function formatAccessKey(randomBytes: Uint8Array, crc32: (text: string) => number): string {
   if (randomBytes.length !== RANDOM_BYTES)
     throw new RangeError(`a key is made of ${RANDOM_BYTES} random bytes`)
   const secret = base62(numberOf(randomBytes), SECRET_LENGTH)
-  return `pak_${secret}_${checksumOf(secret)}`
+  return `pak_${secret}_${base62(BigInt(crc32(secret)), CHECKSUM_LENGTH)}`
 }
-
-/** CRC-32 as in IEEE 802.3, gzip and PNG: reflected, polynomial 0x04C11DB7; unsigned. */
-export function crc32(bytes: Uint8Array): number {
-  let crc = 0xffffffff
-  for (const byte of bytes) {
-    crc ^= byte
-    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
-  }
-  return (crc ^ 0xffffffff) >>> 0
-}
-
-const checksumOf = (secret: string): string =>
-  base62(BigInt(crc32(new TextEncoder().encode(secret))), CHECKSUM_LENGTH)
 
 const numberOf = (bytes: Uint8Array): bigint =>
   bytes.reduce((number, byte) => number * 256n + BigInt(byte), 0n)

@@ -1,4 +1,4 @@
-// The slim view of an OwnedAccessKey that every decision uses. It holds no secret.
+// The view of an OwnedAccessKey that all decisions use. It holds no secret.
 import { CREATED_ANNOTATION, HEARTBEAT_KEY } from '../../api/names.ts'
 import type { Condition, KubeObject, ObjectMeta } from '../../api/objects.ts'
 import type { OwnedAccessKeySpec, OwnedAccessKeyStatus } from '../../api/ownedaccesskey.gen.ts'
@@ -18,7 +18,7 @@ import { ownedFieldsOf, ownedStatusField } from '../managed-fields.ts'
 import { parseTimestamp } from '../time.ts'
 import type { LifetimeFields } from './lifetime.ts'
 
-/** The fields of a key's status that we own; conditions of other managers are left out. */
+/** The fields of a key's status that our field manager owns; conditions of other managers are left out. */
 export interface PublishedKeyStatus {
   readonly expirationTimestamp: string | undefined
   readonly removalTimestamp: string | undefined
@@ -41,9 +41,9 @@ export interface AccessKey extends LifetimeFields, CredentialObject {
   readonly scope: Scope | null
   /** SHA-256 of the key in hex, for either form in spec; null when there is no key yet. */
   readonly digest: string | null
-  /** spec.key is `sha256:<hex>`: it proves no knowledge of the key itself (contract 3.3, 3.6). */
+  /** spec.key is `sha256:<hex>`: its author may not know the key itself (contract 3.3, 3.6). */
   readonly holdsDigest: boolean
-  /** We own spec.key: the operator generated it, and every apply of ours repeats it. */
+  /** Our field manager owns spec.key: the operator generated it, and repeats it in every apply. */
   readonly isKeyOurs: boolean
   readonly published: PublishedKeyStatus
 }
@@ -94,19 +94,19 @@ export const storedDigestOf = (key: string): string | null => DIGEST_FORM.exec(k
 export const keyIdOf = ({ digest }: AccessKey): string => digest?.slice(0, 16) ?? ''
 
 /**
- * Whether it is the gateways' heartbeat key (contract 10.4). Without a secret it opens and owns nothing, so the
- * operator does not generate, revoke, expire or count it. One with a secret is a key like any other.
+ * Whether it is the gateways' heartbeat key (contract 10.4). Without a secret it authenticates no request, so the
+ * operator does not generate, revoke, expire or count it. With a secret it is a key like any other.
  */
 export const isHeartbeatKey = ({ name, digest }: AccessKey): boolean =>
   name === HEARTBEAT_KEY && digest === null
 
-/** Only our fields: an apply of ours cannot remove what another manager wrote into status. */
+/** Only our fields: an apply of ours can not remove a field of another manager from status. */
 function publishedOf(
   { managedFields = [] }: ObjectMeta,
   status: Untyped<OwnedAccessKeyStatus>,
 ): PublishedKeyStatus {
   const owned = ownedFieldsOf(managedFields, 'status')
-  // Only compared with the wanted values: a value of another type is simply different.
+  // Only compared with the desired values: a value of another type is different from them.
   const ours = ownedStatusField(owned, status as OwnedAccessKeyStatus)
   return {
     expirationTimestamp: ours('expirationTimestamp'),

@@ -1,5 +1,5 @@
-// What was made with an access key (contract 12.2): self-service labels each key that it makes with the uid of the
-// calling key, so that all of them can be found when that key leaks.
+// Access keys that were created with another one (contract 12.2): self-service labels each new key with the uid of the
+// caller's key, so that all of them can be found when that key leaks.
 import { MADE_WITH_LABEL } from '../../api/names.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from './access-key.ts'
 
@@ -11,11 +11,11 @@ export interface DerivedKey {
   readonly identity: string | null
   readonly isDisabled: boolean
   readonly isDeleting: boolean
-  /** Uid of the key that it was made with; null when self-service did not make it. */
+  /** Uid of the key that created it; null when self-service did not. */
   readonly madeWith: string | null
 }
 
-/** The view of an object. It holds no secret. */
+/** The view of an object, without its secret. */
 export function derivedKeyOf(object: OwnedAccessKeyObject): DerivedKey {
   const { name, uid, identity, isDisabled, isDeleting } = accessKeyOf(object, () => '')
   const madeWith = object.metadata.labels?.[MADE_WITH_LABEL] ?? null
@@ -23,8 +23,8 @@ export function derivedKeyOf(object: OwnedAccessKeyObject): DerivedKey {
 }
 
 /**
- * The uid of the key with this name or uid; null when there is none. A uid has precedence: a user may name a key like
- * the uid of another. The uid of a deleted key counts as long as a key made with it exists.
+ * The uid of the key with this name or uid; null when there is none. A uid has precedence over a name: users may name a
+ * key like the uid of another. The uid of a deleted key counts while a key created with it exists.
  */
 export function resolveKeyUid(keys: readonly DerivedKey[], nameOrUid: string): string | null {
   const isUid = keys.some(({ uid, madeWith }) => uid === nameOrUid || madeWith === nameOrUid)
@@ -32,18 +32,18 @@ export function resolveKeyUid(keys: readonly DerivedKey[], nameOrUid: string): s
   return keys.find(({ name }) => name === nameOrUid)?.uid ?? null
 }
 
-/** The key with this uid, if it exists, all keys made with it, and all made with these, and so on. */
+/** The key with this uid, if it exists, and all keys created with it, directly or through others. */
 export function descendantsOf(keys: readonly DerivedKey[], uid: string): readonly DerivedKey[] {
-  const byMaker = Map.groupBy(keys, ({ madeWith }) => madeWith)
-  const line = keys.filter((key) => key.uid === uid)
+  const byCreator = Map.groupBy(keys, ({ madeWith }) => madeWith)
+  const found = keys.filter((key) => key.uid === uid)
   const known = new Set([uid])
   // Iterating a Set includes what is added meanwhile.
-  for (const maker of known) {
-    for (const made of byMaker.get(maker) ?? []) {
-      if (known.has(made.uid)) continue
-      known.add(made.uid)
-      line.push(made)
+  for (const creator of known) {
+    for (const key of byCreator.get(creator) ?? []) {
+      if (known.has(key.uid)) continue
+      known.add(key.uid)
+      found.push(key)
     }
   }
-  return line
+  return found
 }

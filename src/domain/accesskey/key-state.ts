@@ -1,24 +1,11 @@
+import type { REASONS } from '../../api/names.ts'
 import type { AccessKey } from './access-key.ts'
 import { type Lifetime, isLive } from './lifetime.ts'
 
-/**
- * Reasons of a key's Ready condition (contract 4.1). `OwnerNotReady`: a key that owns it does not work, or grants
- * less than it (10.3, 12.3).
- */
-export const KEY_STATES = [
-  'Active',
-  'Terminating',
-  'NoIdentity',
-  'KeyConflict',
-  'Expired',
-  'Disabled',
-  'OwnerNotReady',
-] as const
+/** Reason of a key's Ready condition (contract 4.1). */
+export type KeyState = (typeof REASONS.accessKeyReady)[number]
 
-/** One of KEY_STATES. */
-export type KeyState = (typeof KEY_STATES)[number]
-
-/** State of a key by itself, without the keys that own it. */
+/** State of a key itself, without regard to its owners. */
 export type OwnKeyState = Exclude<KeyState, 'OwnerNotReady'>
 
 /**
@@ -42,19 +29,19 @@ export function keyStateOf(
   return checks.find(([, holds]) => holds)?.[0] ?? 'Active'
 }
 
-/** Why a key that other objects share does not work (contract 3.3). */
+/** Several objects with the same secret, of which this one does not work (contract 3.3). */
 export interface KeyConflict {
-  /** `elder`: an older object wins. `unproven`: the oldest holds only the digest, and none works. */
+  /** `elder`: an older object works instead. `unproven`: the oldest has only the digest, and none works. */
   readonly kind: 'elder' | 'unproven'
-  /** Names of objects: the winner; or, where none works, all of them, oldest first. */
+  /** Names: the object that works; for `unproven` all of them, oldest first. */
   readonly names: readonly string[]
 }
 
-/** Look-up of keys by the SHA-256 of their secret, in hex. */
+/** Look-up of keys by the SHA-256 of their secret, in hex (`digest`). */
 export interface KeysByDigest {
-  /** All of them. */
+  /** All keys with the digest. */
   readonly sharing: (digest: string) => readonly AccessKey[]
-  /** The oldest key with the digest, and whether several have it: found without a walk over all. */
+  /** The oldest key with the digest, and whether several have it: both without a walk over all keys. */
   readonly eldest: (digest: string) => AccessKey | undefined
   readonly isShared: (digest: string) => boolean
 }

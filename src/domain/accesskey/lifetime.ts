@@ -1,5 +1,5 @@
-// When a credential ends: a pure function of the object, the caps and now. Nothing is remembered, so the
-// operator and every gateway compute the same end independently.
+// The expiry of an access key: a pure function of the object, the caps and the time. It needs no state, so the operator
+// and every gateway compute the same expiry independently.
 
 /** The global limits in force, in seconds; null = none (contract 2.1, 2.2). */
 export interface Caps {
@@ -9,12 +9,12 @@ export interface Caps {
   readonly loginTtlSeconds: number | null
 }
 
-/** The parts of a key that decide its lifetime. Times are epoch milliseconds. */
+/** The fields of a key that determine its lifetime. Times are epoch milliseconds. */
 export interface LifetimeFields {
   /** Seconds; absent or 0 = no lifetime of its own. */
   readonly ttl: number
   readonly type: string
-  /** ttlAfterLastActivity: the lifetime counts from the last use. */
+  /** ttlAfterLastActivity: the lifetime starts again at each use. */
   readonly slides: boolean
   readonly creationMs: number
   /** The first-seen annotation (contract 2.8); null when it is missing or malformed. */
@@ -30,17 +30,17 @@ export interface Lifetime {
   /** The lifetime after caps and defaults, in seconds. */
   readonly effectiveSeconds: number | null
   readonly expiresMs: number | null
-  /** Whether the end would be later without the cap (condition LifetimeCapped). */
+  /** Whether the expiry would be later without the cap (condition LifetimeCapped). */
   readonly capped: boolean
-  /** The recorded use in effect; null when there is none, or it lies too far ahead. */
+  /** The recorded use that counts; null when there is none, or it is too far in the future. */
   readonly activityMs: number | null
-  /** The recorded use lies too far ahead and is ignored until then; null = it is not ignored (2.9). */
+  /** A recorded use too far in the future is ignored until then; null = it is not ignored (2.9). */
   readonly activityIgnoredUntilMs: number | null
 }
 
 /**
- * Gateways' clocks differ a little: a recorded use up to this far ahead counts (contract 2.9). The end is
- * computed from the recorded time, not from now, so that status does not change while the clock catches up.
+ * Tolerance for the clocks of gateways: a recorded use up to this far in the future counts (contract 2.9). The expiry is
+ * computed from the recorded time, not from now, so status stays the same until the clock reaches it.
  */
 const ACTIVITY_TOLERANCE_MS = 60_000
 
@@ -67,7 +67,7 @@ export function lifetimeOf(key: LifetimeFields, caps: Caps, nowMs: number): Life
   }
 }
 
-/** Whether a credential with this end still works: now before the end, no leeway (contract 2.6). */
+/** Whether a credential with this expiry still works: now is before it, without leeway (contract 2.6). */
 export const isLive = (expiresMs: number | null, nowMs: number): boolean =>
   expiresMs === null || nowMs < expiresMs
 

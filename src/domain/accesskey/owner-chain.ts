@@ -1,8 +1,5 @@
-// Keys that own keys: a key never outlives its owners, nor grants more than they do (contract 10.3, 12.3).
-import { ACCESS_KEYS, GROUP } from '../../api/names.ts'
-import type { ObjectMeta, OwnerReference } from '../../api/objects.ts'
+// Keys that own keys: a key never outlives its owners, and never grants more than they do (contract 10.3, 12.3).
 import type { Scope } from '../../api/scope.gen.ts'
-import { isMap } from '../json/json.ts'
 import { firstUncoveredEntry } from '../scope/covers.ts'
 import type { AccessKey } from './access-key.ts'
 import {
@@ -19,18 +16,18 @@ export interface KeyLookup extends KeysByDigest {
   readonly named: (name: string) => AccessKey | undefined
 }
 
-/** Most keys in a chain of owners. A longer chain counts as a cycle, and no key in it works. */
+/** Maximum length of a chain of owners. A longer one counts as a cycle, and its keys do not work. */
 export const MAX_CHAIN_LENGTH = 16
 
 /** A key and its chain of owners. */
-export interface OwnerChain {
+interface OwnerChain {
   /** The key itself, then its owner, then the owner of that, and so on. */
   readonly keys: readonly AccessKey[]
-  /** Name of the next owner, which is missing or one too many; null = the last key has no owner. */
+  /** Name of the owner that does not exist or exceeds the maximum length; null = the last key has no owner. */
   readonly brokenAt: string | null
 }
 
-/** The chain of owners of a key, by name and uid. */
+/** The chain of owners of a key. An owner must have the name and the uid of the reference. */
 export function ownerChainOf(key: AccessKey, { named }: Pick<KeyLookup, 'named'>): OwnerChain {
   const keys = [key]
   for (let { ownerRef } = key; ownerRef !== null; ) {
@@ -44,12 +41,12 @@ export function ownerChainOf(key: AccessKey, { named }: Pick<KeyLookup, 'named'>
 }
 
 /** The limits that a chain sets on its first key. */
-export interface ChainBounds {
+interface ChainBounds {
   /** Epoch milliseconds: the earliest end in the chain; null = never. */
   readonly expiresMs: number | null
   /** Scope of the nearest key that has one; null = none has (contract 11.8). */
   readonly scope: Scope | null
-  /** The first owner that grants less than a key it owns, as after it was narrowed; null = none. */
+  /** The first owner that grants less than a key it owns, for example after a change; null = none. */
   readonly exceeded: AccessKey | null
 }
 
@@ -58,20 +55,20 @@ export function chainBoundsOf(keys: readonly AccessKey[], caps: Caps, nowMs: num
   let expiresMs: number | null = null
   let scope: Scope | null = null
   let exceeded: AccessKey | null = null
-  let below: AccessKey | null = null
+  let child: AccessKey | null = null
   for (const key of keys) {
     expiresMs = earliest(expiresMs, lifetimeOf(key, caps, nowMs).expiresMs)
-    const isWithin = isCovered(scope, key.scope) && (below === null || hasGroupsOf(below, key))
-    if (exceeded === null && !isWithin) exceeded = key
+    const isSufficient = isCovered(scope, key.scope) && (child === null || hasGroupsOf(child, key))
+    if (exceeded === null && !isSufficient) exceeded = key
     scope ??= key.scope
-    below = key
+    child = key
   }
   return { expiresMs, scope, exceeded }
 }
 
 /**
- * Whether the owner is in every group of a key with the same identity. A key with another identity got its groups
- * from an administrator, on purpose.
+ * Whether the owner is in every group of a key with the same identity. The groups of a key with another identity are
+ * the decision of an administrator.
  */
 const hasGroupsOf = (key: AccessKey, owner: AccessKey): boolean =>
   key.identity !== owner.identity || key.groups.every((group) => owner.groups.includes(group))
@@ -79,11 +76,11 @@ const hasGroupsOf = (key: AccessKey, owner: AccessKey): boolean =>
 /** State and limits of a key, its owners included. */
 export interface ChainStatus {
   readonly state: ChainState
-  /** Name of the owner that has this state; null = the key itself has it. */
+  /** Name of the owner with this state; null = the key itself has it. */
   readonly above: string | null
   /** Epoch milliseconds: the earliest end of the key and its owners; null = never. */
   readonly expiresMs: number | null
-  /** Its own scope, else that of the nearest owner that has one; null = none has (contract 11.8). */
+  /** Scope of the key, else of the nearest owner with one; null = none has (contract 11.8). */
   readonly scope: Scope | null
 }
 
@@ -104,9 +101,9 @@ export function chainStatusOf(
   const { keys, brokenAt } = ownerChainOf(own, known)
   const { expiresMs, scope, exceeded } = chainBoundsOf(keys, caps, nowMs)
   const states = keys.map((key) => [key, stateOf(key, known, caps, nowMs)] as const)
-  const [unfit, state] = states.find(([, one]) => one !== 'Active') ?? [null, 'Active' as const]
+  const [inactive, state] = states.find(([, one]) => one !== 'Active') ?? [null, 'Active' as const]
   const bounds = { expiresMs, scope }
-  if (unfit !== null) return { state, above: unfit === own ? null : unfit.name, ...bounds }
+  if (inactive !== null) return { state, above: inactive === own ? null : inactive.name, ...bounds }
   if (brokenAt !== null) return { state: 'Gone', above: brokenAt, ...bounds }
   if (exceeded !== null) return { state: 'Exceeded', above: exceeded.name, ...bounds }
   return { state, above: null, ...bounds }
@@ -133,16 +130,16 @@ export const CHAIN_STATE_MESSAGES: Readonly<Record<Exclude<ChainState, 'Active'>
   Exceeded: 'has a narrower scope or fewer groups than a key that it owns',
 }
 
-/** Cache of comparisons: every request compares scopes, and they change with their keys only. */
+/** Cache: every request compares scopes, and a scope object changes only with its key. */
 const compared = new WeakMap<Scope, WeakMap<Scope, boolean>>()
 
-/** Whether a scope is within an owner's; an absent one inherits the owner's. */
+/** Whether the owner's scope covers a scope; an absent scope inherits the owner's. */
 function isCovered(scope: Scope | null, above: Scope | null): boolean {
   if (scope === null || above === null || scope === above) return true
   const known = compared.get(scope) ?? new WeakMap<Scope, boolean>()
-  const isWithin = known.get(above) ?? firstUncoveredEntry(scope, above) === null
-  compared.set(scope, known.set(above, isWithin))
-  return isWithin
+  const covers = known.get(above) ?? firstUncoveredEntry(scope, above) === null
+  compared.set(scope, known.set(above, covers))
+  return covers
 }
 
 /** Look-up of the keys that a change of another key affects. */
@@ -151,8 +148,8 @@ export interface KeyRelations extends Pick<KeyLookup, 'sharing'> {
   readonly ownedBy: (uid: string) => readonly AccessKey[]
 }
 
-/** A key before and after a change; undefined = it did not or does not exist. */
-export interface KeyChange {
+/** A key before and after a change; undefined = it does not exist. */
+interface KeyChange {
   readonly before: AccessKey | undefined
   readonly after: AccessKey | undefined
 }
@@ -166,11 +163,11 @@ export function keysAffectedBy(
   { sharing, ownedBy }: KeyRelations,
 ): readonly AccessKey[] {
   const changed = [before, after].filter((key) => key !== undefined)
-  const isElsewhere =
+  const changesConflicts =
     before?.digest !== after?.digest ||
     before?.holdsDigest !== after?.holdsDigest ||
     before?.uid !== after?.uid
-  const peers = isElsewhere
+  const peers = changesConflicts
     ? changed.flatMap(({ digest }) => (digest === null ? [] : sharing(digest)))
     : []
   return withOwned([...changed, ...peers], ownedBy)
@@ -188,35 +185,3 @@ function withOwned(
   }
   return [...all.values()]
 }
-
-// The access key that owns an object.
-
-/** Reference to an access key. */
-export interface KeyRef {
-  readonly name: string
-  readonly uid: string
-}
-
-/** Matches no key: no key has this name or uid. */
-const UNREADABLE: KeyRef = { name: '(unreadable)', uid: '' }
-
-/**
- * The access key that the controller owner reference names; null = none (contract 5.4, 12.3). Fails closed: malformed
- * references may name a key, so the object then has an owner that does not exist (10.3).
- */
-export function owningKeyOf({ ownerReferences }: ObjectMeta): KeyRef | null {
-  const all: unknown = ownerReferences ?? []
-  if (!Array.isArray(all) || !all.every(isReference)) return UNREADABLE
-  const owner = all.find(
-    ({ apiVersion, kind, controller }) =>
-      controller === true && kind === ACCESS_KEYS.kind && apiVersion.startsWith(`${GROUP}/`),
-  )
-  return owner ? { name: owner.name, uid: owner.uid } : null
-}
-
-const TEXTS = ['apiVersion', 'kind', 'name', 'uid']
-
-const isReference = (value: unknown): value is OwnerReference =>
-  isMap(value) &&
-  TEXTS.every((name) => typeof value[name] === 'string') &&
-  ['boolean', 'undefined'].includes(typeof (value['controller'] ?? undefined))

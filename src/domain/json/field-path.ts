@@ -1,88 +1,89 @@
-import { type Json, type JsonMap, isMap, mapFromEntries, ownValue } from './json.ts'
+// Paths of fields in JSON objects, as in k8s.io/apimachinery: field.Path, JSON pointers and unstructured.NestedField.
+// The objects are of any shape: a missing field is undefined, and no prototype is read or changed (threats E7).
+import { type Json, type JsonMap, isList, isMap, mapFromEntries, ownValue } from './json.ts'
 
-/** Where a value stands in the settings: names of fields and indexes of list entries. */
+/** Names of fields and indexes of list entries, from the top of the object. */
 export type FieldPath = readonly (string | number)[]
+
+/** A path through maps only: names of fields. In the segments of a JSON pointer list indexes are names too. */
+export type NamePath = readonly string[]
 
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_-]*$/
 const LONGEST_NAME = 64
 
 /**
- * The path as people write it, such as `auth.connectors[0].id`; empty for the root.
+ * The path in text, such as `auth.connectors[0].id`; empty for the root.
  *
  * A name that is no identifier is quoted and escaped (a header name may hold line breaks) and cut
- * after 64 characters (the name may be a secret that slipped).
+ * after 64 characters (the name may be a secret in the wrong place).
  */
 export const pathText = (path: FieldPath): string =>
   path.map((step, at) => stepText(step, at === 0)).join('')
 
-function stepText(step: string | number, first: boolean): string {
+function stepText(step: string | number, isFirst: boolean): string {
   if (typeof step === 'number') return `[${step}]`
   const name = step.length > LONGEST_NAME ? `${step.slice(0, LONGEST_NAME)}…` : step
   if (!PLAIN_NAME.test(name)) return `[${JSON.stringify(name)}]`
-  return first ? name : `.${name}`
+  return isFirst ? name : `.${name}`
 }
 
-/** The parts of a JSON pointer (RFC 6901). */
-export const pointerSegments = (pointer: string): readonly string[] =>
+/** The unescaped segments of a JSON pointer (RFC 6901). */
+export const pointerSegments = (pointer: string): NamePath =>
   pointer
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 
-/** The path of a JSON pointer, the form in which schema validators name places. */
+/** The path of a JSON pointer, as schema validators report it: a segment of digits is an index. */
 export const pathFromPointer = (pointer: string): FieldPath =>
   pointerSegments(pointer).map((step) => (/^\d+$/.test(step) ? Number(step) : step))
 
-/** Whether a path's text is that of `outer` or of a place inside it. */
+/** Whether the text of a path is `outer`, or a path inside it; both as `pathText` writes them. */
 export const isInsidePath = (inner: string, outer: string): boolean =>
   inner.startsWith(outer) && /^([.[]|$)/.test(outer === '' ? '' : inner.slice(outer.length))
 
-// Parts of an object that somebody else wrote: nothing is taken for granted, no prototype is touched (E7).
+/** The value at the path; undefined when there is none. */
+export const nestedField = (value: Json | undefined, path: FieldPath): Json | undefined =>
+  path.reduce<Json | undefined>((found, step) => {
+    if (typeof step === 'number') return isList(found) ? found[step] : undefined
+    return isMap(found) ? ownValue(found, step) : undefined
+  }, value)
 
-/** Where something stands in an object: names of fields. */
-export type NamePath = readonly string[]
-
-/** What stands there; undefined where there is nothing. */
-export const nestedField = (value: Json | undefined, path: NamePath): Json | undefined =>
-  path.reduce<Json | undefined>(
-    (found, name) => (isMap(found) ? ownValue(found, name) : undefined),
-    value,
-  )
-
-/** The text that stands there; empty where there is none. */
-export function nestedString(value: Json | undefined, path: NamePath): string {
+/** The string at the path; empty when there is none. */
+export function nestedString(value: Json | undefined, path: FieldPath): string {
   const found = nestedField(value, path)
   return typeof found === 'string' ? found : ''
 }
 
-/** The map that stands there; an empty one where there is none. */
-export function nestedMap(value: Json | undefined, path: NamePath): JsonMap {
+/** The map at the path; an empty one when there is none. */
+export function nestedMap(value: Json | undefined, path: FieldPath): JsonMap {
   const found = nestedField(value, path)
   return isMap(found) ? found : {}
 }
 
-/** The texts of the list that stands there. */
-export function nestedStringSlice(value: Json | undefined, path: NamePath): readonly string[] {
+/** The strings of the list at the path; other entries are left out, and no list is an empty one. */
+export function nestedStringSlice(value: Json | undefined, path: FieldPath): readonly string[] {
   const found = nestedField(value, path)
   return Array.isArray(found) ? found.filter((one): one is string => typeof one === 'string') : []
 }
 
-/** The same with that value there, or without one; what is missing on the way to a value is made. */
+/**
+ * A copy of the map with the value at the path; undefined removes the field. Missing
+ * maps on the way to a value are created; a changed field keeps its place in the order of names.
+ */
 export const setNestedField = (map: JsonMap, path: NamePath, value: Json | undefined): JsonMap =>
-  withFrom(0, map, path, value)
+  setFrom(0, map, path, value)
 
-/** The same for the part of the path that begins at this place of it. */
-function withFrom(place: number, map: JsonMap, path: NamePath, value: Json | undefined): JsonMap {
-  const name = path[place]
+function setFrom(depth: number, map: JsonMap, path: NamePath, value: Json | undefined): JsonMap {
+  const name = path[depth]
   if (name === undefined) return map
-  if (place === path.length - 1) return withOwn(map, name, value)
+  if (depth === path.length - 1) return withEntry(map, name, value)
   const inner = ownValue(map, name)
   if (value === undefined && !isMap(inner)) return map
-  return withOwn(map, name, withFrom(place + 1, isMap(inner) ? inner : {}, path, value))
+  return withEntry(map, name, setFrom(depth + 1, isMap(inner) ? inner : {}, path, value))
 }
 
-/** What stood there keeps its place among the names. */
-function withOwn(map: JsonMap, name: string, value: Json | undefined): JsonMap {
+function withEntry(map: JsonMap, name: string, value: Json | undefined): JsonMap {
   const entries = Object.entries(map)
   const changed = entries.map((entry) => (entry[0] === name ? ([name, value] as const) : entry))
   return mapFromEntries(Object.hasOwn(map, name) ? changed : [...entries, [name, value]])

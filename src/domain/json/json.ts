@@ -1,10 +1,10 @@
+// JSON values of unknown shape: types, guards, comparison, and how messages quote them.
 import type { ConfigSettings } from '../../api/config.gen.ts'
-import type { AllowedValues } from '../scope/rule.ts'
 
-/** Plain JSON. Settings stay in this form until they are known to be sound. */
+/** Plain JSON. Settings stay in this form until they are validated. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonMap
 
-/** A JSON object. Read a name that somebody else chose with `own`: `map[name]` sees prototypes. */
+/** A JSON object. Read a name that a user chose with `ownValue`: `map[name]` also sees prototypes. */
 export interface JsonMap {
   readonly [name: string]: Json
 }
@@ -13,13 +13,18 @@ export interface JsonMap {
 export const isMap = (value: unknown): value is JsonMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The JSON object that a text holds; null when it holds none. */
+/** The JSON object in a text; null when the text is invalid or holds another value. */
 export function parseJsonMap(text: string): JsonMap | null {
+  const value = parseJson(text)
+  return isMap(value) ? value : null
+}
+
+/** The JSON value of a text; undefined when the text is absent or no valid JSON. */
+export function parseJson(text: string | undefined): Json | undefined {
   try {
-    const value: unknown = JSON.parse(text)
-    return isMap(value) ? value : null
+    return text === undefined ? undefined : (JSON.parse(text) as Json)
   } catch {
-    return null
+    return undefined
   }
 }
 
@@ -42,7 +47,7 @@ export const mapFromEntries = (
 /** Whether the map has no entries. */
 export const isEmptyMap = (map: JsonMap): boolean => Object.keys(map).length === 0
 
-/** JSON text with sorted names: equal settings give equal text, whichever source each came from. */
+/** JSON text with sorted names: equal values give equal text, in whatever order they were written. */
 export function canonicalJson(value: Json): string {
   if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (!isMap(value)) return JSON.stringify(value)
@@ -50,63 +55,17 @@ export function canonicalJson(value: Json): string {
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name] ?? null)}`).join(',')}}`
 }
 
-/** Whether two values are equal, in whatever order their maps were written. */
+/** Whether two values are equal; the order of names in maps does not count. */
 export const sameJson = (a: Json, b: Json): boolean => canonicalJson(a) === canonicalJson(b)
 
-/** Settings as plain JSON, to walk over. */
+/** Typed settings as plain JSON. */
 export const settingsToJson = (settings: ConfigSettings): JsonMap => settings as unknown as JsonMap
 
-/** JSON of the shape of settings; whoever calls has looked at the shape, or reads with care. */
+/** Plain JSON as typed settings. No check: the caller has validated the types, or reads with care. */
 export const jsonToSettings = (json: JsonMap): ConfigSettings => json
 
-/** Why an entry of the parent does not cover an entry of the child. */
-export interface CoverageGap {
-  /** Number of checks that passed before: of several gaps, the message shows the deepest. */
-  readonly depth: number
-  /** A clause about the child's entry. */
-  readonly because: string
-}
-
-/** The part of the child that exceeds the parent, as a clause; null = none. */
-export type CoverageCheck<Child, Parent> = (child: Child, parent: Parent) => string | null
-
-/** The first gap that a check finds; null when the parent covers the child. */
-export function firstCoverageGap<Child, Parent>(
-  checks: readonly CoverageCheck<Child, Parent>[],
-  child: Child,
-  parent: Parent,
-): CoverageGap | null {
-  for (const [depth, check] of checks.entries()) {
-    const because = check(child, parent)
-    if (because !== null) return { depth, because }
-  }
-  return null
-}
-
-/** The first value of the child's list that the parent's lacks, as a clause; null = none. */
-export function uncoveredValue(
-  field: string,
-  child: AllowedValues,
-  parent: AllowedValues,
-): string | null {
-  if (coversAllValues(child, parent)) return null
-  const value = [...(child ?? [])].find((one) => !parent?.has(one))
-  return value === undefined ? noLimitClause(field) : valueClause(field, value)
-}
-
-/** Whether the parent's limit allows every value that the child's allows. */
-export const coversAllValues = (child: AllowedValues, parent: AllowedValues): boolean =>
-  parent === null || (child !== null && [...child].every((one) => parent.has(one)))
-
-/** Clause for a list that is absent or empty while the parent's is not. */
-export const noLimitClause = (field: string): string => `its ${field} set no limit`
-
-/** Clause for a value that the parent's list does not have. */
-export const valueClause = (field: string, value: string): string =>
-  `its ${field} have ${quoteForMessage(value)}`
-
-const LONGEST = 64
+const LONGEST_QUOTE = 64
 
 /** A value for messages: quoted, escaped, and cut after 64 characters. */
 export const quoteForMessage = (text: string): string =>
-  JSON.stringify(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text)
+  JSON.stringify(text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text)

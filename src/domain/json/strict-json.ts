@@ -1,24 +1,24 @@
-/** Objects of ours have a few levels; a patch or a claim may have some more. */
-const DEEPEST = 64
+// Limits on JSON texts of clients, checked before the parser.
+/** Our objects have a few levels; a patch or a claim may have more. */
+const MAX_DEPTH = 64
 
-/** Names, values and signs: the largest spec that the schema takes has nearly 90,000. */
-const MOST_TOKENS = 100_000
+/** Names, values and punctuation: the largest spec that the schema allows has nearly 90,000. */
+const MAX_TOKENS = 100_000
 
-/** In one object, which is copied whole where one field of it is changed: annotations may be some. */
-const MOST_NAMES = 1000
+/** Names in one object: a change of one field copies the whole object. */
+const MAX_NAMES = 1000
 
-/** Of any text in one pass: a string that does not end is one to the end. */
+/** Splits any text in one pass: a string without its closing quote extends to the end. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"?|[{}[\]:,]|[^\s{}[\]:,"]+/gs
 const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const INTEGER = /^-?\d+$/
 
 /**
- * Why a JSON text is not taken, whether it is valid or not: a name twice in one object, of which readers
- * keep different ones, a number or a text that is another when it is read, or more of anything than an object of
- * ours needs (threats E8). null = nothing.
+ * Why a JSON text is refused, whether it is valid JSON or not: a duplicate name in an object, of which parsers keep
+ * different ones; a number or a string that changes when it is parsed; or a size that no object of ours needs (threats
+ * E8). null = it is accepted.
  *
- * It comes before the parser: what that needs for some texts is a second, and nobody else is answered
- * meanwhile.
+ * Call it before the parser: JSON.parse blocks the event loop for a second on some texts.
  */
 export function strictJsonError(text: string): string | null {
   /** The names of each open object; null for a list. */
@@ -34,14 +34,14 @@ export function strictJsonError(text: string): string | null {
       if (fault !== null) return fault
     }
     count += 1
-    if (count > MOST_TOKENS) return `it has more than ${MOST_TOKENS} names, values and signs`
-    if (open.length > DEEPEST) return `it has more than ${DEEPEST} levels`
+    if (count > MAX_TOKENS) return `it has more than ${MAX_TOKENS} names, values and signs`
+    if (open.length > MAX_DEPTH) return `it has more than ${MAX_DEPTH} levels`
     last = token
   }
   return null
 }
 
-/** A number is to be the same when it is written again; one beyond all would become null. */
+/** A number must survive parsing and writing: a large integer loses digits, and an infinite one becomes null. */
 function numberFault(token: string): string | null {
   if (!NUMBER.test(token)) return null
   const value = Number(token)
@@ -49,7 +49,7 @@ function numberFault(token: string): string | null {
   return isKept ? null : `number ${token.slice(0, 32)} is too large`
 }
 
-/** Half of a character, which the API server reads as another: U+FFFD. */
+/** A lone surrogate: the API server reads it as U+FFFD. */
 function halfFault(token: string): string | null {
   if (!HALF.test(token)) return null
   const isWhole = textIn(token)?.isWellFormed() ?? true
@@ -63,10 +63,10 @@ function nameFault(token: string, names: Set<string> | null | undefined): string
   if (!names || name === null) return null
   if (names.has(name)) return 'a name stands twice in an object'
   names.add(name)
-  return names.size > MOST_NAMES ? `an object in it has more than ${MOST_NAMES} names` : null
+  return names.size > MAX_NAMES ? `an object in it has more than ${MAX_NAMES} names` : null
 }
 
-/** What a string says: escapes spell the same in many ways. null = it is none. */
+/** The value of a string token, without escapes; null = it is no string. */
 function textIn(token: string): string | null {
   if (!token.startsWith('"')) return null
   if (!token.includes('\\')) return token.slice(1, -1)

@@ -1,3 +1,4 @@
+// The authorizer of scopes: whether a scope grants a request (contract 11.1, 11.3).
 import type { Scope } from '../../api/scope.gen.ts'
 import { quoteForMessage } from '../json/json.ts'
 import { ruleAllows, ruleAppliesTo, targetAllows, targetAppliesTo } from './grant-allows.ts'
@@ -6,11 +7,11 @@ import {
   type ScopeDecision,
   type RequestInfo,
   type RequestTarget,
-  isSensitiveRequest,
   isResourceRequest,
   resourceWithSubresource,
 } from './request-info.ts'
 import { type RoleRules, roleAllows, roleAppliesTo } from './roles.ts'
+import { isSensitiveRequest } from './sensitive.ts'
 
 /** Settings and roles that a decision needs besides the scope. */
 export interface ScopeContext {
@@ -33,19 +34,19 @@ export const parseScope = (scope: Scope | null): ParsedScope =>
 export function authorize(
   grants: ParsedScope,
   request: RequestInfo,
-  surroundings: ScopeContext,
+  context: ScopeContext,
 ): ScopeDecision {
   if (grants === null) return ALLOWED
   const isGranted = isDiscovery(request)
-    ? grants.some((grant) => reaches(grant, request.target, surroundings))
-    : grants.some((grant) => covers(grant, request, surroundings))
+    ? grants.some((grant) => grantAppliesTo(grant, request.target, context))
+    : grants.some((grant) => grantAllows(grant, request, context))
   return isGranted ? ALLOWED : { allowed: false, because: refusal(request) }
 }
 
 const ALLOWED: ScopeDecision = { allowed: true }
 
-function covers(grant: ScopeGrant, request: RequestInfo, surroundings: ScopeContext): boolean {
-  const { projectNamespacePrefix: prefix, roleRules } = surroundings
+function grantAllows(grant: ScopeGrant, request: RequestInfo, context: ScopeContext): boolean {
+  const { projectNamespacePrefix: prefix, roleRules } = context
   switch (grant.kind) {
     case 'rule':
       return ruleAllows(grant, request, prefix)
@@ -58,9 +59,9 @@ function covers(grant: ScopeGrant, request: RequestInfo, surroundings: ScopeCont
   }
 }
 
-/** Whether the grant applies to anything on the target. */
-function reaches(grant: ScopeGrant, target: RequestTarget, surroundings: ScopeContext): boolean {
-  const { projectNamespacePrefix: prefix, roleRules } = surroundings
+/** Whether the grant applies to the target at all. */
+function grantAppliesTo(grant: ScopeGrant, target: RequestTarget, context: ScopeContext): boolean {
+  const { projectNamespacePrefix: prefix, roleRules } = context
   switch (grant.kind) {
     case 'rule':
       return ruleAppliesTo(grant, target, prefix)
@@ -73,13 +74,13 @@ function reaches(grant: ScopeGrant, target: RequestTarget, surroundings: ScopeCo
   }
 }
 
-/** Names the request and nothing of the scope: the holder of the key may not know its scope. */
+/** Describes the request and nothing of the scope: the holder of the key may not know its scope. */
 function refusal(request: RequestInfo): string {
   const only = isSensitiveRequest(request) ? ', which only a rule that names it grants' : ''
-  return `the scope of the access key does not grant ${asked(request)} ${placeOf(request.target)}${only}`
+  return `the scope of the access key does not grant ${requestText(request)} ${targetText(request.target)}${only}`
 }
 
-function asked(request: RequestInfo): string {
+function requestText(request: RequestInfo): string {
   const { verb } = request
   if (!isResourceRequest(request))
     return `${quoteForMessage(verb)} on path ${quoteForMessage(request.path)}`
@@ -94,7 +95,7 @@ function asked(request: RequestInfo): string {
   return `${quoteForMessage(verb)} on ${resource}${instance}${where}`
 }
 
-function placeOf(target: RequestTarget): string {
+function targetText(target: RequestTarget): string {
   switch (target.kind) {
     case 'Management':
       return 'of the management cluster'
@@ -119,8 +120,8 @@ const SELF_REVIEWS: ReadonlyMap<string, readonly string[]> = new Map([
   ['authorization.k8s.io', ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']],
 ])
 
-/** Whether it is discovery, OpenAPI, `/version` or a self review. */
-export function isDiscovery(request: RequestInfo): boolean {
+/** Whether the request is discovery, OpenAPI, `/version` or a self review. */
+function isDiscovery(request: RequestInfo): boolean {
   const { verb } = request
   if (!isResourceRequest(request)) {
     const { path } = request

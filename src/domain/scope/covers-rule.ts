@@ -1,17 +1,8 @@
 // Whether a rule, or an entry of clusters, covers a rule (contract 11.5, 11.7, 11.8).
-import {
-  type CoverageCheck,
-  type CoverageGap,
-  uncoveredValue,
-  firstCoverageGap,
-  valueClause,
-  coversAllValues,
-  quoteForMessage,
-  noLimitClause,
-} from '../json/json.ts'
+import { quoteForMessage } from '../json/json.ts'
 import type { RoleGrant, TargetGrant } from './parse.ts'
-import { isSensitiveResource, isEscalatingResource, isEscalatingVerb } from './request-info.ts'
 import type { AllowedValues, RuleResources, RuleGrant, RuleVirtualClusters } from './rule.ts'
+import { isSensitiveResource, isEscalatingResource, isEscalatingVerb } from './sensitive.ts'
 
 /** Why a rule does not cover a rule; null when it does. */
 export const ruleCoverageGap = (child: RuleGrant, parent: RuleGrant): CoverageGap | null =>
@@ -26,21 +17,21 @@ const AGAINST_RULE: readonly CoverageCheck<RuleGrant, RuleGrant>[] = [
   (child, parent) => uncoveredValue('targets', child.targets, parent.targets),
   ({ cluster }, parent) =>
     parent.cluster === null || cluster === parent.cluster ? null : clusterText(cluster),
-  virtualClustersBeyond,
-  requestsBeyond,
-  verbsBeyond,
+  uncoveredVirtualClusters,
+  uncoveredRequestKind,
+  uncoveredVerb,
   (child, parent) => uncoveredValue('namespaces', child.namespaces, parent.namespaces),
-  resourcesBeyond,
-  pathsBeyond,
+  uncoveredResource,
+  uncoveredPath,
 ]
 
-// A list of targets grants everything there, except what outlives the key.
+// An entry of clusters grants everything on its cluster, except escalating verbs and resources.
 const AGAINST_CLUSTER: readonly CoverageCheck<RuleGrant, TargetGrant>[] = [
   ({ targets }) => uncoveredValue('targets', targets, new Set(['Cluster'])),
   ({ cluster }, { names: [name] }) =>
     name === '*' || cluster === name ? null : clusterText(cluster),
-  ({ verbs }) => unnamed('verbs', [...(verbs ?? [])].find(isEscalatingVerb)),
-  ({ resources }) => unnamed('resources', patternsOf(resources).find(isEscalatingResource)),
+  ({ verbs }) => unnamedClause('verbs', [...(verbs ?? [])].find(isEscalatingVerb)),
+  ({ resources }) => unnamedClause('resources', patternsOf(resources).find(isEscalatingResource)),
 ]
 
 const clusterText = (cluster: string | null): string =>
@@ -48,42 +39,45 @@ const clusterText = (cluster: string | null): string =>
 
 const NAMED_ONLY = ', which only a rule that names it covers'
 
-const unnamed = (field: string, value: string | undefined): string | null =>
+const unnamedClause = (field: string, value: string | undefined): string | null =>
   value === undefined ? null : valueClause(field, value) + NAMED_ONLY
 
-function virtualClustersBeyond(child: RuleGrant, parent: RuleGrant): string | null {
+function uncoveredVirtualClusters(child: RuleGrant, parent: RuleGrant): string | null {
   const parents = parent.virtualClusters
   if (parents === null) return null
   if (child.virtualClusters === null) return noLimitClause('virtualClusters')
-  const beyondAll = child.virtualClusters.find((one) => !parents.some((other) => fits(one, other)))
-  if (!beyondAll) return null
-  const { name, namespace } = beyondAll
+  const uncovered = child.virtualClusters.find(
+    (one) => !parents.some((other) => coversVirtualClusters(other, one)),
+  )
+  if (!uncovered) return null
+  const { name, namespace } = uncovered
   const [which, where] = [name, namespace].map((text) =>
     text === null ? 'any' : quoteForMessage(text),
   )
   return `its virtualClusters have name ${which}, namespace ${where}`
 }
 
-const fits = (child: RuleVirtualClusters, parent: RuleVirtualClusters): boolean =>
+const coversVirtualClusters = (parent: RuleVirtualClusters, child: RuleVirtualClusters): boolean =>
   (parent.name === null || child.name === parent.name) &&
   (parent.namespace === null || child.namespace === parent.namespace)
 
-function requestsBeyond(child: RuleGrant, parent: RuleGrant): string | null {
+function uncoveredRequestKind(child: RuleGrant, parent: RuleGrant): string | null {
   const kind = [...child.requests].find((one) => !parent.requests.has(one))
   return kind === undefined ? null : `it matches ${kind}`
 }
 
-function verbsBeyond({ verbs }: RuleGrant, parent: RuleGrant): string | null {
+function uncoveredVerb({ verbs }: RuleGrant, parent: RuleGrant): string | null {
   if (parent.verbs !== null) return uncoveredValue('verbs', verbs, parent.verbs)
-  return unnamed('verbs', [...(verbs ?? [])].find(isEscalatingVerb))
+  return unnamedClause('verbs', [...(verbs ?? [])].find(isEscalatingVerb))
 }
 
-function resourcesBeyond({ resources }: RuleGrant, parent: RuleGrant): string | null {
+function uncoveredResource({ resources }: RuleGrant, parent: RuleGrant): string | null {
   const parents = parent.resources
-  if (parents === null) return unnamed('resources', patternsOf(resources).find(isSensitiveResource))
+  if (parents === null)
+    return unnamedClause('resources', patternsOf(resources).find(isSensitiveResource))
   if (resources === null) return noLimitClause('resources')
   for (const one of resources) {
-    const because = entryBeyond(one, parents)
+    const because = uncoveredPattern(one, parents)
     if (because !== null) return because
   }
   return null
@@ -92,17 +86,17 @@ function resourcesBeyond({ resources }: RuleGrant, parent: RuleGrant): string | 
 const patternsOf = (resources: RuleGrant['resources']): readonly string[] =>
   (resources ?? []).flatMap(({ patterns }) => [...patterns])
 
-/** Each resource of the child's entry must be in one of the parent's entries, with all its instances. */
-function entryBeyond(child: RuleResources, parents: readonly RuleResources[]): string | null {
+/** One entry of the parent must grant each pattern of the child's entry, with all its instances. */
+function uncoveredPattern(child: RuleResources, parents: readonly RuleResources[]): string | null {
   const { group } = child
   const ofGroup = parents.filter((one) => one.group === null || one.group === group)
   const ofNames = ofGroup.filter(({ names }) => coversAllValues(child.names, names))
   const pattern = [...child.patterns].find(
-    (one) => !ofNames.some((other) => holds(other, group, one)),
+    (one) => !ofNames.some((other) => coversPattern(other, group, one)),
   )
   if (pattern === undefined) return null
   const what = `${quoteForMessage(pattern)} ${groupText(group)}`
-  return ofGroup.some((other) => holds(other, group, pattern))
+  return ofGroup.some((other) => coversPattern(other, group, pattern))
     ? `its resourceNames for ${what} go beyond`
     : `its resources have ${what}${isSensitiveResource(pattern) ? NAMED_ONLY : ''}`
 }
@@ -112,18 +106,18 @@ function groupText(group: string | null): string {
   return group === '' ? 'of the core group' : `of group ${quoteForMessage(group)}`
 }
 
-/** Whether the parent's entry, of this or every group, grants all that the pattern does (contract 11.5, 11.7). */
-function holds(parent: RuleResources, group: string | null, pattern: string): boolean {
+/** Whether the parent's entry, of the same group or of every group, grants all that the pattern grants (contract 11.5, 11.7). */
+function coversPattern(parent: RuleResources, group: string | null, pattern: string): boolean {
   const { patterns } = parent
-  // Under group `*` it grants nothing, for child and parent alike.
+  // Under group `*` a sensitive pattern grants nothing, for child and parent alike.
   if (isSensitiveResource(pattern)) return parent.group === group && patterns.has(pattern)
   const [name, sub] = pattern.split('/')
-  // x/* means subresources only; a pattern without a sub is the resource itself.
+  // x/* grants subresources only; a pattern without a subresource is the resource itself.
   const isInWildcard = sub !== undefined && (patterns.has(`${name}/*`) || patterns.has(`*/${sub}`))
   return patterns.has(pattern) || isInWildcard || patterns.has('*')
 }
 
-function pathsBeyond(child: RuleGrant, parent: RuleGrant): string | null {
+function uncoveredPath(child: RuleGrant, parent: RuleGrant): string | null {
   const path = child.paths.find((one) => !parent.paths.some((other) => isPathWithin(one, other)))
   return path === undefined ? null : valueClause('nonResourceURLs', path)
 }
@@ -134,7 +128,7 @@ const isPathWithin = (child: string, parent: string): boolean =>
   child === parent ||
   (parent.endsWith('/*') && child.slice(0, parent.length - 1) === parent.slice(0, -1))
 
-// Whether a role covers a role (contract 11.4, 11.8).
+// Roles (contract 11.4, 11.8).
 
 /** Why a role does not cover a role; null when it does. An unknown role covers only itself. */
 export const roleCoverageGap = (child: RoleGrant, parent: RoleGrant): CoverageGap | null =>
@@ -143,10 +137,10 @@ export const roleCoverageGap = (child: RoleGrant, parent: RoleGrant): CoverageGa
 /** A role in words. */
 export const roleText = ({ role }: RoleGrant): string => `role ${quoteForMessage(role)}`
 
-// In a role with limits an absent list names nothing, but without projects there is no limit in the management
-// cluster. So a role with projects and one with only virtualClusters never cover each other.
+// In a role with one list, the absent other list names nothing; but a role without projects has no limit in the
+// management cluster. So a role with projects and one with only virtualClusters never cover each other.
 const AGAINST_ROLE: readonly CoverageCheck<RoleGrant, RoleGrant>[] = [
-  (child, parent) => (isHeldBy(child.role, parent.role) ? null : roleText(child)),
+  (child, parent) => (isCoveredByRole(child.role, parent.role) ? null : roleText(child)),
   (child, parent) =>
     isUnlimited(child) && !isUnlimited(parent)
       ? 'its projects and virtualClusters set no limit'
@@ -154,18 +148,67 @@ const AGAINST_ROLE: readonly CoverageCheck<RoleGrant, RoleGrant>[] = [
   (child, parent) =>
     isUnlimited(parent) || (child.projects === null && parent.projects === null)
       ? null
-      : namesBeyond('projects', child.projects, parent.projects),
+      : uncoveredName('projects', child.projects, parent.projects),
   (child, parent) =>
     isUnlimited(parent) || child.virtualClusters === null
       ? null
-      : namesBeyond('virtualClusters', child.virtualClusters, parent.virtualClusters),
+      : uncoveredName('virtualClusters', child.virtualClusters, parent.virtualClusters),
 ]
 
-const isHeldBy = (role: string, holder: string): boolean =>
-  role === holder || (role === 'network-peer' && (holder === 'agent' || holder === 'vcluster'))
+const isCoveredByRole = (role: string, parentRole: string): boolean =>
+  role === parentRole ||
+  (role === 'network-peer' && (parentRole === 'agent' || parentRole === 'vcluster'))
 
 const isUnlimited = ({ projects, virtualClusters }: RoleGrant): boolean =>
   projects === null && virtualClusters === null
 
-const namesBeyond = (field: string, child: AllowedValues, parent: AllowedValues): string | null =>
+const uncoveredName = (
+  field: string,
+  child: AllowedValues,
+  parent: AllowedValues,
+): string | null =>
   child !== null && parent?.has('*') ? null : uncoveredValue(field, child, parent ?? new Set())
+
+// How one field of a child exceeds the same field of its parent.
+
+/** Why an entry of the parent does not cover an entry of the child. */
+export interface CoverageGap {
+  /** Number of checks that passed before this one: of several gaps, the message shows the deepest. */
+  readonly depth: number
+  /** A clause about the child's entry. */
+  readonly because: string
+}
+
+/** The part of the child that exceeds the parent, as a clause; null = none. */
+type CoverageCheck<Child, Parent> = (child: Child, parent: Parent) => string | null
+
+/** The first check that fails; null when the parent covers the child. */
+function firstCoverageGap<Child, Parent>(
+  checks: readonly CoverageCheck<Child, Parent>[],
+  child: Child,
+  parent: Parent,
+): CoverageGap | null {
+  for (const [depth, check] of checks.entries()) {
+    const because = check(child, parent)
+    if (because !== null) return { depth, because }
+  }
+  return null
+}
+
+/** The first value of the child's list that the parent's lacks, as a clause; null = none. */
+function uncoveredValue(field: string, child: AllowedValues, parent: AllowedValues): string | null {
+  if (coversAllValues(child, parent)) return null
+  const value = [...(child ?? [])].find((one) => !parent?.has(one))
+  return value === undefined ? noLimitClause(field) : valueClause(field, value)
+}
+
+/** Whether the parent's list allows every value that the child's allows. */
+const coversAllValues = (child: AllowedValues, parent: AllowedValues): boolean =>
+  parent === null || (child !== null && [...child].every((one) => parent.has(one)))
+
+/** Clause for a list that is absent or empty while the parent's is not. */
+const noLimitClause = (field: string): string => `its ${field} set no limit`
+
+/** Clause for a value that the parent's list does not have. */
+const valueClause = (field: string, value: string): string =>
+  `its ${field} have ${quoteForMessage(value)}`

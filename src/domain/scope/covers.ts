@@ -1,6 +1,12 @@
 import type { Scope } from '../../api/scope.gen.ts'
-import { type CoverageGap, quoteForMessage } from '../json/json.ts'
-import { roleCoverageGap, roleText, ruleCoverageGap, clusterCoverageGap } from './covers-rule.ts'
+import { quoteForMessage } from '../json/json.ts'
+import {
+  type CoverageGap,
+  roleCoverageGap,
+  roleText,
+  ruleCoverageGap,
+  clusterCoverageGap,
+} from './covers-rule.ts'
 import {
   type ScopeGrant,
   type ScopeEntry,
@@ -10,7 +16,7 @@ import {
 } from './parse.ts'
 
 /** The first entry of a child's scope that no entry of the parent's covers. */
-export interface UncoveredEntry {
+interface UncoveredEntry {
   /** Its path, such as `scope.rules[2]`. */
   readonly path: string
   /**
@@ -22,7 +28,7 @@ export interface UncoveredEntry {
 
 /**
  * The first entry of a child's scope that no entry of its parent's covers; null when all are covered (contract 11.8).
- * A null parent is unrestricted; a child without a scope inherits its parent's, so it is always within.
+ * A null parent is unrestricted; a child without a scope inherits its parent's, so it is always covered.
  *
  * Sound, not complete: null means that the child grants no request that the parent does not. An entry that only
  * several entries of the parent cover together counts as not covered. Fails closed: an unknown field or a malformed
@@ -37,39 +43,40 @@ export function firstUncoveredEntry(
     grant.kind === 'malformed' ? [] : [grant],
   )
   for (const { path, grant } of scopeEntriesOf(child)) {
-    const because = uncovered(grant, parents)
+    const because = uncoveredPart(grant, parents)
     if (because !== null) return { path, because }
   }
   return null
 }
 
-/** Reports the deepest gap: that of the parent's entry which covers most of the child's. */
-function uncovered(child: ScopeEntry['grant'], parents: readonly ScopeGrant[]): string | null {
+/** Reports the deepest gap: the one of the parent's entry that covers most of the child's. */
+function uncoveredPart(child: ScopeEntry['grant'], parents: readonly ScopeGrant[]): string | null {
   if (child.kind === 'malformed') return child.fault
-  let nearest: CoverageGap = { depth: -1, because: inWords(child) }
+  let nearest: CoverageGap = { depth: -1, because: grantText(child) }
   for (const parent of parents) {
-    const gap = gapBetween(child, parent)
+    const gap = coverageGap(child, parent)
     if (gap === null) return null
     if (gap.depth > nearest.depth) nearest = gap
   }
   return nearest.because
 }
 
-function gapBetween(child: ScopeGrant, parent: ScopeGrant): CoverageGap | null {
+function coverageGap(child: ScopeGrant, parent: ScopeGrant): CoverageGap | null {
   if (child.kind === 'role' && parent.kind === 'role') return roleCoverageGap(child, parent)
   if (child.kind === 'rule' && parent.kind === 'rule') return ruleCoverageGap(child, parent)
   if (child.kind === 'rule' && parent.kind === 'target' && parent.list === 'clusters')
     return clusterCoverageGap(child, parent)
-  if (child.kind === 'target' && parent.kind === 'target' && isInside(child, parent)) return null
-  return { depth: -1, because: inWords(child) }
+  if (child.kind === 'target' && parent.kind === 'target' && isInsideTarget(child, parent))
+    return null
+  return { depth: -1, because: grantText(child) }
 }
 
 /** A project covers its spaces and virtual clusters, whose first name is the project's. */
-const isInside = (child: TargetGrant, parent: TargetGrant): boolean =>
+const isInsideTarget = (child: TargetGrant, parent: TargetGrant): boolean =>
   (child.list === parent.list || (parent.list === 'projects' && child.list !== 'clusters')) &&
   parent.names.every((name, at) => name === '*' || name === child.names[at])
 
-function inWords(grant: ScopeGrant): string {
+function grantText(grant: ScopeGrant): string {
   if (grant.kind === 'role') return roleText(grant)
   if (grant.kind === 'rule') return 'no rule or cluster covers anything of it'
   return `${SINGULAR[grant.list]} ${quoteForMessage(grant.names.join('/'))}`

@@ -1,16 +1,14 @@
-// What a rule grants (contract 11.5, 11.7).
+// Whether a rule, or an entry of a list of targets, grants a request (contract 11.3, 11.5, 11.7). For roles: roles.ts.
 import type { TargetGrant } from './parse.ts'
 import {
   type RequestInfo,
   type ResourceRequestInfo,
   type RequestTarget,
   isResourceRequest,
-  isSensitiveResource,
   resourceWithSubresource,
-  isEscalatingResource,
-  isEscalatingVerb,
 } from './request-info.ts'
 import type { RuleResources, RuleGrant } from './rule.ts'
+import { isSensitiveResource, isEscalatingResource, isEscalatingVerb } from './sensitive.ts'
 
 /** Whether the rule grants the request: each of its fields must match. */
 export function ruleAllows(rule: RuleGrant, request: RequestInfo, prefix: string): boolean {
@@ -43,18 +41,21 @@ function resourceMatches(
 ): boolean {
   if (namespaces !== null && !namespaces.has(request.namespace)) return false
   if (resources === null) return !isSensitiveResource(resourceWithSubresource(request))
-  return resources.some((one) => holds(one, request))
+  return resources.some((one) => entryMatches(one, request))
 }
 
-function holds({ group, patterns, names }: RuleResources, request: ResourceRequestInfo): boolean {
+function entryMatches(
+  { group, patterns, names }: RuleResources,
+  request: ResourceRequestInfo,
+): boolean {
   const { resource, subresource, name } = request
   if (group !== null && group !== request.group) return false
   if (names !== null && !names.has(name)) return false
   const exact = resourceWithSubresource(request)
-  // A wildcard group names no resource.
+  // A wildcard group does not name a resource.
   if (isSensitiveResource(exact)) return group !== null && patterns.has(exact)
   if (patterns.has(exact)) return true
-  // x/* means subresources only, not x itself.
+  // x/* grants subresources only, not x itself.
   const isInWildcard = patterns.has(`${resource}/*`) || patterns.has(`*/${subresource}`)
   return patterns.has('*') || (subresource !== '' && isInWildcard)
 }
@@ -65,7 +66,7 @@ const isUnder = (pattern: string, path: string): boolean =>
   pattern === path ||
   (pattern.endsWith('/*') && path.startsWith(pattern.slice(0, -1)))
 
-// What lists of targets grant: everything there, except what outlives the key (contract 11.3, 11.7).
+// Lists of targets grant everything there, except escalating verbs and resources (contract 11.3, 11.7).
 
 /** Whether the entry grants the request. */
 export function targetAllows(grant: TargetGrant, request: RequestInfo, prefix: string): boolean {
@@ -76,10 +77,10 @@ export function targetAllows(grant: TargetGrant, request: RequestInfo, prefix: s
   if (target.kind === 'Management') {
     const [project = ''] = grant.names
     const isThere = grant.list === 'projects' && isInProject(project, request, prefix)
-    return isThere && sparesNamespace(request)
+    return isThere && isAllowedOnNamespace(request)
   }
   if (!targetAppliesTo(grant, target)) return false
-  return target.kind !== 'ProjectSpace' || sparesNamespace(request)
+  return target.kind !== 'ProjectSpace' || isAllowedOnNamespace(request)
 }
 
 /** Whether the entry applies to the target; in the management cluster a project applies to its namespace. */
@@ -89,15 +90,16 @@ export function targetAppliesTo({ list, names }: TargetGrant, target: RequestTar
     case 'Management':
       return list === 'projects'
     case 'Cluster':
-      return list === 'clusters' && stands(first, target.cluster)
+      return list === 'clusters' && matchesName(first, target.cluster)
     case 'ProjectVirtualCluster':
-      if (!stands(first, target.project)) return false
+      if (!matchesName(first, target.project)) return false
       return (
-        list === 'projects' || (list === 'virtualClusters' && stands(second, target.virtualCluster))
+        list === 'projects' ||
+        (list === 'virtualClusters' && matchesName(second, target.virtualCluster))
       )
     case 'ProjectSpace':
-      if (!stands(first, target.project)) return false
-      return list === 'projects' || (list === 'spaces' && stands(second, target.space))
+      if (!matchesName(first, target.project)) return false
+      return list === 'projects' || (list === 'spaces' && matchesName(second, target.space))
     default:
       return target satisfies never
   }
@@ -112,9 +114,9 @@ export function isInProject(project: string, request: RequestInfo, prefix: strin
   return project === '*' ? namespace.startsWith(prefix) : namespace === `${prefix}${project}`
 }
 
-/** `*` as the whole value means all. */
-const stands = (value: string, name: string): boolean => value === '*' || value === name
+/** `*` as the whole value matches every name. */
+const matchesName = (value: string, name: string): boolean => value === '*' || value === name
 
-/** The Namespace object itself: get only. */
-const sparesNamespace = (request: RequestInfo): boolean =>
+/** On the Namespace object itself only get is allowed. */
+const isAllowedOnNamespace = (request: RequestInfo): boolean =>
   !isResourceRequest(request) || request.resource !== 'namespaces' || request.verb === 'get'

@@ -1,5 +1,5 @@
-// The schema of the entries of a scope, checked again: an entry that the schema refuses grants nothing, also when it
-// was stored without the schema (contract 11.2). Bounds on lengths are not checked.
+// Parses a scope into grants, and checks each entry against the schema again: an entry that the schema refuses grants
+// nothing, also when it was stored without the schema (contract 11.2). Bounds on lengths are not checked.
 import type {
   Scope,
   ScopeCluster,
@@ -17,13 +17,13 @@ import { TARGET_KINDS } from './request-info.ts'
 import { isResourcePattern } from './resource-pattern.ts'
 import { type AllowedValues, type RuleGrant, allowedValues, ruleGrantOf } from './rule.ts'
 
-type Check = (value: unknown) => boolean
+type ValueCheck = (value: unknown) => boolean
 
 /** A check for every field; an absent field is undefined. */
-export type EntryShape<Value> = { readonly [Field in keyof Required<Value>]: Check }
+type EntryShape<Value> = { readonly [Field in keyof Required<Value>]: ValueCheck }
 
 const text =
-  (isSound: (text: string) => boolean): Check =>
+  (isSound: (text: string) => boolean): ValueCheck =>
   (value) =>
     typeof value === 'string' && isSound(value)
 
@@ -35,38 +35,38 @@ const nameOrAll = text((value) => value === '*' || (value !== '' && !value.inclu
 const noWildcard = text((value) => value !== '' && value !== '*')
 
 const optional =
-  (check: Check): Check =>
+  (check: ValueCheck): ValueCheck =>
   (value) =>
     value === undefined || check(value)
 
-const listOf = (check: Check): Check =>
+const listOf = (check: ValueCheck): ValueCheck =>
   optional((value) => Array.isArray(value) && value.every(check))
 
-/** A list that limits: an empty one could be read as no limit. */
-const filledListOf = (check: Check): Check =>
+/** A list that limits: an empty list is refused, since it could mean no limit. */
+const filledListOf = (check: ValueCheck): ValueCheck =>
   optional((value) => Array.isArray(value) && value.length > 0 && value.every(check))
 
 /** An entry of roles. */
-export const ROLE: EntryShape<ScopeRole> = {
+const ROLE: EntryShape<ScopeRole> = {
   role: someText,
   projects: filledListOf(nameOrAll),
   virtualClusters: filledListOf(nameOrAll),
 }
 
 /** An entry of projects. */
-export const PROJECT: EntryShape<ScopeProject> = { project: nameOrAll }
+const PROJECT: EntryShape<ScopeProject> = { project: nameOrAll }
 
 /** An entry of spaces. */
-export const SPACE: EntryShape<ScopeSpace> = { project: nameOrAll, space: nameOrAll }
+const SPACE: EntryShape<ScopeSpace> = { project: nameOrAll, space: nameOrAll }
 
 /** An entry of virtualClusters. */
-export const VIRTUAL_CLUSTER: EntryShape<ScopeVirtualCluster> = {
+const VIRTUAL_CLUSTER: EntryShape<ScopeVirtualCluster> = {
   project: nameOrAll,
   virtualCluster: nameOrAll,
 }
 
 /** An entry of clusters. */
-export const CLUSTER: EntryShape<ScopeCluster> = { cluster: nameOrAll }
+const CLUSTER: EntryShape<ScopeCluster> = { cluster: nameOrAll }
 
 const RESOURCES: EntryShape<ScopeRuleResources> = {
   group: optional(anyText),
@@ -81,8 +81,8 @@ const RULE_VIRTUAL_CLUSTER: EntryShape<ScopeRuleVirtualCluster> = {
 
 const URL_PATH = /^(?:\*|\/[^*]*|(?:\/[^*]*)?\/\*)$/
 
-/** An entry of rules; `ruleFault` checks it across fields. */
-export const RULE: EntryShape<ScopeRule> = {
+/** An entry of rules; `ruleFault` compares its fields with each other. */
+const RULE: EntryShape<ScopeRule> = {
   verbs: listOf(noWildcard),
   resources: listOf((value) => isResources(value)),
   resourceNames: listOf(noWildcard),
@@ -96,21 +96,17 @@ export const RULE: EntryShape<ScopeRule> = {
 }
 
 /** Why a value does not have this shape, as a clause; null when it does. */
-export function shapeFault<Value>(shape: EntryShape<Value>, value: unknown): string | null {
+function shapeFault<Value>(shape: EntryShape<Value>, value: unknown): string | null {
   if (!isMap(value)) return 'it is not an object'
   const unknown = Object.keys(value).find((field) => !Object.hasOwn(shape, field))
   if (unknown !== undefined) return `its field ${quoteForMessage(unknown)} is unknown`
-  const checks: readonly [string, Check][] = Object.entries(shape)
+  const checks: readonly [string, ValueCheck][] = Object.entries(shape)
   const odd = checks.find(([field, check]) => !check(ownValue(value, field)))
   return odd ? `its field ${odd[0]} is missing or not as the schema demands` : null
 }
 
 /** Why the fields of a well-formed rule contradict each other, as a clause; null when they do not. */
-export function ruleFault({
-  resources = [],
-  resourceNames = [],
-  ...rest
-}: ScopeRule): string | null {
+function ruleFault({ resources = [], resourceNames = [], ...rest }: ScopeRule): string | null {
   const others = Object.values(rest).some((field) => field.length > 0)
   if (resourceNames.length > 0 && resources.length === 0)
     return 'its resourceNames stand without resources'
@@ -124,8 +120,6 @@ function isResources(value: unknown): boolean {
 }
 
 const isEmptyMap = (value: unknown): boolean => isMap(value) && Object.keys(value).length === 0
-
-// A scope as a list of grants, one for each entry. Values are unchecked, as the API server sent them.
 
 /** A role, and where it applies (contract 11.4). */
 export interface RoleGrant {
@@ -147,11 +141,11 @@ export interface TargetGrant {
   readonly names: readonly string[]
 }
 
-/** What one entry of a scope grants. */
+/** The grant of one entry of a scope. */
 export type ScopeGrant = RoleGrant | TargetGrant | RuleGrant
 
-/** An entry that grants nothing, and why, as a clause. */
-export interface MalformedEntry {
+/** An entry that grants nothing, with the fault as a clause. */
+interface MalformedEntry {
   readonly kind: 'malformed'
   readonly fault: string
 }
@@ -162,16 +156,19 @@ export interface ScopeEntry {
   readonly grant: ScopeGrant | MalformedEntry
 }
 
-type Read = (value: unknown) => ScopeGrant | MalformedEntry
+type EntryReader = (value: unknown) => ScopeGrant | MalformedEntry
 
 const entry =
-  <Value>(shape: EntryShape<Value>, grantOf: (value: Value) => ScopeGrant | MalformedEntry): Read =>
+  <Value>(
+    shape: EntryShape<Value>,
+    grantOf: (value: Value) => ScopeGrant | MalformedEntry,
+  ): EntryReader =>
   (value) => {
     const fault = shapeFault(shape, value)
     return fault === null ? grantOf(value as Value) : malformed(fault)
   }
 
-const LISTS: Readonly<Record<Exclude<keyof Scope, 'allowPlatformCli'>, Read>> = {
+const LISTS: Readonly<Record<Exclude<keyof Scope, 'allowPlatformCli'>, EntryReader>> = {
   roles: entry(ROLE, ({ role = '', projects, virtualClusters }) =>
     roleGrant(role, allowedValues(projects), allowedValues(virtualClusters)),
   ),
@@ -189,24 +186,28 @@ const LISTS: Readonly<Record<Exclude<keyof Scope, 'allowPlatformCli'>, Read>> = 
 
 /**
  * The entries of a scope, list by list, malformed and unknown ones included. Never empty: a scope that sets nothing
- * gives one malformed entry, so no caller takes it for a scope within every other.
+ * gives one malformed entry, so no caller takes it for a scope that every other covers.
  */
 export function scopeEntriesOf(scope: Scope): readonly ScopeEntry[] {
   if (!isMap(scope)) return [at([], malformed('it is not an object'))]
   const lists = Object.entries(LISTS).flatMap(([field, read]) =>
     listEntries(field, ownValue(scope, field), read),
   )
-  const entries = [...strangers(scope), ...lists, ...cliEntry(ownValue(scope, 'allowPlatformCli'))]
+  const entries = [
+    ...unknownFields(scope),
+    ...lists,
+    ...cliEntry(ownValue(scope, 'allowPlatformCli')),
+  ]
   return entries.length > 0 ? entries : [at([], malformed('it sets nothing'))]
 }
 
-function strangers(scope: object): readonly ScopeEntry[] {
+function unknownFields(scope: object): readonly ScopeEntry[] {
   return Object.keys(scope)
     .filter((field) => field !== 'allowPlatformCli' && !Object.hasOwn(LISTS, field))
     .map((field) => at([field], malformed('this field is unknown')))
 }
 
-function listEntries(field: string, list: unknown, read: Read): readonly ScopeEntry[] {
+function listEntries(field: string, list: unknown, read: EntryReader): readonly ScopeEntry[] {
   if (list === undefined) return []
   if (!Array.isArray(list)) return [at([field], malformed('it is not a list'))]
   return list.map((value: unknown, index) => at([field, index], read(value)))

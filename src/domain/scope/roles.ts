@@ -1,4 +1,4 @@
-// What a role grants: the rules of its ClusterRole, where the role applies (contract 11.4, 11.7).
+// Roles of scopes: a role grants the rules of its ClusterRole on the targets that it applies to (contract 11.4, 11.7).
 import { isInProject } from './grant-allows.ts'
 import type { RoleGrant } from './parse.ts'
 import {
@@ -7,11 +7,10 @@ import {
   type ResourceRequestInfo,
   type RequestTarget,
   isResourceRequest,
-  isSensitiveResource,
   resourceWithSubresource,
-  isEscalatingVerb,
 } from './request-info.ts'
 import type { AllowedValues } from './rule.ts'
+import { isSensitiveResource, isEscalatingVerb } from './sensitive.ts'
 
 /** A rule of a ClusterRole (rbac.authorization.k8s.io/v1 PolicyRule); absent lists are empty. */
 export interface PolicyRule {
@@ -32,15 +31,15 @@ export const roleAllows = (
   prefix: string,
   roleRules: RoleRules,
 ): boolean =>
-  holdsFor(grant, request, prefix) &&
-  rulesOf(grant, roleRules).some((rule) => clusterRoleGrants(rule, request))
+  appliesToRequest(grant, request, prefix) &&
+  rulesOf(grant, roleRules).some((rule) => policyRuleAllows(rule, request))
 
 /** Whether the role grants anything on the target. */
 export const roleAppliesTo = (
   grant: RoleGrant,
   target: RequestTarget,
   roleRules: RoleRules,
-): boolean => holdsOn(grant, target) && rulesOf(grant, roleRules).length > 0
+): boolean => appliesToTarget(grant, target) && rulesOf(grant, roleRules).length > 0
 
 const rulesOf = ({ role }: RoleGrant, roleRules: RoleRules): readonly PolicyRule[] =>
   [role, ...(IMPLIED.get(role) ?? [])].flatMap(roleRules)
@@ -51,14 +50,14 @@ const IMPLIED: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /** In the management cluster a role with projects applies to their namespaces only. */
-function holdsFor(grant: RoleGrant, request: RequestInfo, prefix: string): boolean {
+function appliesToRequest(grant: RoleGrant, request: RequestInfo, prefix: string): boolean {
   const { projects } = grant
-  if (request.target.kind !== 'Management') return holdsOn(grant, request.target)
+  if (request.target.kind !== 'Management') return appliesToTarget(grant, request.target)
   return projects === null || [...projects].some((project) => isInProject(project, request, prefix))
 }
 
-/** It is enough that one of the two lists names the target. */
-function holdsOn({ projects, virtualClusters }: RoleGrant, target: RequestTarget): boolean {
+/** One of the two lists is enough to name the target. */
+function appliesToTarget({ projects, virtualClusters }: RoleGrant, target: RequestTarget): boolean {
   if (target.kind === 'Management') return true
   if (target.kind === 'Cluster') return false
   if (projects === null && virtualClusters === null) return true
@@ -69,7 +68,7 @@ function holdsOn({ projects, virtualClusters }: RoleGrant, target: RequestTarget
 const names = (limit: AllowedValues, name: string): boolean =>
   limit !== null && (limit.has('*') || limit.has(name))
 
-function clusterRoleGrants(rule: PolicyRule, request: RequestInfo): boolean {
+function policyRuleAllows(rule: PolicyRule, request: RequestInfo): boolean {
   const { verbs } = rule
   const { verb } = request
   if (!verbs.includes(verb) && (isEscalatingVerb(verb) || !verbs.includes('*'))) return false
@@ -85,7 +84,7 @@ function resourceMatches(
   if (!isOfGroup && !apiGroups.includes('*')) return false
   if (resourceNames.length > 0 && !resourceNames.includes(name)) return false
   const exact = resourceWithSubresource(request)
-  // A wildcard group names no resource.
+  // A wildcard group does not name a resource.
   if (isSensitiveResource(exact)) return isOfGroup && resources.includes(exact)
   if (resources.includes(exact)) return true
   return resources.includes('*') || (subresource !== '' && resources.includes(`*/${subresource}`))
@@ -100,7 +99,7 @@ const pathMatches = (
     (url) => url === path || (url.endsWith('*') && path.startsWith(url.slice(0, -1))),
   )
 
-/** The known roles, without the other spelling of platformCLI (contract 1.3); others grant nothing. */
+/** All roles, without the other spelling of platformCLI (contract 1.3); an unknown role grants nothing. */
 export const SCOPE_ROLES = [
   'agent',
   'metrics-reader',
@@ -112,7 +111,7 @@ export const SCOPE_ROLES = [
 ] as const
 
 /** One of SCOPE_ROLES. */
-export type ScopeRoleName = (typeof SCOPE_ROLES)[number]
+type ScopeRoleName = (typeof SCOPE_ROLES)[number]
 
 /** Name of the ClusterRole that defines what a role grants (contract 11.4). */
 export const clusterRoleNameOf = (role: ScopeRoleName): string => `platform:scope:${role}`

@@ -20,7 +20,7 @@ export interface RuleVirtualClusters {
 }
 
 /**
- * The meaning of a rule: a request must match every field, and no field depends on another. A field that is absent,
+ * The grant of a rule: a request must match every field, and each field matches independently. A field that is absent,
  * empty or without effect in the entry sets no limit: null, or all kinds.
  */
 export interface RuleGrant {
@@ -37,7 +37,7 @@ export interface RuleGrant {
   readonly paths: readonly string[]
 }
 
-/** The meaning of a well-formed entry (contract 11.5). */
+/** The grant of a well-formed entry (contract 11.5). */
 export function ruleGrantOf(entry: ScopeRule): RuleGrant {
   const { resources = [], resourceNames = [], namespaces = [], nonResourceURLs = [] } = entry
   const isOfResources = resources.length > 0 || namespaces.length > 0
@@ -61,7 +61,7 @@ export function ruleGrantOf(entry: ScopeRule): RuleGrant {
   }
 }
 
-/** The limit that a list sets; none when it is absent or empty. */
+/** The values that a list allows; null when it is absent or empty. */
 export const allowedValues = (list: readonly string[] | undefined): AllowedValues =>
   list && list.length > 0 ? new Set(list) : null
 
@@ -81,7 +81,7 @@ const virtualClustersOf = ({ name, namespace }: ScopeRuleVirtualCluster): RuleVi
   namespace: namespace || null,
 })
 
-/** Names in both places: an instance must be in both. */
+/** Resource names of the entry and of the rule: an instance must be in both lists. */
 function resourcesOf(
   { group = '', resources = [], resourceNames = [] }: ScopeRuleResources,
   namesOfRule: readonly string[],

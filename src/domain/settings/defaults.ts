@@ -1,15 +1,14 @@
 import type * as Api from '../../api/config.gen.ts'
 
-/** Life of a Login key without a ttl where nothing is set: 20 days, in seconds (contract 2.1). */
+/** Default lifetime of a Login key without a ttl: 20 days, in seconds (contract 2.1). */
 export const DEFAULT_LOGIN_TTL_SECONDS = 1_728_000
 
-/** What namespaces of projects begin with where nothing is set. */
+/** Default prefix of the namespaces of projects. */
 export const DEFAULT_NAMESPACE_PREFIX = 'p-'
 
 /**
  * The settings with every default that status shows (contract 6.4). Lifetimes, sizes, prefix,
- * interval and retention always appear; what belongs to a provider or a button appears where that
- * is there.
+ * interval and retention always appear; defaults of a provider or a button appear when that exists.
  */
 export function withDefaults(settings: Api.ConfigSettings): Api.ConfigSettings {
   const { auth, audit, secretStore, costControl, uiSettings } = settings
@@ -29,8 +28,8 @@ export function withDefaults(settings: Api.ConfigSettings): Api.ConfigSettings {
     secretStore: { syncInterval: '1m', ...secretStore },
     costControl: {
       ...costControl,
-      global: { ...costControl?.global, metrics: kept(costControl?.global?.metrics) },
-      cluster: { ...costControl?.cluster, metrics: kept(costControl?.cluster?.metrics) },
+      global: { ...costControl?.global, metrics: withRetention(costControl?.global?.metrics) },
+      cluster: { ...costControl?.cluster, metrics: withRetention(costControl?.cluster?.metrics) },
     },
   }
 }
@@ -47,7 +46,7 @@ function providersOf({ oidc, idpA, idpB }: Api.Connector = {}): Partial<Api.Conn
 const scopes = (given: readonly string[] = [], otherwise: readonly string[]): readonly string[] =>
   given.length > 0 ? given : otherwise
 
-const kept = (metrics?: Api.CostControlMetrics): Api.CostControlMetrics => ({
+const withRetention = (metrics?: Api.CostControlMetrics): Api.CostControlMetrics => ({
   retention: '1y',
   ...metrics,
 })

@@ -1,25 +1,26 @@
-// What single fields of the settings may hold, and which of them are secret. A field that does not
-// stand here holds any value of its type.
+// Rules of single fields of the settings: their formats, and which of them are secret. A field without
+// a rule has any value of its type.
 
 import type * as Api from '../../api/config.gen.ts'
+import { connectorId } from './validation/auth.ts'
 import * as format from './validation/formats.ts'
 
 /**
- * How much of a value is secret (contract 6.3): all of it, the user information of a URL, that of a
- * data source name (all of it where it is no URL), or the user information of URLs in a text. Only
- * the first three may hold `$NAME`.
+ * The secret part of a value (contract 6.3): all of it, the user information of a URL, that of a
+ * data source name (all of it if it is no URL), or the user information of URLs in a text. Only
+ * the first three may be a reference `$NAME`.
  */
 export type Secrecy = 'whole' | 'url' | 'dsn' | 'text'
 
-/** What one field holds. */
+/** The rule of one field. */
 export interface FieldRule {
   readonly kind: 'field'
   readonly secrecy: Secrecy
-  /** Asked about texts only; the schema knows the types. */
+  /** Checks strings only; the schema checks types. */
   readonly check?: format.FormatCheck
-  /** 0 says no more than absence does (contract 6.5). */
+  /** 0 means absent (contract 6.5). */
   readonly zeroIsAbsent?: boolean
-  /** An empty text says something: the one exception from contract 1.2. */
+  /** An empty text is a value: the one exception from contract 1.2. */
   readonly emptyCounts?: boolean
 }
 
@@ -44,7 +45,7 @@ const url = (check: format.FormatCheck): FieldRule => ({ kind: 'field', secrecy:
 export const PLAIN: FieldRule = { kind: 'field', secrecy: 'text' }
 /** The rule of a secret. */
 export const SECRET: FieldRule = { kind: 'field', secrecy: 'whole' }
-/** Fields of these names are secrets wherever they stand. */
+/** Fields of these names are secrets at every path. */
 export const SECRET_NAMES: ReadonlySet<string | number> = new Set([
   'clientSecret',
   'password',
@@ -98,7 +99,7 @@ export const SETTING_RULES: SettingRule = group({
   auth: group({
     ...providers,
     connectors: list(
-      group({ id: text(format.connectorId), ...providers } satisfies RulesOf<Api.Connector>),
+      group({ id: text(connectorId), ...providers } satisfies RulesOf<Api.Connector>),
     ),
     customHttpHeaders: {
       kind: 'map',

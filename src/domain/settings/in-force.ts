@@ -1,28 +1,48 @@
-// The settings in force as any process sees them that follows the API server (contract 6.2, 6.5).
+// The settings in force as every process reads them (contract 6.2, 6.5), and the settings that this program acts on.
 import type { Caps } from '../accesskey/lifetime.ts'
-import { type Json, type JsonMap, isList, isMap, canonicalJson } from '../json/json.ts'
+import {
+  type Json,
+  type JsonMap,
+  canonicalJson,
+  isList,
+  isMap,
+  ownValue,
+  parseJson,
+} from '../json/json.ts'
 import { DEFAULT_LOGIN_TTL_SECONDS, DEFAULT_NAMESPACE_PREFIX } from './defaults.ts'
 import { namespacePrefix } from './validation/formats.ts'
 
-/** The settings in force, secrets hidden, or why they can't be told. */
+/** The settings that this program acts on. docs/config.md lists them, and a test compares. */
+export const SETTINGS_ACTED_ON = [
+  'accessKeyMaxTTLSeconds',
+  'authenticateVersionEndpoint',
+  'disableConfigEndpoint',
+  'loginAccessKeyTTLSeconds',
+  'platformHost',
+  'projectNamespacePrefix',
+] as const
+
+const settingIn = (group: JsonMap, name: (typeof SETTINGS_ACTED_ON)[number]): Json | undefined =>
+  ownValue(group, name)
+
+/** The settings in force, secrets redacted, or why they are unknown. */
 export type SettingsInForce =
   | { readonly known: true; readonly settings: JsonMap; readonly from: 'record' | 'status' }
   | { readonly known: false; readonly because: string }
 
-/** The Config in force, as far as its status goes. */
-export interface ObservedConfig {
+/** The parts of the Config in force that its reader needs. */
+interface ObservedConfig {
   readonly uid: string
   readonly status: unknown
 }
 
 /**
- * The settings in force, from the ConfigMap that keeps them (contract 6.5). It is written before status
- * and by nobody else, so what somebody writes into a Config's status counts for nothing before it is in
- * force. Without one that can be read, or with one of an earlier Config, a status that the operator has
- * settled tells.
+ * The settings in force, from the ConfigMap that records them (contract 6.5). Only the operator writes it, before
+ * status, so a value that another client writes into status counts only once it is recorded. The status of a settled
+ * Config counts when the record is unreadable, missing, or of an earlier Config.
  *
- * Pass null for a missing Config or ConfigMap; what could not be fetched is neither, and a reason to
- * keep the settings one has. Before any settings were ever in force nothing is known.
+ * Pass null for a Config or ConfigMap that does not exist. Do not call it after a failed read: keep the previous
+ * settings. Before any settings were ever in force, the result is unknown.
  */
 export function settingsInForce(
   config: ObservedConfig | null,
@@ -43,8 +63,8 @@ export function settingsInForce(
 }
 
 /**
- * Whether this status shows settings that the operator put in force: it names the generation that it
- * was computed from and says Ready, True or False, but not that another object is in force.
+ * Whether this status shows settings that the operator put in force: it has an observedGeneration and a Ready
+ * condition, True or False, whose reason is not that another Config is in force.
  */
 export function isSettledStatus(status: unknown): status is JsonMap {
   if (!isMap(status) || typeof status['observedGeneration'] !== 'number') return false
@@ -54,78 +74,70 @@ export function isSettledStatus(status: unknown): status is JsonMap {
   return isMap(ready) && ready['reason'] !== 'NotInForce'
 }
 
-// ConfigMap `platform-config-in-force`: the settings in force, without secrets (contract 6.5). It
-// outlives the Config object, so that deleting that lifts no cap. Key `config` holds the settings
-// and is what others read; key `origin` is the operator's own note on where they came from.
+// ConfigMap `platform-config-in-force`: the settings in force without secrets (contract 6.5). It outlives the Config
+// object, so deleting that lifts no cap. Data key `config` has the settings, for every reader; data key `origin` is the
+// operator's record of their sources.
 
 /** Data of a ConfigMap. */
 export type ConfigMapData = Readonly<Record<string, string>>
 
-/** Which Config the recorded settings were settled for, and what they came from. */
+/** The Config that the recorded settings were computed for, and their sources. */
 export interface RecordOrigin {
   /** metadata.uid of the Config. */
   readonly uid: string
   /**
-   * The settings of the Secret, hidden: they tell whether it held any, and whether it was changed
-   * since. null: nobody knows, since an earlier record was lost.
+   * The settings of the Secret, redacted: they show whether it had any, and whether it changed
+   * since. null: unknown, because an earlier record was lost.
    */
   readonly secret: JsonMap | null
   /** Settings of an earlier Config that are in force until spec is set or the Secret changes. */
   readonly carried: JsonMap
 }
 
-/** What the ConfigMap says. `origin` is null where nobody knows it. */
-export interface SettingsRecord {
+/** The content of the ConfigMap. `origin` is null when it is missing or malformed. */
+interface SettingsRecord {
   readonly settings: JsonMap
   readonly origin: RecordOrigin | null
 }
 
 /**
- * Reads the ConfigMap's data. `none` when there is no such ConfigMap (null), `unreadable` when it is
- * there and holds no JSON object under `config`; a note that can't be read is no note.
+ * Parses the ConfigMap's data. `none` when the ConfigMap does not exist (null), `unreadable` when its data key `config`
+ * holds no JSON object.
  */
 export function parseRecord(data: ConfigMapData | null): SettingsRecord | 'none' | 'unreadable' {
   if (data === null) return 'none'
-  const settings = parsed(data['config'])
+  const settings = parseJson(data['config'])
   if (!isMap(settings)) return 'unreadable'
-  return { settings, origin: originOf(parsed(data['origin'])) }
+  return { settings, origin: originOf(parseJson(data['origin'])) }
 }
 
-/** The ConfigMap's data for settings that are already hidden. Equal settings give equal text. */
-export const recordData = (hidden: JsonMap, origin: RecordOrigin): ConfigMapData => ({
-  config: canonicalJson(hidden),
+/** The ConfigMap's data for redacted settings. Equal settings give equal text. */
+export const recordData = (redacted: JsonMap, origin: RecordOrigin): ConfigMapData => ({
+  config: canonicalJson(redacted),
   origin: canonicalJson({ ...origin }),
 })
 
-function originOf(note: Json | undefined): RecordOrigin | null {
-  if (!isMap(note)) return null
-  const { uid, secret = null, carried } = note
+function originOf(value: Json | undefined): RecordOrigin | null {
+  if (!isMap(value)) return null
+  const { uid, secret = null, carried } = value
   const isSound = typeof uid === 'string' && isMap(carried) && (isMap(secret) || secret === null)
   return isSound ? { uid, secret, carried } : null
 }
 
-function parsed(text: string | undefined): Json | undefined {
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as Json)
-  } catch {
-    return undefined
-  }
-}
+// The settings that this program acts on (contract 2.2, 6.2, 9.1).
 
-// The settings that this program acts on, read from the settings in force (contract 2.2, 6.2, 9.1).
-
-/** The caps in force, or why they can't be told: the caller then keeps those it had before. */
+/** The caps in force, or why they are unknown: the caller then keeps the previous ones. */
 export type CapsInForce =
   | { readonly known: true; readonly caps: Caps; readonly from: 'record' | 'status' }
   | { readonly known: false; readonly because: string }
 
 /**
  * The caps that bind keys and tokens (contract 2.1, 2.2). Fails closed: a malformed value never reads
- * as no cap, and before any settings were ever in force nothing is known.
+ * as no cap, and before any settings were ever in force the result is unknown.
  */
-export function capsInForce(observed: SettingsInForce): CapsInForce {
-  if (!observed.known) return observed
-  const { settings, from } = observed
+export function capsInForce(inForce: SettingsInForce): CapsInForce {
+  if (!inForce.known) return inForce
+  const { settings, from } = inForce
   const caps = capsOfSettings(settings)
   if (caps) return { known: true, caps, from }
   return { known: false, because: `the caps in the ${from} are malformed: they keep as they were` }
@@ -135,34 +147,34 @@ export function capsInForce(observed: SettingsInForce): CapsInForce {
 export function capsOfSettings(settings: JsonMap): Caps | null {
   const auth = settings['auth'] ?? {}
   if (!isMap(auth)) return null
-  const max = secondsOf(auth['accessKeyMaxTTLSeconds'], 0)
-  const login = secondsOf(auth['loginAccessKeyTTLSeconds'], DEFAULT_LOGIN_TTL_SECONDS)
+  const max = secondsIn(settingIn(auth, 'accessKeyMaxTTLSeconds'), 0)
+  const login = secondsIn(settingIn(auth, 'loginAccessKeyTTLSeconds'), DEFAULT_LOGIN_TTL_SECONDS)
   if (max === null || login === null) return null
   return { maxTtlSeconds: max || null, loginTtlSeconds: login || null }
 }
 
-function secondsOf(value: Json | undefined, otherwise: number): number | null {
+function secondsIn(value: Json | undefined, otherwise: number): number | null {
   if (value === undefined) return otherwise
   return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : null
 }
 
 /** The settings that the gateway acts on besides the caps (contract 6.7). */
 export interface GatewaySwitches {
-  /** Namespaces of projects in the management cluster begin with it. Never empty. */
+  /** Prefix of the namespaces of projects in the management cluster. Never empty. */
   readonly projectNamespacePrefix: string
   /** `/version` needs a credential. */
   readonly authenticateVersionEndpoint: boolean
-  /** Nobody writes a Config through the gateway. */
+  /** The gateway refuses every write of a Config. */
   readonly disableConfigEndpoint: boolean
 }
 
-/** The switches in force; null where they can't be told: the caller keeps those it had before. */
-export function gatewaySwitchesInForce(observed: SettingsInForce): GatewaySwitches | null {
-  if (!observed.known) return null
-  const { settings } = observed
-  const prefix = settings['projectNamespacePrefix'] ?? DEFAULT_NAMESPACE_PREFIX
-  const authenticateVersionEndpoint = flag(settings['authenticateVersionEndpoint'])
-  const disableConfigEndpoint = flag(settings['disableConfigEndpoint'])
+/** The switches in force; null when they are unknown or malformed: the caller keeps the previous ones. */
+export function gatewaySwitchesInForce(inForce: SettingsInForce): GatewaySwitches | null {
+  if (!inForce.known) return null
+  const { settings } = inForce
+  const prefix = settingIn(settings, 'projectNamespacePrefix') ?? DEFAULT_NAMESPACE_PREFIX
+  const authenticateVersionEndpoint = flagIn(settingIn(settings, 'authenticateVersionEndpoint'))
+  const disableConfigEndpoint = flagIn(settingIn(settings, 'disableConfigEndpoint'))
   const isReadable =
     typeof prefix === 'string' &&
     namespacePrefix(prefix) === null &&
@@ -173,7 +185,14 @@ export function gatewaySwitchesInForce(observed: SettingsInForce): GatewaySwitch
     : null
 }
 
-function flag(value: Json | undefined): boolean | null {
+function flagIn(value: Json | undefined): boolean | null {
   if (value === undefined) return false
   return typeof value === 'boolean' ? value : null
+}
+
+/** The host of the platform (platformHost); null = unknown or not set. */
+export function platformHostInForce(inForce: SettingsInForce): string | null {
+  if (!inForce.known) return null
+  const platformHost = settingIn(inForce.settings, 'platformHost')
+  return typeof platformHost === 'string' && platformHost !== '' ? platformHost : null
 }

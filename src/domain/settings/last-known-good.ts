@@ -1,3 +1,4 @@
+// The settings that were in force last: they stay in force while the declared ones have faults (contract 6.5).
 import type { ConfigSettings } from '../../api/config.gen.ts'
 import { type JsonMap, settingsToJson, jsonToSettings, isEmptyMap, sameJson } from '../json/json.ts'
 import { type SettingsByOwner, settingsOfStatus } from '../managed-fields.ts'
@@ -11,17 +12,18 @@ import {
   recordData,
 } from './in-force.ts'
 import { withoutPathsOf } from './merge.ts'
-import { type SourceReading, type SchemaCheck, readSource } from './read-source.ts'
+import { type SourceReading, readSource } from './read-source.ts'
 import { redactSettings } from './redaction.ts'
+import type { SchemaCheck } from './schema.ts'
 
 /**
- * The settings that were in force last, secrets hidden.
+ * The settings that were in force last, secrets redacted.
  *
  * - `this`: recorded for this Config, with the settings of its Secret then;
  * - `earlier`: recorded for another Config, or by hand;
- * - `status`: there is or was no record of this Config, but its status shows them;
- * - `never`: no settings were ever seen;
- * - `lost`: the record is there and can't be read, and no status shows them.
+ * - `status`: there is no record of this Config, or it was lost, but its status shows the settings;
+ * - `never`: no settings were ever in force;
+ * - `lost`: the record exists and is unreadable, and no status shows the settings.
  */
 export type LastKnownGood =
   | {
@@ -34,53 +36,56 @@ export type LastKnownGood =
   | {
       readonly from: 'status'
       readonly shown: JsonMap
-      /** Those of them that our manager owns. */
+      /** The part of `shown` that our manager owns. */
       readonly ours: JsonMap
-      /** The record was lost, and with it what the Secret held. */
+      /** The record was lost, and with it the settings that the Secret had. */
       readonly isRecordLost: boolean
     }
   | { readonly from: 'lost' }
 
-/** What to look at for the last settings. */
-export interface LastKnownGoodSources {
+/** The objects from which the last settings are found. */
+interface LastKnownGoodSources {
   readonly uid: string
   readonly status: unknown
-  readonly shares: SettingsByOwner
+  readonly byOwner: SettingsByOwner
   readonly record: ConfigMapData | null
   readonly shapeCheck: SchemaCheck
 }
 
 /**
- * Finds the settings that were in force last. The record comes first, unless it is of another
- * Config while this one was settled already: then the record is an old copy that somebody restored.
+ * Finds the settings that were in force last. The record has precedence, unless it is of another Config while this one
+ * is settled already: then the record was restored from a backup.
  */
 export function lastKnownGood({
   uid,
   status,
-  shares,
+  byOwner,
   record,
   shapeCheck,
 }: LastKnownGoodSources): LastKnownGood {
   const recorded = parseRecord(record)
   const isReadable = typeof recorded === 'object' && isSound(recorded.settings, shapeCheck)
-  if (isReadable && recorded.origin?.uid === uid) return noted(recorded.settings, recorded.origin)
+  if (isReadable && recorded.origin?.uid === uid)
+    return fromRecord(recorded.settings, recorded.origin)
   const shown = redactSettings(settingsOfStatus(status))
   if (isSettledStatus(status) && isSound(shown, shapeCheck))
-    return { from: 'status', shown, ours: shares.ours, isRecordLost: !isReadable }
+    return { from: 'status', shown, ours: byOwner.ours, isRecordLost: !isReadable }
   if (isReadable) return { from: 'earlier', shown: recorded.settings }
   if (recorded !== 'none') return { from: 'lost' }
   return { from: 'never', shown: redactSettings(settingsToJson(withDefaults({}))) }
 }
 
-function noted(shown: JsonMap, { secret, carried }: RecordOrigin): LastKnownGood {
+function fromRecord(shown: JsonMap, { secret, carried }: RecordOrigin): LastKnownGood {
   if (secret) return { from: 'this', shown, secret, carried }
   return { from: 'status', shown, ours: carried, isRecordLost: true }
 }
 
 /**
- * Settings that stay in force below the Secret although no source of this Config says so, while its
- * spec is empty (contract 6.5): it was created anew, or its record was lost, and neither spec nor the
- * Secret, whose hidden settings these are, was set since. Null: they should stay, but are lost.
+ * Settings that stay in force below the Secret although no source of this Config has them (contract 6.5). They are
+ * carried over while its spec is empty and the Secret is unchanged, after the Config was created again or its record
+ * was lost. null: the settings to carry over are lost.
+ *
+ * @param secret the Secret's settings now, redacted
  */
 export function carriedOverSettings(last: LastKnownGood, secret: JsonMap): JsonMap | null {
   if (last.from === 'lost') return null
@@ -90,8 +95,8 @@ export function carriedOverSettings(last: LastKnownGood, secret: JsonMap): JsonM
 }
 
 /**
- * Whether a Secret that is absent held settings that are in force. Where the record is lost, as
- * after the platform's namespace was deleted, that is so when we published more than spec says.
+ * Whether a Secret that is now absent had settings that are in force. If the record is lost, as after the deletion of
+ * the platform's namespace: whether the operator published more settings than spec has.
  */
 export function isAbsentSecretNeeded(
   last: LastKnownGood,
@@ -106,9 +111,8 @@ export function isAbsentSecretNeeded(
 }
 
 /**
- * What to note of the Secret with settings that are sound. While settings are carried over from a
- * record that was lost and there is no Secret, nobody knows what it held; when it comes back, it is
- * then not taken for one that is first set.
+ * The Secret's settings for the record of valid settings; null = unknown. They are unknown while the Secret is absent
+ * and settings are carried over after the record was lost: a Secret that returns then does not count as changed.
  */
 export function secretForRecord(
   last: LastKnownGood,
@@ -120,9 +124,9 @@ export function secretForRecord(
 }
 
 /**
- * The record of the last settings while the declared ones are at fault: what status shows goes into
- * it, also what another manager added there or what was only there since an earlier record was
- * lost, so that deleting the Config loses none. Null: the record is left as it is.
+ * The record of the last settings while the declared ones have faults: all settings in status, also those of other
+ * managers and those that were only in status since the record was lost, so that the deletion of the Config loses
+ * none. null: the record stays as it is.
  */
 export function recordOfLastKnownGood(
   last: LastKnownGood,
@@ -135,11 +139,11 @@ export function recordOfLastKnownGood(
   return recordData(shown, { uid, secret: null, carried: last.ours })
 }
 
-// Somebody may have edited the record by hand. A cap that can't be read must not read as none.
+// The record may have been edited by hand. A malformed cap must not read as no cap.
 const isSound = (settings: JsonMap, shapeCheck: SchemaCheck): boolean =>
   capsOfSettings(settings) !== null &&
   readSource('ConfigMap', settings, shapeCheck).faults.length === 0
 
-/** The settings as a process may use them that starts from them: without what is hidden. */
+/** The last settings for a process that starts without any in memory: redacted values are left out. */
 export const usableSettings = (shown: JsonMap, shapeCheck: SchemaCheck): ConfigSettings =>
   withDefaults(jsonToSettings(readSource('ConfigMap', shown, shapeCheck).settings))

@@ -1,5 +1,5 @@
 // Layers of settings. Maps merge, lists and single values replace (contract 6.2), so a value has
-// one source: the highest layer that says anything at its place.
+// one source: the highest layer with a value at its path.
 
 import type { FieldPath } from '../json/field-path.ts'
 import {
@@ -19,36 +19,37 @@ export interface SettingsLayer {
   readonly settings: JsonMap
 }
 
-/** The settings that these maps say together; the first one wins. */
-export const mergeSettings = (...maps: readonly JsonMap[]): JsonMap => maps.reduceRight(over, {})
+/** The merged settings; the first map has precedence. */
+export const mergeSettings = (...maps: readonly JsonMap[]): JsonMap =>
+  maps.reduceRight(mergeMaps, {})
 
-function over(below: JsonMap, above: JsonMap): JsonMap {
+function mergeMaps(below: JsonMap, above: JsonMap): JsonMap {
   const names = new Set([...Object.keys(below), ...Object.keys(above)])
   return mapFromEntries(
-    [...names].map((name) => [name, laid(ownValue(above, name), ownValue(below, name))]),
+    [...names].map((name) => [name, mergeValues(ownValue(above, name), ownValue(below, name))]),
   )
 }
 
-function laid(above: Json | undefined, below: Json | undefined): Json | undefined {
-  if (isMap(above) && isMap(below)) return over(below, above)
+function mergeValues(above: Json | undefined, below: Json | undefined): Json | undefined {
+  if (isMap(above) && isMap(below)) return mergeMaps(below, above)
   return above ?? below
 }
 
 /**
- * The source that the value at the path came from. Where nothing stands there, the source of the
- * nearest place above it that has a value; undefined when no layer has any.
+ * The source of the value at the path. Without a value there, the source of the nearest path above it that has one;
+ * undefined when no layer has any value.
  */
 export function sourceOfPath(
   layers: readonly SettingsLayer[],
   path: FieldPath,
 ): SettingSource | undefined {
-  const found = layers.find(({ settings }) => speaksAt(settings, path))
+  const found = layers.find(({ settings }) => hasValueAt(settings, path))
   if (found || path.length === 0) return found?.source
   return sourceOfPath(layers, path.slice(0, -1))
 }
 
-// A list or single value on the way replaces whatever lower layers hold below it.
-function speaksAt(settings: JsonMap, path: FieldPath): boolean {
+// A list or single value above the path replaces everything that lower layers have at the path.
+function hasValueAt(settings: JsonMap, path: FieldPath): boolean {
   let value: Json | undefined = settings
   for (const step of path) {
     if (!isMap(value)) return true
@@ -58,23 +59,23 @@ function speaksAt(settings: JsonMap, path: FieldPath): boolean {
   return !(isMap(value) && isEmptyMap(value))
 }
 
-/** The settings without every value at whose place `taken` has one, whatever it is. */
+/** The settings without the values at paths where `taken` has a value. */
 export const withoutPathsOf = (settings: JsonMap, taken: JsonMap): JsonMap =>
-  keep(settings, taken, () => false)
+  keptValues(settings, taken, () => false)
 
-/** The settings without every value that stands in `others` just as it is. */
+/** The settings without the values that are equal at the same path of `others`. */
 export const withoutEqualValues = (settings: JsonMap, others: JsonMap): JsonMap =>
-  keep(settings, others, (mine, theirs) => !sameJson(mine, theirs))
+  keptValues(settings, others, (mine, theirs) => !sameJson(mine, theirs))
 
-type Stays = (mine: Json, theirs: Json) => boolean
+type IsKept = (mine: Json, theirs: Json) => boolean
 
-function keep(map: JsonMap, others: JsonMap, stays: Stays): JsonMap {
+function keptValues(map: JsonMap, others: JsonMap, isKept: IsKept): JsonMap {
   return mapFromEntries(
     Object.entries(map).map(([name, mine]): [string, Json | undefined] => {
       const theirs = ownValue(others, name)
       if (theirs === undefined) return [name, mine]
-      if (!isMap(mine) || !isMap(theirs)) return [name, stays(mine, theirs) ? mine : undefined]
-      const rest = keep(mine, theirs, stays)
+      if (!isMap(mine) || !isMap(theirs)) return [name, isKept(mine, theirs) ? mine : undefined]
+      const rest = keptValues(mine, theirs, isKept)
       return [name, isEmptyMap(rest) ? undefined : rest]
     }),
   )

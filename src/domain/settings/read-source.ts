@@ -1,15 +1,12 @@
 import { isInsidePath, pathText } from '../json/field-path.ts'
 import { type JsonMap, isMap } from '../json/json.ts'
 import { mergeSettings, sourceOfPath } from './merge.ts'
-import { withoutUnset, withoutUnsetAndRedacted, splitUnknownFields } from './schema.ts'
+import { isRedactedLeaf } from './redaction.ts'
+import { type SchemaCheck, splitUnknownFields } from './schema.ts'
 import { type Environment, resolveReferences } from './secret-values.ts'
 import { type SettingFault, type SettingSource, settingFault } from './validation/faults.ts'
 import { relationFaults, valueFaults } from './validation/validate.ts'
-
-/** What the schema says against a value: places as in faults, messages that quote no value. */
-export type SchemaCheck = (
-  value: unknown,
-) => readonly { readonly path: string; readonly message: string }[]
+import { type SettingLeaf, mapLeaves } from './walk.ts'
 
 /** A field that is no setting: dropped, and reported as event `UnknownField` (contract 4.5, 6.5). */
 export interface UnknownField {
@@ -17,17 +14,17 @@ export interface UnknownField {
   readonly source: SettingSource
 }
 
-/** One source, read. */
+/** The settings of one source, after a check against the schema. */
 export interface SourceReading {
   readonly source: SettingSource
-  /** What the source says, without what says nothing. */
+  /** Without unset values and unknown fields. */
   readonly settings: JsonMap
-  /** What is wrong with its shape, or with reading it. */
+  /** Wrong types, or the reason why the source is unreadable. */
   readonly faults: readonly SettingFault[]
   readonly unknown: readonly UnknownField[]
 }
 
-/** Reads the settings of one source. Nothing at all (null) is a source that sets nothing. */
+/** Reads the settings of one source; null = the source does not exist, so it sets nothing. */
 export function readSource(
   source: SettingSource,
   value: unknown,
@@ -40,7 +37,7 @@ export function readSource(
       'is not a map: write the groups of settings, as in spec of a Config',
     )
   const known = splitUnknownFields(value)
-  // A record was written without its secrets, and nothing is wrong with that.
+  // The operator writes a record without its secrets, so REDACTED there is no fault.
   const settings = (source === 'ConfigMap' ? withoutUnsetAndRedacted : withoutUnset)(known.settings)
   return {
     source,
@@ -59,15 +56,14 @@ export const unreadableSource = (source: SettingSource, message: string): Source
 })
 
 /** The merged settings with their secrets, and every fault of every source (contract 6.5). */
-export interface ValidatedSettings {
+interface ValidatedSettings {
   readonly settings: JsonMap
   readonly faults: readonly SettingFault[]
 }
 
 /**
- * Merges the sources, the highest first, and looks for all that is wrong with them. While a source
- * can't be read as a whole, values are not compared with each other: what seems to be missing might
- * stand there.
+ * Merges the sources, the highest first, and validates the result. While a source is unreadable as a whole, values are
+ * not compared with each other: a value that seems to be missing may be in that source.
  */
 export function mergeAndValidate(
   readings: readonly SourceReading[],
@@ -83,14 +79,36 @@ export function mergeAndValidate(
   ].map(({ path, because, message }) =>
     settingFault(path, sourceOfPath(readings, because ?? path) ?? 'spec', message),
   )
-  const news = found.filter((fault) => !known.some((other) => follows(fault, other)))
-  return { settings: resolved.settings, faults: [...known, ...news].filter(isToBeMended) }
+  const added = found.filter((fault) => !known.some((other) => isConsequence(fault, other)))
+  return { settings: resolved.settings, faults: [...known, ...added].filter(isReportable) }
 }
 
-// A value of the wrong type or without its variable is at fault once, not again in its format.
-const follows = (fault: SettingFault, known: SettingFault): boolean =>
+// A value of a wrong type, or without its variable, has one fault, and none of its format.
+const isConsequence = (fault: SettingFault, known: SettingFault): boolean =>
   known.path !== '' && known.source === fault.source && isInsidePath(fault.path, known.path)
 
-// What an earlier Config left was sound when it came into force; without its secrets it need not be.
-const isToBeMended = ({ source, path }: SettingFault): boolean =>
+// Settings carried over from an earlier Config were valid with their secrets; without them they need not be.
+const isReportable = ({ source, path }: SettingFault): boolean =>
   source !== 'ConfigMap' || path === ''
+
+/**
+ * The settings without unset values: null, empty texts, false (contract 1.2), 0 where it means absent (6.5), `REDACTED`
+ * outside lists (6.3), and maps that are then empty. Entries of lists stay, since an empty one is a fault; so does
+ * `REDACTED` in them, since the list replaces the Secret's.
+ */
+const withoutUnset = (settings: JsonMap): JsonMap =>
+  mapLeaves(settings, (leaf) =>
+    isUnset(leaf) || (isRedactedLeaf(leaf) && !isInList(leaf)) ? undefined : leaf.value,
+  )
+
+/** The settings of a record without unset values; a secret that was redacted there is lost, so it is unset too. */
+const withoutUnsetAndRedacted = (settings: JsonMap): JsonMap =>
+  mapLeaves(settings, (leaf) => (isUnset(leaf) || isRedactedLeaf(leaf) ? undefined : leaf.value))
+
+const isInList = ({ path }: SettingLeaf): boolean => path.some((step) => typeof step === 'number')
+
+function isUnset({ path, value, rule }: SettingLeaf): boolean {
+  if (typeof path.at(-1) === 'number') return false
+  if (value === '') return !rule.emptyCounts
+  return value === null || value === false || (value === 0 && rule.zeroIsAbsent === true)
+}

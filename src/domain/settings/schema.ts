@@ -1,12 +1,15 @@
-// The shape of settings: which types stand where (contract 6.2, 6.5).
+// The schema of settings: types of fields, and which fields exist (contract 6.2, 6.5).
 import { type SettingsError, settingsErrors } from '../../api/config.check.gen.ts'
 import { type SettingsSchema, configSettingsSchema } from '../../api/config.schema.gen.ts'
 import { type FieldPath, pathFromPointer, pathText } from '../json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, mapFromEntries, ownValue } from '../json/json.ts'
-import type { SchemaCheck } from './read-source.ts'
-import { type SettingLeaf, isRedactedLeaf, mapLeaves } from './redaction.ts'
 
-/** Every place where settings have a wrong type, and the right one; no message quotes the value. */
+/** Checks a value against the schema of settings: paths as in faults, messages that never quote a value. */
+export type SchemaCheck = (
+  value: unknown,
+) => readonly { readonly path: string; readonly message: string }[]
+
+/** Every field of a wrong type, with the right type; no message quotes the value. */
 export const checkSettingsSchema: SchemaCheck = (value) => {
   const errors = settingsErrors(value)
   const branches = errors.filter(isOfBranch)
@@ -19,7 +22,7 @@ export const checkSettingsSchema: SchemaCheck = (value) => {
     })
 }
 
-/** The entry for the anyOf as a whole says what its branches would say one by one. */
+/** Errors of single branches are left out: the error of the anyOf as a whole has the types of all. */
 const isOfBranch = ({ schemaPath }: SettingsError): boolean => /\/anyOf\/\d+\//.test(schemaPath)
 
 const branchesOf = (
@@ -34,18 +37,17 @@ const branchesOf = (
 const typesOf = (errors: readonly SettingsError[]): string =>
   errors.map(({ params }) => String(params['type'])).join(' or ')
 
-/** Settings of one source, and the places of fields that are no settings. */
-export interface KnownSettings {
+/** Settings of one source without unknown fields, and the paths of those. */
+interface KnownSettings {
   readonly settings: JsonMap
   readonly unknown: readonly FieldPath[]
 }
 
-/** Deeper than any setting; it bounds what the objects of free form may nest. */
-const DEEPEST = 32
+/** More levels than any setting has; the bound is for objects of free form. */
+const MAX_DEPTH = 32
 
 /**
- * Tells the fields of the schema from unknown ones, which are dropped and reported (contract 6.5).
- * `__proto__` is never known, so no later copy of the settings can change a prototype.
+ * Drops the fields that the schema does not have, and returns their paths (contract 6.5). `__proto__` is never known, so no later copy of the settings can change a prototype.
  */
 export function splitUnknownFields(source: JsonMap): KnownSettings {
   const unknown: FieldPath[] = []
@@ -74,7 +76,7 @@ function knownMap(
     Object.entries(map).map(([name, value]) => {
       const inner = [...path, name]
       const field = fieldSchema(schema, name)
-      if (field !== undefined && name !== '__proto__' && inner.length <= DEEPEST)
+      if (field !== undefined && name !== '__proto__' && inner.length <= MAX_DEPTH)
         return [name, knownValue(value, field, inner, unknown)]
       unknown.push(inner)
       return [name, undefined]
@@ -82,7 +84,7 @@ function knownMap(
   )
 }
 
-// undefined: there is no such field; null: any value is taken.
+// undefined = no such field; null = the schema accepts any value.
 function fieldSchema(
   schema: SettingsSchema | null,
   name: string,
@@ -90,29 +92,4 @@ function fieldSchema(
   if (schema?.properties)
     return ownValue(schema.properties as never, name) as SettingsSchema | undefined
   return schema?.additionalProperties ?? null
-}
-
-/**
- * The settings without what says nothing: null, empty texts, false (contract 1.2), 0 where it has
- * no meaning (6.5), hidden values outside lists (6.3), and maps in which nothing else is left.
- * Entries of lists stay, since an empty one is a fault; so do hidden values in them, since the list
- * takes the place of the one that has the secret.
- */
-export const withoutUnset = (settings: JsonMap): JsonMap =>
-  mapLeaves(settings, (leaf) =>
-    saysNothing(leaf) || (isRedactedLeaf(leaf) && !isInList(leaf)) ? undefined : leaf.value,
-  )
-
-/** The settings without what says nothing, where what is hidden is lost, and so says nothing. */
-export const withoutUnsetAndRedacted = (settings: JsonMap): JsonMap =>
-  mapLeaves(settings, (leaf) =>
-    saysNothing(leaf) || isRedactedLeaf(leaf) ? undefined : leaf.value,
-  )
-
-const isInList = ({ path }: SettingLeaf): boolean => path.some((step) => typeof step === 'number')
-
-function saysNothing({ path, value, rule }: SettingLeaf): boolean {
-  if (typeof path.at(-1) === 'number') return false
-  if (value === '') return !rule.emptyCounts
-  return value === null || value === false || (value === 0 && rule.zeroIsAbsent === true)
 }

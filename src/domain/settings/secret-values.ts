@@ -1,4 +1,6 @@
-import type { FieldPath } from '../json/field-path.ts'
+// The values of secrets in settings (contract 6.3): variables of the environment for `$NAME`, and the Secret's own value
+// for `REDACTED` in a list that was copied from status.
+import { nestedField } from '../json/field-path.ts'
 import {
   type Json,
   type JsonMap,
@@ -11,20 +13,20 @@ import {
 import type { Secrecy } from './field-rules.ts'
 import { type SettingsLayer, sourceOfPath } from './merge.ts'
 import {
-  type SettingLeaf,
   REDACTED,
-  redactSettings,
-  isRedactedLeaf,
-  mapLeaves,
   REDACTORS,
+  isRedactedLeaf,
+  redactSettings,
+  referencedVariable,
 } from './redaction.ts'
 import { type SettingFault, type SettingSource, settingFault } from './validation/faults.ts'
+import { type SettingLeaf, mapLeaves } from './walk.ts'
 
 /** The operator's environment: the value of a variable, undefined when it is not set. */
 export type Environment = (name: string) => string | undefined
 
-/** Settings with the values of the environment in the place of `$NAME`. */
-export interface ResolvedReferences {
+/** The settings with the values of secrets, and a fault for each value that stays unresolved. */
+interface ResolvedReferences {
   readonly settings: JsonMap
   readonly faults: readonly SettingFault[]
 }
@@ -35,13 +37,12 @@ const ADVICE =
   'write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put it into the Secret'
 
 /**
- * Replaces `$NAME` in fields that may be secret by variables of the environment, what is hidden in a list
- * by the value of the Secret's entry that stands for the same, and faults literal secrets outside the
- * Secret and what is hidden and nowhere else (contract 6.3). What is at fault stays as it is, so that it
- * does not count as missing besides.
+ * Replaces `$NAME` in fields that may be secret by the variable of the environment, and `REDACTED` in a list by the
+ * value of the Secret's counterpart (contract 6.3). Faults: a literal secret outside the Secret, and `REDACTED` without
+ * a counterpart. A value with a fault stays as it is, so that it is not reported as missing too.
  *
- * A field of status that another manager owns is treated like spec: everybody reads it. In the
- * Secret a value that is not `$PLATFORM_CONFIG_<NAME>` is a literal, also when it begins with `$`.
+ * A field of status that another manager owns follows the rules of spec: everyone with read access sees it. In the
+ * Secret, a value that is not `$PLATFORM_CONFIG_<NAME>` is a literal, also when it begins with `$`.
  */
 export function resolveReferences(
   merged: JsonMap,
@@ -50,37 +51,39 @@ export function resolveReferences(
 ): ResolvedReferences {
   const faults: SettingFault[] = []
   const secret = layers.find(({ source }) => source === 'Secret')?.settings ?? {}
-  const inSecret = counterparts(merged, secret)
+  const inSecret = secretCounterparts(merged, secret)
   const settings = mapLeaves(merged, (leaf) => {
     if (typeof leaf.value !== 'string') return leaf.value
     const source = sourceOfPath(layers, leaf.path) ?? 'spec'
-    const stays =
-      isRedactedLeaf(leaf) && source !== 'Secret' ? valueAt(inSecret, leaf.path) : undefined
-    const answer =
-      typeof stays === 'string'
-        ? resolveHidden(leaf, stays, environment)
+    const original =
+      isRedactedLeaf(leaf) && source !== 'Secret' ? nestedField(inSecret, leaf.path) : undefined
+    const resolved =
+      typeof original === 'string'
+        ? resolveRedacted(leaf, original, environment)
         : resolve(leaf.value, leaf.rule.secrecy, source, environment)
-    if ('value' in answer) return answer.value
-    faults.push(settingFault(leaf.path, answer.source ?? source, answer.fault))
+    if ('value' in resolved) return resolved.value
+    faults.push(settingFault(leaf.path, resolved.source ?? source, resolved.fault))
     return leaf.value
   })
   return { settings, faults }
 }
 
-/** `source`: where the fault is, if not where the value came from. */
-type Answer =
+/** `source` of a fault: the source to mend; absent = the one that the value came from. */
+type ResolvedValue =
   | { readonly value: string }
   | { readonly fault: string; readonly source?: SettingSource }
 
-/** The Secret's value, where it is what the hidden one stands for: an address may be another by now. */
-function resolveHidden(
+/** The Secret's value; a fault unless its redaction equals this value: the address in it may have changed. */
+function resolveRedacted(
   { value, rule: { secrecy } }: SettingLeaf,
-  stays: string,
+  original: string,
   environment: Environment,
-): Answer {
-  const answer = resolve(stays, secrecy, 'Secret', environment)
-  if ('fault' in answer) return { ...answer, source: 'Secret' }
-  return REDACTORS[secrecy].hide(answer.value) === value ? answer : { fault: HIDDEN.spec }
+): ResolvedValue {
+  const resolved = resolve(original, secrecy, 'Secret', environment)
+  if ('fault' in resolved) return { ...resolved, source: 'Secret' }
+  return REDACTORS[secrecy].redact(resolved.value) === value
+    ? resolved
+    : { fault: REDACTED_FAULTS.spec }
 }
 
 function resolve(
@@ -88,10 +91,10 @@ function resolve(
   secrecy: Secrecy,
   source: SettingSource,
   environment: Environment,
-): Answer {
-  if (REDACTORS[secrecy].isHidden(value))
-    return { fault: source === 'Secret' ? HIDDEN.Secret : HIDDEN.spec }
-  const name = variableIn(value, secrecy)
+): ResolvedValue {
+  if (REDACTORS[secrecy].isRedacted(value))
+    return { fault: source === 'Secret' ? REDACTED_FAULTS.Secret : REDACTED_FAULTS.spec }
+  const name = referencedVariable(value, secrecy)
   if (name !== null) {
     const found = environment(name)
     if (found) return { value: found }
@@ -99,113 +102,101 @@ function resolve(
   }
   if (secrecy !== 'text' && ALMOST_REFERENCE.test(value))
     return { fault: 'is no whole $PLATFORM_CONFIG_<NAME>: use only A-Z, 0-9 and _ in the name' }
-  if (source !== 'Secret' && REDACTORS[secrecy].shows(value))
-    return { fault: literalFault[secrecy] }
+  if (source !== 'Secret' && REDACTORS[secrecy].hasSecret(value))
+    return { fault: LITERAL_FAULTS[secrecy] }
   return { value }
 }
 
-const IS_HIDDEN = `is ${REDACTED}, which stands for a hidden value and is no value`
+const IS_REDACTED = `is ${REDACTED}, which stands for a hidden value and is no value`
 
-const HIDDEN = {
-  spec: `${IS_HIDDEN}: write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put the value into the Secret, into an entry of the same id, name or clientId`,
-  Secret: `${IS_HIDDEN}: write the value itself, or $PLATFORM_CONFIG_<NAME>, a variable of the operator`,
+const REDACTED_FAULTS = {
+  spec: `${IS_REDACTED}: write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put the value into the Secret, into an entry of the same id, name or clientId`,
+  Secret: `${IS_REDACTED}: write the value itself, or $PLATFORM_CONFIG_<NAME>, a variable of the operator`,
 } as const
 
-const literalFault = {
+const LITERAL_FAULTS = {
   whole: `is a literal secret in the open: ${ADVICE}`,
   url: `is a URL with user information in the open: ${ADVICE}, as a whole`,
   dsn: `is a data source name that may hold a secret, in the open: ${ADVICE}, as a whole`,
   text: 'holds a URL with user information in the open: leave that out, or put it into the Secret',
 } as const
 
-const REFERENCE = /^\$(PLATFORM_CONFIG_[A-Z0-9_]+)$/
+// A list replaces the Secret's list (contract 6.2). When it was copied from status, `REDACTED` in an entry stands for the
+// value in the same entry of the Secret, its counterpart (6.3).
 
-/** The variable that a value names, in a field where that is read so; null = none (contract 6.3). */
-export const variableIn = (value: string, secrecy: Secrecy): string | null =>
-  secrecy === 'text' ? null : (REFERENCE.exec(value)?.[1] ?? null)
-
-/** Whether a value names a variable of the operator, in a field where that is read so. */
-export const isReferenceLeaf = ({ value, rule }: SettingLeaf): boolean =>
-  typeof value === 'string' && variableIn(value, rule.secrecy) !== null
-
-// A list replaces the Secret's (contract 6.2). Where it was copied from status, its hidden values are those of
-// the Secret's entries that stand for the same (6.3).
-
-/** By which of its fields an entry of a list is found again, the first that finds one. */
+/** Fields that identify an entry of a list, tried in this order. */
 const IDENTITIES = ['id', 'name', 'clientId'] as const
 
 /**
- * What the Secret says at the places of these settings, in their shape: the value at `path` of the result
- * is that of the Secret for the value at `path` of the settings. Entries of lists are found by id, else by
- * name, else by clientId, where one alone has it; a list that is the Secret's as status shows it is found
- * entry by entry. null and absent: the Secret says nothing there.
+ * The Secret's values in the shape of these settings: the value at a path of the result is the Secret's counterpart of
+ * the value at that path of the settings; null or absent = there is none. Entries of lists match by id, else by name,
+ * else by clientId, if one entry alone has it; a list that equals the Secret's redacted list matches entry by entry.
  */
-export const counterparts = (settings: JsonMap, secret: JsonMap): JsonMap =>
-  ofMap(settings, { value: secret, shown: redactSettings(secret) })
+const secretCounterparts = (settings: JsonMap, secret: JsonMap): JsonMap =>
+  counterpartOfMap(settings, { value: secret, redacted: redactSettings(secret) })
 
-/** The value at the path; undefined where there is none. */
-export function valueAt(settings: JsonMap, path: FieldPath): Json | undefined {
-  return path.reduce<Json | undefined>((value, step) => {
-    if (isList(value)) return value[Number(step)]
-    return isMap(value) ? ownValue(value, String(step)) : undefined
-  }, settings)
-}
-
-/** A part of the Secret, and how status shows it. */
-interface Theirs<Value extends Json = Json> {
+/** A part of the Secret, and its redacted form. */
+interface SecretPart<Value extends Json = Json> {
   readonly value: Value | undefined
-  readonly shown: Value | undefined
+  readonly redacted: Value | undefined
 }
 
-function of(mine: Json, { value, shown }: Theirs): Json | undefined {
-  if (isMap(mine)) return isMap(value) && isMap(shown) ? ofMap(mine, { value, shown }) : undefined
-  if (isList(mine)) return isList(value) && isList(shown) ? ofList(mine, value, shown) : undefined
+function counterpartOf(mine: Json, { value, redacted }: SecretPart): Json | undefined {
+  if (isMap(mine))
+    return isMap(value) && isMap(redacted) ? counterpartOfMap(mine, { value, redacted }) : undefined
+  if (isList(mine))
+    return isList(value) && isList(redacted) ? counterpartOfList(mine, value, redacted) : undefined
   return isMap(value) || isList(value) ? undefined : value
 }
 
-function ofMap(mine: JsonMap, { value = {}, shown = {} }: Theirs<JsonMap>): JsonMap {
+function counterpartOfMap(
+  mine: JsonMap,
+  { value = {}, redacted = {} }: SecretPart<JsonMap>,
+): JsonMap {
   return mapFromEntries(
     Object.entries(mine).map(([name, inner]) => [
       name,
-      of(inner, { value: ownValue(value, name), shown: ownValue(shown, name) }),
+      counterpartOf(inner, { value: ownValue(value, name), redacted: ownValue(redacted, name) }),
     ]),
   )
 }
 
-function ofList(
+function counterpartOfList(
   mine: readonly Json[],
   value: readonly Json[],
-  shown: readonly Json[],
+  redacted: readonly Json[],
 ): readonly Json[] {
-  if (sameJson(mine, shown)) return value
-  const placeOf = placesIn(value)
+  if (sameJson(mine, redacted)) return value
+  const indexOf = indexByIdentity(value)
   return mine.map((entry) => {
-    const at = placeOf(entry)
-    return at === undefined ? null : (of(entry, { value: value[at], shown: shown[at] }) ?? null)
+    const at = indexOf(entry)
+    return at === undefined
+      ? null
+      : (counterpartOf(entry, { value: value[at], redacted: redacted[at] }) ?? null)
   })
 }
 
-/** Finds the place of the entry that stands for the same. */
-function placesIn(entries: readonly Json[]): (entry: Json) => number | undefined {
-  const byIdentity = IDENTITIES.map((name) => [name, placesBy(name, entries)] as const)
+/** A look-up of the index of the only entry with the same identity. */
+function indexByIdentity(entries: readonly Json[]): (entry: Json) => number | undefined {
+  const byIdentity = IDENTITIES.map((name) => [name, indexesBy(name, entries)] as const)
   return (entry) => {
-    const found = byIdentity.map(([name, places]) => places.get(identityBy(name, entry)))
+    const found = byIdentity.map(([name, indexes]) => indexes.get(identityOf(name, entry)))
     return found.find((at) => at !== undefined && at !== SEVERAL)
   }
 }
 
 const SEVERAL = -1
 
-function placesBy(name: string, entries: readonly Json[]): ReadonlyMap<unknown, number> {
-  const places = new Map<unknown, number>()
+function indexesBy(name: string, entries: readonly Json[]): ReadonlyMap<unknown, number> {
+  const indexes = new Map<unknown, number>()
   for (const [at, entry] of entries.entries()) {
-    const identity = identityBy(name, entry)
-    if (identity !== undefined) places.set(identity, places.has(identity) ? SEVERAL : at)
+    const identity = identityOf(name, entry)
+    if (identity !== undefined) indexes.set(identity, indexes.has(identity) ? SEVERAL : at)
   }
-  return places
+  return indexes
 }
 
-function identityBy(name: string, entry: Json): string | undefined {
+function identityOf(name: string, entry: Json): string | undefined {
   const identity = isMap(entry) ? ownValue(entry, name) : undefined
   return typeof identity === 'string' ? identity : undefined
 }

@@ -2,12 +2,13 @@ import type { AuthSettings, ConfigSettings } from '../../api/config.gen.ts'
 import type { DesiredCondition } from '../conditions.ts'
 import { type FieldPath, pathText } from '../json/field-path.ts'
 import { isMap } from '../json/json.ts'
-import { indexedMaps, configuredProviders } from './entries.ts'
+import { indexedMaps } from '../json/untyped.ts'
+import { configuredProviders } from './validation/auth.ts'
 import { CONDITION_MESSAGE_LIMIT } from './validation/faults.ts'
 
 /**
- * The condition for what is switched on while nothing in this product acts on it (contract 6.7), with the
- * path of each such setting; none where there is nothing to say. The settings are those in force.
+ * The condition for settings that are on although nothing in this product acts on them (contract 6.7), with the path
+ * of each; none without such settings. The settings are those in force.
  */
 export function unimplementedConditions(settings: ConfigSettings): readonly DesiredCondition[] {
   const paths = [
@@ -23,7 +24,7 @@ export function unimplementedConditions(settings: ConfigSettings): readonly Desi
 
 const HEAD = 'Nothing in this product acts on these settings: '
 
-/** Groups that do nothing unless `enabled` says so: the rest of them only says how. */
+/** Groups that count only when `enabled` is true: their other fields are details. */
 const SWITCHED = [
   'audit',
   'oidc',
@@ -33,33 +34,33 @@ const SWITCHED = [
   'database',
 ] as const
 
-/** Groups without a switch: each of their settings asks for something by itself. */
+/** Groups without a switch: each of their settings counts by itself. */
 const DECLARED = ['apps', 'cloud', 'platformDB', 'uiSettings'] as const
 
-// What narrows sign-in, as groupsFilters and password.disabled, holds as long as there is none.
+// Settings that only narrow sign-in, such as groupsFilters, are honoured as long as there is no sign-in.
 const signInPaths = (auth: AuthSettings): readonly FieldPath[] => [
   ...configuredProviders(auth).map((name) => ['auth', name]),
   ...indexedMaps(auth.connectors).flatMap(([at, connector]) =>
     configuredProviders(connector).map((name) => ['auth', 'connectors', at, name]),
   ),
-  ...(saysSomething(auth.customHttpHeaders) ? [['auth', 'customHttpHeaders']] : []),
+  ...(hasEffect(auth.customHttpHeaders) ? [['auth', 'customHttpHeaders']] : []),
 ]
 
-/** In one order, whichever way the settings were written: the message then changes with them alone. */
+/** Sorted, so that the message changes only with the settings. */
 const declaredIn = (name: string, group: object = {}): readonly FieldPath[] =>
   Object.entries(group)
-    .filter(([, value]) => saysSomething(value))
+    .filter(([, value]) => hasEffect(value))
     .map(([field]) => [name, field])
     .toSorted(([, a = ''], [, b = '']) => (a < b ? -1 : 1))
 
-/** Whether a setting asks for anything: an empty list or object asks for nothing. */
-function saysSomething(value: unknown): boolean {
+/** Whether a setting has a value: empty lists and objects and false have none. */
+function hasEffect(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0
   if (isMap(value)) return Object.keys(value).length > 0
   return value !== undefined && value !== false
 }
 
-/** Room for the words around the paths, and for how many more there are. */
+/** Leaves room for the words around the paths, and for the number of further ones. */
 const ROOM = CONDITION_MESSAGE_LIMIT - 128
 
 function listed(paths: readonly string[]): string {

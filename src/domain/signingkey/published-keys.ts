@@ -1,13 +1,13 @@
-// The data of ConfigMap `platform-jwks` (contract 7.3): `jwks.json` is the public set for verifiers; `keys.json`
-// has the operator's own note on each key.
-import { type Json, isMap, ownValue } from '../json/json.ts'
+// The data of ConfigMap `platform-jwks` (contract 7.3): `jwks.json` is the public key set for verifiers; `keys.json`
+// has the operator's record of each key.
+import { type Json, isMap, ownValue, parseJson } from '../json/json.ts'
 import { formatTimestamp, parseTimestamp } from '../time.ts'
 import type { PublishedKeyRecord, PublicJwk } from './signing-key.ts'
 
 /** Data key of the public set. */
 export const JWKS_DATA_KEY = 'jwks.json'
 
-/** Data key of the notes. */
+/** Data key of the records. */
 export const KEY_RECORDS_DATA_KEY = 'keys.json'
 
 /** The data keys of the ConfigMap that are ours. */
@@ -21,7 +21,7 @@ export interface PublishedKeys {
   readonly data: Readonly<Partial<PublishedKeysData>>
   /** The valid entries of the public set, of any author. */
   readonly jwks: readonly PublicJwk[]
-  /** The valid notes, withdrawn keys included. */
+  /** The valid records, withdrawn keys included. */
   readonly notes: readonly PublishedKeyRecord[]
   /** Whether every entry of both is valid. */
   readonly isSound: boolean
@@ -31,10 +31,10 @@ export interface PublishedKeys {
   readonly toWithdraw: string | null
 }
 
-/** The public set as stored and served: the same keys give the same bytes. */
+/** The public key set as stored and served: equal keys give equal bytes. */
 export const jwksText = (jwks: readonly PublicJwk[]): string => JSON.stringify({ keys: jwks })
 
-/** The notes as stored, readable for people too. */
+/** The records as stored, indented. */
 export function keyRecordsText(notes: readonly PublishedKeyRecord[]): string {
   const entries = notes.map(
     ({ kid, generation, createdMs, publishedMs, useFromMs, withdrawnMs }) =>
@@ -52,14 +52,14 @@ export function keyRecordsText(notes: readonly PublishedKeyRecord[]): string {
   return JSON.stringify(Object.fromEntries(entries), null, 2)
 }
 
-/** The valid notes, and whether all of them are valid. */
+/** The valid records, and whether all of them are valid. */
 export function parseKeyRecords(text: string | undefined): {
   readonly notes: readonly PublishedKeyRecord[]
   readonly isSound: boolean
 } {
-  const value = parsed(text)
+  const value = parseJson(text)
   if (!isMap(value)) return { notes: [], isSound: false }
-  const read = Object.entries(value).map(([kid, note]) => noteOf(kid, note))
+  const read = Object.entries(value).map(([kid, note]) => recordOf(kid, note))
   const notes = read.filter((note) => note !== null)
   return { notes, isSound: notes.length === read.length }
 }
@@ -67,7 +67,7 @@ export function parseKeyRecords(text: string | undefined): {
 /** A thumbprint is 32 bytes in base64url. */
 const KID = /^[A-Za-z0-9_-]{43}$/
 
-function noteOf(kid: string, note: Json): PublishedKeyRecord | null {
+function recordOf(kid: string, note: Json): PublishedKeyRecord | null {
   if (!isMap(note) || !KID.test(kid)) return null
   const generation = ownValue(note, 'generation')
   const createdMs = timeOf(ownValue(note, 'created'))
@@ -78,19 +78,11 @@ function noteOf(kid: string, note: Json): PublishedKeyRecord | null {
   if (typeof generation !== 'number' || !Number.isSafeInteger(generation) || generation < 1)
     return null
   if (createdMs === null || publishedMs === null || useFromMs === null) return null
-  // A malformed mark still counts: a withdrawn key must not return.
+  // A malformed time still counts: a withdrawn key must not return.
   const isWithdrawn = withdrawn !== undefined
-  const notedMs = isWithdrawn ? (withdrawnMs ?? publishedMs) : null
-  return { kid, generation, createdMs, publishedMs, useFromMs, withdrawnMs: notedMs }
+  const recordedMs = isWithdrawn ? (withdrawnMs ?? publishedMs) : null
+  return { kid, generation, createdMs, publishedMs, useFromMs, withdrawnMs: recordedMs }
 }
 
 const timeOf = (value: Json | undefined): number | null =>
   typeof value === 'string' ? parseTimestamp(value) : null
-
-function parsed(text: string | undefined): Json | undefined {
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as Json)
-  } catch {
-    return undefined
-  }
-}

@@ -1,5 +1,5 @@
-// The keys that sign tokens: which one signs now, and how long each stays published (contract 7.3). The private
-// half is in a Secret, the public half in ConfigMap `platform-jwks`. Times are epoch milliseconds.
+// The keys that sign tokens: the current signer, and how long each key stays published (contract 7.3). The private
+// key is in a Secret, the public key in ConfigMap `platform-jwks`. Times are epoch milliseconds.
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -10,13 +10,13 @@ export const KEY_LIFE_MS = 30 * DAY_MS
 /** Age at which the next key is created and published, long before it signs. */
 export const SUCCESSOR_AFTER_MS = KEY_LIFE_MS / 2
 
-/** Age at which the next key takes over; the last tokens of the old key end within the rest of its life. */
+/** Age at which the next key starts to sign; the last tokens of the old key expire within the rest of its life. */
 export const HAND_OVER_AFTER_MS = (KEY_LIFE_MS * 5) / 6
 
 /** Longest life of a token: it always ends before its signing key does (contract 2.4). */
 export const LONGEST_TOKEN_TTL_MS = KEY_LIFE_MS - HAND_OVER_AFTER_MS
 
-/** Verifiers cache the public set for five minutes: a younger key signs only when no other can. */
+/** Verifiers cache the public set for five minutes: a key published less than this ago signs only when no other can. */
 export const SETTLING_MS = 10 * MINUTE_MS
 
 /** How long a public key stays published after the last `exp` that it signed. */
@@ -44,14 +44,14 @@ export type PublicJwk =
       readonly use: 'sig'
     }
 
-/** The operator's note on a published key. */
+/** The operator's record of a published key. */
 export interface PublishedKeyRecord {
   readonly kid: string
   /** Number of its Secret; a higher one is newer. */
   readonly generation: number
   readonly createdMs: number
   readonly publishedMs: number
-  /** When it takes over from the previous key. */
+  /** When it replaces the previous key as the signer. */
   readonly useFromMs: number
   /** When it was withdrawn because it leaked; null = it was not. A withdrawn key never returns. */
   readonly withdrawnMs: number | null
@@ -64,13 +64,13 @@ export interface SigningKeySecret {
   readonly resourceVersion: string
   /** Number in its name; null = it has another name. */
   readonly generation: number | null
-  /** The kid that it names, else that of its key; null = neither is readable. */
+  /** The kid in its data, else that of its key; null = neither is readable. */
   readonly kid: string | null
   readonly createdMs: number
   readonly isDeleting: boolean
   /** The public half of the key; null = it holds no usable key. */
   readonly jwk: PublicJwk | null
-  /** Why it can not sign, as a clause to follow its name; null = it can. */
+  /** Why it can not sign, as a clause after its name; null = it can. */
   readonly fault: string | null
 }
 
@@ -78,7 +78,7 @@ export interface SigningKeySecret {
 export const hasUsableKey = ({ jwk, fault, isDeleting }: SigningKeySecret): boolean =>
   jwk !== null && fault === null && !isDeleting
 
-/** When the key starts to sign, if an older one can sign until then. */
+/** When the key starts to sign, provided that an older one signs until then. */
 export const signsFromMs = ({ useFromMs, publishedMs }: PublishedKeyRecord): number =>
   Math.max(useFromMs, publishedMs + SETTLING_MS)
 
@@ -93,25 +93,25 @@ export interface KeyLife {
   readonly endMs: number
 }
 
-/** The life of a key; what is left of it shows whether the next key is late. */
-export const keyLifeOf = (note: PublishedKeyRecord): KeyLife => ({
-  kid: note.kid,
-  createdMs: note.createdMs,
-  endMs: keyEndMs(note),
+/** The life of a key; the rest of it shows whether its successor is overdue. */
+export const keyLifeOf = (record: PublishedKeyRecord): KeyLife => ({
+  kid: record.kid,
+  createdMs: record.createdMs,
+  endMs: keyEndMs(record),
 })
 
 /**
- * The keys that may sign, oldest first: published, noted, not withdrawn, with a usable private half.
+ * The keys that may sign, oldest first: published, recorded, not withdrawn, with a usable private key.
  *
  * @param publishedKids of the set as read back from the API server
  * @param soundKids of the Secrets that passed their self-test
  */
 export function eligibleSigners(
-  notes: readonly PublishedKeyRecord[],
+  records: readonly PublishedKeyRecord[],
   publishedKids: ReadonlySet<string>,
   soundKids: ReadonlySet<string>,
 ): readonly PublishedKeyRecord[] {
-  return notes
+  return records
     .filter(
       ({ kid, withdrawnMs }) =>
         withdrawnMs === null && publishedKids.has(kid) && soundKids.has(kid),
@@ -123,38 +123,38 @@ export function eligibleSigners(
  * The key that signs now: the newest with useFromMs in the past, else the one with the earliest. null without keys.
  * A key published less than ten minutes ago signs only when all are that young.
  *
- * @param signers as signersOf returns them
+ * @param signers as `eligibleSigners` returns them
  */
 export function currentSigner(
   signers: readonly PublishedKeyRecord[],
   nowMs: number,
 ): PublishedKeyRecord | null {
   const settled = signers.filter(({ publishedMs }) => publishedMs + SETTLING_MS <= nowMs)
-  const able = settled.length > 0 ? settled : signers
-  const due = able.findLast(({ useFromMs }) => useFromMs <= nowMs)
-  return due ?? able.toSorted((a, b) => a.useFromMs - b.useFromMs)[0] ?? null
+  const candidates = settled.length > 0 ? settled : signers
+  const due = candidates.findLast(({ useFromMs }) => useFromMs <= nowMs)
+  return due ?? candidates.toSorted((a, b) => a.useFromMs - b.useFromMs)[0] ?? null
 }
 
 /**
- * When the public key leaves the published set; null while no newer key can take over. The same rule holds for a key
- * that lost its private half, or whose successor did.
+ * When the public key is removed from the published set; null while no newer key can sign. The rule also holds for a
+ * key without its private key, and for one whose successor has lost it.
  *
  * @param tokenMaxTtlMs longest life of the tokens that it signed last
- * @param lastExpMs the latest known `exp` that it signed, as the bound may have been lowered since; null = none
+ * @param lastExpMs the latest known `exp` that it signed, because tokenMaxTtlMs may have been lowered; null = none
  */
 export function unpublishAtMs(
-  note: PublishedKeyRecord,
+  record: PublishedKeyRecord,
   signers: readonly PublishedKeyRecord[],
   tokenMaxTtlMs: number,
   lastExpMs: number | null,
 ): number | null {
-  const newer = signers.filter(({ generation }) => generation > note.generation)
+  const newer = signers.filter(({ generation }) => generation > record.generation)
   if (newer.length === 0) return null
   const retiredMs = Math.min(...newer.map(signsFromMs))
   return Math.max(retiredMs + tokenMaxTtlMs, lastExpMs ?? 0) + KEPT_AFTER_LAST_EXP_MS
 }
 
-/** When the note on a withdrawn key may go: every token that it signed has ended by then. */
+/** When the record of a withdrawn key may be deleted: every token that it signed has expired. */
 export const deleteRecordAtMs = ({ createdMs, withdrawnMs }: PublishedKeyRecord): number =>
   Math.max(createdMs + KEY_LIFE_MS, withdrawnMs ?? 0) +
   LONGEST_TOKEN_TTL_MS +

@@ -1,5 +1,5 @@
-// Storage of revoked tokens (contract 7.4): ConfigMaps of the platform namespace, by the UTC hour in which
-// their tokens end, so that a whole ConfigMap is deleted when its hour is over.
+// Storage of revoked tokens (contract 7.4): ConfigMaps of the platform namespace, by the UTC hour of their expiry, so
+// that a whole ConfigMap is deleted after its hour.
 import { REVOKED_TOKENS_PREFIX } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
 import { formatTimestamp, parseTimestamp } from '../time.ts'
@@ -11,7 +11,7 @@ export type Revocations = ReadonlyMap<string, number>
 const MOST_TOKENS_PER_CONFIG_MAP = 2000
 
 const HOUR_MS = 3_600_000
-/** Longer than the cache of a stock API server, which accepts a token for 10 s after its exp. */
+/** Longer than the cache of an API server, which accepts a token for 10 s after its exp. */
 const KEPT_AFTER_MS = 60_000
 
 /**
@@ -35,13 +35,13 @@ export function revocationHourEndMs(name: string): number | null {
   return startMs === null ? null : startMs + HOUR_MS
 }
 
-/** Whether a ConfigMap of that name holds revoked tokens that no server accepts any more. */
+/** Whether a ConfigMap of this name has only revoked tokens that every server refuses as expired. */
 export function isPastRetention(name: string, nowMs: number): boolean {
   const endMs = revocationHourEndMs(name)
   return endMs !== null && nowMs >= endMs + KEPT_AFTER_MS
 }
 
-/** Whether a record of a token with this end would be deleted at once. */
+/** Whether the ConfigMap for a token with this expiry would be deleted at once. */
 export const isTooLateToRecord = (expiresMs: number, nowMs: number): boolean =>
   nowMs >= (hourOf(expiresMs) + 1) * HOUR_MS + KEPT_AFTER_MS
 
@@ -71,13 +71,13 @@ export function revokedTokensIn(configMap: ConfigMap, before?: ConfigMap): Revoc
     return isInHour ? expiresMs : endMs - 1
   }
   const known = before?.data ?? {}
-  const isOther = ([jti, exp]: readonly [string, string]): boolean =>
+  const isChanged = ([jti, exp]: readonly [string, string]): boolean =>
     !Object.hasOwn(known, jti) || known[jti] !== exp
-  const entries = Object.entries(data).filter(isOther)
+  const entries = Object.entries(data).filter(isChanged)
   return new Map(entries.map(([jti, exp]) => [jti, expiresMsOf(exp)]))
 }
 
-/** Entries to add to one ConfigMap. */
+/** A write that adds revoked tokens to one ConfigMap. */
 export interface RevocationWrite {
   readonly name: string
   /** The ConfigMap as last read; null = it does not exist yet. */
@@ -86,10 +86,10 @@ export interface RevocationWrite {
 }
 
 /**
- * The next write that stores tokens asked for; null = all are stored. It takes those that end in the same hour as
+ * The next write that stores revoked tokens; null = all are stored. It has the tokens that expire in the same hour as
  * the first missing one, up to the room in the first ConfigMap of that hour, or a new one. No stored entry moves.
  *
- * @param held every ConfigMap that may hold one; others than ours are ignored
+ * @param held every ConfigMap that may store one; ConfigMaps of others are ignored
  */
 export function nextRevocationWrite(
   asked: Revocations,

@@ -1,7 +1,6 @@
 // The claims of a direct cluster endpoint token (contract 7.1). Pure: signing is in signing/.
 import type { Scope } from '../../api/scope.gen.ts'
 import { isMap } from '../json/json.ts'
-import type { SettingsInForce } from '../settings/in-force.ts'
 
 /** Algorithms that kube-apiserver accepts and this program offers (`--token-signing-algorithm`). */
 export const SIGNING_ALGORITHMS = ['ES256', 'RS256'] as const
@@ -10,7 +9,7 @@ export const SIGNING_ALGORITHMS = ['ES256', 'RS256'] as const
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number]
 
 /** The private claim: a stock API server passes it on to a webhook as extras. */
-export interface PlatformClaim {
+interface PlatformClaim {
   /** Uid of the owning access key, or of the token object without one. */
   readonly uid: string
   /** Name of the same object. */
@@ -41,7 +40,7 @@ export interface TokenSubject {
   readonly identity: string
   /** spec.groups of the owning key. */
   readonly groups: readonly string[]
-  /** Name and uid of the owning key, or of the token object. */
+  /** Name and uid of the owning key, or of the token object without one. */
   readonly name: string
   readonly uid: string
   /** The scope in force: the token's own, else its owner's; null = unrestricted. */
@@ -83,7 +82,7 @@ export function claimsOf(bearer: TokenSubject, issue: IssueParameters): TokenCla
   }
 }
 
-/** With the prefix `platform:` of the shipped files, these are the groups that the gateway sends. */
+/** The groups claim. With the prefix `platform:` of the shipped files, it equals the groups that the gateway sends. */
 export const groupsClaimOf = (identity: string, groups: readonly string[]): readonly string[] => [
   'authenticated',
   ...(/^(?:user|team):/.test(identity) ? [identity] : []),
@@ -99,8 +98,9 @@ const SCOPED = '/scoped'
 const CLUSTERS = '/clusters/'
 
 /**
- * The audiences of a token. A scope that restricts more than the choice of clusters is only for verifiers that
- * enforce scopes, and so is every token of a scoped key, which withholds more than it names (contract 7.1, 11.7).
+ * The audiences of a token. A token whose scope restricts more than the choice of clusters is only for verifiers that
+ * enforce scopes; so is every token of a scoped key, because a scope also withholds sensitive requests (contract 7.1,
+ * 11.7).
  */
 export function audiencesOf(
   issuer: string,
@@ -115,15 +115,15 @@ export function audiencesOf(
 }
 
 /**
- * Whether only verifiers that enforce scopes accept a token with these audiences: a list of theirs, and not empty.
+ * Whether only verifiers that enforce scopes accept a token with these audiences: all of them, at least one.
  *
  * @param audiences the claim, of any type
  */
 export function isScopedAudience(audiences: unknown, issuer: string): boolean {
   const base = `${issuer}${SCOPED}`
-  const isOfTheirs = (one: unknown): boolean =>
+  const isScoped = (one: unknown): boolean =>
     one === base || (typeof one === 'string' && one.startsWith(`${base}${CLUSTERS}`))
-  return Array.isArray(audiences) && audiences.length > 0 && audiences.every(isOfTheirs)
+  return Array.isArray(audiences) && audiences.length > 0 && audiences.every(isScoped)
 }
 
 function restrictsMoreThanClusters(scope: Scope | null): boolean {
@@ -132,7 +132,7 @@ function restrictsMoreThanClusters(scope: Scope | null): boolean {
   return clusterNames(scope).length === 0 || Object.values(others).some(setsSomething)
 }
 
-/** The clusters that a scope names; none if one is malformed, so that only verifiers of scopes accept the token. */
+/** The clusters that a scope names; none if one is malformed, so that only verifiers that enforce scopes accept the token. */
 function clusterNames(scope: Scope | null): readonly string[] {
   const clusters: unknown = scope?.clusters
   if (!Array.isArray(clusters)) return []
@@ -181,13 +181,6 @@ export function issuerOfHost(platformHost: string): string | null {
   const text = `https://${platformHost}/oidc`
   if (/\s/.test(text) || !URL.canParse(text)) return null
   const { href, pathname } = new URL(text)
-  // Another path: the text contained more than a host.
+  // Another path: the text had more than a host.
   return pathname === '/oidc' && isIssuerUrl(href) ? href : null
-}
-
-/** Where the platform is hosted, according to settings in force; null = they do not say. */
-export function platformHostInForce(observed: SettingsInForce): string | null {
-  if (!observed.known) return null
-  const { platformHost } = observed.settings
-  return typeof platformHost === 'string' && platformHost !== '' ? platformHost : null
 }

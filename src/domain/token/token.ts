@@ -1,4 +1,4 @@
-// The slim view of a DirectClusterEndpointToken that every decision uses. It holds no secret.
+// The view of a DirectClusterEndpointToken that all decisions use. It holds no secret.
 import type {
   DirectClusterEndpointToken,
   DirectClusterEndpointTokenSpec,
@@ -6,8 +6,7 @@ import type {
 } from '../../api/directclusterendpointtoken.gen.ts'
 import type { Condition, ObjectMeta } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
-import type { KeyRef } from '../accesskey/owner-chain.ts'
-import { type CredentialObject, credentialObjectOf } from '../credential-object.ts'
+import { type CredentialObject, type KeyRef, credentialObjectOf } from '../credential-object.ts'
 import { parseJsonMap } from '../json/json.ts'
 import { type Untyped, fieldsOf, scopeOf, secondsOf, stringOf } from '../json/untyped.ts'
 import { ownedFieldsOf, ownedStatusField } from '../managed-fields.ts'
@@ -15,11 +14,11 @@ import { LONGEST_TOKEN_TTL_MS } from '../signingkey/signing-key.ts'
 import { parseTimestamp } from '../time.ts'
 import { isScopedAudience } from './token-claims.ts'
 
-/** The fields of a token's status that we own; fields of other managers are left out. */
+/** The fields of a token's status that our field manager owns; fields of other managers are left out. */
 export interface PublishedTokenStatus {
-  /** null = status holds no token; `damaged` = it holds another value than we wrote. */
+  /** null = status has no token; `damaged` = it has another value than the operator wrote. */
   readonly issued: IssuedToken | 'damaged' | null
-  /** Another manager owns status.token: an apply of ours can not remove it before we own it. */
+  /** Another manager owns status.token: our apply can not remove it before it owns it. */
   readonly isTokenForeign: boolean
   readonly expirationTimestamp: string | undefined
   readonly issuedTimestamp: string | undefined
@@ -64,7 +63,7 @@ export function tokenOf(object: DirectClusterEndpointToken): TokenObject {
 export const issuingKeyUidOf = ({ published }: TokenObject): string | null =>
   published.owner?.uid ?? null
 
-/** When a token that was issued ends by itself, in epoch milliseconds; null when none was issued. */
+/** Expiry of the token that was issued, in epoch milliseconds; null when none was issued. */
 export function issuedTokenEndMs({ published, creationMs }: TokenObject): number | null {
   const { issued, expirationTimestamp } = published
   if (issued !== null && issued !== 'damaged') return issued.expiresMs
@@ -78,7 +77,7 @@ function publishedOf(
   status: Untyped<DirectClusterEndpointTokenStatus>,
 ): PublishedTokenStatus {
   const owned = ownedFieldsOf(managedFields, 'status')
-  // Mostly compared with the wanted values: a value of another type is simply different.
+  // Mostly compared with the desired values: a value of another type is different from them.
   const ours = ownedStatusField(owned, status as DirectClusterEndpointTokenStatus)
   const { name, uid: ofOwner } = fieldsOf(ours('owner'))
   const [ownerName, ownerUid] = [stringOf(name), stringOf(ofOwner)]
@@ -99,7 +98,7 @@ function publishedOf(
   }
 }
 
-/** The claims of the token. null unless it and the fields beside it in status are what we wrote together. */
+/** The claims of the token; null unless it matches the fields beside it in status, as the operator wrote them. */
 function issuedIn(
   token: string,
   uid: string,
@@ -117,12 +116,12 @@ function issuedIn(
   return isWhole ? issued : null
 }
 
-// The claims of the signed token in status: the record of what was issued.
+// The claims of the signed token in status.
 
 /** The claims of an issued token that later decisions use. The token itself is not kept. */
 export interface IssuedToken {
   readonly identity: string
-  /** The groups claim in the form of groupSet, compared as a whole. */
+  /** The groups claim as `canonicalGroups` writes it, compared as a whole. */
   readonly groups: string
   /** The scope claim: compact JSON, `*` when unrestricted. */
   readonly scope: string
@@ -132,7 +131,7 @@ export interface IssuedToken {
 }
 
 /**
- * Reads a token of ours without verification: only the operator may write status. null when it is malformed,
+ * Parses a token of the operator without verification: only the operator may write status. null when it is malformed,
  * or was issued for another object.
  *
  * @param jti uid of the object that holds it
@@ -155,7 +154,7 @@ export function parseIssuedToken(token: string, jti: string): IssuedToken | null
   }
 }
 
-/** Groups as one text: equal for equal sets, in any order. */
+/** Groups as one text: equal for equal sets, whatever their order. */
 export const canonicalGroups = (groups: readonly string[]): string =>
   [...new Set(groups)].toSorted().join('\n')
 

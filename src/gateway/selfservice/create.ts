@@ -1,7 +1,7 @@
 // Making keys and tokens (contract 12.2, 12.3): tried first, judged as it would be stored, then stored in
 // one write. Configs are made as the caller.
 import { API_VERSION, CONFIGS, HEARTBEAT_KEY, TOKENS } from '../../api/names.ts'
-import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
+import type { KeyRef } from '../../domain/credential-object.ts'
 import {
   type NamePath,
   nestedField,

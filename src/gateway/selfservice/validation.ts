@@ -2,7 +2,7 @@
 // here may still be had elsewhere: this is what needs no right on our kinds.
 import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, type Resource } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
+import type { KeyRef } from '../../domain/credential-object.ts'
 import {
   type NamePath,
   nestedField,

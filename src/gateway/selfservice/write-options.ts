@@ -7,7 +7,7 @@ import {
   type Resource,
 } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import type { KeyRef } from '../../domain/accesskey/owner-chain.ts'
+import type { KeyRef } from '../../domain/credential-object.ts'
 import {
   type NamePath,
   nestedField,

@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../../src/api/names.ts'
+import { ACCESS_KEYS, CONFIGS, TOKENS, REASONS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { KEY_STATES, type KeyState } from '../../../src/domain/accesskey/key-state.ts'
+import type { KeyState } from '../../../src/domain/accesskey/key-state.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
 import { type OwnOperator, startOperator } from '../../support/operator.ts'
@@ -196,7 +196,7 @@ test('a tool without our files waits for an object that nobody has looked at (4.
 })
 
 test('the table has every state of a key (4.1)', () =>
-  expect(Object.keys(KEYS).toSorted()).toEqual(KEY_STATES.toSorted()))
+  expect(Object.keys(KEYS).toSorted()).toEqual(REASONS.accessKeyReady.toSorted()))
 
 test('the health scripts are added to the ConfigMap of Argo CD, and its other settings stay', async () => {
   const metadata = { name: 'argocd-cm', namespace: 'argocd' }

@@ -27,7 +27,7 @@ const since = (verdict: DesiredCondition, seconds: number, observedGeneration = 
   lastTransitionTime: textAfter(seconds),
 })
 
-describe('withTimes: lastTransitionTime changes only with the status (contract 4.4)', () => {
+describe('withTransitionTimes changes lastTransitionTime only with the status (contract 4.4)', () => {
   // biome-ignore format: a table
   test.each([
     { name: 'the first time', published: [], verdict: active, at: 100 },
@@ -42,11 +42,11 @@ describe('withTimes: lastTransitionTime changes only with the status (contract 4
     expect(withTransitionTimes([verdict], published, 9, after(100))).toEqual([since(verdict, at, 9)])
   })
 
-  test('a change is told in whole seconds', () => {
+  test('writes whole seconds', () => {
     expect(withTransitionTimes([active], [], 1, after(100.999))).toEqual([since(active, 100)])
   })
 
-  test('a verdict that is not given any more is gone', () => {
+  test('drops a condition that is not desired any more', () => {
     expect(
       withTransitionTimes(
         [active],
@@ -74,12 +74,12 @@ describe('sameConditions', () => {
     { name: 'another message', a: [ready], b: [{ ...ready, message: '' }], same: false },
     { name: 'another generation', a: [ready], b: [since(active, 5, 2)], same: false },
     { name: 'another time', a: [ready], b: [since(active, 6)], same: false },
-  ])('$name: $same', ({ a, b, same }) => {
+  ])('is $same: $name', ({ a, b, same }) => {
     expect(sameConditions(a, b)).toBe(same)
   })
 })
 
-test('conditionOf finds by type, or nothing', () => {
+test('findCondition finds a condition by its type, or is undefined', () => {
   const ready = since(active, 5)
   expect(findCondition([since({ ...active, type: 'Stalled' }, 5), ready], 'Ready')).toBe(ready)
   expect(findCondition([ready], 'Stalled')).toBeUndefined()

@@ -11,7 +11,7 @@ const meta = (differing: Partial<ObjectMeta>): ObjectMeta => ({
   ...differing,
 })
 
-describe('what the annotation asks for after the end (5.2)', () => {
+describe('the annotation for expired objects (5.2)', () => {
   test.each([
     { value: 'Keep', says: 'Keep' },
     { value: 'Delete', says: 'Delete' },
@@ -20,7 +20,7 @@ describe('what the annotation asks for after the end (5.2)', () => {
     { value: ' Keep', says: null },
     { value: '', says: null },
     { value: 'constructor', says: null },
-  ])('"$value": $says', ({ value, says }) => {
+  ])('"$value" means $says', ({ value, says }) => {
     expect(onExpiryOf(meta({ annotations: { [EXPIRED_ANNOTATION]: value } }))).toBe(says)
   })
 
@@ -28,12 +28,12 @@ describe('what the annotation asks for after the end (5.2)', () => {
     { name: 'no annotations', metadata: {} },
     { name: 'others only', metadata: { annotations: { expired: 'Keep' } } },
     { name: 'a label of the name', metadata: { labels: { [EXPIRED_ANNOTATION]: 'Keep' } } },
-  ])('nothing: $name', ({ metadata }) => {
+  ])('means nothing: $name', ({ metadata }) => {
     expect(onExpiryOf(meta(metadata))).toBeNull()
   })
 })
 
-describe('whether a GitOps tool applies it (5.2)', () => {
+describe('isAppliedByGitOps recognises objects of GitOps tools (5.2)', () => {
   const instance = { 'app.kubernetes.io/instance': 'web' }
   const managed = (manager: string) => [{ manager, operation: 'Apply' as const }]
   // biome-ignore format: a table

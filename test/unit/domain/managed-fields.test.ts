@@ -25,14 +25,14 @@ describe.each<{ name: string; entry: ManagedFieldsEntry; isOurs: boolean }>([
 
   test(`owns its fields: ${isOurs}`, () => expect(owned.has('status', 'keyID')).toBe(isOurs))
   test(`owns its conditions: ${isOurs}`, () => expect(owned.conditions([ready])).toEqual(isOurs ? [ready] : []))
-  test('owns nothing that it did not set', () => {
+  test('our manager owns no field that it did not set', () => {
     expect(owned.has('status', 'identity')).toBe(false)
     expect(owned.has('status', 'constructor')).toBe(false)
     expect(owned.conditions([stalled])).toEqual([])
   })
 })
 
-test('a condition of ours in which somebody else wrote a field is not ours as a whole', () => {
+test('a condition is not ours when another manager owns one of its fields', () => {
   const { message: _, ...rest } = ready
   const entry = statusEntry({ conditions: [rest] })
   expect(ownedFieldsOf([entry], 'status').conditions([ready])).toEqual([])

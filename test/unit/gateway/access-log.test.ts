@@ -1,4 +1,5 @@
 // What the log says of a request, and what of it never gets there (contract 8.5, 3.5).
+import { crc32 } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { formatAccessKey } from '../../../src/domain/accesskey/access-key-format.ts'
 import type { RequestInfo } from '../../../src/domain/scope/request-info.ts'
@@ -6,7 +7,7 @@ import { requestLogFields } from '../../../src/gateway/access-log.ts'
 import { parseRequest } from '../../../src/gateway/request/parse.ts'
 import { viewOf } from '../../support/access-key.ts'
 
-const KEY = formatAccessKey(new Uint8Array(32).fill(7))
+const KEY = formatAccessKey(new Uint8Array(32).fill(7), crc32)
 const PLACE = '/api/v1/namespaces/shop/pods'
 
 /** What is told of a GET behind the route of the management cluster. */

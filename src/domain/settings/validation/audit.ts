@@ -5,14 +5,14 @@ import type {
 } from '../../../api/config.gen.ts'
 import type { FieldPath } from '../../json/field-path.ts'
 import { firstOverlappingPatterns, isResourcePattern } from '../../scope/resource-pattern.ts'
-import { indexedMaps, indexedTexts } from '../entries.ts'
+import { indexedMaps, indexedStrings } from '../../json/untyped.ts'
 import type { UnsourcedFault } from './faults.ts'
 
 const LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse']
 const STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic']
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 
-/** What is wrong between the values of audit, and in its policy (contract 6.5). */
+/** Faults between the values of audit, and in its policy (contract 6.5). */
 export function auditFaults(audit: AuditSettings): readonly UnsourcedFault[] {
   const { enabled, level, path, policy } = audit
   const faults: UnsourcedFault[] = []
@@ -35,7 +35,7 @@ export function auditFaults(audit: AuditSettings): readonly UnsourcedFault[] {
   ]
 }
 
-// As k8s.io/apiserver validates a policy, and the wildcards of resources as scopes do.
+// Validates a policy like k8s.io/apiserver, and wildcards of resources like scopes.
 function ruleFaults(path: FieldPath, rule: AuditPolicyRule): readonly UnsourcedFault[] {
   const { nonResourceURLs, resources, namespaces, omitStages } = rule
   const faults: UnsourcedFault[] = []
@@ -52,7 +52,7 @@ function ruleFaults(path: FieldPath, rule: AuditPolicyRule): readonly UnsourcedF
   }
   return [
     ...faults,
-    ...indexedTexts(nonResourceURLs).flatMap(([at, url]) =>
+    ...indexedStrings(nonResourceURLs).flatMap(([at, url]) =>
       urlFaults([...path, 'nonResourceURLs', at], url),
     ),
     ...indexedMaps(resources).flatMap(([at, entry]) =>
@@ -67,7 +67,7 @@ function stageFaults(
   stages: readonly string[] | undefined,
 ): readonly UnsourcedFault[] {
   const message = `is not a stage: write one of ${STAGES.join(', ')}`
-  return indexedTexts(stages)
+  return indexedStrings(stages)
     .filter(([, stage]) => stage !== '' && !STAGES.includes(stage))
     .map(([at]) => ({ path: [...path, 'omitStages', at], message }))
 }
@@ -94,7 +94,7 @@ function resourceFaults(path: FieldPath, entry: AuditPolicyResources): readonly 
     const message = 'needs resources: name at least one resource beside them'
     faults.push({ path: [...path, 'resourceNames'], message })
   }
-  return [...faults, ...patternFaults([...path, 'resources'], indexedTexts(resources))]
+  return [...faults, ...patternFaults([...path, 'resources'], indexedStrings(resources))]
 }
 
 function patternFaults(path: FieldPath, resources: readonly (readonly [number, string])[]) {

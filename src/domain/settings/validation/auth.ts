@@ -5,13 +5,35 @@ import type {
   SamlProvider,
 } from '../../../api/config.gen.ts'
 import type { FieldPath } from '../../json/field-path.ts'
-import { PROVIDERS, type ProviderName, indexedMaps, configuredProviders } from '../entries.ts'
+import { indexedMaps } from '../../json/untyped.ts'
 import type { UnsourcedFault } from './faults.ts'
-import { connectorId, webUrl } from './formats.ts'
+import { type FormatCheck, webUrl } from './formats.ts'
+
+/** The provider objects of auth and of a connector: one of them signs users in. */
+export const PROVIDERS = ['oidc', 'sourceHostA', 'sourceHostB', 'idpA', 'idpB', 'saml'] as const
+
+/** One of PROVIDERS. */
+type ProviderName = (typeof PROVIDERS)[number]
+
+/** The providers that are set in auth or in a connector. */
+export const configuredProviders = (home: AuthSettings | Connector): readonly ProviderName[] =>
+  PROVIDERS.filter((name) => home[name] !== undefined)
+
+/** Segments in the product's own routes where the id of a connector stands. */
+const RESERVED_IDS: readonly string[] = [...PROVIDERS, 'password', 'login', 'logout']
+
+/** Id of a connector: one segment of a URL, and no reserved one. */
+export const connectorId: FormatCheck = (text) => {
+  if (RESERVED_IDS.includes(text))
+    return `is a route of the product itself: choose another than ${RESERVED_IDS.join(', ')}`
+  return /^[A-Za-z0-9][A-Za-z0-9._~-]*$/.test(text)
+    ? null
+    : 'is not an id: it stands in a URL; use letters, digits, ., _, ~ and -, a letter or digit first'
+}
 
 type Providers = Pick<Connector, ProviderName>
 
-/** What is wrong between the values of auth and its connectors (contract 6.5). */
+/** The faults between the values of auth and its connectors (contract 6.5). */
 export function authFaults(auth: AuthSettings): readonly UnsourcedFault[] {
   const connectors = indexedMaps(auth.connectors)
   return [
@@ -33,7 +55,7 @@ function connectorFaults(path: FieldPath, connector: Connector): readonly Unsour
   const given = configuredProviders(connector)
   const state = given.length === 0 ? 'sets none of them' : `sets ${given.join(' and ')}`
   const message = `${state}: set exactly one of ${PROVIDERS.join(', ')}`
-  // Of an id that is at fault nobody knows what it is to be.
+  // The right route is unknown while the id is malformed.
   const isRoute = typeof id === 'string' && connectorId(id) === null
   return [
     ...(given.length === 1 ? [] : [{ path, message }]),
@@ -44,10 +66,10 @@ function connectorFaults(path: FieldPath, connector: Connector): readonly Unsour
   ]
 }
 
-/** The part of a URL between its host and its query, as it is sent to the provider: not resolved. */
+/** The path of a URL as it is sent to the provider: dot segments are not resolved. */
 const PATH_OF_URL = /^[^:/]+:\/\/[^/?#]*([^?#]*)/
 
-/** A provider answers where it was told to, and only this route takes the answer. */
+/** The provider redirects to redirectURI, and only this route handles the callback. */
 function callbackFaults(
   path: FieldPath,
   provider: { readonly redirectURI?: string } | undefined,
@@ -92,7 +114,7 @@ function idFaults(
   })
 }
 
-// HTTP takes header names in any case: of two spellings one would be lost.
+// Header names are case-insensitive: of two spellings one would be lost.
 function headerFaults(headers: AuthSettings['customHttpHeaders']): readonly UnsourcedFault[] {
   const seen = new Set<string>()
   return Object.keys(headers ?? {}).flatMap((name) => {

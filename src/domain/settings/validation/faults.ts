@@ -1,15 +1,14 @@
 import { type FieldPath, pathText } from '../../json/field-path.ts'
 
 /**
- * Where a setting came from: spec, the Secret of the same name, a field of status that another
- * manager owns, or the ConfigMap that keeps the settings in force (contract 6.2, 6.5).
+ * The source of a setting: spec, the Secret of the same name, a field of status that another
+ * manager owns, or the ConfigMap that records the settings in force (contract 6.2, 6.5).
  */
 export type SettingSource = 'spec' | 'Secret' | 'status' | 'ConfigMap'
 
 /**
- * Something to mend in the settings. `path` is text such as `auth.connectors[0].id`, empty for the
- * source as a whole; `message` says what is wrong and what would be right, and never quotes a value,
- * which might be a secret (contract 3.5, 6.5).
+ * A fault in the settings. `path` is text such as `auth.connectors[0].id`, empty for the source as a whole; `message`
+ * is a clause with the fault and the right form, and never quotes a value, which may be a secret (contract 3.5, 6.5).
  */
 export interface SettingFault {
   readonly path: string
@@ -18,8 +17,8 @@ export interface SettingFault {
 }
 
 /**
- * A fault found in merged settings, before its source is looked up. `because` is the value whose
- * source is at fault where that is not the path itself: a missing field has no source.
+ * A fault in merged settings, before the look-up of its source. `because` is the path whose source is reported when the
+ * fault's own path has none, as for a missing field.
  */
 export interface UnsourcedFault {
   readonly path: FieldPath
@@ -33,7 +32,7 @@ export const CONDITION_MESSAGE_LIMIT = 32_768
 /** events.k8s.io/v1 allows this many characters in a note. */
 export const EVENT_NOTE_LIMIT = 1024
 
-/** The fault with its path as text. */
+/** A fault with its path as text. */
 export const settingFault = (
   path: FieldPath,
   source: SettingSource,
@@ -45,9 +44,8 @@ export const settingFault = (
 })
 
 /**
- * Every fault in one message of at most `limit` characters, for condition Ready and for the event
- * `InvalidConfig` (contract 4.3). A list that is too long is cut between faults and says how many
- * more there are.
+ * One message with every fault, of at most `limit` characters, for condition Ready and event `InvalidConfig`
+ * (contract 4.3). A list that is too long is cut between faults and ends with the number of the others.
  */
 export function faultsMessage(faults: readonly SettingFault[], limit: number): string {
   const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`

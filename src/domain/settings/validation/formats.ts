@@ -1,11 +1,10 @@
-// Formats of single settings. Each check answers what is wrong and what would be right, or null.
-// None quotes the value: it might be a secret in the wrong place (contract 3.5).
+// Formats of single settings. A check returns the fault and the right form, or null. It never quotes the value, which
+// may be a secret in the wrong field (contract 3.5).
 
 import { RE2JS } from 're2js'
 import { parseDuration } from '../../time.ts'
-import { PROVIDERS } from '../entries.ts'
 
-/** Says what is wrong with a text, and what would be right; null when it is sound. */
+/** Checks a text: a clause with the fault and the right form; null when it is valid. */
 export type FormatCheck = (text: string) => string | null
 
 const LONGEST_PATTERN = 4096
@@ -33,25 +32,25 @@ export const urlOf =
 /** A URL for browsers and clients. */
 export const webUrl: FormatCheck = urlOf('https', 'http')
 
-/** What a button opens: a page, a mail address or a path of the UI; never a script. */
+/** The target of a button: a page, a mail address or a path of the UI; never a script. */
 export const link: FormatCheck = (text) =>
   /^(mailto:[^\s]+|\/(?![\\/])[^\s\\]*)$/i.test(text) || webUrl(text) === null
     ? null
     : 'is not a link: write https://, http://, mailto: or a path that starts with /'
 
-/** A module that the UI knows, or a URL. */
+/** A module of the UI, or a URL. */
 export const externalUrl: FormatCheck = (text) =>
   ['vcluster', 'gtm', 'featurebase'].includes(text) || webUrl(text) === null
     ? null
     : 'is neither a module nor a URL: write vcluster, gtm, featurebase or a URL with https://'
 
-/** Where an OIDC client may be redirected to: of any scheme, also with wildcards. */
+/** Redirect URI of an OIDC client: any scheme, wildcards allowed. */
 export const redirectUri: FormatCheck = matching(
   /^(\*|[a-z][a-z0-9+.*-]*:[^\s]+)$/i,
   'is not a redirect URI: write it whole, for example https://app.example.com/callback',
 )
 
-/** A host name, with a port if need be, and no scheme. */
+/** A host name without scheme, optionally with a port. */
 export const host: FormatCheck = (text) =>
   /^[^\s\\/?#@]+$/.test(text) && URL.canParse(`https://${text}`)
     ? null
@@ -63,7 +62,7 @@ export const colour: FormatCheck = matching(
   'is not a colour: write # and 3, 4, 6 or 8 hexadecimal digits, for example #1a2b3c',
 )
 
-/** Standard base64 with its padding; line breaks of a folded text are taken. */
+/** Standard base64 with its padding; line breaks are accepted. */
 export const base64: FormatCheck = (text) => {
   const plain = text.replaceAll(/\s/g, '')
   return plain.length > 0 && plain.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(plain)
@@ -77,7 +76,7 @@ export const headerName: FormatCheck = matching(
   "is not a header name: use letters, digits and any of !#$%&'*+-.^_`|~",
 )
 
-/** Value of an HTTP header: no control characters but the tab, so that none starts a new line. */
+/** Value of an HTTP header: no control character except the tab, so no value starts a new line. */
 export const headerValue: FormatCheck = matching(
   /^[\t\x20-\x7e\x80-\xff]*$/,
   'is not a header value: leave out line breaks, other control characters and all beyond Latin-1',
@@ -89,20 +88,6 @@ export const namespacePrefix: FormatCheck = matching(
   'is not a prefix of namespaces: write lower-case letters, digits and - (2 to 62 characters), ' +
     'beginning with a letter or digit and ending in -, for example p-',
 )
-
-/** What stands in the place of a connector's id in the product's own routes. */
-const TAKEN_IDS: readonly string[] = [...PROVIDERS, 'password', 'login', 'logout']
-
-const urlStep: FormatCheck = matching(
-  /^[A-Za-z0-9][A-Za-z0-9._~-]*$/,
-  'is not an id: it stands in a URL; use letters, digits, ., _, ~ and -, a letter or digit first',
-)
-
-/** Id of a connector, a step of a URL, and of no route of the product itself. */
-export const connectorId: FormatCheck = (text) =>
-  TAKEN_IDS.includes(text)
-    ? `is a route of the product itself: choose another than ${TAKEN_IDS.join(', ')}`
-    : urlStep(text)
 
 /** A range of the day, 24 hours. */
 export const timeWindow: FormatCheck = matching(
@@ -116,7 +101,7 @@ export const weekday: FormatCheck = oneOf(
   'a day of the week',
 )
 
-/** Where a button of the navigation bar stands. */
+/** Position of a button in the navigation bar. */
 export const position: FormatCheck = oneOf(
   ['TopStart', 'TopEnd', 'BottomStart', 'BottomEnd'],
   'a position',
@@ -140,7 +125,7 @@ export const quantity: FormatCheck = (text) =>
     ? null
     : 'is not a quantity of 0 or more: write it as in Kubernetes, for example 500m or 20Gi'
 
-/** Where the audit log goes: an absolute directory, in which `..` would lead elsewhere, or `-`. */
+/** Directory of the audit log: an absolute path without `..`, or `-` for standard output. */
 export const auditPath: FormatCheck = (text) => {
   if (text.split('/').includes('..') || text.includes('\0'))
     return 'is not a directory to write to: leave out .. and NUL characters'
@@ -149,7 +134,7 @@ export const auditPath: FormatCheck = (text) => {
     : 'is neither an absolute path nor -: write a directory such as /var/log/platform, or - for standard output'
 }
 
-/** A regular expression that RE2 takes, as Go does: it is linear, whatever it says (threats E9). */
+/** A regular expression in the syntax of RE2, as in Go: its matching time is linear (threats E9). */
 export const re2: FormatCheck = (text) => {
   const advice = 'write it in the syntax of RE2, without look-around and back references'
   if (text.length > LONGEST_PATTERN)
@@ -162,17 +147,17 @@ export const re2: FormatCheck = (text) => {
   }
 }
 
-// Kubernetes quantities, as far as comparing two of them needs.
+// Kubernetes quantities, precise enough to compare two of them.
 
 /**
- * What resource.ParseQuantity of apimachinery takes, a number that is left out and stands for 0 included. Of an
- * exponent it reads any number of digits, and computes for minutes on ten of them: five are all that is taken.
+ * The syntax of resource.ParseQuantity in apimachinery, also without a number, which means 0. Exponents have at most
+ * five digits here: apimachinery computes for minutes on ten.
  */
 const QUANTITY =
   /^([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?0*\d{1,5})?$/
 
-/** Units before which a number can't be left out: the library finds no digits to multiply. */
-const NEVER_ALONE: ReadonlySet<string> = new Set(['Pi', 'Ei'])
+/** Units that need a number before them, as in apimachinery. */
+const NEEDS_NUMBER: ReadonlySet<string> = new Set(['Pi', 'Ei'])
 
 const FACTORS: ReadonlyMap<string, number> = new Map([
   ...['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'].map((unit, at) => [unit, 1024 ** (at + 1)] as const),
@@ -182,15 +167,15 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
 ])
 
 /** Whether the text is a quantity of 0 or more, such as `500m` or `20Gi`. */
-export const isQuantity = (text: string): boolean => quantityAmount(text) !== null
+const isQuantity = (text: string): boolean => quantityAmount(text) !== null
 
-/** The amount, near enough to compare; null when it is no quantity, or below 0. */
-export function quantityAmount(quantity: number | string): number | null {
-  const text = String(quantity)
+/** The amount, precise enough to compare; null when it is no quantity, or below 0. */
+export function quantityAmount(value: number | string): number | null {
+  const text = String(value)
   const found = text === '' ? null : QUANTITY.exec(text)
   if (!found) return null
   const [, sign, whole = '', fraction = '', unit = ''] = found
-  if (whole + fraction === '' && NEVER_ALONE.has(unit)) return null
+  if (whole + fraction === '' && NEEDS_NUMBER.has(unit)) return null
   if (sign === '-' && /[1-9]/.test(whole + fraction)) return null
   const digits = `${whole || '0'}.${fraction || '0'}`
   const factor = FACTORS.get(unit)

@@ -1,30 +1,26 @@
 import type { AuthSettings, ComputeResources, ConfigSettings } from '../../../api/config.gen.ts'
 import type { FieldPath } from '../../json/field-path.ts'
 import { type JsonMap, jsonToSettings, isMap } from '../../json/json.ts'
-import { SETTING_RULES } from '../field-rules.ts'
-import { type SettingLeaf, checkedMapKeys, leavesOf } from '../redaction.ts'
+import { type SettingLeaf, checkedMapKeys, leavesOf } from '../walk.ts'
 import { auditFaults } from './audit.ts'
 import { authFaults } from './auth.ts'
 import type { UnsourcedFault } from './faults.ts'
 import { quantityAmount } from './formats.ts'
 
 /**
- * What is wrong in single values: negative numbers, empty entries of lists, and texts that are not
- * in the format of their field (contract 6.5). Values of another type than the field's are passed
- * over; the shape check finds those.
+ * Faults of single values: negative numbers, empty entries of lists, and texts that are not in the format of their
+ * field (contract 6.5). Values of a wrong type are skipped; the check against the schema reports them.
  */
 export const valueFaults = (settings: JsonMap): readonly UnsourcedFault[] => [
-  ...leavesOf(settings).flatMap((leaf) => found(leaf.path, wrongIn(leaf))),
-  ...checkedMapKeys(settings, SETTING_RULES, []).flatMap(({ path, name, check }) =>
-    found(path, check(name)),
-  ),
+  ...leavesOf(settings).flatMap((leaf) => faultsAt(leaf.path, valueFault(leaf))),
+  ...checkedMapKeys(settings).flatMap(({ path, name, check }) => faultsAt(path, check(name))),
 ]
 
-const found = (path: FieldPath, message: string | null): readonly UnsourcedFault[] =>
+const faultsAt = (path: FieldPath, message: string | null): readonly UnsourcedFault[] =>
   message === null ? [] : [{ path, message }]
 
-function wrongIn({ path, value, rule }: SettingLeaf): string | null {
-  if (typeof value === 'number') return wrongNumber(value)
+function valueFault({ path, value, rule }: SettingLeaf): string | null {
+  if (typeof value === 'number') return numberFault(value)
   if (typeof value !== 'string') return null
   if (value === '' && rule.emptyCounts) return null
   const isEntry = typeof path.at(-1) === 'number'
@@ -32,14 +28,14 @@ function wrongIn({ path, value, rule }: SettingLeaf): string | null {
   return rule.check?.(value) ?? null
 }
 
-function wrongNumber(value: number): string | null {
+function numberFault(value: number): string | null {
   if (!Number.isFinite(value)) return 'is not a finite number: write a number, 0 or more'
   return value < 0 ? `is negative (${value}): write 0 or more` : null
 }
 
 /**
- * What is wrong between several values (contract 6.5). Whatever has not its field's type is passed
- * over. Ask only when every source could be read: what seems to be missing might stand in the other.
+ * Faults between several values (contract 6.5). Values of a wrong type are skipped. Call it only when every source is
+ * readable: a value that seems to be missing may be in the unreadable one.
  */
 export function relationFaults(json: JsonMap): readonly UnsourcedFault[] {
   const settings = jsonToSettings(json)

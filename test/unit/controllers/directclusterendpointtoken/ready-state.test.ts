@@ -1,12 +1,12 @@
 // What becomes of a token that is not out yet (contract 2.4, 4.2, 5.4, 7.1, 7.2).
 import { describe, expect, test } from 'vitest'
+import { REASONS } from '../../../../src/api/names.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import type { TokenPlanCircumstances } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
   type TokenReadyState,
   readyStateOf,
 } from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
-import { KEY_STATES } from '../../../../src/domain/accesskey/key-state.ts'
 import type { SigningAlgorithm } from '../../../../src/domain/token/token-claims.ts'
 import { after, capped } from '../../../support/access-key.ts'
 import {
@@ -128,7 +128,7 @@ describe('it waits, and says for what (4.2, 4.4)', () => {
     { name: 'a moment before it is said', parts: under, now: 4.999, reason: 'Pending', says: 'The token is about to be issued.', ends: 5 },
     { name: 'there is no such owner', parts: under, now: 5, reason: 'OwnerNotReady', says: NO_OWNER, ends: null },
     { name: 'nor later', parts: under, now: 90_000, reason: 'OwnerNotReady', says: NO_OWNER, ends: null },
-    ...KEY_STATES.filter((state) => state !== 'Active' && state !== 'OwnerNotReady').map((state) => ({
+    ...REASONS.accessKeyReady.filter((state) => state !== 'Active' && state !== 'OwnerNotReady').map((state) => ({
       name: `the owner is ${state}`, parts: under, around: { owner: owner({}, { state }) },
       reason: 'OwnerNotReady' as const, says: `Access key ci ${OWNER_SENTENCES[state]}.`, ends: null,
     })),

@@ -1,6 +1,7 @@
 /** @module-tag no-retry */
 // What becomes of a token that is out: it stays, or it ends for good (contract 2.5, 5.4, 7.3, 7.4).
 import { describe, expect, test } from 'vitest'
+import { REASONS } from '../../../../src/api/names.ts'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
@@ -14,7 +15,6 @@ import {
   readyStateOf,
 } from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
-import { KEY_STATES } from '../../../../src/domain/accesskey/key-state.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { after, capped, textAfter } from '../../../support/access-key.ts'
 import {
@@ -159,7 +159,7 @@ const CAUSES: readonly Cause[] = [
   { name: 'reference added, to nothing', object: ownerless(), change: referring(CI_REF), around: { owner: null },
     because: 'it was issued without an owner and has one now' },
   { name: 'owner gone, or re-created', around: { owner: null }, because: 'access key ci is gone' },
-  ...KEY_STATES.filter((state) => state !== 'Active' && state !== 'OwnerNotReady').map((state) => ({
+  ...REASONS.accessKeyReady.filter((state) => state !== 'Active' && state !== 'OwnerNotReady').map((state) => ({
     name: `owner ${state}`, around: { owner: owner(CI, { state }) }, because: `access key ci ${STATES[state]}`,
   })),
   { name: 'owner of another identity', around: { owner: owner({ ...CI, identity: 'user:eve' }) }, because: OTHER_IDENTITY },

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
-import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
+import { REVOKE_FINALIZER, REASONS } from '../../../../src/api/names.ts'
 import {
   type KeyCircumstances,
   type KeyStep,
   plan,
 } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
-import { KEY_STATES } from '../../../../src/domain/accesskey/key-state.ts'
 import { isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import { findCondition } from '../../../../src/domain/conditions.ts'
 import {
@@ -125,7 +124,7 @@ test('the cases reach every step and every state, each many times', () => {
     const ready = findCondition(key.published.conditions, 'Ready')
     return [...taken.map(({ step }) => step.kind), rest.kind, ready?.reason]
   })
-  const rare = [...STEPS, ...KEY_STATES].filter(
+  const rare = [...STEPS, ...REASONS.accessKeyReady].filter(
     (one) => seen.filter((other) => other === one).length < 50,
   )
   expect(rare).toEqual([])

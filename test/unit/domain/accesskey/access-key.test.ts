@@ -9,7 +9,7 @@ import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.
 import { keyIdOf } from '../../../../src/domain/accesskey/access-key.ts'
 import { accessKey, after, textAfter, viewOf } from '../../../support/access-key.ts'
 
-describe('identity: an empty string equals absent (contract 1.2, 1.5)', () => {
+describe('the identity of a key, where an empty string equals absent (contract 1.2, 1.5)', () => {
   const nobody = { user: '', team: '', subject: '' }
   // biome-ignore format: a table
   const cases: readonly {
@@ -30,12 +30,12 @@ describe('identity: an empty string equals absent (contract 1.2, 1.5)', () => {
   })
 })
 
-describe('spec: empty and false equal absent (contract 1.2)', () => {
+describe('a spec, where empty and false equal absent (contract 1.2)', () => {
   const bare = viewOf({ spec: { key: '' } })
-  test('with nothing set', () => {
+  test('can be empty', () => {
     expect(bare).toMatchObject({ digest: null, isDisabled: false, ttl: 0, type: '', slides: false })
   })
-  test('with the zero values that generated clients send', () => {
+  test('can have the zero values that generated clients send', () => {
     const zero = {
       key: '',
       disabled: false,
@@ -47,11 +47,11 @@ describe('spec: empty and false equal absent (contract 1.2)', () => {
     } as const
     expect(viewOf({ spec: zero })).toEqual(bare)
   })
-  test('but a scope that sets nothing is one: it grants nothing (11.1)', () => {
+  test('can have an empty scope, which grants nothing (11.1)', () => {
     expect(bare.scope).toBeNull()
     expect(viewOf({ spec: { scope: {} } }).scope).toEqual({})
   })
-  test('with everything set', () => {
+  test('can have every field', () => {
     const spec = { disabled: true, ttl: 60, type: 'Login', ttlAfterLastActivity: true } as const
     expect(viewOf({ spec })).toMatchObject({
       isDisabled: true,
@@ -62,26 +62,26 @@ describe('spec: empty and false equal absent (contract 1.2)', () => {
   })
 })
 
-describe('the key itself', () => {
+describe('the view of a key', () => {
   const clear = 'k'.repeat(32)
-  test('never stands in the view, its digest does', () => {
+  test('has the digest of the secret and never the secret', () => {
     const view = viewOf({ spec: { key: clear } })
     expect(JSON.stringify(view)).not.toContain(clear)
     expect(view.digest).toMatch(/^[0-9a-f]{64}$/)
   })
-  test('has one digest and one keyID in both forms (contract 3.6)', () => {
+  test('has the same digest and keyID for both forms of spec.key (contract 3.6)', () => {
     const view = viewOf({ spec: { key: clear } })
     const declared = viewOf({ spec: { key: `sha256:${view.digest}` } })
     expect(declared.digest).toBe(view.digest)
     expect(keyIdOf(declared)).toBe(view.digest?.slice(0, 16))
   })
-  test('has no keyID while there is none', () => {
+  test('has no keyID without a secret', () => {
     expect(keyIdOf(accessKey({ digest: null }))).toBe('')
   })
 })
 
-describe('times', () => {
-  test('of the object, its annotation and its last use', () => {
+describe('the times of a key', () => {
+  test('are those of its creation, its annotation and its last use', () => {
     const metadata = {
       creationTimestamp: textAfter(1),
       annotations: { [CREATED_ANNOTATION]: textAfter(-5) },
@@ -98,15 +98,15 @@ describe('times', () => {
     { name: 'absent', annotations: {} },
     { name: 'empty', annotations: { [CREATED_ANNOTATION]: '' } },
     { name: 'malformed', annotations: { [CREATED_ANNOTATION]: '21.11.2026' } },
-  ])('an annotation that is $name was never seen', ({ annotations }) => {
+  ])('ignore an annotation that is $name', ({ annotations }) => {
     expect(viewOf({ metadata: { annotations } }).firstSeenMs).toBeNull()
   })
-  test('never used', () => {
+  test('have no last use for an unused key', () => {
     expect(viewOf({}).lastActivityMs).toBeNull()
   })
 })
 
-test('deletion and finalizers', () => {
+test('the view has the deletion and the finalizers of the object', () => {
   expect(viewOf({})).toMatchObject({ isDeleting: false, finalizers: [REVOKE_FINALIZER] })
   expect(
     viewOf({ metadata: { deletionTimestamp: textAfter(5), finalizers: ['a/b'] } }),
@@ -124,13 +124,13 @@ test.each([
   { value: 'DELETE', means: null },
   { value: '', means: null },
   { value: 'Forever', means: null },
-])('contract 5.2: annotation expired "$value" means $means', ({ value, means }) => {
+])('the annotation expired with value "$value" means $means (contract 5.2)', ({ value, means }) => {
   expect(viewOf({ metadata: { annotations: { [EXPIRED_ANNOTATION]: value } } }).onExpiry).toBe(
     means,
   )
 })
 
-describe('GitOps marks (contract 5.2)', () => {
+describe('marks of GitOps tools (contract 5.2)', () => {
   // biome-ignore format: a table
   const argocd: readonly ManagedFieldsEntry[] = [
     { manager: 'kubectl' },
@@ -166,7 +166,7 @@ describe('GitOps marks (contract 5.2)', () => {
   })
 })
 
-describe('whose field the key is (contract 3.1)', () => {
+describe('isKeyOurs, the ownership of spec.key (contract 3.1)', () => {
   const ours: ManagedFieldsEntry = {
     manager: 'management-operator',
     operation: 'Apply',
@@ -182,14 +182,14 @@ describe('whose field the key is (contract 3.1)', () => {
     { name: 'our apply of status', entry: { ...ours, subresource: 'status' }, isOurs: false },
     { name: 'an empty subresource is the object itself', entry: { ...ours, subresource: '' }, isOurs: true },
     { name: 'a field set without fields', entry: { manager: 'management-operator', operation: 'Apply' as const }, isOurs: false },
-  ])('$name: $isOurs', ({ entry, isOurs }) => {
+  ])('is $isOurs for $name', ({ entry, isOurs }) => {
     expect(viewOf({ metadata: { managedFields: [{ manager: 'argocd' }, entry] } }).isKeyOurs).toBe(
       isOurs,
     )
   })
 })
 
-test('what is published is kept, lastActivity apart', () => {
+test('the view has the published status except lastActivity', () => {
   const status = {
     lastActivity: textAfter(3),
     expirationTimestamp: textAfter(60),

@@ -29,18 +29,18 @@ const KEYS = keysOf({
   'uid-leaked': null,
 })
 
-describe('what was made with a key (12.2, X9)', () => {
+describe('the keys that were created with a key (12.2, X9)', () => {
   test.each([
     { uid: 'uid-leaked', names: ['leaked', 'b', 'a', 'by-b'] },
     { uid: 'uid-b', names: ['b', 'by-b'] },
     { uid: 'uid-by-b', names: ['by-b'] },
     { uid: 'uid-gone', names: ['of-gone'] },
     { uid: 'uid-nobody', names: [] },
-  ])('from $uid on: $names', ({ uid, names }) => {
+  ])('from $uid on are $names', ({ uid, names }) => {
     expect(descendantsOf(KEYS, uid).map(({ name }) => name)).toEqual(names)
   })
 
-  test('ends, though two claim to be made with each other', () => {
+  test('are found also when two keys name each other as creator', () => {
     const round = keysOf({ a: 'b', b: 'a' })
     expect(descendantsOf(round, 'uid-a').map(({ name }) => name)).toEqual(['a', 'b'])
   })
@@ -53,7 +53,7 @@ test.each([
   { said: 'uid-gone', uid: 'uid-gone' },
   { said: 'gone', uid: null },
   { said: 'uid-nobody', uid: null },
-])('$said is $uid (12.2)', ({ said, uid }) => {
+])('resolveKeyUid finds $uid for $said (12.2)', ({ said, uid }) => {
   expect(resolveKeyUid(KEYS, said)).toBe(uid)
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { REASONS } from '../../../../src/api/names.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import {
-  KEY_STATES,
   keyConflictKindOf,
   keyConflictOf,
   oldestKeyOf,
@@ -22,7 +22,7 @@ const everything: Partial<AccessKey> = {
   isDisabled: true,
 }
 
-describe('the first that holds (contract 4.1)', () => {
+describe('the state of a key is the first that applies (contract 4.1)', () => {
   // biome-ignore format: a table
   const rows = [
     { name: 'all at once: Terminating', differing: everything, isInConflict: true, state: 'Terminating' },
@@ -38,8 +38,8 @@ describe('the first that holds (contract 4.1)', () => {
     expect(stateAt(accessKey(differing), 60, isInConflict)).toBe(state)
   })
 
-  test('no state of its own is without a row', () => {
-    const own = KEY_STATES.filter((state) => state !== 'OwnerNotReady')
+  test('each state has a row in this table', () => {
+    const own = REASONS.accessKeyReady.filter((state) => state !== 'OwnerNotReady')
     expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(own))
   })
 
@@ -59,7 +59,7 @@ const one = (
   differing: Partial<AccessKey> = {},
 ): AccessKey => accessKey({ name, uid, creationMs: after(created), ...differing })
 
-describe('of keys with the same secret the oldest wins (contract 3.3)', () => {
+describe('of several keys with the same secret the oldest works (contract 3.3)', () => {
   // biome-ignore format: a table
   test.each([
     { name: 'none', keys: [], eldest: undefined },
@@ -78,7 +78,7 @@ describe('of keys with the same secret the oldest wins (contract 3.3)', () => {
   })
 })
 
-describe('what keeps a key from working among those with the same secret (contract 3.3)', () => {
+describe('the conflict that disables one of several keys with the same secret (contract 3.3)', () => {
   const digest = { holdsDigest: true }
   // biome-ignore format: a table
   test.each([

@@ -164,7 +164,7 @@ test.each([
   { name: 'a millisecond before the end', expires: 0.001, live: true },
   { name: 'exactly at the end', expires: 0, live: false },
   { name: 'a millisecond after it', expires: -0.001, live: false },
-])('contract 2.6: $name, live $live', ({ expires, live }) => {
+])('$name, live $live (contract 2.6)', ({ expires, live }) => {
   expect(isLive(expires === null ? null : after(expires), after(0))).toBe(live)
 })
 
@@ -175,12 +175,12 @@ test.each([
   { name: 'used 60 s ahead', used: 160, until: null },
   { name: 'used 61 s ahead', used: 161, until: 101 },
   { name: 'a fixed key used 61 s ahead', spec: { ttl: 60 }, used: 161, until: 101 },
-])('contract 2.9: $name, ignored until $until s', ({ until, ...given }) => {
+])('$name, ignored until $until s (contract 2.9)', ({ until, ...given }) => {
   const { activityIgnoredUntilMs } = lifetime({ spec: sliding(60), now: 100, ...given })
   expect(activityIgnoredUntilMs).toBe(until === null ? null : after(until))
 })
 
-test('contract 2.9: a use that is a little ahead keeps a key as long as if it counted as now each time', () => {
+test('a use slightly in the future extends a key like a use at the current time (contract 2.9)', () => {
   for (const ttl of [1, 30, 600]) {
     for (let now = 40; now <= 800; now += 0.5) {
       const countsAt = Math.min(100, now)
@@ -190,7 +190,7 @@ test('contract 2.9: a use that is a little ahead keeps a key as long as if it co
   }
 })
 
-test('contract 2.9: its end stands still while now moves towards it', () => {
+test('the expiry after a use in the future does not depend on the current time (contract 2.9)', () => {
   const ends = [40, 41, 70.5, 99.999, 100, 120].map(
     (now) => lifetime({ spec: sliding(60), used: 100, now }).expiresMs,
   )
@@ -202,7 +202,7 @@ test.each([
   { name: 'lowered to its age: it ends', cap: 100, live: false },
   { name: 'raised again: it revives', cap: 101, live: true },
   { name: 'taken away', cap: 0, live: true },
-])('contract 2.5: $name', ({ cap, live }) => {
+])('$name (contract 2.5)', ({ cap, live }) => {
   const { expiresMs } = lifetime({ spec: { ttl: 600 }, auth: max(cap), now: 100 })
   expect(isLive(expiresMs, after(100))).toBe(live)
 })

@@ -32,13 +32,13 @@ const among = (keys: readonly AccessKey[]) => ({
 
 const first = ([key]: readonly AccessKey[]): AccessKey => key ?? accessKey()
 
-describe('those that own a key (10.3)', () => {
+describe('the chain of owners of a key (10.3)', () => {
   test.each([1, 2, 3, MAX_CHAIN_LENGTH])('%i of them, the key included', (length) => {
     const keys = lineUp(...Array.from({ length }, () => ({})))
     expect(ownerChainOf(first(keys), among(keys))).toEqual({ keys, brokenAt: null })
   })
 
-  test('one more is too many', () => {
+  test('has a maximum length', () => {
     const keys = lineUp(...Array.from({ length: MAX_CHAIN_LENGTH + 1 }, () => ({})))
     const line = ownerChainOf(first(keys), among(keys))
     expect(line.keys).toHaveLength(MAX_CHAIN_LENGTH)
@@ -51,12 +51,12 @@ describe('those that own a key (10.3)', () => {
     { name: 'one was made anew', keys: lineUp({}, {}, { uid: 'uid-new' }), brokenAt: 'k2' },
     { name: 'one owns itself', keys: lineUp({ ownerRef: { name: 'k0', uid: 'uid-k0' } }), brokenAt: 'k0' },
     { name: 'two own each other', keys: lineUp({}, { ownerRef: { name: 'k0', uid: 'uid-k0' } }), brokenAt: 'k0' },
-  ])('$name: broken at $brokenAt', ({ keys, brokenAt }) => {
+  ])('is broken at $brokenAt: $name', ({ keys, brokenAt }) => {
     expect(ownerChainOf(first(keys), among(keys)).brokenAt).toBe(brokenAt)
   })
 })
 
-describe('what they make of it (2.3, 11.8, 12.3)', () => {
+describe('the bounds that owners set on a key (2.3, 11.8, 12.3)', () => {
   // biome-ignore format: a table
   test.each<{ name: string, keys: readonly Partial<AccessKey>[], ends?: number, scope?: Scope, exceeded?: string }>([
     { name: 'nothing', keys: [{}, {}, {}] },
@@ -79,7 +79,7 @@ describe('what they make of it (2.3, 11.8, 12.3)', () => {
     expect(bounds.exceeded?.name).toBe(exceeded)
   })
 
-  test('the cap counts for each (2.2)', () => {
+  test('include the cap on each owner (2.2)', () => {
     const keys = lineUp({ creationMs: after(50) }, { creationMs: after(0) })
     expect(chainBoundsOf(keys, { ...NO_CAPS, maxTtlSeconds: 60 }, after(51)).expiresMs).toBe(
       after(60),
@@ -87,7 +87,7 @@ describe('what they make of it (2.3, 11.8, 12.3)', () => {
   })
 })
 
-test('all that a key owns, through however many', () => {
+test('a change of a key affects all keys that it owns, directly or through others', () => {
   const keys = lineUp({}, {}, {}, {})
   const relations = {
     sharing: () => [],

@@ -75,7 +75,7 @@ async function standingOf(object: OwnedAccessKey): Promise<string> {
   return found.caller.scope.length === 0 ? 'grants nothing' : 'scoped'
 }
 
-describe('a key with a field of another type is nobody, disabled or grants nothing (10.3)', () => {
+describe('a key with a field of a wrong type has no identity, is disabled or grants nothing (10.3)', () => {
   test.each(rows)('$field: $value is $is', async ({ field, value, is }) => {
     const object = keyWith({ [field]: value })
     expect(await standingOf(object)).toBe(is)
@@ -123,7 +123,7 @@ const metadataWith = (field: string) => ({
   managedFields: [{ ...APPLIED, fieldsV1: { 'f:status': { [`f:${field}`]: {} } } }],
 })
 
-describe('a status of other types keeps no projection from working (10.3)', () => {
+describe('a status with fields of wrong types can be read (10.3)', () => {
   test.each(KEY_STATUS)('%s of a key', (field) => {
     for (const value of anything) {
       const metadata = { ...keyWith({}).metadata, ...metadataWith(field) }
@@ -154,7 +154,7 @@ describe('a status of other types keeps no projection from working (10.3)', () =
   })
 })
 
-describe('a token with a field of another type gives nothing (10.3)', () => {
+describe('a token with a field of a wrong type grants nothing (10.3)', () => {
   const tokenWith = (spec: unknown) =>
     tokenOf({ ...tokenObject(), spec } as DirectClusterEndpointToken)
 

@@ -28,7 +28,7 @@ function decider(scope: Scope): (request: RequestInfo) => boolean {
     authorize(read, request, { projectNamespacePrefix: PREFIX, roleRules }).allowed
 }
 
-test('decides as the rules read line by line, on every request there is (11.1 to 11.7)', () => {
+test('authorize decides every request like a literal reading of the rules (11.1 to 11.7)', () => {
   let allowed = 0
   for (let seed = 0; seed < SCOPES; seed += 1) {
     const random = randomFrom(seed)
@@ -41,7 +41,7 @@ test('decides as the rules read line by line, on every request there is (11.1 to
   expect(allowed).toBeGreaterThan(SCOPES / 2)
 })
 
-test('a scope within another lets nothing pass that the other does not (11.8)', () => {
+test('a covered scope allows no request that the covering scope refuses (11.8)', () => {
   const pairs = Array.from({ length: PAIRS }, (_, seed) => pair(randomFrom(seed)))
   const covered = pairs.filter(({ child, parent }) => firstUncoveredEntry(child, parent) === null)
   expect(covered.length).toBeGreaterThan(PAIRS / 7)

@@ -155,7 +155,7 @@ describe.each(Object.entries(ROWS))('grants %s', (_, { scope, may, mayNot }) => 
   test.each(mayNot)('not %j', (request) => expect(isAllowed(scope, request)).toBe(false))
 })
 
-test('without a scope everything passes (11.1)', () => {
+test('without a scope every request is allowed (11.1)', () => {
   expect(isAllowed(null, of(CLUSTER, 'impersonate users m'))).toBe(true)
 })
 
@@ -166,29 +166,29 @@ describe('discovery (11.3)', () => {
   test.each([
     path(CLUSTER, 'get /api'), path(CLUSTER, 'get /apis/apps/v1'), path(SPACE, 'get /openapi/v3/api/v1'), path(CLUSTER, 'get /version/'), path(CLUSTER, 'head /version'),
     review, of(CLUSTER, 'create selfsubjectreviews', '', 'authentication.k8s.io'), of(SPACE, 'create selfsubjectrulesreviews', '', 'authorization.k8s.io'),
-  ])('passes where the scope grants anything: %j', (request) =>
+  ])('is allowed on a target on which the scope grants anything: %j', (request) =>
     expect(isAllowed(scope, request)).toBe(true))
   // biome-ignore format: a table
   test.each([
     path(MANAGEMENT, 'get /api'), path(VIRTUAL, 'get /version'), path({ kind: 'Cluster', cluster: 'c2' }, 'get /apis'), { ...review, target: MANAGEMENT },
-  ])('and nowhere else: %j', (request) => expect(isAllowed(scope, request)).toBe(false))
+  ])('is refused on every other target: %j', (request) => expect(isAllowed(scope, request)).toBe(false))
   // biome-ignore format: a table
   test.each([
     path(SPACE, 'delete /api'), path(SPACE, 'get /apisx'), of(SPACE, 'get selfsubjectaccessreviews', '', 'authorization.k8s.io'), of(SPACE, 'create subjectaccessreviews', '', 'authorization.k8s.io'),
     of(SPACE, 'create selfsubjectaccessreviews', '', 'example.com'),
-  ])('is nothing else: %j', (request) =>
+  ])('does not include %j', (request) =>
     expect(isAllowed({ rules: [{ verbs: ['list'] }] }, request)).toBe(false))
-  test('a project is known in the management cluster', () => {
+  test('is allowed in the management cluster for a project', () => {
     expect(isAllowed({ projects: [{ project: 'a' }] }, path(MANAGEMENT, 'get /api'))).toBe(true)
   })
-  test('a role without rules is known nowhere', () => {
+  test('is refused everywhere for a role without rules', () => {
     expect(isAllowed(names('none'), path(MANAGEMENT, 'get /api'))).toBe(false)
     expect(isAllowed(names('reader'), path(MANAGEMENT, 'get /api'))).toBe(true)
     expect(isAllowed(names('reader'), path(CLUSTER, 'get /api'))).toBe(false)
   })
 })
 
-test('without a prefix a project is its namespace, and all projects are no cluster-scoped object (11.3)', () => {
+test('without a prefix a project is its namespace, and `*` includes no cluster-scoped object (11.3)', () => {
   const bare = { projectNamespacePrefix: '' }
   const one: Scope = { projects: [{ project: 'a' }] }
   const all: Scope = { projects: [{ project: '*' }] }
@@ -197,7 +197,7 @@ test('without a prefix a project is its namespace, and all projects are no clust
   expect(isAllowed(all, of(MANAGEMENT, 'get nodes m'), bare)).toBe(false)
 })
 
-describe('what is refused is told, and nothing of the scope (11.1)', () => {
+describe('the refusal describes the request, and nothing of the scope (11.1)', () => {
   const scope = parseScope({ clusters: [{ cluster: 'secret-cluster' }] })
   // biome-ignore format: a table
   test.each([

@@ -5,12 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import type { Caller } from '../../../../src/authn/caller.ts'
 import { parseScope } from '../../../../src/domain/scope/authorize.ts'
-import {
-  type RequestTarget,
-  isSensitiveResource,
-  isEscalatingVerb,
-} from '../../../../src/domain/scope/request-info.ts'
+import type { RequestTarget } from '../../../../src/domain/scope/request-info.ts'
 import { SCOPE_ROLES, clusterRoleNameOf } from '../../../../src/domain/scope/roles.ts'
+import { isEscalatingVerb, isSensitiveResource } from '../../../../src/domain/scope/sensitive.ts'
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import { authorizeRequest, mayCreate } from '../../../../src/gateway/stages/authorization.ts'
 import { cookbook, cookbookScopes } from '../../../support/cookbook.ts'
@@ -23,7 +20,7 @@ const SURROUNDINGS = {
 }
 const RECIPES = cookbook()
 
-describe('docs/scopes.md: each field alone, two together, and what has to be named (11.2, 11.3, 11.4, 11.5, 11.7)', () => {
+describe('docs/scopes.md shows each field alone, two together, and sensitive requests (11.2, 11.3, 11.4, 11.5, 11.7)', () => {
   test.each(RECIPES)('$scope: $method $path: $answer', ({ scope, method, path, answer }) => {
     const { target, rest } = routeOf(path)
     const reading = parseRequest(method, target, rest)
@@ -45,7 +42,7 @@ describe('docs/scopes.md: each field alone, two together, and what has to be nam
 })
 
 describe('config/scope-roles (11.4)', () => {
-  test('has the roles that there are, and the gateway may read each of them (1.3)', () => {
+  test('has all roles, and the gateway may read each of them (1.3)', () => {
     expect([...ROLES.keys()].toSorted()).toEqual(SCOPE_ROLES)
     const granted = [...read('config/rbac/gateway.yaml').matchAll(/- (platform:scope:\S+)$/gm)]
     expect(granted.map(([, name]) => name)).toEqual(SCOPE_ROLES.map(clusterRoleNameOf))

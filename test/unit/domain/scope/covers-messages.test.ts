@@ -41,7 +41,7 @@ test.each<readonly [because: string, child: Sent, parent: Scope]>([
   ['it is not a list', { projects: 'web' }, project('*')],
   ['it is not a boolean', { allowPlatformCli: 1 }, cli],
   ['no rule or cluster covers anything of it', scopeOf(verbs('get')), project('*')],
-])('says what goes beyond: %s (11.8)', (because, child, parent) => {
+])('the message names the uncovered part: %s (11.8)', (because, child, parent) => {
   expect(firstUncoveredEntry(child as Scope, parent)?.because).toBe(because)
 })
 
@@ -72,11 +72,11 @@ test.each<readonly [because: string, child: ScopeRule, parents: readonly ScopeRu
   ['its resources have "pods" of the core group', of('pods'), [onTargets('Cluster'), of('services'), onPaths('*')]],
   ['its resourceNames stand without resources', { resourceNames: ['a'] }, [of('*')]],
   ['its field verbs is missing or not as the schema demands', verbs('*'), [of('*')]],
-])('says what goes beyond, of the nearest rule: %s (11.8)', (because, child, parents) => {
+])('the message names the uncovered part compared with the nearest rule: %s (11.8)', (because, child, parents) => {
   expect(firstUncoveredEntry(scopeOf(child), scopeOf(...parents))?.because).toBe(because)
 })
 
-test('a long or odd value is cut and escaped', () => {
+test('the message cuts and escapes long and unusual values', () => {
   const long = firstUncoveredEntry(project('x'.repeat(300)), project('a'))
   expect(long?.because).toBe(`project "${'x'.repeat(64)}…"`)
   expect(firstUncoveredEntry(project('a\nb'), project('a'))?.because).toBe('project "a\\nb"')

@@ -17,7 +17,7 @@ const fromSeeds = <Value>(count: number, of: (seed: number) => Value): readonly 
 const PAIRS = fromSeeds(5000, (seed) => ({ seed, ...pair(randomFrom(seed)) }))
 const WITHIN = PAIRS.filter(({ child, parent }) => isWithin(child, parent))
 
-test('a scope within another grants no request that the other does not (11.2 to 11.8)', () => {
+test('a covered scope grants no request that the covering scope does not (11.2 to 11.8)', () => {
   const tried = sampled(WITHIN, 5).map((one) => {
     const granted = UNIVERSE.filter((request) => grants(one.child, request))
     const more = granted.find((request) => !grants(one.parent, request))
@@ -27,7 +27,7 @@ test('a scope within another grants no request that the other does not (11.2 to 
   expect(tried.filter(({ grantsSome }) => grantsSome).length).toBeGreaterThan(repeated(200, 1000))
 })
 
-test('the pairs reach every way in which one entry covers another', () => {
+test('the random pairs exercise every way in which one entry covers another', () => {
   // Pairs of several fields say nothing of who covers whom.
   const ways = WITHIN.map(({ child, parent }) =>
     [child, parent].map((scope) => Object.keys(scope).join()).join(' by '),
@@ -48,7 +48,7 @@ test('the pairs reach every way in which one entry covers another', () => {
   expect(rare).toEqual([])
 })
 
-test('of the pairs that are not within, most have a request to show for it', () => {
+test('most uncovered pairs have a request that only the child grants', () => {
   const others = PAIRS.filter((one) => !WITHIN.includes(one)).slice(0, 500)
   const shown = others.filter(({ child, parent }) =>
     UNIVERSE.some((request) => grants(child, request) && !grants(parent, request)),
@@ -56,7 +56,7 @@ test('of the pairs that are not within, most have a request to show for it', () 
   expect(shown.length).toBeGreaterThan(375)
 })
 
-test('every sound scope is within itself and within itself with more (11.8)', () => {
+test('every valid scope is covered by itself, and by itself with more entries (11.8)', () => {
   const wrong = fromSeeds(3000, (seed) => {
     const random = randomFrom(seed)
     const scope = union(oneEntry(random), oneEntry(random))
@@ -66,7 +66,7 @@ test('every sound scope is within itself and within itself with more (11.8)', ()
   expect(wrong.filter((scope) => scope !== null)).toEqual([])
 })
 
-test('what is within a scope is within every scope that this one is within (11.8)', () => {
+test('coverage is transitive (11.8)', () => {
   const chains = fromSeeds(5000, (seed) => {
     const random = randomFrom(seed)
     const widest = oneEntry(random)

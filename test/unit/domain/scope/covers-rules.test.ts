@@ -268,7 +268,7 @@ describe.each([
 })
 
 // biome-ignore format: a table
-describe('a rule within a cluster (11.3, 11.7, 11.8)', () => {
+describe('a rule that an entry of clusters covers (11.3, 11.7, 11.8)', () => {
   test.each<readonly [name: string, child: ScopeRule, cluster: string, isCovered: boolean]>([
     ['all of the cluster', { cluster: 'c' }, 'c', true],
     ['all of a cluster of all', { cluster: 'c' }, '*', true],
@@ -307,7 +307,7 @@ describe('a rule within a cluster (11.3, 11.7, 11.8)', () => {
 })
 
 describe('rules of the same scope (11.8)', () => {
-  test('each is covered by any of the parent’s, and the first that is not is named', () => {
+  test('each may be covered by any rule of the parent, and the first uncovered one is reported', () => {
     const parent = scopeOf(verbs('get'), of('pods'), { cluster: 'c' })
     expect(
       firstUncoveredEntry(scopeOf({ ...of('pods'), ...verbs('delete') }, verbs('get')), parent),
@@ -316,7 +316,7 @@ describe('rules of the same scope (11.8)', () => {
     expect(firstUncoveredEntry(child, parent)?.path).toBe('scope.rules[2]')
   })
 
-  test('two that only together cover one do not', () => {
+  test('two that cover a rule only together do not cover it', () => {
     expect(
       firstUncoveredEntry(scopeOf(verbs('get', 'list')), scopeOf(verbs('get'), verbs('list')))
         ?.path,

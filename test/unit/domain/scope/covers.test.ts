@@ -160,7 +160,7 @@ describe.each([
   })
 })
 
-test('the entry that is named is the first, in the order of the lists', () => {
+test('the reported entry is the first uncovered one, in the order of the lists', () => {
   const child = {
     rules: [{ verbs: ['get'] }],
     clusters: [{ cluster: 'c' }],

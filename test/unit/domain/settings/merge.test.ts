@@ -7,7 +7,7 @@ import {
   withoutEqualValues,
 } from '../../../../src/domain/settings/merge.ts'
 
-describe('merging', () => {
+describe('mergeSettings', () => {
   test.each<{ name: string; above: JsonMap; below: JsonMap; gives: JsonMap }>([
     {
       name: 'maps merge',
@@ -31,7 +31,7 @@ describe('merging', () => {
     expect(mergeSettings(above, below)).toEqual(gives)
   })
 
-  test('the first of many wins', () => {
+  test('gives precedence to the first of many', () => {
     expect(mergeSettings({ a: 1 }, { a: 2, b: 2 }, { a: 3, b: 3, c: 3 })).toEqual({
       a: 1,
       b: 2,
@@ -39,7 +39,7 @@ describe('merging', () => {
     })
   })
 
-  test('names of prototypes are names like any other', () => {
+  test('treats names of prototypes like any other', () => {
     const hostile = JSON.parse(
       '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}',
     )
@@ -51,7 +51,7 @@ describe('merging', () => {
   })
 })
 
-describe('the source of a value', () => {
+describe('sourceOfPath', () => {
   const layers = [
     { source: 'spec', settings: { a: { x: 1, list: [{ id: 'a' }] }, v: 5 } },
     {
@@ -74,12 +74,12 @@ describe('the source of a value', () => {
   ])('$name', ({ path, source }) => {
     expect(sourceOfPath(layers, path)).toBe(source)
   })
-  test('no layer says anything', () => {
+  test('is undefined when no layer has a value', () => {
     expect(sourceOfPath([{ source: 'spec', settings: {} }], ['a'])).toBeUndefined()
   })
 })
 
-describe('taking away', () => {
+describe('withoutPathsOf and withoutEqualValues', () => {
   test.each<{ name: string; from: JsonMap; taken: JsonMap; places: JsonMap; equals: JsonMap }>([
     {
       name: 'another value',
@@ -116,7 +116,7 @@ describe('taking away', () => {
   })
 })
 
-test('equality is blind to the order of names, not to that of entries', () => {
+test('sameJson ignores the order of names and compares the order of entries', () => {
   expect(sameJson({ a: 1, b: { c: [1, 2] } }, { b: { c: [1, 2] }, a: 1 })).toBe(true)
   expect(sameJson({ a: [1, 2] }, { a: [2, 1] })).toBe(false)
 })

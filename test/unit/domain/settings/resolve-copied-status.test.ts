@@ -67,14 +67,14 @@ const STAYS: readonly Row[] = [
     settings: clients({ clientId: 'c', name: 'n', redirectURIs: ['https://u:p@h', 'https://i'] }) },
 ]
 
-describe('REDACTED in a list: the value of the Secret stays (6.3)', () => {
+describe('REDACTED in a list stands for the value of the Secret (6.3)', () => {
   test.each(STAYS)('$name', ({ secret, spec, settings }) => {
     const outcome = settled({ environment, secret, spec })
     expect(outcome).toMatchObject({ ok: true, settings })
     expect(JSON.stringify(outcome.owned)).not.toMatch(/s-a|s-b|u:p|value-a/)
   })
 
-  test('a whole status copied into spec takes nothing from the Secret', () => {
+  test('also in a whole status that is copied into spec', () => {
     const secret = {
       ...connectors(connector('a', 's-a'), connector('b', 's-b')),
       ...repositories({ name: 'r', url: 'https://u:p@h/x', password: 's' }),
@@ -126,7 +126,7 @@ const FAULTS: readonly FaultRow[] = [
     path: 'apps.repositories[0].password', source: 'status' },
 ]
 
-describe('REDACTED in a list: a fault with its path (6.3)', () => {
+describe('REDACTED in a list without a counterpart is a fault with its path (6.3)', () => {
   test.each(FAULTS)('$name', ({ world, path, source = 'spec' }) => {
     const [fault, ...others] = inForce(world) as readonly string[]
     expect(others).toEqual([])
@@ -134,7 +134,7 @@ describe('REDACTED in a list: a fault with its path (6.3)', () => {
     expect(fault).toContain(': write ')
   })
 
-  test('the message says what to write instead', () => {
+  test('whose message has the right form', () => {
     expect(inForce({ spec: repositories({ name: 'r', password: 'REDACTED' }) })).toEqual([
       'apps.repositories[0].password (spec): is REDACTED, which stands for a hidden value and is no value: ' +
         'write $PLATFORM_CONFIG_<NAME>, a variable of the operator, or put the value into the Secret, ' +
@@ -142,13 +142,13 @@ describe('REDACTED in a list: a fault with its path (6.3)', () => {
     ])
   })
 
-  test('the last good settings stay, with their secrets', () => {
+  test('and the last good settings stay in force with their secrets', () => {
     const outcome = settled({ secret: HELD, spec: connectors(connector('b', 'REDACTED')) })
     expect(outcome).toMatchObject({ ok: false })
     expect(JSON.stringify(outcome)).not.toContain('s-a')
   })
 
-  test('a variable of the Secret’s that is not set is named', () => {
+  test('and an unset variable of the Secret is named', () => {
     const secret = repositories({ name: 'r', password: '$PLATFORM_CONFIG_MISSING' })
     expect(inForce({ secret, spec: repositories({ name: 'r', password: 'REDACTED' }) })).toEqual([
       expect.stringMatching(
@@ -158,7 +158,7 @@ describe('REDACTED in a list: a fault with its path (6.3)', () => {
   })
 })
 
-test('a list that a higher source replaces is not looked at (6.3)', () => {
+test('a list that a higher source replaces is not checked (6.3)', () => {
   const world = {
     secret: HELD,
     foreign: connectors(connector('z', 'REDACTED')),
@@ -166,7 +166,7 @@ test('a list that a higher source replaces is not looked at (6.3)', () => {
   expect(inForce(world)).toMatchObject(HELD)
 })
 
-test('what an earlier Config left without its secrets is in force without them (6.5)', () => {
+test('settings carried over without their secrets are in force without them (6.5)', () => {
   const uid = 'earlier'
   const first = settled({ uid, secret: repositories({ name: 'r', password: 's' }) })
   const anew = settled({ uid: 'anew', record: first.record })

@@ -10,7 +10,7 @@ describe('a Config that was deleted', () => {
     { name: 'cap of another manager', before: { foreign: cap(60) } },
     { name: 'cap of the Secret, which remains', before: { secret: cap(60) } },
     { name: 'cap of spec beside a Secret, which remains', before: { spec: cap(60), secret: host } },
-  ])('keeps the $name, over restarts', ({ before }) => {
+  ])('keeps the $name after restarts', ({ before }) => {
     const gone = deleted(run(before))
     expect(readCap(gone)).toBe(60)
     const anew = run(gone)
@@ -37,34 +37,34 @@ describe('a Config that was deleted', () => {
       platformHost: 'q.example.com',
     })
   })
-  test('what says nothing is no setting', () => {
+  test('ignores unset values', () => {
     expect(
       readCap(
         run({ ...carried, spec: { auth: { oidc: null }, audit: { enabled: false } }, secret: {} }),
       ),
     ).toBe(60)
   })
-  test('invalid settings are no setting either', () => {
+  test('ignores invalid settings', () => {
     const broken = run({ ...carried, spec: BROKEN })
     expect(readCap(broken)).toBe(60)
     expect(readCap(run({ ...broken, spec: {} }))).toBe(60)
   })
-  test('another manager may still write and remove its fields', () => {
+  test('follows another manager that writes and removes its fields', () => {
     const written = run({ ...carried, owned: { ...carried.owned, auth: {} }, foreign: cap(30) })
     expect(readCap(written)).toBe(30)
     expect(readCap(run({ ...written, foreign: {} }))).toBe(60)
   })
-  test('created anew and invalid: the record; mended: what is declared', () => {
+  test('uses the record while it is created again with faults, and its own settings once they are valid', () => {
     const anew = { ...deleted(run({ spec: cap(60) })), spec: { ...host, ...BROKEN } }
     const broken = run(anew)
     expect(readCap(broken)).toBe(60)
     expect(shown(run({ ...broken, spec: host }))).toEqual({ ...DEFAULTS, ...host })
     expect(readCap(run({ ...broken, spec: {} }))).toBe(60)
   })
-  test('created anew with a spec: what is declared', () => {
+  test('uses its own settings when it is created again with a spec', () => {
     expect(readCap(run({ ...deleted(run({ spec: cap(60) })), spec: host }))).toBeNull()
   })
-  test('its secrets do not come back from the record, and are not shown', () => {
+  test('does not get its secrets back from the record, and does not show them', () => {
     const secret = {
       auth: { accessKeyMaxTTLSeconds: 60, oidc: { clientId: 'c', clientSecret: 's' } },
       apps: { repositories: [{ name: 'r', url: 'https://u:p@h' }] },
@@ -80,22 +80,22 @@ describe('a Config that was deleted', () => {
   })
 })
 
-describe('the Secret', () => {
+describe('the Secret of a Config', () => {
   const before = run({ spec: host, secret: cap(60) })
-  test('a setting that leaves its text leaves status', () => {
+  test('removes a setting from status that is removed from its text', () => {
     expect(readCap(run({ ...before, secret: {} }))).toBeNull()
   })
-  test('emptied, it may go', () => {
+  test('can be deleted after it was emptied', () => {
     const { secret: _, ...gone } = run({ ...before, secret: null })
     expect(reconciled(gone).outcome.ok).toBe(true)
   })
-  test('gone and back, all is well', () => {
+  test('can be deleted by mistake and created again', () => {
     const { secret: _, ...gone } = before
     const after = run(gone)
     expect(readCap(after)).toBe(60)
     expect(reconciled({ ...after, secret: cap(60) }).outcome.ok).toBe(true)
   })
-  test('gone together with the record, as with their namespace', () => {
+  test('can be lost together with the record, as with their namespace', () => {
     const { secret: _, record: __, ...gone } = before
     const after = run(gone)
     expect(reconciled(after).outcome).toMatchObject({ ok: false, faults: [{ source: 'Secret' }] })
@@ -104,18 +104,18 @@ describe('the Secret', () => {
   })
 })
 
-describe('the record', () => {
+describe('the record of the settings in force', () => {
   const before = run({ spec: cap(60) })
-  test('lost: it is written again', () => {
+  test('is written again after it was lost', () => {
     expect(run({ ...before, record: null }).record).toEqual(before.record)
   })
-  test('lost while the settings are invalid: it is taken from status', () => {
+  test('is restored from status when it is lost while the settings are invalid', () => {
     const broken = run({ ...before, spec: BROKEN, record: null })
     expect(JSON.parse(broken.record?.['config'] ?? '')).toMatchObject(cap(60))
     expect(readCap(run(deleted(broken)))).toBe(60)
     expect(shown(run({ ...broken, spec: cap(90) }))).toMatchObject(cap(90))
   })
-  test('taken from status, it holds no secret that another manager wrote there', () => {
+  test('restored from status has no secret that another manager wrote there', () => {
     const foreign = { auth: { oidc: { clientSecret: 'cAnArY' } } }
     const outcome = settled({ ...before, foreign, record: null })
     expect(outcome).toMatchObject({ ok: false, record: { config: expect.stringMatching('60') } })
@@ -126,7 +126,7 @@ describe('the record', () => {
     { name: 'no settings', record: { config: '{"auth":5}' } },
     { name: 'a cap below 0', record: { config: '{"auth":{"accessKeyMaxTTLSeconds":-1}}' } },
     { name: 'no key', record: {} },
-  ])('unreadable ($name), and the Config is new: a fault, and nothing is known', ({ record }) => {
+  ])('is a fault when it is unreadable ($name) and the Config is new', ({ record }) => {
     const outcome = settled({ record })
     expect(outcome).toMatchObject({
       ok: false,
@@ -143,23 +143,23 @@ describe('the record', () => {
       owned: before.owned,
     })
   })
-  test('written by hand, without origin', () => {
+  test('can be written by hand, without origin', () => {
     const record = { config: JSON.stringify(cap(60)) }
     expect(readCap(run({ record }))).toBe(60)
     const broken = run({ record, spec: BROKEN })
     expect(readCap(broken)).toBe(60)
     expect(shown(run({ ...broken, spec: host }))).toEqual({ ...DEFAULTS, ...host })
   })
-  test('what an earlier Config left is in force as it is, also against a rule of today', () => {
+  test('keeps settings of an earlier Config in force, also against a newer rule', () => {
     const record = { config: JSON.stringify({ ...cap(60), ...BROKEN }) }
     expect(settled({ record })).toMatchObject({ ok: true, settings: { ...cap(60), ...BROKEN } })
   })
-  test('an old copy of another Config, restored beside a settled one, does not count', () => {
+  test('of another Config, restored beside a settled one, does not count', () => {
     const old = run({ uid: 'old', spec: cap(5) }).record ?? null
     expect(readCap(run({ ...before, spec: BROKEN, record: old }))).toBe(60)
     expect(readCap(run({ ...before, record: old }))).toBe(60)
   })
-  test('it holds no prototype', () => {
+  test('changes no prototype', () => {
     const record = {
       config:
         '{"__proto__":{"auth":{"accessKeyMaxTTLSeconds":7}},"auth":{"accessKeyMaxTTLSeconds":60}}',

@@ -4,7 +4,7 @@ import { mergeSettings } from '../../../../src/domain/settings/merge.ts'
 import { BROKEN, DEFAULTS, cap, deleted, host, readCap, run } from './settings-history.ts'
 import { type World, settled, shown } from './settings-sources.ts'
 
-describe('sources', () => {
+describe('resolveSettings with valid sources', () => {
   test.each<{ name: string; world: World; reads: number | null; owns: JsonMap }>([
     { name: 'nothing: defaults', world: {}, reads: null, owns: DEFAULTS },
     { name: 'spec', world: { spec: cap(60) }, reads: 60, owns: cap(60) },
@@ -62,7 +62,7 @@ describe('sources', () => {
     expect(after.owned).toMatchObject(owns)
   })
 
-  test('only what nobody else set is ours', () => {
+  test('applies only fields that no other manager set', () => {
     const foreign = {
       auth: { accessKeyMaxTTLSeconds: 60, loginAccessKeyTTLSeconds: 30 },
       audit: { maxSize: 5 },
@@ -74,7 +74,7 @@ describe('sources', () => {
     expect(shown(after)).toEqual({ ...DEFAULTS, ...host, ...foreign })
   })
 
-  test('defaults inside a list that another manager owns are in force, the list stays theirs', () => {
+  test('puts defaults inside another manager’s list in force, and leaves the list to it', () => {
     const foreign = { uiSettings: { navBarButtons: [{ text: 'a' }] } }
     const outcome = settled({ foreign })
     expect(outcome).toMatchObject({
@@ -84,7 +84,7 @@ describe('sources', () => {
     expect(outcome.owned).not.toHaveProperty('uiSettings')
   })
 
-  test('a setting that leaves spec leaves status', () => {
+  test('removes a setting from status that is removed from spec', () => {
     const before = run({ spec: { ...cap(60), ...host } })
     const after = run({ ...before, spec: host })
     expect(readCap(after)).toBeNull()
@@ -92,19 +92,19 @@ describe('sources', () => {
     expect(shown(run({ ...after, spec: {} }))).toEqual(DEFAULTS)
   })
 
-  test('what spec took over from another manager is gone for good', () => {
+  test('drops a value of another manager that spec replaced', () => {
     const taken = run({ spec: cap(60), foreign: { ...cap(120), ...host } })
     expect(taken.foreign).toEqual(host)
     expect(shown(run({ ...taken, spec: {} }))).toEqual({ ...DEFAULTS, ...host })
   })
 
-  test('another manager changes and removes its own field', () => {
+  test('follows another manager that changes and removes its own field', () => {
     const before = run({ foreign: cap(60) })
     expect(readCap(run({ ...before, foreign: cap(30) }))).toBe(30)
     expect(readCap(run({ ...before, foreign: {} }))).toBeNull()
   })
 
-  test('the same settings make the same record, whichever source they came from', () => {
+  test('writes equal records for equal settings of any source', () => {
     const settings = { ...cap(60), ...host }
     const records = [
       { spec: settings },
@@ -116,7 +116,7 @@ describe('sources', () => {
     expect(JSON.parse(texts[0] ?? '')).toEqual(mergeSettings(cap(60), host, DEFAULTS))
   })
 
-  test('unknown fields are dropped and named', () => {
+  test('drops unknown fields and returns their paths', () => {
     const outcome = settled({
       spec: { ...host, telemetry: 1 },
       secret: { auth: { oidc: { secret: 's' } } },
@@ -129,7 +129,7 @@ describe('sources', () => {
   })
 })
 
-describe('faults change nothing', () => {
+describe('resolveSettings with faults changes nothing', () => {
   const good = run({ spec: cap(60), secret: host })
   test.each<{ name: string; change: Partial<World>; fault: object }>([
     { name: 'invalid spec', change: { spec: { ...cap(0), ...BROKEN } }, fault: { source: 'spec' } },
@@ -172,13 +172,13 @@ describe('faults change nothing', () => {
     ).toMatchObject({ owned: good.owned })
   })
 
-  test('at the very first: defaults, and what others wrote stays theirs', () => {
+  test('starts with defaults, and leaves fields of other managers alone', () => {
     const outcome = settled({ spec: BROKEN, foreign: cap(60) })
     expect(outcome).toMatchObject({ ok: false, lastGood: DEFAULTS, owned: DEFAULTS })
     expect(run({ spec: BROKEN, foreign: cap(60) }).foreign).toEqual(cap(60))
   })
 
-  test('another manager can not change what was in force behind invalid settings', () => {
+  test('reverts changes of another manager while the settings are invalid', () => {
     const before = run({ spec: cap(60) })
     const tampered = { ...before, spec: BROKEN, owned: DEFAULTS, foreign: cap(0) }
     const after = run(tampered)
@@ -186,21 +186,21 @@ describe('faults change nothing', () => {
     expect(after.foreign).toEqual({})
   })
 
-  test('what another manager adds meanwhile is in force, also when the Config is deleted then', () => {
+  test('puts additions of another manager in force, also when the Config is deleted then', () => {
     const broken = run({ ...run({ spec: host }), spec: BROKEN, foreign: cap(5) })
     expect(settled(broken)).toMatchObject({ ok: false, lastGood: { ...cap(5), ...host } })
     expect(broken.foreign).toEqual(cap(5))
     expect(readCap(run(deleted(broken)))).toBe(5)
   })
 
-  test('what another manager adds and is at fault is not', () => {
+  test('ignores invalid additions of another manager', () => {
     const broken = run({ ...run({ spec: host }), foreign: { ...cap(5), ...BROKEN } })
     const outcome = settled(broken)
     expect(outcome).toMatchObject({ ok: false, lastGood: host })
     expect(JSON.stringify(outcome.record)).not.toMatch(/red|5/)
   })
 
-  test('hidden values stay hidden in status, and are no values for who starts from them', () => {
+  test('keeps values redacted in status, and gives a new process no redacted value', () => {
     const secret = { auth: { oidc: { clientSecret: 's', clientId: 'c' } } }
     const before = run({ secret })
     const outcome = settled({ ...before, spec: BROKEN })

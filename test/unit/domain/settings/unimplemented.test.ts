@@ -6,7 +6,7 @@ import { CONDITION_MESSAGE_LIMIT } from '../../../../src/domain/settings/validat
 
 const told = (settings: ConfigSettings) => unimplementedConditions(withDefaults(settings))
 
-describe('what is switched on and not served (6.7)', () => {
+describe('the condition for settings that nothing acts on (6.7)', () => {
   // biome-ignore format: a table
   test.each<{ name: string; settings: ConfigSettings; paths: readonly string[] }>([
     { name: 'audit', settings: { audit: { enabled: true, path: '/a' } }, paths: ['audit.enabled'] },
@@ -52,11 +52,11 @@ describe('what is switched on and not served (6.7)', () => {
     { name: 'sign-in that is narrowed, and not offered', settings: { auth: { groupsFilters: ['a'], password: { disabled: true }, disableUserCreation: true } } },
     { name: 'a connector without provider', settings: { auth: { connectors: [{ id: 'c' }] } } },
     { name: 'empty lists and groups', settings: { apps: { repositories: [] }, uiSettings: { customCss: [] }, auth: { customHttpHeaders: {} } } },
-  ])('nothing: $name', ({ settings }) => {
+  ])('is absent: $name', ({ settings }) => {
     expect(told(settings)).toEqual([])
   })
 
-  test('a message that is too long is cut between paths, and says how many more there are', () => {
+  test('cuts a long message between paths and gives the number of the others', () => {
     const connectors = Array.from({ length: 4000 }, (_, at) => ({ id: `c${at}`, idpB: {} }))
     const [{ message } = { message: '' }] = told({ auth: { connectors } })
     expect(message.length).toBeLessThanOrEqual(CONDITION_MESSAGE_LIMIT)

@@ -21,7 +21,7 @@ const note: PublishedKeyRecord = {
   withdrawnMs: null,
 }
 
-test('notes are text that people can read, and read back as they were (7.3)', () => {
+test('records of keys are written as indented JSON, and parse to the same records (7.3)', () => {
   const text = keyRecordsText([note, { ...note, kid: 'B'.repeat(43), withdrawnMs: AT_MS }])
   expect(JSON.parse(text)).toEqual({
     [KID]: {
@@ -39,7 +39,7 @@ test('notes are text that people can read, and read back as they were (7.3)', ()
   expect(keyRecordsText(parseKeyRecords(text).notes)).toBe(text)
 })
 
-describe('notes that somebody garbled (7.3)', () => {
+describe('malformed records of keys (7.3)', () => {
   const sound = JSON.parse(keyRecordsText([note]))[KID] as Record<string, unknown>
   test.each<{ readonly name: string; readonly text: string | undefined }>([
     { name: 'absent', text: undefined },
@@ -69,18 +69,18 @@ describe('notes that somebody garbled (7.3)', () => {
     expect(parseKeyRecords(text)).toEqual({ notes: [], isSound: false })
   })
 
-  test('the others are read', () => {
+  test('do not hide the valid ones', () => {
     const text = JSON.stringify({ [KID]: sound, other: {} })
     expect(parseKeyRecords(text)).toEqual({ notes: [note], isSound: false })
   })
 
-  test('a mark of withdrawal counts, whatever it says', () => {
+  test('with a malformed time of withdrawal still count as withdrawn', () => {
     const text = JSON.stringify({ [KID]: { ...sound, withdrawn: 'yes' } })
     expect(parseKeyRecords(text).notes).toEqual([{ ...note, withdrawnMs: note.publishedMs }])
   })
 })
 
-test('the set: the same keys give the same bytes (7.3)', () => {
+test('equal keys give a public key set with equal bytes (7.3)', () => {
   const jwk: PublicJwk = { kty: 'RSA', n: 'n', e: 'AQAB', kid: KID, alg: 'RS256', use: 'sig' }
   expect(jwksText([jwk])).toBe(
     `{"keys":[{"kty":"RSA","n":"n","e":"AQAB","kid":"${KID}","alg":"RS256","use":"sig"}]}`,

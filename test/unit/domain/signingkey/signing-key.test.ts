@@ -22,12 +22,12 @@ function key(generation: number, times: Partial<PublishedKeyRecord> = {}): Publi
   return { kid: `k${generation}`, generation, ...start, ...times }
 }
 
-test('a token outlives no signing key: a sixth of its life at most (2.4)', () => {
+test('a token never outlives its signing key: it has at most a sixth of the key’s life (2.4)', () => {
   expect(LONGEST_TOKEN_TTL_MS).toBe(5 * DAY)
   expect(keyEndMs({ createdMs: 0 })).toBe(30 * DAY)
 })
 
-describe('which key signs (7.3)', () => {
+describe('the current signer (7.3)', () => {
   test.each<{
     readonly name: string
     readonly signers: readonly PublishedKeyRecord[]
@@ -100,7 +100,7 @@ describe('which key signs (7.3)', () => {
     expect(currentSigner(signers, nowMs)?.kid ?? null).toBe(signs)
   })
 
-  test('only of those published, sound and not withdrawn, oldest first', () => {
+  test('is one of the published, usable keys that are not withdrawn, oldest first', () => {
     const notes = [key(4), key(3, { withdrawnMs: 1 }), key(2), key(1), key(5)]
     const published = new Set(['k1', 'k3', 'k4', 'k5'])
     const sound = new Set(['k1', 'k2', 'k3', 'k4'])
@@ -108,12 +108,12 @@ describe('which key signs (7.3)', () => {
   })
 })
 
-test('a key takes over when its time has come and verifiers know it (7.3)', () => {
+test('a key becomes the signer at its useFrom, after verifiers have fetched it (7.3)', () => {
   expect(signsFromMs(key(2, { publishedMs: DAY, useFromMs: HOUR }))).toBe(DAY + 10 * MINUTE)
   expect(signsFromMs(key(2, { publishedMs: DAY, useFromMs: 2 * DAY }))).toBe(2 * DAY)
 })
 
-describe('when a public key leaves (7.3)', () => {
+describe('the time at which a public key is unpublished (7.3)', () => {
   const next = key(2, { useFromMs: 25 * DAY })
   test.each<{
     readonly name: string
@@ -172,7 +172,7 @@ test.each([
   },
 )
 
-test('a Secret is of use while it is sound and stays (7.3)', () => {
+test('a Secret can sign while it is valid and not being deleted (7.3)', () => {
   const jwk = {
     kty: 'EC',
     crv: 'P-256',

@@ -26,7 +26,7 @@ const shown = (ids: ReadonlyMap<string, number>, held: readonly ConfigMap[]) =>
     (addition) => `${addition.name}${addition.configMap ? '+' : ''}: ${addition.tokens.size}`,
   )
 
-describe('which ConfigMap takes which tokens (7.4)', () => {
+describe('nextRevocationWrite chooses a ConfigMap for revoked tokens (7.4)', () => {
   test.each<{
     readonly name: string
     readonly asked: ReadonlyMap<string, number>
@@ -136,7 +136,7 @@ describe('which ConfigMap takes which tokens (7.4)', () => {
     expect(shown(ids, held)).toEqual(plan)
   })
 
-  test('nothing moves and nothing is dropped', () => {
+  test('no stored entry moves or is lost', () => {
     const before = { keep: '2026-11-21T10:10:00Z', odd: 'damaged' }
     const [addition] = additionsFor(asked(['new', '__proto__']), [configMap(HOUR, before)])
     expect(addition && JSON.parse(JSON.stringify(configMapDataAfter(addition)))).toEqual(
@@ -147,7 +147,7 @@ describe('which ConfigMap takes which tokens (7.4)', () => {
     )
   })
 
-  test('written and read again it is what was asked for', () => {
+  test('the written tokens are read back as they were', () => {
     const ids = asked(jtis(4100))
     const stored = additionsFor(ids, []).map((addition) =>
       configMap(addition.name, configMapDataAfter(addition)),

@@ -11,7 +11,7 @@ import {
 } from '../../../../src/domain/token/revocation.ts'
 import { HOUR, asked, at, configMap, entries } from './revocations.ts'
 
-describe('the name of a ConfigMap (7.4)', () => {
+describe('the name of a ConfigMap with revoked tokens (7.4)', () => {
   test.each([
     { name: 'first moment of an hour', exp: '2026-11-21T10:00:00Z', ordinal: 0, is: HOUR },
     { name: 'last moment of it', exp: '2026-11-21T10:59:59.999Z', ordinal: 0, is: HOUR },
@@ -61,14 +61,14 @@ describe('the name of a ConfigMap (7.4)', () => {
     'platform-config-in-force',
     'kube-root-ca.crt',
     '',
-  ])('%j is none', (name) => {
+  ])('is not %j', (name) => {
     expect(revocationHourEndMs(name)).toBeNull()
     expect(isPastRetention(name, Number.MAX_SAFE_INTEGER)).toBe(false)
     expect(revokedTokensIn(configMap(name, entries(['a'])))).toEqual(new Map())
   })
 })
 
-describe('an hour is over a minute after its end (7.4)', () => {
+describe('isPastRetention is true from a minute after the hour (7.4)', () => {
   test.each([
     { now: '2026-11-21T09:00:00Z', over: false },
     { now: '2026-11-21T10:59:59.999Z', over: false },
@@ -77,7 +77,7 @@ describe('an hour is over a minute after its end (7.4)', () => {
     { now: '2026-11-21T11:00:59.999Z', over: false },
     { now: '2026-11-21T11:01:00Z', over: true },
     { now: '2027-11-21T11:01:00Z', over: true },
-  ])('$now: $over', ({ now, over }) => {
+  ])('at $now it is $over', ({ now, over }) => {
     expect(isPastRetention(HOUR, at(now))).toBe(over)
     expect(isPastRetention(`${HOUR}-10`, at(now))).toBe(over)
     expect(isTooLateToRecord(at('2026-11-21T10:00:00Z'), at(now))).toBe(over)
@@ -100,11 +100,11 @@ test.each([
   { jti: 'a/b', good: false },
   { jti: 'é', good: false },
   { jti: 'a\n', good: false },
-])('$jti as a key of a ConfigMap: $good (7.4)', ({ jti, good }) => {
+])('isRecordable of $jti as a key of a ConfigMap is $good (7.4)', ({ jti, good }) => {
   expect(isRecordable(jti)).toBe(good)
 })
 
-describe('reading a ConfigMap (7.4)', () => {
+describe('revokedTokensIn reads a ConfigMap (7.4)', () => {
   test.each([
     { name: 'as we write it', exp: '2026-11-21T10:30:00Z', until: '2026-11-21T10:30:00Z' },
     { name: 'another zone', exp: '2026-11-21T11:30:00+01:00', until: '2026-11-21T10:30:00Z' },
@@ -116,15 +116,15 @@ describe('reading a ConfigMap (7.4)', () => {
     { name: 'before its hour', exp: '2020-01-01T00:00:00Z', until: '2026-11-21T10:59:59.999Z' },
     { name: 'the hour after', exp: '2026-11-21T11:00:00Z', until: '2026-11-21T10:59:59.999Z' },
     { name: 'long after its hour', exp: '2036-01-01T00:00:00Z', until: '2026-11-21T10:59:59.999Z' },
-  ])('an exp that is $name keeps its token revoked', ({ exp, until }) => {
+  ])('with an exp that is $name the token stays revoked', ({ exp, until }) => {
     expect(revokedTokensIn(configMap(HOUR, { a: exp }))).toEqual(new Map([['a', at(until)]]))
   })
 
-  test('without data', () => {
+  test('without data it is empty', () => {
     expect(revokedTokensIn(configMap(HOUR))).toEqual(new Map())
   })
 
-  test('keys that mean something to JavaScript are keys', () => {
+  test('names of Object.prototype are keys like any other', () => {
     const data = JSON.parse('{"__proto__":"2026-11-21T10:30:00Z","constructor":"x"}') as Record<
       string,
       string
@@ -132,7 +132,7 @@ describe('reading a ConfigMap (7.4)', () => {
     expect([...revokedTokensIn(configMap(HOUR, data)).keys()]).toEqual(['__proto__', 'constructor'])
   })
 
-  test('what stood there before in the same words is left out', () => {
+  test('entries that did not change are left out', () => {
     const before = configMap(HOUR, { a: '2026-11-21T10:30:00Z', b: 'damaged', c: 'x' })
     const after = configMap(HOUR, { a: '2026-11-21T10:30:00Z', b: '2026-11-21T10:10:00Z', d: 'x' })
     expect([...revokedTokensIn(after, before).keys()]).toEqual(['b', 'd'])
@@ -140,7 +140,7 @@ describe('reading a ConfigMap (7.4)', () => {
   })
 })
 
-describe('members of the list that is served (7.4)', () => {
+describe('revokedTokensJson writes members of the served object (7.4)', () => {
   test.each<{ name: string; tokens: Readonly<Record<string, string>>; is: string }>([
     { name: 'none', tokens: {}, is: '' },
     { name: 'one', tokens: { a: '2026-11-21T10:30:00Z' }, is: '"a":"2026-11-21T10:30:00Z"' },
@@ -153,7 +153,7 @@ describe('members of the list that is served (7.4)', () => {
     expect(revokedTokensJson(Object.entries(tokens).map(([jti, exp]) => [jti, at(exp)]))).toBe(is)
   })
 
-  test('whatever the name, it is JSON', () => {
+  test('is JSON for every name', () => {
     const members = revokedTokensJson([...asked(['__proto__', 'a"b\\'])])
     expect(members).toContain('"__proto__":"2026-11-21T10:30:00Z"')
     expect(Object.keys(JSON.parse(`{${members}}`))).toEqual(['__proto__', 'a"b\\'])

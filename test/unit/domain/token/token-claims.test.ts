@@ -35,8 +35,8 @@ const bearerOf = (parts: Partial<TokenSubject> = {}): TokenSubject => ({
   ...parts,
 })
 
-describe('the claims (7.1)', () => {
-  test('of a token under a key: all of them, and no others', () => {
+describe('the claims of a token (7.1)', () => {
+  test('under a key are exactly these', () => {
     const scope: Scope = { clusters: [{ cluster: 'east' }] }
     expect(claimsOf(bearerOf({ groups: ['dev', 'ops'], scope }), issue)).toEqual({
       iss: ISSUER,
@@ -69,7 +69,7 @@ describe('the claims (7.1)', () => {
       kind: 'User',
       groups: ['authenticated', 'user:https://idp#ada'],
     },
-  ])('of $identity: sub, kind and groups', ({ identity, kind, groups }) => {
+  ])('have sub, kind and groups of $identity', ({ identity, kind, groups }) => {
     const claims = claimsOf(bearerOf({ identity }), issue)
     expect([claims.sub, claims['platform.sh'].kind, claims.groups]).toEqual([
       identity,
@@ -78,7 +78,7 @@ describe('the claims (7.1)', () => {
     ])
   })
 
-  test('groups of a key stay groups of the platform, whatever they are called (D7)', () => {
+  test('have the groups of the key with a prefix, whatever their names (D7)', () => {
     const groups = ['system:masters', 'user:root', 'authenticated', '__proto__']
     expect(groupsClaimOf('subject:robot', groups)).toEqual([
       'authenticated',
@@ -89,7 +89,7 @@ describe('the claims (7.1)', () => {
     ])
   })
 
-  test('times are whole seconds, never later than those in milliseconds (2.4)', () => {
+  test('have times in whole seconds, rounded down (2.4)', () => {
     const claims = claimsOf(bearerOf(), {
       ...issue,
       creationMs: SECONDS * 1000 + 999,
@@ -109,11 +109,11 @@ test.each<{ readonly scope: Scope | null; readonly text: string }>([
   { scope: null, text: '*' },
   { scope: {}, text: '{}' },
   { scope: { allowPlatformCli: true }, text: '{"allowPlatformCli":true}' },
-])('the scope as a text that is never empty: $text (7.1)', ({ scope, text }) => {
+])('the scope claim is never empty: $text (7.1)', ({ scope, text }) => {
   expect(scopeClaimOf(scope)).toBe(text)
 })
 
-describe('the audience (7.1)', () => {
+describe('the audience of a token (7.1)', () => {
   const east = { cluster: 'east' }
   const west = { cluster: 'west' }
   const scoped = `${ISSUER}/scoped`
@@ -176,7 +176,7 @@ describe('the audience (7.1)', () => {
     { name: 'one cluster', scope: { clusters: [east] }, aud: [`${scoped}/clusters/east`] },
     { name: 'every cluster', scope: { clusters: [{ cluster: '*' }] }, aud: [scoped] },
     { name: 'rules', scope: { rules: [{ verbs: ['get'] }] }, aud: [scoped] },
-  ])('from a key with a scope, whatever it is: $name', ({ scope, aud }) => {
+  ])('of a key with a scope is for verifiers that enforce scopes: $name', ({ scope, aud }) => {
     expect(audiencesOf(ISSUER, scope, true)).toEqual(aud)
     expect(claimsOf(bearerOf({ scope, isOwnerScoped: true }), issue).aud).toEqual(aud)
   })
@@ -201,7 +201,7 @@ describe.each(SIGNING_ALGORITHMS)('the length of a token, %s (7.1)', (alg) => {
     expect(tokenLength(claims, alg)).toBe(Buffer.byteLength(await sign(claims)))
   })
 
-  test('at the limit, to the byte', async () => {
+  test('is exact to the byte at the limit', async () => {
     const claimsWith = (length: number) => claimsOf(bearerOf({ name: 'n'.repeat(length) }), issue)
     let length = 1
     while (tokenLength(claimsWith(length + 1), alg) <= LONGEST_TOKEN_BYTES) length += 1

@@ -22,8 +22,8 @@ import {
   withMetadata,
 } from '../../../support/token.ts'
 
-describe('the view of an object', () => {
-  test('as it is created', () => {
+describe('the view of a token', () => {
+  test('of a new object', () => {
     const { apiVersion, kind, metadata } = tokenObject()
     const { name, uid, resourceVersion, creationTimestamp } = metadata
     const created = {
@@ -57,7 +57,7 @@ describe('the view of an object', () => {
     })
   })
 
-  test('as it may be', () => {
+  test('of an object with every field', () => {
     const scope = { clusters: [{ cluster: 'a' }] }
     const metadata = {
       ...UNDER_CI,
@@ -79,11 +79,11 @@ describe('the view of an object', () => {
     })
   })
 
-  test('a scope that sets nothing is one: it grants nothing (11.1)', () => {
+  test('has an empty scope, which grants nothing (11.1)', () => {
     expect(token({ spec: { scope: {} } }).scope).toEqual({})
   })
 
-  test('once its token is out', () => {
+  test('of an object whose token is issued', () => {
     const object = issuedObject({ metadata: UNDER_CI, spec: { ttl: 60 } }, { owner: owner() })
     const view = tokenOf(object)
     expect(view.published).toEqual({
@@ -106,7 +106,7 @@ describe('the view of an object', () => {
     expect(view.finalizers).toEqual([REVOKE_FINALIZER])
   })
 
-  test('it does not hold the token (3.5)', () => {
+  test('does not hold the token (3.5)', () => {
     const object = issuedObject()
     const text = object.status?.token ?? ''
     expect(text).not.toBe('')
@@ -136,7 +136,7 @@ describe('the owner is the access key that the controller reference names (5.4)'
   })
 })
 
-describe('whether a token was ever out, and until when (5.1, 7.4)', () => {
+describe('issuedTokenEndMs, the expiry of an issued token (5.1, 7.4)', () => {
   const out = issuedObject({ metadata: UNDER_CI, spec: { ttl: 600 } }, { owner: owner() })
   const FIVE_DAYS = 5 * 86_400
   // biome-ignore format: a table
@@ -161,7 +161,7 @@ describe('whether a token was ever out, and until when (5.1, 7.4)', () => {
   }
 })
 
-describe('what is published is what we wrote (5.4)', () => {
+describe('the published status has only what our manager wrote (5.4)', () => {
   const out = issuedObject({ metadata: UNDER_CI, spec: { ttl: 600 } }, { owner: owner() })
   const alone = issuedObject({ spec: { ttl: 600 } })
   const forged = tokenText({ ...claimsIn(out.status?.token ?? ''), sub: 'user:eve' })
@@ -192,11 +192,11 @@ describe('what is published is what we wrote (5.4)', () => {
   test.each([
     { name: 'owner', object: { ...out, status: { ...out.status, owner: { uid: 'uid-ci' } } } },
     { name: 'owner’s uid', object: { ...out, status: { ...out.status, owner: { name: 'ci' } } } },
-  ])('half of an $name of ours is none', ({ object }) => {
+  ])('and no partial $name', ({ object }) => {
     expect(tokenOf(object).published).toMatchObject({ owner: null, issued: 'damaged' })
   })
 
-  test('of a token without an owner it is whole', () => {
+  test('and is complete without an owner', () => {
     expect(tokenOf(alone).published).toMatchObject({
       owner: null,
       issued: { identity: 'token:deploy' },

@@ -82,14 +82,14 @@ const SOUND: readonly SoundRow[] = [
   { name: 'a name twice', spec: resources('pods', 'pods') },
 ]
 
-describe('one fault of audit', () => {
+describe('audit with one fault', () => {
   test.each(FAULTS)('$name', (row) => {
     expect(faultsBySource(row.spec)).toEqual(inEverySource(row))
     expect(quotes(row.spec)).toBe(false)
   })
 })
 
-describe('no fault of audit', () => {
+describe('audit without a fault', () => {
   test.each(SOUND)('$name', ({ spec }) => {
     expect(faultsBySource(spec)).toEqual(NONE)
   })

@@ -112,14 +112,14 @@ const SOUND: readonly SoundRow[] = [
   { name: 'filters in Go syntax', spec: { auth: { groupsFilters: ['^(?:dev|ops)-', '(?i)admin', '\\pL+', '(?P<n>a)'] } } },
 ]
 
-describe('one fault of auth', () => {
+describe('auth with one fault', () => {
   test.each(FAULTS)('$name', (row) => {
     expect(faultsBySource(row.spec)).toEqual(inEverySource(row))
     expect(quotes(row.spec)).toBe(false)
   })
 })
 
-describe('no fault of auth', () => {
+describe('auth without a fault', () => {
   test.each(SOUND)('$name', ({ spec }) => {
     expect(faultsBySource(spec)).toEqual(NONE)
   })

@@ -11,12 +11,12 @@ const many = (count: number): readonly SettingFault[] =>
   Array.from({ length: count }, (_, at) => fault(`a[${at}].b`, 'is bad: write good'))
 
 describe('the message of faults', () => {
-  test('one', () => {
+  test('has one fault', () => {
     expect(faultsMessage([fault('a.b', 'is bad: write good')], 1024)).toBe(
       '1 fault; the last good settings stay in force: a.b (spec): is bad: write good',
     )
   })
-  test('several, one of a source as a whole', () => {
+  test('has several faults, one of a source as a whole', () => {
     const whole: SettingFault = { path: '', source: 'Secret', message: 'is not valid YAML' }
     expect(faultsMessage([whole, fault('a', 'is bad')], 1024)).toBe(
       '2 faults; the last good settings stay in force: Secret: is not valid YAML; a (spec): is bad',
@@ -27,7 +27,7 @@ describe('the message of faults', () => {
     { count: 27, limit: EVENT_NOTE_LIMIT },
     { count: 5000, limit: EVENT_NOTE_LIMIT },
     { count: 5000, limit: CONDITION_MESSAGE_LIMIT },
-  ])('$count in $limit characters', ({ count, limit }) => {
+  ])('has $count faults in $limit characters', ({ count, limit }) => {
     const message = faultsMessage(many(count), limit)
     const shown = message.split('is bad').length - 1
     const [, more = '0'] = /; and (\d+) more$/.exec(message) ?? []

@@ -3,8 +3,8 @@ import { settled } from '../settings-sources.ts'
 
 const environment = { PLATFORM_CONFIG_A: 'a' }
 
-describe('all at once', () => {
-  test('every fault is reported, each with its path and source', () => {
+describe('validation of all sources', () => {
+  test('reports every fault with its path and source', () => {
     const spec = {
       auth: {
         accessKeyMaxTTLSeconds: -1,
@@ -81,7 +81,7 @@ describe('all at once', () => {
     ])
   })
 
-  test('a value of the wrong type is one fault, and hides no other', () => {
+  test('reports one fault for a value of a wrong type, and hides no other fault', () => {
     const secret = {
       auth: {
         groupsFilters: ['(', 5],
@@ -113,7 +113,7 @@ describe('all at once', () => {
     ])
   })
 
-  test('while the Secret is unreadable, nothing of spec counts as missing', () => {
+  test('reports no missing value while the Secret is unreadable', () => {
     const spec = {
       audit: { enabled: true },
       auth: { saml: { ssoURL: 'https://s' }, groupsFilters: ['('] },

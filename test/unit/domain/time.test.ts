@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { formatTimestamp, parseTimestamp } from '../../../../src/domain/time.ts'
+import { formatTimestamp, parseTimestamp } from '../../../src/domain/time.ts'
 
 const NOON = Date.UTC(2026, 10, 21, 12)
 
-describe('timestamp', () => {
+describe('formatTimestamp', () => {
   // biome-ignore format: a table
   test.each([
     { name: 'a whole second has no fraction', atMs: NOON, text: '2026-11-21T12:00:00Z' },
@@ -41,7 +41,7 @@ describe('parseTimestamp', () => {
     { name: 'the last second of a day', text: '2026-12-31T23:59:59Z' },
     { name: 'the first day of all', text: '0000-01-01T00:00:00Z' },
     { name: 'the last day of all', text: '9999-12-31T23:59:59Z' },
-  ])('reads $name as it was written', ({ text }) => {
+  ])('reads $name as it is written', ({ text }) => {
     expect(formatTimestamp(parseTimestamp(text) ?? 0)).toBe(text)
   })
 
@@ -68,7 +68,7 @@ describe('parseTimestamp', () => {
     { name: 'an offset of a whole day', text: '2026-11-21T12:00:00+24:00' },
     { name: 'blanks around', text: ' 2026-11-21T12:00:00Z ' },
     { name: 'a line break behind', text: '2026-11-21T12:00:00Z\n' },
-  ])('$name is none', ({ text }) => {
+  ])('gives null for $name', ({ text }) => {
     expect(parseTimestamp(text)).toBeNull()
   })
 })

@@ -17,7 +17,7 @@ const auth = (max?: unknown, login?: unknown) => ({
   accessKeyMaxTTLSeconds: max,
   loginAccessKeyTTLSeconds: login,
 })
-const capsInForce = (published: unknown, recorded: ConfigMapData | null): CapsInForce =>
+const capsOf = (published: unknown, recorded: ConfigMapData | null): CapsInForce =>
   capsInForce(settingsInForce({ uid: 'uid-1', status: published }, recorded))
 const sixty = record({ auth: auth(60, 30) })
 const earlier = {
@@ -40,8 +40,8 @@ test.each([
   { name: 'a record of an earlier Config: the settled status', status: status(auth(90, 7)), record: earlier, from: 'status', caps: { maxTtlSeconds: 90, loginTtlSeconds: 7 } },
   { name: 'a record of an earlier Config, nothing settled: the record', status: undefined, record: earlier, from: 'record', caps: fallback },
   { name: 'an unreadable record: the settled status', status: status(auth(90, 7)), record: {}, from: 'status', caps: { maxTtlSeconds: 90, loginTtlSeconds: 7 } },
-])('$name (2.2, 6.5)', ({ status: published, record: recorded, from, caps }) => {
-  expect(capsInForce(published, recorded)).toEqual({ known: true, caps, from })
+])('capsInForce: $name (2.2, 6.5)', ({ status: published, record: recorded, from, caps }) => {
+  expect(capsOf(published, recorded)).toEqual({ known: true, caps, from })
 })
 
 // biome-ignore format: a table
@@ -63,6 +63,6 @@ test.each([
   { name: 'a record without its key', status: undefined, record: {} },
   { name: 'a record that is no JSON', status: undefined, record: { config: '{"auth":{"accessKey' } },
   { name: 'a record that is a list', status: undefined, record: { config: '[]' } },
-])('fails closed: $name (6.5)', ({ status: published, record: recorded }) => {
-  expect(capsInForce(published, recorded)).toMatchObject({ known: false })
+])('capsInForce fails closed: $name (6.5)', ({ status: published, record: recorded }) => {
+  expect(capsOf(published, recorded)).toMatchObject({ known: false })
 })

@@ -21,8 +21,8 @@ const CLAIMS = {
 const withPayload = (payload: string): string =>
   `e30.${Buffer.from(payload).toString('base64url')}.c2ln`
 
-describe('what an issued token says of itself (5.4, 7.1)', () => {
-  test('of the claims that we sign', () => {
+describe('the claims of an issued token (5.4, 7.1)', () => {
+  test('are read back as they were signed', () => {
     const scope = { projects: [{ project: 'größe-¿?' }] }
     const bearer = {
       identity: 'team:w',
@@ -54,12 +54,12 @@ describe('what an issued token says of itself (5.4, 7.1)', () => {
     { aud: [], isConfined: false },
     { aud: 'https://i/scoped', isConfined: false },
     { aud: undefined, isConfined: false },
-  ])('for audiences $aud it is confined to verifiers of scopes: $isConfined', ({ aud, isConfined }) => {
+  ])('with audiences $aud are confined to verifiers that enforce scopes: $isConfined', ({ aud, isConfined }) => {
     const text = tokenText({ ...CLAIMS, iss: 'https://i', aud })
     expect(parseIssuedToken(text, UID)).toMatchObject({ isConfined })
   })
 
-  test('the letters that only base64url has are read', () => {
+  test('are read from base64url with its own letters', () => {
     const sub = 'user:>>>>???? größe €'
     const text = tokenText({ ...CLAIMS, sub })
     expect(text).toMatch(/-.*_/)
@@ -98,7 +98,7 @@ describe('what an issued token says of itself (5.4, 7.1)', () => {
     { name: 'the scope is null', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: 'null' } }) },
     { name: 'the scope is no JSON', text: tokenText({ ...CLAIMS, 'platform.sh': { scope: '**' } }) },
   ]
-  test.each(rows)('nothing of ours: $name', ({ text }) => {
+  test.each(rows)('are null for a malformed token: $name', ({ text }) => {
     expect(parseIssuedToken(text, UID)).toBeNull()
   })
 })
@@ -106,13 +106,13 @@ describe('what an issued token says of itself (5.4, 7.1)', () => {
 test.each([
   { scope: '*', gives: null },
   { scope: '{"clusters":[{"cluster":"a"}]}', gives: { clusters: [{ cluster: 'a' }] } },
-])('the scope that it was issued with: $scope', ({ scope, gives }) => {
+])('the scope that a token was issued with is $scope', ({ scope, gives }) => {
   expect(
     issuedScopeOf({ identity: '', groups: '', expiresMs: 0, scope, isConfined: false }),
   ).toEqual(gives)
 })
 
-test('the same groups give the same text, in whatever order and however often', () => {
+test('canonicalGroups gives one text for the same groups in any order, repeated or not', () => {
   expect(canonicalGroups(['b', 'a', 'b'])).toBe(canonicalGroups(['a', 'b']))
   expect(canonicalGroups(['a', 'b'])).not.toBe(canonicalGroups(['a']))
   expect(canonicalGroups(['ab'])).not.toBe(canonicalGroups(['a', 'b']))

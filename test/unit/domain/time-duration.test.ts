@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseDuration } from '../../../../src/domain/time.ts'
+import { parseDuration } from '../../../src/domain/time.ts'
 
 describe('durations in Go syntax (contract 8.1)', () => {
   test.each([

@@ -29,13 +29,16 @@ test.each<{ name: string; settings: JsonMap; prefix: string; guarded: boolean; c
     guarded: false,
     closed: true,
   },
-])('settings with $name (6.7)', ({ settings, prefix, guarded, closed }) => {
-  expect(read(settings)).toEqual({
-    projectNamespacePrefix: prefix,
-    authenticateVersionEndpoint: guarded,
-    disableConfigEndpoint: closed,
-  })
-})
+])(
+  'gatewaySwitchesInForce of settings with $name (6.7)',
+  ({ settings, prefix, guarded, closed }) => {
+    expect(read(settings)).toEqual({
+      projectNamespacePrefix: prefix,
+      authenticateVersionEndpoint: guarded,
+      disableConfigEndpoint: closed,
+    })
+  },
+)
 
 test.each<{ name: string; settings: JsonMap }>([
   {
@@ -46,10 +49,10 @@ test.each<{ name: string; settings: JsonMap }>([
   { name: 'a prefix that is a number', settings: { projectNamespacePrefix: 1 } },
   { name: 'a switch in words', settings: { disableConfigEndpoint: 'true' } },
   { name: 'a switch that is null', settings: { authenticateVersionEndpoint: null } },
-])('settings with $name tell nothing (6.5)', ({ settings }) => {
+])('gatewaySwitchesInForce is null for settings with $name (6.5)', ({ settings }) => {
   expect(read(settings)).toBeNull()
 })
 
-test('unknown settings tell nothing', () => {
+test('gatewaySwitchesInForce is null for unknown settings', () => {
   expect(gatewaySwitchesInForce({ known: false, because: 'none yet' })).toBeNull()
 })

@@ -4,7 +4,7 @@ import { renderSettingsCheck } from '../../../../tools/generate/check.ts'
 
 const SECRET = 'HUNTER2'
 
-describe('the shape of settings (6.2, 6.5)', () => {
+describe('the check of types against the schema (6.2, 6.5)', () => {
   test.each([
     { name: 'nothing', value: {} },
     {
@@ -20,7 +20,7 @@ describe('the shape of settings (6.2, 6.5)', () => {
       },
     },
     { name: 'what is no setting', value: { nonsense: { a: [1] } } },
-  ])('$name fits', ({ value }) => {
+  ])('accepts $name', ({ value }) => {
     expect(checkSettingsSchema(value)).toEqual([])
   })
 
@@ -62,7 +62,7 @@ describe('the shape of settings (6.2, 6.5)', () => {
     expect(checkSettingsSchema(value)).toEqual([{ path, message: `must be ${right}` }])
   })
 
-  test('all faults at once, and none quotes a value', () => {
+  test('reports all faults at once, and quotes no value', () => {
     const limits = { cpu: [SECRET], memory: { a: SECRET } }
     const faults = checkSettingsSchema({
       auth: { oidc: { insecureCa: SECRET, scopes: SECRET } },
@@ -78,7 +78,7 @@ describe('the shape of settings (6.2, 6.5)', () => {
   })
 })
 
-describe('the schema that the check is made from', () => {
+describe('the generator of the check', () => {
   test.each([
     {
       name: 'an unknown keyword',
@@ -88,7 +88,7 @@ describe('the schema that the check is made from', () => {
     { name: 'an unknown type', schema: { type: 'text' }, error: /schema is invalid/ },
     { name: 'a format', schema: { type: 'string', format: 'date-time' }, error: /unknown format/ },
     { name: 'a length', schema: { type: 'string', maxLength: 3 }, error: /more than its own code/ },
-  ])('$name is refused', ({ schema, error }) => {
+  ])('refuses $name', ({ schema, error }) => {
     const settings = { type: 'object', properties: { a: schema } }
     expect(() => renderSettingsCheck(settings)).toThrow(error)
   })

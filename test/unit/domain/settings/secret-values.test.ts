@@ -15,7 +15,7 @@ const environment = {
 const repository = (fields: object) => ({ apps: { repositories: [{ name: 'r', ...fields }] } })
 const secretIs = (clientSecret: string) => ({ auth: { oidc: { clientSecret } } })
 
-describe('values of the environment', () => {
+describe('references to the environment', () => {
   test.each([
     {
       name: 'client secret',
@@ -78,7 +78,7 @@ describe('values of the environment', () => {
   })
 })
 
-describe('faults of secrets', () => {
+describe('faults of secrets outside the Secret', () => {
   test.each<{
     name: string
     spec?: unknown
@@ -237,7 +237,7 @@ describe('faults of secrets', () => {
   })
 })
 
-describe('in the Secret', () => {
+describe('faults of secrets in the Secret', () => {
   test.each([
     {
       name: 'literals',
@@ -259,7 +259,7 @@ describe('in the Secret', () => {
     expect(JSON.stringify([owned, record])).not.toContain(CANARY)
   })
 
-  test('REDACTED is no value, so a status copied into spec takes nothing from the Secret', () => {
+  test('REDACTED is no value, so a status copied into spec does not hide the Secret', () => {
     const secret = {
       ...secretIs(CANARY),
       ...repository({ url: `https://u:${CANARY}@h` }),

@@ -100,14 +100,14 @@ const SOUND: readonly SoundRow[] = [
     spec: { oidc: { clients: [{ redirectURIs: ['https://a/callback', 'com.example.app:/callback', '*'] }] } } },
 ]
 
-describe('one fault of a value', () => {
+describe('a value with one fault', () => {
   test.each(FAULTS)('$name', (row) => {
     expect(faultsBySource(row.spec)).toEqual(inEverySource(row))
     expect(quotes(row.spec)).toBe(false)
   })
 })
 
-describe('no fault of a value', () => {
+describe('a value without a fault', () => {
   test.each(SOUND)('$name', ({ spec }) => {
     expect(faultsBySource(spec)).toEqual(NONE)
   })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isIssuerUrl, issuerOfHost } from '../../../../src/domain/token/token-claims.ts'
 
-describe('an issuer URL (contract 7.2)', () => {
+describe('isIssuerUrl (contract 7.2)', () => {
   test.each([
     'https://platform.example.com/oidc',
     'https://platform.example.com',
@@ -9,7 +9,7 @@ describe('an issuer URL (contract 7.2)', () => {
     'https://127.0.0.1:8443/oidc',
     'https://[::1]:8443/oidc',
     'https://xn--mnchen-3ya.example/oidc',
-  ])('%s is one', (text) => {
+  ])('accepts %s', (text) => {
     expect(isIssuerUrl(text)).toBe(true)
   })
 
@@ -36,12 +36,12 @@ describe('an issuer URL (contract 7.2)', () => {
     { name: 'a line break', text: 'https://platform.example.com/oidc\n' },
     { name: 'a backslash', text: 'https://platform.example.com\\oidc' },
     { name: 'letters beyond ASCII', text: 'https://münchen.example/oidc' },
-  ])('$name is none: $text', ({ text }) => {
+  ])('refuses $name: $text', ({ text }) => {
     expect(isIssuerUrl(text)).toBe(false)
   })
 })
 
-describe('the issuer of a platformHost (contract 7.2)', () => {
+describe('issuerOfHost (contract 7.2)', () => {
   test.each([
     { host: 'platform.example.com', issuer: 'https://platform.example.com/oidc' },
     { host: 'platform.example.com:8443', issuer: 'https://platform.example.com:8443/oidc' },
@@ -49,7 +49,7 @@ describe('the issuer of a platformHost (contract 7.2)', () => {
     { host: 'platform.example.com:443', issuer: 'https://platform.example.com/oidc' },
     { host: 'münchen.example', issuer: 'https://xn--mnchen-3ya.example/oidc' },
     { host: '[::1]:8443', issuer: 'https://[::1]:8443/oidc' },
-  ])('$host', ({ host, issuer }) => {
+  ])('gives $issuer for $host', ({ host, issuer }) => {
     expect(issuerOfHost(host)).toBe(issuer)
   })
 
@@ -65,7 +65,7 @@ describe('the issuer of a platformHost (contract 7.2)', () => {
     'ada@platform.example.com',
     'a\\b',
     'platform.example.com:x',
-  ])('%j is no host', (host) => {
+  ])('gives null for %j', (host) => {
     expect(issuerOfHost(host)).toBeNull()
   })
 })

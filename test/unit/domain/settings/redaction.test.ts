@@ -9,7 +9,7 @@ const CANARY = 'cAnArY0123456789'
 const provider = (name: string) => ({ [name]: { clientId: 'id', clientSecret: CANARY } })
 const providerHidden = (name: string) => ({ [name]: { clientId: 'id', clientSecret: 'REDACTED' } })
 
-describe('whole values', () => {
+describe('redaction of whole values', () => {
   test.each<{ name: string; settings: JsonMap; shows: JsonMap }>([
     ...['oidc', 'sourceHostA', 'sourceHostB', 'idpA', 'idpB'].flatMap((name) => [
       { name, settings: { auth: provider(name) }, shows: { auth: providerHidden(name) } },
@@ -76,7 +76,7 @@ describe('whole values', () => {
   })
 })
 
-describe('URLs in texts', () => {
+describe('redaction of URLs in texts', () => {
   test.each([
     { text: `https://user:${CANARY}@host/a`, shows: 'https://REDACTED@host/a' },
     { text: `https://${CANARY}@host`, shows: 'https://REDACTED@host' },
@@ -111,7 +111,7 @@ describe('URLs in texts', () => {
     })
   })
 
-  test('a long text without any is read in linear time', () => {
+  test('takes linear time for a long text without URLs', () => {
     for (const part of ['a', 'a:/', 'https://', 'a:a']) {
       const settings = { uiSettings: { legalTemplate: part.repeat(200_000 / part.length) } }
       expect(redactSettings(settings)).toEqual(settings)
@@ -119,7 +119,7 @@ describe('URLs in texts', () => {
   })
 })
 
-describe('data source names', () => {
+describe('redaction of data source names', () => {
   test.each([
     { dsn: `postgres://u:${CANARY}@h:5432/db`, shows: 'postgres://REDACTED@h:5432/db' },
     { dsn: `mysql://u:${CANARY}@tcp(h:3306)/db`, shows: 'mysql://REDACTED@tcp(h:3306)/db' },
@@ -136,7 +136,7 @@ describe('data source names', () => {
   })
 })
 
-describe('no secret is left, wherever it stands', () => {
+describe('redaction leaves no secret at any path', () => {
   const SECRET_FIELDS = new Set([
     'clientSecret',
     'password',
@@ -196,7 +196,7 @@ describe('no secret is left, wherever it stands', () => {
     )
   }
 
-  test('500 random settings', () => {
+  test('in 500 random settings', () => {
     const prototypeNames = Object.getOwnPropertyNames(Object.prototype)
     for (let seed = 1; seed <= 500; seed += 1) {
       const settings = planted(configSettingsSchema, false, picker(seed)) as JsonMap
@@ -214,7 +214,7 @@ describe('no secret is left, wherever it stands', () => {
     expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(prototypeNames)
   })
 
-  test('every field that is named like a secret is one', () => {
+  test('in fields that have the name of a secret', () => {
     const secrets: string[] = []
     const collect = (schema: SettingsSchema, path: string): void => {
       for (const [name, field] of Object.entries(schema.properties ?? {})) {
