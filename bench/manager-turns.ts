@@ -90,7 +90,7 @@ async function startManager(kubeconfig: string, tally: Tally) {
   const log = createLogger('error')
   const clock = clockAhead()
   const metrics = createManagerMetrics({ workers: 16, perObjectMetrics: false } as ManagerSettings)
-  const connection = await connect(kubeconfig, clock)
+  const connection = await connect({ kind: 'files', paths: [kubeconfig] }, clock)
   const client = createClient(clientDeps({ clock, log, metrics }, connection, () => undefined))
   const stores = createStores()
   const controller = keyController({ client, clock, log, stores, metrics: told(metrics, tally) })

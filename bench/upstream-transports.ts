@@ -4,7 +4,7 @@ import { Agent, request as requestTls } from 'node:https'
 import type { Readable } from 'node:stream'
 import { Pool } from 'undici'
 import { type Connection, type OpenConnection, connect } from '../src/kube/client/connection.ts'
-import { createUpstream } from '../src/kube/proxy/types.ts'
+import { createUpstream } from '../src/kube/proxy/upstream.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 
 /** A GET; resolves with the head. Aborting ends it. */
@@ -52,6 +52,6 @@ export const TRANSPORTS: Readonly<Record<string, Transport>> = {
 export async function openTransport(name: string, kubeconfig: string): Promise<Get> {
   const transport = TRANSPORTS[name]
   if (!transport) throw new Error(`no transport is called ${name}`)
-  const connection = await connect(kubeconfig, systemClock())
+  const connection = await connect({ kind: 'files', paths: [kubeconfig] }, systemClock())
   return transport(connection, await connection.open())
 }

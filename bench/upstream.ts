@@ -26,7 +26,7 @@ async function main(): Promise<void> {
 
 /** Four objects of a megabyte each, in a namespace of their own: one list of 4 MB. */
 async function fill(kubeconfig: string): Promise<void> {
-  const connection = await connect(kubeconfig, systemClock())
+  const connection = await connect({ kind: 'files', paths: [kubeconfig] }, systemClock())
   const { calls, headers } = await connection.open()
   const post = async (path: string, body: object): Promise<void> => {
     const sent = { ...headers, 'content-type': 'application/json' }

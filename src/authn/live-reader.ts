@@ -6,6 +6,7 @@ import type { KubeClient } from '../kube/client/client.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { singleFlight } from '../runtime/concurrency/single-flight.ts'
 import { viewOf } from './key-index.ts'
+import { READ_TIMEOUT_MS, REUSE_READS_FOR_MS } from './staleness.ts'
 
 /** Reads keys from the API server while the watch can't be trusted (contract 10.4). */
 export interface LiveKeyReader {
@@ -26,13 +27,13 @@ export function createLiveKeyReader(
   client: KubeClient,
   clock: Clock,
   index: KeyLookup,
-  reuseForMs?: number,
+  reuseForMs: number = REUSE_READS_FOR_MS,
 ): LiveKeyReader {
   const readNow = async (name: string, signal: AbortSignal): Promise<AccessKey | null> => {
     const object = await client.get(ACCESS_KEYS, { name }, signal)
     return object && viewOf(object)
   }
-  const read = singleFlight(clock, readNow, reuseForMs)
+  const read = singleFlight(clock, readNow, { reuseForMs, timeoutMs: READ_TIMEOUT_MS })
   return {
     around: async (names) => {
       const found = new Map<string, AccessKey | null>()

@@ -8,6 +8,12 @@ export const FRESH_FOR_MS = 15_000
 /** Older knowledge is read again, an older heartbeat written again (contract 10.4). */
 export const RENEW_AFTER_MS = 5000
 
+/** Requests within this time share one read, in milliseconds (contract 10.4). */
+export const REUSE_READS_FOR_MS = 1000
+
+/** A request waits no longer for a read of an API server that is frozen or unreachable, in milliseconds. */
+export const READ_TIMEOUT_MS = 2000
+
 /** How far another replica's clock may be ahead of ours for its heartbeat to count (contract 2.9). */
 const TOLERATED_SKEW_MS = 2000
 

@@ -17,7 +17,13 @@ import { type Authenticator, createAuthenticator } from './authenticator.ts'
 import { type KeyIndex, createKeyIndex } from './key-index.ts'
 import { createLiveKeyReader } from './live-reader.ts'
 import { createRoleReader } from './role-rules.ts'
-import { FRESH_FOR_MS, RENEW_AFTER_MS, isFresh } from './staleness.ts'
+import {
+  FRESH_FOR_MS,
+  READ_TIMEOUT_MS,
+  RENEW_AFTER_MS,
+  REUSE_READS_FOR_MS,
+  isFresh,
+} from './staleness.ts'
 import { Heartbeat } from './watch-heartbeat.ts'
 
 /** Dependencies of followCallers; everything stops when the signal aborts. */
@@ -73,7 +79,8 @@ export function startAuthenticator(options: StartAuthenticatorOptions): StartedA
   const meaning = followMeaning(sources, () => news(null))
   const { roleRules, read } = createRoleReader(client, meaning.changed)
   const provenAt = followKeys(options, index)
-  const pace = { everyMs: RENEW_AFTER_MS, freshForMs: FRESH_FOR_MS }
+  const limits = { reuseForMs: REUSE_READS_FOR_MS, timeoutMs: READ_TIMEOUT_MS }
+  const pace = { everyMs: RENEW_AFTER_MS, freshForMs: FRESH_FOR_MS, ...limits }
   const reading = { clock, log, signal, ...pace }
   const settings = startPoller({ what: 'settings', ...reading, read: settingsReader(options) })
   const roles = startPoller({ what: 'roles', ...reading, read })

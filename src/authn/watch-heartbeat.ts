@@ -13,12 +13,11 @@ import { formatTimestamp } from '../domain/time.ts'
 import { isConflict, isTestFailed } from '../kube/client/api-error.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 import type { StoreSink } from '../kube/informer/store.ts'
-import { type Clock, sleep } from '../runtime/clock.ts'
-import { withTimeout } from '../runtime/concurrency/single-flight.ts'
+import { type Clock, sleep, withTimeout } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Moment, currentMoment, laterMoment, msBetween } from '../runtime/moment.ts'
 import { beatOn, heartbeatKey, isOfAnotherForm } from './heartbeat-key.ts'
-import { RENEW_AFTER_MS, type SentHeartbeat, momentProvenBy } from './staleness.ts'
+import { READ_TIMEOUT_MS, RENEW_AFTER_MS, type SentHeartbeat, momentProvenBy } from './staleness.ts'
 
 const REF = { name: HEARTBEAT_KEY }
 
@@ -174,7 +173,9 @@ export class Heartbeat {
     this.#jitterMs = random() * JITTER_MS
     this.#notBeforeMs = sent.monotonicMs + RETRY_AFTER_MS
     try {
-      const isOurs = await withTimeout(clock, (abort) => this.#write(beat.written, abort))
+      const isOurs = await withTimeout(clock, READ_TIMEOUT_MS, (abort) =>
+        this.#write(beat.written, abort),
+      )
       if (isOurs) this.#notBeforeMs = sent.monotonicMs + RENEW_AFTER_MS
       this.#await(sent)
     } catch (err) {

@@ -1,7 +1,8 @@
 // How the commands reach the API server, and how they read their environment.
 import { readFileSync } from 'node:fs'
-import { CONTROLLER_NAME } from '../api/names.ts'
-import type { Connection } from '../kube/client/connection.ts'
+import { CONTROLLER_NAME, FIELD_MANAGER } from '../api/names.ts'
+import { type Connection, connect } from '../kube/client/connection.ts'
+import { findKubeconfig } from '../kube/client/kubeconfig.ts'
 import type { ClientDeps, ClientObserver } from '../kube/client/request.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { ProcessInputs } from '../runtime/flag-kinds.ts'
@@ -24,7 +25,8 @@ export function clientDeps(
   mayWrite: () => void,
 ): ClientDeps {
   const userAgent = `${CONTROLLER_NAME}/${PROGRAM_VERSION}`
-  return { connection, clock, observer: observeClient(metrics, clock, log), userAgent, mayWrite }
+  const observer = observeClient(metrics, clock, log)
+  return { connection, clock, observer, userAgent, fieldManager: FIELD_MANAGER, mayWrite }
 }
 
 /** The Date header is in whole seconds: half a second is its mean error. */
@@ -62,6 +64,17 @@ export const processInputs: ProcessInputs = {
     }
   },
 }
+
+/**
+ * Connects to the cluster that the flag or the environment names (contract 8.1).
+ *
+ * @param kubeconfig the flag; null = it is not set
+ * @throws Error when there is none, or its kubeconfig is unreadable
+ */
+export const connectCluster = async (
+  kubeconfig: string | null,
+  clock: Clock,
+): Promise<Connection> => connect(findKubeconfig(kubeconfig, processInputs.env), clock)
 
 /**
  * Ends a command that has nothing to run: prints help or version to standard output (exit 0), or the

@@ -4,13 +4,12 @@ import { randomUUID } from 'node:crypto'
 import { createHandler } from '../gateway/handler.ts'
 import { versionPage } from '../gateway/public-routes.ts'
 import { createClient } from '../kube/client/client.ts'
-import { connect } from '../kube/client/connection.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { startLifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/log.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
 import { createHttpServer } from '../serving/http/server.ts'
-import { printText, clientDeps, processInputs } from './cluster-command.ts'
+import { printText, clientDeps, connectCluster, processInputs } from './cluster-command.ts'
 import { startCertificate } from './gateway/certificate.ts'
 import { readGatewaySettings } from './gateway/flags.ts'
 import { startFollowing } from './gateway/informers.ts'
@@ -45,9 +44,9 @@ const STOP_WITHIN_MS = { gateway: 20_000, connection: 2000 }
 async function start(self: GatewayProcess): Promise<void> {
   const { settings, clock, log, lifecycle, metrics } = self
   log.info({ version: PROGRAM_VERSION }, 'starting')
-  const connection = await connect(settings.kubeconfig, clock)
+  const connection = await connectCluster(settings.kubeconfig, clock)
   lifecycle.onStop('connection', STOP_WITHIN_MS.connection, () => connection.close())
-  connection.outage.report(log)
+  connection.breaker.report(log)
   // Replicas write at the same time: every write carries a condition.
   const deps = clientDeps(self, connection, () => undefined)
   const client = createClient(deps)

@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createRevocationList } from '../authn/revocation/revocation-list.ts'
 import { createClient } from '../kube/client/client.ts'
-import { connect } from '../kube/client/connection.ts'
 import { createEventRecorder } from '../kube/event-recorder.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { EventLoopShare } from '../runtime/concurrency/event-loop.ts'
@@ -12,7 +11,7 @@ import { type Lifecycle, startLifecycle } from '../runtime/lifecycle.ts'
 import { type Log, createLogger } from '../runtime/log.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
 import { createKeyring } from '../signing/keyring.ts'
-import { printText, clientDeps, processInputs } from './cluster-command.ts'
+import { printText, clientDeps, connectCluster, processInputs } from './cluster-command.ts'
 import { startControllers } from './manager/controllers.ts'
 import { type ManagerSettings, readManagerSettings } from './manager/flags.ts'
 import { createStores, followStores } from './manager/informers.ts'
@@ -55,9 +54,9 @@ async function start(self: Process): Promise<void> {
   const { settings, clock, log, lifecycle } = self
   const identity = `${hostname()}_${randomUUID()}`
   log.info({ version: PROGRAM_VERSION, identity }, 'starting')
-  const connection = await connect(settings.kubeconfig, clock)
+  const connection = await connectCluster(settings.kubeconfig, clock)
   lifecycle.onStop('connection', STOP_WITHIN_MS.other, () => connection.close())
-  const { outage } = connection
+  const outage = connection.breaker
   outage.report(log)
   const leadership = await joinElection({ ...self, identity })
   const client = createClient(clientDeps(self, connection, leadership.mayWrite))

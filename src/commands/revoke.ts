@@ -6,10 +6,9 @@ import {
   revokeKeyWithDescendants,
 } from '../authn/revocation/revoke-key.ts'
 import { createClient } from '../kube/client/client.ts'
-import { connect } from '../kube/client/connection.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
-import { printText } from './cluster-command.ts'
+import { printText, connectCluster } from './cluster-command.ts'
 import { type RevokeSettings, readRevokeSettings } from './revoke/flags.ts'
 
 /**
@@ -28,20 +27,24 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
+/** A patch without a field manager gets the name in the user agent. */
+const FIELD_MANAGER = `${CONTROLLER_NAME}-revoke`
+
 async function revoke({
   kubeconfig,
   nameOrUid,
   isDryRun,
 }: RevokeSettings): Promise<RevocationReport> {
   const clock = systemClock()
-  const connection = await connect(kubeconfig, clock)
+  const connection = await connectCluster(kubeconfig, clock)
   try {
     const client = createClient({
       connection,
       clock,
       observer: { responded: () => undefined, wrote: () => undefined },
-      // Appears in the API server's audit log, and as field manager of spec.disabled.
-      userAgent: `${CONTROLLER_NAME}-revoke/${PROGRAM_VERSION}`,
+      // Also appears in the API server's audit log.
+      userAgent: `${FIELD_MANAGER}/${PROGRAM_VERSION}`,
+      fieldManager: FIELD_MANAGER,
       mayWrite: () => undefined,
     })
     return await revokeKeyWithDescendants({ client, clock, isDryRun, tell }, nameOrUid)

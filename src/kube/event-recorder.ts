@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { CONTROLLER_NAME, EVENTS } from '../api/names.ts'
 import { formatMicroTime } from '../domain/time.ts'
-import { type Clock, sleep } from '../runtime/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { createRateLimiter } from '../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../runtime/log.ts'
 import { isConflict } from './client/api-error.ts'
 import type { KubeClient, NewObject } from './client/client.ts'
@@ -72,10 +73,10 @@ const URGENT: ReadonlySet<string> = new Set([
 ])
 
 const LONGEST_QUEUE = 1000
-const MOST_PER_SECOND = 10
+const RATE = { most: 10, perMs: 1000 }
 const LONGEST_NOTE_BYTES = 1024
 const LONGEST_NAME = 253
-const TELL_DROPS_EVERY_MS = 60_000
+const LOG_DROPS_EVERY_MS = 60_000
 
 /** A recorder with an empty queue. */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
@@ -84,8 +85,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   const others: NewObject[] = []
   const waiting = (): number => urgent.length + others.length
   const drops = createDropCount(options)
-  const turn = createPace(clock)
   const stopped = new AbortController()
+  const limited = createRateLimiter(clock, RATE, stopped.signal)
   let sending: Promise<void> | null = null
 
   const send = async (event: NewObject): Promise<void> => {
@@ -98,9 +99,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }
   const sendAll = async (): Promise<void> => {
     while (waiting() > 0) {
-      await turn(stopped.signal)
-      const event = urgent.shift() ?? others.shift()
-      if (event) await send(event)
+      await limited(async () => {
+        const event = urgent.shift() ?? others.shift()
+        if (event) await send(event)
+      })
     }
     sending = null
   }
@@ -166,24 +168,11 @@ function cut(text: string, mostBytes: number): string {
   return text.slice(0, new TextEncoder().encodeInto(text, room).read) + mark
 }
 
-/** Waits, so that no period of one second has more than ten events. */
-function createPace(clock: Clock): (signal: AbortSignal) => Promise<void> {
-  const turnsMs: number[] = []
-  return async (signal) => {
-    const tenthLastMs = turnsMs.at(-MOST_PER_SECOND)
-    if (tenthLastMs !== undefined) {
-      await sleep(clock, tenthLastMs + 1000 - clock.monotonicMs(), signal)
-      turnsMs.shift()
-    }
-    turnsMs.push(clock.monotonicMs())
-  }
-}
-
 /** Counts drops, and logs them at most once a minute with the last reason. */
 function createDropCount({ clock, log }: EventRecorderOptions) {
   let dropped = 0
   let why: unknown
-  let toldMs = Number.NEGATIVE_INFINITY
+  let loggedMs = Number.NEGATIVE_INFINITY
   const tell = (): void => {
     if (dropped > 0) log.warn({ dropped, err: why }, 'events were dropped')
     dropped = 0
@@ -193,8 +182,8 @@ function createDropCount({ clock, log }: EventRecorderOptions) {
     dropped += count
     why = because
     const nowMs = clock.monotonicMs()
-    if (nowMs - toldMs < TELL_DROPS_EVERY_MS) return
-    toldMs = nowMs
+    if (nowMs - loggedMs < LOG_DROPS_EVERY_MS) return
+    loggedMs = nowMs
     tell()
   }
   return { add, tell }

@@ -42,6 +42,31 @@ export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal):
   }
 }
 
+/**
+ * The result within `timeoutMs`.
+ *
+ * @param act its signal aborts at the timeout
+ * @throws Error when it takes longer; the operation itself may still finish
+ */
+export async function withTimeout<T>(
+  clock: Clock,
+  timeoutMs: number,
+  act: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const abort = new AbortController()
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const cancel = clock.schedule(timeoutMs, () => {
+    const error = new Error(`no answer within ${timeoutMs} ms`)
+    abort.abort(error)
+    reject(error)
+  })
+  try {
+    return await Promise.race([act(abort.signal), late])
+  } finally {
+    cancel()
+  }
+}
+
 function once(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const finish = (): void => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { ACCESS_KEYS, API_VERSION, EVENTS } from '../../src/api/names.ts'
+import { ACCESS_KEYS, API_VERSION, EVENTS, FIELD_MANAGER } from '../../src/api/names.ts'
 import type { KubeObject } from '../../src/api/objects.ts'
 import { NotLeaderError } from '../../src/kube/client/api-error.ts'
 import { type KubeClient, createClient } from '../../src/kube/client/client.ts'
@@ -97,12 +97,13 @@ test('the API server takes the longest names and notes', async () => {
 })
 
 test('a process that does not lead records nothing', async () => {
-  const connection = await connect(adminKubeconfig, clock)
+  const connection = await connect({ kind: 'files', paths: [adminKubeconfig] }, clock)
   const follower = createClient({
     connection,
     clock,
     observer: { responded: () => undefined, wrote: () => undefined },
     userAgent: 'test',
+    fieldManager: FIELD_MANAGER,
     mayWrite: () => {
       throw new NotLeaderError()
     },

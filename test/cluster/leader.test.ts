@@ -1,7 +1,7 @@
 // Electors that meet on a real Lease. Nothing is timed: bounds only say when to give up waiting.
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
-import { CONFIG_MAPS, LEASES } from '../../src/api/names.ts'
+import { CONFIG_MAPS, FIELD_MANAGER, LEASES } from '../../src/api/names.ts'
 import { NotLeaderError } from '../../src/kube/client/api-error.ts'
 import { type KubeClient, createClient } from '../../src/kube/client/client.ts'
 import { connect } from '../../src/kube/client/connection.ts'
@@ -99,7 +99,7 @@ test('a leader that is cut off stops before the next one starts', async () => {
   expect(betweenMs).toBeGreaterThanOrEqual(brief.leaseDurationMs)
 
   const stale = admin.replace(LEASES, last, 'test')
-  await expect(stale).rejects.toMatchObject({ name: 'KubeFailure', code: 409 })
+  await expect(stale).rejects.toMatchObject({ name: 'StatusError', code: 409 })
   expect((await read(ref)).spec.holderIdentity).toBe('b')
 })
 
@@ -173,12 +173,13 @@ test('a process that stood still sends no write and does not renew', async () =>
   const clock = skippingClock()
   const a = join(ref, 'a', { timing: patient, clock })
   await a.until('acquired')
-  const connection = await connect(adminKubeconfig, clock)
+  const connection = await connect({ kind: 'files', paths: [adminKubeconfig] }, clock)
   const guarded = createClient({
     connection,
     clock,
     observer: { responded: () => undefined, wrote: () => undefined },
     userAgent: 'test',
+    fieldManager: FIELD_MANAGER,
     mayWrite: () => a.election.mayWrite(),
   })
   const create = (name: string) =>

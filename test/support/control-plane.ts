@@ -21,6 +21,7 @@
 // flags, is an `own` one, or one of `faults`, which are repeated FAULT_ROUNDS times.
 import { readFile } from 'node:fs/promises'
 import { afterAll, inject } from 'vitest'
+import { FIELD_MANAGER } from '../../src/api/names.ts'
 import { type KubeClient, createClient } from '../../src/kube/client/client.ts'
 import { connect } from '../../src/kube/client/connection.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -100,7 +101,7 @@ async function testControlPlane(
   access: Access,
 ): Promise<TestControlPlane> {
   const clock = systemClock()
-  const connection = await connect(coordinates.adminKubeconfig, clock)
+  const connection = await connect({ kind: 'files', paths: [coordinates.adminKubeconfig] }, clock)
   const raw = createRaw(coordinates.adminKubeconfig, clock)
   afterAll(async () => {
     await connection.close()
@@ -114,6 +115,7 @@ async function testControlPlane(
       clock,
       observer: { responded: () => undefined, wrote: () => undefined },
       userAgent: 'test',
+      fieldManager: FIELD_MANAGER,
       mayWrite: () => undefined,
     }),
     raw: raw.call,

@@ -38,7 +38,8 @@ export function createRaw(
 ): { readonly call: Raw; close(): Promise<void> } {
   const connections = new Map<string, Promise<Connection>>()
   const connectionOf = (kubeconfig: string): Promise<Connection> => {
-    const known = connections.get(kubeconfig) ?? connect(kubeconfig, clock)
+    const known =
+      connections.get(kubeconfig) ?? connect({ kind: 'files', paths: [kubeconfig] }, clock)
     connections.set(kubeconfig, known)
     return known
   }

@@ -70,7 +70,7 @@ const PAUSE_MS = 250
 export function createRevocationList(options: RevocationListOptions): RevocationList {
   const { configMaps, clock, observer } = options
   const [stopping, over] = [new AbortController(), new AbortController()]
-  const inTurn = createRateLimiter(clock, PAUSE_MS, over.signal)
+  const inTurn = createRateLimiter(clock, { most: 1, perMs: PAUSE_MS }, over.signal)
   const writer = new RevocationWriter({ ...options, inTurn, signal: over.signal })
   const stored = new StoredRevocations()
   const listeners: ((jtis: readonly string[]) => void)[] = []

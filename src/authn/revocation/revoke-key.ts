@@ -49,7 +49,7 @@ const MOST_TRIES = 5
  * Disables the key and its line, the key itself first: the next round finds the keys that were made with it
  * meanwhile.
  *
- * @throws KubeFailure or Error when the keys can't be listed
+ * @throws StatusError or Error when the keys can't be listed
  */
 export async function revokeKeyWithDescendants(
   deps: RevokeKeyDeps,

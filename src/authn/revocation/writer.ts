@@ -15,6 +15,7 @@ import { NotLeaderError, StatusError, isConflict, isNotFound } from '../../kube/
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
+import { backoffMs } from '../../runtime/concurrency/backoff.ts'
 import type { RateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 
@@ -29,8 +30,7 @@ export interface RevocationWriterOptions {
   readonly signal: AbortSignal
 }
 
-const FIRST_BACK_OFF_MS = 250
-const LONGEST_BACK_OFF_MS = 5000
+const BACK_OFF = { firstMs: 250, longestMs: 5000 }
 /** For how long our own response stands in for a ConfigMap that the store does not show. */
 const UNSEEN_FOR_MS = 5000
 
@@ -222,10 +222,10 @@ export class RevocationWriter {
   }
 
   #backOffMs(error: unknown): number {
-    const backOffMs = Math.min(FIRST_BACK_OFF_MS * 2 ** this.#failures, LONGEST_BACK_OFF_MS)
+    const waitMs = backoffMs(BACK_OFF, this.#failures)
     this.#failures += 1
     const askedMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0
-    return Math.max(backOffMs, askedMs)
+    return Math.max(waitMs, askedMs)
   }
 }
 

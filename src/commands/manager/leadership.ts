@@ -1,12 +1,11 @@
 // Leader election of the manager; a leader that loses the Lease exits.
 import { CONTROLLER_NAME } from '../../api/names.ts'
 import { createClient } from '../../kube/client/client.ts'
-import { connect } from '../../kube/client/connection.ts'
 import { runLeaderElection } from '../../kube/leader-election/elector.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Keyring } from '../../signing/keyring.ts'
-import { type ClientParts, clientDeps } from '../cluster-command.ts'
+import { type ClientParts, clientDeps, connectCluster } from '../cluster-command.ts'
 import { commonChecks, serveProbes } from '../probes.ts'
 import type { ManagerSettings } from './flags.ts'
 import type { Following, Stores } from './informers.ts'
@@ -43,7 +42,7 @@ export async function joinElection(options: LeadershipOptions): Promise<Leadersh
     metrics.leads(true)
     return { acquired: Promise.resolve(), mayWrite: () => undefined }
   }
-  const connection = await connect(settings.kubeconfig, clock)
+  const connection = await connectCluster(settings.kubeconfig, clock)
   lifecycle.onStop('lease connection', STOP_WITHIN_MS.connection, () => connection.close())
   const election = runLeaderElection({
     ...settings.leaderElection,

@@ -23,7 +23,7 @@ const AT_A_TIME = 8
  * deleted (contract 5.1), whatever its references say by now.
  *
  * @returns how many are neither recorded nor over yet; their records bring the key back
- * @throws KubeFailure when a delete is refused
+ * @throws StatusError when a delete is refused
  */
 export async function revokeOwnedTokens({ uid }: AccessKey, deps: TokensDeps): Promise<number> {
   const { tokens, revocations, clock } = deps

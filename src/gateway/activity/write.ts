@@ -41,7 +41,7 @@ const MOST_TRIES = 8
  * seen: so it never moves back, whoever writes at the same time (contract 3.4, 14.1). Other fields may
  * change meanwhile, which is no reason to try again.
  *
- * @throws KubeFailure, or Error when there is no answer, or one that does not hold the use
+ * @throws StatusError, or Error when there is no answer, or one that does not hold the use
  */
 export async function record(
   { client, keys }: RecordDeps,

@@ -4,7 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { UserInfo } from '../../authn/caller.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
 import { strictJsonError } from '../../domain/json/strict-json.ts'
-import { createSemaphore, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
+import { createTurnQueue } from '../../runtime/concurrency/event-loop.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import { hasOddCharacter, parsePlainYaml } from '../../runtime/yaml.ts'
 import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
 import { LONGEST_PARSED_BODY, readBody } from '../../serving/http/body.ts'
@@ -39,7 +40,7 @@ export const LARGE_BODIES = { aboveBytes: 64 * 1024, inAll: 16, ofOne: 4 } as co
 const amongLarge = createSemaphore(LARGE_BODIES.inAll, LARGE_BODIES.ofOne)
 
 /** However many come in at once, between the parsing of two others connect, ask and are answered. */
-const turn = everySoManyTurns(16)
+const turn = createTurnQueue(16)
 
 /** A request with a body, and who sends it. */
 export interface Sender {

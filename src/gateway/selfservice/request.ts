@@ -8,7 +8,8 @@ import { isResourceRequest } from '../../domain/scope/request-info.ts'
 import { pathOf } from '../../kube/client/client.ts'
 import { type Upstream, type UpstreamAnswer, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { createSemaphore, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
+import { createTurnQueue } from '../../runtime/concurrency/event-loop.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import type { Answer, WholeAnswer } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { type RunsAs, impersonationOf } from '../proxy/forward.ts'
@@ -147,7 +148,7 @@ export async function ask(
 
 /** Characters above which an answer waits for its turn: many that come at once would be one long stop. */
 const LARGE = 16_384
-const turn = everySoManyTurns(1)
+const turn = createTurnQueue(1)
 
 /** The answer, read whole. @param came told how many bytes of it are here; what it throws ends the answer */
 export async function readReply(

@@ -3,7 +3,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { type JsonMap, parseJsonMap } from '../../domain/json/json.ts'
 import { sleep } from '../../runtime/clock.ts'
-import { createSemaphore, everySoManyTurns } from '../../runtime/concurrency/semaphore.ts'
+import { createTurnQueue } from '../../runtime/concurrency/event-loop.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import type { SelfServiceRequest } from './request.ts'
 import { NoRoom } from './response-buffer.ts'
 
@@ -21,7 +22,7 @@ const LAST_LOOK_MS = 250
 const amongLong = createSemaphore(16, 4)
 
 /** One event of all watches in each turn of the event loop: a change of one object may be one for thousands. */
-const turn = everySoManyTurns(1)
+const turn = createTurnQueue(1)
 
 /** What a watch is told by. */
 export type Watching = Pick<SelfServiceRequest, 'call' | 'caller' | 'clock' | 'held' | 'signal'>

@@ -14,7 +14,7 @@ export interface StatusDetails {
 
 /** The API server answered a call with an error. */
 export class StatusError extends Error implements StatusDetails {
-  override readonly name = 'KubeFailure'
+  override readonly name = 'StatusError'
   readonly code: number
   readonly reason: string
   readonly retryAfterMs: number | null
@@ -107,7 +107,7 @@ export const isGone = (error: unknown): boolean =>
 
 /** The API server did not answer a call: it or the network is down. Whether it acted is unknown. */
 export class NoResponseError extends Error {
-  override readonly name = 'NoAnswer'
+  override readonly name = 'NoResponseError'
 
   /**
    * @param call the call, such as `PATCH ownedaccesskeys/ci`
@@ -122,7 +122,7 @@ export class NoResponseError extends Error {
 
 /** A write by a process that does not lead. It was not sent. */
 export class NotLeaderError extends Error {
-  override readonly name = 'NotLeader'
+  override readonly name = 'NotLeaderError'
   readonly code = 'NotLeader'
 
   constructor() {

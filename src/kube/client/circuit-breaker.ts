@@ -1,12 +1,11 @@
-// One circuit breaker for all work while the API server is down. Without it each key would retry by itself, with
-// a log line each time.
+// One circuit breaker for all work with an API server. Without it each key would retry on its own while the
+// server is down, with a log line each time.
 import type { Clock } from '../../runtime/clock.ts'
+import { backoffMs } from '../../runtime/concurrency/backoff.ts'
 import type { Log } from '../../runtime/log.ts'
-import type { QueueGate } from '../controller/work-queue.ts'
 
-const FIRST_WAIT_MS = 200
-const LONGEST_WAIT_MS = 5000
-const TELL_EVERY_MS = 60_000
+const BACK_OFF = { firstMs: 200, longestMs: 5000 }
+const LOG_EVERY_MS = 60_000
 
 /** undici's codes for timeouts; every other error without an answer is a broken connection. */
 const TIMEOUTS: ReadonlySet<unknown> = new Set([
@@ -15,39 +14,41 @@ const TIMEOUTS: ReadonlySet<unknown> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-interface Episode {
+/** The time without an answer, from the first failure. */
+interface Outage {
   /** Monotonic milliseconds. */
   readonly sinceMs: number
-  /** Number of the event that began it. */
+  /** Number of the failure that began it. */
   readonly began: number
-  waitMs: number
+  /** Probes that failed. */
+  probes: number
   isWaiting: boolean
   isProbed: boolean
   /** Monotonic time of the last log line; null = none yet, as a single failure is not logged. */
-  toldMs: number | null
+  loggedMs: number | null
 }
 
 /**
  * Whether the API server of a connection answers. While it does not, the gate passes one key per back-off as a
  * probe. Any answer ends an outage.
  */
-export class CircuitBreaker implements QueueGate {
+export class CircuitBreaker {
   readonly #clock: Clock
   readonly #listeners: (() => void)[] = []
   #log: Log | null = null
   /** Numbers requests, answers and failures: many of them share one time of the clock. */
   #events = 0
   #answered = 0
-  #now: Episode | null = null
+  #outage: Outage | null = null
   #cancel = (): void => undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Whether a request failed that was sent after the first failure. */
+  /** Whether an outage is confirmed: a request failed that was sent after the first failure. */
   get isCertain(): boolean {
-    return this.#now !== null && this.#now.toldMs !== null
+    return this.#outage !== null && this.#outage.loggedMs !== null
   }
 
   /** Writes to this log when an outage begins, once a minute while it lasts, and when it ends. */
@@ -55,62 +56,64 @@ export class CircuitBreaker implements QueueGate {
     this.#log = log
   }
 
-  /** A request is sent. @returns its number, for `failed` */
+  /** Call it when a request is sent. @returns its number, for `failed` */
   sent(): number {
     this.#events += 1
     return this.#events
   }
 
-  /** The API server answered, with any code. */
+  /** Call it when the API server answered, with any code. */
   answered(): void {
     this.#events += 1
     this.#answered = this.#events
-    const ended = this.#now
+    const ended = this.#outage
     if (ended === null) return
-    this.#now = null
+    this.#outage = null
     this.#cancel()
-    if (ended.toldMs !== null)
+    if (ended.loggedMs !== null)
       this.#log?.info({ tookMs: this.#sinceMs(ended) }, 'the API server answers again')
-    this.#tell()
+    this.#notify()
   }
 
-  /** The request with this number had no answer. */
+  /** Call it when the request with this number got no answer. */
   failed(sent: number, err: unknown): void {
     this.#events += 1
-    if (this.#now === null) {
+    if (this.#outage === null) {
       // A timeout while other requests get answers concerns that request only.
       if (isTimeout(err) && this.#answered > sent) return
       const sinceMs = this.#clock.monotonicMs()
-      const waitMs = FIRST_WAIT_MS
-      const fresh = { isWaiting: true, isProbed: false, toldMs: null }
-      this.#now = { sinceMs, began: this.#events, waitMs, ...fresh }
-      this.#wait(this.#now)
+      const start = { probes: 0, isWaiting: true, isProbed: false, loggedMs: null }
+      this.#outage = { sinceMs, began: this.#events, ...start }
+      this.#wait(this.#outage)
       return
     }
-    const now = this.#now
+    const outage = this.#outage
     // Requests that were sent before the first failure prove nothing new.
-    if (sent < now.began) return
-    this.#report(now, err)
-    if (now.isWaiting) return
-    now.waitMs = Math.min(now.waitMs * 2, LONGEST_WAIT_MS)
-    this.#wait(now)
+    if (sent < outage.began) return
+    this.#logOutage(outage, err)
+    if (outage.isWaiting) return
+    outage.probes += 1
+    this.#wait(outage)
   }
 
+  /** Whether a worker may take a key: as a probe, it reports back by `probed`; null = not now. */
   admit(): 'freely' | 'as a probe' | null {
-    const now = this.#now
-    if (now === null) return 'freely'
-    if (now.isWaiting || now.isProbed) return null
-    now.isProbed = true
+    const outage = this.#outage
+    if (outage === null) return 'freely'
+    if (outage.isWaiting || outage.isProbed) return null
+    outage.isProbed = true
     return 'as a probe'
   }
 
+  /** Call it when a probe is done, whether or not it sent a request. */
   probed(): void {
-    if (this.#now === null) return
-    this.#now.isProbed = false
-    // A probe that sent no request has proved nothing: let the next key try.
-    if (!this.#now.isWaiting) this.#tell()
+    if (this.#outage === null) return
+    this.#outage.isProbed = false
+    // A probe without a request proves nothing: the next key is the probe.
+    if (!this.#outage.isWaiting) this.#notify()
   }
 
+  /** Calls back whenever `admit` may have changed its answer. */
   whenOpen(listener: () => void): void {
     this.#listeners.push(listener)
   }
@@ -120,27 +123,27 @@ export class CircuitBreaker implements QueueGate {
     this.#cancel()
   }
 
-  #wait(now: Episode): void {
-    now.isWaiting = true
-    this.#cancel = this.#clock.schedule(now.waitMs, () => {
-      now.isWaiting = false
-      this.#tell()
+  #wait(outage: Outage): void {
+    outage.isWaiting = true
+    this.#cancel = this.#clock.schedule(backoffMs(BACK_OFF, outage.probes), () => {
+      outage.isWaiting = false
+      this.#notify()
     })
   }
 
-  #report(now: Episode, err: unknown): void {
+  #logOutage(outage: Outage, err: unknown): void {
     const nowMs = this.#clock.monotonicMs()
-    if (now.toldMs !== null && nowMs - now.toldMs < TELL_EVERY_MS) return
-    now.toldMs = nowMs
+    if (outage.loggedMs !== null && nowMs - outage.loggedMs < LOG_EVERY_MS) return
+    outage.loggedMs = nowMs
     const log = this.#log
-    if (log) log.warn({ forMs: this.#sinceMs(now), err }, 'the API server does not answer')
+    if (log) log.warn({ forMs: this.#sinceMs(outage), err }, 'the API server does not answer')
   }
 
-  #sinceMs({ sinceMs }: Episode): number {
+  #sinceMs({ sinceMs }: Outage): number {
     return Math.round(this.#clock.monotonicMs() - sinceMs)
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener()
   }
 }

@@ -1,6 +1,6 @@
 // The verbs of the API, on pooled connections. Every write has a condition and a reason (contract 8.6).
 import type { Readable } from 'node:stream'
-import { FIELD_MANAGER, type Resource } from '../../api/names.ts'
+import type { Resource } from '../../api/names.ts'
 import type { KubeObject, ObjectMeta } from '../../api/objects.ts'
 import { isNotFound } from './api-error.ts'
 import { type Call, type ClientDeps, openStream, send } from './request.ts'
@@ -41,7 +41,7 @@ export interface PatchOperation {
 }
 
 /** A page of a list; `next` continues it, absent on the last. */
-export interface Page {
+interface Page {
   readonly items: readonly KubeObject[]
   readonly resourceVersion: string
   readonly next?: string
@@ -53,7 +53,7 @@ export interface ListQuery {
   readonly fieldSelector?: string
 }
 
-/** The door to one API server. Every method throws KubeFailure unless it says otherwise. */
+/** The door to one API server. Every method throws StatusError unless it says otherwise. */
 export interface KubeClient {
   /** null when there is no such object. */
   get<T extends KubeObject>(
@@ -79,7 +79,7 @@ export interface KubeClient {
   create<T extends KubeObject>(resource: Resource, object: NewObject, reason: string): Promise<T>
   /** A full update: its resourceVersion is the condition. */
   replace<T extends KubeObject>(resource: Resource, object: KubeObject, reason: string): Promise<T>
-  /** Server-side apply with force, as `management-operator`. */
+  /** Server-side apply with force, as the client's field manager. */
   apply<T extends KubeObject>(
     resource: Resource,
     object: AppliedObject,
@@ -158,7 +158,7 @@ export function createClient(deps: ClientDeps): KubeClient {
       subresource?: 'status',
     ) => {
       const path = pathOf(resource, object.metadata, subresource)
-      const query = { fieldManager: FIELD_MANAGER, force: 'true' }
+      const query = { fieldManager: deps.fieldManager, force: 'true' }
       const contentType = 'application/apply-patch+yaml'
       return (await write(resource, reason, {
         method: 'PATCH',
@@ -236,7 +236,7 @@ export type NamedObject = NewObject & { readonly metadata: { readonly name: stri
  * create, RBAC can limit it to one name (verbs `patch` and `create`).
  *
  * @param manager differs from that of every other replica
- * @throws KubeFailure, a conflict where another object exists
+ * @throws StatusError, a conflict where another object exists
  */
 export async function claim<T extends KubeObject>(
   deps: ClientDeps,

@@ -4,7 +4,7 @@ import { StatusError, isNotFound, isTestFailed } from './api-error.ts'
 import type { KubeClient, PatchOperation } from './client.ts'
 
 /** An object with its finalizers, as cached. */
-export interface Finalized {
+interface Finalized {
   readonly name: string
   readonly uid: string
   readonly finalizers: readonly string[]
@@ -29,7 +29,7 @@ export function withoutFinalizer(
 /**
  * Removes our finalizer. null when the object is gone already.
  *
- * @throws KubeFailure 409 when the cache is stale
+ * @throws StatusError 409 when the cache is stale
  */
 export async function removeFinalizer(
   client: KubeClient,

@@ -21,6 +21,8 @@ export interface ClientDeps {
   readonly clock: Clock
   readonly observer: ClientObserver
   readonly userAgent: string
+  /** Owner of the fields that a server-side apply sets. */
+  readonly fieldManager: string
   readonly mayWrite: () => void
 }
 
@@ -41,7 +43,7 @@ const LONGEST_BUSY_WAIT_MS = 10_000
  * Sends one call and reads its answer. Waits for Retry-After of a 429 here, a few times; after that the queue
  * does.
  *
- * @throws KubeFailure when the answer is no success, NoAnswer when there is none, AbortError when the
+ * @throws StatusError when the answer is no success, NoResponseError when there is none, AbortError when the
  *   signal aborts
  */
 export async function send(deps: ClientDeps, call: Call): Promise<unknown> {
@@ -87,16 +89,16 @@ async function exchange(
 
 /** The body; the connection may break here, too. */
 async function textOf(
-  { connection: { outage } }: ClientDeps,
+  { connection: { breaker } }: ClientDeps,
   call: Call,
   answer: Dispatcher.ResponseData,
 ): Promise<string> {
-  const sent = outage.sent()
+  const sent = breaker.sent()
   try {
     return await answer.body.text()
   } catch (error) {
     if (isOurs(error, call)) throw error
-    outage.failed(sent, error)
+    breaker.failed(sent, error)
     throw new NoResponseError(`${call.method} ${call.path}`, error)
   }
 }
@@ -118,10 +120,10 @@ async function request(
   refused: boolean,
 ): Promise<Dispatcher.ResponseData> {
   const { method, path, query, body, contentType, signal } = call
-  const { outage } = deps.connection
+  const { breaker } = deps.connection
   const open = await deps.connection.open(refused)
   const line = method === 'GET' ? open[pool] : open[pool].compose(asking(deps.mayWrite))
-  const sent = outage.sent()
+  const sent = breaker.sent()
   try {
     const answer = await line.request({
       method,
@@ -135,13 +137,13 @@ async function request(
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     })
-    outage.answered()
+    breaker.answered()
     deps.observer.responded(method, String(answer.statusCode), dateOf(answer))
     return answer
   } catch (error) {
     if (!(error instanceof NotLeaderError)) deps.observer.responded(method, '<error>', null)
     if (isOurs(error, call)) throw error
-    outage.failed(sent, error)
+    breaker.failed(sent, error)
     throw new NoResponseError(`${method} ${path}`, error)
   }
 }

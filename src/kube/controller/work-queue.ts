@@ -1,4 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
+import { backoffMs } from '../../runtime/concurrency/backoff.ts'
 import { TimerHeap } from '../../runtime/timer-heap.ts'
 
 /** The most urgent first. */
@@ -150,7 +151,10 @@ export class WorkQueue {
     const failures = this.#failures.get(key) ?? 0
     this.#failures.set(key, failures + 1)
     const { baseDelayMs, maxDelayMs, clock, observer } = this.#options
-    const delayMs = Math.max(Math.min(baseDelayMs * 2 ** failures, maxDelayMs), atLeastMs)
+    const delayMs = Math.max(
+      backoffMs({ firstMs: baseDelayMs, longestMs: maxDelayMs }, failures),
+      atLeastMs,
+    )
     observer.retried()
     // A change during the reconcile, such as by an earlier write of ours, must wait for Retry-After as well.
     const held = this.#inHand.get(key)

@@ -40,7 +40,7 @@ export interface LeaderElection {
    * Passes while the last renewal, from when it was sent, is younger than the renew deadline. Other candidates
    * wait longer, so a process that was suspended is refused in time.
    *
-   * @throws NotLeader otherwise
+   * @throws NotLeaderError otherwise
    */
   mayWrite(): void
   /**

@@ -24,7 +24,7 @@ export interface ObservedLease {
 }
 
 /** A candidate of the election. */
-export interface ElectionCandidate {
+interface ElectionCandidate {
   /** Unique to this run of the process. */
   readonly identity: string
   /** How long other candidates wait after our last renewal before they take over. */
@@ -32,7 +32,7 @@ export interface ElectionCandidate {
 }
 
 /** A candidate's next step. `wait`: the Lease expires in `ms` unless the holder renews it. */
-export type ElectionStep =
+type ElectionStep =
   | { readonly kind: 'create' }
   | { readonly kind: 'renew' }
   | { readonly kind: 'takeOver' }

@@ -1,4 +1,4 @@
-// The headers of a forwarded request: those that it must not carry, and ours, which are last.
+// The headers of a forwarded request: refuses those that it must not carry, and adds ours last.
 import type { UpstreamCall, UpstreamHeaders } from './types.ts'
 
 /** Headers of one connection or of a body's framing (RFC 9110, 7.6.1); HTTP/2 has none of them. */
@@ -20,7 +20,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 
-/** Whether a server might read it as such, or a proxy before it that takes underscores for dashes. */
+/** Whether a server might impersonate by this header, or a proxy before it that turns `_` into `-`. */
 const isImpersonation = (name: string): boolean =>
   name.replaceAll('_', '-').startsWith('impersonate-')
 
@@ -52,7 +52,7 @@ export function headersToSend(
   return { ...headers, ...impersonation, ...own }
 }
 
-/** With a blank or lost user alone the request would run as this process: hence the extra. */
+/** Without a user the request would run as this process. The extra proves that the caller meant a user. */
 function checkImpersonation(impersonation: UpstreamHeaders): void {
   const names = Object.keys(impersonation)
   const user = impersonation['impersonate-user']

@@ -2,11 +2,11 @@
 import { PassThrough, Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import {
-  type UpstreamFailure,
   HEAD_WITHIN_MS,
-  UpstreamError,
   type UpstreamAnswer,
   type UpstreamCall,
+  UpstreamError,
+  type UpstreamFailure,
   type UpstreamHeaders,
 } from './types.ts'
 
@@ -14,7 +14,7 @@ import {
  * Sends the request on a connection of the pool, and waits for the head of the answer. undici frames a
  * body of unknown length in chunks, whatever the method.
  *
- * @throws Unanswered
+ * @throws UpstreamError
  */
 export async function exchangeOverHttp1(
   pool: Dispatcher,
@@ -26,7 +26,7 @@ export async function exchangeOverHttp1(
       method,
       path,
       headers: headers as Record<string, string | string[]>,
-      body: body instanceof Readable ? shielded(body) : body,
+      body: body instanceof Readable ? withShield(body) : body,
       signal,
       headersTimeout: isLongRunning ? 0 : HEAD_WITHIN_MS,
     })
@@ -34,24 +34,24 @@ export async function exchangeOverHttp1(
     answer.body.on('error', () => undefined)
     return { status, headers: answer.headers as UpstreamHeaders, body: answer.body }
   } catch (cause) {
-    throw new UpstreamError(fateOf(cause), cause)
+    throw new UpstreamError(failureOf(cause), cause)
   }
 }
 
 /** undici destroys the body of a failed request, and with a client's body the client's connection. */
-function shielded(body: Readable): Readable {
+function withShield(body: Readable): Readable {
   const shield = new PassThrough()
   const breakOff = (): void => void shield.destroy(new Error('the body of the request broke off'))
-  // It may have broken off while the connection was opened: there is no second event for that.
+  // It may have broken off while the connection was opened: Node emits no second event.
   if (body.destroyed) breakOff()
   body.once('error', breakOff)
   body.once('close', () => body.readableEnded || breakOff())
   return body.pipe(shield)
 }
 
-function fateOf(cause: unknown): UpstreamFailure {
+function failureOf(cause: unknown): UpstreamFailure {
   if (!(cause instanceof Error)) return 'lost'
-  if (cause.name === 'HeadersTimeoutError') return 'late'
+  if (cause.name === 'HeadersTimeoutError') return 'timedOut'
   const isConnecting = 'syscall' in cause && cause.syscall === 'connect'
-  return isConnecting || cause.name === 'ConnectTimeoutError' ? 'untouched' : 'lost'
+  return isConnecting || cause.name === 'ConnectTimeoutError' ? 'unprocessed' : 'lost'
 }

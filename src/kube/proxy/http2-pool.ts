@@ -2,43 +2,43 @@
 // connections carry five thousand watches.
 import type { ClientHttp2Session } from 'node:http2'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Tls } from '../client/connection.ts'
+import type { Tls } from '../client/kubeconfig.ts'
 import { openSession } from './http2-session.ts'
 import { exchangeOverHttp2 } from './http2-stream.ts'
 import { UpstreamError, type UpstreamAnswer, type UpstreamCall } from './types.ts'
 
 /** Server, TLS options and clock. */
-export interface Http2Options {
+interface Http2Options {
   readonly origin: string
   readonly tls: Tls
   readonly clock: Clock
 }
 
-/** Streams on a connection. kube-apiserver allows 100. We use no more elsewhere: a break ends them all. */
-const MOST_STREAMS = 100
+/** Streams on a connection. kube-apiserver allows 100; a server that allows more gets no more, as a break ends them all. */
+const MAX_STREAMS = 100
 /**
  * How long a cancelled stream counts. The server ends its handler later, and closes a connection with too
- * many of these. So a client that cancels often must not end the watches of others.
+ * many of them, which would end the watches of other clients.
  */
 const COOLING_MS = 1000
 /** The API server closes a connection without streams after 90 s. We close it earlier. */
 const IDLE_FOR_MS = 60_000
 
-/** One connection, from its first request. */
-interface Lane {
+/** One connection, from its first request to its end. */
+interface PooledSession {
   /** null = the server does not speak HTTP/2. */
   readonly session: Promise<ClientHttp2Session | null>
   isOpen: boolean
   /** The most streams at a time. */
-  places: number
-  taken: number
+  maxStreams: number
+  streams: number
   stopIdling: () => void
 }
 
 /** The connections of this process with one certificate. */
 export class Http2Pool {
   readonly #options: Http2Options
-  readonly #lanes = new Set<Lane>()
+  readonly #sessions = new Set<PooledSession>()
 
   constructor(options: Http2Options) {
     this.#options = options
@@ -47,33 +47,33 @@ export class Http2Pool {
   /**
    * The head of the answer; null, with nothing sent, when the server does not speak HTTP/2.
    *
-   * @throws Unanswered
+   * @throws UpstreamError
    */
   async send(call: UpstreamCall): Promise<UpstreamAnswer | null> {
-    const lane = this.#fullest() ?? this.#newLane()
-    lane.stopIdling()
-    lane.taken += 1
-    const session = await lane.session.catch((cause: unknown) => {
-      throw new UpstreamError('untouched', cause)
+    const pooled = this.#fullest() ?? this.#openPooled()
+    pooled.stopIdling()
+    pooled.streams += 1
+    const session = await pooled.session.catch((cause: unknown) => {
+      throw new UpstreamError('unprocessed', cause)
     })
     if (!session) return null
     if (session.closed || session.destroyed) {
-      lane.isOpen = false
-      throw new UpstreamError('untouched', new Error('the connection has just been closed'))
+      pooled.isOpen = false
+      throw new UpstreamError('unprocessed', new Error('the connection has just been closed'))
     }
     if (call.signal.aborted) {
-      this.#leave(lane, false)
+      this.#release(pooled, false)
       // Node would send a stream that is cancelled right after it is opened.
-      throw new UpstreamError('untouched', new Error('the request was ended before it was sent'))
+      throw new UpstreamError('unprocessed', new Error('the request was ended before it was sent'))
     }
     const { answer, closed } = exchangeOverHttp2(session, call, this.#options.clock)
-    void closed.then(({ isCancelled }) => this.#leave(lane, isCancelled))
+    void closed.then(({ isCancelled }) => this.#release(pooled, isCancelled))
     return answer
   }
 
-  /** Whether there is no connection left. */
+  /** Whether no connection is left. */
   get isEmpty(): boolean {
-    return this.#lanes.size === 0
+    return this.#sessions.size === 0
   }
 
   /** Takes no more requests; those in flight go on. */
@@ -81,72 +81,76 @@ export class Http2Pool {
     this.#each((session) => session.close())
   }
 
-  /** Ends everything. */
+  /** Ends the connections and all requests in flight. */
   close(): void {
     this.#each((session) => session.destroy())
   }
 
   #each(end: (session: ClientHttp2Session) => void): void {
-    for (const lane of this.#lanes) {
-      lane.isOpen = false
-      lane.stopIdling()
-      void lane.session.then((session) => session && end(session)).catch(() => undefined)
+    for (const pooled of this.#sessions) {
+      pooled.isOpen = false
+      pooled.stopIdling()
+      void pooled.session.then((session) => session && end(session)).catch(() => undefined)
     }
   }
 
   /** The fullest connection with room, so that the others become idle and close. */
-  #fullest(): Lane | undefined {
-    let fullest: Lane | undefined
-    for (const lane of this.#lanes) {
-      const hasRoom = lane.isOpen && lane.taken < lane.places
-      if (hasRoom && lane.taken >= (fullest?.taken ?? 0)) fullest = lane
+  #fullest(): PooledSession | undefined {
+    let fullest: PooledSession | undefined
+    for (const pooled of this.#sessions) {
+      const hasRoom = pooled.isOpen && pooled.streams < pooled.maxStreams
+      if (hasRoom && pooled.streams >= (fullest?.streams ?? 0)) fullest = pooled
     }
     return fullest
   }
 
-  #newLane(): Lane {
+  #openPooled(): PooledSession {
     const { origin, tls, clock } = this.#options
     const session = openSession(origin, tls, clock)
-    const lane: Lane = {
+    const pooled: PooledSession = {
       session,
       isOpen: true,
-      places: MOST_STREAMS,
-      taken: 0,
+      maxStreams: MAX_STREAMS,
+      streams: 0,
       stopIdling: () => undefined,
     }
-    this.#lanes.add(lane)
-    const gone = (): void => {
-      lane.isOpen = false
-      lane.stopIdling()
-      this.#lanes.delete(lane)
+    this.#sessions.add(pooled)
+    const remove = (): void => {
+      pooled.isOpen = false
+      pooled.stopIdling()
+      this.#sessions.delete(pooled)
     }
-    session.then((opened) => (opened ? follow(lane, opened, gone) : gone()), gone)
-    return lane
+    session.then((opened) => (opened ? trackSession(pooled, opened, remove) : remove()), remove)
+    return pooled
   }
 
-  #leave(lane: Lane, isCancelled: boolean): void {
+  #release(pooled: PooledSession, isCancelled: boolean): void {
     const { clock } = this.#options
     if (isCancelled) {
-      clock.schedule(COOLING_MS, () => this.#leave(lane, false))
+      clock.schedule(COOLING_MS, () => this.#release(pooled, false))
       return
     }
-    lane.taken -= 1
-    if (lane.taken > 0 || !lane.isOpen) return
-    lane.stopIdling = clock.schedule(IDLE_FOR_MS, () => {
-      lane.isOpen = false
-      void lane.session.then((session) => session?.close())
+    pooled.streams -= 1
+    if (pooled.streams > 0 || !pooled.isOpen) return
+    pooled.stopIdling = clock.schedule(IDLE_FOR_MS, () => {
+      pooled.isOpen = false
+      void pooled.session.then((session) => session?.close())
     })
   }
 }
 
-function follow(lane: Lane, session: ClientHttp2Session, gone: () => void): void {
-  session.on('remoteSettings', ({ maxConcurrentStreams = MOST_STREAMS }) => {
+function trackSession(
+  pooled: PooledSession,
+  session: ClientHttp2Session,
+  remove: () => void,
+): void {
+  session.on('remoteSettings', ({ maxConcurrentStreams = MAX_STREAMS }) => {
     // At least one: a request that waits for its stream has a timeout of its own.
-    lane.places = Math.max(Math.min(maxConcurrentStreams, MOST_STREAMS), 1)
+    pooled.maxStreams = Math.max(Math.min(maxConcurrentStreams, MAX_STREAMS), 1)
   })
   // Requests in flight go on, if the server lets them.
   session.once('goaway', () => {
-    lane.isOpen = false
+    pooled.isOpen = false
   })
-  session.once('close', gone)
+  session.once('close', remove)
 }

@@ -3,19 +3,19 @@ import { type ClientHttp2Session, connect } from 'node:http2'
 import { isIP } from 'node:net'
 import { type TLSSocket, connect as connectTls } from 'node:tls'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Tls } from '../client/connection.ts'
+import type { Tls } from '../client/kubeconfig.ts'
 
 const CONNECT_WITHIN_MS = 10_000
 /** Most bytes of one answer that we buffer for a client that does not read. */
 const STREAM_WINDOW = 256 * 1024
-/** Node reopens a connection's window at once, read or not: it bounds bytes on the wire only. */
+/** Node reopens this window at once, whether the client reads or not: it bounds bytes on the wire only. */
 const CONNECTION_WINDOW = 16 * 1024 * 1024
 /** Node's memory for one connection, buffers for slow clients included: beyond it new streams fail. */
 const SESSION_MEMORY_MB = 128
 /** Twice the bytes of the most groups that a key may have, with the longest names. */
 const LONGEST_HEADERS = 256 * 1024
-/** Interval of pings; the answer to one is due before the next. */
-const ASK_EVERY_MS = 15_000
+/** Interval of pings; the answer to each is due before the next. */
+const PING_EVERY_MS = 15_000
 
 /**
  * Opens a connection; null when the server does not choose HTTP/2 (ALPN).
@@ -44,7 +44,7 @@ export async function openSession(
     // Node emits this event a turn late: the session may be destroyed by then, and its methods throw.
     if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW)
   })
-  keepAsking(session, clock)
+  startPings(session, clock)
   return session
 }
 
@@ -74,22 +74,22 @@ async function openSocket(url: URL, tls: Tls, clock: Clock): Promise<TLSSocket> 
   }
 }
 
-/** Pings the server: without pings, watches on a dead connection stay open for hours, as no answer is due on them. */
-function keepAsking(session: ClientHttp2Session, clock: Clock): void {
-  let isDue = false
+/** Without pings, a watch on a dead connection stays open for hours: no answer is due on it. */
+function startPings(session: ClientHttp2Session, clock: Clock): void {
+  let isUnanswered = false
   let stop = (): void => undefined
-  const ask = (): void => {
-    // Node emits its end a turn late, too.
+  const ping = (): void => {
+    // Node emits `close` a turn late, too.
     if (session.destroyed) return
-    if (isDue) {
+    if (isUnanswered) {
       session.destroy(new Error('the API server does not answer on this connection'))
       return
     }
-    isDue = session.ping(() => {
-      isDue = false
+    isUnanswered = session.ping(() => {
+      isUnanswered = false
     })
-    stop = clock.schedule(ASK_EVERY_MS, ask)
+    stop = clock.schedule(PING_EVERY_MS, ping)
   }
-  stop = clock.schedule(ASK_EVERY_MS, ask)
+  stop = clock.schedule(PING_EVERY_MS, ping)
   session.once('close', () => stop())
 }

@@ -3,25 +3,25 @@ import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node
 import { Readable } from 'node:stream'
 import type { Clock } from '../../runtime/clock.ts'
 import {
-  type UpstreamFailure,
   HEAD_WITHIN_MS,
-  UpstreamError,
   type UpstreamAnswer,
   type UpstreamCall,
+  UpstreamError,
+  type UpstreamFailure,
   type UpstreamHeaders,
 } from './types.ts'
 
 const { NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
-/** A request in flight: its answer, and its end. */
-export interface Http2Exchange {
-  /** The head of the answer. Rejects with Unanswered. */
+/** A request in flight. */
+interface Http2Exchange {
+  /** The head of the answer. Rejects with UpstreamError. */
   readonly answer: Promise<UpstreamAnswer>
   /** Resolves when the stream is closed. `isCancelled`: we closed it, so the server may still work on it. */
   readonly closed: Promise<{ readonly isCancelled: boolean }>
 }
 
-type Cancel = (fate: UpstreamFailure, because: string) => void
+type Cancel = (failure: UpstreamFailure, because: string) => void
 
 /** Sends the request on a stream of its own. The connection must be open. */
 export function exchangeOverHttp2(
@@ -36,33 +36,33 @@ export function exchangeOverHttp2(
   let body: AnswerBody | null = null
   let isCancelled = false
 
-  const fail = (fate: UpstreamFailure, cause: Error): void => {
+  const fail = (failure: UpstreamFailure, cause: Error): void => {
     if (body) body.breakOff(cause)
-    else head.reject(new UpstreamError(fate, cause))
+    else head.reject(new UpstreamError(failure, cause))
   }
-  const broke = (cause: Error): void =>
-    fail(stream.rstCode === NGHTTP2_REFUSED_STREAM ? 'untouched' : 'lost', cause)
-  const cancel: Cancel = (fate, because) => {
+  const breakOff = (cause: Error): void =>
+    fail(stream.rstCode === NGHTTP2_REFUSED_STREAM ? 'unprocessed' : 'lost', cause)
+  const cancel: Cancel = (failure, because) => {
     if (stream.closed) return
     isCancelled = true
-    fail(fate, new Error(because))
-    // Not close(): it ends the body first, and the server would take a part for the whole.
+    fail(failure, new Error(because))
+    // Not close(): it ends the body first, and the server would take the truncated body as complete.
     cancelling.abort()
   }
   const end = (): void => cancel('lost', 'the request was ended')
-  const heard = call.isLongRunning ? () => undefined : expectHead(stream, clock, cancel)
+  const cancelTimeout = call.isLongRunning ? () => undefined : timeoutOfHead(stream, clock, cancel)
 
   stream.once('response', (...[, , raw]: readonly [unknown, unknown, readonly string[]]) => {
-    heard()
+    cancelTimeout()
     const { ':status': status, ...headers } = headersOf(raw)
     body = new AnswerBody(stream, end)
     head.resolve({ status: Number(status), headers, body })
   })
-  stream.on('error', broke)
+  stream.on('error', breakOff)
   stream.once('close', () => {
-    heard()
+    cancelTimeout()
     call.signal.removeEventListener('abort', end)
-    broke(new Error('the connection to the API server broke off'))
+    breakOff(new Error('the connection to the API server broke off'))
     closed.resolve({ isCancelled })
   })
   send(call.body, stream, cancel)
@@ -92,13 +92,13 @@ function send(body: UpstreamCall['body'], stream: ClientHttp2Stream, cancel: Can
     return
   }
   const brokeOff = (): void => cancel('lost', 'the body of the request broke off')
-  // It may have broken off while the connection was opened: there is no second event for that.
+  // It may have broken off while the connection was opened: Node emits no second event.
   if (body.destroyed) return brokeOff()
   // When the answer arrives before the end of the body, pipeline() destroys the body, and with it the client's
   // connection; pipe() goes on writing, and so destroys the answer.
-  const write = (piece: Buffer): void => {
+  const write = (chunk: Buffer): void => {
     if (stream.writableEnded || stream.destroyed) body.off('data', write).pause()
-    else if (!stream.write(piece)) body.pause()
+    else if (!stream.write(chunk)) body.pause()
   }
   stream.on('drain', () => body.resume())
   body.on('data', write)
@@ -107,15 +107,15 @@ function send(body: UpstreamCall['body'], stream: ClientHttp2Stream, cancel: Can
   body.once('close', () => body.readableEnded || brokeOff())
 }
 
-/** Cancels when the head of the answer takes too long. The returned function ends the wait. */
-function expectHead(stream: ClientHttp2Stream, clock: Clock, cancel: Cancel): () => void {
+/** Cancels the stream when the head of the answer takes too long. @returns ends the timeout */
+function timeoutOfHead(stream: ClientHttp2Stream, clock: Clock, cancel: Cancel): () => void {
   let stop = (): void => undefined
   const start = (): void => {
     stop = clock.schedule(HEAD_WITHIN_MS, () =>
-      cancel('late', 'the API server did not answer in time'),
+      cancel('timedOut', 'the API server did not answer in time'),
     )
   }
-  // Not while the client sends the body: that has limits of its own.
+  // The time of the body does not count: the server of the gateway limits it.
   if (stream.writableFinished) start()
   else stream.once('finish', start)
   return () => {
@@ -136,31 +136,31 @@ function headersOf(raw: readonly string[]): UpstreamHeaders & { readonly ':statu
 
 /**
  * The body of the answer. When the connection breaks or the server resets the stream, Node ends it as if it
- * were complete. Only the code differs, and half a body must never look whole.
+ * were complete. Only the code differs, and a truncated body must never look complete.
  */
 class AnswerBody extends Readable {
   readonly #stream: ClientHttp2Stream
   readonly #cancel: () => void
-  #isWhole = false
+  #isComplete = false
 
   constructor(stream: ClientHttp2Stream, cancel: () => void) {
     super()
-    // A reader gets the error anyway; without one, Node would throw it.
+    // A reader gets the error anyway; without a reader, Node would throw it.
     this.on('error', () => undefined)
     this.#stream = stream
     this.#cancel = cancel
-    stream.on('data', (piece: Buffer) => {
-      if (!this.push(piece)) stream.pause()
+    stream.on('data', (chunk: Buffer) => {
+      if (!this.push(chunk)) stream.pause()
     })
     stream.once('end', () => {
-      this.#isWhole = (stream.rstCode ?? NGHTTP2_NO_ERROR) === NGHTTP2_NO_ERROR
-      if (this.#isWhole) this.push(null)
+      this.#isComplete = (stream.rstCode ?? NGHTTP2_NO_ERROR) === NGHTTP2_NO_ERROR
+      if (this.#isComplete) this.push(null)
     })
   }
 
-  /** Ends it with an error, unless it has arrived whole. */
+  /** Fails the body, unless it has arrived completely. */
   breakOff(cause: Error): void {
-    if (!this.#isWhole) this.destroy(cause)
+    if (!this.#isComplete) this.destroy(cause)
   }
 
   override _read(): void {
@@ -169,7 +169,7 @@ class AnswerBody extends Readable {
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     // The stream closes by itself only when the request has ended, too.
-    if (!this.#isWhole || !this.#stream.writableFinished) this.#cancel()
+    if (!this.#isComplete || !this.#stream.writableFinished) this.#cancel()
     done(error)
   }
 }

@@ -1,11 +1,12 @@
-// One event loop runs the Lease, the probes, all watches and the reconciles. Reconciles without I/O never yield:
-// 100,000 of them would block the loop for seconds.
+// Yields to the event loop. One loop runs the Lease, the probes, all watches and the reconciles, and a gateway's
+// requests. Work without I/O never yields: 100,000 reconciles would block the loop for seconds.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 
-/** The time of all work in one turn; a piece of work that has begun is finished. */
+/** The time of all work in one turn of the loop; work that has begun is finished. */
 const SHARE_MS = 10
 
-/** The share of work in each turn of the event loop. One for all work of a process. */
+/** The share of each turn of the event loop for work. One for all work of a process. */
 export class EventLoopShare {
   readonly #clock: Clock
   #startedMs = 0
@@ -15,7 +16,7 @@ export class EventLoopShare {
     this.#clock = clock
   }
 
-  /** Await it before each piece of work: null = this turn has time left, else the next turn. */
+  /** Await it before each piece of work: null = this turn has time left, else it resolves in the next turn. */
   pass(): Promise<void> | null {
     const nowMs = this.#clock.monotonicMs()
     if (this.#next === null) {
@@ -48,7 +49,7 @@ export async function forEachYielding<T>(
   }
 }
 
-/** The same, sorted by time, earliest first; equal times keep their order. */
+/** As forEachYielding, sorted by time, earliest first; equal times keep their order. */
 export async function forEachYieldingByTime<T>(
   turns: EventLoopShare,
   items: Iterable<T>,
@@ -58,8 +59,8 @@ export async function forEachYieldingByTime<T>(
   const byMoment = new Map<number, T[]>()
   await forEachYielding(turns, items, (item) => {
     const moment = momentOf(item)
-    const there = byMoment.get(moment)
-    if (there) there.push(item)
+    const sameMoment = byMoment.get(moment)
+    if (sameMoment) sameMoment.push(item)
     else byMoment.set(moment, [item])
   })
   // To sort 100,000 numbers takes 10 ms; to sort objects by a function takes ten times as long.
@@ -72,4 +73,19 @@ function* inOrder<T>(
   byMoment: ReadonlyMap<number, readonly T[]>,
 ): Generator<T> {
   for (const moment of moments) yield* byMoment.get(moment) ?? []
+}
+
+/**
+ * A queue of waits for the event loop: each caller waits for so many turns after the caller before. Meanwhile
+ * the loop serves what has arrived, and accepts one connection in each turn.
+ */
+export function createTurnQueue(turns: number): () => Promise<void> {
+  let last: Promise<void> = Promise.resolve()
+  const wait = async (): Promise<void> => {
+    for (let count = 0; count < turns; count += 1) await nextTurn()
+  }
+  return () => {
+    last = last.then(wait)
+    return last
+  }
 }

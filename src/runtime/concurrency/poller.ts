@@ -1,28 +1,28 @@
 import { type Clock, sleep } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { type Moment, laterMoment, currentMoment, msBetween } from '../moment.ts'
-import { singleFlight } from './single-flight.ts'
+import { type SingleFlightLimits, singleFlight } from './single-flight.ts'
 
-/** What is polled, and how. */
-export interface PollerOptions {
-  /** For the log and readiness, such as `settings`. */
+/** A read, and how often it is repeated. */
+interface PollerOptions extends SingleFlightLimits {
+  /** The subject, for the log, such as `settings`. */
   readonly what: string
   readonly clock: Clock
   readonly log: Log
   /** Reads everything, or throws. */
   readonly read: (signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
-  /** Between the end of a read and the next one, in milliseconds. */
+  /** Pause between the end of a read and the next one, in milliseconds. */
   readonly everyMs: number
-  /** For how long a read proves what it found, in milliseconds from its sending. */
+  /** For how long the result of a read counts as fresh, in milliseconds from its start. */
   readonly freshForMs: number
 }
 
-/** Something that is read again and again (contract 10.4). */
+/** Repeats a read (contract 10.4). */
 export interface Poller {
-  /** When the last successful read was sent; null = there is none yet. */
+  /** Start of the last successful read; null = there is none yet. */
   readonly provenAt: () => Moment | null
-  /** Whether the knowledge is fresh, after another read where it was not. Never rejects. */
+  /** Whether the result is fresh; one that is not is read again first. Never rejects. */
   readonly refreshed: () => Promise<boolean>
 }
 
@@ -31,11 +31,15 @@ export function startPoller(options: PollerOptions): Poller {
   const { what, clock, log, read, signal, everyMs, freshForMs } = options
   let proven: Moment | null = null
   let isFailing = false
-  const readNow = singleFlight(clock, async (_, abort) => {
-    const left = currentMoment(clock)
-    await read(abort)
-    proven = laterMoment(proven, left)
-  })
+  const readNow = singleFlight(
+    clock,
+    async (_, abort) => {
+      const started = currentMoment(clock)
+      await read(abort)
+      proven = laterMoment(proven, started)
+    },
+    options,
+  )
   const attempt = async (): Promise<void> => {
     try {
       await readNow(what)

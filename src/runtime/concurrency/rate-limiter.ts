@@ -1,26 +1,39 @@
 import { type Clock, sleep } from '../clock.ts'
 
-/** Runs a write when its turn has come; returns or throws as the write does. */
-export type RateLimiter = <T>(write: () => Promise<T>) => Promise<T>
+/** Runs a task when its turn comes; returns or throws as the task does. */
+export type RateLimiter = <T>(task: () => Promise<T>) => Promise<T>
+
+/** Limits of a rate limiter. */
+interface RateLimits {
+  /** At most so many tasks within `perMs`. */
+  readonly most: number
+  readonly perMs: number
+}
 
 /**
- * One write at a time, in the order of the calls, each begun at least `pauseMs` after the response to the one
- * before: so the server, too, gets at most 1000 / `pauseMs` in any second. When the signal aborts, writes
- * that wait run at once: they check the signal.
+ * Runs one task at a time, in the order of the calls, and begins at most `most` of them within any `perMs`.
+ * A task counts from its end: so a server that a slow request reaches late gets no more. When the signal
+ * aborts, tasks that wait run at once: they check the signal.
  */
-export function createRateLimiter(clock: Clock, pauseMs: number, signal: AbortSignal): RateLimiter {
+export function createRateLimiter(
+  clock: Clock,
+  { most, perMs }: RateLimits,
+  signal: AbortSignal,
+): RateLimiter {
   let last: Promise<unknown> = Promise.resolve()
-  let lastMs = Number.NEGATIVE_INFINITY
-  const run = async <T>(write: () => Promise<T>): Promise<T> => {
-    await sleep(clock, lastMs + pauseMs - clock.monotonicMs(), signal)
+  /** When the latest tasks ended, on the monotonic clock, the newest last. */
+  let endsMs: readonly number[] = []
+  const run = async <T>(task: () => Promise<T>): Promise<T> => {
+    const endMs = endsMs.at(-most) ?? Number.NEGATIVE_INFINITY
+    await sleep(clock, endMs + perMs - clock.monotonicMs(), signal)
     try {
-      return await write()
+      return await task()
     } finally {
-      lastMs = clock.monotonicMs()
+      endsMs = [...endsMs, clock.monotonicMs()].slice(-most)
     }
   }
-  return (write) => {
-    const mine = last.then(() => run(write))
+  return (task) => {
+    const mine = last.then(() => run(task))
     last = mine.catch(() => undefined)
     return mine
   }

@@ -1,48 +1,28 @@
-// Bodies that are read here share one event loop and one memory with everybody's requests.
-import { setImmediate } from 'node:timers/promises'
+/** Runs a task for a caller when there is room; returns or throws as the task does. */
+type Semaphore = <Result>(caller: string, task: () => Promise<Result>) => Promise<Result>
 
 /**
- * Lets so many act at a time, and so many of them on behalf of one caller; the others wait, first come first
- * served of those whose caller has room. What an act throws is thrown.
- *
- * @returns runs an act on behalf of a caller when there is room
+ * Bounds the tasks that run at a time, in all and for one caller. The others wait; the first one whose caller
+ * has room is next.
  */
-export function createSemaphore(
-  inAll: number,
-  ofOne: number,
-): <Result>(caller: string, act: () => Promise<Result>) => Promise<Result> {
+export function createSemaphore(mostInAll: number, mostOfCaller: number): Semaphore {
   const waiting: { readonly caller: string; readonly begin: () => void }[] = []
-  const acting: string[] = []
+  const running: string[] = []
   const hasRoom = (caller: string): boolean =>
-    acting.length < inAll && acting.filter((one) => one === caller).length < ofOne
-  return async (caller, act) => {
-    if (hasRoom(caller)) acting.push(caller)
+    running.length < mostInAll && running.filter((one) => one === caller).length < mostOfCaller
+  return async (caller, task) => {
+    if (hasRoom(caller)) running.push(caller)
     else await new Promise<void>((begin) => waiting.push({ caller, begin }))
     try {
-      return await act()
+      return await task()
     } finally {
-      acting.splice(acting.indexOf(caller), 1)
+      running.splice(running.indexOf(caller), 1)
       const at = waiting.findIndex((one) => hasRoom(one.caller))
       const [next] = at === -1 ? [] : waiting.splice(at, 1)
       if (next) {
-        acting.push(next.caller)
+        running.push(next.caller)
         next.begin()
       }
     }
-  }
-}
-
-/**
- * Queues for the event loop, which comes round so many times before the next: what came in meanwhile is
- * seen to, and of connections that wait to be accepted one each time.
- */
-export function everySoManyTurns(turns: number): () => Promise<void> {
-  let last: Promise<void> = Promise.resolve()
-  const rest = async (): Promise<void> => {
-    for (let count = 0; count < turns; count += 1) await setImmediate()
-  }
-  return () => {
-    last = last.then(rest)
-    return last
   }
 }

@@ -1,22 +1,23 @@
 import { type Clock, sleep } from '../clock.ts'
 
-/** How names are taken. */
-export interface WorkerPoolOptions {
+/** Options of a worker pool. */
+interface WorkerPoolOptions {
   readonly clock: Clock
+  /** Most names at a time. */
   readonly atATime: number
-  /** Between the end of one and the beginning of the next, of those that took their turn. */
+  /** A worker's pause after a name that used its turn. */
   readonly pauseMs: number
   /** Ends the pauses. */
   readonly signal: AbortSignal
-  /** Never rejects. @returns whether it took its turn: else the next one comes without a pause */
+  /** Works on a name; never rejects. @returns whether it used its turn: else no pause follows */
   readonly run: (name: string) => Promise<boolean>
 }
 
 /**
- * A lane of names that wait for their turn, each once, in the order of coming: so nobody is passed over
- * for one that comes more often.
+ * Works on names, each queued at most once, in the order of their arrival: a name that is added often does not
+ * get ahead of others.
  *
- * @returns what adds a name
+ * @returns adds a name
  */
 export function createWorkerPool({
   clock,
@@ -29,7 +30,7 @@ export function createWorkerPool({
   let working = 0
   const work = async (): Promise<void> => {
     working += 1
-    // Whoever comes while this goes on is taken by it as well.
+    // The loop also reaches names that are added while it runs.
     for (const name of waiting) {
       waiting.delete(name)
       if (await run(name)) await sleep(clock, pauseMs, signal)

@@ -2,7 +2,7 @@
 // ServiceAccount and by way of a proxy that a test breaks.
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../../../src/api/config.gen.ts'
-import { CONFIGS, CONFIG_MAPS } from '../../../src/api/names.ts'
+import { CONFIGS, CONFIG_MAPS, FIELD_MANAGER } from '../../../src/api/names.ts'
 import { type StartedAuthenticator, startAuthenticator } from '../../../src/authn/start.ts'
 import { createClient } from '../../../src/kube/client/client.ts'
 import { connect } from '../../../src/kube/client/connection.ts'
@@ -38,7 +38,7 @@ export async function startStand(plane: TestControlPlane): Promise<Stand> {
   const line = await startProxy(plane)
   const own = await plane.serviceAccountKubeconfig(namespace, name)
   const clock = systemClock()
-  const connection = await connect(await line.kubeconfig(own), clock)
+  const connection = await connect({ kind: 'files', paths: [await line.kubeconfig(own)] }, clock)
   const abort = new AbortController()
   const { log, lines } = rememberingLog()
   const observer = { responded: () => undefined, wrote: () => undefined }
@@ -47,6 +47,7 @@ export async function startStand(plane: TestControlPlane): Promise<Stand> {
     clock,
     observer,
     userAgent: 'management-operator/test',
+    fieldManager: FIELD_MANAGER,
     mayWrite: () => undefined,
   })
   const { signal } = abort

@@ -6,7 +6,7 @@ import { userInfoOf } from '../../../src/authn/user-info.ts'
 import { forward } from '../../../src/gateway/proxy/forward.ts'
 import { parseRequest } from '../../../src/gateway/request/parse.ts'
 import { connect } from '../../../src/kube/client/connection.ts'
-import { createUpstream } from '../../../src/kube/proxy/types.ts'
+import { createUpstream } from '../../../src/kube/proxy/upstream.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
 import type { HttpRequest } from '../../../src/serving/http/server.ts'
@@ -21,7 +21,10 @@ import { callTo } from '../../unit/gateway/calls.ts'
 const plane = await sharedControlPlane()
 const clock = systemClock()
 const { namespace, name } = GATEWAY_ACCOUNT
-const connection = await connect(await plane.serviceAccountKubeconfig(namespace, name), clock)
+const connection = await connect(
+  { kind: 'files', paths: [await plane.serviceAccountKubeconfig(namespace, name)] },
+  clock,
+)
 const upstream = createUpstream({ connection, clock, observer: { responded: () => undefined } })
 afterAll(async () => {
   await upstream.close()

@@ -1,5 +1,5 @@
 // Gateways as far as activity goes: with the rights of the gateway's account, each with a watch of its own.
-import { ACCESS_KEYS } from '../../../src/api/names.ts'
+import { ACCESS_KEYS, FIELD_MANAGER } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { Caller } from '../../../src/authn/caller.ts'
 import { secretDigest } from '../../../src/authn/key-index.ts'
@@ -30,12 +30,13 @@ export interface Recorder {
 export async function startRecorder(kubeconfig: string): Promise<Recorder> {
   const clock = systemClock()
   const { log, lines } = rememberingLog()
-  const connection = await connect(kubeconfig, clock)
+  const connection = await connect({ kind: 'files', paths: [kubeconfig] }, clock)
   const client = createClient({
     connection,
     clock,
     observer: { responded: () => undefined, wrote: () => undefined },
     userAgent: 'recorder/test',
+    fieldManager: FIELD_MANAGER,
     mayWrite: () => undefined,
   })
   const keys = new Store<AccessKey>((object) => accessKeyOf(object as OwnedAccessKey, secretDigest))

@@ -1,12 +1,11 @@
 // The election of a manager whose calls all hang, on a server that a test writes.
 import { expect, onTestFinished, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
-import { clientDeps } from '../../../src/commands/cluster-command.ts'
+import { clientDeps, connectCluster } from '../../../src/commands/cluster-command.ts'
 import { readManagerSettings } from '../../../src/commands/manager/flags.ts'
 import { joinElection } from '../../../src/commands/manager/leadership.ts'
 import { createManagerMetrics } from '../../../src/commands/manager/metrics.ts'
 import { createClient } from '../../../src/kube/client/client.ts'
-import { connect } from '../../../src/kube/client/connection.ts'
 import { manualClock } from '../../support/clock.ts'
 import { eventually } from '../../support/eventually.ts'
 import { rememberingLog } from '../../support/log.ts'
@@ -62,7 +61,7 @@ test('a leader keeps its Lease while all other calls wait for an answer (8.1)', 
     for (const stop of stops) await stop()
   })
   const self = { settings, clock, log, metrics, lifecycle, identity: 'it' }
-  const connection = await connect(settings.kubeconfig, clock)
+  const connection = await connectCluster(settings.kubeconfig, clock)
   lifecycle.onStop('connection', 0, () => connection.close())
   const leadership = await joinElection(self)
   const client = createClient(clientDeps(self, connection, leadership.mayWrite))

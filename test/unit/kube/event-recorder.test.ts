@@ -37,7 +37,7 @@ const burst = (count: number): readonly ObjectEvent[] =>
 
 const keysOf = (names: readonly string[]) => names.map((name) => name.split('.')[0])
 
-test('what is stored', async () => {
+test('the stored Event has all fields', async () => {
   const { clock, recorder, stored } = stage()
   const event = expired()
   recorder.record(event)
@@ -59,7 +59,7 @@ test('what is stored', async () => {
   ])
 })
 
-test('about a namespaced object: with it, where kubectl describe looks (4.5)', async () => {
+test('an event about a namespaced object is in its namespace, where kubectl describe reads it (4.5)', async () => {
   const { clock, recorder, stored } = stage()
   const regarding = {
     apiVersion: 'v1',
@@ -73,7 +73,7 @@ test('about a namespaced object: with it, where kubectl describe looks (4.5)', a
   expect(stored()).toMatchObject([{ metadata: { namespace: 'platform-system' }, regarding }])
 })
 
-describe('a note', () => {
+describe('a note of an Event', () => {
   const long = 'x'.repeat(2000)
   test.each([
     { name: 'of 1024 bytes stays', note: long.slice(0, 1024), is: long.slice(0, 1024) },
@@ -89,7 +89,7 @@ describe('a note', () => {
   })
 })
 
-describe('the name', () => {
+describe('the name of an Event', () => {
   const HASH = '[0-9a-f]{16}'
   test.each([
     { name: 'of a short object', of: 'ci.team-a', is: 'ci\\.team-a' },
@@ -102,7 +102,7 @@ describe('the name', () => {
     expect(names()[0]).toMatch(new RegExp(`^${is}\\.${HASH}$`))
   })
 
-  test('tells transitions apart, and nothing else', async () => {
+  test('differs for each transition, and for nothing else', async () => {
     const { clock, recorder, names, lines } = stage()
     recorder.record(expired())
     recorder.record(expired({ note: 'Other words.', action: 'Other' }))
@@ -130,7 +130,7 @@ describe('the name', () => {
 })
 
 describe('a burst', () => {
-  test('of 200: ten in any second, all of them, in order', async () => {
+  test('of 200 events is sent in order, ten in any second', async () => {
     const { clock, line, recorder, names } = stage()
     const sentMs: number[] = []
     line.there = async () => void sentMs.push(clock.monotonicMs())
@@ -146,7 +146,7 @@ describe('a burst', () => {
     expect(crowded).toEqual([])
   })
 
-  test('beyond what may wait drops the oldest, and says so once a minute', async () => {
+  test('beyond the queue drops the oldest events, and logs it once a minute', async () => {
     const { clock, recorder, names, lines } = stage()
     for (const event of burst(1300)) recorder.record(event)
     await clock.advance(120_000)
@@ -179,14 +179,14 @@ describe('urgent events (4.5)', () => {
   test.each([
     { name: 'older', events: [...urgent, ...burst(1300)] },
     { name: 'younger', events: [...burst(1300), ...urgent] },
-  ])('are not dropped where they are $name than others that wait', async ({ events }) => {
+  ])('are not dropped when they are $name than other events in the queue', async ({ events }) => {
     const { clock, recorder, stored } = stage()
     for (const event of events) recorder.record(event)
     await clock.advance(120_000)
     expect(reasonsIn(stored())).toEqual({ ...ofEach(100), Expired: 600 })
   })
 
-  test('are sent first, so that none waits behind others when the process ends', async () => {
+  test('are sent before all others', async () => {
     const { clock, recorder, stored } = stage()
     for (const event of [...burst(600), ...urgent]) recorder.record(event)
     await clock.advance(40_000)
@@ -194,7 +194,7 @@ describe('urgent events (4.5)', () => {
     expect(reasonsIn(stored())).toEqual({ ...ofEach(100), Expired: 10 })
   })
 
-  test('make way for each other only, the oldest first', async () => {
+  test('are dropped for urgent events only, the oldest first', async () => {
     const { clock, recorder, names, lines } = stage()
     const events = burst(1300).map((event): ObjectEvent => ({ ...event, reason: 'Revoked' }))
     for (const event of [...events, expired({ name: 'other' })]) recorder.record(event)
@@ -205,11 +205,11 @@ describe('urgent events (4.5)', () => {
   })
 })
 
-describe('when the API server does not take them', () => {
+describe('when the API server accepts no event', () => {
   test.each([
     { name: 'no answer', error: new Error('ECONNREFUSED') },
     { name: 'not the leader any more', error: new NotLeaderError() },
-  ])('$name: the caller notices nothing, the next ones go on', async ({ error }) => {
+  ])('$name: the caller gets no error, and the next events are sent', async ({ error }) => {
     const { clock, line, lines, recorder, names } = stage()
     line.there = () => Promise.reject(error)
     recorder.record(expired({ name: 'first' }))
@@ -226,7 +226,7 @@ describe('when the API server does not take them', () => {
     expect(lines[1]).toMatchObject({ fields: { dropped: 1, err: error } })
   })
 
-  test('a request that hangs holds up a flush no longer than its signal', async () => {
+  test('a flush ends with its signal while a request hangs', async () => {
     const { clock, line, recorder } = stage()
     line.there = silence
     recorder.record(expired())
@@ -242,8 +242,8 @@ describe('when the API server does not take them', () => {
   })
 })
 
-describe('the end', () => {
-  test('nothing waits: a flush is done at once, a stop says nothing', async () => {
+describe('at the end of the process', () => {
+  test('a flush of an empty queue ends at once, and a stop logs nothing', async () => {
     const { recorder, lines, clock } = stage()
     await recorder.flush(never)
     recorder.stop()
@@ -251,7 +251,7 @@ describe('the end', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  test('a stop drops what waits, and no later event is taken', async () => {
+  test('a stop drops the queue and all later events', async () => {
     const { clock, recorder, names, lines } = stage()
     for (const event of burst(25)) recorder.record(event)
     await clock.advance(0)

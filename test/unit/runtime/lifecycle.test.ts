@@ -91,7 +91,7 @@ describe('an orderly stop (contract 8.3)', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  test('a step added by a start that is still under way runs as well', async () => {
+  test('a step that is added during the shutdown runs, too', async () => {
     const { lifecycle } = world()
     const ran: string[] = []
     lifecycle.onStop('controllers', 1000, async () => {
@@ -116,7 +116,7 @@ describe('an orderly stop (contract 8.3)', () => {
 })
 
 describe('an exit at once', () => {
-  test('a second signal', () => {
+  test('follows a second signal', () => {
     const { lifecycle, signals, exits } = world()
     lifecycle.onStop('controllers', 1000, never)
     signals.emit('SIGTERM')
@@ -136,7 +136,7 @@ const PROGRAM = `
   const busy = setInterval(() => {}, 1000)
 `
 
-/** Runs the program; `onReady` is called once it says so. */
+/** Runs the program; calls `onReady` when it prints that it is ready. */
 async function exitOf(
   rest: string,
   onReady: (
@@ -185,15 +185,15 @@ describe('a real process', () => {
   })
 
   test.each([
-    { event: 'unhandledRejection', rest: `Promise.reject(new Error('nobody cared'))` },
-    { event: 'uncaughtException', rest: `setImmediate(() => { throw new Error('nobody cared') })` },
+    { event: 'unhandledRejection', rest: `Promise.reject(new Error('no handler'))` },
+    { event: 'uncaughtException', rest: `setImmediate(() => { throw new Error('no handler') })` },
   ])('an $event is logged and ends it with 1', async ({ event, rest }) => {
     const stopped = await exitOf(rest, async () => {})
     expect(stopped.code).toBe(1)
     expect(JSON.parse(stopped.output)).toMatchObject({
       level: 'error',
       event,
-      err: { message: 'nobody cared' },
+      err: { message: 'no handler' },
     })
   })
 })

@@ -14,7 +14,7 @@ function logged(level: string, statements: string): readonly Record<string, unkn
 }
 
 describe('log lines (contract 8.5)', () => {
-  test('a sentence, fields, level by name and an RFC 3339 time', () => {
+  test('have a sentence, fields, a level by name and an RFC 3339 time', () => {
     const [line] = logged('info', `log.info({ controller: 'config', tookMs: 3 }, 'reconciled')`)
     expect(line).toEqual({
       level: 'info',
@@ -25,13 +25,13 @@ describe('log lines (contract 8.5)', () => {
     })
   })
 
-  test('what is less important than the level is left out', () => {
+  test('below the level are left out', () => {
     const each = `for (const level of ['debug', 'info', 'warn', 'error']) log[level]({}, level)`
     expect(logged('debug', each).map(({ msg }) => msg)).toEqual(['debug', 'info', 'warn', 'error'])
     expect(logged('warn', each).map(({ msg }) => msg)).toEqual(['warn', 'error'])
   })
 
-  test('a child keeps its fields', () => {
+  test('of a child have its fields', () => {
     const lines = logged(
       'info',
       `const child = log.child({ reconcileId: 'r1' }); child.warn({ n: 1 }, 'a'); child.child({ n: 2 }).info({}, 'b')`,
@@ -42,7 +42,7 @@ describe('log lines (contract 8.5)', () => {
     ])
   })
 
-  test('an exit right after loses no line and keeps their order', () => {
+  test('survive an exit right after them, in order', () => {
     const many = `for (let n = 0; n < 5000; n += 1) log.info({ n }, 'line'); process.exit(0)`
     expect(logged('info', many).map(({ n }) => n)).toEqual(
       Array.from({ length: 5000 }, (_, n) => n),
@@ -50,8 +50,8 @@ describe('log lines (contract 8.5)', () => {
   })
 })
 
-describe('nothing secret (contract 3.5)', () => {
-  test('an object is cut down to its reference, wherever it stands', () => {
+describe('a log line holds no secret (contract 3.5)', () => {
+  test('an object is reduced to its reference at any depth', () => {
     const secret = `{ name: 'ci', uid: 'u', resourceVersion: '7', key: 'HUNTER2', spec: { key: 'HUNTER2' }, namespace: { x: 'HUNTER2' } }`
     const [line, other] = logged(
       'info',

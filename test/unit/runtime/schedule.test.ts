@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A job every ten minutes, and when it ran. */
+/** A job every ten minutes, and the times of its runs. */
 function stage(job: () => void = () => undefined) {
   const { log, lines } = rememberingLog()
   const ran: string[] = []
@@ -23,7 +23,7 @@ function stage(job: () => void = () => undefined) {
 }
 
 describe('a scheduled job (7.3)', () => {
-  test('runs when it is due, until it is stopped', async () => {
+  test('runs on time, until it is stopped', async () => {
     const { lines, ran, stop } = stage()
     await vi.advanceTimersByTimeAsync(7 * MINUTE_MS - 1000)
     expect(ran).toEqual([])
@@ -52,7 +52,7 @@ describe('a scheduled job (7.3)', () => {
   test('that is due while the process is busy runs when it can', async () => {
     const { lines, ran, stop } = stage()
     await vi.advanceTimersByTimeAsync(6 * MINUTE_MS)
-    // The timers of the minute to come fire five seconds late.
+    // The timers of the next minute fire five seconds late.
     vi.setSystemTime(Date.now() + 5000)
     await vi.advanceTimersByTimeAsync(MINUTE_MS)
     expect(ran).toEqual(['10:10'])
@@ -62,7 +62,7 @@ describe('a scheduled job (7.3)', () => {
     stop()
   })
 
-  test('that was missed, because the process slept, is not made up for, and not worth a word', async () => {
+  test('that was missed while the process slept is skipped without a log line', async () => {
     const { lines, ran, stop } = stage()
     vi.setSystemTime(Date.parse('2026-11-21T12:05:00Z'))
     await vi.advanceTimersByTimeAsync(15 * MINUTE_MS)
@@ -72,7 +72,7 @@ describe('a scheduled job (7.3)', () => {
     stop()
   })
 
-  test('needs an expression', () => {
+  test('needs a valid expression', () => {
     const { log } = rememberingLog()
     expect(() => runOnSchedule('every day', log, () => undefined)).toThrow('expected 5 or 6 fields')
   })

@@ -8,7 +8,7 @@ const T0 = Date.parse('2026-11-21T10:00:00Z')
 const SECOND_MS = 1000
 const DAY_MS = 86_400 * SECOND_MS
 
-/** Deadlines on a clock of the test's, with what fell due and the delays of all timers. */
+/** A timer heap on a manual clock, with the keys that fired and the delays of all timers. */
 function stage() {
   const clock = manualClock(T0)
   const delays: number[] = []
@@ -60,7 +60,7 @@ test('10,000 random settings, moves and deletions agree with a sorted list', asy
   expect(inOrder(fired)).toEqual(inOrder(expected))
 })
 
-describe('a moment is kept', () => {
+describe('a deadline fires on time', () => {
   test.each([
     { name: 'a second ahead', inMs: SECOND_MS },
     { name: 'longer ahead than one timer sleeps', inMs: 61 * SECOND_MS },
@@ -77,7 +77,7 @@ describe('a moment is kept', () => {
     expect(deadlines.size).toBe(0)
   })
 
-  test('one in the past comes soon, not within the call', async () => {
+  test('one in the past fires soon, not within the call', async () => {
     const { clock, fired, deadlines } = stage()
     deadlines.set('a', T0 - DAY_MS)
     expect(fired).toEqual([])
@@ -93,7 +93,7 @@ describe('a moment is kept', () => {
     expect(keys()).toEqual(['a'])
   })
 
-  test('what is overdue comes at once, earliest first', async () => {
+  test('overdue ones fire at once, earliest first', async () => {
     const { clock, keys, deadlines } = stage()
     for (const [key, inMs] of Object.entries({ c: 300, a: 100, d: 400, b: 200 })) {
       deadlines.set(key, T0 + inMs)
@@ -104,7 +104,7 @@ describe('a moment is kept', () => {
   })
 })
 
-describe('a moment is changed', () => {
+describe('a deadline changes', () => {
   test.each([
     { name: 'moved earlier', act: (d: TimerHeap) => d.set('a', T0 + 10), afterMs: [10] },
     { name: 'moved later', act: (d: TimerHeap) => d.set('a', T0 + 9000), afterMs: [9000] },
@@ -113,15 +113,15 @@ describe('a moment is changed', () => {
       act: (d: TimerHeap) => d.set('a', T0 + 1000),
       afterMs: [1000],
     },
-    { name: 'forgotten', act: (d: TimerHeap) => d.delete('a'), afterMs: [] },
-    { name: 'forgotten with all others', act: (d: TimerHeap) => d.clear(), afterMs: [] },
+    { name: 'deleted', act: (d: TimerHeap) => d.delete('a'), afterMs: [] },
+    { name: 'cleared with all others', act: (d: TimerHeap) => d.clear(), afterMs: [] },
     {
-      name: 'another, which has none, is forgotten',
+      name: 'a key without one is deleted',
       act: (d: TimerHeap) => d.delete('b'),
       afterMs: [1000],
     },
     {
-      name: 'forgotten and set again',
+      name: 'deleted and set again',
       act: (d: TimerHeap) => {
         d.delete('a')
         d.set('a', T0 + 20)
@@ -144,7 +144,7 @@ describe('a moment is changed', () => {
     expect(deadlines.size).toBe(0)
   })
 
-  test('one set anew to a moment passed, by whom it wakes, does not spin', async () => {
+  test('one that its own callback sets again to the past does not spin', async () => {
     const clock = manualClock(T0)
     let wakes = 0
     const deadlines: TimerHeap = new TimerHeap(clock, (key) => {
@@ -153,7 +153,7 @@ describe('a moment is changed', () => {
     })
     deadlines.set('a', T0)
     const advanced = clock.advance(0)
-    // Each wake is a timer of its own: others get their turn in between.
+    // Each wake-up is a timer of its own: other work runs in between.
     await new Promise(setImmediate)
     await new Promise(setImmediate)
     expect(wakes).toBeLessThan(10)

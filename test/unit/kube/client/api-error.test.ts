@@ -13,10 +13,10 @@ const CALL = 'PATCH /apis/g/v1/things/a'
 const fails = (code: number, body: unknown, retryAfter?: string): StatusError =>
   statusErrorOf(CALL, code, body, retryAfter)
 
-describe('messages', () => {
+describe('the message of a StatusError', () => {
   test.each([
     {
-      name: 'a 403 repeats who may not do what',
+      name: 'a 403 repeats user, verb and resource',
       code: 403,
       body: { reason: 'Forbidden', message: 'things "a" is forbidden' },
       message: `${CALL}: 403 Forbidden: things "a" is forbidden`,
@@ -64,7 +64,7 @@ describe('messages', () => {
       message: `${CALL}: 409`,
     },
   ])('$name', ({ code, body, message }) => {
-    expect(fails(code, body)).toMatchObject({ name: 'KubeFailure', code, message })
+    expect(fails(code, body)).toMatchObject({ name: 'StatusError', code, message })
   })
 
   test.each([400, 413, 422, 500, 502])('a %i repeats no value', (code) => {
@@ -82,7 +82,7 @@ describe('messages', () => {
   })
 })
 
-describe('how long to wait', () => {
+describe('the Retry-After of a StatusError', () => {
   test.each([
     { name: 'the header, in seconds', body: {}, header: '7', ms: 7000 },
     {
@@ -97,10 +97,10 @@ describe('how long to wait', () => {
       header: '1',
       ms: 1000,
     },
-    { name: 'not at all', body: {}, header: '0', ms: 0 },
-    { name: 'nothing said', body: {}, header: undefined, ms: null },
+    { name: 'zero', body: {}, header: '0', ms: 0 },
+    { name: 'neither', body: {}, header: undefined, ms: null },
     { name: 'a date', body: {}, header: 'Sat, 21 Nov 2026 10:00:00 GMT', ms: null },
-    { name: 'less than nothing', body: {}, header: '-1', ms: null },
+    { name: 'a negative number', body: {}, header: '-1', ms: null },
   ])('$name', ({ body, header, ms }) => {
     expect(fails(429, body, header).retryAfterMs).toBe(ms)
   })
@@ -110,7 +110,7 @@ test.each([
   { code: 404, is: isNotFound },
   { code: 409, is: isConflict },
   { code: 410, is: isGone },
-])('$code is told apart', ({ code, is }) => {
+])('$code has a predicate of its own', ({ code, is }) => {
   expect(is(fails(code, {}))).toBe(true)
   expect([404, 409, 410].filter((other) => is(fails(other, {})))).toEqual([code])
   expect(is(Object.assign(new Error('of another kind'), { code }))).toBe(false)

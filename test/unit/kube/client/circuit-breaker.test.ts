@@ -14,7 +14,7 @@ const ignore = (): void => undefined
 const broken = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
 const late = Object.assign(new Error('late'), { code: 'UND_ERR_HEADERS_TIMEOUT' })
 
-/** An API server that a test switches off, an outage on its connection, and a controller that asks it per key. */
+/** A circuit breaker, an API server that a test switches off, and a controller that sends a request per key. */
 function stage(keys: number, workers = 32) {
   const clock = manualClock(T0)
   const { log, lines } = rememberingLog()
@@ -34,7 +34,7 @@ function stage(keys: number, workers = 32) {
   const reconciled = new Set<string>()
   const reconcile = async (key: string) => {
     asked.push([key, clock.nowMs() - T0])
-    // Without a brake it would be asked for ever, and no test would end.
+    // Without a circuit breaker the requests would not end, nor the test.
     if (asked.length > 10_000) return done
     const sent = outage.sent()
     await Promise.resolve()
@@ -62,22 +62,23 @@ function stage(keys: number, workers = 32) {
   const add = (): void => {
     for (let n = 0; n < keys; n += 1) queue.add(`key-${n}`, 'fresh')
   }
-  const told = () => lines.filter(({ level }) => level !== 'debug').map(({ sentence }) => sentence)
-  return { clock, outage, queue, server, asked, reconciled, stop, add, told, lines }
+  const logged = () =>
+    lines.filter(({ level }) => level !== 'debug').map(({ sentence }) => sentence)
+  return { clock, outage, queue, server, asked, reconciled, stop, add, logged, lines }
 }
 
-describe('an API server that is away has one brake for all work (8.5)', () => {
-  test('440 keys and 15 s: one line when it begins, one when it ends, a request per back-off', async () => {
+describe('one circuit breaker stops all work while the API server is down (8.5)', () => {
+  test('440 keys and 15 s give one log line at the start, one at the end, and a request per back-off', async () => {
     const it = stage(440)
     it.server.fault = () => broken
     it.add()
     await it.clock.advance(15_000)
-    expect(it.told()).toEqual([DOES_NOT])
-    // All workers find it out once; then one asks after 200, 400 … 5,000 ms.
+    expect(it.logged()).toEqual([DOES_NOT])
+    // Each worker fails once; then one sends a probe after 200, 400 … 5,000 ms.
     expect(it.asked.length).toBeLessThanOrEqual(32 + 8)
     it.server.fault = null
     await it.clock.advance(5000)
-    expect(it.told()).toEqual([DOES_NOT, DOES_AGAIN])
+    expect(it.logged()).toEqual([DOES_NOT, DOES_AGAIN])
     expect(it.reconciled.size).toBe(440)
     expect(it.lines.at(-1)).toMatchObject({
       level: 'info',
@@ -87,15 +88,15 @@ describe('an API server that is away has one brake for all work (8.5)', () => {
     expect(it.clock.pending()).toBe(0)
   })
 
-  test('one line a minute while it lasts', async () => {
+  test('an outage gives one log line a minute', async () => {
     const it = stage(3)
     it.server.fault = () => broken
     it.add()
     await it.clock.advance(190_000)
-    expect(it.told()).toEqual([DOES_NOT, DOES_NOT, DOES_NOT, DOES_NOT])
+    expect(it.logged()).toEqual([DOES_NOT, DOES_NOT, DOES_NOT, DOES_NOT])
   })
 
-  test('a key that had no answer is tried at once when the API server is back: no failure was counted', async () => {
+  test('a key without an answer is tried at once when the API server is back: it has no failure to its count', async () => {
     const it = stage(1)
     it.server.fault = () => broken
     it.add()
@@ -107,17 +108,17 @@ describe('an API server that is away has one brake for all work (8.5)', () => {
     expect(it.asked.at(-1)).toEqual(['key-0', 60_000])
   })
 
-  test('one connection that broke is not worth a line', async () => {
+  test('one broken connection gives no log line', async () => {
     const it = stage(1)
     let times = 0
     it.server.fault = () => ((times += 1) === 1 ? broken : null)
     it.add()
     await it.clock.advance(1000)
     expect(it.reconciled.size).toBe(1)
-    expect(it.told()).toEqual([])
+    expect(it.logged()).toEqual([])
   })
 
-  test('a key that breaks its connection each time, while others are answered, waits as one that fails', async () => {
+  test('a key that always breaks its connection, while others get answers, waits as a failing key', async () => {
     const it = stage(1)
     it.server.fault = (key) => {
       if (key !== 'key-0') return null
@@ -130,10 +131,10 @@ describe('an API server that is away has one brake for all work (8.5)', () => {
     }
     // 100, 200, 400 ms … 15 s in a minute.
     expect(it.asked.length).toBeLessThan(20)
-    expect(it.told()).toContain('reconcile failed, trying again')
+    expect(it.logged()).toContain('reconcile failed, trying again')
   })
 
-  test('a probe that asks the API server nothing lets the next one go', async () => {
+  test('a probe without a request lets the next key be the probe', async () => {
     const clock = manualClock(T0)
     const outage = new CircuitBreaker(clock)
     const tried: string[] = []
@@ -147,7 +148,7 @@ describe('an API server that is away has one brake for all work (8.5)', () => {
   })
 })
 
-describe('what begins an outage', () => {
+describe('an outage begins or not', () => {
   const answeredSince = (outage: CircuitBreaker, fault: unknown): CircuitBreaker => {
     const sent = outage.sent()
     outage.answered()
@@ -155,15 +156,20 @@ describe('what begins an outage', () => {
     return outage
   }
   test.each([
-    { name: 'a timeout, nothing else answered', fault: late, answered: false, admits: null },
+    { name: 'a timeout without another answer', fault: late, answered: false, admits: null },
     {
-      name: 'a timeout while others are answered: none',
+      name: 'no outage by a timeout while others get answers',
       fault: late,
       answered: true,
       admits: 'freely',
     },
     { name: 'a broken connection', fault: broken, answered: false, admits: null },
-    { name: 'a broken connection, others answered', fault: broken, answered: true, admits: null },
+    {
+      name: 'a broken connection while others get answers',
+      fault: broken,
+      answered: true,
+      admits: null,
+    },
   ])('$name', ({ fault, answered, admits }) => {
     const outage = new CircuitBreaker(manualClock(T0))
     if (answered) answeredSince(outage, fault)
@@ -171,7 +177,7 @@ describe('what begins an outage', () => {
     expect(outage.admit()).toBe(admits)
   })
 
-  test('an answer of any kind ends it: KubeFailure is one', () => {
+  test('any answer ends an outage, also a StatusError', () => {
     const outage = new CircuitBreaker(manualClock(T0))
     outage.failed(outage.sent(), broken)
     outage.answered()

@@ -17,13 +17,23 @@ const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namesp
 async function claimed(answer: Answer) {
   const server = await startScripted(answer)
   const clock = manualClock(0)
-  const connection = await connect(await writeKubeconfig({ server: server.url }), clock)
+  const connection = await connect(
+    { kind: 'files', paths: [await writeKubeconfig({ server: server.url })] },
+    clock,
+  )
   const wrote: string[] = []
   const observer = {
     responded: () => undefined,
     wrote: (kind: string, reason: string) => void wrote.push(`${kind} ${reason}`),
   }
-  const deps = { connection, clock, observer, userAgent: 'tester/1', mayWrite: () => undefined }
+  const deps = {
+    connection,
+    clock,
+    observer,
+    userAgent: 'tester/1',
+    fieldManager: 'tester',
+    mayWrite: () => undefined,
+  }
   const outcome = await claim(deps, SECRETS, secret, { manager: 'me-1', reason: 'create' }).catch(
     (error: unknown) => error,
   )
@@ -31,7 +41,7 @@ async function claimed(answer: Answer) {
   return { outcome, wrote, requests: server.received }
 }
 
-test('an object is claimed by an apply without force, under a manager of its own', async () => {
+test('a claim is an apply without force, by a field manager of its own', async () => {
   const { outcome, wrote, requests } = await claimed(json(201, secret))
   expect(outcome).toEqual(secret)
   expect(wrote).toEqual(['Secret create'])
@@ -46,7 +56,7 @@ test('an object is claimed by an apply without force, under a manager of its own
   ])
 })
 
-test('somebody else’s object is a conflict, and no write', async () => {
+test('a claim of an existing object is a conflict, and no write', async () => {
   const { outcome, wrote } = await claimed(refuse(409, { reason: 'Conflict' }))
   expect(isConflict(outcome)).toBe(true)
   expect(wrote).toEqual([])

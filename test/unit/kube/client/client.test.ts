@@ -17,12 +17,12 @@ import {
 /** Makes one call against one answer. */
 async function call(answer: Answer, act: (client: KubeClient) => Promise<unknown>) {
   const server = await startScripted(answer)
-  const { client, told } = await connectTo(await writeKubeconfig({ server: server.url }))
+  const { client, told: observed } = await connectTo(await writeKubeconfig({ server: server.url }))
   const outcome = await act(client).then(
     (result) => ({ result }),
     (error: unknown) => ({ error }),
   )
-  return { outcome, requests: server.received, told }
+  return { outcome, requests: server.received, observed }
 }
 
 const a = thing('a', 5)
@@ -41,7 +41,7 @@ interface Verb {
   readonly body?: unknown
   readonly answer?: unknown
   readonly result: unknown
-  readonly told: readonly string[]
+  readonly observed: readonly string[]
 }
 
 describe('each verb', () => {
@@ -51,14 +51,14 @@ describe('each verb', () => {
       act: (client) => client.get(THINGS, { name: 'a' }),
       asks: 'GET /apis/g.io/v1/things/a',
       result: a,
-      told: ['GET 200'],
+      observed: ['GET 200'],
     },
     {
       name: 'get of a core object in a namespace',
       act: (client) => client.get(SECRETS, { name: 'a', namespace: 'n' }),
       asks: 'GET /api/v1/namespaces/n/secrets/a',
       result: a,
-      told: ['GET 200'],
+      observed: ['GET 200'],
     },
     {
       name: 'list, first page',
@@ -67,7 +67,7 @@ describe('each verb', () => {
       query: { limit: '500', fieldSelector: SELECTOR },
       answer: { metadata: { resourceVersion: '7', continue: 'x+/=&y' }, items: [a] },
       result: { items: [a], resourceVersion: '7', next: 'x+/=&y' },
-      told: ['GET 200'],
+      observed: ['GET 200'],
     },
     {
       name: 'list, last page',
@@ -76,7 +76,7 @@ describe('each verb', () => {
       query: { limit: '2', continue: 'x+/=&y' },
       answer: { metadata: { resourceVersion: '7', continue: '' }, items: [] },
       result: { items: [], resourceVersion: '7' },
-      told: ['GET 200'],
+      observed: ['GET 200'],
     },
     {
       name: 'create',
@@ -85,7 +85,7 @@ describe('each verb', () => {
       type: JSON_TYPE,
       body: applied,
       result: a,
-      told: ['POST 200', 'Thing because'],
+      observed: ['POST 200', 'Thing because'],
     },
     {
       name: 'create in a namespace',
@@ -95,7 +95,7 @@ describe('each verb', () => {
       type: JSON_TYPE,
       body: { ...applied, metadata: { name: 'a', namespace: 'n' } },
       result: a,
-      told: ['POST 200', 'Secret because'],
+      observed: ['POST 200', 'Secret because'],
     },
     {
       name: 'replace',
@@ -104,27 +104,27 @@ describe('each verb', () => {
       type: JSON_TYPE,
       body: a,
       result: a,
-      told: ['PUT 200', 'Thing because'],
+      observed: ['PUT 200', 'Thing because'],
     },
     {
       name: 'apply',
       act: (client) => client.apply(THINGS, applied, 'because'),
       asks: 'PATCH /apis/g.io/v1/things/a',
-      query: { fieldManager: 'management-operator', force: 'true' },
+      query: { fieldManager: 'tester', force: 'true' },
       type: 'application/apply-patch+yaml',
       body: applied,
       result: a,
-      told: ['PATCH 200', 'Thing because'],
+      observed: ['PATCH 200', 'Thing because'],
     },
     {
       name: 'apply of status',
       act: (client) => client.apply(THINGS, applied, 'because', 'status'),
       asks: 'PATCH /apis/g.io/v1/things/a/status',
-      query: { fieldManager: 'management-operator', force: 'true' },
+      query: { fieldManager: 'tester', force: 'true' },
       type: 'application/apply-patch+yaml',
       body: applied,
       result: a,
-      told: ['PATCH 200', 'Thing because'],
+      observed: ['PATCH 200', 'Thing because'],
     },
     {
       name: 'patch',
@@ -134,7 +134,7 @@ describe('each verb', () => {
       type: 'application/json-patch+json',
       body: [{ op: 'test', path: '/x', value: null }],
       result: a,
-      told: ['PATCH 200', 'Thing because'],
+      observed: ['PATCH 200', 'Thing because'],
     },
     {
       name: 'patch of status',
@@ -151,7 +151,7 @@ describe('each verb', () => {
       type: 'application/json-patch+json',
       body: [{ op: 'test', path: '/x', value: null }],
       result: a,
-      told: ['PATCH 200', 'Thing because'],
+      observed: ['PATCH 200', 'Thing because'],
     },
     {
       name: 'delete',
@@ -160,22 +160,22 @@ describe('each verb', () => {
       type: JSON_TYPE,
       body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: conditions },
       result: a,
-      told: ['DELETE 200', 'Thing because'],
+      observed: ['DELETE 200', 'Thing because'],
     },
     {
-      name: 'delete of what nothing holds',
+      name: 'delete of an object without finalizers',
       act: (client) => client.delete(THINGS, { name: 'a' }, conditions, 'because'),
       asks: 'DELETE /apis/g.io/v1/things/a',
       type: JSON_TYPE,
       body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: conditions },
       answer: { apiVersion: 'v1', kind: 'Status', status: 'Success' },
       result: null,
-      told: ['DELETE 200', 'Thing because'],
+      observed: ['DELETE 200', 'Thing because'],
     },
-  ])('$name', async ({ act, asks, query = {}, type, body, answer = a, result, told }) => {
+  ])('$name', async ({ act, asks, query = {}, type, body, answer = a, result, observed }) => {
     const made = await call(json(200, answer), act)
     expect(made.outcome).toEqual({ result })
-    expect(made.told).toEqual(told)
+    expect(made.observed).toEqual(observed)
     const [request, ...more] = made.requests
     expect(more).toEqual([])
     expect(`${request?.method} ${request?.path}`).toBe(asks)
@@ -185,7 +185,7 @@ describe('each verb', () => {
     expect(request?.body).toBe(body === undefined ? '' : JSON.stringify(body))
   })
 
-  test('watch gives the bytes as they come', async () => {
+  test('watch gives the bytes as they arrive', async () => {
     const query = { watch: 'true', resourceVersion: '5' }
     const made = await call(
       (response) => response.end('{"a":1}\n{"b"'),
@@ -199,7 +199,7 @@ describe('each verb', () => {
   })
 })
 
-describe('what is not there', () => {
+describe('an object that does not exist', () => {
   const gone = refuse(404, { reason: 'NotFound', message: 'things "a" not found' })
   const missing = { code: 404, reason: 'NotFound' }
   test.each<Pick<Verb, 'name' | 'act'> & { readonly outcome: unknown }>([
@@ -236,7 +236,7 @@ describe('what is not there', () => {
   ])('$name', async ({ act, outcome }) => {
     const made = await call(gone, act)
     expect(made.outcome).toMatchObject(outcome as object)
-    expect(made.told).toHaveLength(1)
+    expect(made.observed).toHaveLength(1)
   })
 
   test('a failure names the call', async () => {
@@ -254,7 +254,7 @@ describe('what is not there', () => {
   })
 })
 
-describe('paths', () => {
+describe('a path', () => {
   test.each([
     { name: 'of a collection', ref: {}, path: '/apis/g.io/v1/things' },
     {
@@ -263,7 +263,7 @@ describe('paths', () => {
       path: '/apis/g.io/v1/namespaces/n/things',
     },
     {
-      name: 'with characters of their own',
+      name: 'with special characters',
       ref: { name: 'a/b?c#d%2f é' },
       path: '/apis/g.io/v1/things/a%2Fb%3Fc%23d%252f%20%C3%A9',
     },
@@ -274,7 +274,7 @@ describe('paths', () => {
   test.each([
     { name: 'name', ref: { name: '' } },
     { name: 'namespace', ref: { name: 'a', namespace: '' } },
-  ])('an empty $name is refused: it would mean the whole collection', async ({ ref }) => {
+  ])('with an empty $name is refused: it would name the whole collection', async ({ ref }) => {
     const made = await call(json(200, {}), (client) =>
       client.delete(THINGS, ref, conditions, 'because'),
     )

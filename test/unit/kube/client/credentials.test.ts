@@ -24,7 +24,7 @@ const read = ({ client }: Connected): Promise<unknown> => client.get(THINGS, { n
 const presented = ({ received }: ScriptedServer) =>
   received.map(({ headers }) => headers.authorization)
 
-describe('credentials', () => {
+describe('a credential', () => {
   test.each([
     { name: 'a token', user: { token: 'abc' }, header: 'Bearer abc' },
     {
@@ -33,21 +33,21 @@ describe('credentials', () => {
       header: `Basic ${base64('ann:p:w')}`,
     },
     { name: 'none', user: {}, header: undefined },
-  ])('$name', async ({ user, header }) => {
+  ])('is sent with each request: $name', async ({ user, header }) => {
     const server = await startScripted(good)
     await read(await connectTo(await writeKubeconfig({ server: server.url, user })))
     expect(presented(server)).toEqual([header])
   })
 
-  test('an impersonated user is passed on', async () => {
+  test('is sent with the impersonated user of the kubeconfig', async () => {
     const server = await startScripted(good)
     const user = { token: 'abc', as: 'bob' }
     await read(await connectTo(await writeKubeconfig({ server: server.url, user })))
     expect(server.received[0]?.headers).toMatchObject({ 'impersonate-user': 'bob' })
   })
 
-  describe('of a token file', () => {
-    /** The file stands beside the kubeconfig, which names it relative to itself. */
+  describe('in a token file', () => {
+    /** The file is beside the kubeconfig, which names it by a relative path. */
     async function stage(answer: Answer) {
       const folder = await scratchFolder()
       const server = await startScripted(answer)
@@ -59,7 +59,7 @@ describe('credentials', () => {
       return { it, server, rotate, folder }
     }
 
-    test('are read anew after a minute', async () => {
+    test('is read again after a minute', async () => {
       const { it, server, rotate } = await stage(good)
       await read(it)
       await rotate('second')
@@ -70,7 +70,7 @@ describe('credentials', () => {
       expect(presented(server)).toEqual(['Bearer first', 'Bearer first', 'Bearer second'])
     })
 
-    test('are read anew at once when they are refused', async () => {
+    test('is read again at once when the server refuses it', async () => {
       const refuseFirst: Answer = (response, request) =>
         (request.headers.authorization === 'Bearer first' ? refuse(401) : good)(response, request)
       const { it, server, rotate } = await stage(refuseFirst)
@@ -84,7 +84,7 @@ describe('credentials', () => {
       expect(presented(server)).toEqual([first, first, first, second, second])
     })
 
-    test('are missed for a while, and followed again', async () => {
+    test('may be missing for a while', async () => {
       const { it, server, rotate, folder } = await stage(good)
       await rm(join(folder, 'secrets/token'))
       await expect(read(it)).rejects.toMatchObject({
@@ -97,7 +97,7 @@ describe('credentials', () => {
     })
   })
 
-  test('refused twice they are not tried a third time', async () => {
+  test('is not sent a third time after two refusals', async () => {
     const server = await startScripted(refuse(401, { reason: 'Unauthorized' }))
     const user = { token: 'abc' }
     const it = await connectTo(await writeKubeconfig({ server: server.url, user }))
@@ -105,7 +105,7 @@ describe('credentials', () => {
     expect(server.received).toHaveLength(2)
   })
 
-  test('a watch that is refused reads them anew too', async () => {
+  test('is read again also when the server refuses a watch', async () => {
     const server = await startScripted(inTurn(refuse(401), (response) => response.end('{}\n')))
     const { client } = await connectTo(await writeKubeconfig({ server: server.url }))
     const { signal } = new AbortController()
@@ -115,7 +115,7 @@ describe('credentials', () => {
 })
 
 describe('a credential plugin', () => {
-  /** A program that prints a file, or a text of its own. */
+  /** A credential plugin that prints a file, or runs the given program. */
   async function plugin(answer: Answer, program = 'cat "$(dirname "$0")/credential"') {
     const folder = await scratchFolder()
     const command = join(folder, 'plugin.sh')
@@ -138,7 +138,7 @@ describe('a credential plugin', () => {
     return { it, server, print, runs }
   }
 
-  test('is asked once, however many calls wait for it', async () => {
+  test('runs once for all calls that wait for it', async () => {
     const { it, server, print, runs } = await plugin(good)
     await print({ token: 'abc' })
     await Promise.all(Array.from({ length: 20 }, () => read(it)))
@@ -148,7 +148,7 @@ describe('a credential plugin', () => {
     expect(await runs()).toBe(1)
   })
 
-  test('is asked again when what it gave has expired', async () => {
+  test('runs again when its credential has expired', async () => {
     const { it, server, print, runs } = await plugin(good)
     await print({ token: 'abc', expirationTimestamp: '2020-01-01T00:00:00Z' })
     await read(it)
@@ -159,7 +159,7 @@ describe('a credential plugin', () => {
     expect(await runs()).toBe(2)
   })
 
-  test('is asked again at once when what it gave is refused', async () => {
+  test('runs again at once when the server refuses its credential', async () => {
     const { it, server, print, runs } = await plugin(inTurn(good, refuse(401), good))
     await print({ token: 'abc', expirationTimestamp: '2999-01-01T00:00:00Z' })
     await read(it)
@@ -171,7 +171,7 @@ describe('a credential plugin', () => {
 
   test.each([
     { name: 'fails', program: 'echo no luck >&2; exit 3', says: /no luck/ },
-    { name: 'is not there', program: 'rm "$0"; exec "$0"', says: /./ },
+    { name: 'removes itself', program: 'rm "$0"; exec "$0"', says: /./ },
     { name: 'prints no credential', program: 'echo "{}"', says: /./ },
   ])('that $name fails the call', async ({ program, says }) => {
     const { it, server } = await plugin(good, program)
@@ -182,7 +182,7 @@ describe('a credential plugin', () => {
     expect(server.received).toEqual([])
   })
 
-  test('of a wrong name fails the call', async () => {
+  test('that does not exist fails the call', async () => {
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: '/nowhere/plugin' }
     const it = await connectTo(
       await writeKubeconfig({ server: 'http://127.0.0.1:1', user: { exec } }),
@@ -190,7 +190,7 @@ describe('a credential plugin', () => {
     await expect(read(it)).rejects.toMatchObject({ cause: { code: 'ENOENT' } })
   })
 
-  test('that prints garbage around its token is not quoted', async () => {
+  test('that prints text around its token is not quoted in the error', async () => {
     const planted = canary('plugin')
     const { it } = await plugin(good, `echo '${planted.secret}: {"status": 1}'`)
     const error = (await read(it).catch((thrown: unknown) => thrown)) as Error

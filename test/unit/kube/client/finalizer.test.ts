@@ -18,7 +18,7 @@ test.each([
   { name: 'alone', finalizers: [OURS], at: 0 },
   { name: 'behind others', finalizers: ['x', 'y', OURS], at: 2 },
   { name: 'before others', finalizers: [OURS, 'x'], at: 0 },
-])('takes off ours and nothing else: $name', ({ finalizers, at }) => {
+])('removes our finalizer and no other: $name', ({ finalizers, at }) => {
   expect(withoutFinalizer(seen(...finalizers), OURS)).toEqual([
     { op: 'test', path: '/metadata/uid', value: 'a-uid' },
     { op: 'test', path: `/metadata/finalizers/${at}`, value: OURS },
@@ -26,15 +26,15 @@ test.each([
   ])
 })
 
-describe('the server answers', () => {
+describe('the removal of a finalizer, after the answer', () => {
   const a = thing('a', 6)
   test.each<{ name: string; answer: Answer; outcome: object }>([
-    { name: 'with the object: taken off', answer: json(200, a), outcome: { result: a } },
+    { name: '200: removed', answer: json(200, a), outcome: { result: a } },
     { name: '404: gone already', answer: refuse(404), outcome: { result: null } },
     {
-      name: '422, as for a failed test: our view was old',
+      name: '422 of a failed test: the cache was stale',
       answer: refuse(422, { reason: 'Invalid' }),
-      outcome: { error: { name: 'KubeFailure', code: 409, reason: 'Conflict' } },
+      outcome: { error: { name: 'StatusError', code: 409, reason: 'Conflict' } },
     },
     {
       name: '422 with a cause: a rule or policy refuses',
@@ -42,9 +42,9 @@ describe('the server answers', () => {
         reason: 'Invalid',
         details: { causes: [{ reason: 'FieldValueForbidden', field: 'x' }] },
       }),
-      outcome: { error: { name: 'KubeFailure', code: 422 } },
+      outcome: { error: { name: 'StatusError', code: 422 } },
     },
-    { name: '409: our view was old', answer: refuse(409), outcome: { error: { code: 409 } } },
+    { name: '409: the cache was stale', answer: refuse(409), outcome: { error: { code: 409 } } },
     { name: '403: not allowed', answer: refuse(403), outcome: { error: { code: 403 } } },
     { name: '500', answer: refuse(500), outcome: { error: { code: 500 } } },
   ])('$name', async ({ answer, outcome }) => {

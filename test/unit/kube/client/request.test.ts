@@ -57,7 +57,7 @@ async function outcomeOf(clock: ManualClock, call: Promise<unknown>): Promise<un
 }
 
 describe('a server that is busy', () => {
-  test('is asked again when it said, and not before', async () => {
+  test('gets the request again after its Retry-After, and not before', async () => {
     const { client, clock, server } = await stage(inTurn(busy('7'), good))
     const call = read(client)
     await eventually('it waits', () => (clock.pending() > 0 ? true : undefined), SOON)
@@ -125,12 +125,12 @@ describe('a server that is busy', () => {
   })
 })
 
-describe('who may write is asked before each write leaves', () => {
+describe('mayWrite is called before each write is sent', () => {
   test.each([
     { name: 'a read: never', act: read, answers: [good], asked: 0 },
-    { name: 'a read told to wait: never', act: read, answers: [busy('1'), good], asked: 0 },
+    { name: 'a read after Retry-After: never', act: read, answers: [busy('1'), good], asked: 0 },
     { name: 'a write: once', act: write, answers: [good], asked: 1 },
-    { name: 'a write told to wait: again', act: write, answers: [busy('1'), good], asked: 2 },
+    { name: 'a write after Retry-After: again', act: write, answers: [busy('1'), good], asked: 2 },
     { name: 'a write refused by 401: again', act: write, answers: [refuse(401), good], asked: 2 },
     {
       name: 'create',
@@ -167,7 +167,7 @@ describe('who may write is asked before each write leaves', () => {
     { name: 'at first', answers: [good], lostAt: 1, requests: 0 },
     { name: 'while the server was busy', answers: [busy('1'), good], lostAt: 2, requests: 1 },
     { name: 'while credentials were read', answers: [refuse(401), good], lostAt: 2, requests: 1 },
-  ])('a lease lost $name: no write leaves', async ({ answers, lostAt, requests }) => {
+  ])('a lease lost $name: no write is sent', async ({ answers, lostAt, requests }) => {
     const lost = new Error('not the leader')
     const { client, clock, server, told } = await stage(inTurn(...answers), (asked) => {
       if (asked === lostAt) throw lost
@@ -179,7 +179,7 @@ describe('who may write is asked before each write leaves', () => {
   })
 })
 
-test('a lease lost while all connections are taken: no write that waited leaves (8.6)', async () => {
+test('a lease lost while all connections are in use: no waiting write is sent (8.6)', async () => {
   const held: ServerResponse[] = []
   const lost = new NotLeaderError()
   let leads = true
@@ -193,7 +193,7 @@ test('a lease lost while all connections are taken: no write that waited leaves 
   await eventually('all are taken', () => held.length === CONNECTIONS || undefined, SOON)
   const waiting = Promise.allSettled([write(client), write(client)])
   const reading = read(client)
-  // All that needs no connection is done by now.
+  // By now all steps that need no connection are done.
   await new Promise(setImmediate)
   leads = false
   for (const response of held.splice(0)) good(response, {} as Received)
@@ -211,7 +211,7 @@ test('a lease lost while all connections are taken: no write that waited leaves 
   expect(told).not.toContain('PATCH <error>')
 })
 
-describe('an answer that is none', () => {
+describe('an unusable answer', () => {
   test.each<{ name: string; answer: Answer; error: unknown; told: string }>([
     {
       name: 'no JSON with a success',
@@ -234,7 +234,7 @@ describe('an answer that is none', () => {
     {
       name: 'a connection that breaks',
       answer: breakOff,
-      error: { name: 'NoAnswer', cause: { name: 'SocketError', code: 'UND_ERR_SOCKET' } },
+      error: { name: 'NoResponseError', cause: { name: 'SocketError', code: 'UND_ERR_SOCKET' } },
       told: 'PATCH <error>',
     },
     {
@@ -243,7 +243,7 @@ describe('an answer that is none', () => {
         response.writeHead(200, { 'content-length': '100' }).write('{"a":')
         setImmediate(() => response.destroy())
       },
-      error: { name: 'NoAnswer', cause: expect.any(Error) as unknown },
+      error: { name: 'NoResponseError', cause: expect.any(Error) as unknown },
       told: 'PATCH 200',
     },
   ])('$name', async ({ answer, error, told }) => {
@@ -253,18 +253,18 @@ describe('an answer that is none', () => {
     expect(staged.server.received).toHaveLength(1)
   })
 
-  test('nobody listens: an outage, until there is an answer of any kind', async () => {
+  test('no server listens: the circuit breaker opens, until there is an answer of any kind', async () => {
     const { client, clock, told, outage } = await connectTo(
       await writeKubeconfig({ server: 'http://127.0.0.1:1' }),
     )
     expect(await outcomeOf(clock, write(client))).toMatchObject({
-      error: { name: 'NoAnswer', cause: { code: 'ECONNREFUSED' } },
+      error: { name: 'NoResponseError', cause: { code: 'ECONNREFUSED' } },
     })
     expect(told).toEqual(['PATCH <error>'])
     expect(outage.admit()).toBe(null)
   })
 
-  test('any answer ends an outage, a refusal too', async () => {
+  test('any answer closes the circuit breaker, also a refusal', async () => {
     const { client, clock, outage } = await stage(inTurn(breakOff, refuse(500)))
     await outcomeOf(clock, write(client))
     expect(outage.admit()).not.toBe('freely')
@@ -272,7 +272,7 @@ describe('an answer that is none', () => {
     expect(outage.admit()).toBe('freely')
   })
 
-  test('an abort ends a call that is under way', async () => {
+  test('an abort ends a call in flight', async () => {
     const { client, server } = await stage(stall)
     const abort = new AbortController()
     const call = client.list(THINGS, {}, 5, undefined, abort.signal)
@@ -282,7 +282,7 @@ describe('an answer that is none', () => {
   })
 })
 
-describe('no failure repeats what was sent or received', () => {
+describe('an error quotes neither request nor answer', () => {
   test.each([400, 413, 422, 500, 502])('%i', async (code) => {
     const sent = canary('sent')
     const received = canary('received')
@@ -307,8 +307,8 @@ describe('no failure repeats what was sent or received', () => {
   })
 })
 
-describe('what is told of an answer', () => {
-  test('its date', async () => {
+describe('the observer of a client gets', () => {
+  test('the date of each answer', async () => {
     const date = 'Sat, 21 Nov 2026 10:00:07 GMT'
     const { client, dates } = await stage(
       inTurn(json(200, a, { date }), json(200, a, { date: '?' })),

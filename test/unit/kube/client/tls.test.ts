@@ -37,14 +37,14 @@ beforeAll(async () => {
   bob = await issueClient(authority, { user: 'bob', groups: [] })
 })
 
-/** A server that knows its callers by their certificates. */
+/** A server that authenticates clients by their certificates. */
 const startCertified = (answer: Answer, certificate = serving) =>
   startScripted(answer, {
     cert: certificate.certificatePem,
     key: certificate.keyPem,
     ca: authority.certificatePem,
     requestCert: true,
-    // As an API server does: who shows no certificate is let in to show a token.
+    // As an API server: a client without a certificate may send a token.
     rejectUnauthorized: false,
   })
 const trusting = () => ({ 'certificate-authority-data': base64(authority.certificatePem) })
@@ -56,7 +56,7 @@ const inline = ({ certificatePem, keyPem }: KeyPair) => ({
 test.each([
   { name: 'none', user: () => ({}), caller: null },
   { name: 'in the kubeconfig', user: () => inline(ann), caller: 'ann' },
-])('client certificate: $name', async ({ user, caller }) => {
+])('a connection presents its client certificate: $name', async ({ user, caller }) => {
   const { url, received } = await startCertified(good)
   await read(
     await connectTo(await writeKubeconfig({ server: url, cluster: trusting(), user: user() })),
@@ -64,7 +64,7 @@ test.each([
   expect(received.map(({ certifiedUser }) => certifiedUser)).toEqual([caller])
 })
 
-test('client certificate: of a plugin', async () => {
+test('a connection presents its client certificate: of a credential plugin', async () => {
   const { url, received } = await startCertified(good)
   const folder = await scratchFolder()
   const status = { clientCertificateData: ann.certificatePem, clientKeyData: ann.keyPem }
@@ -76,7 +76,7 @@ test('client certificate: of a plugin', async () => {
   expect(received.map(({ certifiedUser }) => certifiedUser)).toEqual(['ann'])
 })
 
-test('client certificate: rotated files are followed; a watch as the former caller is cut', async () => {
+test('a connection follows rotated certificate files, and cuts watches of the former certificate', async () => {
   const server = await startCertified((response, request) => {
     if (request.query['watch'] === undefined) good(response, request)
     else response.writeHead(200).write('{}\n')
@@ -109,7 +109,7 @@ test('client certificate: rotated files are followed; a watch as the former call
   expect(await cut).toBe('cut')
 })
 
-test('a call under way outlives the rotation', async () => {
+test('a call in flight outlives the rotation', async () => {
   const held: (() => void)[] = []
   const server = await startCertified((response, request) => {
     if (request.certifiedUser === 'ann') held.push(() => good(response, request))
@@ -129,7 +129,7 @@ test('a call under way outlives the rotation', async () => {
   await rotate(ann)
   const it = await connectTo(path)
   const underWay = read(it)
-  await eventually('it arrives', () => held[0], SOON)
+  await eventually('the call arrives', () => held[0], SOON)
   await rotate(bob)
   await it.clock.advance(MINUTE_MS)
   await read(it)
@@ -141,21 +141,21 @@ test.each<{ name: string; cluster: () => object; works: boolean }>([
   { name: 'a server of a known authority', cluster: trusting, works: true },
   { name: 'a server of an unknown authority', cluster: () => ({}), works: false },
   {
-    name: 'a server of any authority, where that is meant',
+    name: 'a server of any authority, with insecure-skip-tls-verify',
     cluster: () => ({ 'insecure-skip-tls-verify': true }),
     works: true,
   },
   {
-    name: 'a name of its certificate',
+    name: 'a name in its certificate',
     cluster: () => ({ ...trusting(), 'tls-server-name': 'api.test' }),
     works: true,
   },
   {
-    name: 'a name that is not of its certificate',
+    name: 'a name that is not in its certificate',
     cluster: () => ({ ...trusting(), 'tls-server-name': 'other.test' }),
     works: false,
   },
-])('$name: $works', async ({ cluster, works }) => {
+])('a connection trusts $name: $works', async ({ cluster, works }) => {
   const server = await startCertified(good)
   const it = await connectTo(
     await writeKubeconfig({

@@ -159,7 +159,7 @@ export async function connectTo(
   mayWrite: () => void = () => undefined,
 ): Promise<Connected> {
   const clock = manualClock(Date.parse('2026-11-21T10:00:00Z'))
-  const connection = await connect(kubeconfig, clock)
+  const connection = await connect({ kind: 'files', paths: [kubeconfig] }, clock)
   onTestFinished(() => connection.close())
   const told: string[] = []
   const dates: (number | null)[] = []
@@ -170,8 +170,15 @@ export async function connectTo(
     },
     wrote: (kind: string, reason: string): void => void told.push(`${kind} ${reason}`),
   }
-  const client = createClient({ connection, clock, observer, userAgent: 'tester/1', mayWrite })
-  return { client, clock, outage: connection.outage, told, dates }
+  const client = createClient({
+    connection,
+    clock,
+    observer,
+    userAgent: 'tester/1',
+    fieldManager: 'tester',
+    mayWrite,
+  })
+  return { client, clock, outage: connection.breaker, told, dates }
 }
 
 /** Kinds that no program knows. */

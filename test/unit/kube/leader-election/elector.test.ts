@@ -11,7 +11,7 @@ import { rememberingLog } from '../../../support/log.ts'
 import { type Line, memoryApi, silence } from '../../../support/memory-api.ts'
 
 const timing = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2000 }
-/** Those who stand by look at the Lease this often at the least. */
+/** The longest pause of a standby candidate between two reads of the Lease. */
 const SLOWEST_LOOK_MS = 2.2 * timing.retryPeriodMs
 const T0 = Date.parse('2026-11-21T10:00:00Z')
 
@@ -35,7 +35,7 @@ function stage() {
     return { election, ends, line, mayWrite: () => mayWrite(election) }
   }
   const lease = () => api.objects.get('lease')?.spec as LeaseSpec | undefined
-  /** Writes to the Lease as somebody else, with kubectl say. */
+  /** Writes to the Lease as another client, such as kubectl. */
   const touch = async (spec: LeaseSpec = {}): Promise<void> => {
     const found = api.objects.get('lease')
     if (!found) throw new Error('no Lease yet')
@@ -54,8 +54,8 @@ const mayWrite = (election: LeaderElection): boolean => {
   }
 }
 
-describe('acquiring', () => {
-  test('a missing Lease is created, and the leader may write', async () => {
+describe('acquisition of the Lease', () => {
+  test('a candidate creates a missing Lease, and may write', async () => {
     const { clock, join, lease } = stage()
     const a = join('a')
     expect(a.mayWrite()).toBe(false)
@@ -71,14 +71,14 @@ describe('acquiring', () => {
     })
   })
 
-  test('of two at once, one leads', async () => {
+  test('one of two candidates leads', async () => {
     const { clock, join } = stage()
     const both = [join('a'), join('b')]
     await clock.advance(60_000)
     expect(both.filter(({ ends }) => ends.acquired)).toHaveLength(1)
   })
 
-  test('the leader stays so while it renews, whatever the wall clock does', async () => {
+  test('a leader keeps the Lease while it renews, whatever the wall clock does', async () => {
     const { clock, join, lease } = stage()
     const a = join('a')
     await clock.advance(0)
@@ -94,7 +94,7 @@ describe('acquiring', () => {
     })
   })
 
-  test('an answer that was lost on the way back is found at the next look', async () => {
+  test('a candidate finds its own write, whose answer was lost, at the next read', async () => {
     const { clock, join, lease } = stage()
     const a = join('a', { back: () => Promise.reject(new Error('connection reset')) })
     await clock.advance(0)
@@ -105,7 +105,7 @@ describe('acquiring', () => {
     expect(lease()).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0 })
   })
 
-  test('an API server that is silent is asked again', async () => {
+  test('a candidate tries again when the API server is silent', async () => {
     const { clock, join } = stage()
     const a = join('a', { there: silence })
     await clock.advance(1000)
@@ -114,7 +114,7 @@ describe('acquiring', () => {
     expect(a.mayWrite()).toBe(true)
   })
 
-  test('an answer that a stopped process reads late makes no leader', async () => {
+  test('an answer that a suspended process reads late makes no leader', async () => {
     const { clock, join } = stage()
     const a = join('a', {
       back: () => {
@@ -148,12 +148,12 @@ describe('failover', () => {
       await clock.advance(100)
     }
     expect(a.mayWrite()).toBe(false)
-    // The time between them is what the lease duration exceeds the renew deadline by, at least.
+    // The gap between them is at least the lease duration minus the renew deadline.
     expect(seen.join('')).toMatch(/^a{60,}-{50,}$/)
     expect(lease()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 })
   })
 
-  test('two hundred seconds of cuts: never two that may write', async () => {
+  test('during 200 s of broken connections never two candidates may write', async () => {
     const { clock, join } = stage()
     const everybody = ['a', 'b', 'c'].map((identity) => join(identity))
     for (let tick = 0; tick < 2000; tick += 1) {
@@ -166,7 +166,7 @@ describe('failover', () => {
     expect(everybody.filter(({ ends }) => ends.acquired).length).toBeGreaterThan(1)
   })
 
-  test('a process that stood still may not write, before any timer tells it so', async () => {
+  test('a process that was suspended may not write, even before its timers run', async () => {
     const { clock, join, api } = stage()
     const a = join('a')
     await clock.advance(1000)
@@ -179,7 +179,7 @@ describe('failover', () => {
     expect(api.objects.get('lease')).toBe(before)
   })
 
-  test('a renewal counts from its sending', async () => {
+  test('a renewal counts from the time when it was sent', async () => {
     const { clock, join } = stage()
     const a = join('a')
     await clock.advance(0)
@@ -198,7 +198,7 @@ describe('failover', () => {
     expect(a.ends.lost).toBe(true)
   })
 
-  test('one request that hangs costs no leadership', async () => {
+  test('one request that hangs does not end the leadership', async () => {
     const { clock, join } = stage()
     const a = join('a')
     await clock.advance(0)
@@ -209,7 +209,7 @@ describe('failover', () => {
     expect(a.mayWrite()).toBe(true)
   })
 
-  test('who touches the Lease without taking it costs no leadership', async () => {
+  test('an edit of the Lease without a new holder does not end the leadership', async () => {
     const { clock, join, touch, lease } = stage()
     const a = join('a')
     await clock.advance(1000)
@@ -222,7 +222,7 @@ describe('failover', () => {
   test.each([
     { name: 'taken by another', spec: { holderIdentity: 'them' } },
     { name: 'freed by hand', spec: { holderIdentity: '' } },
-  ])('$name: the leader goes at its next renewal and stays away', async ({ spec }) => {
+  ])('$name: the leader stops at its next renewal, and leads no more', async ({ spec }) => {
     const { clock, join, touch, lease, lines } = stage()
     const a = join('a')
     await clock.advance(1000)
@@ -237,7 +237,7 @@ describe('failover', () => {
 })
 
 describe('release', () => {
-  test('the next one leads within its next look', async () => {
+  test('lets the next candidate lead at its next read', async () => {
     const { clock, join, lease } = stage()
     const a = join('a')
     await clock.advance(0)
@@ -252,7 +252,7 @@ describe('release', () => {
     expect(a.ends.lost).toBe(false)
   })
 
-  test('by one that stands by leaves the Lease alone and ends its candidacy', async () => {
+  test('by a standby candidate ends its candidacy without a write', async () => {
     const { clock, join, api } = stage()
     const a = join('a')
     await clock.advance(0)
@@ -266,7 +266,7 @@ describe('release', () => {
     expect(b.ends.acquired).toBe(false)
   })
 
-  test('of a Lease that somebody touched meanwhile', async () => {
+  test('frees a Lease that was edited meanwhile', async () => {
     const { clock, join, touch, lease } = stage()
     const a = join('a')
     await clock.advance(0)
@@ -275,7 +275,7 @@ describe('release', () => {
     expect(lease()?.holderIdentity).toBe('')
   })
 
-  test('of a Lease that another took meanwhile leaves it to them', async () => {
+  test('leaves a Lease alone that another candidate holds meanwhile', async () => {
     const { clock, join, touch, lease } = stage()
     const a = join('a')
     await clock.advance(0)
@@ -284,7 +284,7 @@ describe('release', () => {
     expect(lease()?.holderIdentity).toBe('them')
   })
 
-  test('frees what an acquisition under way has won', async () => {
+  test('frees a Lease that an acquisition in flight has won', async () => {
     const { clock, join, lease } = stage()
     const answer = Promise.withResolvers<void>()
     const a = join('a', { back: () => answer.promise })
@@ -296,7 +296,7 @@ describe('release', () => {
     expect(lease()?.holderIdentity ?? '').toBe('')
   })
 
-  test('ends in bounded time when nothing answers, and says so', async () => {
+  test('ends in bounded time when nothing answers, and logs it', async () => {
     const { clock, join, lease, lines } = stage()
     const a = join('a')
     await clock.advance(0)
@@ -310,7 +310,7 @@ describe('release', () => {
   })
 })
 
-test('tries that fail in a row have one warning, and another once one did not (8.5)', async () => {
+test('failures in a row give one warning, and another one after a success (8.5)', async () => {
   const { clock, join, lines } = stage()
   const warned = () => lines.filter(({ level }) => level === 'warn').length
   const a = join('a', { there: () => Promise.reject(new Error('refused')) })
@@ -324,7 +324,7 @@ test('tries that fail in a row have one warning, and another once one did not (8
   expect(warned()).toBe(2)
 })
 
-test('the log names the Lease and who leads', async () => {
+test('the log names the Lease and the leader', async () => {
   const { clock, join, lines } = stage()
   join('a')
   await clock.advance(0)

@@ -14,7 +14,7 @@ const NOW = '2026-11-21T10:00:00.123000Z'
 const LONG_AGO = '2001-01-01T00:00:00.000000Z'
 const theirs: LeaseSpec = { holderIdentity: 'them', leaseDurationSeconds: 15 }
 
-describe('what to do', () => {
+describe('the next step of a candidate', () => {
   test.each([
     { name: 'no Lease', spec: null, step: { kind: 'create' } },
     { name: 'no Lease, and we lead', spec: null, leading: true, step: { kind: 'create' } },
@@ -25,13 +25,13 @@ describe('what to do', () => {
       step: { kind: 'renew' },
     },
     {
-      name: 'ours from a write whose answer was lost',
+      name: 'ours by a write whose answer was lost',
       spec: { ...theirs, holderIdentity: 'us' },
       step: { kind: 'renew' },
     },
     { name: 'taken from us', spec: theirs, leading: true, step: { kind: 'lost' } },
     {
-      name: 'freed behind our back',
+      name: 'freed by hand while we lead',
       spec: { ...theirs, holderIdentity: '' },
       leading: true,
       step: { kind: 'lost' },
@@ -51,13 +51,13 @@ describe('what to do', () => {
     },
     { name: 'held, its time is over', spec: theirs, ageMs: 15_000, step: { kind: 'takeOver' } },
     {
-      name: 'held for as long as the holder says, not as we would',
+      name: "held for the holder's duration, not ours",
       spec: { ...theirs, leaseDurationSeconds: 60 },
       ageMs: 15_000,
       step: { kind: 'wait', ms: 45_000 },
     },
     {
-      name: 'held by somebody who says no duration: ours counts',
+      name: 'held without a duration: ours counts',
       spec: { holderIdentity: 'them' },
       ageMs: 14_000,
       step: { kind: 'wait', ms: 1000 },
@@ -79,7 +79,7 @@ describe('what to do', () => {
   })
 })
 
-describe('since when it says so', () => {
+describe('the age of the content of a Lease', () => {
   const before = { spec: { ...theirs, renewTime: LONG_AGO }, sinceMs: 1000 }
 
   test.each([
@@ -91,7 +91,7 @@ describe('since when it says so', () => {
   })
 })
 
-describe('what is written', () => {
+describe('the spec that a candidate writes', () => {
   const ours: LeaseSpec = { holderIdentity: 'us', acquireTime: LONG_AGO, leaseTransitions: 4 }
 
   test.each([
@@ -120,11 +120,11 @@ describe('what is written', () => {
     })
   })
 
-  test('whole seconds are never fewer than we count on', () => {
+  test('rounds its duration up to whole seconds', () => {
     expect(leaseHeldBy(null, { ...us, leaseDurationMs: 1001 }, wallMs).leaseDurationSeconds).toBe(2)
   })
 
-  test('a release leaves no holder and the shortest duration', () => {
+  test('has no holder and the shortest duration on release', () => {
     expect(releasedLease(ours, wallMs)).toEqual({
       holderIdentity: '',
       leaseDurationSeconds: 1,

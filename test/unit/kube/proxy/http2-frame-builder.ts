@@ -1,5 +1,5 @@
-// A server that speaks HTTP/2 frame by frame, and so can say what no library would: half an answer, a
-// reset in its middle, a farewell.
+// A server that sends single HTTP/2 frames, in orders that no library sends: a truncated answer, a reset in
+// its middle, a GOAWAY.
 import type { AddressInfo } from 'node:net'
 import { type TLSSocket, createServer } from 'node:tls'
 import { onTestFinished } from 'vitest'
@@ -17,7 +17,7 @@ const STATUS_200 = Buffer.from([0x88])
 /** Codes of RST_STREAM and GOAWAY. */
 export const CODES = { none: 0, internal: 2, refused: 7, cancel: 8, calm: 11 } as const
 
-/** What the server says on a connection. */
+/** Sends frames on a connection. */
 export interface Speaker {
   readonly head: (stream: number, isEnd?: boolean) => void
   readonly data: (stream: number, text: string, isEnd?: boolean) => void
@@ -33,23 +33,23 @@ export interface FrameServer {
   /** Connections that were ever opened. */
   readonly opened: () => number
   /** Streams that were opened, bodies that the client ended, and streams that it reset, with the code. */
-  readonly heard: readonly string[]
+  readonly received: readonly string[]
 }
 
-/** How to start one. */
+/** Options of a frame server. */
 export interface FrameOptions {
   /** Called when a request's head is there; `nth` counts them from 1. */
   readonly asked: (speaker: Speaker, stream: number, nth: number) => void
-  /** Whether to answer that it is alive; it does unless told otherwise. */
+  /** Whether to answer pings; absent = yes. */
   readonly isAlive?: () => boolean
 }
 
-/** Starts it. */
+/** Starts a frame server. */
 export async function startFrames({
   asked,
   isAlive = () => true,
 }: FrameOptions): Promise<FrameServer> {
-  const heard: string[] = []
+  const received: string[] = []
   const sockets = new Set<TLSSocket>()
   let opened = 0
   let nth = 0
@@ -84,10 +84,10 @@ export async function startFrames({
     onFrames(socket, (type, flags, stream, body) => {
       if (type === TYPES.settings && (flags & ACK) === 0) frame(TYPES.settings, ACK, 0)
       if (type === TYPES.ping && (flags & ACK) === 0 && isAlive()) frame(TYPES.ping, ACK, 0, body)
-      if (type === TYPES.data && (flags & END_STREAM) !== 0) heard.push('end')
-      if (type === TYPES.reset) heard.push(`reset ${body.readUInt32BE()}`)
+      if (type === TYPES.data && (flags & END_STREAM) !== 0) received.push('end')
+      if (type === TYPES.reset) received.push(`reset ${body.readUInt32BE()}`)
       if (type !== TYPES.headers) return
-      heard.push('asked')
+      received.push('request')
       nth += 1
       asked(speaker, stream, nth)
     })
@@ -98,7 +98,7 @@ export async function startFrames({
     await new Promise((resolve) => server.close(resolve))
   })
   const { port } = server.address() as AddressInfo
-  return { url: `https://127.0.0.1:${port}`, opened: () => opened, heard }
+  return { url: `https://127.0.0.1:${port}`, opened: () => opened, received }
 }
 
 function words(...values: readonly number[]): Buffer {

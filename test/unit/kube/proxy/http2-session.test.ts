@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openSession } from '../../../../src/kube/proxy/http2-session.ts'
 import { TLS, echo, startUpstreamServer } from './upstream-server.ts'
 
-test('a session that has just ended is not asked whether it is alive: that would end the process', async () => {
+test('a session that has just ended gets no ping: its method would throw and end the process', async () => {
   const { url } = await startUpstreamServer('h2', echo)
   const due: (() => void)[] = []
   const clock = {

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
-// A body that breaks off never reaches the API server as a whole one: it would act on the half, or on none where
-// options were meant to hold it back (contract 13.3).
+// A request body that breaks off never looks complete to the API server: it would act on a truncated object, or
+// without the options of a delete (contract 13.3).
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import type { Upstream, UpstreamAnswer } from '../../../../src/kube/proxy/types.ts'
@@ -12,14 +12,14 @@ import { call, outcomeOf, startUpstreamServer, upstreamTo } from './upstream-ser
 const ROUNDS = repeated(4, 300)
 const SOON = { withinMs: 20_000 }
 
-/** A request under way, the head of whose answer may have come. */
+/** A request in flight; the head of its answer may have arrived. */
 interface UnderWay {
   readonly body: PassThrough
   readonly abort: AbortController
   readonly sent: Promise<UpstreamAnswer>
 }
 
-/** How a body ends early. */
+/** Ways in which a body ends early. */
 interface Way {
   readonly name: string
   readonly breakOff: (request: UnderWay) => Promise<void> | void
@@ -30,14 +30,14 @@ interface Way {
 const WAYS: readonly Way[] = [
   { name: 'fails', breakOff: ({ body }) => void body.destroy(new Error('aborted')) },
   { name: 'is closed', breakOff: ({ body }) => void body.destroy() },
-  { name: 'is no longer wanted', breakOff: ({ abort }) => abort.abort() },
+  { name: 'is aborted', breakOff: ({ abort }) => abort.abort() },
   {
-    name: 'fails behind an answer',
+    name: 'fails after the head of the answer',
     breakOff: ({ body }) => void body.destroy(new Error('aborted')),
     isAnswered: true,
   },
   {
-    name: 'is no longer wanted behind an answer',
+    name: 'is aborted after the head of the answer',
     breakOff: ({ abort }) => abort.abort(),
     isAnswered: true,
   },
@@ -48,7 +48,7 @@ const WAYS: readonly Way[] = [
   },
 ]
 
-/** How much of it is there before. */
+/** The part of the body that is sent before. */
 const PIECES = [
   { name: 'nothing', piece: '' },
   { name: 'a line', piece: 'kind: ConfigMap\n' },
@@ -83,15 +83,15 @@ describe('over h2', () => {
       asked: (speaker, stream) => row.isAnswered && speaker.head(stream),
     })
     const { upstream } = await upstreamTo(server.url)
-    const count = (word: string): number => server.heard.filter((one) => one === word).length
+    const count = (word: string): number => server.received.filter((one) => one === word).length
     for (let round = 0; round < ROUNDS; round += 1) {
-      const before = count('asked')
-      await brokenOff(upstream, row, round, () => count('asked') > before)
+      const before = count('request')
+      await brokenOff(upstream, row, round, () => count('request') > before)
     }
-    const isOver = () => count(`reset ${CODES.cancel}`) === count('asked') || undefined
+    const isOver = () => count(`reset ${CODES.cancel}`) === count('request') || undefined
     await eventually('each is reset', isOver, SOON)
     expect(count('end')).toBe(0)
-    expect(count('asked')).toBeGreaterThanOrEqual(ROUNDS / 2)
+    expect(count('request')).toBeGreaterThanOrEqual(ROUNDS / 2)
   })
 })
 

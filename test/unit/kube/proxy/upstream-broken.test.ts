@@ -1,4 +1,4 @@
-// What an upstream does when the server or the connection breaks off, or does not wait (contract 13.3).
+// An upstream when the server or the connection breaks off, or the answer comes early (contract 13.3).
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
@@ -19,14 +19,14 @@ import {
 
 const MB = 1024 * 1024
 
-describe('half an answer never looks like a whole one', () => {
+describe('a truncated answer never looks complete', () => {
   test.each<{ name: string; say: (speaker: Speaker, stream: number) => void; outcome: string }>([
     {
-      name: 'a whole one',
+      name: 'a complete answer',
       say: (speaker, stream) => speaker.data(stream, 'half', true),
       outcome: 'whole: half',
     },
-    // A reset without an error in the middle is the one that Node does not tell from an end; no server may
+    // A reset without an error in the middle is the one that Node reports as an end; no server may
     // send it (RFC 9113, 8.1).
     ...Object.entries(CODES)
       .filter(([name]) => name !== 'none')
@@ -39,7 +39,7 @@ describe('half an answer never looks like a whole one', () => {
         outcome: 'broken',
       })),
     {
-      name: 'a connection that ends in order',
+      name: 'a connection that ends without an error',
       say: (speaker, stream) => {
         speaker.data(stream, 'half')
         speaker.end()
@@ -47,7 +47,7 @@ describe('half an answer never looks like a whole one', () => {
       outcome: 'broken',
     },
     {
-      name: 'a farewell with an error',
+      name: 'a GOAWAY with an error',
       say: (speaker, stream) => {
         speaker.data(stream, 'half')
         speaker.goaway(stream, CODES.internal)
@@ -55,7 +55,7 @@ describe('half an answer never looks like a whole one', () => {
       outcome: 'broken',
     },
     {
-      name: 'a farewell in order, and the rest',
+      name: 'a GOAWAY without an error, then the rest',
       say: (speaker, stream) => {
         speaker.data(stream, 'half')
         speaker.goaway(stream, CODES.none)
@@ -74,7 +74,7 @@ describe('half an answer never looks like a whole one', () => {
     expect(await outcomeOf(upstream.send(call()))).toBe(outcome)
   })
 
-  test.each(WIRES)('over %s: a connection that breaks', async (wire) => {
+  test.each(WIRES)('over %s: a broken connection breaks the body', async (wire) => {
     const { upstream, server } = await stage(wire, (_, outgoing) => {
       outgoing.write('half')
       setImmediate(() => breakConnection(server))
@@ -105,23 +105,26 @@ describe('an answer before the body has ended', () => {
       },
     })
 
-  test.each(WIRES)("over %s: is passed on, and the body stays the client's", async (wire) => {
-    const { upstream, server } = await stage(wire, (incoming, outgoing) => {
-      if (incoming.url === '/next') return echo(incoming, outgoing)
-      outgoing.writeHead(413)
-      outgoing.end('too much')
-    })
-    const body = begun()
-    const answer = await upstream.send(call({ method: 'POST', body }))
-    expect([answer.status, await textOf(answer)]).toEqual([413, 'too much'])
-    expect(body.destroyed).toBe(false)
-    body.end('too late')
-    expect(await textOf(await upstream.send(call({ path: '/next' })))).toBe('GET /next ')
-    expect(server.received).toEqual(['POST /', 'GET /next'])
-  })
+  test.each(WIRES)(
+    'over %s: reaches the caller, and the body of the request stays open',
+    async (wire) => {
+      const { upstream, server } = await stage(wire, (incoming, outgoing) => {
+        if (incoming.url === '/next') return echo(incoming, outgoing)
+        outgoing.writeHead(413)
+        outgoing.end('too much')
+      })
+      const body = begun()
+      const answer = await upstream.send(call({ method: 'POST', body }))
+      expect([answer.status, await textOf(answer)]).toEqual([413, 'too much'])
+      expect(body.destroyed).toBe(false)
+      body.end('too late')
+      expect(await textOf(await upstream.send(call({ path: '/next' })))).toBe('GET /next ')
+      expect(server.received).toEqual(['POST /', 'GET /next'])
+    },
+  )
 
-  test('over h2, as Go says it: the answer is whole, then the stream is reset', async () => {
-    // More than lies ready to be read: the rest waits where the stream could take it along.
+  test('over h2, as a Go server sends it: a complete answer, then a reset of the stream', async () => {
+    // More than the stream buffers: a reset could drop the rest.
     const long = 'x'.repeat(60_000)
     const server = await startFrames({
       asked: (speaker, stream) => {
@@ -134,7 +137,7 @@ describe('an answer before the body has ended', () => {
     const { upstream } = await upstreamTo(server.url)
     for (const body of [begun(), endless(), trickle()]) {
       const sent = upstream.send(call({ method: 'POST', body }))
-      // Whoever passes it on may take a while to begin.
+      // A caller may begin to read late.
       await sent
       for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve))
       expect(await outcomeOf(sent)).toBe(`whole: ${long.repeat(3)}too much`)
@@ -142,7 +145,7 @@ describe('an answer before the body has ended', () => {
     }
   })
 
-  test.each(WIRES)('over %s: of a body without an end no more is taken', async (wire) => {
+  test.each(WIRES)('over %s: stops the reading of an endless body', async (wire) => {
     let pulled = 0
     const { upstream } = await stage(wire, (_, outgoing) => {
       outgoing.writeHead(413, { connection: 'close' })
@@ -156,7 +159,7 @@ describe('an answer before the body has ended', () => {
   })
 })
 
-describe('what may be sent twice', () => {
+describe('a request without an answer', () => {
   const buffered = (): Buffer => Buffer.from('x')
   const stream = (): Readable => Readable.from([Buffer.from('x')])
   const none = (): null => null
@@ -180,7 +183,7 @@ describe('what may be sent twice', () => {
     { method: 'POST', body: stream, fails: refused, asked: 1, outcome: 'unavailable' },
     { method: 'POST', body: buffered, fails: unseen, asked: 2, outcome: 'whole: ok' },
     { method: 'GET', body: none, fails: begun, asked: 1, outcome: 'broken' },
-  ])('$method with $body.name, $fails.name: $outcome after $asked', async (row) => {
+  ])('$method with $body.name, $fails.name: $outcome after $asked requests', async (row) => {
     const server = await startFrames({
       asked: (speaker, id, nth) => {
         if (nth === 1) return row.fails(speaker, id)
@@ -191,17 +194,17 @@ describe('what may be sent twice', () => {
     const { upstream } = await upstreamTo(server.url)
     const outcome = await outcomeOf(upstream.send(call({ method: row.method, body: row.body() })))
     expect(outcome.replace(/^whole: $/, 'whole: ok')).toBe(row.outcome)
-    expect(server.heard.filter((word) => word === 'asked')).toHaveLength(row.asked)
+    expect(server.received.filter((word) => word === 'request')).toHaveLength(row.asked)
   })
 
-  test.each(WIRES)('over %s: nothing a third time', async (wire) => {
-    const { upstream, server, told } = await stage(wire, () => breakConnection(server))
+  test.each(WIRES)('over %s: is not sent a third time', async (wire) => {
+    const { upstream, server, responses } = await stage(wire, () => breakConnection(server))
     expect(await outcomeOf(upstream.send(call()))).toBe('unavailable')
     expect(server.received).toEqual(['GET /', 'GET /'])
-    expect(told).toEqual(['GET <error>', 'GET <error>'])
+    expect(responses).toEqual(['GET <error>', 'GET <error>'])
   })
 
-  test.each(WIRES)('over %s: no server', async (wire) => {
+  test.each(WIRES)('over %s: fails when no server listens', async (wire) => {
     const { url, server } = await startUpstreamServer(wire, echo)
     await new Promise((resolve) => server.close(resolve))
     const { upstream } = await upstreamTo(url)
@@ -210,13 +213,16 @@ describe('what may be sent twice', () => {
     expect(body.destroyed).toBe(false)
   })
 
-  test.each(WIRES)('over %s: a server that comes back is found again', async (wire) => {
-    const { upstream, server } = await stage(wire, echo)
-    await textOf(await upstream.send(call()))
-    breakConnection(server)
-    for (let n = 0; n < 20; n += 1)
-      expect(await outcomeOf(upstream.send(call()))).toBe('whole: GET / ')
-  })
+  test.each(WIRES)(
+    'over %s: does not prevent the next one to a server that is back',
+    async (wire) => {
+      const { upstream, server } = await stage(wire, echo)
+      await textOf(await upstream.send(call()))
+      breakConnection(server)
+      for (let n = 0; n < 20; n += 1)
+        expect(await outcomeOf(upstream.send(call()))).toBe('whole: GET / ')
+    },
+  )
 })
 
 describe('our own credential is refused (401)', () => {
@@ -233,7 +239,7 @@ describe('our own credential is refused (401)', () => {
       { wire, name: 'a buffer', body: () => Buffer.from('x'), asked: 2 },
       { wire, name: 'a stream', body: () => Readable.from([Buffer.from('x')]), asked: 1 },
     ]),
-  )('over $wire: with $name it is asked $asked times', async ({ wire, body, asked }) => {
+  )('over $wire: a request with $name is sent $asked times', async ({ wire, body, asked }) => {
     const { upstream, server } = await stage(wire, act)
     const sent = upstream.send(call({ method: 'POST', body: body() }))
     await expect(sent).rejects.toThrow('refuses the credential of this process')
@@ -242,7 +248,7 @@ describe('our own credential is refused (401)', () => {
   })
 
   test.each(WIRES)(
-    'over %s: that of somebody behind a proxy is theirs, and asked for once',
+    'over %s: a 401 of a proxied backend reaches the caller after one request',
     async (wire) => {
       const { upstream, server } = await stage(wire, act)
       const answer = await upstream.send(call({ method: 'POST', isProxied: true }))

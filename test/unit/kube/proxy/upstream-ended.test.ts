@@ -1,4 +1,4 @@
-// An exchange that is ended before it is whole: by the client, by time, by a server that is gone (13.3).
+// A request that ends early: by the client, by a timeout, by a lost server (13.3).
 import { once } from 'node:events'
 import type { ServerHttp2Session } from 'node:http2'
 import { PassThrough } from 'node:stream'
@@ -20,7 +20,7 @@ import {
 
 const SOON = { withinMs: 20_000 }
 
-describe('an exchange that is ended', () => {
+describe('a request that the client ends', () => {
   const WHEN = [
     { when: 'before it is sent', act: () => undefined },
     { when: 'before the head', act: () => undefined },
@@ -28,10 +28,10 @@ describe('an exchange that is ended', () => {
     { when: 'in the middle of the body', act: ((incoming) => incoming.resume()) as Act },
   ] as const
   test.each(WIRES.flatMap((wire) => WHEN.map((row) => ({ wire, ...row }))))(
-    'over $wire, $when: the server is told, and others go on',
+    'over $wire, $when: ends on the server too, and other requests go on',
     async ({ wire, when, act }) => {
       let closed = 0
-      const { upstream, server, told } = await stage(wire, (incoming, outgoing) => {
+      const { upstream, server, responses } = await stage(wire, (incoming, outgoing) => {
         if (incoming.url === '/other') return echo(incoming, outgoing)
         outgoing.once('close', () => (closed += 1))
         act(incoming, outgoing)
@@ -50,42 +50,48 @@ describe('an exchange that is ended', () => {
       abort.abort()
       expect(['broken', 'unavailable']).toContain(await outcomeOf(sent))
       if (when !== 'before it is sent')
-        await eventually('the server is told', () => closed === 1 || undefined, SOON)
+        await eventually('the request ends on the server', () => closed === 1 || undefined, SOON)
       other.end('of another')
       expect(await textOf(await beside)).toBe('PUT /other of another')
-      expect(told.filter((word) => word.includes('<error>'))).toEqual([])
+      expect(responses.filter((word) => word.includes('<error>'))).toEqual([])
     },
   )
 
-  test.each(WIRES)('over %s: destroying the body of the answer ends it too', async (wire) => {
-    let closed = 0
-    const { upstream } = await stage(wire, (_, outgoing) => {
-      outgoing.once('close', () => (closed += 1))
-      outgoing.write('half')
-    })
-    const { body } = await upstream.send(call())
-    body.destroy()
-    await eventually('the server is told', () => closed === 1 || undefined, SOON)
-  })
+  test.each(WIRES)(
+    'over %s: ends on the server when the body of the answer is destroyed',
+    async (wire) => {
+      let closed = 0
+      const { upstream } = await stage(wire, (_, outgoing) => {
+        outgoing.once('close', () => (closed += 1))
+        outgoing.write('half')
+      })
+      const { body } = await upstream.send(call())
+      body.destroy()
+      await eventually('the request ends on the server', () => closed === 1 || undefined, SOON)
+    },
+  )
 
-  test.each(WIRES)('over %s: a body of a client that is gone ends it too', async (wire) => {
-    let closed = 0
-    const { upstream, server } = await stage(wire, (incoming, outgoing) => {
-      outgoing.once('close', () => (closed += 1))
-      incoming.resume()
-    })
-    const body = new PassThrough()
-    body.write('begun')
-    const sent = upstream.send(call({ method: 'POST', body }))
-    await eventually('it arrives', () => server.received[0], SOON)
-    body.destroy()
-    expect(await outcomeOf(sent)).toBe('unavailable')
-    await eventually('the server is told', () => closed === 1 || undefined, SOON)
-  })
+  test.each(WIRES)(
+    'over %s: ends on the server when the body of the request breaks off',
+    async (wire) => {
+      let closed = 0
+      const { upstream, server } = await stage(wire, (incoming, outgoing) => {
+        outgoing.once('close', () => (closed += 1))
+        incoming.resume()
+      })
+      const body = new PassThrough()
+      body.write('begun')
+      const sent = upstream.send(call({ method: 'POST', body }))
+      await eventually('it arrives', () => server.received[0], SOON)
+      body.destroy()
+      expect(await outcomeOf(sent)).toBe('unavailable')
+      await eventually('the request ends on the server', () => closed === 1 || undefined, SOON)
+    },
+  )
 })
 
-describe('time', () => {
-  test('a head that does not come within a minute is not waited for; that of a watch is', async () => {
+describe('a timeout', () => {
+  test('ends a request without a head after a minute, and no watch', async () => {
     const clock = manualClock(0)
     const { upstream, server } = await stage(
       'h2',
@@ -110,7 +116,7 @@ describe('time', () => {
     expect(asked.toSorted()).toEqual(['GET /get', 'GET /watch'])
   })
 
-  test('a connection on which nobody answers is given up, watches and all', async () => {
+  test('closes a connection that answers no ping, with its watches', async () => {
     const clock = manualClock(0)
     let isAlive = true
     const server = await startFrames({
@@ -130,7 +136,7 @@ describe('time', () => {
     expect(server.opened()).toBe(2)
   })
 
-  test('a connection without requests is given up after a minute', async () => {
+  test('closes a connection without requests after a minute', async () => {
     const clock = manualClock(0)
     const { upstream, server } = await stage('h2', echo, { clock })
     await pass(clock, upstream, 120_000)
@@ -143,6 +149,6 @@ describe('time', () => {
   })
 })
 
-/** The other end has taken what came before. */
+/** Waits until the server has read the bytes sent so far. */
 const pinged = (session: ServerHttp2Session): Promise<void> =>
   new Promise((resolve) => (session.destroyed ? resolve() : session.ping(() => resolve())))

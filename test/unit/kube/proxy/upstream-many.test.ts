@@ -1,4 +1,4 @@
-// Many requests at a time: connections, back-pressure, and nobody's answer for anybody else (A12).
+// Many requests at a time: connections, back-pressure, and each answer for its own request only (A12).
 import { writeFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -6,11 +6,8 @@ import { Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { connect } from '../../../../src/kube/client/connection.ts'
-import {
-  type Impersonation,
-  type Upstream,
-  createUpstream,
-} from '../../../../src/kube/proxy/types.ts'
+import type { Impersonation, Upstream } from '../../../../src/kube/proxy/types.ts'
+import { createUpstream } from '../../../../src/kube/proxy/upstream.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
 import { eventually, staysTrue } from '../../../support/eventually.ts'
 import { randomFrom } from '../../../support/random.ts'
@@ -33,8 +30,8 @@ const SOON = { withinMs: 20_000 }
 const MB = 1024 * 1024
 const never: Act = (_, outgoing) => void outgoing.write('{}\n')
 
-describe('a watch is a stream, not a connection', () => {
-  test('a thousand of them share ten connections, and leave with them', async () => {
+describe('requests by HTTP/2', () => {
+  test('a thousand watches share ten connections, which close after them', async () => {
     const clock = manualClock(0)
     const { upstream, server } = await stage('h2', never, { clock })
     const watch = () => upstream.send(call({ isLongRunning: true }))
@@ -45,7 +42,7 @@ describe('a watch is a stream, not a connection', () => {
     expect(server.opened()).toBe(10)
   })
 
-  test('as many on each as the server takes', async () => {
+  test('a connection carries as many streams as the server allows', async () => {
     const { upstream, server } = await stage('h2', never)
     server.server.on('session', (session: { settings(settings: object): void }) =>
       session.settings({ maxConcurrentStreams: 20 }),
@@ -57,7 +54,7 @@ describe('a watch is a stream, not a connection', () => {
     expect(server.opened()).toBe(2)
   })
 
-  test('a farewell lets what is under way go on, elsewhere goes what comes', async () => {
+  test('requests in flight go on after a GOAWAY; later ones use another connection', async () => {
     const held: ServerResponse[] = []
     const { upstream, server } = await stage('h2', (_, outgoing) => {
       outgoing.write('begun ')
@@ -66,7 +63,7 @@ describe('a watch is a stream, not a connection', () => {
     const first = await upstream.send(call({ isLongRunning: true }))
     for (const session of server.sessions) session.close()
     await eventually(
-      'it is heard',
+      'the GOAWAY arrives',
       async () => {
         await upstream.send(call({ isLongRunning: true }))
         return server.opened() === 2 || undefined
@@ -77,7 +74,7 @@ describe('a watch is a stream, not a connection', () => {
     expect(await textOf(first)).toBe('begun and ended')
   })
 
-  test('one that comes and goes takes no more of a connection than one that stays', async () => {
+  test('a cancelled stream counts for a second, as the server may still work on it', async () => {
     const clock = manualClock(0)
     const { upstream, server } = await stage('h2', never, { clock })
     const stays = await upstream.send(call({ isLongRunning: true }))
@@ -88,7 +85,7 @@ describe('a watch is a stream, not a connection', () => {
       body.destroy()
     }
     for (let n = 0; n < 500; n += 1) await comeAndGo()
-    // The server may still be at each of them: no more than a hundred at once on one connection.
+    // The server may still work on each of them: at most a hundred at a time on one connection.
     expect(server.opened()).toBe(6)
     await clock.advance(1000)
     for (let n = 0; n < 500; n += 1) await comeAndGo()
@@ -97,7 +94,7 @@ describe('a watch is a stream, not a connection', () => {
   })
 })
 
-/** Lets a moment pass; true when nothing is left. */
+/** Waits a moment; true when nothing is left. */
 async function idle(open: number, clock: ManualClock): Promise<true | undefined> {
   await clock.advance(5000)
   return open === 0 || undefined
@@ -109,7 +106,7 @@ describe('back-pressure', () => {
   const PIECE = Buffer.alloc(64 * 1024)
 
   test.each(WIRES)(
-    'over %s: a client that does not read holds the server, and nobody else',
+    'over %s: a client that does not read slows down the server for itself only',
     async (wire) => {
       let written = 0
       let isHeld = false
@@ -141,7 +138,7 @@ describe('back-pressure', () => {
     },
   )
 
-  test.each(WIRES)('over %s: a server that does not read holds the client', async (wire) => {
+  test.each(WIRES)('over %s: a server that does not read slows down the client', async (wire) => {
     let pulled = 0
     let taking: (() => void) | undefined
     const { upstream } = await stage(wire, (incoming, outgoing) => {
@@ -165,7 +162,7 @@ describe('back-pressure', () => {
   })
 })
 
-describe('nobody gets what another asked for (A12)', () => {
+describe('each caller gets its own answers only (A12)', () => {
   const KEYS = 500
   const AT_ONCE = 200
 
@@ -174,7 +171,7 @@ describe('nobody gets what another asked for (A12)', () => {
     { wire: 'h2', rounds: repeated(3, 20) },
     { wire: 'https', rounds: repeated(2, 4) },
   ] as const)(
-    'over $wire: 500 keys, 200 requests at a time, clients that go away at any moment',
+    'over $wire: 500 keys, 200 requests at a time, clients that disconnect at any moment',
     async ({ wire, rounds }) => {
       const dice = randomFrom(4)
       const { upstream } = await stage(wire, (incoming, outgoing) => {
@@ -237,7 +234,7 @@ describe('nobody gets what another asked for (A12)', () => {
   }
 })
 
-test('a rotated client certificate: what is under way goes on, new requests run by the new one', async () => {
+test('with a rotated client certificate, requests in flight go on and new ones use the new certificate', async () => {
   const held: ServerResponse[] = []
   const users: string[] = []
   const server = await startUpstreamServer('h2', ({ socket, url }, outgoing) => {
@@ -257,7 +254,7 @@ test('a rotated client certificate: what is under way goes on, new requests run 
   const certificate = { 'client-certificate': 'tls.crt', 'client-key': 'tls.key' }
   const kubeconfig = await writeKubeconfig({ server: server.url, user: certificate, folder })
   const clock = manualClock(0)
-  const connection = await connect(kubeconfig, clock)
+  const connection = await connect({ kind: 'files', paths: [kubeconfig] }, clock)
   const upstream = createUpstream({ connection, clock, observer: { responded: () => undefined } })
   const underWay = await upstream.send(call({ path: '/held', isLongRunning: true }))
   await rotate('second')

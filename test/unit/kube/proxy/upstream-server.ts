@@ -1,5 +1,5 @@
-// A server that answers as a test tells it, over each protocol that an upstream may meet, and the
-// upstream to it. What an API server does with a request is tested on a real one.
+// Builds a server with the answers of a test, over each protocol of an upstream, and an upstream to it. Tests of
+// a real API server are in test/cluster.
 import { type IncomingMessage, type ServerResponse, createServer as createPlain } from 'node:http'
 import { type ServerHttp2Session, createSecureServer } from 'node:http2'
 import { createServer as createTls } from 'node:https'
@@ -13,8 +13,8 @@ import {
   type UpstreamAnswer,
   type UpstreamCall,
   UpstreamUnavailable,
-  createUpstream,
 } from '../../../../src/kube/proxy/types.ts'
+import { createUpstream } from '../../../../src/kube/proxy/upstream.ts'
 import { type Clock, systemClock } from '../../../../src/runtime/clock.ts'
 import {
   type KeyPair,
@@ -25,7 +25,7 @@ import {
 import type { ManualClock } from '../../../support/clock.ts'
 import { writeKubeconfig } from '../informer/scripted-server.ts'
 
-/** What may carry a request. `https` speaks no HTTP/2; `http` is plain. */
+/** The protocols of an upstream. `https` speaks no HTTP/2; `http` is plain. */
 export const WIRES = ['h2', 'https', 'http'] as const
 
 /** One of WIRES. */
@@ -54,7 +54,7 @@ const serving = await issueServing(authority, ['127.0.0.1'])
 export const TLS = {
   cert: serving.certificatePem,
   key: serving.keyPem,
-  // As an API server does: who shows no certificate is let in to show a token.
+  // As an API server: a client without a certificate may send a token.
   ca: authority.certificatePem,
   requestCert: true,
   rejectUnauthorized: false,
@@ -105,7 +105,7 @@ export async function startUpstreamServer(wire: Wire, act: Act): Promise<Upstrea
 export const issue = (user: string): Promise<KeyPair> =>
   issueClient(authority, { user, groups: [] })
 
-/** What differs between upstreams. */
+/** Options of an upstream. */
 export interface UpstreamParts {
   readonly user?: Readonly<Record<string, unknown>>
   /** Behind the address of the server. */
@@ -113,27 +113,27 @@ export interface UpstreamParts {
   readonly clock?: Clock
 }
 
-/** An upstream, and what it told of answers, such as `GET 200`. */
+/** An upstream, and the answers that its observer saw, such as `GET 200`. */
 export interface Staged {
   readonly upstream: Upstream
-  readonly told: readonly string[]
+  readonly responses: readonly string[]
 }
 
 /** The upstream to a server, closed when the test is finished. */
 export async function upstreamTo(url: string, parts: UpstreamParts = {}): Promise<Staged> {
   const { user = { token: 'our-own' }, prefix = '', clock = systemClock() } = parts
   const kubeconfig = await writeKubeconfig({ server: `${url}${prefix}`, user })
-  const connection = await connect(kubeconfig, clock)
-  const told: string[] = []
+  const connection = await connect({ kind: 'files', paths: [kubeconfig] }, clock)
+  const responses: string[] = []
   const observer = {
-    responded: ({ method }: UpstreamCall, code: string) => void told.push(`${method} ${code}`),
+    responded: ({ method }: UpstreamCall, code: string) => void responses.push(`${method} ${code}`),
   }
   const upstream = createUpstream({ connection, clock, observer })
   onTestFinished(async () => {
     await upstream.close()
     await connection.close()
   })
-  return { upstream, told }
+  return { upstream, responses }
 }
 
 /** Server and upstream at once. */
@@ -146,7 +146,7 @@ export async function stage(
   return { ...(await upstreamTo(server.url, parts)), server }
 }
 
-/** A GET of `/` as this process, that nobody ends; a row shows what differs. */
+/** A GET of `/` as this process, without an end; a row shows its differences. */
 export const call = (parts: Partial<UpstreamCall> = {}): UpstreamCall => ({
   method: 'GET',
   path: '/',
@@ -158,7 +158,7 @@ export const call = (parts: Partial<UpstreamCall> = {}): UpstreamCall => ({
   ...parts,
 })
 
-/** Somebody else. */
+/** An impersonated user. */
 export const ANN: Impersonation = {
   'impersonate-user': 'ann',
   'impersonate-group': ['a', 'b'],
@@ -177,7 +177,7 @@ export const echo: Act = (incoming, outgoing) => {
   )
 }
 
-/** Breaks the connection, under whatever protocol. */
+/** Breaks the connection, whatever its protocol. */
 export function breakConnection({ sockets }: UpstreamServer): void {
   for (const socket of sockets) socket.destroy()
 }
@@ -194,7 +194,7 @@ export async function pass(clock: ManualClock, upstream: Upstream, ms: number): 
   }
 }
 
-/** How an exchange comes out: `whole: …`, `broken` in its middle, or `unavailable`. */
+/** The outcome of a request: `whole: …`, `broken` in its middle, or `unavailable`. */
 export const outcomeOf = async (sent: Promise<UpstreamAnswer>): Promise<string> => {
   try {
     const { body } = await sent

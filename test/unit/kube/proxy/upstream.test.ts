@@ -1,4 +1,4 @@
-// What passes an upstream unchanged, and what never does (contract 13.1).
+// The parts of a request that an upstream passes on unchanged, and those that it refuses (contract 13.1).
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -11,14 +11,14 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const streamed = (text: string): Readable => Readable.from([Buffer.from(text)])
 
 describe.each(WIRES)('over %s', (wire) => {
-  test('method, path and query arrive as they are, behind the prefix of the server', async () => {
+  test('method, path and query arrive unchanged, behind the prefix of the server', async () => {
     const { upstream } = await stage(wire, echo, { prefix: '/k8s/clusters/c/' })
     const path = '/api/v1/a%2Fb/%C3%A9?x=%20&x=1'
     const answer = await upstream.send(call({ path }))
     expect(await textOf(answer)).toBe(`GET /k8s/clusters/c${path} `)
   })
 
-  test('headers arrive, repeated ones one by one; the credential is ours (A6)', async () => {
+  test('headers arrive, each value of a repeated one by itself; the credential is ours (A6)', async () => {
     let raw: readonly string[] = []
     const { upstream } = await stage(wire, (incoming, outgoing) => {
       raw = incoming.rawHeaders
@@ -51,7 +51,7 @@ describe.each(WIRES)('over %s', (wire) => {
         outgoing.end()
       })
     })
-    // Of what is not framed, this is what a server would take for the next request.
+    // Without framing a server would read this as the next request.
     const text = 'GET /stolen HTTP/1.1\r\nhost: x\r\n\r\n'
     const body = as === 'stream' ? streamed(text) : Buffer.from(text)
     await textOf(await upstream.send(call({ method, body })))
@@ -74,7 +74,7 @@ describe.each(WIRES)('over %s', (wire) => {
     },
   )
 
-  test('an answer without a body, with long headers, with trailers, after a word in between', async () => {
+  test('an answer arrives without a body, with long headers, with trailers, after an informational one', async () => {
     const acts: Readonly<Record<string, (outgoing: ServerResponse) => void>> = {
       '/204': (outgoing) => void outgoing.writeHead(204).end(),
       '/304': (outgoing) => void outgoing.writeHead(304, { etag: '"x"' }).end(),
@@ -106,7 +106,7 @@ describe.each(WIRES)('over %s', (wire) => {
     ])
   })
 
-  test('as many groups of the longest names as a key may have arrive', async () => {
+  test('the most groups of a key arrive, with the longest names', async () => {
     let groups = 0
     const { upstream } = await stage(wire, ({ rawHeaders }, outgoing) => {
       groups = rawHeaders.filter((name) => name.toLowerCase() === 'impersonate-group').length
@@ -118,7 +118,7 @@ describe.each(WIRES)('over %s', (wire) => {
   })
 })
 
-describe('what a request may not carry is no matter of trust (A1, A2, A6)', () => {
+describe('an upstream refuses headers that its callers must not pass on (A1, A2, A6)', () => {
   const REFUSED: readonly UpstreamHeaders[] = [
     { authorization: 'Bearer x' },
     { Authorization: 'Bearer x' },
@@ -149,7 +149,7 @@ describe('what a request may not carry is no matter of trust (A1, A2, A6)', () =
     { name: 'a blank user', impersonation: { ...blank(' ') } },
     { name: 'a user of tabs', impersonation: { ...blank('\t') } },
     { name: 'a user of a no-break space', impersonation: { ...blank('\u00a0') } },
-    { name: 'a user of nothing that shows', impersonation: { ...blank('\u200b') } },
+    { name: 'a user of invisible characters', impersonation: { ...blank('\u200b') } },
     { name: 'two users', impersonation: { ...blank('x'), 'impersonate-user': ['a', 'b'] } },
     { name: 'no extra', impersonation: { 'impersonate-user': 'ann' } },
     { name: 'something else', impersonation: { ...blank('ann'), authorization: 'x' } },
@@ -158,14 +158,14 @@ describe('what a request may not carry is no matter of trust (A1, A2, A6)', () =
     expect(() => headersToSend({ headers: {}, impersonation: bad }, {})).toThrow(/names a user/)
   })
 
-  test('a credential that impersonates somebody itself', () => {
+  test('a credential that itself impersonates a user', () => {
     const credential = { 'Impersonate-User': 'bob' }
     expect(() => headersToSend({ headers: {}, impersonation: ANN }, credential)).toThrow(
       /kubeconfig/,
     )
   })
 
-  test('ours come last, whatever their case', () => {
+  test('our headers come last, whatever their case', () => {
     const headers = { accept: 'a' }
     expect(headersToSend({ headers, impersonation: null }, { Authorization: 'Bearer x' })).toEqual({
       accept: 'a',

@@ -13,12 +13,12 @@ import { counting, ticking } from '../../../support/turns.ts'
 const T0 = Date.parse('2026-11-21T10:00:00Z')
 const SOON = { withinMs: 30_000 }
 
-describe('work gives way to others after its share of a turn', () => {
-  test('as much as the clock allows, then the next turn', async () => {
+describe('work yields after its share of a turn', () => {
+  test('it goes on in the next turn when the time is over', async () => {
     const turns = new EventLoopShare(ticking(T0, 1))
     const seen = counting()
     await forEachYielding(turns, Array.from({ length: 5000 }), seen.count)
-    // One look at the clock for each 50 items, 10 ms in each turn.
+    // One read of the clock for each 50 items, 10 ms in each turn.
     expect(seen.all()).toBe(5000)
     expect(seen.most()).toBeLessThanOrEqual(1000)
     expect(seen.most()).toBeGreaterThanOrEqual(250)
@@ -35,14 +35,14 @@ describe('work gives way to others after its share of a turn', () => {
     expect(seen.most()).toBeLessThanOrEqual(1100)
   })
 
-  test('what takes no time takes one turn', async () => {
+  test('work without duration takes one turn', async () => {
     const turns = new EventLoopShare(manualClock(T0))
     const seen = counting()
     await forEachYielding(turns, Array.from({ length: 5000 }), seen.count)
     expect(seen.most()).toBe(5000)
   })
 
-  test('the earliest moment first, what has none last', async () => {
+  test('items run by time, earliest first, those without one last', async () => {
     const turns = new EventLoopShare(ticking(T0, 1))
     const never = Number.POSITIVE_INFINITY
     const items = Array.from({ length: 3000 }, (_, n) => ({
@@ -62,7 +62,7 @@ describe('work gives way to others after its share of a turn', () => {
   })
 })
 
-describe('20,000 keys are no turn of seconds', () => {
+describe('20,000 keys block no turn for seconds', () => {
   const COUNT = 20_000
   const MOST = 2000
 
@@ -95,7 +95,7 @@ describe('20,000 keys are no turn of seconds', () => {
     await it.until('reconciled', it.reconciled, COUNT)
     expect(it.reconciled.most()).toBeLessThanOrEqual(MOST)
     expect(it.added.most()).toBeLessThanOrEqual(MOST)
-    // Nothing ends within a century: each key is looked at once more, and its status is published.
+    // No key ends within a century: each is reconciled once more, and its status is published.
     it.cap(3_000_000_000)
     await it.until('reconciled', it.reconciled, COUNT + 5000)
     expect(it.reconciled.most()).toBeLessThanOrEqual(MOST)

@@ -6,7 +6,7 @@ import { t0 } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { rememberingLog } from '../../../support/log.ts'
 
-/** Something polled from a server that a test stops. */
+/** A poller of a server that a test stops. */
 function polling() {
   const clock = manualClock(t0)
   const { log, lines } = rememberingLog()
@@ -27,6 +27,8 @@ function polling() {
     signal: abort.signal,
     everyMs: RENEW_AFTER_MS,
     freshForMs: FRESH_FOR_MS,
+    reuseForMs: 1000,
+    timeoutMs: 2000,
   })
   return {
     clock,
@@ -38,7 +40,7 @@ function polling() {
   }
 }
 
-test('it is read at once, and every 5 seconds (10.4)', async () => {
+test('a poller reads at once, and every 5 seconds (10.4)', async () => {
   const { clock, server, age } = polling()
   await clock.advance(0)
   expect([server.reads, age()]).toEqual([1, 0])
@@ -48,7 +50,7 @@ test('it is read at once, and every 5 seconds (10.4)', async () => {
   expect([server.reads, age()]).toEqual([4, 0])
 })
 
-test('it proves the moment at which the reading left, not when it was answered', async () => {
+test('a read proves the moment of its start, not that of its answer', async () => {
   const { clock, server, age } = polling()
   server.takesMs = 1500
   await clock.advance(6400)
@@ -57,14 +59,14 @@ test('it proves the moment at which the reading left, not when it was answered',
   expect(age()).toBe(1.6)
 })
 
-test('while it is fresh nobody reads it for a request', async () => {
+test('a request that finds a fresh result starts no read', async () => {
   const { clock, server, polled } = polling()
   await clock.advance(4000)
   expect(await polled.refreshed()).toBe(true)
   expect(server.reads).toBe(1)
 })
 
-test('a request that finds it stale reads it, at most once a second (10.4)', async () => {
+test('a request that finds a stale result starts a read, at most once a second (10.4)', async () => {
   const { clock, server, polled, logged } = polling()
   await clock.advance(1000)
   server.isDown = true
@@ -78,7 +80,7 @@ test('a request that finds it stale reads it, at most once a second (10.4)', asy
   expect(logged()).toEqual(['warn', 'info'])
 })
 
-test('when told to stop it stops', async () => {
+test('a poller stops when its signal aborts', async () => {
   const { clock, server, stop } = polling()
   await clock.advance(1000)
   stop()

@@ -3,7 +3,9 @@ import { singleFlight } from '../../../../src/runtime/concurrency/single-flight.
 import { t0 } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
 
-/** Reads that are answered when the test says so. */
+const LIMITS = { reuseForMs: 1000, timeoutMs: 2000 }
+
+/** Reads that a test answers. */
 function reads() {
   const clock = manualClock(t0)
   const asked: { name: string; signal: AbortSignal; answer: (text: string) => void }[] = []
@@ -11,11 +13,12 @@ function reads() {
     clock,
     (name, signal) =>
       new Promise<string>((resolve) => asked.push({ name, signal, answer: resolve })),
+    LIMITS,
   )
   return { clock, asked, read }
 }
 
-test('many who ask within a second share one read for each name (10.4)', async () => {
+test('callers within a second share one read for each name (10.4)', async () => {
   const { clock, asked, read } = reads()
   const answers = [read('a'), read('a'), read('b')]
   await clock.advance(900)
@@ -25,7 +28,7 @@ test('many who ask within a second share one read for each name (10.4)', async (
   expect(asked.map(({ name }) => name)).toEqual(['a', 'b'])
 })
 
-test('a second after a read has left, another one leaves, answered or not (10.4)', async () => {
+test('a second after the start of a read another one starts, answered or not (10.4)', async () => {
   const { clock, asked, read } = reads()
   const first = read('a')
   await clock.advance(1000)
@@ -35,13 +38,17 @@ test('a second after a read has left, another one leaves, answered or not (10.4)
   expect(await Promise.all([first, second])).toEqual(['before', 'after'])
 })
 
-test('what fails is shared in the same way', async () => {
+test('callers share the error of a failed read in the same way', async () => {
   const clock = manualClock(t0)
   let asked = 0
-  const read = singleFlight(clock, async () => {
-    asked += 1
-    throw new Error('refused')
-  })
+  const read = singleFlight(
+    clock,
+    async () => {
+      asked += 1
+      throw new Error('refused')
+    },
+    LIMITS,
+  )
   await expect(read('a')).rejects.toThrow('refused')
   await expect(read('a')).rejects.toThrow('refused')
   expect(asked).toBe(1)
@@ -50,13 +57,13 @@ test('what fails is shared in the same way', async () => {
   expect(asked).toBe(2)
 })
 
-test('nobody waits for longer than two seconds, and the read is told', async () => {
+test('a read fails after two seconds, and its signal aborts', async () => {
   const { clock, asked, read } = reads()
   const failure = read('a').catch(String)
   await clock.advance(1999)
   expect(asked[0]?.signal.aborted).toBe(false)
   await clock.advance(1)
-  expect(await failure).toContain('did not answer within 2000 ms')
+  expect(await failure).toContain('no answer within 2000 ms')
   expect(asked[0]?.signal.aborted).toBe(true)
   expect(clock.pending()).toBe(0)
 })

@@ -1,0 +1,189 @@
+// A kubeconfig that stands in a value, such as the text of a Secret. Its author may be another than that of
+// this process's files, so it holds all data inline: it makes this process read no file and run no program.
+import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
+import { parsePlainYaml } from '../../runtime/yaml.ts'
+
+/** A parsed kubeconfig, for client-node. */
+type InlineKubeconfig = JsonMap
+
+/** YAML takes 3 ms for 1 KiB at worst. */
+const LONGEST_TEXT = 64 * 1024
+const MOST_FAULTS_LISTED = 50
+
+/**
+ * Parses the text of a kubeconfig, as YAML or JSON, and checks all of its clusters, contexts and users.
+ *
+ * @throws Error that lists each fault by its place, such as `users[0].user.exec`, and quotes no value
+ */
+export function parseKubeconfigValue(text: string): InlineKubeconfig {
+  const config = parsed(text)
+  const faults = isMap(config) ? faultsOf(config) : ['it is no map']
+  if (isMap(config) && faults.length === 0) return config
+  const listed = faults.slice(0, MOST_FAULTS_LISTED)
+  const rest = faults.length - listed.length
+  const more = rest === 0 ? [] : [`and ${rest} more`]
+  throw new Error(`the kubeconfig is refused: ${[...listed, ...more].join('; ')}`)
+}
+
+function parsed(text: string): Json {
+  if (Buffer.byteLength(text) > LONGEST_TEXT)
+    throw new Error(`the kubeconfig is refused: it is longer than ${LONGEST_TEXT / 1024} KiB`)
+  try {
+    return parsePlainYaml(text) as Json
+  } catch (cause) {
+    throw new Error('the kubeconfig is unreadable', { cause })
+  }
+}
+
+/** Says what is wrong with a field's value, without a part of it; null = nothing. */
+type FieldCheck = (value: Json) => string | null
+
+const isText: FieldCheck = (value) =>
+  typeof value === 'string' && value !== '' ? null : 'must be a text that is not empty'
+const isSwitch: FieldCheck = (value) =>
+  typeof value === 'boolean' ? null : 'must be true or false'
+const ignored: FieldCheck = () => null
+const namesFile: FieldCheck = () => 'names a file: a kubeconfig from a value holds its data inline'
+const runsProgram: FieldCheck = () =>
+  'names a program to run: a kubeconfig from a value holds its credential inline'
+const isUnsupported: FieldCheck = () => 'is not supported'
+
+/** A token that is valid in a header. */
+const isToken: FieldCheck = (value) =>
+  typeof value === 'string' && /^[!-~]+$/.test(value)
+    ? null
+    : 'must be a text of printable ASCII without spaces'
+
+const isPem: FieldCheck = (value) => {
+  const isBase64 = typeof value === 'string' && /^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(value)
+  const isEncoded = isBase64 && Buffer.from(value, 'base64').includes('-----BEGIN ')
+  return isEncoded ? null : 'must be PEM in base64'
+}
+
+const isServer: FieldCheck = (value) => {
+  const url = typeof value === 'string' ? URL.parse(value) : null
+  const isBare = url && !url.username && !url.password && !url.search && !url.hash
+  return isBare && url.protocol === 'https:' ? null : 'must be an https URL of host, port and path'
+}
+
+type Fields = Readonly<Record<string, FieldCheck>>
+
+const CLUSTER: Fields = {
+  server: isServer,
+  'certificate-authority-data': isPem,
+  'insecure-skip-tls-verify': isSwitch,
+  'tls-server-name': isText,
+  'certificate-authority': namesFile,
+  'proxy-url': isUnsupported,
+  'disable-compression': ignored,
+  extensions: ignored,
+}
+
+const USER: Fields = {
+  token: isToken,
+  'client-certificate-data': isPem,
+  'client-key-data': isPem,
+  username: isText,
+  password: isText,
+  tokenFile: namesFile,
+  // client-node reads it, too.
+  'token-file': namesFile,
+  'client-certificate': namesFile,
+  'client-key': namesFile,
+  exec: runsProgram,
+  'auth-provider': runsProgram,
+  as: isUnsupported,
+  'as-uid': isUnsupported,
+  'as-groups': isUnsupported,
+  'as-user-extra': isUnsupported,
+  extensions: ignored,
+}
+
+const CONTEXT: Fields = {
+  cluster: isText,
+  user: isText,
+  namespace: ignored,
+  extensions: ignored,
+}
+
+/** The lists of a kubeconfig, with the name of an entry's content and of the fields that it must have. */
+const LISTS = [
+  { list: 'clusters', content: 'cluster', fields: CLUSTER, required: ['server'] },
+  { list: 'contexts', content: 'context', fields: CONTEXT, required: ['cluster', 'user'] },
+  { list: 'users', content: 'user', fields: USER, required: [] },
+] as const
+
+function faultsOf(config: JsonMap): readonly string[] {
+  const ofLists = LISTS.flatMap(({ list, ...entry }) => {
+    const entries = config[list]
+    if (!isList(entries)) return [`${list} must be a list`]
+    const names = entries.map((one) => (isMap(one) ? one['name'] : null))
+    const faults = entries.flatMap((one, at) => faultsOfEntry(one, `${list}[${at}]`, entry))
+    const isRepeated = new Set(names).size < names.length
+    return [...faults, ...(isRepeated ? [`${list} has two entries of one name`] : [])]
+  })
+  return [...ofLists, ...(ofLists.length === 0 ? faultsOfCurrent(config) : [])]
+}
+
+interface EntryShape {
+  readonly content: string
+  readonly fields: Fields
+  readonly required: readonly string[]
+}
+
+function faultsOfEntry(entry: Json, place: string, shape: EntryShape): readonly string[] {
+  const { content, fields, required } = shape
+  const name = isMap(entry) ? entry['name'] : null
+  const map = isMap(entry) ? entry[content] : null
+  const unnamed = isText(name ?? null) === null ? [] : [`${place}.name is missing`]
+  if (!isMap(map)) return [...unnamed, `${place}.${content} must be a map`]
+  const present = Object.entries(map).filter(([, value]) => value !== null)
+  const missing = required.filter((field) => (map[field] ?? null) === null)
+  const wrong = present.flatMap(([field, value]) => {
+    const check = Object.hasOwn(fields, field) ? fields[field] : undefined
+    // The name of an unknown field may be a misplaced secret.
+    if (!check) return [`${place}.${content} has a field that is unknown`]
+    const fault = check(value)
+    return fault === null ? [] : [`${place}.${content}.${field} ${fault}`]
+  })
+  const absent = missing.map((field) => `${place}.${content}.${field} is missing`)
+  return [...unnamed, ...absent, ...wrong]
+}
+
+/** The current context names a cluster, and a user with one complete credential. */
+function faultsOfCurrent(config: JsonMap): readonly string[] {
+  const context = contentOf(config, 'contexts', 'context', config['current-context'])
+  if (!context) return ['current-context names no context']
+  const cluster = contentOf(config, 'clusters', 'cluster', context['cluster'])
+  const user = contentOf(config, 'users', 'user', context['user'])
+  return [
+    ...(cluster ? [] : ['the current context names no cluster']),
+    ...(user ? faultsOfCredential(user) : ['the current context names no user']),
+  ]
+}
+
+function contentOf(
+  config: JsonMap,
+  list: string,
+  content: string,
+  name: Json | undefined,
+): JsonMap | null {
+  const entries = config[list]
+  const found = isList(entries) ? entries.find((one) => isMap(one) && one['name'] === name) : null
+  const map = isMap(found) ? found[content] : null
+  return isMap(map) ? map : null
+}
+
+const PAIRS = [
+  ['client-certificate-data', 'client-key-data'],
+  ['username', 'password'],
+] as const
+
+function faultsOfCredential(user: JsonMap): readonly string[] {
+  const has = (field: string): boolean => (user[field] ?? null) !== null
+  const halves = PAIRS.filter(([one, other]) => has(one) !== has(other))
+  if (halves.length > 0)
+    return halves.map(([one, other]) => `the current user has only one of ${one} and ${other}`)
+  const isPresent = has('token') || PAIRS.some(([one]) => has(one))
+  return isPresent ? [] : ['the current user has no credential']
+}
