@@ -3,8 +3,8 @@ import { PROGRAM_VERSION } from './runtime/version.ts'
 
 /** A command by its name. */
 interface Command {
-  /** What it does: the first line of its own --help. */
-  readonly does: string
+  /** The first line of its own --help. */
+  readonly summary: string
   /** Loads its code when the command is chosen: keygen needs no Kubernetes client. */
   readonly load: () => Promise<{
     /** Takes the arguments after the name; returns the exit code. */
@@ -14,19 +14,19 @@ interface Command {
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   manager: {
-    does: 'Reconcile access keys, tokens and settings: issue tokens and rotate signing keys.',
+    summary: 'Reconcile access keys, tokens and settings: issue tokens and rotate signing keys.',
     load: () => import('./commands/manager.ts'),
   },
   gateway: {
-    does: 'Proxy the API server for access keys, and publish signing keys and revoked tokens.',
+    summary: 'Proxy the API server for access keys, and publish signing keys and revoked tokens.',
     load: () => import('./commands/gateway.ts'),
   },
   keygen: {
-    does: 'Print a new access key and its digest.',
+    summary: 'Print a new access key and its digest.',
     load: () => import('./commands/keygen.ts'),
   },
   revoke: {
-    does: 'Disable an access key and every key that self-service made with it.',
+    summary: 'Disable an access key and every key that self-service made with it.',
     load: () => import('./commands/revoke.ts'),
   },
 }
@@ -37,7 +37,7 @@ Usage: management-operator <command> [flags]
 
 Commands:
 ${Object.entries(COMMANDS)
-  .map(([name, { does }]) => `  ${name.padEnd(7)}  ${does}`)
+  .map(([name, { summary }]) => `  ${name.padEnd(7)}  ${summary}`)
   .join('\n')}
   help     Print this text; help <command> prints the help of a command.
 
@@ -50,13 +50,13 @@ async function main([name = '', ...argv]: readonly string[]): Promise<number> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command) return (await command.load()).run(argv)
   if (name === 'help' && argv[0] !== undefined) return main([argv[0], '--help'])
-  if (name === 'help' || name === '--help' || name === '-h') return said(HELP)
-  if (name === '--version') return said(`${PROGRAM_VERSION}\n`)
+  if (name === 'help' || name === '--help' || name === '-h') return printed(HELP)
+  if (name === '--version') return printed(`${PROGRAM_VERSION}\n`)
   process.stderr.write(`management-operator: ${faultOf(name)}\n`)
   return 2
 }
 
-function said(text: string): number {
+function printed(text: string): number {
   process.stdout.write(text)
   return 0
 }

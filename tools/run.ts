@@ -131,7 +131,7 @@ async function install(controlPlane: ControlPlane): Promise<void> {
   await kubectl(controlPlane, 'wait', '--for=condition=Established', '--timeout=30s', ...ours)
 }
 
-/** Once per data folder: what somebody has changed or deleted since stays changed or deleted. */
+/** Once per data folder: later changes and deletions stay. */
 async function applySamples(controlPlane: ControlPlane): Promise<void> {
   say('applying the samples: kubectl apply --server-side -k config/samples')
   await kubectl(controlPlane, 'apply', '--server-side', '-k', SAMPLES)
@@ -141,7 +141,7 @@ async function applySamples(controlPlane: ControlPlane): Promise<void> {
   await kubectl(controlPlane, 'wait', seen, '--timeout=30s', 'oak,dcet,config', '--all')
 }
 
-/** What a newcomer calls the gateway with. */
+/** Writes the kubeconfigs with which a newcomer calls the gateway. */
 async function openGateway(controlPlane: ControlPlane, address: GatewayAddress): Promise<void> {
   for (const name of TOUR_KEYS) {
     const secret = ['get', 'oak', name, '-o', 'jsonpath={.spec.key}']
@@ -175,7 +175,7 @@ async function applyToken(controlPlane: ControlPlane): Promise<void> {
 
 const LOOK_EVERY_MS = 1000
 
-/** Starts the daemons again that end by themselves: whoever kills one sees what a cluster does. */
+/** Starts the daemons again that end by themselves, as a cluster would. */
 function keepDaemons({ etcd, apiServer, controllerManager }: ControlPlane): {
   stop(): Promise<void>
 } {

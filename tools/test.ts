@@ -1,5 +1,5 @@
 // Runs the tests: `node tools/test.ts [--all] [project ...]`, every project when none is named. `--all` adds
-// what is long: files named *.long.test.ts, and the rest of each table and flood (test/support/tier.ts). The
+// the long ones: files named *.long.test.ts, and the rest of each table and flood (test/support/tier.ts). The
 // last line is `N passed, N failed, N skipped`. A project in which nothing ran has failed, and so has a run
 // with a skip without a reason, or with more than three flaky tests. vitest.config.ts has the projects.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
@@ -43,7 +43,7 @@ const then = isWhole
   ? [await inTurn(UNITS), await inTurn(THEN)]
   : await Promise.all([inTurn(UNITS), inTurn(THEN)])
 let total = [first, ...then].flat().reduce(sum, nothing)
-// What nobody used is known only once everything ran.
+// Unused rights are known only once everything ran.
 const ranAll = isWhole && PROJECTS.every((name) => chosen.length === 0 || chosen.includes(name))
 total = judged(sum(total, { ...nothing, failures: rightsFailures(output, ranAll) }))
 rmSync(`${output}-template`, { recursive: true, force: true })

@@ -1,4 +1,5 @@
 // The metrics of every process that talks to the API server (contract 8.4).
+import type { MetricName } from '../api/metrics.ts'
 import type { Instruments } from '../runtime/metrics.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
 import type { HealthCheck } from '../serving/http/pages.ts'
@@ -43,7 +44,7 @@ const CODES = [
 
 /** Calls, writes, watches and the clock, all at zero, and the version of the program. */
 export function clientMetrics(
-  { counter, gauge }: Instruments,
+  { counter, gauge }: Instruments<MetricName>,
   { writes, watches, watchRestartReasons }: ClientLabels,
 ): ClientMetrics {
   const calls = METHODS.flatMap((method) => CODES.map((code) => ({ code, method })))

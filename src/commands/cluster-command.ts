@@ -5,11 +5,11 @@ import { type Connection, connect } from '../kube/client/connection.ts'
 import { findKubeconfig } from '../kube/client/kubeconfig.ts'
 import type { ClientDeps, ClientObserver } from '../kube/client/request.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { ProcessInputs } from '../runtime/flag-kinds.ts'
 import type { Invocation } from '../runtime/flags.ts'
 import type { Log } from '../runtime/log.ts'
 import { PROGRAM_VERSION } from '../runtime/version.ts'
 import type { ClientMetrics } from './client-metrics.ts'
+import type { ProcessInputs } from './cluster-flags.ts'
 
 /** Parts that a client of this process needs. */
 export interface ClientParts {

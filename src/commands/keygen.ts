@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { formatAccessKey } from '../domain/accesskey/access-key-format.ts'
+import { choiceKind } from '../runtime/flag-kinds.ts'
 import {
   type Flag,
   flagsMarkdown,
@@ -8,13 +9,12 @@ import {
   helpText,
   readFlags,
   refusal,
-  wordKind,
 } from '../runtime/flags.ts'
 import { printText } from './cluster-command.ts'
 
 const FLAGS = {
   output: {
-    kind: wordKind(['text', 'json']),
+    kind: choiceKind(['text', 'json']),
     fallback: 'text',
     help: 'Output format: text, json.',
   },

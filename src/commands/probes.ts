@@ -7,7 +7,7 @@ import type { ClientMetrics } from './client-metrics.ts'
 import type { Scrape } from '../runtime/metrics.ts'
 
 /** Addresses and sources of the probe and metrics servers of a process. */
-export interface ProbesOptions {
+interface ProbesOptions {
   readonly healthAddress: BindAddress | null
   readonly metricsAddress: BindAddress | null
   readonly readiness: Readonly<Record<string, HealthCheck>>
@@ -41,9 +41,9 @@ export async function serveProbes(options: ProbesOptions): Promise<void> {
   })
 }
 
-/** The names with the fault that they have; null without a name. */
-export const missing = (names: readonly string[], what: string): string | null =>
-  names.length === 0 ? null : `${names.join(', ')} ${what}`
+/** The fault of these names, in a clause; null without a name. */
+const faultOf = (names: readonly string[], fault: string): string | null =>
+  names.length === 0 ? null : `${names.join(', ')} ${fault}`
 
 /** Readiness that every process shares (contract 8.2). */
 export function commonChecks(
@@ -56,21 +56,21 @@ export function commonChecks(
   return {
     'not-stopping': () => (stopping.aborted ? 'the program is stopping' : null),
     'crds-served': () =>
-      missing(absent(), 'not served, install the CRDs with kubectl apply -k crds'),
+      faultOf(absent(), 'not served, install the CRDs with kubectl apply -k crds'),
     'stores-synced': () =>
-      missing(unsynced(), 'not listed yet') ??
-      missing(stuck(), 'failed three times on the same events, being listed again: see the log'),
+      faultOf(unsynced(), 'not listed yet') ??
+      faultOf(stuck(), 'failed three times on the same events, being listed again: see the log'),
   }
 }
 
 async function serve(
   { log, lifecycle }: ProbesOptions,
-  what: string,
+  name: string,
   address: BindAddress | null,
   pages: Readonly<Record<string, Page>>,
 ): Promise<void> {
   if (address === null) return
   const server = await servePages(address, pages, log)
-  lifecycle.onStop(`${what} server`, STOP_WITHIN_MS, () => server.close())
-  log.info({ port: server.port }, `serving ${what}`)
+  lifecycle.onStop(`${name} server`, STOP_WITHIN_MS, () => server.close())
+  log.info({ port: server.port }, `serving ${name}`)
 }

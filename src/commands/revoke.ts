@@ -20,7 +20,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const invocation = readRevokeSettings(argv)
   if (invocation.kind !== 'run') return printText(invocation)
   try {
-    return told(invocation.settings, await revoke(invocation.settings))
+    return printReport(invocation.settings, await revoke(invocation.settings))
   } catch (error) {
     process.stderr.write(`management-operator revoke: ${messageOf(error)}\n`)
     return 1
@@ -47,13 +47,13 @@ async function revoke({
       fieldManager: FIELD_MANAGER,
       mayWrite: () => undefined,
     })
-    return await revokeKeyWithDescendants({ client, clock, isDryRun, tell }, nameOrUid)
+    return await revokeKeyWithDescendants({ client, clock, isDryRun, tell: printKey }, nameOrUid)
   } finally {
     await connection.close()
   }
 }
 
-const WORDS: Readonly<Record<RevocationOutcome, string>> = {
+const OUTCOME_TEXT: Readonly<Record<RevocationOutcome, string>> = {
   disabled: 'disabled',
   wouldBeDisabled: 'would be disabled',
   opensNothing: 'is disabled or being deleted already',
@@ -61,14 +61,19 @@ const WORDS: Readonly<Record<RevocationOutcome, string>> = {
   failed: 'FAILED',
 }
 
-function tell({ key, maker, fate, because }: RevokedKey): void {
+function printKey({ key, maker, fate, because }: RevokedKey): void {
   const how = maker === null ? '' : `, made with ${maker}`
   const why = because === '' ? '' : `: ${because}`
-  process.stdout.write(`${key.name} (${key.identity ?? 'nobody'}${how}): ${WORDS[fate]}${why}\n`)
+  process.stdout.write(
+    `${key.name} (${key.identity ?? 'nobody'}${how}): ${OUTCOME_TEXT[fate]}${why}\n`,
+  )
 }
 
-/** Prints a summary of the keys; returns the exit code. */
-function told({ nameOrUid, isDryRun }: RevokeSettings, revocation: RevocationReport): number {
+/** Prints the summary; returns the exit code. */
+function printReport(
+  { nameOrUid, isDryRun }: RevokeSettings,
+  revocation: RevocationReport,
+): number {
   if (revocation === null) {
     process.stderr.write(
       `management-operator revoke: no access key has the name or uid ${JSON.stringify(nameOrUid)}, and none was made with a key of that uid; ${WHERE_UIDS_ARE}\n`,
@@ -96,6 +101,6 @@ the API server's audit log names the key in impersonatedUser.extra["platform.sh/
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return 'it failed'
   const { code } = (error.cause ?? error) as { readonly code?: unknown }
-  const isSaid = typeof code !== 'string' || error.message.includes(code)
-  return isSaid ? error.message : `${error.message}: ${code}`
+  const isCodeInMessage = typeof code !== 'string' || error.message.includes(code)
+  return isCodeInMessage ? error.message : `${error.message}: ${code}`
 }

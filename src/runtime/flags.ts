@@ -1,10 +1,11 @@
 // A table of flags is the one source of parsing, --help and the page in the docs (contract 8.1).
+import { PROGRAM_NAME } from './version.ts'
 
 /** How a value is written and read. */
 export interface ValueKind<T> {
   /** Placeholder of the value in --help, such as `<duration>`; empty for a switch. */
   readonly placeholder: string
-  /** What is accepted, such as `a duration such as 24h`: the end of the sentence about a fault. */
+  /** The accepted values, such as `a duration such as 24h`: the end of the sentence about a fault. */
   readonly accepts: string
   /** undefined when the text is malformed. */
   readonly read: (text: string) => T | undefined
@@ -21,7 +22,7 @@ export interface Flag<T> {
 }
 
 /** Flags by name, without the dashes. */
-export type Flags = Readonly<Record<string, Flag<unknown>>>
+type Flags = Readonly<Record<string, Flag<unknown>>>
 
 /** The values that a table of flags gives. */
 export type ValuesOf<F extends Flags> = {
@@ -29,7 +30,7 @@ export type ValuesOf<F extends Flags> = {
 }
 
 /** The parsed values, and a sentence for each fault; a malformed value is missing. */
-export interface ReadFlags<F extends Flags> {
+interface ReadFlags<F extends Flags> {
   readonly values: Partial<ValuesOf<F>>
   readonly faults: readonly string[]
 }
@@ -49,7 +50,7 @@ export const refusal = (
   faults: readonly string[],
 ): { readonly kind: 'refuse'; readonly text: string } => ({
   kind: 'refuse',
-  text: `management-operator ${command}: ${faults.join('; ')}\n`,
+  text: `${PROGRAM_NAME} ${command}: ${faults.join('; ')}\n`,
 })
 
 /** A flag that is on when it is given; `--name=false` turns it off. */
@@ -58,13 +59,6 @@ export const switchKind: ValueKind<boolean> = {
   accepts: 'true or false',
   read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
 }
-
-/** One of a few words. */
-export const wordKind = <const Word extends string>(words: readonly Word[]): ValueKind<Word> => ({
-  placeholder: '<word>',
-  accepts: `one of ${words.join(', ')}`,
-  read: (text) => words.find((word) => word === text),
-})
 
 /** `--help`, also `-h`: a flag of every command. */
 export const helpFlag: Flag<boolean> = {
@@ -78,13 +72,13 @@ export const helpFlag: Flag<boolean> = {
  *
  * @returns the arguments too, in their order; none begins with a dash
  */
-export function readWords<F extends Flags>(
+export function readFlagsAndArguments<F extends Flags>(
   flags: F,
   argv: readonly string[],
-): ReadFlags<F> & { readonly words: readonly string[] } {
-  const words: string[] = []
-  const read = readLine(flags, argv, (word) => !word.startsWith('-') && words.push(word) > 0)
-  return { ...read, words }
+): ReadFlags<F> & { readonly args: readonly string[] } {
+  const args: string[] = []
+  const read = readLine(flags, argv, (word) => !word.startsWith('-') && args.push(word) > 0)
+  return { ...read, args }
 }
 
 /**
@@ -130,10 +124,10 @@ const namesOf = (flags: Flags): string =>
     .join(', ')
 
 /** The parts of a command's help. */
-export interface CommandHelp {
+interface CommandHelp {
   /** Its name and arguments, such as `revoke <name or uid>`. */
   readonly usage: string
-  /** What it does; the first line is the one in the list of commands. */
+  /** Its purpose; the first line is the one in the list of commands. */
   readonly summary: string
   readonly flags: Flags
   /** The meaning of each exit code but 2, which is the same for all commands. */
@@ -156,7 +150,7 @@ export function helpText({ usage, summary, flags, exitCodes }: CommandHelp): str
   return [
     summary,
     '',
-    `Usage: management-operator ${usage} [flags]`,
+    `Usage: ${PROGRAM_NAME} ${usage} [flags]`,
     '',
     'Flags:',
     ...rows.map(([left, right]) => left.padEnd(width) + right),

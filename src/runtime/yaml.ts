@@ -148,18 +148,18 @@ const isMerge = (key: unknown): boolean =>
 function valueOf(text: string, scalar: Scalar): unknown {
   const { type, range, srcToken } = scalar
   checkMarks(text, scalar)
-  const said = typeof scalar.value === 'string' ? scalar.value : ''
+  const content = typeof scalar.value === 'string' ? scalar.value : ''
   if (type === 'QUOTE_DOUBLE' && srcToken && 'source' in srcToken && !QUOTED.test(srcToken.source))
     throw unreadable(text, range?.[0], 'characters are written as they are, or by \\U')
   if (
     type?.startsWith('BLOCK') &&
-    said.endsWith('\n') &&
+    content.endsWith('\n') &&
     !text.endsWith('\n') &&
     range?.[2] === text.length
   )
     throw unreadable(text, range[0], 'a block of text ends with its line')
-  if (type !== undefined && type !== 'PLAIN') return said
-  const value = plainValueOf(said)
+  if (type !== undefined && type !== 'PLAIN') return content
+  const value = plainValueOf(content)
   if (value === undefined)
     throw unreadable(text, range?.[0], 'a number is too large, or none that JSON has')
   return value
@@ -228,7 +228,7 @@ const DECIMAL = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/
  * The value of a plain scalar; undefined where JSON has none for it, or where parsers disagree: infinity,
  * minus zero as a fraction, a whole number beyond 2^53.
  */
-export function plainValueOf(text: string): string | number | boolean | null | undefined {
+function plainValueOf(text: string): string | number | boolean | null | undefined {
   const word = WORDS.get(text)
   if (word !== undefined) return word
   if (ENDLESS.test(text)) return undefined

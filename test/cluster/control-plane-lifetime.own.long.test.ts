@@ -9,7 +9,6 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startControlPlane } from '../../tools/control-plane/control-plane.ts'
-import { pidExists } from '../../tools/control-plane/process.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
 
 const WITHIN_A_MINUTE = { withinMs: 60_000 }
@@ -128,6 +127,15 @@ async function startInChild(folder: string | null): Promise<Starter> {
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
   const { dataDir, pids } = JSON.parse(line) as Pick<Starter, 'dataDir' | 'pids'>
   return { process: child, dataDir, pids, guard: await guardOf(dataDir) }
+}
+
+/** Also while its parent has not taken note of its end. */
+function pidExists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
 
 /** A process lives for a moment after SIGKILL, and whoever comes then is refused with right. */

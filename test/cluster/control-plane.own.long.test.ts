@@ -1,10 +1,11 @@
 // The control plane that everything else is tested on, without the product's manifests.
+import { execFile } from 'node:child_process'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { Agent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type ControlPlane, startControlPlane } from '../../tools/control-plane/control-plane.ts'
-import { commandOf } from '../../tools/control-plane/process.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 
 const WITHIN_A_MINUTE = { withinMs: 60_000 }
@@ -36,7 +37,8 @@ describe('one control plane', () => {
   })
 
   test('flags of the caller reach the API server', async () => {
-    const command = await commandOf(plane.apiServer.pid ?? 0)
+    const ps = ['-ww', '-o', 'command=', '-p', String(plane.apiServer.pid)]
+    const { stdout: command } = await promisify(execFile)('ps', ps)
     expect(command).toContain('--event-ttl=10m')
   })
 

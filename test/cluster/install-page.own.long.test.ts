@@ -11,6 +11,7 @@ import { ensureBinaries } from '../../tools/control-plane/binaries.ts'
 import { startControlPlane } from '../../tools/control-plane/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed.ts'
+import { mustKubectl } from '../support/must-kubectl.ts'
 import { type OwnOperator, startOperator } from '../support/operator.ts'
 import { shellBlocksOf } from '../support/shell-blocks.ts'
 
@@ -46,11 +47,7 @@ const typed = (block: string): Promise<{ readonly stdout: string; readonly stder
     },
   })
 
-async function kubectl(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await plane.kubectl(args)
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
-  return stdout
-}
+const kubectl = (...args: readonly string[]): Promise<string> => mustKubectl(plane, args)
 
 /** What a kubelet and the controller of Deployments would make true. */
 async function sayTheyRun(image: string): Promise<void> {

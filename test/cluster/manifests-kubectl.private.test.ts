@@ -7,6 +7,7 @@ import { API_VERSION } from '../../src/api/names.ts'
 import { readKind } from '../../tools/generate/crd.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
+import { mustKubectl } from '../support/must-kubectl.ts'
 import type { StoredObject } from '../support/stored.ts'
 import { exampleOf } from './manifests/example.ts'
 import type { Fields } from './manifests/manifest.ts'
@@ -22,11 +23,8 @@ const AGE = expect.stringMatching(/^\d+[smhdy]/)
 const { raw, ...plane } = await privateControlPlane()
 
 /** Runs kubectl and returns what it printed. @throws Error when it fails */
-async function kubectl(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await plane.kubectl(args)
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
-  return stdout.trimEnd()
-}
+const kubectl = async (...args: readonly string[]): Promise<string> =>
+  (await mustKubectl(plane, args)).trimEnd()
 
 /** The cells of what `kubectl get` prints: columns stand three blanks apart. */
 function cells(table: string): readonly (readonly string[])[] {

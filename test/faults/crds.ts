@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { TestControlPlane } from '../support/control-plane.ts'
+import { mustKubectl } from '../support/must-kubectl.ts'
 
 const CRDS = join(import.meta.dirname, '../../crds')
 const KEYS_CRD = 'crd/ownedaccesskeys.management.platform.sh'
@@ -14,10 +15,9 @@ export interface Crds {
 }
 
 /** The CRDs of this control plane. Every deed must succeed. */
-export function crdsOf({ kubectl }: Pick<TestControlPlane, 'kubectl'>): Crds {
+export function crdsOf(plane: Pick<TestControlPlane, 'kubectl'>): Crds {
   const must = async (...args: readonly string[]): Promise<void> => {
-    const { code, stderr } = await kubectl(args)
-    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr.trim()}`)
+    await mustKubectl(plane, args)
   }
   const patch = (operation: object): Promise<void> =>
     must('patch', KEYS_CRD, '--type=json', '--patch', JSON.stringify([operation]))

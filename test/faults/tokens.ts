@@ -6,6 +6,7 @@ import { replaceFile } from '../../tools/control-plane/exclusive-file.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../support/installed.ts'
+import { mustKubectl } from '../support/must-kubectl.ts'
 import { uniqueName } from '../support/objects.ts'
 
 /** The file with the operator's token, as a kubelet would keep it. */
@@ -32,11 +33,8 @@ export function tokenFileOf({
   caFile,
 }: Pick<TestControlPlane, 'kubectl' | 'raw' | 'dataDir' | 'url' | 'caFile'>): TokenFile {
   const file = paths.token(dataDir, `${namespace}.${account}`)
-  const must = async (...args: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await kubectl([...args, ...NAMESPACED])
-    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr.trim()}`)
-    return stdout.trim()
-  }
+  const must = async (...args: readonly string[]): Promise<string> =>
+    (await mustKubectl({ kubectl }, [...args, ...NAMESPACED])).trim()
   const renew = async (...bound: readonly string[]): Promise<void> =>
     replaceFile(file, await must('create', 'token', account, '--duration', '1h', ...bound))
   /** A kubeconfig that keeps the token that is in the file now. */

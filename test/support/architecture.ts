@@ -43,6 +43,8 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   pino: ['src/runtime/'],
   'prom-client': ['src/runtime/'],
   yaml: ['src/runtime/'],
+  '@peculiar/asn1-schema': ['src/serving/tls/'],
+  '@peculiar/asn1-x509': ['src/serving/tls/'],
   re2js: ['src/domain/settings/'],
   // The version that the program calls itself.
   'package.json': ['src/runtime/'],

@@ -15,8 +15,8 @@ export async function startForgetfulGateway(upstream: {
   readonly url: string
   readonly ca: string
 }): Promise<ForgetfulGateway> {
-  const authority = await createAuthority('forgetful')
-  const { certificatePem: cert, keyPem: key } = await issueServing(authority, ['127.0.0.1'])
+  const authority = createAuthority('forgetful')
+  const { certificatePem: cert, keyPem: key } = issueServing(authority, ['127.0.0.1'])
   const agent = new Agent({ keepAlive: true, ca: upstream.ca })
   let authorization = ''
   const server = createServer({ cert, key }, (incoming, outgoing) => {

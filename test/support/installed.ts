@@ -12,6 +12,7 @@ import {
 import { noteRights } from '../../tools/test/rights.ts'
 import { eventually } from './eventually.ts'
 import { createRaw } from './raw.ts'
+import { mustKubectl } from './must-kubectl.ts'
 
 /** Where a running control plane is: enough to reach it from another process. */
 export interface Coordinates {
@@ -97,10 +98,7 @@ export function coordinatesOf(plane: ControlPlane): Coordinates {
 export async function installProduct(
   access: Access & Pick<Coordinates, 'adminKubeconfig'>,
 ): Promise<void> {
-  const must = async (args: readonly string[], input = ''): Promise<void> => {
-    const { code, stderr } = await access.kubectl(args, { input })
-    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr.trim()}`)
-  }
+  const must = (args: readonly string[], input = '') => mustKubectl(access, args, { input })
   await must(['apply', '--server-side', '-k', MANIFESTS])
   await must(['wait', 'crd', '--all', '--for=condition=Established', '--timeout=30s'])
   // A create of a kind that was established less than 2 s ago waits in the server for the rest:

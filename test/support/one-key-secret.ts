@@ -1,43 +1,51 @@
 // The gateway's Secret as it was while one key was the authority's and the certificate's.
-// oxlint-disable-next-line import/no-unassigned-import -- it must run before @peculiar/x509 loads
-import '../../tools/control-plane/reflect-metadata.ts'
-import { createPublicKey, webcrypto } from 'node:crypto'
-import * as x509 from '@peculiar/x509'
-import { newAuthority } from '../../src/serving/tls/issue.ts'
+import { X509Certificate, sign } from 'node:crypto'
+import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
+import {
+  Certificate,
+  Extension,
+  Extensions,
+  GeneralName,
+  SubjectAlternativeName,
+  Validity,
+  id_ce_subjectAltName,
+} from '@peculiar/asn1-x509'
+import { createAuthority } from '../../src/serving/tls/issue.ts'
 
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const YEAR_MS = 365 * 86_400_000
 
 /** The Secret's texts, PEM, with a certificate for these DNS names. */
-export async function oneKeySecret(
+export function oneKeySecret(
   hosts: readonly string[],
   nowMs: number,
-): Promise<Record<'tls.crt' | 'tls.key' | 'ca.crt', string>> {
+): Record<'tls.crt' | 'tls.key' | 'ca.crt', string> {
   const commonName = 'management-operator gateway authority'
-  const { certificatePem, keyPem } = newAuthority({
-    commonName,
-    nowMs,
-    untilMs: nowMs + 10 * YEAR_MS,
-  })
-  const { subtle } = webcrypto
-  const spki = createPublicKey(keyPem).export({ type: 'spki', format: 'der' })
-  const pkcs8 = x509.PemConverter.decodeFirst(keyPem)
-  const certificate = await x509.X509CertificateGenerator.create({
-    serialNumber: '41',
-    subject: 'CN=management-operator gateway',
-    issuer: new x509.X509Certificate(certificatePem).subjectName,
+  const untilMs = nowMs + 10 * YEAR_MS
+  const { certificatePem, keyPem } = createAuthority({ commonName, nowMs, untilMs })
+  const named = createAuthority({ commonName: 'management-operator gateway', nowMs, untilMs })
+  const names = new SubjectAlternativeName(hosts.map((dNSName) => new GeneralName({ dNSName })))
+  const extnValue = new OctetString(AsnConvert.serialize(names))
+
+  const certificate = decoded(certificatePem)
+  const { tbsCertificate } = certificate
+  tbsCertificate.serialNumber = Uint8Array.of(0x41).buffer
+  tbsCertificate.subject = decoded(named.certificatePem).tbsCertificate.subject
+  tbsCertificate.validity = new Validity({
     notBefore: new Date(nowMs),
     notAfter: new Date(nowMs + YEAR_MS),
-    signingAlgorithm: ALGORITHM,
-    publicKey: await subtle.importKey('spki', spki, ALGORITHM, true, ['verify']),
-    signingKey: await subtle.importKey('pkcs8', pkcs8, ALGORITHM, false, ['sign']),
-    extensions: [
-      new x509.SubjectAlternativeNameExtension(hosts.map((value) => ({ type: 'dns', value }))),
-    ],
   })
+  tbsCertificate.extensions = new Extensions([
+    new Extension({ extnID: id_ce_subjectAltName, extnValue }),
+  ])
+  const body = Buffer.from(AsnConvert.serialize(tbsCertificate))
+  certificate.signatureValue = new Uint8Array(sign('sha256', body, keyPem)).buffer
+  const der = Buffer.from(AsnConvert.serialize(certificate))
   return {
-    'tls.crt': `${certificate.toString('pem')}\n`,
+    'tls.crt': new X509Certificate(der).toString(),
     'tls.key': keyPem,
     'ca.crt': certificatePem,
   }
 }
+
+const decoded = (certificatePem: string): Certificate =>
+  AsnConvert.parse(new X509Certificate(certificatePem).raw, Certificate)

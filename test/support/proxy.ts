@@ -39,8 +39,8 @@ export async function startProxy(upstream: {
   readonly caFile: string
 }): Promise<FaultProxy> {
   const ca = await readFile(upstream.caFile, 'utf8')
-  const authority = await createAuthority('fault-proxy')
-  const { certificatePem: cert, keyPem: key } = await issueServing(authority, ['127.0.0.1'])
+  const authority = createAuthority('fault-proxy')
+  const { certificatePem: cert, keyPem: key } = issueServing(authority, ['127.0.0.1'])
   const requests: SeenRequest[] = []
   const open = new Set<Exchange>()
   const rules = new Set<ActiveRule>()

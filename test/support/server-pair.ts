@@ -1,4 +1,4 @@
-import { issueFor, newAuthority } from '../../src/serving/tls/issue.ts'
+import { createAuthority, issueCertificate } from '../../src/serving/tls/issue.ts'
 import type { CertificatePair } from '../../src/serving/tls/key-pair.ts'
 
 /** A server's pair with the authority that a client of it is given. */
@@ -18,7 +18,8 @@ export interface ServerPairParts {
 export function serverPair(commonName: string, parts: ServerPairParts = {}): ServerPair {
   const { hosts = ['localhost', '127.0.0.1'], nowMs = Date.now(), validMs = 3_600_000 } = parts
   const times = { nowMs, untilMs: nowMs + validMs }
-  const authority = newAuthority({ ...times, commonName: 'an authority' })
-  const signer = { commonName: 'an authority', keyPem: authority.keyPem }
-  return { ...issueFor({ ...times, commonName }, hosts, signer), caPem: authority.certificatePem }
+  const authority = createAuthority({ ...times, commonName: 'an authority' })
+  const use = { hosts, purposes: ['server'] } as const
+  const pair = issueCertificate({ ...times, commonName }, use, authority)
+  return { ...pair, caPem: authority.certificatePem }
 }

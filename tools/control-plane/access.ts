@@ -9,7 +9,7 @@ import { readKeyPair } from './pki.ts'
 
 /** The ways into an API server. */
 export interface Access {
-  /** Runs kubectl, as admin unless told otherwise. Never throws for a command that fails. */
+  /** Runs kubectl, as admin by default. Never throws for a command that fails. */
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<KubectlResult>
   /** Writes a kubeconfig with a new client certificate for any user; `name` names the file. */
   clientKubeconfig(client: ClientSubject & { readonly name: string }): Promise<string>
@@ -55,7 +55,7 @@ export function createAccess(binaries: Binaries, dataDir: string, cluster: Clust
     kubectl,
     async clientKubeconfig({ name, user, groups }) {
       const ca = await readKeyPair(paths.pki(dataDir), 'ca')
-      return writeKubeconfig(dataDir, name, cluster, await issueClient(ca, { user, groups }))
+      return writeKubeconfig(dataDir, name, cluster, issueClient(ca, { user, groups }))
     },
     async serviceAccountKubeconfig(namespace, name) {
       const args = ['create', 'token', name, '--namespace', namespace, '--duration', '24h']

@@ -4,7 +4,7 @@ import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { tether } from '../tether.ts'
-import { withLock } from './build-lock.ts'
+import { withLock } from './lock.ts'
 import { missingIn } from './cache.ts'
 
 const PROGRESS_MS = 15_000
@@ -23,7 +23,7 @@ export interface Source {
 
 /** A request to build what one go.mod pins. */
 export interface Build<Name extends string> {
-  /** What messages call it, such as `the control plane`. */
+  /** Its name in messages, such as `the control plane`. */
   readonly title: string
   /** How long all of it takes on two cores, nothing cached. */
   readonly about: string
@@ -33,9 +33,9 @@ export interface Build<Name extends string> {
   readonly into: string
   /** Every program, in build order. */
   readonly sources: Readonly<Record<Name, Source>>
-  /** What the linker is told, for a go.mod of this text. */
+  /** Flags of the linker, for a go.mod of this text. */
   readonly linkerFlags: (goMod: string) => string
-  /** What helps where there is no Go, such as `set VARIABLE to a folder`. */
+  /** The way out without Go, such as `set VARIABLE to a folder`. */
   readonly otherwise: string
   readonly log: (line: string) => void
 }
@@ -51,7 +51,7 @@ export async function buildMissing<Name extends string>(build: Build<Name>): Pro
   const programs = Object.keys(sources) as Name[]
   if (missingIn(into, programs).length === 0) return
   await mkdir(dirname(into), { recursive: true })
-  const waiting = ({ pid }: { readonly pid: number }) =>
+  const waiting = (pid: number) =>
     log(`process ${pid} is building ${title} already: waiting for it`)
   await withLock(`${into}.lock`, waiting, async () => {
     const names = missingIn(into, programs)
@@ -81,7 +81,7 @@ async function buildAll<Name extends string>(
   }
 }
 
-/** What a killed build left; a Go command that outlived it writes to a name of its own. */
+/** Removes the files of a killed build; a Go command that outlived it writes to a name of its own. */
 async function removeUnfinished(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (name.endsWith(UNFINISHED)) await rm(join(directory, name), { force: true })
@@ -95,7 +95,7 @@ export function requiredGo(goMod: string): string {
   return version
 }
 
-/** What a developer has set for other projects must not decide what is built here. */
+/** Without the settings that a developer has for other projects. */
 function goEnvironment(title: string): NodeJS.ProcessEnv {
   const os = GOOS[process.platform]
   const arch = GOARCH[process.arch]

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { Binaries } from './binaries.ts'
-import type { Command } from './guarded.ts'
+import type { Command } from './daemon-processes.ts'
 import type { Ports } from './ports.ts'
 import type { DaemonName } from './programs.ts'
 
-/** What the command lines of the daemons depend on. */
+/** Inputs of the command lines of the daemons. */
 export interface Plan {
   readonly binaries: Binaries
   readonly dataDir: string
@@ -129,7 +129,7 @@ export function apiServerCommand(plan: Plan): Command {
     'service-cluster-ip-range': '10.96.0.0/16',
     // A loopback address is no valid endpoint: the reconciler would log that refusal for ever.
     'endpoint-reconciler-type': 'none',
-    // By default it would end no watch when it is told to end, and hang on them until it is killed.
+    // By default it ends no watch on SIGTERM, and hangs on them until it is killed.
     'shutdown-watch-termination-grace-period': '2s',
     ...(plan.audit ? audit : {}),
   })

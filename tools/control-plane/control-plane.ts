@@ -2,25 +2,25 @@
 // upstream builds them, for `make run`, the tests and the benchmarks. No nodes: pods never run.
 //
 //   starter (this process)
-//     └─ guard.ts            in a session of its own; ends the daemons when the starter is gone
-//          ├─ etcd           on 127.0.0.1, certificates both ways
-//          ├─ kube-apiserver on 127.0.0.1, RBAC
-//          └─ kube-controller-manager, unless told otherwise
+//     ├─ etcd           on 127.0.0.1, certificates both ways
+//     ├─ kube-apiserver on 127.0.0.1, RBAC
+//     ├─ kube-controller-manager, unless an option leaves it out
+//     └─ sh             in a session of its own; ends the daemons when the starter is gone: tether.ts
 //
 // - Programs: binaries.ts finds them or has build.ts build them, from the versions in go.mod.
-// - Who may enter: pki.ts makes two authorities. Whoever holds a certificate or token for the API
-//   server, admin included, can't open etcd with it. All keys and kubeconfigs are readable by the
+// - Access: pki.ts makes two authorities. No certificate or token for the API server, that of admin
+//   included, opens etcd. All keys and kubeconfigs are readable by the
 //   owner of the folder only.
-// - Nothing is left behind: the guard holds one end of a channel whose other end only the starter
-//   has. When that closes, for whatever reason, SIGKILL included, the guard ends the controller
-//   manager, then the API server, waits, and then etcd (an API server whose etcd goes first hangs for
-//   minutes), each by SIGKILL after ten seconds. A thrown-away folder is killed at once and removed.
-//   If the guard itself is killed, the starter kills the daemons. If both are killed at once, the next
-//   start on a folder that survives does; on a temporary folder the daemons stay.
-// - One control plane per folder: claim.ts. A second starter is refused; one that comes while the
-//   first is ending waits.
+// - Nothing is left behind: the shell reads from a pipe whose other end only the starter has. When that closes,
+//   for whatever reason, SIGKILL included, the shell kills the daemons and removes a folder that is thrown away.
+//   `stop` ends the controller manager, then the API server, and then etcd (an API server whose etcd goes first
+//   hangs for minutes), each by SIGKILL after ten seconds. If the shell is killed, the starter kills the
+//   daemons. If both are killed at once, the next start on a folder that survives does; on a temporary
+//   folder the daemons stay.
+// - One control plane per folder: a lock file there. A second starter is refused; one that comes after a starter
+//   that was killed ends what that left.
 // - A folder that survives keeps data, certificates, token keys and, when they are free, ports:
-//   kubeconfigs that somebody copied stay good.
+//   copies of kubeconfigs stay good.
 // - Everything is in the data folder: pki/, etcd/, a log file per daemon, audit.log, kubeconfigs.
 import { cp, mkdir, mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -30,9 +30,9 @@ import { writeAuditPolicy } from './audit.ts'
 import { type Binaries, ensureBinaries } from './binaries.ts'
 import { CONTROLLER_MANAGER, type Plan, paths, urls } from './commands.ts'
 import { PortTaken } from './daemon.ts'
+import { DaemonProcesses } from './daemon-processes.ts'
 import { createDaemons, type Daemons, startDaemons } from './daemons.ts'
 import { compact } from './etcd.ts'
-import { Guard } from './guarded.ts'
 import type { Tls } from './https.ts'
 import { ensurePki, readKeyPair } from './pki.ts'
 import { choosePorts } from './ports.ts'
@@ -95,16 +95,16 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const binaries = await ensureBinaries(options.log)
   const startMs = performance.now()
   const dataDir = await openDataDir(options.dataDir)
-  const guard = await Guard.begin(dataDir, options.dataDir !== undefined)
+  const processes = await DaemonProcesses.begin(dataDir, options.dataDir !== undefined)
   try {
     if (options.copyOf !== undefined) await copyState(options.copyOf, dataDir)
-    const controlPlane = await startOnFreePorts(options, binaries, dataDir, guard)
-    reportEnds(guard, dataDir, options.log)
+    const controlPlane = await startOnFreePorts(options, binaries, dataDir, processes)
+    reportEnds(processes, dataDir, options.log)
     const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
     options.log(`control plane ready at ${controlPlane.url} after ${seconds} s, data in ${dataDir}`)
     return controlPlane
   } catch (error) {
-    await guard.finish()
+    await processes.finish()
     throw error
   }
 }
@@ -120,9 +120,13 @@ async function copyState(from: string, to: string): Promise<void> {
   for (const path of [paths.etcd, paths.pki]) await cp(path(from), path(to), { recursive: true })
 }
 
-function reportEnds(guard: Guard, dataDir: string, log: (line: string) => void): void {
-  guard.onEnded(({ daemon, how, because }) => {
-    if (because === 'told') return
+function reportEnds(
+  processes: DaemonProcesses,
+  dataDir: string,
+  log: (line: string) => void,
+): void {
+  processes.onEnded(({ daemon, how, because }) => {
+    if (because === 'ordered') return
     const what = because === 'itself' ? `ended by itself (${how})` : 'did not end in time: killed'
     log(`${daemon} ${what}; its log is ${paths.log(dataDir, daemon)}`)
   })
@@ -133,7 +137,7 @@ async function startOnFreePorts(
   options: ControlPlaneOptions,
   binaries: Binaries,
   dataDir: string,
-  guard: Guard,
+  processes: DaemonProcesses,
 ): Promise<ControlPlane> {
   await ensurePki(paths.pki(dataDir))
   if (options.audit !== undefined) await writeAuditPolicy(dataDir, options.audit)
@@ -149,16 +153,16 @@ async function startOnFreePorts(
       controllers: options.controllers ?? 'all',
     }
     try {
-      return await start(guard, plan)
+      return await start(processes, plan)
     } catch (error) {
       if (!(error instanceof PortTaken) || attempt === PORT_ATTEMPTS) throw error
       options.log(`${error.message}\ntrying other ports`)
-      for (const daemon of STOP_ORDER) await guard.stop(daemon, 'SIGTERM')
+      for (const daemon of STOP_ORDER) await processes.stop(daemon, 'SIGTERM')
     }
   }
 }
 
-async function start(guard: Guard, plan: Plan): Promise<ControlPlane> {
+async function start(processes: DaemonProcesses, plan: Plan): Promise<ControlPlane> {
   const { dataDir, ports } = plan
   const pki = paths.pki(dataDir)
   const tls = {
@@ -169,7 +173,7 @@ async function start(guard: Guard, plan: Plan): Promise<ControlPlane> {
   const adminKubeconfig = await writeKubeconfig(dataDir, ADMIN, cluster, tls.kube.client)
   const controllers = await readKeyPair(pki, CONTROLLER_MANAGER)
   await writeKubeconfig(dataDir, CONTROLLER_MANAGER, cluster, controllers)
-  const daemons = createDaemons(guard, plan, tls)
+  const daemons = createDaemons(processes, plan, tls)
   await startDaemons(daemons, plan.controllers)
   return {
     url: cluster.url,
@@ -180,7 +184,7 @@ async function start(guard: Guard, plan: Plan): Promise<ControlPlane> {
     ...daemons,
     ...createAccess(plan.binaries, dataDir, cluster),
     compactEtcd: () => compact(urls(ports).etcdClient, tls.etcd),
-    stop: () => guard.finish(),
+    stop: () => processes.finish(),
   }
 }
 

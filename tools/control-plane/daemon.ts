@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Command, Guard } from './guarded.ts'
+import type { Command, DaemonProcesses } from './daemon-processes.ts'
 
 /** One program of a running control plane. */
 export interface Daemon {
@@ -20,33 +20,33 @@ export interface Daemon {
   start(): Promise<void>
 }
 
-/** A daemon that could not start because somebody else listens on its port. */
+/** A daemon that could not start because another process listens on its port. */
 export class PortTaken extends Error {}
 
 const READY_LIMIT_MS = 60_000
 const LOOK_MS = 50
 const LOG_TAIL_LINES = 10
 
-/** A handle on a daemon that does not run yet; `isReady` is asked until it says true. */
+/** A handle on a daemon that does not run yet; `isReady` is polled until it is true. */
 export function createDaemon(
-  guard: Guard,
+  processes: DaemonProcesses,
   command: Command,
   isReady: () => Promise<boolean>,
 ): Daemon {
   const { daemon } = command
   return {
     get pid() {
-      return guard.pid(daemon)
+      return processes.pid(daemon)
     },
-    stop: (signal = 'SIGTERM') => guard.stop(daemon, signal),
+    stop: (signal = 'SIGTERM') => processes.stop(daemon, signal),
     async start() {
-      if (guard.pid(daemon) !== null) return
-      await guard.start(command)
+      if (processes.pid(daemon) !== null) return
+      await processes.start(command)
       const deadlineMs = performance.now() + READY_LIMIT_MS
       while (!(await isReady().catch(() => false))) {
-        if (guard.pid(daemon) === null) throw await failure(command, 'ended while it started')
+        if (processes.pid(daemon) === null) throw await failure(command, 'ended while it started')
         if (performance.now() > deadlineMs) {
-          await guard.stop(daemon, 'SIGKILL')
+          await processes.stop(daemon, 'SIGKILL')
           throw await failure(command, `was not ready within ${READY_LIMIT_MS / 1000} s`)
         }
         await delay(LOOK_MS)

@@ -7,7 +7,7 @@ import {
   urls,
 } from './commands.ts'
 import { createDaemon, type Daemon } from './daemon.ts'
-import type { Guard } from './guarded.ts'
+import type { DaemonProcesses } from './daemon-processes.ts'
 import { ask, type Tls } from './https.ts'
 
 /** The daemons of a control plane. */
@@ -20,19 +20,19 @@ export interface Daemons {
 
 /** The daemons of a plan, none of them started. `kube` and `etcd` say whom to trust and what to show. */
 export function createDaemons(
-  guard: Guard,
+  processes: DaemonProcesses,
   plan: Plan,
   tls: { readonly kube: Tls; readonly etcd: Tls },
 ): Daemons {
   const { apiServer, controllerManager, etcdClient } = urls(plan.ports)
   return {
-    etcd: createDaemon(guard, etcdCommand(plan), () => isOk(`${etcdClient}/health`, tls.etcd)),
-    apiServer: createDaemon(guard, apiServerCommand(plan), async () => {
+    etcd: createDaemon(processes, etcdCommand(plan), () => isOk(`${etcdClient}/health`, tls.etcd)),
+    apiServer: createDaemon(processes, apiServerCommand(plan), async () => {
       // The namespace is made shortly after the server calls itself ready.
       const namespace = `${apiServer}/api/v1/namespaces/default`
       return (await isOk(`${apiServer}/readyz`, tls.kube)) && isOk(namespace, tls.kube)
     }),
-    controllerManager: createDaemon(guard, controllerManagerCommand(plan), async () => {
+    controllerManager: createDaemon(processes, controllerManagerCommand(plan), async () => {
       // A controller is listed once it has started.
       const { status, body } = await ask(`${controllerManager}/healthz?verbose`, tls.kube)
       return status === 200 && CONTROLLERS.every((name) => body.includes(`[+]${name} ok`))

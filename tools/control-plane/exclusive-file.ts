@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 
 /**
- * Creates a file together with its content in one step: nobody ever reads it half written, and of
- * several who try one succeeds.
+ * Creates a file together with its content in one step: no reader sees it half written, and of
+ * several that try one succeeds.
  *
  * @returns false when there is such a file already
  */

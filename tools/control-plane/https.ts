@@ -1,10 +1,10 @@
 import { request } from 'node:https'
-import type { KeyPair } from './certificates.ts'
+import type { CertificatePair } from '../../src/serving/tls/key-pair.ts'
 
 /** Whom to trust and what to show. */
 export interface Tls {
   readonly caPem: string
-  readonly client: KeyPair
+  readonly client: CertificatePair
 }
 
 /** An answer with its whole body. */

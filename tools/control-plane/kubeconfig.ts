@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import type { KeyPair } from './certificates.ts'
+import type { CertificatePair } from '../../src/serving/tls/key-pair.ts'
 
 /** Where an API server is and how to know it. */
 export interface Cluster {
@@ -7,8 +7,8 @@ export interface Cluster {
   readonly caPem: string
 }
 
-/** What a client shows: a certificate, or a token that it reads from a file. */
-export type Credential = KeyPair | { readonly tokenFile: string }
+/** Credential of a client: a certificate, or a token that it reads from a file. */
+export type Credential = CertificatePair | { readonly tokenFile: string }
 
 /** A kubeconfig, as YAML, with one cluster, one user and one context, all of the same name. */
 export function kubeconfig(name: string, cluster: Cluster, credential: Credential): string {

@@ -8,9 +8,9 @@ export interface KubectlResult {
   readonly stderr: string
 }
 
-/** What a call may differ in. */
+/** Options of one call. */
 export interface KubectlOptions {
-  /** What it reads from standard input, for `-f -`; nothing when absent. */
+  /** Its standard input, for `-f -`; empty when absent. */
   readonly input?: string
   /** The kubeconfig to use; the admin's when absent. */
   readonly kubeconfig?: string

@@ -1,13 +1,8 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import {
-  createAuthority,
-  createTokenKeys,
-  issueClient,
-  issueServing,
-  type KeyPair,
-} from './certificates.ts'
+import type { CertificatePair } from '../../src/serving/tls/key-pair.ts'
+import { createAuthority, createTokenKeys, issueClient, issueServing } from './certificates.ts'
 
 /** The first address of the range that Services get theirs from: that of the Service "kubernetes". */
 const SERVICE_ADDRESS = '10.96.0.1'
@@ -35,32 +30,32 @@ export async function ensurePki(directory: string): Promise<void> {
   const draft = `${directory}.unfinished`
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { recursive: true, mode: 0o700 })
-  for (const [name, content] of Object.entries(await createFiles())) {
+  for (const [name, content] of Object.entries(createFiles())) {
     await writeFile(join(draft, name), content, { mode: 0o600 })
   }
   await rename(draft, directory)
 }
 
 /** Reads a certificate and its key from the folder. */
-export async function readKeyPair(directory: string, name: string): Promise<KeyPair> {
+export async function readKeyPair(directory: string, name: string): Promise<CertificatePair> {
   const read = (suffix: string) => readFile(join(directory, `${name}.${suffix}`), 'utf8')
   return { certificatePem: await read('crt'), keyPem: await read('key') }
 }
 
-async function createFiles(): Promise<Readonly<Record<string, string>>> {
-  const ca = await createAuthority('kubernetes')
-  const etcdCa = await createAuthority('etcd')
+function createFiles(): Readonly<Record<string, string>> {
+  const ca = createAuthority('kubernetes')
+  const etcdCa = createAuthority('etcd')
   const controllerManager = { user: 'system:kube-controller-manager', groups: [] }
   const pairs = {
     ca,
     'etcd-ca': etcdCa,
-    apiserver: await issueServing(ca, API_SERVER_HOSTS),
-    admin: await issueClient(ca, { user: 'kubernetes-admin', groups: ['system:masters'] }),
-    'controller-manager': await issueClient(ca, controllerManager),
-    etcd: await issueServing(etcdCa, ['127.0.0.1', 'localhost']),
-    'etcd-client': await issueClient(etcdCa, { user: 'kube-apiserver', groups: [] }),
+    apiserver: issueServing(ca, API_SERVER_HOSTS),
+    admin: issueClient(ca, { user: 'kubernetes-admin', groups: ['system:masters'] }),
+    'controller-manager': issueClient(ca, controllerManager),
+    etcd: issueServing(etcdCa, ['127.0.0.1', 'localhost']),
+    'etcd-client': issueClient(etcdCa, { user: 'kube-apiserver', groups: [] }),
   }
-  const tokens = await createTokenKeys()
+  const tokens = createTokenKeys()
   const files = Object.entries(pairs).flatMap(([name, pair]) => [
     [`${name}.crt`, pair.certificatePem],
     [`${name}.key`, pair.keyPem],

@@ -11,7 +11,7 @@ export type DaemonName = Exclude<ProgramName, 'kubectl'>
 
 /**
  * The order in which the daemons are stopped. An API server whose etcd goes first hangs for minutes,
- * even when it was told to end at the same moment.
+ * even when it gets its signal at the same moment.
  */
 export const STOP_ORDER: readonly DaemonName[] = [
   'kube-controller-manager',
@@ -38,7 +38,7 @@ export function kubernetesVersion(goMod: string): string {
 }
 
 /**
- * What the linker is told. Without it the server calls itself v0.0.0, and kubectl warns about the skew.
+ * Flags of the linker. Without them the server calls itself v0.0.0, and kubectl warns about the skew.
  *
  * @throws Error for a go.mod that pins no version
  */

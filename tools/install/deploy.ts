@@ -6,7 +6,7 @@ import { stringify } from 'yaml'
 import { imageOverride } from './image.ts'
 import { settleImpersonation } from './impersonation.ts'
 import { clusterText, kubectl, must } from './kubectl.ts'
-import { CONFIG, DEPLOYMENTS, NAMESPACE, OURS, onlyInOurs } from './product.ts'
+import { CONFIG, DEPLOYMENTS, NAMESPACE, SELECTOR, onlyInOurs } from './product.ts'
 
 type Say = (line: string) => void
 
@@ -61,7 +61,7 @@ async function applyBase(say: Say): Promise<void> {
 
 async function apply(folder: string, say: Say): Promise<void> {
   say((await must(['apply', '--server-side', '-k', folder])).trimEnd())
-  await must(['wait', 'crd', '-l', OURS, '--for=condition=Established', '--timeout=60s'])
+  await must(['wait', 'crd', '-l', SELECTOR, '--for=condition=Established', '--timeout=60s'])
 }
 
 async function rolledOut(name: string, timeout: string, say: Say): Promise<void> {

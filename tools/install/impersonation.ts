@@ -22,7 +22,7 @@ import { CONFIG, LABELS, NAMESPACE } from './product.ts'
 /** The probe's ServiceAccount and binding. */
 export const PROBE = 'impersonation-probe'
 
-/** What one attempt showed; of an `unknown` one nothing is concluded. */
+/** The result of one attempt; `unknown` decides nothing. */
 export type Finding =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'refused' | 'unknown'; readonly because: string }
@@ -59,7 +59,7 @@ const OBJECTS = [
   .map((object) => stringify(object))
   .join('---\n')
 
-/** Both are rules of one role, so whoever may do the second may do the first. */
+/** Both are rules of one role: an account with the second has the first. */
 const REVIEW = JSON.stringify({
   apiVersion: 'authorization.k8s.io/v1',
   kind: 'SelfSubjectAccessReview',
@@ -151,36 +151,47 @@ function kubeconfigIn(folder: string, { cluster, token }: Credentials): AsProbe 
 }
 
 async function untilBound({ itself }: AsProbe, signal: AbortSignal): Promise<void> {
-  const startMs = performance.now()
-  for (;;) {
-    const args = [...itself, 'create', '--raw', REVIEWS, '-f', '-']
+  const args = [...itself, 'create', '--raw', REVIEWS, '-f', '-']
+  await untilCertain(signal, async () => {
     const { code, stdout, stderr } = await kubectl(args, REVIEW)
-    if (code === 0 && isGranted(stdout)) return
-    if (performance.now() - startMs > LIMIT_MS)
-      throw unknown(code === 0 ? `ClusterRole ${ROLE} does not count for it` : stderr.trim())
-    await delay(LOOK_MS)
-    signal.throwIfAborted()
-  }
+    if (code === 0 && isGranted(stdout)) return { result: true }
+    return { because: code === 0 ? `ClusterRole ${ROLE} does not count for it` : stderr.trim() }
+  })
 }
 
 const isGranted = (review: string): boolean =>
   (JSON.parse(review) as { readonly status: { readonly allowed: boolean } }).status.allowed
 
-async function attempts({ asGateway }: AsProbe, signal: AbortSignal): Promise<boolean> {
-  const startMs = performance.now()
-  for (;;) {
+/** Whether the gateway's request gets through with the constrained verbs. */
+const attempts = ({ asGateway }: AsProbe, signal: AbortSignal): Promise<boolean> =>
+  untilCertain(signal, async (tookMs) => {
     const finding = findingOf(await kubectl([...asGateway, 'get', '--raw', PATH]))
-    if (finding.kind === 'allowed') return true
-    const tookMs = performance.now() - startMs
-    if (finding.kind === 'refused' && tookMs > SETTLED_MS) return false
-    if (tookMs > LIMIT_MS) throw unknown(finding.because)
+    if (finding.kind === 'allowed') return { result: true }
+    if (finding.kind === 'refused' && tookMs() > SETTLED_MS) return { result: false }
+    return { because: finding.because }
+  })
+
+/** The certain result of one poll, or why it is not certain yet. */
+type Look = { readonly result: boolean } | { readonly because: string }
+
+/** Polls until the result is certain. @throws Error with the last reason when nothing is certain after LIMIT_MS */
+async function untilCertain(
+  signal: AbortSignal,
+  look: (tookMs: () => number) => Promise<Look>,
+): Promise<boolean> {
+  const startMs = performance.now()
+  const tookMs = (): number => performance.now() - startMs
+  for (;;) {
+    const seen = await look(tookMs)
+    if ('result' in seen) return seen.result
+    if (tookMs() > LIMIT_MS) throw unknown(seen.because)
     await delay(LOOK_MS)
     signal.throwIfAborted()
   }
 }
 
 /**
- * What kubectl's answer to an attempt shows. Refused is only the probe, for the older verb: that is what an API server
+ * Reads kubectl's answer to an attempt. Refused is only the probe, for the older verb: that is what an API server
  * without constrained impersonation asks for. Where the impersonated user is refused, the probe was let through.
  */
 export function findingOf({ code, stderr }: Pick<KubectlResult, 'code' | 'stderr'>): Finding {

@@ -12,7 +12,7 @@ export async function kubectl(args: readonly string[], input = ''): Promise<Kube
   }
 }
 
-/** What kubectl prints. @throws Error with what it complains of, when it fails */
+/** The standard output of kubectl. @throws Error with its standard error, when it fails */
 export async function must(args: readonly string[], input = ''): Promise<string> {
   const { code, stdout, stderr } = await kubectl(args, input)
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed:\n${stderr.trim()}`)

@@ -1,4 +1,4 @@
-// What the shipped manifests are called, and where they are.
+// Names in the shipped manifests, and their folder.
 import { join } from 'node:path'
 import { must } from './kubectl.ts'
 
@@ -11,14 +11,16 @@ export const NAMESPACE = 'platform-system'
 /** The Deployments of the shipped manifests. */
 export const DEPLOYMENTS = ['manager', 'gateway'] as const
 
-/** What every object of the shipped manifests carries, components included. */
+/** Labels of every object of the shipped manifests, components included. */
 export const LABELS = {
   'app.kubernetes.io/name': 'management-operator',
   'app.kubernetes.io/part-of': 'management-operator',
-}
+} as const
 
-/** Selects these. */
-export const OURS = 'app.kubernetes.io/part-of=management-operator'
+const PART_OF = 'app.kubernetes.io/part-of' satisfies keyof typeof LABELS
+
+/** Label selector of every object of the product. */
+export const SELECTOR = `${PART_OF}=${LABELS[PART_OF]}`
 
 /**
  * Does nothing where the product is in no namespace but ours. An overlay may have put it into another one: its cluster
@@ -28,7 +30,15 @@ export const OURS = 'app.kubernetes.io/part-of=management-operator'
  */
 export async function onlyInOurs(): Promise<void> {
   const path = '{range .items[*]}{.metadata.namespace}{"\\n"}{end}'
-  const args = ['get', 'serviceaccounts', '--all-namespaces', '-l', OURS, '-o', `jsonpath=${path}`]
+  const args = [
+    'get',
+    'serviceaccounts',
+    '--all-namespaces',
+    '-l',
+    SELECTOR,
+    '-o',
+    `jsonpath=${path}`,
+  ]
   const found = (await must(args)).split('\n').filter(Boolean)
   const other = found.find((namespace) => namespace !== NAMESPACE)
   if (other !== undefined)

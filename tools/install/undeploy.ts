@@ -11,19 +11,19 @@ import { join } from 'node:path'
 import { clusterText, must } from './kubectl.ts'
 import { deleteAll, type Held, heldObjects, isOurs, isToken, letGo } from './objects.ts'
 import { PATIENCE_MS, whileItMoves } from './patience.ts'
-import { CONFIG, DEPLOYMENTS, NAMESPACE, OURS, onlyInOurs } from './product.ts'
+import { CONFIG, DEPLOYMENTS, NAMESPACE, SELECTOR, onlyInOurs } from './product.ts'
 
 type Say = (line: string) => void
 
 /**
  * Kinds that live outside our namespace, in components and in what earlier versions had. A binding that
- * stays gives its rights to whoever makes the namespace and an account of that name again.
+ * stays gives its rights to any later account of that name in a namespace of that name.
  */
 const LABELLED = [
   'clusterrolebindings,clusterroles,rolebindings,roles',
   'validatingadmissionpolicybindings,validatingadmissionpolicies',
 ].join()
-const ALL_OF_OURS = [LABELLED, '--all-namespaces', '-l', OURS] as const
+const ALL_OF_OURS = [LABELLED, '--all-namespaces', '-l', SELECTOR] as const
 const IN_NAMESPACE = ['--namespace', NAMESPACE, '--ignore-not-found']
 
 /** Takes everything of ours out of the cluster. @throws Error when something stays, with what and why */
@@ -73,7 +73,7 @@ async function readyText(): Promise<string> {
   return `${ready === '' ? 0 : ready} of ${wanted} replicas of Deployment manager are ready`
 }
 
-/** What becomes of the tokens that are out there. */
+/** Consequence for the tokens that were issued. */
 function meaningOf(held: readonly Held[]): string {
   const ends = held.filter(isToken).map(({ expires }) => expires)
   const last = ends.toSorted().at(-1) ?? ''
@@ -106,7 +106,7 @@ async function removeRest(say: Say): Promise<void> {
   const quietly = ['--ignore-not-found', '--wait=false']
   if (more.length > 0) sayIfAny(say, await must(['delete', ...ALL_OF_OURS, ...quietly]))
   const left = await whileItMoves(async () => {
-    // Made meanwhile, by a tool for instance: nobody else is there any more to take the finalizer off.
+    // Made meanwhile, by a tool for instance: the operator that takes the finalizer off is gone.
     const late = (await heldObjects()).filter(isOurs)
     if (late.length > 0) say(`taking the finalizer off late ones too: ${countText(late)}`)
     await letGo(late)

@@ -1,4 +1,4 @@
-// What kubeconform checks against: the schemas of a running API server, its CRDs included.
+// The schemas that kubeconform checks against: those of a running API server, its CRDs included.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -33,7 +33,7 @@ export function writeSchemas(folder: string, openApi: OpenApi): void {
     writeFileSync(join(folder, name), JSON.stringify(content))
 }
 
-/** The files by name, one for each kind. Each is whole, as kubeconform reads it anew for each object. */
+/** The files by name, one for each kind. Each is whole, as kubeconform reads it again for each object. */
 export function schemaFiles({ definitions }: OpenApi): Readonly<Record<string, unknown>> {
   const closed = Object.fromEntries(
     Object.entries(definitions).map(([name, schema]) => [name, strict(name, schema)]),

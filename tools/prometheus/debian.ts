@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { withLock } from '../control-plane/build-lock.ts'
+import { withLock } from '../control-plane/lock.ts'
 
 /** A package to unpack. */
 export interface DebianPackage {
@@ -27,7 +27,7 @@ const LIMIT_MS = 300_000
 export async function unpackFromDebian({ name, into, isThere, log }: DebianPackage): Promise<void> {
   if (isThere()) return
   await mkdir(dirname(into), { recursive: true })
-  const waiting = ({ pid }: { readonly pid: number }): void =>
+  const waiting = (pid: number): void =>
     log(`process ${pid} is fetching ${name} already: waiting for it`)
   await withLock(`${into}.lock`, waiting, async () => {
     if (isThere()) return
@@ -68,7 +68,7 @@ async function fetchInto(draft: string, name: string, log: (line: string) => voi
   log(`fetched ${archive} in ${Math.round((performance.now() - startMs) / 1000)} s`)
 }
 
-/** What the program printed when it failed; null when it did not. */
+/** The output of the program when it failed; null when it did not. */
 async function attempt(
   program: string,
   args: readonly string[],
@@ -83,7 +83,7 @@ async function attempt(
   }
 }
 
-/** What killed processes left. */
+/** Removes the drafts of killed processes. */
 async function removeUnfinished(into: string): Promise<void> {
   const folder = dirname(into)
   const left = (await readdir(folder)).filter((one) =>

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const MODULE = 'github.com/prometheus-operator/prometheus-operator@v0.85.0'
-/** What Go gives for the content of that version, so that it stays what it was. */
+/** Go's checksum of that version, so that its content can't change. */
 const SUM = 'h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s='
 const FOLDER = 'example/prometheus-operator-crd'
 const NAMES = ['prometheusrules', 'servicemonitors'] as const
@@ -43,7 +43,7 @@ async function downloaded(): Promise<Download> {
   const env = { ...process.env, GOFLAGS: '', GOWORK: 'off' }
   const args = ['mod', 'download', '-json', MODULE]
   try {
-    // Beside no go.mod, so that no module of somebody's decides on the version.
+    // Beside no go.mod, so that no other module decides on the version.
     const { stdout } = await promisify(execFile)('go', args, { cwd: tmpdir(), env })
     return JSON.parse(stdout) as Download
   } catch (cause) {

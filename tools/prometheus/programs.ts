@@ -37,7 +37,7 @@ export async function findPrometheus(log: (line: string) => void): Promise<Found
   return { programs: null, reason }
 }
 
-/** What the two variables name; null when neither is set. @throws Error when one is missing */
+/** The programs that the two variables name; null when neither is set. @throws Error when one is missing */
 export function named(env: Readonly<NodeJS.ProcessEnv>): PrometheusPrograms | null {
   const { PROMETHEUS: prometheus = '', PROMTOOL: promtool = '' } = env
   if (prometheus === '' && promtool === '') return null

@@ -7,7 +7,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { isNewEnough } from '../control-plane/build.ts'
-import { withLock } from '../control-plane/build-lock.ts'
+import { withLock } from '../control-plane/lock.ts'
 import { cacheDirectory } from '../control-plane/cache.ts'
 
 /** A Python with the client. */
@@ -50,7 +50,7 @@ async function version(): Promise<string> {
 async function install(into: string, log: (line: string) => void): Promise<void> {
   if (existsSync(into)) return
   await mkdir(dirname(into), { recursive: true })
-  const waiting = ({ pid }: { readonly pid: number }): void =>
+  const waiting = (pid: number): void =>
     log(`process ${pid} is installing the Python client already: waiting for it`)
   await withLock(`${into}.lock`, waiting, async () => {
     if (existsSync(into)) return

@@ -83,7 +83,7 @@ async function writeAuthentication(
   return { file, caFile }
 }
 
-/** What a user puts into a shipped authentication file. */
+/** The values that a user puts into a shipped authentication file. */
 export interface Particulars {
   readonly issuer: string
   readonly cluster: string
@@ -92,7 +92,7 @@ export interface Particulars {
 }
 
 /**
- * A shipped file as its comments tell to adapt it.
+ * A shipped file, adapted as its comments say.
  *
  * @throws Error when it has no commented certificateAuthority
  */
@@ -109,7 +109,7 @@ export function adaptedAuthentication(
     .replace(lines, () => `    certificateAuthority: |\n${certificate}\n`)
 }
 
-/** What its administrators grant, by the group that each token of user ada has there. */
+/** The rights that its administrators grant, by the group that each token of user ada has there. */
 async function letLook(plane: ControlPlane): Promise<void> {
   const apiGroup = 'rbac.authorization.k8s.io'
   const rbac = (kind: string): object => ({

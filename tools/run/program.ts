@@ -11,7 +11,7 @@ export interface ProgramOptions {
   readonly controlPlane: ControlPlane
   /** The command, which is the name of its ServiceAccount too. */
   readonly command: 'manager' | 'gateway'
-  /** What it is called in messages. */
+  /** Its name in messages. */
   readonly title: string
   /** Its own flags. */
   readonly flags: readonly string[]
@@ -47,7 +47,7 @@ const LOOK_MS = 100
 const RENEW_TOKEN_EVERY_MS = 12 * 60 * 60 * 1000
 
 /**
- * Starts a command, and again whenever it ends: whoever kills it sees what a Deployment does.
+ * Starts a command, and again whenever it ends: as a Deployment would.
  *
  * @throws Error when there is no ServiceAccount for it
  */

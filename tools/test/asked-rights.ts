@@ -48,13 +48,13 @@ const REVIEWED = 'authentication.k8s.io'
 
 /** The rights that a request made use of; none when it was refused. */
 export function rightsUsed(request: AuditedRequest): readonly Right[] {
-  // What came of it is for the other's rights: to act as him is what was used of the account's.
+  // The answer depends on the rights of the impersonated user: of the account's, only impersonation was used.
   if (request.impersonatedUser !== undefined) return rightsToImpersonate(request)
   const { code = 0 } = request.responseStatus ?? {}
   return code >= 200 && code <= 299 ? ownRights(request) : []
 }
 
-/** The rights that a request was refused for, as far as the answer tells; none when it was not. */
+/** The rights for lack of which a request was refused, as far as the answer names them; none when it was not. */
 export function rightsMissed(request: AuditedRequest): readonly Right[] {
   const { annotations = {}, responseStatus = {} } = request
   if (request.impersonatedUser !== undefined) return []
@@ -64,7 +64,7 @@ export function rightsMissed(request: AuditedRequest): readonly Right[] {
   return decision === undefined && responseStatus.code === 403 ? rightsNamed(request) : []
 }
 
-/** What a request needs. An apply that makes the object needs create as well; its answer is 201. */
+/** The rights that a request needs. An apply that makes the object needs create as well; its answer is 201. */
 function ownRights(request: AuditedRequest): readonly Right[] {
   const { verb, objectRef, requestURI, responseStatus } = request
   const account = accountOf(request)
@@ -99,7 +99,7 @@ function rightsToImpersonate(request: AuditedRequest): readonly Right[] {
 }
 
 const REFUSED = /cannot (\S+) (?:resource "([^"]*)" in API group "([^"]*)"|path "([^"]*)")/
-/** What the API server refuses to whoever asks, whatever is granted. */
+/** The API server refuses this to every user, whatever is granted. */
 const NEVER = /impersonating .* is not allowed/
 
 function rightsNamed(request: AuditedRequest): readonly Right[] {

@@ -13,11 +13,11 @@ import {
 } from './asked-rights.ts'
 import type { Failure } from './tally.ts'
 
-/** What the accounts of the program did on a control plane. */
+/** Use of rights by the accounts of the program on a control plane. */
 export interface Usage {
   /** The rights that they used, as `rightText` writes them. */
   readonly used: readonly string[]
-  /** What the authorizer refused them because it is not granted. */
+  /** Requests that the authorizer refused because the right is not granted. */
   readonly refused: readonly string[]
 }
 
@@ -36,9 +36,9 @@ interface Rbac {
 }
 
 const RBAC = join(import.meta.dirname, '../../config/rbac')
-/** A test may borrow an account; what counts is what the program does. */
+/** A test may borrow an account; only requests of the program count. */
 const PROGRAM = 'management-operator/'
-/** The gateway sends on what its clients say of themselves, so who borrows its account says so. */
+/** The gateway forwards the user agent of its clients, so a test that borrows its account sets this one. */
 const BORROWED = 'borrowed/'
 const FILE = /^rights-.*\.json$/
 
@@ -53,7 +53,7 @@ const isAskedByPolicy = ({ account, resource, verb }: Right): boolean =>
   (resource === 'ownedaccesskeys' &&
     (account === 'manager' ? verb === 'generate' : verb === 'delegate' || verb === 'use'))
 
-/** What the files of config/rbac grant to ServiceAccounts, one entry for each combination of a rule. */
+/** The rights that config/rbac grants to ServiceAccounts, one for each combination of a rule. */
 export function grantedRights(): readonly Right[] {
   const texts = readdirSync(RBAC).map((file) => readFileSync(join(RBAC, file), 'utf8'))
   const objects = texts
@@ -105,7 +105,7 @@ export function rightText({ account, verb, namespace, name, ...right }: Right): 
   return `${account}: ${verb} ${what}${which}${namespace === '' ? '' : ` in ${namespace}`}`
 }
 
-/** What the accounts did, from the requests of an audit log. */
+/** The rights that the accounts used and missed, from the requests of an audit log. */
 export async function usageOf(
   requests: AsyncIterable<AuditedRequest> | Iterable<AuditedRequest>,
   granted: readonly Right[],
@@ -151,7 +151,7 @@ function covers({ name, group, resource, path, ...rest }: Right, asked: Right): 
   )
 }
 
-/** Notes in the output folder of a run what the accounts did on a control plane, by its audit log. */
+/** Writes the usage of rights on a control plane, from its audit log, into the output folder of a run. */
 export async function noteRights(auditLog: string, output: string, id: string): Promise<void> {
   // A control plane that is stopped twice has been read, and its log is gone.
   if (!existsSync(auditLog)) return
@@ -167,15 +167,15 @@ async function* requestsIn(auditLog: string): AsyncGenerator<AuditedRequest> {
   }
 }
 
-/** Somebody else may act as an account by kubectl --as, and is named beside it then. */
+/** Another user who acts as an account by kubectl --as is in `user`, and does not count. */
 function isOfProgram({ user, userAgent = '' }: AuditedRequest): boolean {
   if (user.username === `${ACCOUNTS}gateway`) return !userAgent.startsWith(BORROWED)
   return user.username.startsWith(ACCOUNTS) && userAgent.startsWith(PROGRAM)
 }
 
 /**
- * What a run shows to be wrong with the rights of the accounts: requests that were refused, and, where
- * every test ran, rights that nobody used.
+ * The failures of a run with regard to rights: requests that were refused, and, where every test ran, rights
+ * that no request used.
  */
 export function rightsFailures(output: string, ranAll: boolean): readonly Failure[] {
   const usages = readdirSync(output)
@@ -184,7 +184,7 @@ export function rightsFailures(output: string, ranAll: boolean): readonly Failur
   return differences(usages, ranAll ? grantedRights() : [])
 }
 
-/** Those failures, by what was used and what is granted. */
+/** Those failures, from the used and the granted rights. */
 export function differences(
   usages: readonly Usage[],
   granted: readonly Right[],

@@ -1,16 +1,17 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { TestCase, TestModule, TestSuite } from 'vitest/node'
 
-/** A test that did not run, and why; null when nobody said so. */
+/** A test that did not run. */
 export interface Skip {
   readonly test: string
+  /** null = the test gives none. */
   readonly reason: string | null
 }
 
-/** A failed test, a file or group that failed outside its tests, or an error that nobody caught. */
+/** A failed test, a file or group that failed outside its tests, or an uncaught error. */
 export interface Failure {
   readonly test: string
-  /** What it said and where it comes from, a few lines. */
+  /** Its message and its place, a few lines. */
   readonly error: string
 }
 
@@ -20,7 +21,7 @@ export interface FileTime {
   readonly seconds: number
 }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface Tally {
   /** Flaky tests count, too. */
   readonly passed: number
@@ -37,18 +38,25 @@ export const nothing: Tally = { passed: 0, failures: [], flaky: [], skips: [], f
 /** More flaky tests than this in a run are a failure. */
 export const MOST_FLAKY = 3
 
-/** Counts a run of vitest by what it hands to a reporter in the end. */
+/** Counts a run of vitest from the arguments of a reporter's onTestRunEnd. */
 export function tallyOf(modules: readonly TestModule[], uncaught: readonly unknown[]): Tally {
   const tests = modules.flatMap((module) => [...module.children.allTests()])
-  const groups = modules.flatMap(groupsOf)
+  const groups = modules.flatMap((module) => [module, ...module.children.allSuites()])
   return {
     passed: tests.filter((test) => test.result().state === 'passed').length,
     failures: [
-      ...tests.filter((test) => test.result().state === 'failed').map(failureOfTest),
-      ...groups.filter((group) => group.errors().length > 0).map(failureOfGroup),
-      ...uncaught.map((error) => ({ test: 'an error that nobody caught', error: brief(error) })),
+      ...tests
+        .filter((test) => test.result().state === 'failed')
+        .map((test) => failure(nameOf(test), test.result().errors ?? [])),
+      ...groups
+        .filter((group) => group.errors().length > 0)
+        .map((group) => failure(nameOf(group), group.errors())),
+      ...uncaught.map((error) => failure('an uncaught error', [error])),
     ],
-    flaky: tests.filter((test) => test.diagnostic()?.flaky).map(flakyOf),
+    // With the error of the first try, as later ones say less: the world has changed since.
+    flaky: tests
+      .filter((test) => test.diagnostic()?.flaky)
+      .map((test) => failure(nameOf(test), (test.result().errors ?? []).slice(0, 1))),
     skips: tests.filter(didNotRun).map((test) => ({ test: nameOf(test), reason: reasonOf(test) })),
     files: modules.map(timeOf),
   }
@@ -118,15 +126,12 @@ function skipLine([reason, [first, ...others]]: readonly [string, readonly Skip[
 
 const NO_REASON = 'no reason given (use context.skip(reason)): this fails the run'
 
-const didNotRun = (test: TestCase): boolean => {
-  const { state } = test.result()
-  return state === 'skipped' || state === 'pending'
-}
+const didNotRun = (test: TestCase): boolean => ['skipped', 'pending'].includes(test.result().state)
 
 function reasonOf(test: TestCase): string | null {
   const result = test.result()
   if (result.state === 'skipped' && result.note) return result.note
-  return isBroken(test.parent) ? 'what goes before it failed' : null
+  return isBroken(test.parent) ? 'a hook before it failed' : null
 }
 
 /** Whether a hook of the group, or of one around it, failed. */
@@ -134,22 +139,12 @@ function isBroken(group: TestSuite | TestModule): boolean {
   return group.errors().length > 0 || (group.type === 'suite' && isBroken(group.parent))
 }
 
-function groupsOf(module: TestModule): readonly (TestSuite | TestModule)[] {
-  return [module, ...module.children.allSuites()]
-}
+const nameOf = (of: TestCase | TestSuite | TestModule): string =>
+  of.type === 'module' ? of.relativeModuleId : `${of.module.relativeModuleId} > ${of.fullName}`
 
-const nameOf = ({ module, fullName }: TestCase | TestSuite): string =>
-  `${module.relativeModuleId} > ${fullName}`
-
-const failureOfTest = (test: TestCase): Failure => ({
-  test: nameOf(test),
-  error: briefs(test.result().errors ?? []),
-})
-
-/** With the error of its first try, as later ones say less: the world has changed since. */
-const flakyOf = (test: TestCase): Failure => ({
-  test: nameOf(test),
-  error: briefs((test.result().errors ?? []).slice(0, 1)),
+const failure = (test: string, errors: readonly unknown[]): Failure => ({
+  test,
+  error: errors.map(brief).join('\n'),
 })
 
 function timeOf(module: TestModule): FileTime {
@@ -160,14 +155,7 @@ function timeOf(module: TestModule): FileTime {
   }
 }
 
-const failureOfGroup = (group: TestSuite | TestModule): Failure => ({
-  test: group.type === 'module' ? group.relativeModuleId : nameOf(group),
-  error: briefs(group.errors()),
-})
-
-const briefs = (errors: readonly unknown[]): string => errors.map(brief).join('\n')
-
-/** The first lines of what an error says, and the first place outside the packages. */
+/** The first lines of an error's message, and the first place outside the packages. */
 function brief(error: unknown): string {
   const { message, stack, diff } = error as { message?: string; stack?: string; diff?: string }
   const text = stripVTControlCharacters([message ?? String(error), diff ?? ''].join('\n'))

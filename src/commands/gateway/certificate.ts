@@ -69,7 +69,7 @@ function keepOurOwn(options: CertificateOptions, shared: Shared): Certificate['f
   const create = { manager, reason: 'create' }
   let keeper: ServingCertificate | null = null
   following.subscribe(() => {
-    keeper?.look()
+    keeper?.refresh()
     keeper ??= maintainCertificate({
       ...shared,
       client,

@@ -1,16 +1,6 @@
 import { quantityAmount } from '../../domain/settings/validation/formats.ts'
 import type { BindAddress } from '../../runtime/address.ts'
-import {
-  CLOSING_FLAGS,
-  CLUSTER_FLAGS,
-  ISSUER_FLAG,
-  PROBE_FLAGS,
-  type ProcessInputs,
-  fileKind,
-  on,
-  readCommandLine,
-  servingAddressKind,
-} from '../../runtime/flag-kinds.ts'
+import { addressKind, countKind, fileKind } from '../../runtime/flag-kinds.ts'
 import {
   type Flag,
   type Invocation,
@@ -20,6 +10,14 @@ import {
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
 import type { CertificateFiles } from '../../serving/tls/certificate-files.ts'
+import {
+  CLOSING_FLAGS,
+  CLUSTER_FLAGS,
+  ISSUER_FLAG,
+  PROBE_FLAGS,
+  type ProcessInputs,
+  readCommandLine,
+} from '../cluster-flags.ts'
 
 /** The checked settings of `gateway` (contract 9.7). */
 export interface GatewaySettings {
@@ -49,24 +47,10 @@ export interface GatewaySettings {
   readonly logLevel: LogLevel
 }
 
+/** Never 0: administrators look at the last use of a key before they delete it. */
 const MOST_ACTIVITY_WRITES = 100
 
-/** Never 0: administrators look at the last use of a key before they delete it. */
-const activityWritesKind: ValueKind<number> = {
-  placeholder: '<number>',
-  accepts: `a whole number from 1 to ${MOST_ACTIVITY_WRITES}`,
-  read: (text) =>
-    /^[1-9]\d{0,2}$/.test(text) && Number(text) <= MOST_ACTIVITY_WRITES ? Number(text) : undefined,
-}
-
 const MOST_OWN = 1_000_000
-
-const countKind: ValueKind<number> = {
-  placeholder: '<number>',
-  accepts: `a whole number from 1 to ${MOST_OWN}`,
-  read: (text) =>
-    /^[1-9]\d{0,6}$/.test(text) && Number(text) <= MOST_OWN ? Number(text) : undefined,
-}
 
 const LEAST_BUFFER_BYTES = 32 * 1024 ** 2
 
@@ -85,7 +69,7 @@ const FLAGS = {
   ...CLUSTER_FLAGS,
   ...ISSUER_FLAG,
   'bind-address': {
-    kind: servingAddressKind,
+    kind: addressKind,
     fallback: ':8443',
     help: 'Address of the gateway, in HTTPS.',
   },
@@ -102,17 +86,17 @@ const FLAGS = {
     help: 'PEM file with the private key of the certificate; reloaded when it changes.',
   },
   'activity-writes-per-second': {
-    kind: activityWritesKind,
+    kind: countKind(MOST_ACTIVITY_WRITES),
     fallback: '10',
     help: `Writes of status.lastActivity per second and replica, from 1 to ${MOST_ACTIVITY_WRITES}; those of keys with ttlAfterLastActivity come on top.`,
   },
   'max-keys-per-user': {
-    kind: countKind,
+    kind: countKind(MOST_OWN),
     fallback: '100',
     help: 'Unexpired access keys of a user at which self-service refuses another; as many expired ones are kept.',
   },
   'max-tokens-per-user': {
-    kind: countKind,
+    kind: countKind(MOST_OWN),
     fallback: '1000',
     help: 'The same for tokens under the keys of a user, team or subject; a deleted token counts until it would have expired.',
   },
@@ -128,13 +112,13 @@ const FLAGS = {
 type Values = ValuesOf<typeof FLAGS>
 
 /**
- * Parses a command line of `gateway`; reports every fault (contract 8.1, 9.7). Pure: `around` reads the
+ * Parses a command line of `gateway`; reports every fault (contract 8.1, 9.7). Pure: `inputs` reads the
  * environment and files.
  */
 export const readGatewaySettings = (
   argv: readonly string[],
-  around: ProcessInputs,
-): Invocation<GatewaySettings> => readCommandLine(COMMAND, argv, around)
+  inputs: ProcessInputs,
+): Invocation<GatewaySettings> => readCommandLine(COMMAND, argv, inputs)
 
 /** The flags of `gateway` as a Markdown table, for the docs. */
 export const gatewayFlagsTable = (): string => flagsMarkdown(FLAGS)
@@ -164,8 +148,8 @@ function settingsOf(values: Values, namespace: string): GatewaySettings {
     maxKeysPerUser: values['max-keys-per-user'],
     maxTokensPerUser: values['max-tokens-per-user'],
     ownKindsBufferBytes: values['own-kinds-buffer'],
-    metricsAddress: on(values['metrics-bind-address']),
-    healthAddress: on(values['health-probe-bind-address']),
+    metricsAddress: values['metrics-bind-address'],
+    healthAddress: values['health-probe-bind-address'],
     logLevel: values['log-level'],
   }
 }

@@ -1,4 +1,5 @@
 // The gateway's metrics (contract 8.4 and, of the gateway's own, 15).
+import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
 import { ACCESS_KEYS, CONFIGS, CONFIG_MAPS, SECRETS, TOKENS } from '../../api/names.ts'
 import { HEARTBEAT_REASON } from '../../authn/watch-heartbeat.ts'
 import { ACTIVITY_WRITE_REASONS } from '../../gateway/activity/write.ts'
@@ -97,7 +98,7 @@ const requestsTo = (targets: readonly string[]) => {
 /** The metrics, all at zero, in a registry of their own. */
 export function createGatewayMetrics(labels: GatewayLabels): GatewayMetrics {
   const { registry, scrape } = processRegistry()
-  const make = instruments(registry)
+  const make = instruments(registry, METRIC_HELP)
   let ages: Readonly<Record<string, () => number>> = {}
   make.gauge(
     'platform_gateway_watch_age_seconds',
@@ -128,7 +129,7 @@ type RequestMetrics = Pick<
 >
 
 function requestMetrics(
-  make: Instruments,
+  make: Instruments<MetricName>,
   { targets, refusals, limits }: GatewayLabels,
 ): RequestMetrics {
   const requests = make.counter('platform_gateway_requests_total', requestsTo(targets))
@@ -170,7 +171,7 @@ function requestMetrics(
 type StreamMetrics = Pick<GatewayMetrics, 'streamOpened' | 'streamClosed' | 'streamCut'>
 
 function streamMetrics(
-  make: Instruments,
+  make: Instruments<MetricName>,
   { streamKinds, cutReasons }: GatewayLabels,
 ): StreamMetrics {
   const open = make.gauge(
@@ -190,7 +191,7 @@ function streamMetrics(
 
 type KeyMetrics = Pick<GatewayMetrics, 'activityWritten' | 'activityFailed' | 'changeArrived'>
 
-function keyMetrics(make: Instruments): KeyMetrics {
+function keyMetrics(make: Instruments<MetricName>): KeyMetrics {
   const writes = make.counter('platform_gateway_activity_writes_total', [{}])
   const failures = make.counter('platform_gateway_activity_failures_total', [{}])
   const arrivals = make.histogram('platform_gateway_revocation_seconds', REVOCATION_BUCKETS, [{}])

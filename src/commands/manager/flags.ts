@@ -1,16 +1,7 @@
 import { LONGEST_TOKEN_TTL_MS } from '../../domain/signingkey/signing-key.ts'
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../domain/token/token-claims.ts'
 import type { BindAddress } from '../../runtime/address.ts'
-import {
-  CLOSING_FLAGS,
-  CLUSTER_FLAGS,
-  ISSUER_FLAG,
-  PROBE_FLAGS,
-  type ProcessInputs,
-  durationKind,
-  on,
-  readCommandLine,
-} from '../../runtime/flag-kinds.ts'
+import { choiceKind, countKind, durationKind } from '../../runtime/flag-kinds.ts'
 import {
   type Flag,
   type Invocation,
@@ -18,10 +9,17 @@ import {
   type ValuesOf,
   flagsMarkdown,
   switchKind,
-  wordKind,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
 import type { LeaderElectionSettings } from '../../kube/leader-election/elector.ts'
+import {
+  CLOSING_FLAGS,
+  CLUSTER_FLAGS,
+  ISSUER_FLAG,
+  PROBE_FLAGS,
+  type ProcessInputs,
+  readCommandLine,
+} from '../cluster-flags.ts'
 
 /** The checked settings of `manager` (contract 8.1). */
 export interface ManagerSettings {
@@ -55,13 +53,6 @@ export interface ManagerSettings {
 const JITTER_FACTOR = 1.2
 const MOST_WORKERS = 256
 
-const workersKind: ValueKind<number> = {
-  placeholder: '<number>',
-  accepts: `a whole number from 1 to ${MOST_WORKERS}`,
-  read: (text) =>
-    /^[1-9]\d{0,2}$/.test(text) && Number(text) <= MOST_WORKERS ? Number(text) : undefined,
-}
-
 const tokenTtlKind: ValueKind<number> = {
   placeholder: '<duration>',
   accepts: 'a duration from 1s to 120h',
@@ -80,7 +71,7 @@ const FLAGS = {
   },
   ...ISSUER_FLAG,
   'token-signing-algorithm': {
-    kind: wordKind(SIGNING_ALGORITHMS),
+    kind: choiceKind(SIGNING_ALGORITHMS),
     fallback: 'ES256',
     help: `Algorithm of new signing keys: ${SIGNING_ALGORITHMS.join(' or ')} (3072 bits).`,
   },
@@ -112,7 +103,7 @@ const FLAGS = {
     help: `Pause between attempts to take or renew the Lease; below the renew deadline divided by ${JITTER_FACTOR}.`,
   },
   workers: {
-    kind: workersKind,
+    kind: countKind(MOST_WORKERS),
     fallback: '16',
     help: `Objects reconciled at a time by the controller of keys, and as many by that of tokens; from 1 to ${MOST_WORKERS}.`,
   },
@@ -128,13 +119,13 @@ const FLAGS = {
 type Values = ValuesOf<typeof FLAGS>
 
 /**
- * Parses a command line of `manager`; reports every fault (contract 8.1). Pure: `around` reads the
+ * Parses a command line of `manager`; reports every fault (contract 8.1). Pure: `inputs` reads the
  * environment and files.
  */
 export const readManagerSettings = (
   argv: readonly string[],
-  around: ProcessInputs,
-): Invocation<ManagerSettings> => readCommandLine(COMMAND, argv, around)
+  inputs: ProcessInputs,
+): Invocation<ManagerSettings> => readCommandLine(COMMAND, argv, inputs)
 
 /** The flags of `manager` as a Markdown table, for the docs. */
 export const managerFlagsTable = (): string => flagsMarkdown(FLAGS)
@@ -158,8 +149,8 @@ function settingsOf(values: Values, namespace: string): ManagerSettings {
     issuerUrl: values['issuer-url'],
     signingAlgorithm: values['token-signing-algorithm'],
     tokenMaxTtlMs: values['token-max-ttl'],
-    metricsAddress: on(values['metrics-bind-address']),
-    healthAddress: on(values['health-probe-bind-address']),
+    metricsAddress: values['metrics-bind-address'],
+    healthAddress: values['health-probe-bind-address'],
     leaderElection: values['leader-elect']
       ? {
           leaseDurationMs: values['leader-elect-lease-duration'],

@@ -1,5 +1,6 @@
 // Every metric of the program (contract 8.4): controller-runtime's names, help texts and buckets
 // where the meaning is the same. Each series is there from the start.
+import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
 import {
   ACCESS_KEYS,
   CONFIGS,
@@ -119,7 +120,7 @@ const LAG_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 3
 /** The metrics, all at zero, in a registry of their own. */
 export function createMetrics(labels: MetricLabels): Metrics {
   const { registry, scrape } = processRegistry()
-  const make = instruments(registry)
+  const make = instruments(registry, METRIC_HELP)
   const queues = queueMetrics(make, Object.keys(labels.controllers))
   const loops = loopMetrics(make, labels.controllers)
   let sources = NO_SOURCES
@@ -159,7 +160,7 @@ const NO_SOURCES: MetricSources = {
 const labelsOf = (name: string) => ({ name, controller: name })
 
 function queueMetrics(
-  { counter, gauge, histogram }: Instruments,
+  { counter, gauge, histogram }: Instruments<MetricName>,
   names: readonly string[],
 ): (name: string) => Omit<ControllerMetrics, 'loop'> {
   const each = names.map(labelsOf)
@@ -192,7 +193,7 @@ function queueMetrics(
 }
 
 function loopMetrics(
-  { counter, gauge, histogram }: Instruments,
+  { counter, gauge, histogram }: Instruments<MetricName>,
   workers: Readonly<Record<string, number>>,
 ): (controller: string) => ControllerMetrics['loop'] {
   const each = Object.keys(workers).map((controller) => ({ controller }))
@@ -220,7 +221,7 @@ function loopMetrics(
 }
 
 function leaderMetrics(
-  { gauge }: Instruments,
+  { gauge }: Instruments<MetricName>,
   { lease: name }: MetricLabels,
 ): Pick<Metrics, 'leads'> {
   const leader = gauge('leader_election_master_status', [{ name }])
@@ -228,7 +229,7 @@ function leaderMetrics(
 }
 
 function keyMetrics(
-  { counter, gauge, histogram }: Instruments,
+  { counter, gauge, histogram }: Instruments<MetricName>,
   { keyStates, endingKinds }: MetricLabels,
   sources: () => MetricSources,
 ): Pick<Metrics, 'keyExpired'> {
@@ -266,7 +267,9 @@ const KEY_ENDS = {
   label: 'name',
 }
 
-function configMetrics({ gauge }: Instruments): Pick<Metrics, 'configChecked' | 'configApplied'> {
+function configMetrics({
+  gauge,
+}: Instruments<MetricName>): Pick<Metrics, 'configChecked' | 'configApplied'> {
   const valid = gauge('platform_config_valid', [{}])
   const applied = gauge('platform_config_last_applied_timestamp_seconds', [{}])
   // Before the first check no fault is known, and a standby replica never checks.

@@ -1,11 +1,11 @@
-import { CLUSTER_FLAGS } from '../../runtime/flag-kinds.ts'
+import { CLUSTER_FLAGS } from '../cluster-flags.ts'
 import {
   type Flag,
   type Invocation,
   flagsMarkdown,
   helpFlag,
   helpText,
-  readWords,
+  readFlagsAndArguments,
   refusal,
   switchKind,
 } from '../../runtime/flags.ts'
@@ -45,9 +45,9 @@ It needs the verbs list and patch on ownedaccesskeys.`,
 
 /** Parses a command line of `revoke`; reports every fault (contract 8.1). */
 export function readRevokeSettings(argv: readonly string[]): Invocation<RevokeSettings> {
-  const { values, words, faults } = readWords(FLAGS, argv)
+  const { values, args, faults } = readFlagsAndArguments(FLAGS, argv)
   if (values.help) return { kind: 'print', text: HELP }
-  const [nameOrUid = '', ...others] = words
+  const [nameOrUid = '', ...others] = args
   const all = [...faults, ...(nameOrUid === '' || others.length > 0 ? [ONE_KEY] : [])]
   const { kubeconfig = null, 'dry-run': isDryRun = false } = values
   return all.length === 0

@@ -1,3 +1,4 @@
+import type { MetricName } from '../../api/metrics.ts'
 import { findCondition } from '../../domain/conditions.ts'
 import type { KeyLife } from '../../domain/signingkey/signing-key.ts'
 import { NOTHING_OVERDUE, type Overdue, addOverdue } from '../../domain/time.ts'
@@ -45,7 +46,7 @@ const SIGNING_KEY_BEGINNINGS = {
 
 /** The metrics of tokens (contract 8.4). */
 export function tokenMetrics(
-  { counter, gauge, histogram }: Instruments,
+  { counter, gauge, histogram }: Instruments<MetricName>,
   tokenStates: readonly string[],
   registry: Registry,
   sources: () => TokenSources,

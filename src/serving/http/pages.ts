@@ -3,14 +3,14 @@ import { type BindAddress, closeServer, listen } from '../../runtime/address.ts'
 import type { Log } from '../../runtime/log.ts'
 
 /** An HTTP response. A text body ends with a line break. */
-export interface Answer {
+interface PageResponse {
   readonly status: number
   readonly contentType: string
   readonly body: string
 }
 
 /** Answers GET for one path. */
-export type Page = (query: URLSearchParams) => Answer | Promise<Answer>
+export type Page = (query: URLSearchParams) => PageResponse | Promise<PageResponse>
 
 /** A server that listens. */
 export interface HttpServer {
@@ -25,7 +25,7 @@ const LIMITS = { headersTimeout: 5000, requestTimeout: 10_000, maxHeaderSize: 81
 const MOST_CONNECTIONS = 64
 
 /** A plain text response; adds the line break at its end. */
-export const plainText = (status: number, body: string): Answer => ({
+export const plainText = (status: number, body: string): PageResponse => ({
   status,
   contentType: 'text/plain; charset=utf-8',
   body: `${body}\n`,
@@ -55,7 +55,7 @@ export async function servePages(
 }
 
 /** While the server closes, each response ends its connection. */
-function send(response: ServerResponse, answer: Answer, keepAlive: boolean): void {
+function send(response: ServerResponse, answer: PageResponse, keepAlive: boolean): void {
   response.writeHead(answer.status, {
     'content-type': answer.contentType,
     'content-length': Buffer.byteLength(answer.body),
@@ -70,7 +70,7 @@ function send(response: ServerResponse, answer: Answer, keepAlive: boolean): voi
 async function answerTo(
   { method = '', url = '' }: IncomingMessage,
   pages: Readonly<Record<string, Page>>,
-): Promise<Answer> {
+): Promise<PageResponse> {
   const [path = '', query = ''] = url.split('?', 2)
   const page = Object.hasOwn(pages, path) ? pages[path] : undefined
   if (!page) return plainText(404, `not found, try ${Object.keys(pages).join(', ')}`)

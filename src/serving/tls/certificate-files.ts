@@ -1,4 +1,4 @@
-// A server certificate in files, which another program renews.
+// A serving certificate in files, which another program renews.
 import { readFileSync } from 'node:fs'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -11,7 +11,7 @@ export interface CertificateFiles {
 }
 
 /** Options of followCertificateFiles; the signal ends it. */
-export interface FollowFilesOptions {
+interface FollowFilesOptions {
   readonly files: CertificateFiles
   readonly clock: Clock
   readonly log: Log
@@ -24,7 +24,7 @@ export interface FollowFilesOptions {
  * Between two reads. The files are read, not watched: in a mounted Secret a symbolic link two levels up
  * changes, and network file systems send no file events.
  */
-const LOOK_EVERY_MS = 2000
+const READ_EVERY_MS = 2000
 
 /**
  * Serves the pair in the files, and each new pair (contract 9.7). When files can't be read or do not fit
@@ -44,7 +44,7 @@ async function follow(options: FollowFilesOptions, first: string): Promise<void>
   const { files, clock, log, signal, take } = options
   let before = first
   for (;;) {
-    await sleep(clock, LOOK_EVERY_MS, signal)
+    await sleep(clock, READ_EVERY_MS, signal)
     if (signal.aborted) return
     const { seen, pair } = read(files)
     if (seen === before) continue

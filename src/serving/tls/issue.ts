@@ -1,7 +1,8 @@
-// X.509 certificates (RFC 5280) for a gateway without certificate files. Node makes keys and signatures,
-// but no certificates: this file encodes them.
+// X.509 certificates (RFC 5280): the only place that writes them. Node makes the keys and signatures,
+// @peculiar/asn1-x509 encodes what lies between.
 import {
   type KeyObject,
+  X509Certificate,
   createHash,
   createPrivateKey,
   createPublicKey,
@@ -9,147 +10,180 @@ import {
   randomBytes,
   sign,
 } from 'node:crypto'
-import { isIPv4, isIPv6 } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
+import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
 import {
-  TRUE,
-  bits,
-  integer,
-  octets,
-  oid,
-  pem,
-  sequence,
-  set,
-  time,
-  tlv,
-  utf8String,
-} from './der.ts'
+  AlgorithmIdentifier,
+  AttributeTypeAndValue,
+  AttributeValue,
+  AuthorityKeyIdentifier,
+  BasicConstraints,
+  Certificate,
+  ExtendedKeyUsage,
+  Extension,
+  Extensions,
+  GeneralName,
+  KeyIdentifier,
+  KeyUsage,
+  KeyUsageFlags,
+  Name,
+  RelativeDistinguishedName,
+  SubjectAlternativeName,
+  SubjectKeyIdentifier,
+  SubjectPublicKeyInfo,
+  TBSCertificate,
+  Validity,
+  Version,
+  id_ce_authorityKeyIdentifier,
+  id_ce_basicConstraints,
+  id_ce_extKeyUsage,
+  id_ce_keyUsage,
+  id_ce_subjectAltName,
+  id_ce_subjectKeyIdentifier,
+  id_kp_clientAuth,
+  id_kp_serverAuth,
+} from '@peculiar/asn1-x509'
 import { type CertificatePair, shortIPv6 } from './key-pair.ts'
 
-/** Subject and end of a certificate. Times in epoch milliseconds. */
-export interface Subject {
+/** Subject and lifetime of a certificate. Times in epoch milliseconds. */
+export interface CertificateSubject {
   readonly commonName: string
+  /** Kubernetes reads the groups of a client from them; absent = none. */
+  readonly organizations?: readonly string[]
+  /** The certificate is valid from an hour before. */
   readonly nowMs: number
   readonly untilMs: number
+}
+
+/** Hosts and purposes of a certificate that is no authority. */
+interface LeafUse {
+  /** DNS names and IP addresses of a server; Go reads host names from here only. Empty for a client. */
+  readonly hosts: readonly string[]
+  readonly purposes: readonly ('server' | 'client')[]
 }
 
 /** For clients with a clock that is behind. */
 const BACKDATED_MS = 3_600_000
 
 const OID = {
-  commonName: '550403',
-  ecdsaWithSha256: '2a8648ce3d040302',
-  subjectKeyId: '551d0e',
-  keyUsage: '551d0f',
-  alternativeNames: '551d11',
-  basicConstraints: '551d13',
-  authorityKeyId: '551d23',
-  extendedKeyUsage: '551d25',
-  serverAuth: '2b06010505070301',
+  commonName: '2.5.4.3',
+  organization: '2.5.4.10',
+  ecdsaWithSha256: '1.2.840.10045.4.3.2',
 }
+const PURPOSE_OIDS = { server: id_kp_serverAuth, client: id_kp_clientAuth }
 
-/** A new CA: its key on P-256 and its certificate, which may sign server certificates. */
-export function newAuthority(subject: Subject): CertificatePair {
+/** A new CA: its key on P-256 and its certificate, which may sign certificates but no other CA. */
+export function createAuthority(subject: CertificateSubject): CertificatePair {
   const { privateKey } = newKey()
-  const isAuthority = sequence(TRUE, integer(0))
+  const name = nameOf(subject)
   const extensions = [
-    extension(OID.basicConstraints, isAuthority, 'critical'),
-    // keyCertSign and cRLSign, the sixth and seventh bit: one of the eight is unused.
-    extension(OID.keyUsage, bits(Uint8Array.of(0b0000_0110), 1), 'critical'),
-    extension(OID.subjectKeyId, octets(keyIdOf(privateKey))),
+    critical(id_ce_basicConstraints, new BasicConstraints({ cA: true, pathLenConstraint: 0 })),
+    critical(id_ce_keyUsage, new KeyUsage(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign)),
+    extension(id_ce_subjectKeyIdentifier, new SubjectKeyIdentifier(keyIdOf(privateKey))),
   ]
-  return {
-    certificatePem: certificate(subject, privateKey, extensions, {
-      commonName: subject.commonName,
-      key: privateKey,
-    }),
-    keyPem: keyText(privateKey),
-  }
+  return signed(subject, privateKey, extensions, { name, key: privateKey })
 }
 
-/**
- * A new key and a server certificate signed by a CA. Go reads host names from the alternative names only.
- *
- * @param authority common name and key of the CA, from newAuthority
- * @param hosts host names and IP addresses, at least one
- */
-export function issueFor(
-  subject: Subject,
-  hosts: readonly string[],
-  authority: { readonly commonName: string; readonly keyPem: string },
+/** A new key on P-256 and a certificate for it, signed by a CA from createAuthority. */
+export function issueCertificate(
+  subject: CertificateSubject,
+  { hosts, purposes }: LeafUse,
+  authority: CertificatePair,
 ): CertificatePair {
   const signer = createPrivateKey(authority.keyPem)
   const { privateKey } = newKey()
+  const { tbsCertificate: issuer } = certificateOf(authority)
+  const keyIdentifier = keyIdIn(issuer) ?? new KeyIdentifier(keyIdOf(signer))
+  const hostNames = new SubjectAlternativeName(hosts.map(alternativeName))
   const extensions = [
-    extension(OID.basicConstraints, sequence(), 'critical'),
-    // digitalSignature, the first of eight bits.
-    extension(OID.keyUsage, bits(Uint8Array.of(0b1000_0000), 7), 'critical'),
-    extension(OID.extendedKeyUsage, sequence(oid(OID.serverAuth))),
-    extension(OID.subjectKeyId, octets(keyIdOf(privateKey))),
-    extension(OID.authorityKeyId, sequence(tlv(0x80, keyIdOf(signer)))),
-    extension(OID.alternativeNames, sequence(...hosts.map(alternativeName))),
+    critical(id_ce_basicConstraints, new BasicConstraints()),
+    critical(id_ce_keyUsage, new KeyUsage(KeyUsageFlags.digitalSignature)),
+    extension(id_ce_extKeyUsage, new ExtendedKeyUsage(purposes.map((one) => PURPOSE_OIDS[one]))),
+    extension(id_ce_subjectKeyIdentifier, new SubjectKeyIdentifier(keyIdOf(privateKey))),
+    extension(id_ce_authorityKeyIdentifier, new AuthorityKeyIdentifier({ keyIdentifier })),
+    ...(hosts.length === 0 ? [] : [extension(id_ce_subjectAltName, hostNames)]),
   ]
-  return {
-    certificatePem: certificate(subject, privateKey, extensions, {
-      commonName: authority.commonName,
-      key: signer,
-    }),
-    keyPem: keyText(privateKey),
-  }
+  return signed(subject, privateKey, extensions, { name: issuer.subject, key: signer })
 }
 
 const newKey = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
-const keyText = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString()
-
-function certificate(
-  { commonName, nowMs, untilMs }: Subject,
+function signed(
+  subject: CertificateSubject,
   key: KeyObject,
-  extensions: readonly Uint8Array[],
-  issuer: { readonly commonName: string; readonly key: KeyObject },
-): string {
-  const algorithm = sequence(oid(OID.ecdsaWithSha256))
-  const body = sequence(
-    tlv(0xa0, integer(2)),
-    serial(),
-    algorithm,
-    name(issuer.commonName),
-    sequence(time(nowMs - BACKDATED_MS), time(untilMs)),
-    name(commonName),
-    spkiOf(key),
-    tlv(0xa3, sequence(...extensions)),
-  )
-  return pem('CERTIFICATE', sequence(body, algorithm, bits(sign('sha256', body, issuer.key))))
+  extensions: readonly Extension[],
+  issuer: { readonly name: Name; readonly key: KeyObject },
+): CertificatePair {
+  const algorithm = new AlgorithmIdentifier({ algorithm: OID.ecdsaWithSha256 })
+  const tbsCertificate = new TBSCertificate({
+    version: Version.v3,
+    serialNumber: serialNumber(),
+    signature: algorithm,
+    issuer: issuer.name,
+    validity: new Validity({
+      notBefore: new Date(subject.nowMs - BACKDATED_MS),
+      notAfter: new Date(subject.untilMs),
+    }),
+    subject: nameOf(subject),
+    subjectPublicKeyInfo: AsnConvert.parse(spkiOf(key), SubjectPublicKeyInfo),
+    extensions: new Extensions([...extensions]),
+  })
+  const signature = sign('sha256', encoded(tbsCertificate), issuer.key)
+  const signatureValue = new Uint8Array(signature).buffer
+  const certificate = new Certificate({
+    tbsCertificate,
+    signatureAlgorithm: algorithm,
+    signatureValue,
+  })
+  return {
+    certificatePem: new X509Certificate(encoded(certificate)).toString(),
+    keyPem: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  }
 }
 
-const name = (commonName: string): Uint8Array =>
-  sequence(set(sequence(oid(OID.commonName), utf8String(commonName))))
+/** UTF8String throughout, organizations first, each a part of its own. */
+function nameOf({ commonName, organizations = [] }: CertificateSubject): Name {
+  const part = (type: string, utf8String: string) =>
+    new RelativeDistinguishedName([
+      new AttributeTypeAndValue({ type, value: new AttributeValue({ utf8String }) }),
+    ])
+  return new Name([
+    ...organizations.map((organization) => part(OID.organization, organization)),
+    part(OID.commonName, commonName),
+  ])
+}
 
-const extension = (id: string, value: Uint8Array, critical?: 'critical'): Uint8Array =>
-  sequence(oid(id), ...(critical ? [TRUE] : []), octets(value))
+const encoded = (value: object): Buffer => Buffer.from(AsnConvert.serialize(value))
 
-const spkiOf = (key: KeyObject): Uint8Array =>
+const extension = (extnID: string, value: object): Extension =>
+  new Extension({ extnID, extnValue: new OctetString(encoded(value)) })
+
+const critical = (extnID: string, value: object): Extension =>
+  new Extension({ extnID, critical: true, extnValue: new OctetString(encoded(value)) })
+
+const certificateOf = ({ certificatePem }: CertificatePair): Certificate =>
+  AsnConvert.parse(new X509Certificate(certificatePem).raw, Certificate)
+
+/** The subject key identifier of a certificate; null without one. */
+function keyIdIn({ extensions }: TBSCertificate): KeyIdentifier | null {
+  const found = extensions?.find(({ extnID }) => extnID === id_ce_subjectKeyIdentifier)
+  return found ? AsnConvert.parse(found.extnValue, SubjectKeyIdentifier) : null
+}
+
+const spkiOf = (key: KeyObject): Buffer =>
   createPublicKey(key).export({ type: 'spki', format: 'der' })
 
 const keyIdOf = (key: KeyObject): Uint8Array =>
   createHash('sha256').update(spkiOf(key)).digest().subarray(0, 20)
 
 /** 16 bytes, positive and without a leading zero. */
-function serial(): Uint8Array {
+function serialNumber(): ArrayBuffer {
   const [first = 0, ...rest] = randomBytes(16)
-  return integer((first & 0x3f) | 0x40, ...rest)
+  return Uint8Array.of((first & 0x3f) | 0x40, ...rest).buffer
 }
 
-function alternativeName(host: string): Uint8Array {
-  if (isIPv4(host)) return tlv(0x87, Uint8Array.from(host.split('.').map(Number)))
-  if (isIPv6(host)) return tlv(0x87, ipv6Bytes(host))
-  return tlv(0x82, Buffer.from(host, 'ascii'))
-}
-
-function ipv6Bytes(host: string): Uint8Array {
-  // The short form has groups of hexadecimal digits only, and one `::` at most.
-  const [head = '', tail = ''] = shortIPv6(host).split('::')
-  const groupsOf = (part: string): readonly string[] => part.split(':').filter(Boolean)
-  const zeros = Array<string>(8 - groupsOf(head).length - groupsOf(tail).length).fill('0')
-  const groups = [...groupsOf(head), ...zeros, ...groupsOf(tail)]
-  return Buffer.from(groups.map((group) => group.padStart(4, '0')).join(''), 'hex')
+function alternativeName(host: string): GeneralName {
+  if (isIP(host) === 0) return new GeneralName({ dNSName: host })
+  // The library does not read the form with four decimal numbers at its end, which the short form never has.
+  return new GeneralName({ iPAddress: isIPv6(host) ? shortIPv6(host) : host })
 }

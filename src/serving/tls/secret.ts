@@ -1,38 +1,37 @@
-// The Secrets that hold the gateway's own certificate and its authority, and what to do about them (contract 9.7).
+// The Secrets of the gateway's own certificate and of its authority, and the next step for them (contract 9.7).
 //
-// Two, so that whoever gets hold of what the gateways show and sign with can't issue certificates. Before there were
-// two, one key was the authority's and the certificate's: such an authority is moved, and its certificate replaced.
+// There are two, so that the key that gateways serve with can't issue certificates. An early version had one Secret
+// and one key for both: such an authority moves to its own Secret, and its certificate is replaced.
 import { isIP } from 'node:net'
 import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
-import { issueFor, newAuthority } from './issue.ts'
 import { type CertificatePair, type CheckedPair, checkPair, isSignedBy } from './key-pair.ts'
 
-/** Subject of the certificates that we make. One with another subject is somebody's own. */
+/** Subject of the certificates that the gateway issues; it never replaces one with another subject. */
 export const OUR_COMMON_NAME = 'management-operator gateway'
 
 /** Subject of the authority that signs them. */
 const AUTHORITY_COMMON_NAME = 'management-operator gateway authority'
 
 const VALID_MS = 365 * 86_400_000
-/** Clients are given the authority, and nobody tells them of the next one: it is a rare event. */
+/** Clients hold the authority and get no notice of the next one, so that it is replaced rarely. */
 const AUTHORITY_VALID_MS = 10 * VALID_MS
 
-/** What the Secret of the certificate holds, PEM. */
+/** Content of the Secret of the certificate, PEM. */
 export interface ServerData {
   readonly pair: CheckedPair
   /** The authority that clients are given; empty where there is none. */
   readonly authorityPem: string
 }
 
-/** What was found: null = there is no such Secret; a clause on what is wrong with it; or what it holds. */
+/** Content of both Secrets; null = there is no such Secret, a text = the fault of its content, in a clause. */
 export interface FoundSecrets {
   readonly authority: CheckedPair | string | null
   readonly server: ServerData | string | null
 }
 
-/** What to do: show what is there, or store something and look again. */
-export type CertificateStep =
+/** The next step: serve the pair, or store something and read both Secrets again. */
+type CertificateStep =
   | { readonly kind: 'serve'; readonly pair: CheckedPair }
   /** Store an authority: this one, or a new one (null). */
   | { readonly kind: 'establish'; readonly authority: CertificatePair | null }
@@ -41,9 +40,9 @@ export type CertificateStep =
   | { readonly kind: 'unusable'; readonly secret: string; readonly because: string }
 
 /**
- * Decides on what was found. Replicas with other hosts in mind agree: a host is added to those that are
- * there, and goes only at the next renewal. A certificate that is not ours is served as it is, and what
- * can't be used is left alone: somebody put it there.
+ * Decides on the content of both Secrets. Replicas that want other hosts agree: a host is added to those of the
+ * certificate, and goes only at the next renewal. A certificate with another subject is served as it is, and
+ * content that can't be used is left alone: an administrator put it there.
  */
 export function certificateStep(
   { authority, server }: FoundSecrets,
@@ -73,13 +72,13 @@ const unusable = (secret: string, because: string): CertificateStep => ({
 const isDue = ({ notBeforeMs, notAfterMs }: CheckedPair, nowMs: number): boolean =>
   notAfterMs - nowMs <= (notAfterMs - notBeforeMs) / 3
 
-/** Whether clients of the authority take the certificate, and its key is one of its own. */
+/** Whether clients of the authority trust the certificate, and it has a key of its own. */
 const isUnder = ({ pair, authorityPem }: ServerData, authority: CheckedPair): boolean =>
   authorityPem === authority.certificatePem &&
   pair.keyPem !== authority.keyPem &&
   isSignedBy(pair.certificatePem, authority.certificatePem)
 
-/** The authority of a certificate that has the authority's own key; clients have been given it. */
+/** The authority of a certificate that has the authority's own key: clients hold it. */
 function sharedAuthority({ pair, authorityPem }: ServerData): CertificatePair | null {
   const authority = checkedAuthority({ certificatePem: authorityPem, keyPem: pair.keyPem })
   return typeof authority === 'string' ? null : authority
@@ -91,7 +90,7 @@ export const missingHosts = (
   wanted: readonly string[],
 ): readonly string[] => wanted.filter((host) => !hosts.includes(host))
 
-/** The authority in its Secret, or what is wrong with it. */
+/** The authority in its Secret, or the fault of its content. */
 export const authorityIn = (secret: Secret): CheckedPair | string =>
   checkedAuthority(pairIn(secret))
 
@@ -101,7 +100,7 @@ function checkedAuthority(pair: CertificatePair): CheckedPair | string {
   return 'the certificate is not one of our authorities'
 }
 
-/** What the Secret of the certificate holds, or what is wrong with it. */
+/** The content of the Secret of the certificate, or its fault. */
 export function serverIn(secret: Secret): ServerData | string {
   const pair = checkPair(pairIn(secret))
   return typeof pair === 'string' ? pair : { pair, authorityPem: textIn(secret, 'ca.crt') }
@@ -115,27 +114,35 @@ const pairIn = (secret: Secret): CertificatePair => ({
 const textIn = ({ data }: Secret, key: string): string =>
   Buffer.from(data?.[key] ?? '', 'base64').toString('utf8')
 
-/** The Secret with that authority, or a new one, in it, without what the API server adds. */
-export function authoritySecret(
+/** The Secret with that authority, or a new one (null), without the fields that the API server adds. */
+export async function authoritySecret(
   namespace: string,
   authority: CertificatePair | null,
   nowMs: number,
 ) {
-  const untilMs = nowMs + AUTHORITY_VALID_MS
-  const { certificatePem, keyPem } =
-    authority ?? newAuthority({ commonName: AUTHORITY_COMMON_NAME, nowMs, untilMs })
+  const { certificatePem, keyPem } = authority ?? (await newAuthority(nowMs))
   return secretOf(namespace, GATEWAY_CA_SECRET, { 'tls.crt': certificatePem, 'tls.key': keyPem })
 }
 
-/** The Secret with a new certificate in it, and its authority for clients, without what the API server adds. */
-export function serverSecret(
+// Loaded where a certificate is issued: most starts of a gateway find one and need no library for it.
+const writer = () => import('./issue.ts')
+
+async function newAuthority(nowMs: number): Promise<CertificatePair> {
+  const untilMs = nowMs + AUTHORITY_VALID_MS
+  return (await writer()).createAuthority({ commonName: AUTHORITY_COMMON_NAME, nowMs, untilMs })
+}
+
+/** The Secret with a new certificate and its authority, without the fields that the API server adds. */
+export async function serverSecret(
   namespace: string,
   { hosts, authority }: Omit<Extract<CertificateStep, { kind: 'issue' }>, 'kind'>,
   nowMs: number,
 ) {
   const untilMs = Math.min(nowMs + VALID_MS, authority.notAfterMs)
   const subject = { commonName: OUR_COMMON_NAME, nowMs, untilMs }
-  const { certificatePem, keyPem } = issueFor(subject, hosts, authority)
+  const use = { hosts, purposes: ['server'] } as const
+  const { issueCertificate } = await writer()
+  const { certificatePem, keyPem } = issueCertificate(subject, use, authority)
   return secretOf(namespace, GATEWAY_TLS_SECRET, {
     'tls.crt': certificatePem,
     'tls.key': keyPem,
@@ -153,14 +160,14 @@ const secretOf = (namespace: string, name: string, texts: Readonly<Record<string
   ),
 })
 
-/** What may stand in a certificate as it is: no wildcard, and nothing that is printed in quotes. */
+/** A host name that certificates hold as it is: no wildcard, and no character that OpenSSL prints in quotes. */
 const HOST_NAME = /^[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/
 
 /**
- * The hosts under which clients reach the gateway where nobody has given it a certificate: those of
- * the issuer and of the platform, this machine, and the Service `gateway` (contract 9.7).
+ * The hosts of the gateway's own certificate: those of the issuer and of the platform, this machine, and the
+ * Service `gateway` (contract 9.7).
  *
- * @param urls those that are known by now
+ * @param urls of the issuer and of the platform; null = not known yet
  */
 export function hostsOf(urls: readonly (string | null)[], namespace: string): readonly string[] {
   const named = urls.flatMap((url) => (url === null ? [] : hostOf(url)))

@@ -19,55 +19,55 @@ import {
 /** Why the Secrets are written, for metrics. */
 export const CERTIFICATE_WRITE_REASONS = ['create', 'renew'] as const
 
-/** What the keeper stands on; it ends when the signal aborts. */
-export interface KeepOptions {
+/** Options of maintainCertificate; the signal ends it. */
+interface MaintainOptions {
   readonly client: Pick<KubeClient, 'get' | 'apply'>
-  /** Creates a Secret unless somebody else has. */
+  /** Creates a Secret unless there is one. */
   readonly create: (secret: NamedObject, reason: 'create') => Promise<unknown>
   readonly namespace: string
-  /** The hosts that the certificate should be good for, as known by now. */
+  /** The hosts that the certificate is wanted for, as known now. */
   readonly hosts: () => readonly string[]
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
-  /** Gets the pair to serve from now on. */
+  /** Called with each pair to serve. */
   readonly take: (pair: CheckedPair) => void
 }
 
-/** A keeper at work. */
+/** The certificate that maintainCertificate keeps. */
 export interface ServingCertificate {
-  /** Looks again at once: the hosts have changed. */
-  look(): void
-  /** What keeps the certificate from being as it should; null when all is well. */
+  /** Reads the Secrets at once, as when the hosts have changed. */
+  refresh(): void
+  /** Why the certificate is missing or lacks hosts; null = it is as wanted. */
   fault(): string | null
 }
 
 /** Other replicas renew it too. */
-const LOOK_EVERY_MS = 60_000
+const READ_EVERY_MS = 60_000
 const FIRST_RETRY_MS = 200
 const LONGEST_RETRY_MS = 10_000
-/** Who lost that often against others has a fault of its own. */
+/** More conflicts in a row are a fault, not other replicas. */
 const MOST_TRIES = 5
 
-/** Starts keeping the certificate: the first comes to `take` as soon as the API server has it. */
-export function maintainCertificate(options: KeepOptions): ServingCertificate {
+/** Keeps the certificate from now on: `take` gets the first as soon as the API server has it. */
+export function maintainCertificate(options: MaintainOptions): ServingCertificate {
   let held: CheckedPair | null = null
   let waiting = new AbortController()
   const keep = async (): Promise<void> => {
     let retryMs = FIRST_RETRY_MS
     while (!options.signal.aborted) {
       waiting = new AbortController()
-      const pair = await settled(options)
+      const pair = await currentPair(options)
       if (pair && pair.certificatePem !== held?.certificatePem) options.take(pair)
       held = pair ?? held
-      const waitMs = pair ? LOOK_EVERY_MS : retryMs
+      const waitMs = pair ? READ_EVERY_MS : retryMs
       retryMs = pair ? FIRST_RETRY_MS : Math.min(retryMs * 2, LONGEST_RETRY_MS)
       await sleep(options.clock, waitMs, AbortSignal.any([options.signal, waiting.signal]))
     }
   }
   void keep()
   return {
-    look: () => waiting.abort(),
+    refresh: () => waiting.abort(),
     fault: () => {
       if (held === null) return `Secret ${GATEWAY_TLS_SECRET} has not been read or written yet`
       const isOurs = held.commonName === OUR_COMMON_NAME
@@ -77,10 +77,10 @@ export function maintainCertificate(options: KeepOptions): ServingCertificate {
   }
 }
 
-/** null when it could not be settled now; the log says why. */
-async function settled(options: KeepOptions): Promise<CheckedPair | null> {
+/** null when no pair can be served now; the log says why. */
+async function currentPair(options: MaintainOptions): Promise<CheckedPair | null> {
   try {
-    return await settle(options)
+    return await pairAfterSteps(options)
   } catch (err) {
     if (!options.signal.aborted)
       options.log.warn({ err }, 'certificate can not be kept, trying again')
@@ -88,7 +88,7 @@ async function settled(options: KeepOptions): Promise<CheckedPair | null> {
   }
 }
 
-async function settle(options: KeepOptions): Promise<CheckedPair> {
+async function pairAfterSteps(options: MaintainOptions): Promise<CheckedPair> {
   const { client, namespace, hosts, clock } = options
   const read = (name: string) => client.get<Secret>(SECRETS, { namespace, name })
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -104,10 +104,10 @@ async function settle(options: KeepOptions): Promise<CheckedPair> {
       case 'serve':
         return step.pair
       case 'establish':
-        await write(options, authority, authoritySecret(namespace, step.authority, nowMs))
+        await write(options, authority, await authoritySecret(namespace, step.authority, nowMs))
         break
       case 'issue':
-        await write(options, server, serverSecret(namespace, step, nowMs))
+        await write(options, server, await serverSecret(namespace, step, nowMs))
         break
       case 'unusable':
         throw new Error(
@@ -120,9 +120,9 @@ async function settle(options: KeepOptions): Promise<CheckedPair> {
   throw new Error(`the certificate's Secrets were written by others ${MOST_TRIES} times in a row`)
 }
 
-/** A conflict is a win of somebody else's, whose certificate is as good. */
+/** In a conflict another replica has won, and its certificate is as good. */
 async function write(
-  { client, create, log }: KeepOptions,
+  { client, create, log }: MaintainOptions,
   before: Secret | null,
   secret: NamedObject,
 ): Promise<void> {

@@ -10,6 +10,7 @@ import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
 import { startGateway } from '../../support/gateway.ts'
+import { mustKubectl } from '../../support/must-kubectl.ts'
 import { newKey } from '../../support/objects.ts'
 import { ISSUER, startOperator } from '../../support/operator.ts'
 import { inWhole } from '../../support/tier.ts'
@@ -42,11 +43,7 @@ function overlay(name: string, change: object = {}): string {
   return folder
 }
 
-async function kubectl(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await plane.kubectl(args)
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
-  return stdout
-}
+const kubectl = (...args: readonly string[]): Promise<string> => mustKubectl(plane, args)
 
 const components = COMPONENTS.map((name) => `../../components/${name}`)
 

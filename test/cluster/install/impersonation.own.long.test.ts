@@ -9,6 +9,7 @@ import type { KubectlResult } from '../../../tools/control-plane/kubectl.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
 import { ask, startGateway } from '../../support/gateway.ts'
 import { GATEWAY_ACCOUNT, OPERATOR_ACCOUNT } from '../../support/installed.ts'
+import { mustKubectl } from '../../support/must-kubectl.ts'
 import { ISSUER, startOperator } from '../../support/operator.ts'
 import { CONFIG } from './manifests.ts'
 import { COMPONENT, LEGACY, PROBE_OBJECTS, sayItRuns, type Tool, toolFor } from './tool.ts'
@@ -36,11 +37,7 @@ async function start(...apiServerFlags: readonly string[]): Promise<void> {
   tool = await toolFor(plane)
 }
 
-async function kubectl(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await plane.kubectl(args)
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
-  return stdout
-}
+const kubectl = (...args: readonly string[]): Promise<string> => mustKubectl(plane, args)
 
 const legacy = async (): Promise<boolean> => (await kubectl('get', ...LEGACY, '-o', 'name')) !== ''
 const probe = (): Promise<string> => kubectl('get', ...PROBE_OBJECTS, '-o', 'name')

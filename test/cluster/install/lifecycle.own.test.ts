@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { startControlPlane } from '../../../tools/control-plane/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
+import { mustKubectl } from '../../support/must-kubectl.ts'
 import { ISSUER, startOperator } from '../../support/operator.ts'
 import { inWhole } from '../../support/tier.ts'
 import { wholeCluster } from '../../support/whole-cluster.ts'
@@ -23,6 +24,7 @@ const REMOVED =
 const FLEETING = / Event /
 
 const plane = await startControlPlane({ log: console.log })
+const kubectl = (...args: readonly string[]): Promise<string> => mustKubectl(plane, args)
 afterAll(() => plane.stop())
 const tool = await toolFor(plane)
 await wholeCluster(kubectl)
@@ -199,12 +201,6 @@ test('without kubectl it says where to get it', async () => {
     err: expect.stringMatching(/^kubectl is not on PATH: /),
   })
 })
-
-async function kubectl(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await plane.kubectl(args)
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
-  return stdout
-}
 
 /** The name of every object that can be listed, with its namespace. */
 async function everything(): Promise<readonly string[]> {

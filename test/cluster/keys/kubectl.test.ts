@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
+import { mustKubectl } from '../../support/must-kubectl.ts'
 import { createdMs, endingSoon, keysOf, ONCE_TOLD, textAfter } from './keys.ts'
 
 const plane = await sharedControlPlane()
@@ -11,11 +12,7 @@ const HEAD = ['NAME', 'READY', 'REASON', 'IDENTITY', 'TYPE', 'EXPIRES', 'LAST AC
 const WIDE = [...HEAD, 'TTL', 'KEY ID', 'MESSAGE']
 
 /** What kubectl printed. */
-async function printed(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await plane.kubectl(args)
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
-  return stdout
-}
+const printed = (...args: readonly string[]): Promise<string> => mustKubectl(plane, args)
 
 describe.concurrent('kubectl', () => {
   // biome-ignore format: a table

@@ -7,6 +7,7 @@ import { parse } from 'yaml'
 import { prometheusOperatorCrds } from '../../../tools/prometheus/operator-crds.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { alerts, dashboard, text } from '../../support/monitoring.ts'
+import { mustKubectl } from '../../support/must-kubectl.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const CONFIG = join(ROOT, 'config')
@@ -16,11 +17,7 @@ afterAll(() => rmSync(overlay, { recursive: true }))
 
 const NAMESPACED = ['-n', 'platform-system'] as const
 
-async function kubectl(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await plane.kubectl(args)
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr.trim()}`)
-  return stdout
-}
+const kubectl = (...args: readonly string[]): Promise<string> => mustKubectl(plane, args)
 
 async function read<Kind>(...what: readonly string[]): Promise<Kind> {
   return JSON.parse(await kubectl('get', ...what, ...NAMESPACED, '-o', 'json')) as Kind

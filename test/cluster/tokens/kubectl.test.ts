@@ -1,6 +1,7 @@
 // A token as kubectl shows it: apply, wait, get, explain (contract 1.1, 1.2, 1.6, 4.4).
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
+import { mustKubectl } from '../../support/must-kubectl.ts'
 import { uniqueName } from '../../support/objects.ts'
 import { keysOf } from '../keys/keys.ts'
 import { bearerOf } from './platform.ts'
@@ -14,11 +15,8 @@ const HEAD = ['NAME', 'READY', 'REASON', 'EXPIRES', 'AGE']
 const WIDE = [...HEAD, 'KEY ID', 'OWNER']
 
 /** What kubectl printed. @throws Error when it fails */
-async function printed(args: readonly string[], input = ''): Promise<string> {
-  const { code, stdout, stderr } = await plane.kubectl(args, { input })
-  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`)
-  return stdout
-}
+const printed = (args: readonly string[], input = ''): Promise<string> =>
+  mustKubectl(plane, args, { input })
 
 /** What kubectl waits for, and that it came. */
 async function waited(name: string, condition: string): Promise<void> {

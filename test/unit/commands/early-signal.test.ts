@@ -6,9 +6,9 @@ import { eventually } from '../../support/eventually.ts'
 import { cleanEnv, PROGRAM } from '../../support/program.ts'
 import { kubeconfigOfNone } from './no-cluster.ts'
 
-/** Says when somebody in the program begins to listen. */
-const TELLS = "process.on('newListener', (name) => name === 'SIGTERM' && console.log('listens'))"
-const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(TELLS)}`
+/** Prints a line when the program begins to listen. */
+const REPORTER = "process.on('newListener', (name) => name === 'SIGTERM' && console.log('listens'))"
+const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(REPORTER)}`
 
 const kubeconfig = kubeconfigOfNone()
 afterAll(kubeconfig.remove)
@@ -31,6 +31,6 @@ test('SIGTERM while the program is loading ends it with exit code 0 (8.3)', asyn
   await eventually('it listens', isHeard, { withinMs: 30_000 })
   child.kill('SIGTERM')
   expect(await exited).toEqual([0, null])
-  // Heard before the manager began to listen for itself, if it came to that at all.
+  // It came before the manager listened for itself, if it ever did.
   expect(output).toMatch(/^listens\n(listens\n|$)/)
 })

@@ -1,4 +1,4 @@
-// What --help says is what the program does: its commands, their flags, defaults and exit codes.
+// --help names the commands, flags, defaults and exit codes that the program has.
 import { afterAll, describe, expect, test } from 'vitest'
 import { type RunResult, runProgram } from '../../support/program.ts'
 import { kubeconfigOfNone } from './no-cluster.ts'
@@ -27,7 +27,7 @@ function rowsOf(help: string, heading: string): readonly (readonly [string, stri
 const flagsIn = (text: string): readonly string[] =>
   [...text.matchAll(/--[a-z-]+/g)].map(([flag]) => flag)
 
-/** What the line of a refusal says is accepted. */
+/** The accepted values in the line of a refusal. */
 const acceptedBy = ({ stderr }: RunResult): string =>
   /accepted are ([^;\n]*)/.exec(stderr)?.[1] ?? ''
 

@@ -34,7 +34,7 @@ describe('keygen (contract 3.6)', () => {
     expect(one?.key).not.toBe(two?.key)
   })
 
-  test('--help', () => {
+  test('--help prints its text', () => {
     const { status, stdout } = run('keygen', '--help')
     expect(stdout).toContain('Usage: management-operator keygen [flags]')
     expect(status).toBe(0)

@@ -1,4 +1,4 @@
-// How Node runs the program: with the flags that leave least to whoever has a foot in its process.
+// How Node runs the program: with the flags that leave least to an intruder in its process.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'

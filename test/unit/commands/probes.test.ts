@@ -5,26 +5,26 @@ import { commonChecks } from '../../../src/commands/probes.ts'
 const NONE = { absent: [] as readonly string[], stuck: [] as readonly string[], synced: true }
 
 test.each([
-  { name: 'all is well', differs: {}, said: {} },
+  { name: 'all is well', differs: {}, faults: {} },
   {
     name: 'a kind is not served',
     differs: { absent: ['configs'] },
-    said: { 'crds-served': 'configs not served, install the CRDs with kubectl apply -k crds' },
+    faults: { 'crds-served': 'configs not served, install the CRDs with kubectl apply -k crds' },
   },
   {
     name: 'a store is not listed yet',
     differs: { synced: false },
-    said: { 'stores-synced': 'keys not listed yet' },
+    faults: { 'stores-synced': 'keys not listed yet' },
   },
   {
     name: 'a watch reads what it can not take in',
     differs: { stuck: ['ownedaccesskeys', 'secrets'] },
-    said: {
+    faults: {
       'stores-synced':
         'ownedaccesskeys, secrets failed three times on the same events, being listed again: see the log',
     },
   },
-])('readiness, where $name (8.2)', ({ differs, said }) => {
+])('readiness, where $name (8.2)', ({ differs, faults }) => {
   const { absent, stuck, synced } = { ...NONE, ...differs }
   const follower = { absent: () => absent, stuck: () => stuck }
   const checks = commonChecks(new AbortController().signal, follower, { keys: { synced } })
@@ -32,7 +32,7 @@ test.each([
     const because = run()
     return because === null ? [] : [[check, because] as const]
   })
-  expect(Object.fromEntries(failing)).toEqual(said)
+  expect(Object.fromEntries(failing)).toEqual(faults)
 })
 
 test('a process that stops is not ready (8.2)', () => {

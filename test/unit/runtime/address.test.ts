@@ -12,7 +12,7 @@ test.each([
   expect(addressText(is)).toBe(text)
 })
 
-test('0 is no server', () => {
+test('the address 0 means no server', () => {
   expect(parseBindAddress('0')).toBe('off')
 })
 

@@ -13,8 +13,8 @@ import { first, isWrite, nth, refusal } from '../../support/proxy-rules.ts'
 
 // A server that remembers what it was asked, and streams a line whenever the test says so.
 const directory = await mkdtemp(join(tmpdir(), 'proxy-'))
-const authority = await createAuthority('server')
-const { certificatePem: cert, keyPem: key } = await issueServing(authority, ['127.0.0.1'])
+const authority = createAuthority('server')
+const { certificatePem: cert, keyPem: key } = issueServing(authority, ['127.0.0.1'])
 const heard: string[] = []
 const streams = new Set<{ write(line: string): void; end(): void; destroy(): void }>()
 const server = createServer({ cert, key }, (incoming, outgoing) => {

@@ -1,20 +1,15 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { isNewEnough, requiredGo } from '../../../tools/control-plane/build.ts'
 import { cacheDirectory, missingIn } from '../../../tools/control-plane/cache.ts'
 import { kubernetesVersion, PROGRAMS } from '../../../tools/control-plane/programs.ts'
-import { isAbandoned, withLock } from '../../../tools/control-plane/build-lock.ts'
-import { obstacleIn } from '../../../tools/control-plane/claim.ts'
+import { DaemonProcesses } from '../../../tools/control-plane/daemon-processes.ts'
+import { isRunning, processOf, tryLock, withLock } from '../../../tools/control-plane/lock.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let folder: string
 beforeEach(() => {
@@ -86,13 +81,21 @@ test.each([
   expect(isNewEnough(found, '1.26.0')).toBe(enough)
 })
 
-test.each([
-  { name: 'alive', pidExists: true, silentMs: 5_000, abandoned: false },
-  { name: 'killed', pidExists: false, silentMs: 0, abandoned: true },
-  { name: 'killed, its id used again', pidExists: true, silentMs: 61_000, abandoned: true },
-])('the lock of a holder that is $name', ({ pidExists, silentMs, abandoned }) => {
-  expect(isAbandoned({ pid: 7, pidExists, silentMs })).toBe(abandoned)
-})
+/** A process that would run for ten minutes; it is killed when the test is finished. */
+async function sleeper() {
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ref = await processOf(child.pid ?? 0)
+  if (ref === null) throw new Error('sleep does not run')
+  return { child, ref }
+}
+
+async function killedSleeper() {
+  const { child, ref } = await sleeper()
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  return ref
+}
 
 describe('the lock', () => {
   let lock: string
@@ -100,47 +103,69 @@ describe('the lock', () => {
     lock = join(folder, 'lock')
   })
 
-  test('lets one work at a time, and tells the other for whom it waits', async () => {
+  test('lets one work at a time, and names to the other the process that it waits for', async () => {
     const order: string[] = []
     const begun = Promise.withResolvers<void>()
-    const told = Promise.withResolvers<number>()
+    const waitedFor = Promise.withResolvers<number>()
     const first = withLock(
       lock,
       () => undefined,
       async () => {
         order.push('first begins')
         begun.resolve()
-        expect(await told.promise).toBe(process.pid)
+        expect(await waitedFor.promise).toBe(process.pid)
         order.push('first ends')
       },
     )
     await begun.promise
-    const second = withLock(
-      lock,
-      ({ pid }) => told.resolve(pid),
-      async () => order.push('second'),
-    )
+    const second = withLock(lock, waitedFor.resolve, async () => order.push('second'))
     await Promise.all([first, second])
     expect(order).toEqual(['first begins', 'first ends', 'second'])
   })
 
+  test('is refused while its holder runs', async () => {
+    const { ref } = await sleeper()
+    writeFileSync(lock, JSON.stringify({ holder: ref }))
+    expect(await tryLock(lock, () => Promise.reject(new Error('taken over')))).toBe(ref.pid)
+    expect(readFileSync(lock, 'utf8')).toBe(JSON.stringify({ holder: ref }))
+  })
+
   test.each([
-    { name: 'of a process that is gone', content: '2147483646\n', ageMs: 0 },
-    { name: 'that is not one', content: 'rubbish', ageMs: 0 },
-    { name: 'that nobody has touched for long', content: `${process.pid}\n`, ageMs: 120_000 },
-  ])('takes over a lock $name', async ({ content, ageMs }) => {
-    writeFileSync(lock, content)
-    const touched = new Date(Date.now() - ageMs)
-    utimesSync(lock, touched, touched)
+    { name: 'a process that was killed', holder: killedSleeper },
+    {
+      name: 'a process whose id another one has now',
+      holder: async () => ({ ...(await sleeper()).ref, began: 'before' }),
+    },
+    {
+      name: 'our own id before the machine was restarted',
+      holder: async () => ({ pid: process.pid, began: 'another start' }),
+    },
+  ])('is taken over from $name', async ({ holder }) => {
+    writeFileSync(lock, JSON.stringify({ holder: await holder() }))
     const waited: number[] = []
     expect(
       await withLock(
         lock,
-        ({ pid }) => waited.push(pid),
+        (pid) => waited.push(pid),
         async () => 'done',
       ),
     ).toBe('done')
     expect(waited).toEqual([])
+    expect(existsSync(lock)).toBe(false)
+  })
+
+  test.each([
+    { name: 'rubbish', content: 'rubbish' },
+    { name: 'a number', content: '2147483646\n' },
+  ])('is taken over from a file with $name', async ({ content }) => {
+    writeFileSync(lock, content)
+    expect(
+      await withLock(
+        lock,
+        () => undefined,
+        async () => 'done',
+      ),
+    ).toBe('done')
     expect(existsSync(lock)).toBe(false)
   })
 
@@ -155,43 +180,79 @@ describe('the lock', () => {
   })
 })
 
-describe('what stands in the way on a data folder', () => {
-  const claim = { guard: 1, starter: 9, stopping: false, daemons: { etcd: 2, 'kube-apiserver': 3 } }
+describe('a data folder', () => {
+  let claim: string
+  beforeEach(() => {
+    claim = join(folder, 'claim.json')
+  })
+  const begun: DaemonProcesses[] = []
+  afterEach(async () => {
+    for (const processes of begun.splice(0)) await processes.finish()
+  })
+  const begin = async () => {
+    const processes = await DaemonProcesses.begin(folder, true)
+    begun.push(processes)
+    return processes
+  }
 
-  test.each([
-    { name: 'nothing: never used', last: null, there: [], obstacle: { kind: 'none' } },
-    {
-      name: 'a control plane',
-      last: claim,
-      there: [1, 2, 3, 9],
-      obstacle: { kind: 'inUse', starter: 9 },
-    },
-    {
-      name: 'one that its starter stops',
-      last: { ...claim, stopping: true },
-      there: [1, 2, 9],
-      obstacle: { kind: 'stopping' },
-    },
-    {
-      name: 'one whose starter has died, before its guard knows',
-      last: claim,
-      there: [1, 2, 3],
-      obstacle: { kind: 'stopping' },
-    },
-    {
-      name: 'what a killed guard left, the API server before etcd',
-      last: claim,
-      there: [2, 3],
-      obstacle: { kind: 'orphans', pids: [3, 2] },
-    },
-    { name: 'nothing: all have gone', last: claim, there: [], obstacle: { kind: 'none' } },
-    {
-      name: 'nothing: only the starter is there',
-      last: claim,
-      there: [9],
-      obstacle: { kind: 'none' },
-    },
-  ])('$name', ({ last, there, obstacle }) => {
-    expect(obstacleIn(last, (pid) => new Set<number>(there).has(pid))).toEqual(obstacle)
+  test('that is new is taken, and let go in the end', async () => {
+    const processes = await begin()
+    expect(existsSync(claim)).toBe(true)
+    await processes.finish()
+    expect(existsSync(claim)).toBe(false)
+  })
+
+  test('is refused while its starter runs', async () => {
+    const { ref: starter } = await sleeper()
+    writeFileSync(claim, JSON.stringify({ holder: starter, daemons: [] }))
+    await expect(begin()).rejects.toThrow(
+      `${folder} is in use by the control plane of process ${starter.pid}`,
+    )
+  })
+
+  test('is taken once the daemons of a starter that was killed have ended', async () => {
+    const [etcd, other] = [await sleeper(), await sleeper()]
+    const daemons = [etcd.ref, { ...other.ref, began: 'before' }]
+    writeFileSync(claim, JSON.stringify({ holder: await killedSleeper(), daemons }))
+    await begin()
+    expect(await isRunning(etcd.ref)).toBe(false)
+    expect(await isRunning(other.ref)).toBe(true)
+  })
+
+  test('with a claim of another form is left alone', async () => {
+    writeFileSync(claim, JSON.stringify({ guard: 1, starter: 2, daemons: { etcd: 3 } }))
+    await expect(begin()).rejects.toThrow('is unreadable: remove it')
+    expect(existsSync(claim)).toBe(true)
+  })
+
+  test('names its daemons and the process that ends them, and reports how each ends', async () => {
+    const processes = await begin()
+    const ended: object[] = []
+    processes.onEnded((one) => ended.push(one))
+    const sleep = { command: 'sleep', args: ['600'], logFile: join(folder, 'log') }
+    await processes.start({ daemon: 'etcd', ...sleep })
+    await processes.start({ daemon: 'kube-apiserver', ...sleep })
+    const pids = [processes.pid('kube-apiserver'), processes.pid('etcd')]
+    const { guard, daemons } = JSON.parse(readFileSync(claim, 'utf8'))
+    expect(daemons).toMatchObject(pids.map((pid) => ({ pid })))
+    await processes.stop('kube-apiserver', 'SIGTERM')
+    process.kill(guard, 'SIGKILL')
+    await eventually('etcd has ended', () => processes.pid('etcd') === null || undefined, {
+      withinMs: 10_000,
+    })
+    expect(ended).toEqual([
+      { daemon: 'kube-apiserver', how: 'SIGTERM', because: 'ordered' },
+      { daemon: 'etcd', how: 'its guard ended', because: 'itself' },
+    ])
+    await expect(processes.start({ daemon: 'etcd', ...sleep })).rejects.toThrow('has been stopped')
+  })
+
+  test('has no daemon whose program is missing', async () => {
+    const processes = await begin()
+    const missing = { command: join(folder, 'absent'), args: [], logFile: join(folder, 'log') }
+    await expect(processes.start({ daemon: 'etcd', ...missing })).rejects.toThrow(
+      'etcd did not start',
+    )
+    expect(processes.pid('etcd')).toBeNull()
   })
 })

@@ -2,11 +2,11 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** What a file is about where one failure in a hundred is a defect; project `faults` tries nothing again either. */
+/** Subjects of files where one failure in a hundred is a defect; project `faults` tries nothing again either. */
 const SUBJECTS =
   /attack|attribution|broken-off|canar|crowd|revo|expir|lifetime|retention|measured|held|clamped|closed|stale|stepped|restored|\/ends/
 const TAG = '/** @module-tag no-retry */\n'
-/** The life of the control plane of the tests, which is nobody's credential. */
+/** The life of the control plane of the tests, which is no credential. */
 const OTHERS = 'cluster/control-plane-lifetime.own.long.test.ts'
 
 test('files about attacks, attribution, canaries, revocation and expiry are not tried again', () => {

@@ -126,25 +126,28 @@ const onAll = (verb: string): Right =>
 const onPaths = (verb: string): Right =>
   anywhere({ verb: `impersonate-on:user-info:${verb}`, resource: '', path: '*' })
 
-describe('a request that the gateway sent as somebody', () => {
+describe('a request that the gateway sent as a user', () => {
   const IMPERSONATION = [
     toAct({ resource: 'users' }),
     toAct({ resource: 'groups' }),
     toAct({ resource: 'userextras/platform.sh/access-key' }),
   ]
   const { objectRef: _, ...onPath } = request({ ...AS_ADA, requestURI: '/version?timeout=32s' })
-  const ofHis = [FORBIDDEN, { responseStatus: { code: 404 } }, {}].map((parts) =>
+  const impersonated = [FORBIDDEN, { responseStatus: { code: 404 } }, {}].map((parts) =>
     request({ ...AS_ADA, ...parts }),
   )
 
-  test.each(ofHis)('shows that it may act as him, whatever came of it: %j', async (seen) => {
-    const granted = [...IMPERSONATION, onAll('get'), onAll('list'), onPaths('get'), right({})]
-    const { used, refused } = await usageOf([seen], granted)
-    expect({ used: used.toSorted(), refused }).toEqual({
-      used: [...IMPERSONATION, onAll('get')].map(rightText).toSorted(),
-      refused: [],
-    })
-  })
+  test.each(impersonated)(
+    'shows that it may act as that user, whatever the answer: %j',
+    async (seen) => {
+      const granted = [...IMPERSONATION, onAll('get'), onAll('list'), onPaths('get'), right({})]
+      const { used, refused } = await usageOf([seen], granted)
+      expect({ used: used.toSorted(), refused }).toEqual({
+        used: [...IMPERSONATION, onAll('get')].map(rightText).toSorted(),
+        refused: [],
+      })
+    },
+  )
 
   test('shows nothing of an extra that it did not have', async () => {
     const other = toAct({ resource: 'userextras/platform.sh/scope' })
@@ -169,25 +172,25 @@ describe('a request that the gateway sent as somebody', () => {
 
   // biome-ignore format: a table
   test.each([
-    { what: 'a verb that is not granted', message: `${CANNOT} impersonate-on:user-info:patch resource "pods/x" in API group "apps" at the cluster scope`, told: 'impersonate-on:user-info:patch pods/x.apps' },
-    { what: 'a verb on a path', message: `${CANNOT} impersonate-on:user-info:options path "/y"`, told: 'impersonate-on:user-info:options path /y' },
-    { what: 'a service account', message: `${CANNOT} impersonate resource "serviceaccounts" in API group "" at the cluster scope`, told: 'impersonate serviceaccounts' },
-    { what: 'what nobody may', message: `${CANNOT} impersonate:user-info resource "groups" in API group "authentication.k8s.io" at the cluster scope: impersonating the system:masters group is not allowed`,
-      told: 'impersonating the system:masters group is not allowed groups.authentication.k8s.io' },
-    { what: 'nothing by a message that it can not read', message: 'no', told: ' ' },
-  ])('that is not sent because it lacks $what is told', async ({ message, told }) => {
+    { what: 'a verb that is not granted', message: `${CANNOT} impersonate-on:user-info:patch resource "pods/x" in API group "apps" at the cluster scope`, names: 'impersonate-on:user-info:patch pods/x.apps' },
+    { what: 'a verb on a path', message: `${CANNOT} impersonate-on:user-info:options path "/y"`, names: 'impersonate-on:user-info:options path /y' },
+    { what: 'a service account', message: `${CANNOT} impersonate resource "serviceaccounts" in API group "" at the cluster scope`, names: 'impersonate serviceaccounts' },
+    { what: 'a right that no user has', message: `${CANNOT} impersonate:user-info resource "groups" in API group "authentication.k8s.io" at the cluster scope: impersonating the system:masters group is not allowed`,
+      names: 'impersonating the system:masters group is not allowed groups.authentication.k8s.io' },
+    { what: 'nothing by a message that it can not read', message: 'no', names: ' ' },
+  ])('that is not sent because it lacks $what is reported', async ({ message, names }) => {
     const granted = [...IMPERSONATION, onAll('get'), onPaths('get')]
     const { refused } = await usageOf([refusedBy(message)], granted)
-    expect(refused).toEqual([`gateway: ${told} (/x)`])
+    expect(refused).toEqual([`gateway: ${names} (/x)`])
   })
 
-  test('what is granted and refused by a server that has just started is not told', async () => {
+  test('does not lack a granted right that a starting server refuses', async () => {
     const message = `${CANNOT} impersonate-on:user-info:get resource "pods" in API group "" in the namespace "x"`
     expect((await usageOf([refusedBy(message)], [onAll('get')])).refused).toEqual([])
   })
 })
 
-test('a right that the authorizer missed is told; what a policy refused is not', async () => {
+test('a right that the authorizer missed is reported; a refusal by a policy is not', async () => {
   const { refused } = await usageOf(
     [request(FORBIDDEN), request({ ...FORBIDDEN, annotations: ALLOWED }), request()],
     [],
@@ -195,11 +198,11 @@ test('a right that the authorizer missed is told; what a policy refused is not',
   expect(refused).toEqual(['gateway: get secrets tls in platform-system (/x)'])
 })
 
-test('what is granted was refused by a server that has just started: it is not told', async () => {
+test('a request with a granted right that a starting server refused is not reported', async () => {
   expect((await usageOf([request(FORBIDDEN)], [right({})])).refused).toEqual([])
 })
 
-test('a run fails for each right that nobody used and each that was missing', () => {
+test('a run fails for each right that no request used and each that was missing', () => {
   const [used, idle] = [right({}), right({ verb: 'delete' })]
   const seen = { used: [rightText(used)], refused: ['gateway: get pods (/pods)'] }
   expect(differences([{ used: [], refused: [] }, seen], [used, idle])).toEqual([

@@ -93,7 +93,7 @@ test.each<{
     tally: {
       passed: 0,
       failures: [{ test: 'a.test.js', error: expect.stringContaining('x') }],
-      skips: [{ test: 'a.test.js > a', reason: 'what goes before it failed' }],
+      skips: [{ test: 'a.test.js > a', reason: 'a hook before it failed' }],
     },
   },
   {
@@ -107,9 +107,9 @@ test.each<{
     tally: { failures: [{ test: 'a.test.js' }] },
   },
   {
-    name: 'an error that nobody caught',
+    name: 'an uncaught error',
     file: `test('a', () => void Promise.reject(new Error('x')))`,
-    tally: { passed: 1, failures: [{ test: 'an error that nobody caught' }] },
+    tally: { passed: 1, failures: [{ test: 'an uncaught error' }] },
   },
   {
     name: 'only',

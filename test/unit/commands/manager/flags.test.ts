@@ -4,7 +4,7 @@ import {
   managerFlagsTable,
   readManagerSettings,
 } from '../../../../src/commands/manager/flags.ts'
-import type { ProcessInputs } from '../../../../src/runtime/flag-kinds.ts'
+import type { ProcessInputs } from '../../../../src/commands/cluster-flags.ts'
 import type { Invocation } from '../../../../src/runtime/flags.ts'
 import { PROGRAM_VERSION } from '../../../../src/runtime/version.ts'
 

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
+import type { CertificatePair } from '../../../../src/serving/tls/key-pair.ts'
 import {
-  type KeyPair,
   createAuthority,
   issueClient,
   issueServing,
@@ -26,15 +26,15 @@ const good = json(200, thing('a', 5))
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const read = ({ client }: Connected): Promise<unknown> => client.get(THINGS, { name: 'a' })
 
-let authority: KeyPair
-let serving: KeyPair
-let ann: KeyPair
-let bob: KeyPair
-beforeAll(async () => {
-  authority = await createAuthority('test')
-  serving = await issueServing(authority, ['127.0.0.1', 'api.test'])
-  ann = await issueClient(authority, { user: 'ann', groups: [] })
-  bob = await issueClient(authority, { user: 'bob', groups: [] })
+let authority: CertificatePair
+let serving: CertificatePair
+let ann: CertificatePair
+let bob: CertificatePair
+beforeAll(() => {
+  authority = createAuthority('test')
+  serving = issueServing(authority, ['127.0.0.1', 'api.test'])
+  ann = issueClient(authority, { user: 'ann', groups: [] })
+  bob = issueClient(authority, { user: 'bob', groups: [] })
 })
 
 /** A server that authenticates clients by their certificates. */
@@ -48,7 +48,7 @@ const startCertified = (answer: Answer, certificate = serving) =>
     rejectUnauthorized: false,
   })
 const trusting = () => ({ 'certificate-authority-data': base64(authority.certificatePem) })
-const inline = ({ certificatePem, keyPem }: KeyPair) => ({
+const inline = ({ certificatePem, keyPem }: CertificatePair) => ({
   'client-certificate-data': base64(certificatePem),
   'client-key-data': base64(keyPem),
 })
@@ -82,7 +82,7 @@ test('a connection follows rotated certificate files, and cuts watches of the fo
     else response.writeHead(200).write('{}\n')
   })
   const folder = await scratchFolder()
-  const rotate = async ({ certificatePem, keyPem }: KeyPair): Promise<void> => {
+  const rotate = async ({ certificatePem, keyPem }: CertificatePair): Promise<void> => {
     await writeFile(join(folder, 'tls.crt'), certificatePem)
     await writeFile(join(folder, 'tls.key'), keyPem)
   }
@@ -122,7 +122,7 @@ test('a call in flight outlives the rotation', async () => {
     user: { 'client-certificate': 'tls.crt', 'client-key': 'tls.key' },
     folder,
   })
-  const rotate = async ({ certificatePem, keyPem }: KeyPair): Promise<void> => {
+  const rotate = async ({ certificatePem, keyPem }: CertificatePair): Promise<void> => {
     await writeFile(join(folder, 'tls.crt'), certificatePem)
     await writeFile(join(folder, 'tls.key'), keyPem)
   }

@@ -246,7 +246,7 @@ test('with a rotated client certificate, requests in flight go on and new ones u
   })
   const folder = await scratchFolder()
   const rotate = async (user: string): Promise<void> => {
-    const { certificatePem, keyPem } = await issue(user)
+    const { certificatePem, keyPem } = issue(user)
     await writeFile(join(folder, 'tls.crt'), certificatePem)
     await writeFile(join(folder, 'tls.key'), keyPem)
   }

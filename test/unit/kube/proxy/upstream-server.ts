@@ -16,8 +16,8 @@ import {
 } from '../../../../src/kube/proxy/types.ts'
 import { createUpstream } from '../../../../src/kube/proxy/upstream.ts'
 import { type Clock, systemClock } from '../../../../src/runtime/clock.ts'
+import type { CertificatePair } from '../../../../src/serving/tls/key-pair.ts'
 import {
-  type KeyPair,
   createAuthority,
   issueClient,
   issueServing,
@@ -48,8 +48,8 @@ export interface UpstreamServer {
   readonly received: readonly string[]
 }
 
-const authority = await createAuthority('upstream-test')
-const serving = await issueServing(authority, ['127.0.0.1'])
+const authority = createAuthority('upstream-test')
+const serving = issueServing(authority, ['127.0.0.1'])
 /** Certificate and key for 127.0.0.1. */
 export const TLS = {
   cert: serving.certificatePem,
@@ -102,8 +102,7 @@ export async function startUpstreamServer(wire: Wire, act: Act): Promise<Upstrea
 }
 
 /** A client's certificate that the server knows. */
-export const issue = (user: string): Promise<KeyPair> =>
-  issueClient(authority, { user, groups: [] })
+export const issue = (user: string): CertificatePair => issueClient(authority, { user, groups: [] })
 
 /** Options of an upstream. */
 export interface UpstreamParts {

@@ -43,36 +43,36 @@ const get = (path: string, method = 'GET'): Promise<Response> =>
 
 describe('health (contract 8.2)', () => {
   test.each([
-    { name: 'well', fails: null, path: '/readyz', status: 200, body: 'ok\n' },
+    { name: 'every check passes', fails: null, path: '/readyz', status: 200, body: 'ok\n' },
     {
-      name: 'well, asked for more',
+      name: 'every check passes, and the page is verbose',
       fails: null,
       path: '/readyz?verbose',
       status: 200,
       body: '[+]stores synced ok\n[+]crds ok\nreadyz check passed\n',
     },
     {
-      name: 'well, asked in the other way',
+      name: 'every check passes, and verbose has a value',
       fails: null,
       path: '/readyz?verbose=true',
       status: 200,
       body: '[+]stores synced ok\n[+]crds ok\nreadyz check passed\n',
     },
     {
-      name: 'not well',
+      name: 'a check fails',
       fails: 'not served',
       path: '/readyz',
       status: 500,
       body: '[+]stores synced ok\n[-]crds failed: not served\nreadyz check failed\n',
     },
     {
-      name: 'not well, asked for more',
+      name: 'a check fails, and the page is verbose',
       fails: 'not served',
       path: '/readyz?verbose',
       status: 500,
       body: '[+]stores synced ok\n[-]crds failed: not served\nreadyz check failed\n',
     },
-  ])('$name', async ({ fails, path, status, body }) => {
+  ])('answers $status where $name', async ({ fails, path, status, body }) => {
     reason = fails
     const response = await get(path)
     expect(response.status).toBe(status)

@@ -21,7 +21,7 @@ const [one, two] = [serverPair('one'), serverPair('two')]
 async function followed(first: CertificatePair) {
   const folder = await scratchFolder()
   const files = { certificateFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
-  /** As whoever renews files does: each is there whole, but not both at once. */
+  /** As programs that renew files do: each is there whole, but not both at once. */
   const put = ({ certificatePem, keyPem }: Partial<CertificatePair>): void => {
     for (const [file, text] of [
       [files.certificateFile, certificatePem],

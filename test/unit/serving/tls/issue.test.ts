@@ -6,7 +6,7 @@ import { createServer, get } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { issueFor, newAuthority } from '../../../../src/serving/tls/issue.ts'
+import { createAuthority, issueCertificate } from '../../../../src/serving/tls/issue.ts'
 import { checkPair, isSignedBy } from '../../../../src/serving/tls/key-pair.ts'
 import { serverPair } from '../../../support/server-pair.ts'
 import { scratchFolder } from '../../kube/informer/scripted-server.ts'
@@ -93,6 +93,18 @@ describe('certificates of our own (contract 9.7)', () => {
   })
 })
 
+test('the certificate of a client names its user and its groups, and is good for no server', () => {
+  const times = { nowMs: Date.now(), untilMs: Date.now() + 60_000 }
+  const authority = createAuthority({ ...times, commonName: 'us' })
+  const subject = { ...times, commonName: 'jörg', organizations: ['a, b', 'c'] }
+  const use = { hosts: [], purposes: ['client'] } as const
+  const client = new X509Certificate(issueCertificate(subject, use, authority).certificatePem)
+  expect(client.subject.split('\n')).toEqual(['O=a\\, b', 'O=c', 'CN=jörg'])
+  expect(client.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2'])
+  expect(client.subjectAltName).toBeUndefined()
+  expect(client.checkIssued(new X509Certificate(authority.certificatePem))).toBe(true)
+})
+
 describe('a client that knows the authority and nothing else', () => {
   const times = { nowMs: Date.now(), untilMs: Date.now() + 60_000 }
 
@@ -112,10 +124,11 @@ describe('a client that knows the authority and nothing else', () => {
   }
 
   test('takes the server, and the next certificate as well', async () => {
-    const authority = newAuthority({ ...times, commonName: 'us' })
-    const signer = { commonName: 'us', keyPem: authority.keyPem }
-    const issue = (host: string) =>
-      issueFor({ ...times, commonName: 'a' }, [host, '127.0.0.1'], signer)
+    const authority = createAuthority({ ...times, commonName: 'us' })
+    const issue = (host: string) => {
+      const use = { hosts: [host, '127.0.0.1'], purposes: ['server'] } as const
+      return issueCertificate({ ...times, commonName: 'a' }, use, authority)
+    }
     expect(await isTaken(authority.certificatePem, issue('a.example.com'))).toBe(true)
     expect(await isTaken(authority.certificatePem, issue('b.example.com'))).toBe(true)
   })

@@ -30,18 +30,22 @@ function sound<Found extends object>(found: Found | string): Found {
   return found
 }
 
-const authorityOf = (nowMs = NOW_MS): CheckedPair =>
-  sound(authorityIn(stored(authoritySecret('n', null, nowMs))))
-const authority = authorityOf()
-const serverOf = (hosts: readonly string[], under = authority, nowMs = NOW_MS): ServerData =>
-  sound(serverIn(stored(serverSecret('n', { hosts, authority: under }, nowMs))))
+const authorityOf = async (nowMs = NOW_MS): Promise<CheckedPair> =>
+  sound(authorityIn(stored(await authoritySecret('n', null, nowMs))))
+const authority = await authorityOf()
+const serverOf = async (
+  hosts: readonly string[],
+  under = authority,
+  nowMs = NOW_MS,
+): Promise<ServerData> =>
+  sound(serverIn(stored(await serverSecret('n', { hosts, authority: under }, nowMs))))
 
-const server = serverOf(['localhost', '::1'])
+const server = await serverOf(['localhost', '::1'])
 const { pair } = server
 const ours = { authority, server }
 const theirs = { pair: checkPair(serverPair('www')) as CheckedPair, authorityPem: '' }
-const otherAuthority = authorityOf()
-const oneKey = await oneKeySecret(['localhost'], NOW_MS)
+const otherAuthority = await authorityOf()
+const oneKey = oneKeySecret(['localhost'], NOW_MS)
 const old: ServerData = {
   pair: sound(checkPair({ certificatePem: oneKey['tls.crt'], keyPem: oneKey['tls.key'] })),
   authorityPem: oneKey['ca.crt'],
@@ -69,14 +73,14 @@ test.each<Row>([
   { name: 'ours after its end: replaced', found: ours, wanted: ['::1'], afterDays: 400, step: { kind: 'issue', hosts: ['::1'], authority } },
   { name: 'an authority with more than a third of its life left: it stays', found: ours, wanted: ['::1'], afterDays: THIRD * 10 - 1, step: { kind: 'issue', hosts: ['::1'], authority } },
   { name: 'an authority with a third of its life left: a new one', found: ours, wanted: ['::1'], afterDays: THIRD * 10 + 1, step: { kind: 'establish', authority: null } },
-  { name: 'an authority that has been replaced: it signs anew', found: { authority: otherAuthority, server }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority: otherAuthority } },
-  { name: 'a certificate that says so, but is of another authority: it signs anew', found: { authority: otherAuthority, server: { pair, authorityPem: otherAuthority.certificatePem } }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority: otherAuthority } },
-  { name: 'a certificate without its authority: signed anew, for clients need that', found: { authority, server: { pair, authorityPem: '' } }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority } },
+  { name: 'an authority that has been replaced: it signs a new certificate', found: { authority: otherAuthority, server }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority: otherAuthority } },
+  { name: 'a certificate that says so, but is of another authority: it signs a new certificate', found: { authority: otherAuthority, server: { pair, authorityPem: otherAuthority.certificatePem } }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority: otherAuthority } },
+  { name: 'a certificate without its authority: replaced, for clients need that', found: { authority, server: { pair, authorityPem: '' } }, wanted: ['::1'], afterDays: 0, step: { kind: 'issue', hosts: ['::1'], authority } },
   { name: 'an authority that is gone: a new one', found: { authority: null, server }, wanted: ['::1'], afterDays: 0, step: { kind: 'establish', authority: null } },
   { name: 'one key for both: its authority moves', found: { authority: null, server: old }, wanted: ['localhost'], afterDays: 0, step: { kind: 'establish', authority: oldAuthority } },
   { name: 'one key for both, the authority moved: a certificate with a key of its own', found: { authority: oldAuthority, server: old }, wanted: ['localhost'], afterDays: 0, step: { kind: 'issue', hosts: ['localhost'], authority: oldAuthority } },
   { name: 'one key for both, with another authority: a new one', found: { authority: null, server: { ...old, authorityPem: authority.certificatePem } }, wanted: ['localhost'], afterDays: 0, step: { kind: 'establish', authority: null } },
-  { name: 'somebody’s own: served, whatever its hosts, its end and the authority', found: { authority: 'is garbled', server: theirs }, wanted: ['a'], afterDays: 400, step: { kind: 'serve', pair: theirs.pair } },
+  { name: 'one of an administrator: served, whatever its hosts, its end and the authority', found: { authority: 'is garbled', server: theirs }, wanted: ['a'], afterDays: 400, step: { kind: 'serve', pair: theirs.pair } },
   { name: 'a certificate that can not be served: left alone', found: { authority, server: 'is garbled' }, wanted: ['a'], afterDays: 0, step: { kind: 'unusable', secret: 'platform-gateway-tls', because: 'is garbled' } },
   { name: 'an authority that can not sign: left alone', found: { authority: 'is garbled', server }, wanted: ['a'], afterDays: 0, step: { kind: 'unusable', secret: 'platform-gateway-ca', because: 'is garbled' } },
 ])('$name (9.7)', ({ found, wanted, afterDays, step }) => {
@@ -84,8 +88,8 @@ test.each<Row>([
 })
 
 describe('the Secrets (9.7)', () => {
-  test('of the authority: its certificate for ten years, and its key', () => {
-    const secret = authoritySecret('n', null, NOW_MS)
+  test('of the authority: its certificate for ten years, and its key', async () => {
+    const secret = await authoritySecret('n', null, NOW_MS)
     expect(secret).toMatchObject({
       metadata: { name: 'platform-gateway-ca', namespace: 'n' },
       type: 'kubernetes.io/tls',
@@ -95,8 +99,8 @@ describe('the Secrets (9.7)', () => {
     expect(new X509Certificate(authority.certificatePem).ca).toBe(true)
   })
 
-  test('of the certificate: for a year, with its own key and the authority’s certificate', () => {
-    const secret = serverSecret('n', { hosts: ['localhost'], authority }, NOW_MS)
+  test('of the certificate: for a year, with its own key and the authority’s certificate', async () => {
+    const secret = await serverSecret('n', { hosts: ['localhost'], authority }, NOW_MS)
     expect(secret).toMatchObject({
       metadata: { name: 'platform-gateway-tls', namespace: 'n' },
       type: 'kubernetes.io/tls',
@@ -114,34 +118,38 @@ describe('the Secrets (9.7)', () => {
     expect(pair.keyPem).not.toBe(authority.keyPem)
   })
 
-  test('a certificate ends with its authority at the latest', () => {
-    const late = serverOf(['a'], authority, authority.notAfterMs - DAY_MS)
+  test('a certificate ends with its authority at the latest', async () => {
+    const late = await serverOf(['a'], authority, authority.notAfterMs - DAY_MS)
     expect(late.pair.notAfterMs).toBe(authority.notAfterMs)
   })
 
-  test('each certificate has a new key', () => {
-    expect(serverOf(['localhost']).pair.keyPem).not.toBe(pair.keyPem)
+  test('each certificate has a new key', async () => {
+    expect((await serverOf(['localhost'])).pair.keyPem).not.toBe(pair.keyPem)
   })
 
-  test('an authority that moves is stored as it is', () => {
-    expect(authorityIn(stored(authoritySecret('n', oldAuthority, NOW_MS)))).toEqual(oldAuthority)
+  test('an authority that moves is stored as it is', async () => {
+    expect(authorityIn(stored(await authoritySecret('n', oldAuthority, NOW_MS)))).toEqual(
+      oldAuthority,
+    )
   })
 
   test.each<{ readonly data: Readonly<Record<string, string>>; readonly because: string }>([
     { data: {}, because: 'the certificate is no PEM certificate' },
     { data: { 'tls.crt': '', 'tls.key': '' }, because: 'the certificate is no PEM certificate' },
     { data: { 'tls.crt': 'AAAA' }, because: 'the certificate is no PEM certificate' },
-  ])('with $data hold nothing to use', ({ data, because }) => {
+  ])('with $data hold nothing to use', async ({ data, because }) => {
     expect(
-      serverIn(stored({ ...serverSecret('n', { hosts: ['a'], authority }, NOW_MS), data })),
+      serverIn(stored({ ...(await serverSecret('n', { hosts: ['a'], authority }, NOW_MS)), data })),
     ).toBe(because)
-    expect(authorityIn(stored({ ...authoritySecret('n', null, NOW_MS), data }))).toBe(because)
+    expect(authorityIn(stored({ ...(await authoritySecret('n', null, NOW_MS)), data }))).toBe(
+      because,
+    )
   })
 
-  test('somebody else’s certificate is no authority of ours', () => {
+  test('a certificate of another program is no authority of ours', async () => {
     const { certificatePem, keyPem } = serverPair('www')
     const data = { 'tls.crt': btoa(certificatePem), 'tls.key': btoa(keyPem) }
-    expect(authorityIn(stored({ ...authoritySecret('n', null, NOW_MS), data }))).toBe(
+    expect(authorityIn(stored({ ...(await authoritySecret('n', null, NOW_MS)), data }))).toBe(
       'the certificate is not one of our authorities',
     )
   })
@@ -164,8 +172,8 @@ describe('the hosts of a certificate of our own (contract 9.7)', () => {
     expect(hostsOf(urls, 'n')).toEqual(hosts)
   })
 
-  test('are read back as they were written, so that nothing is issued twice', () => {
+  test('are read back as they were written, so that nothing is issued twice', async () => {
     const hosts = hostsOf(['https://[2001:db8::1]/oidc', 'https://xn--mnchen-3ya.example'], 'n')
-    expect(serverOf(hosts).pair.hosts).toEqual(hosts)
+    expect((await serverOf(hosts)).pair.hosts).toEqual(hosts)
   })
 })

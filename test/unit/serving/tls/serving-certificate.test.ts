@@ -69,10 +69,10 @@ function cluster() {
     const { objects } = api
     const create = (secret: NewObject) => api.client().create<Secret>(SECRETS, secret, 'test')
     const stored =
-      objects.get(GATEWAY_CA_SECRET) ?? (await create(authoritySecret('n', null, issuedMs)))
+      objects.get(GATEWAY_CA_SECRET) ?? (await create(await authoritySecret('n', null, issuedMs)))
     const authority = authorityIn(stored)
     if (typeof authority === 'string') throw new Error(authority)
-    const secret = serverSecret('n', { hosts: ['localhost'], authority }, issuedMs)
+    const secret = await serverSecret('n', { hosts: ['localhost'], authority }, issuedMs)
     const data = Object.entries(texts).map(([key, text]) => [key, btoa(text)])
     await create({ ...secret, data: { ...secret.data, ...Object.fromEntries(data) } })
   }
@@ -80,7 +80,7 @@ function cluster() {
 }
 
 describe('the certificate of our own (contract 9.7)', () => {
-  test('is created where there is none, and then only looked at', async () => {
+  test('is created where there is none, and then only read', async () => {
     const { clock, replica, held } = cluster()
     const { keeper, taken, writes, lines } = replica()
     expect(keeper.fault()).toBe('Secret platform-gateway-tls has not been read or written yet')
@@ -127,7 +127,7 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect([...a.lines, ...b.lines].map(({ sentence }) => sentence)).toEqual(['certificate stored'])
   })
 
-  test('gets a host at once when somebody says so, and keeps those of other replicas', async () => {
+  test('gets a host at once on refresh, and keeps those of other replicas', async () => {
     const { clock, replica, held } = cluster()
     const [a, b] = [
       replica(['localhost', 'a.example.com']),
@@ -137,7 +137,7 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect(held().pair.hosts.toSorted()).toEqual(['a.example.com', 'b.example.com', 'localhost'])
     a.hosts.push('c.example.com')
     expect(a.keeper.fault()).toBe('the certificate lacks c.example.com')
-    a.keeper.look()
+    a.keeper.refresh()
     await clock.advance(0)
     expect(a.keeper.fault()).toBeNull()
     await clock.advance(60_000)
@@ -147,7 +147,7 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect(a.writes.length + b.writes.length).toBe(writes)
   })
 
-  test('is not put in the place of somebody’s own', async () => {
+  test('does not replace one of an administrator', async () => {
     const { clock, replica, put } = cluster()
     const { certificatePem, keyPem } = serverPair('www', { nowMs: NOW_MS, validMs: 600_000 })
     await put(NOW_MS, { 'tls.crt': certificatePem, 'tls.key': keyPem })
@@ -158,7 +158,7 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect(keeper.fault()).toBeNull()
   })
 
-  test('is not put in the place of what can not be served: the log says what to do', async () => {
+  test('does not replace content that can not be served: the log says what to do', async () => {
     const { api, clock, replica, put } = cluster()
     await put(NOW_MS, { 'tls.crt': 'HUNTER2' })
     const { taken, writes, lines } = replica()
@@ -187,7 +187,7 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect(taken).toHaveLength(2)
   })
 
-  test('goes on under its authority where its Secret is deleted, under a new one where that is (9.7)', async () => {
+  test('is issued again by its authority when its Secret is deleted, and by a new one when that Secret is (9.7)', async () => {
     const { api, clock, replica, held } = cluster()
     const { taken } = replica()
     await clock.advance(1000)
@@ -203,9 +203,9 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect(held().authorityPem).toBe(held().authority.certificatePem)
   })
 
-  test('of one Secret and one key goes on under its authority, with a key of its own', async () => {
+  test('of one Secret and one key is replaced by one of the same authority with a key of its own', async () => {
     const { api, clock, replica, put, held } = cluster()
-    const texts = await oneKeySecret(['localhost', 'a.example.com'], NOW_MS)
+    const texts = oneKeySecret(['localhost', 'a.example.com'], NOW_MS)
     await put(NOW_MS, texts)
     api.objects.delete(GATEWAY_CA_SECRET)
     const [a, b] = [replica(['a.example.com']), replica(['a.example.com'])]
@@ -231,7 +231,7 @@ describe('the certificate of our own (contract 9.7)', () => {
     expect(taken).toHaveLength(1)
   })
 
-  test('is looked for no more once the process stops', async () => {
+  test('is read no more once the process stops', async () => {
     const { clock, abort, replica } = cluster()
     replica()
     await clock.advance(1000)

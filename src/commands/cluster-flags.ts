@@ -1,0 +1,153 @@
+// Flags that the commands which reach the API server share, and how their command lines are read.
+import { isIssuerUrl } from '../domain/token/token-claims.ts'
+import { choiceKind, fileKind, optionalAddressKind } from '../runtime/flag-kinds.ts'
+import {
+  type Flag,
+  type Invocation,
+  type ValueKind,
+  type ValuesOf,
+  helpFlag,
+  helpText,
+  readFlags,
+  refusal,
+  switchKind,
+} from '../runtime/flags.ts'
+import { LOG_LEVELS } from '../runtime/log.ts'
+import { PROGRAM_VERSION } from '../runtime/version.ts'
+
+/** Environment variables and files; null for one that does not exist. */
+export interface ProcessInputs {
+  readonly env: (name: string) => string | null
+  readonly file: (path: string) => string | null
+}
+
+const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
+const DEFAULT_NAMESPACE = 'platform-system'
+const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+const isSubdomain = (text: string): boolean =>
+  text.length <= 253 && text.split('.').every((part) => LABEL.test(part))
+
+/** Name of a namespace; an empty text means none. */
+const namespaceKind: ValueKind<string | null> = {
+  placeholder: '<name>',
+  accepts: 'a DNS label: at most 63 of a-z, 0-9 and -, not at an end',
+  read: (text) => (text === '' ? null : LABEL.test(text) ? text : undefined),
+}
+
+/** Name of an object. */
+const objectNameKind: ValueKind<string> = {
+  placeholder: '<name>',
+  accepts: 'an object name: DNS labels of a-z, 0-9 and -, joined by dots',
+  read: (text) => (isSubdomain(text) ? text : undefined),
+}
+
+/** The issuer of tokens (contract 7.2); an empty text means none. */
+const issuerUrlKind: ValueKind<string | null> = {
+  placeholder: '<url>',
+  accepts:
+    'a URL such as https://platform.example.com/oidc, with https, a lower-case host and no userinfo, query, fragment, default port or trailing slash',
+  read: (text) => (text === '' ? null : isIssuerUrl(text) ? text : undefined),
+}
+
+/** Flags of every command that watches the API server. */
+export const CLUSTER_FLAGS = {
+  kubeconfig: {
+    kind: fileKind,
+    fallback: '',
+    shownDefault: 'KUBECONFIG, else in-cluster',
+    help: 'Path of the kubeconfig of the API server.',
+  },
+  namespace: {
+    kind: namespaceKind,
+    fallback: '',
+    shownDefault: `POD_NAMESPACE, else the service account's, else ${DEFAULT_NAMESPACE}`,
+    help: "Namespace of the platform's Secrets, ConfigMaps and Lease.",
+  },
+  'config-name': {
+    kind: objectNameKind,
+    fallback: 'platform-manager-config',
+    help: 'Name of the Config object in force; the Secret with its settings has the same name.',
+  },
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+/** The flag of every command that signs or publishes tokens. */
+export const ISSUER_FLAG = {
+  'issuer-url': {
+    kind: issuerUrlKind,
+    fallback: '',
+    shownDefault: 'path /oidc on the platformHost of Config',
+    help: 'Issuer of tokens: their claim iss, and the URL below which verifiers find the signing keys.',
+  },
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+/** Flags of the servers for metrics and probes. */
+export const PROBE_FLAGS = {
+  'metrics-bind-address': {
+    kind: optionalAddressKind,
+    fallback: ':8080',
+    help: 'Address of /metrics, in plain HTTP; 0 = not served.',
+  },
+  'health-probe-bind-address': {
+    kind: optionalAddressKind,
+    fallback: ':8081',
+    help: 'Address of /healthz and /readyz, in plain HTTP; 0 = not served.',
+  },
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+/** The last flags of every command that runs until it is stopped. */
+export const CLOSING_FLAGS = {
+  'log-level': {
+    kind: choiceKind(LOG_LEVELS),
+    fallback: 'info',
+    help: `Lowest level that is logged: ${LOG_LEVELS.join(', ')}.`,
+  },
+  version: { kind: switchKind, fallback: 'false', help: 'Print the version and exit.' },
+  help: helpFlag,
+} satisfies Readonly<Record<string, Flag<unknown>>>
+
+type ClusterFlags = typeof CLUSTER_FLAGS & typeof CLOSING_FLAGS
+
+/** The command line of a command that watches the API server. */
+interface ClusterCommand<Flags extends ClusterFlags, Settings> {
+  readonly name: string
+  /** As in CommandHelp. */
+  readonly summary: string
+  readonly flags: Flags
+  /** Why it may exit with 1. */
+  readonly failure: string
+  /** Faults of values that don't fit together; a malformed value is absent. */
+  readonly faultsOf: (values: Partial<ValuesOf<Flags>>) => readonly string[]
+  readonly settingsOf: (values: ValuesOf<Flags>, namespace: string) => Settings
+}
+
+/** Parses the command line of such a command; reports every fault (contract 8.1). */
+export function readCommandLine<Flags extends ClusterFlags, Settings>(
+  { name, summary, flags, failure, faultsOf, settingsOf }: ClusterCommand<Flags, Settings>,
+  argv: readonly string[],
+  inputs: ProcessInputs,
+): Invocation<Settings> {
+  const { values, faults } = readFlags(flags, argv)
+  const exitCodes = { 0: 'It was stopped by SIGTERM or SIGINT.', 1: failure }
+  if (values.help)
+    return { kind: 'print', text: helpText({ usage: name, summary, flags, exitCodes }) }
+  if (values.version) return { kind: 'print', text: `${PROGRAM_VERSION}\n` }
+  const common: Partial<ValuesOf<ClusterFlags>> = values
+  const namespace = common.namespace ?? defaultNamespace(inputs)
+  const all = [...faults, ...faultsOf(values), ...namespaceFaults(namespace)]
+  return all.length === 0
+    ? { kind: 'run', settings: settingsOf(values as ValuesOf<Flags>, namespace) }
+    : refusal(name, all)
+}
+
+/**
+ * The platform's namespace when no flag names it: POD_NAMESPACE, else the service account's, else
+ * platform-system (contract 8.1). It may be malformed: see namespaceFaults.
+ */
+const defaultNamespace = ({ env, file }: ProcessInputs): string =>
+  env('POD_NAMESPACE') || file(NAMESPACE_FILE)?.trim() || DEFAULT_NAMESPACE
+
+/** Faults of a namespace from the environment. */
+const namespaceFaults = (namespace: string): readonly string[] =>
+  LABEL.test(namespace)
+    ? []
+    : [`POD_NAMESPACE or ${NAMESPACE_FILE} is wrong, accepted is ${namespaceKind.accepts}`]
