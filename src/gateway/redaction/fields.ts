@@ -117,8 +117,14 @@ export const secretsAt = (
     .map((field) => (field === null ? '' : nestedString(value, field)))
     .filter(isSecret)
 
+/**
+ * Whether a text in `spec.key` has the prefix of a digest (contract 3.6). Wider than `storedDigestOf`: a malformed
+ * digest is no key in clear either.
+ */
+export const isDigest = (text: string): boolean => text.startsWith('sha256:')
+
 /** A digest reveals no key, and other texts contain a short one by chance. */
-const isSecret = (text: string): boolean => text.length >= SHORTEST && !text.startsWith('sha256:')
+const isSecret = (text: string): boolean => text.length >= SHORTEST && !isDigest(text)
 const SHORTEST = 12
 
 /** Replaces each value that was sent as it had been shown by the stored one. */

@@ -37,6 +37,13 @@ export const formatQuery = (query: Query): string =>
 export const valueOf = (query: Query, name: string): string | null =>
   query.find(([other]) => other === name)?.[1] ?? null
 
+/** The value of a parameter that is given once at most; empty when it is absent. */
+export const parameter = (query: Query, name: string): string => valueOf(query, name) ?? ''
+
+/** The parameters of a query that have one of these names. */
+export const pick = (query: Query, names: readonly string[]): Query =>
+  query.filter(([name]) => names.includes(name))
+
 function pairOf(part: string): readonly [string, string] | null {
   const at = part.indexOf('=')
   const name = decodedForm(at === -1 ? part : part.slice(0, at))

@@ -1,4 +1,4 @@
-// A token that was just made is the operator's to issue (contract 12.2).
+// A create of a token waits until the operator has issued it (contract 12.2).
 import { TOKENS } from '../../api/names.ts'
 import { nestedField, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, isList } from '../../domain/json/json.ts'
@@ -6,9 +6,11 @@ import { type Clock, sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import { TOKEN } from '../redaction/fields.ts'
 import { objectIn } from '../redaction/objects.ts'
-import { type SelfServiceRequest, type UpstreamReply, ask } from './request.ts'
+import type { SelfServiceRequest } from './request.ts'
+import type { UpstreamReply } from './response.ts'
+import { ask } from './upstream-client.ts'
 
-/** The token, in the form that was asked for; else the answer that says why there is none. */
+/** The issued token in the negotiated form, or the answer without one. */
 export type Issued =
   | { readonly ok: true; readonly reply: UpstreamReply }
   | { readonly ok: false; readonly answer: Answer }
@@ -19,7 +21,7 @@ const LONGEST_WAIT_MS = 400
 
 /** Waits for the token of this object, which is deleted when there is none in time. */
 export async function awaitToken(
-  exchange: SelfServiceRequest,
+  request: SelfServiceRequest,
   made: JsonMap,
   clock: Clock,
 ): Promise<Issued> {
@@ -28,21 +30,21 @@ export async function awaitToken(
   const endMs = clock.monotonicMs() + WITHIN_MS
   let look: Look = { is: 'awaited', said: '' }
   for (let waitMs = FIRST_LOOK_MS; look.is === 'awaited'; waitMs *= 2) {
-    if (clock.monotonicMs() >= endMs || exchange.signal.aborted) break
-    await sleep(clock, Math.min(waitMs, LONGEST_WAIT_MS), exchange.signal)
-    look = await lookAt(exchange, name, uid)
+    if (clock.monotonicMs() >= endMs || request.signal.aborted) break
+    await sleep(clock, Math.min(waitMs, LONGEST_WAIT_MS), request.signal)
+    look = await lookAt(request, name, uid)
   }
   if (look.is === 'issued') return { ok: true, reply: look.reply }
-  await withdraw(exchange, name, uid)
+  await withdraw(request, name, uid)
   return { ok: false, answer: withoutToken(look) }
 }
 
-/** What an object is found to be. */
+/** The state of the token at one look. */
 type Look =
   | { readonly is: 'issued'; readonly reply: UpstreamReply }
   | { readonly is: 'refused' | 'awaited' | 'gone'; readonly said: string }
 
-/** Refused for good: nothing that the operator waits for can change it. */
+/** Ready reasons that are final: the operator will not issue the token. */
 const REFUSED: ReadonlySet<string> = new Set([
   'ScopeExceedsOwner',
   'ScopeTooLarge',
@@ -50,8 +52,8 @@ const REFUSED: ReadonlySet<string> = new Set([
   'Revoked',
 ])
 
-async function lookAt(exchange: SelfServiceRequest, name: string, uid: string): Promise<Look> {
-  const reply = await readOnce(exchange, name)
+async function lookAt(request: SelfServiceRequest, name: string, uid: string): Promise<Look> {
+  const reply = await readOnce(request, name)
   const object = objectIn(reply?.json ?? {})
   if (!reply || nestedString(object, ['metadata', 'uid']) !== uid) return { is: 'gone', said: '' }
   if (nestedString(object, TOKEN) !== '') return { is: 'issued', reply }
@@ -63,8 +65,8 @@ async function lookAt(exchange: SelfServiceRequest, name: string, uid: string): 
 }
 
 /** null when the client has gone meanwhile: the token is still to be withdrawn. */
-async function readOnce(exchange: SelfServiceRequest, name: string): Promise<UpstreamReply | null> {
-  const { form, signal } = exchange
+async function readOnce(request: SelfServiceRequest, name: string): Promise<UpstreamReply | null> {
+  const { form, signal } = request
   const question = {
     as: 'gateway',
     method: 'GET',
@@ -74,7 +76,7 @@ async function readOnce(exchange: SelfServiceRequest, name: string): Promise<Ups
     form,
   } as const
   try {
-    return await ask(exchange, question)
+    return await ask(request, question)
   } catch (error) {
     if (signal.aborted) return null
     throw error
@@ -87,8 +89,8 @@ function withoutToken(look: Exclude<Look, { is: 'issued' }>): Answer {
   return failure('Timeout', `no token was issued within ${WITHIN_MS / 1000} s: ${because}`)
 }
 
-async function withdraw(exchange: SelfServiceRequest, name: string, uid: string): Promise<void> {
-  // Also for a client that has gone, whose signal ends whatever is asked for it.
+async function withdraw(request: SelfServiceRequest, name: string, uid: string): Promise<void> {
+  // Also for a client that has gone: its own signal would end this request.
   const signal = AbortSignal.timeout(WITHIN_MS)
   const json = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } }
   const body = { type: 'application/json', json }
@@ -100,5 +102,5 @@ async function withdraw(exchange: SelfServiceRequest, name: string, uid: string)
     query: [],
     body,
   } as const
-  await ask({ ...exchange, signal }, question)
+  await ask({ ...request, signal }, question)
 }

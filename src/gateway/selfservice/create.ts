@@ -1,6 +1,7 @@
-// Making keys and tokens (contract 12.2, 12.3): tried first, judged as it would be stored, then stored in
-// one write. Configs are made as the caller.
+// Creation of keys and tokens (contract 12.2, 12.3): defaulting, a dry run, validation of its answer, then one
+// write. Configs are created as the caller.
 import { API_VERSION, CONFIGS, HEARTBEAT_KEY, TOKENS } from '../../api/names.ts'
+import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRef } from '../../domain/credential-object.ts'
 import {
   type NamePath,
@@ -19,97 +20,103 @@ import { awaitToken } from './await-token.ts'
 import { sentObject } from './decode.ts'
 import { type DefaultedObject, defaulted, finished, isForSelf } from './defaulting.ts'
 import { creationEscalation } from './escalation.ts'
-import { bodyRefusal, counted, sizeRefusal } from './quota.ts'
-import { showsTo } from './read.ts'
-import {
-  type SelfServiceRequest,
-  type UpstreamQuery,
-  type UpstreamReply,
-  answerOf,
-  asOfNow,
-  ask,
-  isHidden,
-} from './request.ts'
-import { type Fault, validate } from './validation.ts'
+import { type Quota, bodyRefusal, counted, sizeRefusal } from './quota.ts'
+import { type SelfServiceRequest, reauthenticated } from './request.ts'
+import { type UpstreamReply, answerOf } from './response.ts'
+import { type UpstreamQuery, ask } from './upstream-client.ts'
+import { validate } from './validation.ts'
+import { isHidden, shownTo } from './visibility.ts'
 import {
   DRY_RUN,
+  type FieldRefusal,
   GATEWAY_MANAGER,
-  type WriteDeps,
   isDryRun,
   refusal,
   writing,
 } from './write-options.ts'
 
-/** How an object is made: by a POST, or by an apply that finds none. */
-export interface Way {
+/** What a write needs beside its request. */
+export interface WriteDeps {
+  /** The caps in force. */
+  readonly caps: () => Caps
+  /** Generates a key in clear. */
+  readonly newKey: () => string
+  readonly clock: Clock
+  readonly counts: Quota
+}
+
+/** The request that creates an object: a POST, or an apply of a name that does not exist. */
+interface CreateMethod {
   readonly method: 'POST' | 'PATCH'
   readonly type: string
   /** Empty for a POST. */
   readonly name: string
 }
 
-const POSTED: Way = { method: 'POST', type: 'application/json', name: '' }
+const POST: CreateMethod = { method: 'POST', type: 'application/json', name: '' }
 
 /** The answer to a POST. */
-export async function create(exchange: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
-  const sent = await sentObject(exchange, false)
-  return sent.ok ? makeOne(await asOfNow(exchange), deps, sent.value, POSTED) : sent.answer
+export async function create(request: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
+  const sent = await sentObject(request, false)
+  return sent.ok
+    ? createObject(await reauthenticated(request), deps, sent.value, POST)
+    : sent.answer
 }
 
-/** The answer to an object that is sent to be made; one's own are counted. */
-export async function makeOne(
-  exchange: SelfServiceRequest,
+/** Creates an object; the caller's own objects count against the quota. */
+export async function createObject(
+  request: SelfServiceRequest,
   deps: WriteDeps,
   sent: JsonMap,
-  way: Way,
+  via: CreateMethod,
 ): Promise<Answer> {
-  const { asked, standing } = exchange
-  if (asked.resource === CONFIGS || !isForSelf(asked.resource, sent, standing))
-    return making(exchange, deps, sent, way, () => undefined)
-  return counted(exchange, deps.counts, (stored) => making(exchange, deps, sent, way, stored))
+  const { info, access } = request
+  if (info.resource === CONFIGS || !isForSelf(info.resource, sent, access))
+    return createWithin(request, deps, sent, via, () => undefined)
+  return counted(request, deps.counts, (stored) => createWithin(request, deps, sent, via, stored))
 }
 
-/** The same. @param isStored told of one's own that was stored */
-async function making(
-  exchange: SelfServiceRequest,
+/** @param isStored called with an own object once it is stored */
+async function createWithin(
+  request: SelfServiceRequest,
   deps: WriteDeps,
   sent: JsonMap,
-  way: Way,
+  via: CreateMethod,
   isStored: (made: KeyRef) => void,
 ): Promise<Answer> {
-  const { asked, standing, caller } = exchange
-  const { resource } = asked
-  const shown = { shows: showsTo(exchange), secrets: secretsIn(resource, sent) }
+  const { info, access, caller } = request
+  const { resource } = info
+  const shown = { shows: shownTo(request), secrets: secretsIn(resource, sent) }
   if (resource === CONFIGS) {
-    await asOfNow(exchange)
-    const reply = await ask(exchange, storing(exchange, { caller }, way, sent, []))
-    return answerOf(exchange, reply, shown)
+    await reauthenticated(request)
+    const reply = await ask(request, storing(request, { caller }, via, sent, []))
+    return answerOf(request, reply, shown)
   }
   if (isHidden(resource, nestedString(sent, ['metadata', 'name']))) return refusal(NOT_YOUR_NAME)
-  const isSelf = isForSelf(resource, sent, standing)
-  const first = defaulted(resource, sent, standing, deps.newKey)
-  const escalation = creationEscalation(resource, first.object, isSelf, standing)
+  const isSelf = isForSelf(resource, sent, access)
+  const first = defaulted(resource, sent, access, deps.newKey)
+  const escalation = creationEscalation(resource, first.object, isSelf, access)
   if (escalation !== null) return refusal(escalation)
-  if (!isSelf && standing.scope !== null) return refusal(OUTGROWS)
-  const long = isSelf ? bodyRefusal(exchange.call, sent, null) : null
+  if (!isSelf && access.scope !== null) return refusal(OUTGROWS)
+  const long = isSelf ? bodyRefusal(request.call, sent, null) : null
   if (long !== null) return long
   const as: RunsAs = isSelf ? 'gateway' : { caller }
-  const tried = await ask(exchange, storing(exchange, as, way, first.object, DRY_RUN))
-  if (tried.status !== 201) return answerOf(exchange, tried, shown)
+  const tried = await ask(request, storing(request, as, via, first.object, DRY_RUN))
+  if (tried.status !== 201) return answerOf(request, tried, shown)
   const large = isSelf ? sizeRefusal(null, tried.json) : null
   if (large !== null) return large
-  const now = await asOfNow(exchange)
-  const last = finished(resource, first, tried.json, now.standing)
+  const now = await reauthenticated(request)
+  const last = finished(resource, first, tried.json, now.access)
   const fault = isSelf
     ? faultOf(now, deps, tried.json, last)
-    : creationEscalation(resource, tried.json, isSelf, now.standing)
+    : creationEscalation(resource, tried.json, isSelf, now.access)
   if (fault !== null) return refusal(fault)
-  const stored = await ask(exchange, storing(exchange, as, way, last.object, []))
-  if (stored.status !== 201 || isDryRun(exchange.query)) return answerOf(exchange, stored, shown)
+  const stored = await ask(request, storing(request, as, via, last.object, []))
+  if (stored.status !== 201 || isDryRun(request.query)) return answerOf(request, stored, shown)
   isStored(refOf(stored))
-  const kept = await claimed(exchange, stored, last.added)
-  if (resource === TOKENS) return answerWithToken(exchange, deps.clock, kept)
-  return answerOf(exchange, kept, { ...shown, shows: () => [KEY] })
+  const kept = await claimed(request, stored, last.added)
+  if (resource === TOKENS) return answerWithToken(request, deps.clock, kept)
+  return answerOf(request, kept, { ...shown, shows: () => [KEY] })
 }
 
 function refOf({ json }: UpstreamReply): KeyRef {
@@ -117,33 +124,33 @@ function refOf({ json }: UpstreamReply): KeyRef {
   return { name: nestedString(metadata, ['name']), uid: nestedString(metadata, ['uid']) }
 }
 
-/** Judged as it was tried, with what was added since. */
+/** Validates the answer to the dry run, with the ttl that was added since. */
 function faultOf(
-  { asked: { resource }, standing }: SelfServiceRequest,
+  { info: { resource }, access }: SelfServiceRequest,
   { caps, clock }: WriteDeps,
   tried: JsonMap,
   { object }: DefaultedObject,
-): Fault | null {
+): FieldRefusal | null {
   const ttl: NamePath = ['spec', 'ttl']
   const after = setNestedField(tried, ttl, nestedField(object, ttl))
-  return validate({ resource, standing, before: null, after, caps: caps(), nowMs: clock.nowMs() })
+  return validate({ resource, access, before: null, after, caps: caps(), nowMs: clock.nowMs() })
 }
 
-const NOT_YOUR_NAME: Fault = {
+const NOT_YOUR_NAME: FieldRefusal = {
   field: 'metadata.name',
   because: `${HEARTBEAT_KEY} is the platform's: choose another name`,
 }
 
-const OUTGROWS: Fault = {
+const OUTGROWS: FieldRefusal = {
   field: 'spec',
-  because: 'with an access key that has a scope, keys are made for its own user only, of type User',
+  because: 'an access key that has a scope creates keys of type User for its own user only',
 }
 
 /** A write that fails rather than change an object that is there. */
 function storing(
-  { asked, query, form }: SelfServiceRequest,
+  { info, query, form }: SelfServiceRequest,
   as: RunsAs,
-  { method, type, name }: Way,
+  { method, type, name }: CreateMethod,
   object: JsonMap,
   tried: Query,
 ): UpstreamQuery {
@@ -155,7 +162,7 @@ function storing(
   return {
     as,
     method,
-    resource: asked.resource,
+    resource: info.resource,
     name,
     query: writing(query, tried),
     body: { type, json: method === 'PATCH' ? named : object },
@@ -163,20 +170,19 @@ function storing(
   }
 }
 
-/** No object has it, so an apply with it conflicts with any, and makes one where there is none. */
+/** No object has this version: an apply with it conflicts with any object, and creates one where none exists. */
 const NEVER = '1'
 
 /**
- * The object, with the fields that the gateway added owned by a manager of its own: else the next apply
- * of the client, which does not name them, would take them away. Not done, they are as if the client
- * had sent them.
+ * Gives the fields that the gateway added to a field manager of their own: else the client's next apply, which
+ * does not name them, would remove them. If this fails, they remain the client's.
  */
 async function claimed(
-  exchange: SelfServiceRequest,
+  request: SelfServiceRequest,
   stored: UpstreamReply,
   added: JsonMap,
 ): Promise<UpstreamReply> {
-  const { asked, form } = exchange
+  const { info, form } = request
   const { metadata } = objectIn(stored.json)
   const [name, uid] = ['name', 'uid'].map((field) => nestedString(metadata, [field]))
   const named = setNestedField(
@@ -184,31 +190,31 @@ async function claimed(
     ['metadata', 'uid'],
     uid,
   )
-  const reply = await ask(exchange, {
+  const reply = await ask(request, {
     as: 'gateway',
     method: 'PATCH',
-    resource: asked.resource,
+    resource: info.resource,
     name: name ?? '',
-    // Not by force: what somebody has changed meanwhile is his.
+    // Not by force: another manager's change since then wins.
     query: [['fieldManager', GATEWAY_MANAGER]],
     form,
     body: {
       type: 'application/apply-patch+yaml',
-      json: { apiVersion: API_VERSION, kind: asked.resource.kind, ...named },
+      json: { apiVersion: API_VERSION, kind: info.resource.kind, ...named },
     },
   })
   return reply.status === 200 ? { ...stored, json: reply.json } : stored
 }
 
-/** The token that the operator issued, or why there is none: nothing is left behind then. */
+/** The answer with the issued token; without one the object is deleted again. */
 async function answerWithToken(
-  exchange: SelfServiceRequest,
+  request: SelfServiceRequest,
   clock: Clock,
   stored: UpstreamReply,
 ): Promise<Answer> {
   const object = objectIn(stored.json)
-  const issued = await awaitToken(exchange, object, clock)
+  const issued = await awaitToken(request, object, clock)
   if (!issued.ok) return issued.answer
   const reply = { ...issued.reply, status: stored.status, headers: stored.headers }
-  return answerOf(exchange, reply, { shows: () => [TOKEN], secrets: [] })
+  return answerOf(request, reply, { shows: () => [TOKEN], secrets: [] })
 }

@@ -1,5 +1,5 @@
-// Bodies that are read here, each once and strictly: what the API server gets is written anew from what
-// was read, so nobody can mean one thing here and another there (threats E7, E8).
+// The decoder of request bodies: strict, and once for each body. The API server gets the decoded value encoded
+// again, so it can't read another meaning out of the same bytes (threats E7, E8).
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UserInfo } from '../../authn/caller.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
@@ -14,7 +14,7 @@ import type { HttpRequest } from '../../serving/http/server.ts'
 /** The ways to change an object by a patch (contract 12.5). */
 export type PatchKind = 'json' | 'merge' | 'apply'
 
-/** The patches that are taken; a strategic merge is none for custom resources. */
+/** The supported patches: custom resources have no strategic merge. */
 const PATCH_KINDS: ReadonlyMap<string, PatchKind> = new Map([
   ['application/json-patch+json', 'json'],
   ['application/merge-patch+json', 'merge'],
@@ -27,28 +27,28 @@ const YAML_TYPES: ReadonlySet<string> = new Set([
   'application/apply-patch+yaml',
 ])
 
-/** YAML takes long to read, some 30 ms for as much, and nobody else is answered meanwhile. In bytes. */
+/** Bytes of YAML: to parse as much stops the event loop for some 30 ms. */
 export const LONGEST_YAML = 16 * 1024
 
 /**
- * Bodies of more bytes, or of a length that is not said, are held by few requests at a time: one key has 400
- * under way, and 400 times the longest body is more memory than there is. Who sends his slowly, with however
- * many keys, keeps the fewest of others waiting.
+ * Few requests at a time may hold bodies of more bytes, or of unknown length: one key may have 400 requests in
+ * flight, and 400 of the longest bodies exceed the memory. The bound for one user, whatever the keys, keeps a slow
+ * sender from blocking the others.
  */
 export const LARGE_BODIES = { aboveBytes: 64 * 1024, inAll: 16, ofOne: 4 } as const
 
-const amongLarge = createSemaphore(LARGE_BODIES.inAll, LARGE_BODIES.ofOne)
+const largeBodySemaphore = createSemaphore(LARGE_BODIES.inAll, LARGE_BODIES.ofOne)
 
-/** However many come in at once, between the parsing of two others connect, ask and are answered. */
+/** Bodies parsed in one turn of the event loop, so that a burst of them does not stop it. */
 const turn = createTurnQueue(16)
 
-/** A request with a body, and who sends it. */
+/** A request with a body, and its caller. */
 export interface Sender {
   readonly call: HttpRequest
   readonly caller: { readonly identity: Pick<UserInfo, 'user'> }
 }
 
-/** What came of a body. */
+/** A decoded body, or the refusal of it. */
 export type Sent<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly answer: WholeAnswer }
@@ -60,7 +60,7 @@ const refused = (
   answer: failure(reason, message),
 })
 
-/** The kind of patch that a request says it holds; the 415 where it is none that is taken. */
+/** The kind of patch by the content type; the 415 for any other. */
 export function patchKindOf({ headers }: Pick<HttpRequest, 'headers'>): Sent<PatchKind> {
   const kind = PATCH_KINDS.get(typeOf(headers))
   if (kind !== undefined) return { ok: true, value: kind }
@@ -102,7 +102,7 @@ async function sentValue({ call, caller }: Sender, mayBeEmpty: boolean): Promise
   if (encoding !== 'identity')
     return refused('UnsupportedMediaType', 'the body must come without a content-encoding')
   const read = (): Promise<Sent<Json>> => readValue(call, mayBeEmpty)
-  return isLarge(call.headers) ? amongLarge(caller.identity.user, read) : read()
+  return isLarge(call.headers) ? largeBodySemaphore(caller.identity.user, read) : read()
 }
 
 const isLarge = (headers: IncomingHttpHeaders): boolean =>
@@ -124,7 +124,7 @@ async function readValue(call: HttpRequest, mayBeEmpty: boolean): Promise<Sent<J
 }
 
 function fromYaml(text: string): Sent<Json> {
-  // Most clients send JSON as the YAML that it is. Some characters YAML does not take as they are.
+  // Most clients send JSON, which is YAML but for some characters.
   if (/^\s*\{/.test(text) && !hasOddCharacter(text)) {
     const json = fromJson(text)
     if (json.ok) return json

@@ -1,4 +1,4 @@
-// The fields that the gateway adds to an object that a client creates (contract 12.2, 12.3).
+// Mutating admission: the fields that the gateway adds to an object that a client creates (contract 12.2, 12.3).
 import {
   ACCESS_KEYS,
   API_VERSION,
@@ -15,10 +15,10 @@ import {
   setNestedField,
 } from '../../domain/json/field-path.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
-import { KEY } from '../redaction/fields.ts'
-import { isDigest, longestTtl } from './escalation.ts'
+import { KEY, isDigest } from '../redaction/fields.ts'
+import { longestTtl } from './escalation.ts'
+import type { CallerAccess } from './request.ts'
 import { ownersOf } from './validation.ts'
-import type { CallerAccess } from './visibility.ts'
 import { labelsOfMade } from './write-options.ts'
 
 /** An object to be created. */
@@ -47,7 +47,7 @@ export function isForSelf(resource: Resource, sent: JsonMap, { user }: CallerAcc
 export function defaulted(
   resource: Resource,
   sent: JsonMap,
-  standing: CallerAccess,
+  access: CallerAccess,
   newKey: () => string,
 ): DefaultedObject {
   const envelope = withAbsent(sent, [
@@ -60,8 +60,8 @@ export function defaulted(
   ])
   const bare = setNestedField(envelope, ['status'], undefined)
   const additions = [
-    ...(resource === ACCESS_KEYS ? ofKey(sent, standing, newKey) : []),
-    ...(isForSelf(resource, sent, standing) ? ofOwn(resource, standing) : []),
+    ...(resource === ACCESS_KEYS ? ofKey(sent, access, newKey) : []),
+    ...(isForSelf(resource, sent, access) ? ofOwn(resource, access) : []),
   ].filter(([path]) => isEmpty(nestedField(sent, path)))
   const start: DefaultedObject = { object: bare, added: {} }
   return withFinalizer(resource, additions.reduce(withAdded, start))
@@ -87,18 +87,18 @@ const isEmpty = (value: Json | undefined): boolean =>
 
 /** Defaults of a key: the caller as its user where it names no identity, and a generated secret. */
 function ofKey(sent: JsonMap, { user }: CallerAccess, newKey: () => string): readonly Addition[] {
-  const namesNobody = ['team', 'subject'].every((name) =>
+  const namesNoOther = ['team', 'subject'].every((name) =>
     isEmpty(nestedField(sent, ['spec', name])),
   )
-  const named: readonly Addition[] = user !== null && namesNobody ? [[['spec', 'user'], user]] : []
+  const named: readonly Addition[] = user !== null && namesNoOther ? [[['spec', 'user'], user]] : []
   return [...named, [KEY, newKey()]]
 }
 
 /** An own object: the calling key owns it, unless that is a person's login key (contract 12.3). */
-function ofOwn(resource: Resource, standing: CallerAccess): readonly Addition[] {
-  const { scope, isPerson } = standing
-  const owners = ownersOf(resource, standing)
-  const labels = Object.entries(labelsOfMade(resource, standing.key))
+function ofOwn(resource: Resource, access: CallerAccess): readonly Addition[] {
+  const { scope, isPerson } = access
+  const owners = ownersOf(resource, access)
+  const labels = Object.entries(labelsOfMade(resource, access.key))
   const owned: readonly Addition[] = [
     ...labels.map(([name, value]): Addition => [['metadata', 'labels', name], value]),
     ...(owners.length === 0 ? [] : [[['metadata', 'ownerReferences'], owners] as const]),
@@ -137,13 +137,13 @@ export function finished(
   resource: Resource,
   { object, added }: DefaultedObject,
   tried: JsonMap,
-  standing: CallerAccess,
+  access: CallerAccess,
 ): DefaultedObject {
   if (resource !== ACCESS_KEYS) return { object, added }
   const createdAt = nestedString(tried, ['metadata', 'creationTimestamp'])
   const created: Addition = [['metadata', 'annotations', CREATED_ANNOTATION], createdAt]
-  const { expiresMs, isPerson } = standing
-  const isBound = isForSelf(resource, object, standing) && !isPerson && expiresMs !== null
+  const { expiresMs, isPerson } = access
+  const isBound = isForSelf(resource, object, access) && !isPerson && expiresMs !== null
   const ttl: Addition = [['spec', 'ttl'], longestTtl(tried, expiresMs ?? 0)]
   const additions = [created, ...(isBound && !nestedField(object, ['spec', 'ttl']) ? [ttl] : [])]
   return additions

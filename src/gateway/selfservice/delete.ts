@@ -1,5 +1,5 @@
-// Deleting objects of our kinds (contract 12.1, 12.3): one's own needs no right, anything else is done as
-// the caller.
+// Deletion of objects of our kinds (contract 12.1, 12.3): the gateway deletes the caller's own, anything else is
+// deleted as the caller.
 import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY } from '../../api/names.ts'
 import { ownerChainOf } from '../../domain/accesskey/owner-chain.ts'
 import { nestedField, nestedString, setNestedField } from '../../domain/json/field-path.ts'
@@ -10,43 +10,35 @@ import type { RunsAs } from '../proxy/forward.ts'
 import { secretsIn } from '../redaction/fields.ts'
 import { keeping, objectsIn } from '../redaction/objects.ts'
 import { scrubbed } from '../redaction/redact.ts'
-import type { Query } from '../request/query.ts'
+import { type Query, parameter, pick } from '../request/query.ts'
 import { type Sent, sentObject } from './decode.ts'
 import { listed } from './list-pages.ts'
-import { showsTo } from './read.ts'
-import {
-  type SelfServiceRequest,
-  type UpstreamQuery,
-  type UpstreamReply,
-  answerOf,
-  asOfNow,
-  ask,
-  parameter,
-  pick,
-} from './request.ts'
-import { hasOwn, isGranted, isOpen, isOwn, isVisible, notFound } from './visibility.ts'
+import { type SelfServiceRequest, reauthenticated } from './request.ts'
+import { type UpstreamReply, answerOf } from './response.ts'
+import { type UpstreamQuery, ask, upstreamPages } from './upstream-client.ts'
+import { hasOwn, isGranted, isOpen, isOwn, isVisible, notFound, shownTo } from './visibility.ts'
 import { refusal } from './write-options.ts'
 
 /** The answer to the deletion of one object. */
-export async function deleteOne(exchange: SelfServiceRequest): Promise<Answer> {
-  const { asked, standing, find, caller, form } = exchange
-  const { resource, name } = asked
-  const options = await optionsOf(exchange)
+export async function deleteOne(request: SelfServiceRequest): Promise<Answer> {
+  const { info, access, caller, form } = request
+  const { resource, name } = info
+  const options = await optionsOf(request)
   if (!options.ok) return options.answer
-  const current = await ask(exchange, { as: 'gateway', method: 'GET', resource, name, query: [] })
-  const shown = { shows: showsTo(exchange), secrets: secretsIn(resource, current.json) }
-  if (current.status === 404) return notFound(exchange)
-  if (current.status !== 200) return answerOf(exchange, current, shown)
-  if (!isVisible(asked, current.json, standing, find)) return notFound(exchange)
-  const isMine = isOwn(asked, current.json, standing, find)
+  const current = await ask(request, { as: 'gateway', method: 'GET', resource, name, query: [] })
+  const shown = { shows: shownTo(request), secrets: secretsIn(resource, current.json) }
+  if (current.status === 404) return notFound(request.info)
+  if (current.status !== 200) return answerOf(request, current, shown)
+  if (!isVisible(request, current.json)) return notFound(request.info)
+  const isMine = isOwn(request, current.json)
   const isForeign = !isMine && resource !== CONFIGS
-  if (isForeign && !(await isOpen(exchange))) return notFound(exchange)
-  if (isForeign && standing.scope !== null) return refusal(NOT_YOURS)
+  if (isForeign && !(await isOpen(request))) return notFound(request.info)
+  if (isForeign && access.scope !== null) return refusal(NOT_YOURS)
   if (isMine && leavesChildren(options.value)) return refusal(NO_ORPHANS)
   const as: RunsAs = isMine ? 'gateway' : { caller }
-  await asOfNow(exchange)
-  const question = removal(exchange, as, name, ofThis(options.value, current.json))
-  return answerOf(exchange, await ask(exchange, { ...question, form }), shown)
+  await reauthenticated(request)
+  const question = removal(request, as, name, ofThis(options.value, current.json))
+  return answerOf(request, await ask(request, { ...question, form }), shown)
 }
 
 const NOT_YOURS = {
@@ -54,18 +46,19 @@ const NOT_YOURS = {
   because: "an access key that has a scope deletes its own user's keys and tokens only",
 }
 
-/** What was made with a key is revoked with it: left behind, it would live on (contract 12.3). */
+/** Orphaned keys and tokens would outlive the key that created them (contract 12.3). */
 const leavesChildren = (options: JsonMap): boolean =>
   nestedString(options, ['propagationPolicy']) === 'Orphan' ||
   nestedField(options, ['orphanDependents']) === true
 
 const NO_ORPHANS = {
   field: 'propagationPolicy',
-  because: 'what was made with an access key goes with it: use Background or Foreground',
+  because:
+    'keys and tokens created with an access key are deleted with it: use Background or Foreground',
 }
 
 const removal = (
-  { asked: { resource } }: SelfServiceRequest,
+  { info: { resource } }: SelfServiceRequest,
   as: RunsAs,
   name: string,
   json: JsonMap,
@@ -78,19 +71,19 @@ const removal = (
   body: { type: 'application/json', json },
 })
 
-/** Of this object and no other that may come to have its name; what the client demands stands. */
+/** The options with this object's uid as a precondition, unless the client set one: its name may be reused. */
 function ofThis(options: JsonMap, object: JsonMap): JsonMap {
   const path = ['preconditions', 'uid']
   if (nestedString(options, path) !== '') return options
   return setNestedField(options, path, nestedString(object, ['metadata', 'uid']))
 }
 
-/** The options in the body; without one those in the query, as the API server reads them. */
-async function optionsOf(exchange: SelfServiceRequest): Promise<Sent<JsonMap>> {
-  const sent = await sentObject(exchange, true)
+/** The options in the body; without a body those in the query, as the API server reads them. */
+async function optionsOf(request: SelfServiceRequest): Promise<Sent<JsonMap>> {
+  const sent = await sentObject(request, true)
   if (!sent.ok) return sent
   const isEmpty = Object.keys(sent.value).length === 0
-  const given = isEmpty ? optionsIn(exchange.query) : sent.value
+  const given = isEmpty ? optionsIn(request.query) : sent.value
   return { ok: true, value: { apiVersion: 'v1', kind: 'DeleteOptions', ...given } }
 }
 
@@ -104,39 +97,39 @@ function optionsIn(query: Query): JsonMap {
   return options.reduce<JsonMap>((map, [name, value]) => setNestedField(map, [name], value), {})
 }
 
-/** What is none is left to the API server to refuse. */
+/** A text that is no number is passed on for the API server to refuse. */
 const numberIn = (text: string): Json | undefined =>
   text === '' ? undefined : /^-?\d{1,9}$/.test(text) ? Number(text) : text
 
 const flagIn = (text: string): Json | undefined =>
   text === '' ? undefined : text !== '0' && text.toLowerCase() !== 'false'
 
-/** The answer to the deletion of a collection: of what RBAC lets the caller delete, else of his own. */
-export async function deleteCollection(exchange: SelfServiceRequest): Promise<Answer> {
-  const options = await optionsOf(exchange)
+/** The answer to a deletecollection: as the caller where RBAC grants it, else of the caller's own objects. */
+export async function deleteCollection(request: SelfServiceRequest): Promise<Answer> {
+  const options = await optionsOf(request)
   if (!options.ok) return options.answer
-  const { asked, standing } = exchange
-  const shown = { shows: showsTo(exchange), secrets: [] }
-  // A scope that is narrower than the rights of its user: he deletes what he sees with it.
-  const asCaller = standing.scope === null || asked.resource === CONFIGS
-  const all = asCaller ? await removedAsCaller(exchange, options.value) : null
-  if (all !== null && !(all.status === 403 && hasOwn(exchange))) {
-    const told = all.status < 400 ? all : await withoutQuotes(exchange, all)
-    return answerOf(exchange, told, shown)
+  const { info, access } = request
+  const shown = { shows: shownTo(request), secrets: [] }
+  // RBAC knows nothing of the scope: with one, only own objects that it shows are deleted.
+  const asCaller = access.scope === null || info.resource === CONFIGS
+  const all = asCaller ? await removedAsCaller(request, options.value) : null
+  if (all !== null && !(all.status === 403 && hasOwn(request))) {
+    const reply = all.status < 400 ? all : await withoutQuotes(request, all)
+    return answerOf(request, reply, shown)
   }
   if (leavesChildren(options.value)) return refusal(NO_ORPHANS)
-  return answerOf(exchange, await removedOwn(exchange, options.value), shown)
+  return answerOf(request, await removedOwn(request, options.value), shown)
 }
 
 async function removedAsCaller(
-  exchange: SelfServiceRequest,
+  request: SelfServiceRequest,
   options: JsonMap,
 ): Promise<UpstreamReply> {
-  const { asked, query, caller, form } = exchange
-  const selected = asked.resource === ACCESS_KEYS ? withoutHeartbeat(query) : query
-  await asOfNow(exchange)
-  const question = removal(exchange, { caller }, '', options)
-  return ask(exchange, { ...question, query: pick(selected, SELECTS), form })
+  const { info, query, caller, form } = request
+  const selected = info.resource === ACCESS_KEYS ? withoutHeartbeat(query) : query
+  await reauthenticated(request)
+  const question = removal(request, { caller }, '', options)
+  return ask(request, { ...question, query: pick(selected, SELECTS), form })
 }
 
 const SELECTS = [
@@ -154,65 +147,57 @@ function withoutHeartbeat(query: Query): Query {
 }
 
 /**
- * One by one, while it is still the caller who asks; what somebody else has deleted meanwhile is not among
- * the deleted. The calling key and those that own it go last: with them the caller goes.
+ * One by one, each after the caller is authenticated again; objects that are gone by then are left out of the
+ * answer. The calling key and its owners are last: their deletion ends the caller.
  */
-async function removedOwn(exchange: SelfServiceRequest, options: JsonMap): Promise<UpstreamReply> {
-  const query = pick(exchange.query, ['labelSelector', 'fieldSelector'])
-  const own = await listed({ ...exchange, query }, 'own')
+async function removedOwn(request: SelfServiceRequest, options: JsonMap): Promise<UpstreamReply> {
+  const query = pick(request.query, ['labelSelector', 'fieldSelector'])
+  const own = await listed({ ...request, query }, 'own')
   if (own.status !== 200) return own
-  const { others, line } = byLine(exchange, objectsIn(own.json))
+  const { others, lineage } = splitByLineage(request, objectsIn(own.json))
   const removed = new Set<string>()
-  for (const [place, object] of [...others, ...line].entries()) {
-    if (place <= others.length) await asOfNow(exchange)
+  for (const [place, object] of [...others, ...lineage].entries()) {
+    if (place <= others.length) await reauthenticated(request)
     const name = nestedString(object, ['metadata', 'name'])
-    const reply = await ask(exchange, removal(exchange, 'gateway', name, ofThis(options, object)))
+    const reply = await ask(request, removal(request, 'gateway', name, ofThis(options, object)))
     if (reply.status === 200) removed.add(uidOf(object))
     else if (reply.status !== 404 && reply.status !== 409)
-      return { ...reply, json: scrubbed(reply.json, secretsIn(exchange.asked.resource, object)) }
+      return { ...reply, json: scrubbed(reply.json, secretsIn(request.info.resource, object)) }
   }
   return { ...own, json: keeping(own.json, (object) => removed.has(uidOf(object))) }
 }
 
 const uidOf = (object: JsonMap): string => nestedString(object, ['metadata', 'uid'])
 
-/** The calling key with those that own it, and all others. */
-function byLine({ caller, find }: SelfServiceRequest, objects: readonly JsonMap[]) {
-  const { keys } = ownerChainOf(caller.key, { named: find })
-  const isOfLine = (object: JsonMap): boolean => keys.some(({ uid }) => uid === uidOf(object))
+/** The calling key and its owners apart from all others. */
+function splitByLineage({ caller, findKey }: SelfServiceRequest, objects: readonly JsonMap[]) {
+  const { keys } = ownerChainOf(caller.key, { named: findKey })
+  const isInLineage = (object: JsonMap): boolean => keys.some(({ uid }) => uid === uidOf(object))
   return {
-    others: objects.filter((object) => !isOfLine(object)),
-    line: objects.filter(isOfLine),
+    others: objects.filter((object) => !isInLineage(object)),
+    lineage: objects.filter(isInLineage),
   }
 }
 
-// What a policy says of a collection that it keeps may quote any object in it (contract 12.4).
-
-const PAGE: Query = [['limit', '100']]
-
 /**
- * A refused deletion of a collection, without the secrets of the objects that the client selected. They are
- * read page by page where RBAC lets the caller delete them: else nobody has looked at any.
+ * The refusal of a deletecollection, without the secrets of the selected objects: the message of an admission policy
+ * may quote any of them (contract 12.4). Without the right to delete them, no policy has seen them.
  *
- * @throws UpstreamUnavailable when they can't be read: what is not known to be clean is not shown
+ * @throws UpstreamUnavailable when the objects can't be read: an unchecked message is not shown
  */
-export async function withoutQuotes(
-  exchange: SelfServiceRequest,
+async function withoutQuotes(
+  request: SelfServiceRequest,
   refused: UpstreamReply,
 ): Promise<UpstreamReply> {
-  const { resource } = exchange.asked
-  if (!(await isGranted(exchange, 'deletecollection'))) return refused
-  const selected = pick(exchange.query, ['labelSelector', 'fieldSelector'])
+  const { resource } = request.info
+  if (!(await isGranted(request, 'deletecollection'))) return refused
+  const selected = pick(request.query, ['labelSelector', 'fieldSelector'])
   let { json } = refused
-  let next: Query = []
-  do {
-    const query = [...selected, ...PAGE, ...next]
-    const page = await ask(exchange, { as: 'gateway', method: 'GET', resource, query })
-    if (page.status !== 200) throw new UpstreamUnavailable('what a refusal may quote is not known')
+  for await (const page of upstreamPages(request, resource, selected)) {
+    if (page.status !== 200)
+      throw new UpstreamUnavailable('the objects that a refusal may quote can not be read')
     const secrets = objectsIn(page.json).flatMap((object) => secretsIn(resource, object))
     json = scrubbed(json, secrets)
-    const token = nestedString(page.json, ['metadata', 'continue'])
-    next = token === '' ? [] : [['continue', token]]
-  } while (next.length > 0)
+  }
   return { ...refused, json }
 }

@@ -1,5 +1,5 @@
-// What a key could make of itself, were it left to RBAC alone (contract 12.1, 12.3): a key that stands for
-// nobody in person makes none that lives beside it, and nobody becomes the holder of a key by its digest.
+// Escalation checks beyond RBAC, as its own for roles (contract 12.1, 12.3). A key that does not act as a person
+// creates no key that outlives or exceeds it, gives existing keys less only, and stores no digest.
 import { ACCESS_KEYS, type Resource } from '../../api/names.ts'
 import { teamUsername } from '../../authn/user-info.ts'
 import {
@@ -17,20 +17,18 @@ import {
 import { type Json, type JsonMap, sameJson } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
 import { formatTimestamp } from '../../domain/time.ts'
-import { KEY, restOf } from '../redaction/fields.ts'
+import { KEY, isDigest, restOf } from '../redaction/fields.ts'
 import { type Change, pathIn } from './patch.ts'
-import type { Fault } from './validation.ts'
-import type { CallerAccess } from './visibility.ts'
+import type { CallerAccess } from './request.ts'
+import { fieldRule } from './spec-fields.ts'
+import type { FieldRefusal } from './write-options.ts'
 
-/** Fields that name whom a key is for, and as whom each makes it known to the API server (contract 10.5). */
+/** The fields that name the holder of a key, and the user name that each gives it at the API server (contract 10.5). */
 const NAMES: Readonly<Record<string, (name: string) => string>> = {
   user: (name) => name,
   team: teamUsername,
   subject: (name) => name,
 }
-
-/** Whether a text in `spec.key` is the digest of a key (contract 3.6). */
-export const isDigest = (text: string): boolean => text.startsWith('sha256:')
 
 /** The field that gives an object the caller's own name; undefined where it has another, or none. */
 const ownNameOf = (object: JsonMap, { runsAs }: CallerAccess): string | undefined =>
@@ -40,37 +38,37 @@ const ownNameOf = (object: JsonMap, { runsAs }: CallerAccess): string | undefine
   })
 
 /**
- * Why a key must not be made with the calling one, whatever RBAC says; null = RBAC decides, or self-service
- * where it is for the caller himself.
+ * Why the calling key must not create a key, whatever RBAC grants; null = RBAC decides, or self-service for the
+ * caller's own.
  */
 export function creationEscalation(
   resource: Resource,
   object: JsonMap,
   isForSelf: boolean,
-  standing: CallerAccess,
-): Fault | null {
-  if (resource !== ACCESS_KEYS || standing.isPerson) return null
+  access: CallerAccess,
+): FieldRefusal | null {
+  if (resource !== ACCESS_KEYS || access.isPerson) return null
   if (nestedString(object, ['spec', 'type']) === 'Login')
     return { field: 'spec.type', because: NO_LOGIN }
-  const own = ownNameOf(object, standing)
+  const own = ownNameOf(object, access)
   if (own === undefined || isForSelf) return null
-  if (own !== 'user' || standing.user === null) return { field: `spec.${own}`, because: NOT_ITSELF }
+  if (own !== 'user' || access.user === null) return { field: `spec.${own}`, because: NOT_ITSELF }
   if (isDigest(nestedString(object, KEY))) return { field: 'spec.key', because: NO_DIGEST }
   return { field: 'spec.type', because: 'a key made with this access key has type User' }
 }
 
-/** Why a key that was made for somebody else must not be changed so; null = RBAC decides. */
+/** Why a key of another user must not be changed so; null = RBAC decides. */
 export function updateEscalation(
   resource: Resource,
   change: Change,
   before: JsonMap,
-  standing: CallerAccess,
-): Fault | null {
-  if (resource !== ACCESS_KEYS || standing.isPerson) return null
+  access: CallerAccess,
+): FieldRefusal | null {
+  if (resource !== ACCESS_KEYS || access.isPerson) return null
   const given = Object.entries(NAMES).find(([field, known]) => {
     const path = ['spec', field]
     const texts = broughtAt(change, path).filter((name) => name !== nestedString(before, path))
-    return texts.some((name) => known(name) === standing.runsAs)
+    return texts.some((name) => known(name) === access.runsAs)
   })
   return given === undefined ? null : { field: `spec.${given[0]}`, because: NOT_ITSELF }
 }
@@ -80,7 +78,7 @@ export const bringsDigest = (resource: Resource, change: Change, before: JsonMap
   resource === ACCESS_KEYS &&
   broughtAt(change, KEY).some((text) => isDigest(text) && text !== nestedString(before, KEY))
 
-/** A digest proves no knowledge of the key: who reads one in Git could store it as his own. */
+/** A digest proves no knowledge of the key: any reader of a repository could store one. */
 export const NO_DIGEST =
   'this access key can not store a digest: leave it out to get a generated key, or call with a key of type Login that has no scope and the right to store digests'
 
@@ -90,10 +88,10 @@ const NO_LOGIN =
 const NOT_ITSELF =
   'this access key can not create a key of its own team or subject, nor put its own user, team or subject into another key: call with a key of type Login that has no scope'
 
-// What a change puts into one place of an object, whatever stands there.
+// The values that a change sets at one path of an object.
 
-/** The texts that a change sets in that place; one that is taken again later is among them. */
-export const broughtAt = (change: Change, path: NamePath): readonly string[] =>
+/** The texts that a change sets at a path, also those that a later operation removes again. */
+const broughtAt = (change: Change, path: NamePath): readonly string[] =>
   (change.by === 'json'
     ? change.sent.map((operation) => broughtBy(operation, path))
     : [nestedField(change.sent, path)]
@@ -109,19 +107,19 @@ function broughtBy(operation: Json, path: NamePath): Json | undefined {
 /** Operations of a JSON patch that set what they hold. */
 const SETS: ReadonlySet<string> = new Set(['add', 'replace'])
 
-// What a key may do to keys that it does not stand for in person: give them less (contract 12.3).
+// The rights that a key which does not act as a person may take from existing keys (contract 12.3).
 
-/** The view of a key object, without a look at its secret. */
-export const viewOf = (object: JsonMap): AccessKey =>
+/** The view of a key object; its digest is left empty. */
+const viewOf = (object: JsonMap): AccessKey =>
   accessKeyOf(object as unknown as OwnedAccessKeyObject, () => '')
 
-/** Why a key that a caller makes would outlive the one that it is made with; null = it would not. */
+/** Why a new key would outlive the calling one; null = it would not. */
 export function endsWithin(
   made: JsonMap,
   expiresMs: number | null,
   caps: Caps,
   nowMs: number,
-): Fault | null {
+): FieldRefusal | null {
   if (expiresMs === null) return null
   const endMs = lifetimeOf(viewOf(made), caps, nowMs).expiresMs
   if (endMs !== null && endMs <= expiresMs) return null
@@ -130,7 +128,7 @@ export function endsWithin(
   return { field: 'spec.ttl', because }
 }
 
-/** The whole seconds from the making of a key to that end. */
+/** The whole seconds from the creation of a key to that end. */
 export const longestTtl = (made: JsonMap, expiresMs: number): number => {
   const { creationMs, firstSeenMs } = viewOf(made)
   return Math.max(
@@ -139,13 +137,13 @@ export const longestTtl = (made: JsonMap, expiresMs: number): number => {
   )
 }
 
-/** Why a change gives a key more, or anything else than less; null = it does not. */
+/** Why a change does anything but take rights from a key; null = it takes only. */
 export function givesLess(
   before: JsonMap,
   after: JsonMap,
   caps: Caps,
   nowMs: number,
-): Fault | null {
+): FieldRefusal | null {
   const [was, is] = [nestedMap(before, ['spec']), nestedMap(after, ['spec'])]
   for (const name of new Set([...Object.keys(was), ...Object.keys(is)])) {
     const [old, now] = [nestedField(was, [name]), nestedField(is, [name])]
@@ -163,21 +161,23 @@ export function givesLess(
 const ADVICE =
   'this access key can only disable or delete existing keys, narrow their scope, shorten their ttl and change their names and labels: for other changes call with a key of type Login that has no scope'
 
-/** Whether a field may become that. Of ttl the lifetimes tell. */
+/** Whether the rule of a field allows this change. `givesLess` compares the lifetimes for ttl. */
 function isLess(name: string, old: Json | undefined, now: Json | undefined): boolean {
-  switch (name) {
-    case 'displayName':
-    case 'description':
-    case 'ttl':
+  const rule = fieldRule(ACCESS_KEYS, name).restrict
+  switch (rule) {
+    case 'open':
+    case 'checked':
       return true
-    case 'disabled':
+    case 'onlyTrue':
       return now === true
-    case 'ttlAfterLastActivity':
+    case 'neverTrue':
       return now !== true
-    case 'scope':
+    case 'narrower':
       return isNarrower(now, old)
-    default:
+    case 'closed':
       return false
+    default:
+      return rule satisfies never
   }
 }
 

@@ -9,25 +9,25 @@ import { type Answer, failure } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { UNAVAILABLE } from '../proxy/forward.ts'
 import type { ParsedRequest } from '../request/parse.ts'
+import { parameter } from '../request/query.ts'
 import type { MaxInFlight } from '../stages/max-in-flight.ts'
 import type { RequestLease } from '../streams/request-lease.ts'
-import { create } from './create.ts'
+import { type WriteDeps, create } from './create.ts'
 import { deleteCollection, deleteOne } from './delete.ts'
 import { get, list } from './read.ts'
 import {
-  type Asked,
+  type SelfServiceInfo,
   type SelfServiceRequest,
   type Verb,
-  askedOf,
-  isHidden,
-  parameter,
+  callerAccessOf,
+  selfServiceInfoOf,
 } from './request.ts'
-import { NoRoom, type ResponseBuffer } from './response-buffer.ts'
-import { formOf, includeObjectOf } from './response.ts'
+import { type BufferReservation, NoRoom, type ResponseBuffer } from './response-buffer.ts'
+import { type AnswerContent, formOf, includeObjectOf } from './response.ts'
 import { update } from './update.ts'
-import { callerAccessOf, notFound } from './visibility.ts'
+import { isHidden, notFound } from './visibility.ts'
 import { watch } from './watch.ts'
-import { type WriteDeps, managerRefusal } from './write-options.ts'
+import { managerRefusal } from './write-options.ts'
 
 /** Whether a request is about objects of our group in the management cluster (contract 12). */
 export const isOwnKind = ({ attributes }: Pick<ParsedRequest, 'attributes'>): boolean =>
@@ -35,12 +35,12 @@ export const isOwnKind = ({ attributes }: Pick<ParsedRequest, 'attributes'>): bo
   attributes.target.kind === 'Management' &&
   attributes.group === GROUP
 
-/** What self-service stands on. */
+/** What self-service needs beside a request. */
 export interface SelfServiceOptions extends WriteDeps {
   readonly upstream: Upstream
   readonly limits: MaxInFlight
   readonly buffer: ResponseBuffer
-  /** A key by name, among those that are known now. */
+  /** Finds a key by name in the informer's store. */
   readonly keyNamed: (name: string) => AccessKey | undefined
   /** Whether Configs are read only here (disableConfigEndpoint). */
   readonly isConfigClosed: () => boolean
@@ -52,48 +52,44 @@ export interface SelfService {
     request: ParsedRequest,
     call: HttpRequest,
     caller: Caller,
-    underWay: RequestLease,
+    lease: RequestLease,
   ) => Promise<Answer>
 }
 
 const UNKNOWN = failure('NotFound', 'the server could not find the requested resource')
 
-/** The answers to requests to our kinds. */
+/** The handler of requests to our kinds. */
 export function createSelfService(options: SelfServiceOptions): SelfService {
   return {
-    answer: async (request, call, caller, { signal, still }) => {
-      const asked = askedOf(request)
-      if (asked === null) return UNKNOWN
-      if (isHidden(asked.resource, asked.name)) return notFound({ asked })
-      const closed = writeRefusal(asked, request, options)
-      if (closed !== null) return closed
-      const form = formOf(call.headers.accept, toldBy(asked.verb))
+    answer: async (parsed, call, caller, lease) => {
+      const info = selfServiceInfoOf(parsed)
+      if (info === null) return UNKNOWN
+      if (isHidden(info.resource, info.name)) return notFound(info)
+      const refused = writeRefusal(info, parsed, options)
+      if (refused !== null) return refused
+      const form = formOf(call.headers.accept, contentOf(info.verb))
       if (form === null) return NOT_ACCEPTABLE
-      const include = includeObjectOf(parameter(request.query, 'includeObject'))
+      const include = includeObjectOf(parameter(parsed.query, 'includeObject'))
       if (include === null) return BAD_INCLUDE
-      const { upstream, limits, clock, keyNamed: find } = options
-      const standing = callerAccessOf(caller)
-      const held = options.buffer.holding(caller.identity.user)
-      if (call.ended.aborted) held.release()
-      else call.ended.addEventListener('abort', held.release, { once: true })
-      const exchange = {
-        asked,
-        query: request.query,
+      const { upstream, limits, clock, keyNamed: findKey } = options
+      const request: SelfServiceRequest = {
+        info,
+        query: parsed.query,
         call,
         caller,
-        standing,
-        find,
+        access: callerAccessOf(caller),
+        findKey,
         form,
         include,
         upstream,
         limits,
-        held,
+        reservation: reservationFor(options.buffer, call, caller),
         clock,
-        signal,
-        still,
+        signal: lease.signal,
+        still: lease.still,
       }
       try {
-        return await answerTo(exchange, options)
+        return await answerTo(request, options)
       } catch (error) {
         if (error instanceof UpstreamUnavailable) return UNAVAILABLE
         if (error instanceof NoRoom) return error.answer
@@ -103,6 +99,18 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
   }
 }
 
+/** Memory for the answer, released when the call has ended. */
+function reservationFor(
+  buffer: ResponseBuffer,
+  { ended }: HttpRequest,
+  { identity }: Caller,
+): BufferReservation {
+  const reservation = buffer.holding(identity.user)
+  if (ended.aborted) reservation.release()
+  else ended.addEventListener('abort', reservation.release, { once: true })
+  return reservation
+}
+
 const NOT_ACCEPTABLE = failure(
   'NotAcceptable',
   'accept application/json, or application/yaml where nothing is watched, as objects, Table or PartialObjectMetadata',
@@ -110,7 +118,7 @@ const NOT_ACCEPTABLE = failure(
 
 const BAD_INCLUDE = failure('BadRequest', 'includeObject must be None, Metadata or Object')
 
-const toldBy = (verb: Verb) =>
+const contentOf = (verb: Verb): AnswerContent =>
   verb === 'watch' ? 'watch' : verb === 'list' || verb === 'deletecollection' ? 'list' : 'one'
 
 const CONFIG_CLOSED = failure(
@@ -118,37 +126,37 @@ const CONFIG_CLOSED = failure(
   'Configs are read only here: disableConfigEndpoint is true in the settings in force',
 )
 
-/** Why a write is refused whatever it says; null where it is not, and for reads. */
+/** The refusal of a write that its body can not change; null for none, and for reads. */
 function writeRefusal(
-  asked: Asked,
+  { resource, verb }: SelfServiceInfo,
   { query }: ParsedRequest,
   options: SelfServiceOptions,
 ): Answer | null {
-  if (READS.has(asked.verb)) return null
-  if (asked.resource === CONFIGS && options.isConfigClosed()) return CONFIG_CLOSED
+  if (READS.has(verb)) return null
+  if (resource === CONFIGS && options.isConfigClosed()) return CONFIG_CLOSED
   return managerRefusal(query)
 }
 
 const READS: ReadonlySet<Verb> = new Set(['get', 'list', 'watch'])
 
-function answerTo(exchange: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
-  switch (exchange.asked.verb) {
+function answerTo(request: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
+  switch (request.info.verb) {
     case 'get':
-      return get(exchange)
+      return get(request)
     case 'list':
-      return list(exchange)
+      return list(request)
     case 'watch':
-      return watch(exchange)
+      return watch(request)
     case 'create':
-      return create(exchange, deps)
+      return create(request, deps)
     case 'update':
     case 'patch':
-      return update(exchange, deps)
+      return update(request, deps)
     case 'delete':
-      return deleteOne(exchange)
+      return deleteOne(request)
     case 'deletecollection':
-      return deleteCollection(exchange)
+      return deleteCollection(request)
     default:
-      return exchange.asked.verb satisfies never
+      return request.info.verb satisfies never
   }
 }

@@ -1,6 +1,6 @@
-// What the operations of a JSON patch meet (contract 12.4): an object, and what its client sees of it, which
-// each operation changes alike. Judged on the object as it was before them all, a path would name another
-// place as soon as one of them moved the entries of a list (threat X4).
+// The operations of a JSON patch, applied to the stored object and to its redacted view alike (contract 12.4). Each
+// is judged on the object as the operations before it leave it: an earlier one may move the entries of a list, and a
+// path then names another place (threat X4).
 import { CONFIGS, type Resource } from '../../api/names.ts'
 import { type NamePath, nestedField, pathText } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, ownValue } from '../../domain/json/json.ts'
@@ -8,7 +8,7 @@ import { redactedPathsOf } from '../../domain/settings/redaction.ts'
 import { type Sides, filled, hiddenFields } from '../redaction/fields.ts'
 import { SHOWS_NOTHING, redacted } from '../redaction/redact.ts'
 
-/** What came of an operation: the value to send for it, or why the patch is refused. */
+/** An applied operation with the value to send for it, or the reason to refuse the patch. */
 export type Taken =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly because: string }
@@ -41,9 +41,9 @@ export function patchingOf(resource: Resource, object: JsonMap): Patching {
 
   return {
     untestable: (path) => {
-      if (compared.isTired()) return TIRED
-      if (isNearHidden(resource, path) || !isShown(path)) return 'it holds what is hidden'
-      // The API server reads 01 and -1 as well: nobody needs them.
+      if (compared.isExhausted()) return EXHAUSTED
+      if (isNearHidden(resource, path) || !isShown(path)) return 'it holds a hidden field'
+      // The API server also reads 01 and -1: refused, as no client needs them.
       const isOdd = current
         .holdersOf(path)
         .some((holder, place) => isList(holder) && indexOf(path[place] ?? '') === null)
@@ -51,9 +51,9 @@ export function patchingOf(resource: Resource, object: JsonMap): Patching {
     },
     take: (step) => {
       const { op, path } = step
-      if (compared.isTired()) return { ok: false, because: TIRED }
+      if (compared.isExhausted()) return { ok: false, because: EXHAUSTED }
       const holder = path.slice(0, -1)
-      // An entry that is added to a list takes nobody's place.
+      // An entry that is added to a list replaces none.
       const isAdded = op === 'add' && isList(current.at(holder))
       const sides = isAdded ? NOTHING : { shown: shown.at, current: current.at }
       const value = op === 'remove' ? null : filled(resource, sides, step.value, path)
@@ -61,7 +61,7 @@ export function patchingOf(resource: Resource, object: JsonMap): Patching {
       if (mark !== undefined) return { ok: false, because: placeText(mark) + NO_VALUE }
       const isInList = isList(shown.at(holder))
       if (!current.apply({ ...step, value })) return NO_PLACE
-      // What a client doesn't see it may take away all the same. The entries of lists it sees all.
+      // A client may remove a field that it does not see. It sees all entries of lists.
       if (!shown.apply(step) && isInList) return NO_PLACE
       return { ok: true, value }
     },
@@ -72,12 +72,15 @@ const SETTINGS: ReadonlySet<string> = new Set(['spec', 'status'])
 const NOTHING: Sides = { shown: () => undefined, current: () => undefined }
 
 const ENTRIES = 'entries of lists are named by 0, 1 and so on, and one is added at the end by -'
-const NO_PLACE = { ok: false, because: `nothing stands there by then; ${ENTRIES}` } as const
+const NO_PLACE = {
+  ok: false,
+  because: `the path does not exist at that point of the patch; ${ENTRIES}`,
+} as const
 
-const TIRED = 'too much was changed before it: put tests first, or send fewer operations at a time'
+const EXHAUSTED =
+  'too much was changed before it: put tests first, or send fewer operations at a time'
 
-const NO_VALUE =
-  ' would be REDACTED, which stands for a hidden value and is none: send the value itself'
+const NO_VALUE = ' would be REDACTED, the placeholder of a hidden value: send the value itself'
 
 /** By name, whether something stands there or not. */
 const isNearHidden = (resource: Resource, path: NamePath): boolean =>
@@ -107,21 +110,21 @@ function marksIn(value: Json, path: NamePath, current: Draft): readonly NamePath
 
 const placeText = (path: NamePath): string => pathText(path.map((part) => indexOf(part) ?? part))
 
-// Whether what is shown of an object is what is there (contract 12.4), while a patch changes both.
+// The comparison of the redacted view with the object (contract 12.4), while a patch changes both.
 
-/** Looks at what is shown and what is there. */
+/** A comparison that remembers. */
 export interface Compared {
   readonly isSame: (shown: Json | undefined, current: Json | undefined) => boolean
-  /** Whether it has looked at so much that it should not be asked any more. */
-  readonly isTired: () => boolean
+  /** Whether it has used up its budget of entries. */
+  readonly isExhausted: () => boolean
 }
 
-/** Entries of what was changed, which is looked at again for each test. Objects of ours have a few. */
+/** Entries of changed parts, which are compared again for each test. Objects of our kinds have few. */
 const MOST_LOOKS = 100_000
 
 /**
- * Compares what is shown with what is there. However often it is asked, every part that is settled, and so
- * stays as it is, is looked at once: nobody else is answered meanwhile.
+ * Compares the redacted view with the object. Each settled part is compared once, however often it is asked for:
+ * the comparison runs on the event loop of all requests.
  */
 export function comparing(isSettled: (value: Shape) => boolean): Compared {
   const known = new Map<Shape, { readonly shown: Shape; readonly isSame: boolean }>()
@@ -146,13 +149,13 @@ export function comparing(isSettled: (value: Shape) => boolean): Compared {
       seen[place]?.[0] === name && isSame(seen[place][1], value)
     return seen.length === there.length && there.every(isSameEntry)
   }
-  return { isSame, isTired: () => looks > MOST_LOOKS }
+  return { isSame, isExhausted: () => looks > MOST_LOOKS }
 }
 
 type Entry = readonly [name: string, value: Json]
 
-// An object while the operations of a JSON patch change it, one after the other, as the API server does
-// (RFC 6902): what a path means depends on what the operations before it did.
+// A draft of an object, which the operations of a JSON patch change one after the other, as the API server does
+// (RFC 6902).
 
 /** An operation that changes something. */
 export interface Step {

@@ -7,19 +7,12 @@ import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
 import { failure } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
 import { entriesOf, joined, keeping } from '../redaction/objects.ts'
-import type { Query } from '../request/query.ts'
+import { type Query, parameter, pick } from '../request/query.ts'
 import { MAX_IN_TOTAL, MAX_PER_KEY } from '../stages/max-in-flight.ts'
-import {
-  type SelfServiceRequest,
-  type UpstreamQuery,
-  type UpstreamReply,
-  open,
-  parameter,
-  pick,
-  readReply,
-  replyOf,
-} from './request.ts'
-import { type Whose, admitted, isFiltered, isListed, selecting } from './visibility.ts'
+import type { SelfServiceRequest } from './request.ts'
+import type { UpstreamReply } from './response.ts'
+import { type UpstreamQuery, open, readReply, replyOf } from './upstream-client.ts'
+import { type Selection, admitted, isFiltered, isSelected, selectorsFor } from './visibility.ts'
 
 /** A part of a list, or the refusal of all of it. */
 export interface Page {
@@ -30,11 +23,11 @@ export interface Page {
   readonly isLast: boolean
 }
 
-/** To read so many takes the event loop some milliseconds. */
+/** Objects in a page: to read as many takes the event loop some milliseconds. */
 const MOST_OBJECTS = 100
 
-/** Each filtered list waits here for each page of it: a client that reads slowly keeps no place. */
-const amongPicked = createSemaphore(MAX_IN_TOTAL.filteredList, MAX_PER_KEY.filteredList)
+/** Filtered lists share it page by page: a client that reads slowly holds no permit. */
+const filteredListSemaphore = createSemaphore(MAX_IN_TOTAL.filteredList, MAX_PER_KEY.filteredList)
 
 /**
  * The objects that a request is about, page by page. A filtered list has all of them: its token to continue
@@ -44,21 +37,21 @@ const amongPicked = createSemaphore(MAX_IN_TOTAL.filteredList, MAX_PER_KEY.filte
  * @throws NoRoom, and as `ask` does
  */
 export async function* pagesOf(
-  exchange: SelfServiceRequest,
-  whose: Whose,
+  request: SelfServiceRequest,
+  selection: Selection,
   beside: () => number = () => 0,
 ): AsyncGenerator<Page, void> {
-  const isPicked = isFiltered(exchange, whose)
-  if (isPicked && parameter(exchange.query, 'continue') !== '') {
+  const isFilteredHere = isFiltered(request, selection)
+  if (isFilteredHere && parameter(request.query, 'continue') !== '') {
     yield { reply: EXPIRED, bytes: 0, isLast: true }
     return
   }
-  const admission = admitted(exchange, whose, 'filteredList')
+  const admission = admitted(request, selection, 'filteredList')
   if (!admission.ok) {
     yield { reply: replyOf(admission.answer), bytes: 0, isLast: true }
     return
   }
-  const reading = new Reading(exchange, whose, isPicked)
+  const reading = new Reading(request, selection, isFilteredHere)
   try {
     for (let page = null as Page | null; page?.isLast !== true; ) {
       page = await reading.next(beside())
@@ -89,8 +82,8 @@ class TooLong extends Error {}
 
 /** How far a list has been read. */
 class Reading {
-  readonly #exchange: SelfServiceRequest
-  readonly #isPicked: boolean
+  readonly #request: SelfServiceRequest
+  readonly #isFilteredHere: boolean
   readonly #as: RunsAs
   readonly #selected: Query
   readonly #isKept: (object: JsonMap) => boolean
@@ -102,24 +95,26 @@ class Reading {
   #next: string
   #isFirst = true
 
-  constructor(exchange: SelfServiceRequest, whose: Whose, isPicked: boolean) {
-    const { asked, query, caller } = exchange
+  constructor(request: SelfServiceRequest, selection: Selection, isFilteredHere: boolean) {
+    const { info, query, caller } = request
     const limit = Number(parameter(query, 'limit'))
-    this.#exchange = exchange
-    this.#isPicked = isPicked
-    this.#as = whose === 'own' || asked.resource === CONFIGS ? 'gateway' : { caller }
-    this.#selected = selecting(exchange, whose)
-    this.#isKept = isListed(exchange, whose)
-    this.#left = isPicked || !(limit > 0) ? Number.POSITIVE_INFINITY : limit
+    this.#request = request
+    this.#isFilteredHere = isFilteredHere
+    this.#as = selection === 'own' || info.resource === CONFIGS ? 'gateway' : { caller }
+    this.#selected = selectorsFor(request, selection)
+    this.#isKept = isSelected(request, selection)
+    this.#left = isFilteredHere || !(limit > 0) ? Number.POSITIVE_INFINITY : limit
     this.#versions = versionsIn(query)
-    this.#next = isPicked ? '' : parameter(query, 'continue')
+    this.#next = isFilteredHere ? '' : parameter(query, 'continue')
   }
 
   async next(beside: number): Promise<Page> {
     for (;;) {
       const read = (): Promise<Page> => this.#read(beside)
       try {
-        return await (this.#isPicked ? amongPicked(this.#exchange.caller.key.uid, read) : read())
+        return await (this.#isFilteredHere
+          ? filteredListSemaphore(this.#request.caller.key.uid, read)
+          : read())
       } catch (error) {
         if (!(error instanceof TooLong)) throw error
         this.#most = Math.ceil(this.#most / 4)
@@ -128,15 +123,15 @@ class Reading {
   }
 
   async #read(beside: number): Promise<Page> {
-    const { held } = this.#exchange
+    const { reservation } = this.#request
     const limit = Math.min(this.#most, this.#left)
     // An answer that has begun keeps its room to the end.
-    const least = this.#isFirst ? 0 : held.pageBytes
+    const least = this.#isFirst ? 0 : reservation.pageBytes
     let bytes = 0
-    const reply = await readReply(await open(this.#exchange, this.#question(limit)), (came) => {
+    const reply = await readReply(await open(this.#request, this.#question(limit)), (came) => {
       bytes = came
-      if (came > held.pageBytes && limit > 1) throw new TooLong()
-      held.exactly(Math.max(beside + came, least))
+      if (came > reservation.pageBytes && limit > 1) throw new TooLong()
+      reservation.exactly(Math.max(beside + came, least))
     })
     if (reply.status !== 200) return { reply, bytes, isLast: true }
     this.#isFirst = false
@@ -144,21 +139,21 @@ class Reading {
     this.#next = nestedString(reply.json, ['metadata', 'continue'])
     this.#left -= entriesOf(reply.json).length
     // Small objects allow longer pages again.
-    if (bytes * 4 < held.pageBytes) this.#most = Math.min(this.#most * 2, MOST_OBJECTS)
+    if (bytes * 4 < reservation.pageBytes) this.#most = Math.min(this.#most * 2, MOST_OBJECTS)
     const isLast = this.#next === '' || this.#left <= 0
     const kept = keeping(reply.json, this.#isKept)
-    const json = this.#isPicked ? withoutNext(kept) : kept
+    const json = this.#isFilteredHere ? withoutNext(kept) : kept
     return { reply: { ...reply, json }, bytes, isLast }
   }
 
   #question(limit: number): UpstreamQuery {
-    const { asked, form } = this.#exchange
+    const { info, form } = this.#request
     const page = [
       ['limit', String(limit)] as const,
       ...(this.#next === '' ? [] : [['continue', this.#next] as const]),
     ]
     const query = [...this.#selected, ...this.#versions, ...page]
-    return { as: this.#as, method: 'GET', resource: asked.resource, query, form }
+    return { as: this.#as, method: 'GET', resource: info.resource, query, form }
   }
 }
 
@@ -174,10 +169,13 @@ function versionsIn(query: Query): Query {
 }
 
 /** All objects that a request is about, in one reply. @throws as `pagesOf` does */
-export async function listed(exchange: SelfServiceRequest, whose: Whose): Promise<UpstreamReply> {
+export async function listed(
+  request: SelfServiceRequest,
+  selection: Selection,
+): Promise<UpstreamReply> {
   const kept: JsonMap[] = []
   let bytes = 0
-  for await (const page of pagesOf(exchange, whose, () => bytes)) {
+  for await (const page of pagesOf(request, selection, () => bytes)) {
     if (page.reply.status !== 200) return page.reply
     bytes += page.bytes
     kept.push(page.reply.json)

@@ -1,4 +1,4 @@
-// What a client sends to change an object, and what is sent on for it (contract 12.4, 12.5).
+// Changes of objects: decoded, and encoded again for the API server (contract 12.4, 12.5).
 import { API_VERSION, CONFIGS, type Resource } from '../../api/names.ts'
 import {
   type NamePath,
@@ -70,7 +70,7 @@ export const isOfAnother = (change: Change, current: JsonMap): boolean =>
     (path) => !['', nestedString(current, path)].includes(nestedString(change.sent, path)),
   )
 
-/** Secrets that the client itself sends: no failure repeats them. */
+/** Secrets in the change itself: no failure repeats them. */
 export const secretsInChange = (resource: Resource, change: Change): readonly string[] =>
   change.by === 'json' ? secretsOf(resource, change.sent) : secretsIn(resource, change.sent)
 
@@ -117,7 +117,7 @@ const WHOLE: Readonly<
     ]),
 }
 
-/** A patch that says nothing of a field leaves it; of settings it may send back what it was shown. */
+/** A patch leaves the fields that it lacks; into settings it may put the redacted values that the client read. */
 const withSettings = (resource: Resource, sent: JsonMap, current: JsonMap): JsonMap =>
   resource === CONFIGS ? withHidden(resource, sent, current) : sent
 
@@ -127,7 +127,7 @@ const enveloped = ({ kind }: Resource, sent: JsonMap): JsonMap => ({
   ...sent,
 })
 
-/** Where the client does not say which object it means, it is this one. */
+/** Names this object wherever the client named none. */
 const guarded = (sent: JsonMap, current: JsonMap, names: readonly string[]): JsonMap =>
   names.reduce((whole, name) => {
     const path = ['metadata', name]
@@ -136,7 +136,7 @@ const guarded = (sent: JsonMap, current: JsonMap, names: readonly string[]): Jso
       : whole
   }, sent)
 
-/** A manifest knows nothing of what the platform put on the object: a PUT without any of it keeps it. */
+/** Manifests lack the platform's metadata: a PUT without it keeps it. */
 const withMarks = (sent: JsonMap, current: JsonMap): JsonMap =>
   ['finalizers', 'ownerReferences'].reduce(
     (whole, name) => keeping(whole, current, ['metadata', name]),
@@ -150,14 +150,14 @@ function keeping(sent: JsonMap, current: JsonMap, path: NamePath): JsonMap {
     : setNestedField(sent, path, there)
 }
 
-// JSON patches of our kinds (contract 12.4, 12.5): no operation may bring to light what is hidden.
+// JSON patches (contract 12.4, 12.5): no operation may disclose a hidden field.
 
-/** A patch that may be sent, or why it may not. */
+/** The operations to send, or the reason to refuse the patch. */
 export type PatchReading =
   | { readonly ok: true; readonly operations: readonly JsonMap[] }
   | { readonly ok: false; readonly because: string }
 
-/** Each is looked at, and nobody else is answered meanwhile. */
+/** Operations of one patch: each is judged on the event loop of all requests. */
 const MOST_OPERATIONS = 1000
 const MOST_TESTS = 100
 /** Objects of ours have a few levels, and names of annotations 317 characters. */
@@ -234,7 +234,7 @@ function pointerOf(pointer: Json | undefined): NamePath | 'long' | null {
   return pointer.length > LONGEST_PATH ? 'long' : pointerSegments(pointer)
 }
 
-/** The texts that a patch, whose operations may be sent, brings and that must not be repeated. */
+/** The secrets that a patch sets, and that no answer may repeat. */
 export const secretsOf = (resource: Resource, sent: readonly Json[]): readonly string[] =>
   sent.flatMap((one) => {
     const path = pathIn(one)

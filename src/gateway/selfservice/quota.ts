@@ -1,5 +1,5 @@
-// How many keys and tokens one user, team or subject may have by self-service (contract 12.2). Counted is what
-// this replica's watches have told, and what it has just stored itself.
+// The quota of self-service: how many keys and tokens one user, team or subject may have, and how large they may be
+// (contract 12.2). It counts the objects in this replica's informers, and those that this replica has just stored.
 import { ACCESS_KEYS, type Resource, TOKENS } from '../../api/names.ts'
 import { type KeyIndex, secretDigest } from '../../authn/key-index.ts'
 import type { TokenIndex } from '../../authn/token-index.ts'
@@ -10,15 +10,16 @@ import type { Json, JsonMap } from '../../domain/json/json.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, type WholeAnswer, failure } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
-import { type SelfServiceRequest, ask } from './request.ts'
+import type { SelfServiceRequest } from './request.ts'
+import { ask } from './upstream-client.ts'
 
-/** The most that somebody may have of each kind. */
+/** The most objects of each kind for one user, team or subject. */
 export interface MostOwn {
   readonly keys: number
   readonly tokens: number
 }
 
-/** What somebody has of a kind. */
+/** The objects of a kind that one user, team or subject owns. */
 export interface Owned {
   /** How many have not ended. */
   readonly live: number
@@ -26,34 +27,34 @@ export interface Owned {
   readonly ended: readonly Ended[]
 }
 
-/** Something that has ended. */
+/** A key or token that has ended. */
 export interface Ended extends KeyRef {
   readonly resourceVersion: string
   readonly endedMs: number
 }
 
-/** A place for one more. */
+/** A place for one more object, or the refusal. */
 export type Place =
   | {
       readonly ok: true
-      /** It has been stored as this. */
+      /** Reports that the object is stored. */
       readonly stored: (made: KeyRef) => void
-      /** Nothing more is stored for it. */
+      /** Gives the place back, unless the object is stored. */
       readonly leave: () => void
-      /** What has ended beyond what is kept, oldest first. */
+      /** Ended objects beyond the bound, the oldest first. */
       readonly beyond: () => readonly Ended[]
     }
   | { readonly ok: false; readonly answer: WholeAnswer }
 
-/** Counts what people have. */
+/** Enforces the quota. */
 export interface Quota {
-  /** A place for one more of a kind, for whom a key of this identity stands. */
+  /** Takes a place for one more object of the holder of this identity. */
   readonly take: (resource: Resource, identity: string) => Place
-  /** Why a change of a key that has ended may not give it a longer life; null = it may, or does no such thing. */
+  /** The refusal of a change that makes an ended key work again beyond the quota; null = none. */
   readonly revivalRefusal: (identity: string, before: JsonMap, after: JsonMap) => WholeAnswer | null
 }
 
-/** What is counted, and by what. */
+/** The informers, bounds and clock of a quota. */
 export interface QuotaOptions {
   readonly keys: KeyIndex
   readonly tokens: TokenIndex
@@ -62,8 +63,8 @@ export interface QuotaOptions {
   readonly clock: Clock
 }
 
-/** What was stored here is told by the watch within this time, in milliseconds. */
-const TOLD_WITHIN_MS = 10_000
+/** The informer has an object that this replica stored within this time, in milliseconds. */
+const OBSERVED_WITHIN_MS = 10_000
 
 const UNKNOWN = failure(
   'ServiceUnavailable',
@@ -71,42 +72,42 @@ const UNKNOWN = failure(
   { 'retry-after': '1' },
 )
 
-/** What is about to be stored, or was; told of, it is counted where the watch tells of it. */
-interface Awaited {
+/** A reserved place, counted here until the informer has the object, which is counted there. */
+interface Reservation {
   isStored: boolean
-  isTold: boolean
+  isObserved: boolean
   untilMs: number
 }
 
 /** Counts from now on. */
 export function createQuota(options: QuotaOptions): Quota {
   const { keys, tokens, most, clock } = options
-  const awaited = new Map<string, readonly Awaited[]>()
-  /** What was stored here, by uid, the oldest first. */
-  const untold = new Map<string, Awaited>()
-  const tell = (uid: string | undefined): void => {
-    const one = untold.get(uid ?? '')
+  const awaited = new Map<string, readonly Reservation[]>()
+  /** Stored objects that the informer does not have yet, by uid, the oldest first. */
+  const unobserved = new Map<string, Reservation>()
+  const observe = (uid: string | undefined): void => {
+    const one = unobserved.get(uid ?? '')
     if (!one) return
-    one.isTold = true
-    untold.delete(uid ?? '')
+    one.isObserved = true
+    unobserved.delete(uid ?? '')
   }
   for (const store of [keys.store, tokens.store])
     store.subscribe(({ before, after }) => {
-      tell(before?.uid)
-      tell(after?.uid)
+      observe(before?.uid)
+      observe(after?.uid)
     })
-  const noteStored = (resource: Resource, { name, uid }: KeyRef, one: Awaited): void => {
+  const noteStored = (resource: Resource, { name, uid }: KeyRef, one: Reservation): void => {
     const nowMs = clock.monotonicMs()
-    for (const [other, { untilMs }] of untold) if (untilMs <= nowMs) untold.delete(other)
+    for (const [other, { untilMs }] of unobserved) if (untilMs <= nowMs) unobserved.delete(other)
     const store = resource === ACCESS_KEYS ? keys.store : tokens.store
     one.isStored = true
-    one.untilMs = nowMs + TOLD_WITHIN_MS
-    one.isTold = store.get(name)?.uid === uid
-    if (!one.isTold) untold.set(uid, one)
+    one.untilMs = nowMs + OBSERVED_WITHIN_MS
+    one.isObserved = store.get(name)?.uid === uid
+    if (!one.isObserved) unobserved.set(uid, one)
   }
-  const stillAwaited = (of: string): readonly Awaited[] =>
+  const stillAwaited = (of: string): readonly Reservation[] =>
     (awaited.get(of) ?? []).filter(
-      ({ isTold, untilMs }) => !isTold && clock.monotonicMs() < untilMs,
+      ({ isObserved, untilMs }) => !isObserved && clock.monotonicMs() < untilMs,
     )
   const liveOf = (resource: Resource, identity: string): number =>
     ownedOf(options, resource, identity).live
@@ -129,7 +130,11 @@ export function createQuota(options: QuotaOptions): Quota {
       const before = stillAwaited(of)
       const count = liveOf(resource, identity) + before.length
       if (count >= limit) return { ok: false, answer: refusalOf(resource, count, limit) }
-      const one: Awaited = { isStored: false, isTold: false, untilMs: Number.POSITIVE_INFINITY }
+      const one: Reservation = {
+        isStored: false,
+        isObserved: false,
+        untilMs: Number.POSITIVE_INFINITY,
+      }
       awaited.set(of, [...before, one])
       const leave = (): void => {
         const others = stillAwaited(of).filter((other) => other !== one)
@@ -162,7 +167,7 @@ const refusalOf = (resource: Resource, count: number, limit: number): WholeAnswe
         `this user, team or subject has ${count} tokens that have not ended, deleted ones among them, and ${limit} is the most (--max-tokens-per-user): let some end first`,
       )
 
-/** What somebody has of a kind, by what is known now. */
+/** The owned objects of a kind in the informers. */
 export function ownedOf(
   { keys, tokens, caps, clock }: Omit<QuotaOptions, 'most'>,
   resource: Resource,
@@ -211,21 +216,21 @@ const endedAmong = (all: readonly Aged[], nowMs: number): readonly Ended[] =>
     }))
     .toSorted((a, b) => a.endedMs - b.endedMs)
 
-/** So many of them go with one create: there were more when the bound was another. */
+/** Ended objects that one create deletes: a lowered bound may leave many. */
 const MOST_DELETED = 10
 
 /**
- * Makes one more, where there is a place for it; the oldest of what has ended beyond what is kept goes.
+ * Creates one more object within the quota, and deletes the oldest ended ones beyond the bound.
  *
- * @param make makes it, and tells as what it was stored
+ * @param make creates the object, and calls `stored` once it is stored
  */
 export async function counted(
-  exchange: SelfServiceRequest,
+  request: SelfServiceRequest,
   counts: Quota,
   make: (stored: (made: KeyRef) => void) => Promise<Answer>,
 ): Promise<Answer> {
-  const { asked, caller } = exchange
-  const place = counts.take(asked.resource, caller.key.identity ?? '')
+  const { info, caller } = request
+  const place = counts.take(info.resource, caller.key.identity ?? '')
   if (!place.ok) return place.answer
   let isStored = false
   const stored = (made: KeyRef): void => {
@@ -233,36 +238,35 @@ export async function counted(
     place.stored(made)
   }
   const answer = await make(stored).finally(place.leave)
-  if (isStored)
-    for (const one of place.beyond().slice(0, MOST_DELETED)) await deleted(exchange, one)
+  if (isStored) for (const one of place.beyond().slice(0, MOST_DELETED)) await deleted(request, one)
   return answer
 }
 
-/** Of what somebody has changed or deleted meanwhile there is nothing to do. */
+/** An object that was changed or deleted since then stays: the answer is not looked at. */
 async function deleted(
-  exchange: SelfServiceRequest,
+  request: SelfServiceRequest,
   { name, uid, resourceVersion }: Ended,
 ): Promise<void> {
   const preconditions = { uid, resourceVersion }
   const json = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions }
-  await ask(exchange, {
+  await ask(request, {
     as: 'gateway',
     method: 'DELETE',
-    resource: exchange.asked.resource,
+    resource: request.info.resource,
     name,
     query: [],
     body: { type: 'application/json', json },
   })
 }
 
-// How large people's own keys and tokens may be (contract 12.2): etcd and every replica have them in memory.
+// The size of own keys and tokens (contract 12.2): etcd and every replica hold them in memory.
 
 /** Bytes of a body, and of an object as JSON with all that the API server adds to it. */
 export const LARGEST_OWN = 64 * 1024
 
 /**
- * The 413 for a body that is longer than what self-service takes; null where it is not. What is larger already
- * may be sent to be made smaller.
+ * The 413 for a body beyond the bound; null within it. An object that is larger already may be sent, so that it can
+ * be made smaller.
  *
  * @param before the object as it is; null = it would be made
  */
@@ -279,7 +283,7 @@ export function bodyRefusal(
   )
 }
 
-/** The 413 for an object that would be larger when it is stored; null for one that may be, or shrinks. */
+/** The 413 for an object that would be stored beyond the bound; null within it, and for one that shrinks. */
 export function sizeRefusal(before: JsonMap | null, after: JsonMap): WholeAnswer | null {
   const bytes = lengthOf(after)
   if (bytes <= LARGEST_OWN || (before !== null && bytes < lengthOf(before))) return null

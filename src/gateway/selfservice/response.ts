@@ -1,5 +1,7 @@
-// The shape of an answer that a client asks for: the gateway reads whole JSON objects from the API server,
-// whatever it answers with (contract 9.4, 12.4).
+// Content negotiation and the answer in the negotiated form. The gateway reads whole JSON objects from the API
+// server, whatever form the client gets (contract 9.4, 12.4).
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { Resource } from '../../api/names.ts'
 import {
   nestedField,
   nestedMap,
@@ -8,20 +10,22 @@ import {
 } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
 import { formatYaml } from '../../runtime/yaml.ts'
+import type { Answer } from '../../serving/http/answer.ts'
+import { type VisibleSecrets, redactedAnswer } from '../redaction/redact.ts'
 
-/** As what an object is told: as it is, as a Table, or by its metadata alone. */
+/** The shape of each object in an answer: whole, as a row of a Table, or its metadata alone. */
 export type Shape =
   | { readonly as: 'object' }
   | { readonly as: 'Table' | 'PartialObjectMetadata'; readonly version: 'v1' | 'v1beta1' }
 
-/** What a client gets. */
+/** The negotiated form of an answer. */
 export interface Form {
   readonly encoding: 'json' | 'yaml'
   readonly shape: Shape
 }
 
-/** What is asked for: one object, a list of them, or events. */
-export type Told = 'one' | 'list' | 'watch'
+/** What an answer holds: one object, a list, or watch events. */
+export type AnswerContent = 'one' | 'list' | 'watch'
 
 const ENCODINGS: ReadonlyMap<string, Form['encoding']> = new Map([
   ['*/*', 'json'],
@@ -33,15 +37,15 @@ const ENCODINGS: ReadonlyMap<string, Form['encoding']> = new Map([
 const OBJECT: Form = { encoding: 'json', shape: { as: 'object' } }
 
 /**
- * The first form of an Accept header, by its weights, that can be had; null when none can. Protobuf and
- * CBOR can't, as for any custom resource.
+ * The first form of an Accept header, by its weights, that our kinds have; null without one. Custom resources have
+ * no protobuf or CBOR.
  */
-export function formOf(accept: string | undefined, told: Told): Form | null {
+export function formOf(accept: string | undefined, content: AnswerContent): Form | null {
   if (accept === undefined || accept.trim() === '') return OBJECT
   const clauses = accept.split(',').map(clauseOf)
   const ordered = clauses.filter(({ weight }) => weight > 0).toSorted((a, b) => b.weight - a.weight)
   for (const clause of ordered) {
-    const form = formIn(clause, told)
+    const form = formIn(clause, content)
     if (form !== null) return form
   }
   return null
@@ -64,41 +68,41 @@ function clauseOf(text: string): Clause {
   return { type: type.toLowerCase(), weight: Number(parameters.get('q') ?? 1), parameters }
 }
 
-function formIn({ type, parameters }: Clause, told: Told): Form | null {
+function formIn({ type, parameters }: Clause, content: AnswerContent): Form | null {
   const encoding = ENCODINGS.get(type)
-  const shape = shapeIn(parameters, told)
+  const shape = shapeIn(parameters, content)
   // A stream of YAML has no frames.
-  const isFramed = told !== 'watch' || encoding === 'json'
+  const isFramed = content !== 'watch' || encoding === 'json'
   return encoding !== undefined && shape !== null && isFramed ? { encoding, shape } : null
 }
 
-function shapeIn(parameters: Clause['parameters'], told: Told): Shape | null {
+function shapeIn(parameters: Clause['parameters'], content: AnswerContent): Shape | null {
   const as = parameters.get('as')
   if (as === undefined) return { as: 'object' }
   const version = parameters.get('v')
   if (parameters.get('g') !== 'meta.k8s.io' || (version !== 'v1' && version !== 'v1beta1'))
     return null
   if (as === 'Table') return { as, version }
-  const metadata = told === 'list' ? 'PartialObjectMetadataList' : 'PartialObjectMetadata'
+  const metadata = content === 'list' ? 'PartialObjectMetadataList' : 'PartialObjectMetadata'
   return as === metadata ? { as: 'PartialObjectMetadata', version } : null
 }
 
-/** What to ask the API server for: only it makes Tables, and with whole objects in their rows. */
+/** The Accept header for the API server, which alone makes Tables; their rows hold whole objects then. */
 export const acceptOf = ({ shape }: Form): string =>
   shape.as === 'Table'
     ? `application/json;as=Table;v=${shape.version};g=meta.k8s.io`
     : 'application/json'
 
-/** What of the objects a Table shows; the API server's default where the client says nothing. */
+/** The part of each object that a Table's row holds. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
 
-/** Reads the parameter; null where it means nothing. */
+/** Reads the parameter includeObject; null for an unknown value. Absent or empty, the API server's default. */
 export function includeObjectOf(value: string | null): IncludeObject | null {
   if (value === null || value === '') return 'Metadata'
   return value === 'None' || value === 'Metadata' || value === 'Object' ? value : null
 }
 
-/** An answer with whole objects, or a Status, in the shape that was asked for. */
+/** An answer with whole objects, or a Status, in the negotiated shape. */
 export function shaped(answer: JsonMap, shape: Shape, include: IncludeObject): JsonMap {
   if (shape.as === 'object' || nestedString(answer, ['kind']) === 'Status') return answer
   if (shape.as === 'Table')
@@ -137,4 +141,55 @@ export function written(
   return encoding === 'yaml'
     ? { type: 'application/yaml', body: Buffer.from(formatYaml(answer)) }
     : { type: 'application/json', body: Buffer.from(`${JSON.stringify(answer)}\n`) }
+}
+
+/** Headers of an upstream answer that describe its bytes, which the gateway writes itself. */
+const HEADERS_OF_BYTES = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'etag',
+  'last-modified',
+  'location',
+]
+
+/** The headers of an answer that the gateway writes in this type. */
+export const headersOf = (upstream: OutgoingHttpHeaders, type: string): Answer['headers'] => ({
+  'cache-control': 'no-store',
+  ...Object.fromEntries(
+    Object.entries(upstream).filter(([name]) => !HEADERS_OF_BYTES.includes(name)),
+  ),
+  'content-type': type,
+})
+
+/** An answer of the API server, read to its end. */
+export interface UpstreamReply {
+  readonly status: number
+  readonly headers: OutgoingHttpHeaders
+  readonly json: JsonMap
+}
+
+/** What an answer shows, and what it must not. */
+export interface Disclosure {
+  readonly shows: VisibleSecrets
+  /** Texts that the answer must not hold, besides the secrets of the objects in it. */
+  readonly secrets: readonly string[]
+}
+
+/** The kind of object that an answer is about, and the form that the client negotiated. */
+interface Negotiated {
+  readonly info: { readonly resource: Resource }
+  readonly form: Form
+  readonly include: IncludeObject
+}
+
+/** The answer for the client: redacted, whatever it holds and for every caller (contract 12.4). */
+export function answerOf(
+  { info, form, include }: Negotiated,
+  { status, headers, json }: UpstreamReply,
+  { shows, secrets }: Disclosure,
+): Answer {
+  const clean = redactedAnswer(info.resource, json, shows, secrets)
+  const { type, body } = written(shaped(clean, form.shape, include), form.encoding)
+  return { status, headers: headersOf(headers, type), body }
 }

@@ -1,13 +1,14 @@
-// Changing objects of our kinds (contract 12.1, 12.3, 12.5). One's own: tried first, judged as it would be
-// stored, then stored, provided that nothing has changed since; anything else as the caller.
+// Updates and patches of our kinds (contract 12.1, 12.3, 12.5). The caller's own objects: a dry run, validation of
+// its answer, then the write, on condition that the object has not changed since. Other objects: as the caller.
 import { ACCESS_KEYS, CONFIGS } from '../../api/names.ts'
 import { nestedString } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import { parseTimestamp } from '../../domain/time.ts'
 import { sleep } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
+import type { RunsAs } from '../proxy/forward.ts'
 import { secretsIn } from '../redaction/fields.ts'
-import { makeOne } from './create.ts'
+import { type WriteDeps, createObject } from './create.ts'
 import { NO_DIGEST, bringsDigest, updateEscalation } from './escalation.ts'
 import {
   APPLY,
@@ -22,59 +23,53 @@ import {
   versionIn,
 } from './patch.ts'
 import { bodyRefusal, sizeRefusal } from './quota.ts'
-import { showsTo } from './read.ts'
-import {
-  type SelfServiceRequest,
-  type UpstreamQuery,
-  type UpstreamReply,
-  answerOf,
-  asOfNow,
-  ask,
-} from './request.ts'
-import { type Fault, validate } from './validation.ts'
-import { isOpen, isOwn, isVisible, notFound, taken } from './visibility.ts'
+import { type SelfServiceRequest, reauthenticated } from './request.ts'
+import { type UpstreamReply, answerOf } from './response.ts'
+import { type UpstreamQuery, ask } from './upstream-client.ts'
+import { validate } from './validation.ts'
+import { isOpen, isOwn, isVisible, notFound, shownTo, taken } from './visibility.ts'
 import {
   DRY_RUN,
+  type FieldRefusal,
   GATEWAY_MANAGER,
-  type WriteDeps,
   entriesOf,
   refusal,
   writing,
 } from './write-options.ts'
 
-/** How often a write is tried that only lost a race which its client knows nothing of. */
-const TRIES = 8
-/** Before the second try, and longer before each that follows. */
+/** Attempts at a write that lost a race, when the client named no version and so knows of no race. */
+const MOST_ATTEMPTS = 8
+/** The pause before the second attempt, in milliseconds; each further one is longer by as much. */
 const PAUSE_MS = 10
 
 /** The answer to a PUT or a patch. */
-export async function update(exchange: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
-  const read = exchange.asked.verb === 'update' ? sentPut : sentPatch
-  const sent = await read(exchange)
-  return sent.ok ? changed(await asOfNow(exchange), deps, sent.value) : sent.answer
+export async function update(request: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
+  const read = request.info.verb === 'update' ? sentPut : sentPatch
+  const sent = await read(request)
+  return sent.ok ? changeWithRetry(await reauthenticated(request), deps, sent.value) : sent.answer
 }
 
-async function changed(
-  exchange: SelfServiceRequest,
+async function changeWithRetry(
+  request: SelfServiceRequest,
   deps: WriteDeps,
-  sent: Change,
+  change: Change,
 ): Promise<Answer> {
-  const isOfVersion = versionIn(sent) !== ''
-  for (let tries = 1; ; tries += 1) {
-    const current = await ask(exchange, theObject(exchange))
-    const answer = await changedOnce(exchange, deps, sent, current)
-    const mayBeRace = tries < TRIES && !isOfVersion && RACES.has(answer.status)
+  const namesVersion = versionIn(change) !== ''
+  for (let attempt = 1; ; attempt += 1) {
+    const current = await ask(request, currentObject(request))
+    const answer = await changeOnce(request, deps, change, current)
+    const mayBeRace = attempt < MOST_ATTEMPTS && !namesVersion && RACES.has(answer.status)
     if (!mayBeRace) return answer
-    const isBeingMade = sent.by === 'apply' && mayBeUnclaimed(current.json, deps.clock.nowMs())
-    if (!isBeingMade && !(await hasMoved(exchange, current))) return answer
-    await sleep(deps.clock, tries * PAUSE_MS, exchange.signal)
+    const isBeingCreated = change.by === 'apply' && mayBeUnclaimed(current.json, deps.clock.nowMs())
+    if (!isBeingCreated && !(await hasChanged(request, current))) return answer
+    await sleep(deps.clock, attempt * PAUSE_MS, request.signal)
   }
 }
 
-/** A conflict, and a JSON patch whose test of the version failed. */
+/** A conflict, and a JSON patch with a failed test of the version. */
 const RACES: ReadonlySet<number> = new Set([409, 422])
 
-const theObject = ({ asked: { resource, name } }: SelfServiceRequest): UpstreamQuery => ({
+const currentObject = ({ info: { resource, name } }: SelfServiceRequest): UpstreamQuery => ({
   as: 'gateway',
   method: 'GET',
   resource,
@@ -82,12 +77,12 @@ const theObject = ({ asked: { resource, name } }: SelfServiceRequest): UpstreamQ
   query: [],
 })
 
-/** What another apply made is claimed for the gateway within this time of it, in milliseconds. */
+/** The gateway claims its fields of an object that an apply created within this time, in milliseconds. */
 const CLAIMED_WITHIN_MS = 3000
 
 /**
- * Whether an object may be on its way to be claimed: till then what the gateway added is its applier's alone,
- * and would go with an apply of his that does not name it.
+ * Whether the gateway may still be about to claim its fields of an object. Until then they belong to the field
+ * manager that applied the object, and its next apply, which does not name them, would remove them.
  */
 function mayBeUnclaimed(object: JsonMap, nowMs: number): boolean {
   const createdMs = parseTimestamp(nestedString(object, ['metadata', 'creationTimestamp'])) ?? 0
@@ -95,141 +90,170 @@ function mayBeUnclaimed(object: JsonMap, nowMs: number): boolean {
   return !isClaimed && nowMs - createdMs < CLAIMED_WITHIN_MS
 }
 
-/** Whether it was another object that the change failed on. */
-async function hasMoved(exchange: SelfServiceRequest, before: UpstreamReply): Promise<boolean> {
-  const now = await ask(exchange, theObject(exchange))
+/** Whether the object has another version than the attempt was made on. */
+async function hasChanged(request: SelfServiceRequest, before: UpstreamReply): Promise<boolean> {
+  const now = await ask(request, currentObject(request))
   const [was, is] = [before, now].map(({ json }) =>
     nestedString(json, ['metadata', 'resourceVersion']),
   )
   return was !== is
 }
 
-async function changedOnce(
-  exchange: SelfServiceRequest,
+/** A change of an object as it was just read. */
+interface Attempt {
+  readonly request: SelfServiceRequest
+  readonly change: Change
+  readonly before: JsonMap
+  readonly isMine: boolean
+  /** The redacted answer: without the secrets of the object and of the change. */
+  readonly answered: (reply: UpstreamReply) => Answer
+}
+
+/** One attempt, in the order of an API server: visibility, preconditions, body, escalation, write. */
+async function changeOnce(
+  request: SelfServiceRequest,
   deps: WriteDeps,
-  sent: Change,
+  change: Change,
   current: UpstreamReply,
 ): Promise<Answer> {
-  const { asked, standing, find } = exchange
-  const { resource, name } = asked
-  const before = current.json
-  // Only an apply makes what is not there.
-  const mayMake = sent.by === 'apply' && !asked.isStatus
+  const { info } = request
+  // Only an apply creates what does not exist.
+  const mayCreate = change.by === 'apply' && !info.isStatus
   if (current.status === 404)
-    return mayMake
-      ? makeOne(exchange, deps, sent.sent, { method: 'PATCH', type: APPLY, name })
-      : notFound(exchange)
+    return mayCreate
+      ? createObject(request, deps, change.sent, { method: 'PATCH', type: APPLY, name: info.name })
+      : notFound(info)
   if (current.status !== 200)
-    return answerOf(exchange, current, { shows: showsTo(exchange), secrets: [] })
-  if (!(await mayKnow(exchange, before))) return mayMake ? taken(exchange) : notFound(exchange)
-  const isMine = !asked.isStatus && isOwn(asked, before, standing, find)
-  if (!isMine && standing.scope !== null && resource !== CONFIGS) return refusal(NOT_YOURS)
-  const isJudged = isMine || (resource === ACCESS_KEYS && !asked.isStatus && !standing.isPerson)
-  if (isJudged && isOfAnother(sent, before)) return NOT_THIS
-  const long = isMine ? bodyRefusal(exchange.call, sent.sent, before) : null
-  if (long !== null) return long
-  const body = bodyOf(resource, sent, before)
-  const secrets = [...secretsIn(resource, before), ...secretsInChange(resource, sent)]
-  const answered = (reply: UpstreamReply): Answer =>
-    answerOf(exchange, reply, { shows: showsTo(exchange), secrets })
-  if (!body.ok) {
-    // Why it is refused tells of the object: only who may change it is told.
-    const tried = isMine
-      ? null
-      : await ask(await asOfNow(exchange), changingNothing(exchange, sent, before))
-    return tried !== null && FOREIGN.has(tried.status) ? answered(tried) : body.answer
+    return answerOf(request, current, { shows: shownTo(request), secrets: [] })
+  if (!(await mayKnow(request, current.json))) return mayCreate ? taken(info) : notFound(info)
+
+  const attempt = attemptOf(request, change, current.json)
+  const unmet = preconditionRefusal(attempt)
+  if (unmet !== null) return unmet
+  const body = bodyOf(info.resource, change, attempt.before)
+  if (!body.ok) return refusedBody(attempt, body.answer)
+  const escalation = info.isStatus ? null : escalationOf(attempt)
+  if (escalation !== null) return refusal(escalation)
+  return attempt.isMine && !bringsDigest(info.resource, change, attempt.before)
+    ? storeOwn(attempt, deps, body.value)
+    : storeAsCaller(attempt, body.value)
+}
+
+/** Whether the caller may know that the object exists. */
+async function mayKnow(request: SelfServiceRequest, object: JsonMap): Promise<boolean> {
+  if (request.info.resource === CONFIGS) return true
+  if (!isVisible(request, object)) return false
+  return isOwn(request, object) || isOpen(request)
+}
+
+function attemptOf(request: SelfServiceRequest, change: Change, before: JsonMap): Attempt {
+  const { resource, isStatus } = request.info
+  const secrets = [...secretsIn(resource, before), ...secretsInChange(resource, change)]
+  return {
+    request,
+    change,
+    before,
+    isMine: !isStatus && isOwn(request, before),
+    answered: (reply) => answerOf(request, reply, { shows: shownTo(request), secrets }),
   }
-  const bar = asked.isStatus ? null : barOf(exchange, sent, before, isMine)
-  if (bar !== null) return refusal(bar)
-  const isSelf = isMine && !bringsDigest(resource, sent, before)
-  const question = storing(exchange, sent, body.value, isSelf)
-  if (isSelf) {
-    const tried = await ask(exchange, { ...question, query: writing(exchange.query, DRY_RUN) })
-    if (tried.status !== 200) return answered(tried)
-    const fault = faultOf(await asOfNow(exchange), deps, before, tried.json)
-    if (fault !== null) return refusal(fault)
-    const large = sizeRefusal(before, tried.json)
-    if (large !== null) return large
-    const { identity } = exchange.caller.key
-    const many =
-      resource === ACCESS_KEYS
-        ? deps.counts.revivalRefusal(identity ?? '', before, tried.json)
-        : null
-    if (many !== null) return many
-  } else await asOfNow(exchange)
-  return answered(await ask(exchange, { ...question, form: exchange.form }))
 }
 
-/** Whether the caller may be told anything of what is there. */
-async function mayKnow(exchange: SelfServiceRequest, object: JsonMap): Promise<boolean> {
-  const { asked, standing, find } = exchange
-  if (asked.resource === CONFIGS) return true
-  if (!isVisible(asked, object, standing, find)) return false
-  return isOwn(asked, object, standing, find) || isOpen(exchange)
+/** The refusal of a change whatever it sets: out of scope, of another version, or too large. */
+function preconditionRefusal({ request, change, before, isMine }: Attempt): Answer | null {
+  const { info, access, call } = request
+  if (!isMine && access.scope !== null && info.resource !== CONFIGS) return refusal(NOT_YOURS)
+  const isJudged = isMine || (info.resource === ACCESS_KEYS && !info.isStatus && !access.isPerson)
+  if (isJudged && isOfAnother(change, before)) return NOT_THIS
+  return isMine ? bodyRefusal(call, change.sent, before) : null
 }
 
-/** What no key that stands for nobody in person may do, be it self-service or by RBAC. */
-function barOf(
-  { asked: { resource }, standing }: SelfServiceRequest,
-  sent: Change,
-  before: JsonMap,
-  isMine: boolean,
-): Fault | null {
-  if (!isMine) return updateEscalation(resource, sent, before, standing)
-  return !standing.isPerson && bringsDigest(resource, sent, before)
-    ? { field: 'spec.key', because: NO_DIGEST }
-    : null
+const NOT_YOURS: FieldRefusal = {
+  field: 'spec.user',
+  because: "an access key that has a scope changes its own user's keys and tokens only",
 }
-
-/** What the API server says of objects that are no business of somebody's. */
-const FOREIGN: ReadonlySet<number> = new Set([403, 404])
-
-/** The try, as the caller, of a change in the same way that leaves the object as it is. */
-const changingNothing = (
-  exchange: SelfServiceRequest,
-  sent: Change,
-  current: JsonMap,
-): UpstreamQuery => ({
-  ...storing(exchange, sent, nothingChanged(sent, current), false),
-  query: writing(exchange.query, DRY_RUN),
-})
-
-const faultOf = (
-  { asked: { resource }, standing }: SelfServiceRequest,
-  { caps, clock }: WriteDeps,
-  before: JsonMap,
-  after: JsonMap,
-): Fault | null =>
-  validate({ resource, standing, before, after, caps: caps(), nowMs: clock.nowMs() })
 
 /**
- * What is judged is a change of the object as it was read. Said of a version that comes after it, a change
- * would be stored on top of what nobody has looked at, such as that the calling key is disabled.
+ * The gateway judges a change of the object that it read. Sent for a later version, the change would be stored on
+ * top of fields that no check has seen, such as a calling key that is disabled by now.
  */
 const NOT_THIS = failure(
   'Conflict',
   'the object is not the one with this uid and resourceVersion: apply your changes to the latest version',
 )
 
-const NOT_YOURS: Fault = {
-  field: 'spec.user',
-  because: "an access key that has a scope changes its own user's keys and tokens only",
+/** The reason for the refusal describes the object, so another user's object needs the right to change it. */
+async function refusedBody(attempt: Attempt, because: Answer): Promise<Answer> {
+  if (attempt.isMine) return because
+  const { change, before, answered } = attempt
+  const request = await reauthenticated(attempt.request)
+  const asCaller: RunsAs = { caller: attempt.request.caller }
+  const tried = await ask(request, {
+    ...writeOf(attempt, nothingChanged(change, before), asCaller),
+    query: writing(request.query, DRY_RUN),
+  })
+  return REFUSED_OR_GONE.has(tried.status) ? answered(tried) : because
 }
 
-function storing(
-  { asked, caller, query }: SelfServiceRequest,
-  { by }: Change,
-  body: Body,
-  isSelf: boolean,
-): UpstreamQuery {
-  const { resource, name, isStatus } = asked
+/** The API server's answers to a caller without a right to the object. */
+const REFUSED_OR_GONE: ReadonlySet<number> = new Set([403, 404])
+
+/** A change that a key which does not act as a person must not make, be it by self-service or by RBAC. */
+function escalationOf({ request, change, before, isMine }: Attempt): FieldRefusal | null {
+  const { info, access } = request
+  if (!isMine) return updateEscalation(info.resource, change, before, access)
+  return !access.isPerson && bringsDigest(info.resource, change, before)
+    ? { field: 'spec.key', because: NO_DIGEST }
+    : null
+}
+
+/** Self-service: the answer to a dry run is what would be stored, so admission decides on that. */
+async function storeOwn(attempt: Attempt, deps: WriteDeps, body: Body): Promise<Answer> {
+  const { request, answered } = attempt
+  const write = writeOf(attempt, body, 'gateway')
+  const tried = await ask(request, { ...write, query: writing(request.query, DRY_RUN) })
+  if (tried.status !== 200) return answered(tried)
+  const refused = admissionRefusal(attempt, await reauthenticated(request), deps, tried.json)
+  return refused ?? answered(await ask(request, { ...write, form: request.form }))
+}
+
+/** @param now the request with its caller as of after the dry run */
+function admissionRefusal(
+  { request, before }: Attempt,
+  now: SelfServiceRequest,
+  { caps, clock, counts }: WriteDeps,
+  after: JsonMap,
+): Answer | null {
+  const { resource } = request.info
+  const invalid = validate({
+    resource,
+    access: now.access,
+    before,
+    after,
+    caps: caps(),
+    nowMs: clock.nowMs(),
+  })
+  if (invalid !== null) return refusal(invalid)
+  const tooLarge = sizeRefusal(before, after)
+  if (tooLarge !== null || resource !== ACCESS_KEYS) return tooLarge
+  return counts.revivalRefusal(request.caller.key.identity ?? '', before, after)
+}
+
+async function storeAsCaller(attempt: Attempt, body: Body): Promise<Answer> {
+  const { request, answered } = attempt
+  await reauthenticated(request)
+  const write = writeOf(attempt, body, { caller: request.caller })
+  return answered(await ask(request, { ...write, form: request.form }))
+}
+
+function writeOf({ request, change }: Attempt, body: Body, as: RunsAs): UpstreamQuery {
+  const { resource, name, isStatus } = request.info
   return {
-    as: isSelf ? 'gateway' : { caller },
-    method: by === 'put' ? 'PUT' : 'PATCH',
+    as,
+    method: change.by === 'put' ? 'PUT' : 'PATCH',
     resource,
     name,
     ...(isStatus ? { subresource: 'status' as const } : {}),
-    query: writing(query, []),
+    query: writing(request.query, []),
     body,
   }
 }

@@ -1,14 +1,9 @@
-// Whether self-service may store an object as it would be stored (contract 12.1, 12.3). What is refused
-// here may still be had elsewhere: this is what needs no right on our kinds.
+// Validating admission of self-service (contract 12.1, 12.3), on the object as it would be stored: the rules for
+// writes that need no right on our kinds.
 import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, type Resource } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRef } from '../../domain/credential-object.ts'
-import {
-  type NamePath,
-  nestedField,
-  nestedString,
-  nestedStringSlice,
-} from '../../domain/json/field-path.ts'
+import { nestedField, nestedString, nestedStringSlice } from '../../domain/json/field-path.ts'
 import {
   type Json,
   type JsonMap,
@@ -18,36 +13,32 @@ import {
   sameJson,
 } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
-import { KEY } from '../redaction/fields.ts'
-import { NO_DIGEST, endsWithin, givesLess, isDigest } from './escalation.ts'
-import { type CallerAccess, scopeIn } from './visibility.ts'
-import { RESERVED_MANAGERS, entriesOf, marksFault } from './write-options.ts'
+import { KEY, isDigest } from '../redaction/fields.ts'
+import { NO_DIGEST, endsWithin, givesLess } from './escalation.ts'
+import type { CallerAccess } from './request.ts'
+import { changedClosedField } from './spec-fields.ts'
+import { scopeIn } from './visibility.ts'
+import { type FieldRefusal, RESERVED_MANAGERS, entriesOf, marksFault } from './write-options.ts'
 
-/** A write as it is judged. */
-export interface Storing {
+/** A write to validate. */
+export interface Write {
   readonly resource: Resource
-  readonly standing: CallerAccess
-  /** The object as it is; null = it would be made. */
+  readonly access: CallerAccess
+  /** The stored object; null = the write creates it. */
   readonly before: JsonMap | null
   readonly after: JsonMap
   readonly caps: Caps
   readonly nowMs: number
 }
 
-/** What must not be stored: the field, and what is wrong with it. */
-export interface Fault {
-  readonly field: string
-  readonly because: string
-}
+type Check = (write: Write) => FieldRefusal | null
 
-type Check = (storing: Storing) => Fault | null
-
-/** Why the object must not be stored; null = it may. The first fault counts. */
-export function validate(storing: Storing): Fault | null {
+/** The first field that must not be stored so; null = the write is valid. */
+export function validate(write: Write): FieldRefusal | null {
   const checks =
-    storing.resource === ACCESS_KEYS ? [...FOR_KEYS, ...FOR_BOTH] : [...FOR_BOTH, ...FOR_TOKENS]
+    write.resource === ACCESS_KEYS ? [...FOR_KEYS, ...FOR_BOTH] : [...FOR_BOTH, ...FOR_TOKENS]
   for (const check of checks) {
-    const fault = check(storing)
+    const fault = check(write)
     if (fault !== null) return fault
   }
   return null
@@ -58,7 +49,7 @@ const FOR_BOTH: readonly Check[] = [ownersAreOurs, finalizersAreOurs, marksAreOu
 const FOR_KEYS: readonly Check[] = [
   userIsCaller,
   digestStoodThere,
-  nothingOfSignOn,
+  closedFieldsKept,
   groupsAreCallers,
   typeIsForPeople,
   scopeIsWithin,
@@ -66,48 +57,34 @@ const FOR_KEYS: readonly Check[] = [
   onlyLess,
 ]
 
-const FOR_TOKENS: readonly Check[] = [scopeIsWithin]
+const FOR_TOKENS: readonly Check[] = [closedFieldsKept, scopeIsWithin]
 
-function userIsCaller({ standing, after }: Storing): Fault | null {
-  if (standing.user !== null && nestedString(after, ['spec', 'user']) === standing.user) return null
+function userIsCaller({ access, after }: Write): FieldRefusal | null {
+  if (access.user !== null && nestedString(after, ['spec', 'user']) === access.user) return null
   return { field: 'spec.user', because: 'your own keys are of your own user: leave it as it is' }
 }
 
-/** Who reads a digest in Git knows nothing of its key, and would be the first to hold it. */
-function digestStoodThere({ before, after }: Storing): Fault | null {
+/** A digest that a reader of a repository finds proves no knowledge of the key. */
+function digestStoodThere({ before, after }: Write): FieldRefusal | null {
   const digest = nestedString(after, KEY)
   if (!isDigest(digest) || digest === nestedString(before ?? {}, KEY)) return null
   return { field: 'spec.key', because: NO_DIGEST }
 }
 
-/** Written by the platform, or by who has rights on access keys. */
-const NOT_FOR_PEOPLE = [
-  'team',
-  'subject',
-  'identity',
-  'identityRefresh',
-  'oidcProvider',
-  'oidcLogin',
-  'parent',
-]
-
-function nothingOfSignOn({ before, after }: Storing): Fault | null {
-  const changed = NOT_FOR_PEOPLE.find((name) => !isUnchanged(before, after, ['spec', name]))
+/** A field is open only by the allow-list of spec-fields.ts. */
+function closedFieldsKept({ resource, before, after }: Write): FieldRefusal | null {
+  const changed = changedClosedField(resource, before, after)
   if (changed === undefined) return null
+  const kind = resource === ACCESS_KEYS ? 'keys' : 'tokens'
   return {
     field: `spec.${changed}`,
-    because: 'it can not be set on your own keys: leave it as it is',
+    because: `it can not be set on your own ${kind}: leave it as it is`,
   }
 }
 
-/** An empty text and false equal absent (contract 1.2). */
-function isUnchanged(before: JsonMap | null, after: JsonMap, path: NamePath): boolean {
-  return sameJson(nestedField(before ?? {}, path) || null, nestedField(after, path) || null)
-}
-
-function groupsAreCallers({ standing, before, after }: Storing): Fault | null {
+function groupsAreCallers({ access, before, after }: Write): FieldRefusal | null {
   const allowed = new Set([
-    ...standing.groups,
+    ...access.groups,
     ...nestedStringSlice(before ?? {}, ['spec', 'groups']),
   ])
   const other = nestedStringSlice(after, ['spec', 'groups']).find((group) => !allowed.has(group))
@@ -118,23 +95,23 @@ function groupsAreCallers({ standing, before, after }: Storing): Fault | null {
   }
 }
 
-function typeIsForPeople({ standing, before, after }: Storing): Fault | null {
+function typeIsForPeople({ access, before, after }: Write): FieldRefusal | null {
   if (before !== null) return null
-  const allowed = standing.isPerson ? ['', 'User', 'Other'] : ['User']
+  const allowed = access.isPerson ? ['', 'User', 'Other'] : ['User']
   if (allowed.includes(nestedString(after, ['spec', 'type']))) return null
   return { field: 'spec.type', because: 'a key made with this access key has type User' }
 }
 
-/** What a scoped key makes must not grant more than it; what it leaves, another check tells. */
-function scopeIsWithin({ standing, before, after, resource }: Storing): Fault | null {
-  if (before !== null || standing.scope === null) return null
+/** A scoped key creates nothing that grants more than it does. `onlyLess` checks updates. */
+function scopeIsWithin({ access, before, after, resource }: Write): FieldRefusal | null {
+  if (before !== null || access.scope === null) return null
   const scope = scopeIn(after)
   if (scope === null) {
     // A token without a scope has that of its owner.
     if (resource !== ACCESS_KEYS) return null
     return { field: 'spec.scope', because: 'it must be within the scope of the calling access key' }
   }
-  const uncovered = firstUncoveredEntry(scope, standing.scope)
+  const uncovered = firstUncoveredEntry(scope, access.scope)
   if (uncovered === null) return null
   return {
     field: `spec.${uncovered.path}`,
@@ -142,17 +119,17 @@ function scopeIsWithin({ standing, before, after, resource }: Storing): Fault | 
   }
 }
 
-function endsWithCaller({ standing, before, after, caps, nowMs }: Storing): Fault | null {
-  return before === null && !standing.isPerson
-    ? endsWithin(after, standing.expiresMs, caps, nowMs)
+function endsWithCaller({ access, before, after, caps, nowMs }: Write): FieldRefusal | null {
+  return before === null && !access.isPerson
+    ? endsWithin(after, access.expiresMs, caps, nowMs)
     : null
 }
 
-function onlyLess({ standing, before, after, caps, nowMs }: Storing): Fault | null {
-  return before === null || standing.isPerson ? null : givesLess(before, after, caps, nowMs)
+function onlyLess({ access, before, after, caps, nowMs }: Write): FieldRefusal | null {
+  return before === null || access.isPerson ? null : givesLess(before, after, caps, nowMs)
 }
 
-/** The owner references of what a caller makes: what he does not make in person goes with his key. */
+/** The owner references of a new object. Unless the caller acts in person, it is deleted with the calling key. */
 export function ownersOf(resource: Resource, { isPerson, key }: CallerAccess): readonly Json[] {
   return resource === ACCESS_KEYS && isPerson ? [] : [referenceTo(key)]
 }
@@ -165,13 +142,13 @@ const referenceTo = ({ name, uid }: KeyRef): JsonMap => ({
   controller: true,
 })
 
-function ownersAreOurs({ resource, standing, before, after }: Storing): Fault | null {
+function ownersAreOurs({ resource, access, before, after }: Write): FieldRefusal | null {
   const path = ['metadata', 'ownerReferences']
-  const wanted = before === null ? ownersOf(resource, standing) : nestedField(before, path)
+  const wanted = before === null ? ownersOf(resource, access) : nestedField(before, path)
   const owners = nestedField(after, path)
   if (sameJson(listed(owners), listed(wanted))) return null
   const because =
-    before === null && ownersOf(resource, standing).length > 0
+    before === null && ownersOf(resource, access).length > 0
       ? 'it is owned by the calling access key: leave them out'
       : 'they can not be changed on your own: leave them as they are'
   return { field: 'metadata.ownerReferences', because }
@@ -179,7 +156,7 @@ function ownersAreOurs({ resource, standing, before, after }: Storing): Fault | 
 
 const listed = (value: Json | undefined): readonly Json[] => (isList(value) ? value : [])
 
-function finalizersAreOurs({ resource, before, after }: Storing): Fault | null {
+function finalizersAreOurs({ resource, before, after }: Write): FieldRefusal | null {
   const path = ['metadata', 'finalizers']
   const made = resource === ACCESS_KEYS ? [REVOKE_FINALIZER] : []
   const wanted = before === null ? made : nestedStringSlice(before, path)
@@ -191,15 +168,15 @@ function finalizersAreOurs({ resource, before, after }: Storing): Fault | null {
   }
 }
 
-function marksAreOurs({ resource, standing, before, after }: Storing): Fault | null {
-  return marksFault(resource, standing.key, before, after)
+function marksAreOurs({ resource, access, before, after }: Write): FieldRefusal | null {
+  return marksFault(resource, access.key, before, after)
 }
 
 /**
- * Whoever wrote as one of the program's own managers could have it take away later what it never wrote.
- * What it owns becomes less by itself, when somebody changes such a field.
+ * A write as one of the platform's field managers would let a later apply of the platform remove fields that it
+ * never wrote. Their ownership may shrink: it does when another manager changes such a field.
  */
-function managersAreOurs({ before, after }: Storing): Fault | null {
+function managersAreOurs({ before, after }: Write): FieldRefusal | null {
   const old = ownedIn(before ?? {})
   const isLess = (entry: Json): boolean => old.some((was) => isPartOf(was, entry))
   if (ownedIn(after).every(isLess)) return null
@@ -207,7 +184,7 @@ function managersAreOurs({ before, after }: Storing): Fault | null {
   return { field: 'metadata.managedFields', because }
 }
 
-/** What each of them owns, and how it wrote it. */
+/** The fields that each of them owns, and how it wrote them. */
 const ownedIn = (object: JsonMap): readonly Json[] =>
   entriesOf(object, RESERVED_MANAGERS).map((entry) => ({
     by: ['manager', 'operation', 'subresource', 'apiVersion'].map((name) =>
@@ -216,7 +193,7 @@ const ownedIn = (object: JsonMap): readonly Json[] =>
     fields: nestedField(entry, ['fieldsV1']) ?? {},
   }))
 
-/** Maps may have fewer entries; everything else is the same. */
+/** Whether a value equals another but for missing map entries. */
 function isPartOf(whole: Json | undefined, part: Json): boolean {
   if (!isMap(part)) return sameJson(whole ?? null, part)
   return (

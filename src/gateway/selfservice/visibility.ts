@@ -1,110 +1,75 @@
-// What somebody may see and do with keys by the key that he calls with (contract 12.1, 12.3).
-import { ACCESS_KEYS, CONFIGS, SELF_SUBJECT_ACCESS_REVIEWS, TOKENS } from '../../api/names.ts'
+// The objects of our kinds that a caller may see and owns, by its key and by RBAC (contract 12.1, 12.3).
+import {
+  ACCESS_KEYS,
+  CONFIGS,
+  HEARTBEAT_KEY,
+  type Resource,
+  SELF_SUBJECT_ACCESS_REVIEWS,
+  TOKENS,
+} from '../../api/names.ts'
 import type { ObjectMeta } from '../../api/objects.ts'
 import type { Scope } from '../../api/scope.gen.ts'
-import type { Caller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type KeyRef, owningKeyOf } from '../../domain/credential-object.ts'
 import { nestedField, nestedMap, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, quoteForMessage } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
-import type { Query } from '../request/query.ts'
+import { TOKEN } from '../redaction/fields.ts'
+import type { VisibleSecrets } from '../redaction/redact.ts'
+import { type Query, parameter, pick } from '../request/query.ts'
 import type { Admission, AdmissionKind } from '../stages/max-in-flight.ts'
 import {
-  type Asked,
+  type FindKey,
+  type SelfServiceInfo,
   type SelfServiceRequest,
+  USER_PREFIX,
   type Verb,
-  ask,
-  isHidden,
-  parameter,
-  pick,
+  type Viewer,
 } from './request.ts'
+import { type UpstreamClient, ask } from './upstream-client.ts'
 
-/** A caller, as far as keys and tokens go. */
-export interface CallerAccess {
-  /** Whose keys are his own; null for the key of a team or subject, which has none. */
-  readonly user: string | null
-  /** As whom he is known to the API server: two keys with the same are the same to it (contract 10.5). */
-  readonly runsAs: string
-  readonly key: KeyRef
-  /** Groups that the calling key adds to its user. */
-  readonly groups: readonly string[]
-  /** null = the user's full rights. */
-  readonly scope: Scope | null
-  /** He calls with a Login key without a scope: the user himself acts. */
-  readonly isPerson: boolean
-  /** When the calling key stops working, epoch milliseconds; null = never. */
-  readonly expiresMs: number | null
-}
+/** Whether the name is that of the heartbeat key, which no caller sees or writes (contract 10.4). */
+export const isHidden = ({ plural }: Resource, name: string): boolean =>
+  plural === ACCESS_KEYS.plural && name === HEARTBEAT_KEY
 
-/** Finds a key by name among those that are known. */
-export type FindKey = (name: string) => AccessKey | undefined
-
-const USER = 'user:'
-
-/** The standing of a caller. */
-export function callerAccessOf({
-  key,
-  identity: { user: runsAs },
-  expiresMs,
-}: Caller): CallerAccess {
-  const { name, uid, identity, groups, scope, type } = key
-  return {
-    user: identity?.startsWith(USER) ? identity.slice(USER.length) : null,
-    runsAs,
-    key: { name, uid },
-    groups,
-    scope,
-    isPerson: type === 'Login' && scope === null,
-    expiresMs,
-  }
-}
-
-/** Whether an object is his own (contract 12.1): a key of his user, or a token that such a key owns. */
-export function isOwn(
-  asked: Pick<Asked, 'resource'>,
-  object: JsonMap,
-  standing: CallerAccess,
-  find: FindKey,
-): boolean {
-  const { user, key } = standing
-  if (asked.resource === ACCESS_KEYS)
+/** Whether the caller owns an object (contract 12.1): a key of its user, or a token that such a key owns. */
+export function isOwn({ info, access, findKey }: Viewer, object: JsonMap): boolean {
+  const { user, key } = access
+  if (info.resource === ACCESS_KEYS)
     return user !== null && nestedString(object, ['spec', 'user']) === user
-  const owner = asked.resource === CONFIGS ? null : ownerIn(object)
+  const owner = info.resource === CONFIGS ? null : ownerIn(object)
   if (owner === null) return false
-  return owner.uid === key.uid || (user !== null && known(owner, find)?.identity === USER + user)
+  return owner.uid === key.uid || isKeyOf(user, owner, findKey)
 }
 
-/** Whether he may know of an object at all: under a scope, only of what is within it (contract 12.3). */
-export function isVisible(
-  asked: Pick<Asked, 'resource'>,
-  object: JsonMap,
-  { scope, key }: CallerAccess,
-  find: FindKey,
-): boolean {
-  if (scope === null || asked.resource === CONFIGS) return true
-  if (asked.resource === ACCESS_KEYS)
+/** Whether the caller's scope shows an object at all: one without a scope shows every object (contract 12.3). */
+export function isVisible({ info, access, findKey }: Viewer, object: JsonMap): boolean {
+  const { scope, key } = access
+  if (scope === null || info.resource === CONFIGS) return true
+  if (info.resource === ACCESS_KEYS)
     return nestedString(object, ['metadata', 'uid']) === key.uid || isInside(scopeIn(object), scope)
   const owner = ownerIn(object)
   if (owner === null) return false
-  const ownerScope = owner.uid === key.uid ? scope : (known(owner, find)?.scope ?? null)
+  const ownerScope = owner.uid === key.uid ? scope : (storedKey(owner, findKey)?.scope ?? null)
   return isInside(ownerScope, scope) && isInside(scopeIn(object) ?? ownerScope, scope)
 }
 
-/**
- * Whether a caller is shown the token in a token's status: his own, and with a key that does not stand
- * for him in person only one that ends with that key (contract 12.3, 12.4).
- */
-export function mayReadToken(object: JsonMap, standing: CallerAccess, find: FindKey): boolean {
-  const { user, key, isPerson } = standing
+/** The hidden fields that an answer shows this caller: the tokens that it may read. */
+export const shownTo =
+  (viewer: Viewer): VisibleSecrets =>
+  (object) =>
+    viewer.info.resource === TOKENS && mayReadToken(viewer, object) ? [TOKEN] : []
+
+/** A key that does not act as a person reads only tokens that end with it (contract 12.3, 12.4). */
+function mayReadToken({ access, findKey }: Viewer, object: JsonMap): boolean {
+  const { user, key, isPerson } = access
   const owner = ownerIn(object)
   if (owner === null) return false
-  if (owner.uid === key.uid) return true
-  return isPerson && user !== null && known(owner, find)?.identity === USER + user
+  return owner.uid === key.uid || (isPerson && isKeyOf(user, owner, findKey))
 }
 
-/** Without a scope it is wider than any. */
+/** A key without a scope is inside of none. */
 const isInside = (child: Scope | null, parent: Scope): boolean =>
   child !== null && firstUncoveredEntry(child, parent) === null
 
@@ -117,38 +82,42 @@ export function scopeIn(object: JsonMap): Scope | null {
 }
 
 /** The access key that controls an object; null = none. */
-export const ownerIn = (object: JsonMap): KeyRef | null =>
+const ownerIn = (object: JsonMap): KeyRef | null =>
   owningKeyOf(nestedMap(object, ['metadata']) as unknown as ObjectMeta)
 
-const known = ({ name, uid }: KeyRef, find: FindKey): AccessKey | undefined => {
-  const key = find(name)
+const isKeyOf = (user: string | null, key: KeyRef, findKey: FindKey): boolean =>
+  user !== null && storedKey(key, findKey)?.identity === USER_PREFIX + user
+
+const storedKey = ({ name, uid }: KeyRef, findKey: FindKey): AccessKey | undefined => {
+  const key = findKey(name)
   return key?.uid === uid ? key : undefined
 }
 
-// Which objects of a collection a request is about (contract 12.1, 12.3).
+// The selection of a collection.
 
-/** Teams and subjects have no keys of their own. */
-export const hasOwn = ({
-  asked,
-  standing,
-}: Pick<SelfServiceRequest, 'asked' | 'standing'>): boolean =>
-  asked.resource === TOKENS || (asked.resource === ACCESS_KEYS && standing.user !== null)
+/** The objects of a collection that a request is about: those that RBAC shows the caller, or the caller's own. */
+export type Selection = 'all' | 'own'
 
-/** Whether an object belongs to what a request is about. */
-export const isListed =
-  ({ asked, standing, find }: SelfServiceRequest, whose: Whose) =>
+/** Whether a caller can own objects of the kind: a team or subject owns no keys, and Configs have no owner. */
+export const hasOwn = ({ info, access }: Omit<Viewer, 'findKey'>): boolean =>
+  info.resource === TOKENS || (info.resource === ACCESS_KEYS && access.user !== null)
+
+/** Whether an object of a collection is selected. */
+export const isSelected =
+  (viewer: Viewer, selection: Selection) =>
   (object: JsonMap): boolean =>
-    !isHidden(asked.resource, nestedString(object, ['metadata', 'name'])) &&
-    isVisible(asked, object, standing, find) &&
-    (whose === 'all' || isOwn(asked, object, standing, find))
+    !isHidden(viewer.info.resource, nestedString(object, ['metadata', 'name'])) &&
+    isVisible(viewer, object) &&
+    (selection === 'all' || isOwn(viewer, object))
 
-const SELECTS = ['labelSelector', 'fieldSelector', 'timeoutSeconds']
-
-/** What selects the objects: the client's selectors, and, of own keys, a selector on their user. */
-export function selecting({ asked, query, standing }: SelfServiceRequest, whose: Whose): Query {
-  const chosen = pick(query, SELECTS)
-  if (whose === 'all' || asked.resource !== ACCESS_KEYS || standing.user === null) return chosen
-  const mine = `spec.user=${standing.user.replace(/[\\,=]/g, '\\$&')}`
+/** The selectors for the API server: the client's, and, of own keys, a field selector on their user. */
+export function selectorsFor(
+  { info, query, access }: Pick<SelfServiceRequest, 'info' | 'query' | 'access'>,
+  selection: Selection,
+): Query {
+  const chosen = pick(query, ['labelSelector', 'fieldSelector', 'timeoutSeconds'])
+  if (selection === 'all' || info.resource !== ACCESS_KEYS || access.user === null) return chosen
+  const mine = `spec.user=${access.user.replace(/[\\,=]/g, '\\$&')}`
   const theirs = parameter(chosen, 'fieldSelector')
   return [
     ...chosen.filter(([name]) => name !== 'fieldSelector'),
@@ -159,52 +128,51 @@ export function selecting({ asked, query, standing }: SelfServiceRequest, whose:
 // Lists and watches that the gateway filters, because no selector on the API server can. Each reads the objects
 // of all users, however few the caller may see, on the event loop of all requests: so few may run at a time.
 
-/** The objects of a collection that a request is about: those that RBAC shows the caller, or their own. */
-export type Whose = 'all' | 'own'
-
 /** Whether the gateway filters every page or event itself (contract 12.1, 12.3). */
 export const isFiltered = (
-  { asked, standing }: Pick<SelfServiceRequest, 'asked' | 'standing'>,
-  whose: Whose,
+  { info, access }: Omit<Viewer, 'findKey'>,
+  selection: Selection,
 ): boolean =>
-  asked.resource !== CONFIGS &&
-  (standing.scope !== null || (whose === 'own' && asked.resource === TOKENS))
+  info.resource !== CONFIGS &&
+  (access.scope !== null || (selection === 'own' && info.resource === TOKENS))
 
 const FREE: Admission = { ok: true, release: () => undefined }
 
-/** Whether the request may filter now; always, where a selector on the API server does it (contract 13.3). */
+/** Admits a list or watch: at once where the API server filters, else within the limits (contract 13.3). */
 export const admitted = (
-  exchange: SelfServiceRequest,
-  whose: Whose,
+  request: Pick<SelfServiceRequest, 'info' | 'access' | 'limits' | 'caller'>,
+  selection: Selection,
   kind: Extract<AdmissionKind, 'filteredList' | 'filteredWatch'>,
 ): Admission =>
-  isFiltered(exchange, whose) ? exchange.limits.admit(exchange.caller.key.uid, kind) : FREE
+  isFiltered(request, selection) ? request.limits.admit(request.caller.key.uid, kind) : FREE
 
-// Keys and tokens of somebody else (contract 12.1): to whom RBAC opens nothing of one, its name is like a name
-// that nobody has, whatever he sends.
+// Objects of other users (contract 12.1). Unless RBAC opens one of them to the caller, the answer to its name
+// is the answer to a name that does not exist.
 
-/** Whether RBAC opens to the caller what he asks for, or lets him read the object: then he may know of it. */
-export const isOpen = async (exchange: SelfServiceRequest): Promise<boolean> =>
-  (await isGranted(exchange, exchange.asked.verb)) || (await isGranted(exchange, 'get'))
+type Reviewed = Pick<SelfServiceRequest, 'info'> & UpstreamClient
+
+/** Whether RBAC grants the caller the request's verb, or get: then the caller may know of the object. */
+export const isOpen = async (request: Reviewed): Promise<boolean> =>
+  (await isGranted(request, request.info.verb)) || (await isGranted(request, 'get'))
 
 /**
- * Whether RBAC grants a verb to the caller, on the object that he names if he names one. A refused write does
- * not say whether it was RBAC or a policy that refused it.
+ * Whether RBAC grants the caller a verb, on the named object if the request names one. A 403 to the write itself
+ * could as well come from a policy.
  */
-export async function isGranted(exchange: SelfServiceRequest, verb: Verb): Promise<boolean> {
-  const { asked, caller } = exchange
-  const { group, version, plural } = asked.resource
+export async function isGranted(request: Reviewed, verb: Verb): Promise<boolean> {
+  const { info, caller } = request
+  const { group, version, plural } = info.resource
   const resourceAttributes: JsonMap = {
     verb,
     group,
     version,
     resource: plural,
-    ...(asked.isStatus ? { subresource: 'status' } : {}),
-    ...(asked.name === '' ? {} : { name: asked.name }),
+    ...(info.isStatus ? { subresource: 'status' } : {}),
+    ...(info.name === '' ? {} : { name: info.name }),
   }
   const { group: apiGroup, version: apiVersion, kind } = SELF_SUBJECT_ACCESS_REVIEWS
   const json = { apiVersion: `${apiGroup}/${apiVersion}`, kind, spec: { resourceAttributes } }
-  const reply = await ask(exchange, {
+  const reply = await ask(request, {
     as: { caller },
     method: 'POST',
     resource: SELF_SUBJECT_ACCESS_REVIEWS,
@@ -214,14 +182,14 @@ export async function isGranted(exchange: SelfServiceRequest, verb: Verb): Promi
   return nestedField(reply.json, ['status', 'allowed']) === true
 }
 
-/** Also of what is there, and with nothing of the API server's, whose answers are numbered. */
-export const notFound = ({
-  asked: { resource, name },
-}: Pick<SelfServiceRequest, 'asked'>): Answer =>
+type Named = Pick<SelfServiceInfo, 'resource' | 'name'>
+
+/** The 404, also for an object that exists. Nothing in it is the API server's, whose answers carry audit ids. */
+export const notFound = ({ resource, name }: Named): Answer =>
   failure('NotFound', `${resource.plural}.${resource.group} ${quoteForMessage(name)} not found`)
 
-/** The answer to an apply, which would make what is not there: that a name is taken it tells as a create does. */
-export const taken = ({ asked: { resource, name } }: Pick<SelfServiceRequest, 'asked'>): Answer =>
+/** The 409 to an apply of a name that another user's object has, as a create of it gets (contract 12.1). */
+export const taken = ({ resource, name }: Named): Answer =>
   failure(
     'AlreadyExists',
     `${resource.plural}.${resource.group} ${quoteForMessage(name)} already exists`,

@@ -19,36 +19,39 @@ const LAST_LOOK_MS = 250
  * Events that come in several pieces are put together by few watches at a time: a change of one large object is
  * an event of every watch of it.
  */
-const amongLong = createSemaphore(16, 4)
+const longEventSemaphore = createSemaphore(16, 4)
 
 /** One event of all watches in each turn of the event loop: a change of one object may be one for thousands. */
 const turn = createTurnQueue(1)
 
-/** What a watch is told by. */
-export type Watching = Pick<SelfServiceRequest, 'call' | 'caller' | 'clock' | 'held' | 'signal'>
+/** The parts of a request that its watch events use. */
+export type Watching = Pick<
+  SelfServiceRequest,
+  'call' | 'caller' | 'clock' | 'reservation' | 'signal'
+>
 
 /**
- * The lines for the client, one for each line of the API server that it is told of. Ends with an ERROR event
- * where there is no room for what it is due.
+ * The lines for the client, one for each event that it gets. Ends with an ERROR event when the next one exceeds the
+ * memory limits.
  *
- * @param told the line that says an event; null = it is told nothing of it
+ * @param toLine writes an upstream event as the client's line; null = the client does not get it
  * @throws Error when the client does not read, and for a line that is no JSON
  */
 export async function* eventsThrough(
   watching: Watching,
   body: AsyncIterable<Uint8Array>,
-  told: (event: JsonMap) => Buffer | null,
+  toLine: (event: JsonMap) => Buffer | null,
 ): AsyncGenerator<Buffer, void> {
-  const { held } = watching
-  for await (const { pieces, bytes, beside } of linesOf(watching, body, told)) {
-    const refusal = refusalOf(() => held.exactly(bytes + beside))
+  const { reservation } = watching
+  for await (const { pieces, bytes, beside } of linesOf(watching, body, toLine)) {
+    const refusal = refusalOf(() => reservation.exactly(bytes + beside))
     if (refusal !== null) {
       yield refusal
       return
     }
     for (let piece = pieces.shift(); piece; piece = pieces.shift()) yield piece
     if (!(await isTaken(watching))) throw new Error('the client does not read its watch')
-    held.exactly(0)
+    reservation.exactly(0)
   }
 }
 
@@ -77,7 +80,7 @@ const NEWLINE = 0x0a
 async function* linesOf(
   { caller }: Watching,
   body: AsyncIterable<Uint8Array>,
-  told: (event: JsonMap) => Buffer | null,
+  toLine: (event: JsonMap) => Buffer | null,
 ): AsyncGenerator<Line, void> {
   let rest: Uint8Array[] = []
   let leave: (() => void) | null = null
@@ -88,7 +91,7 @@ async function* linesOf(
         rest.push(chunk.subarray(from, end))
         from = end + 1
         await turn()
-        const line = lineOf(rest, told)
+        const line = lineOf(rest, toLine)
         rest = []
         leave?.()
         leave = null
@@ -105,17 +108,19 @@ async function* linesOf(
 
 /** Waits for a place among those who put events together; what is returned leaves it. */
 const entered = (caller: string): Promise<() => void> =>
-  new Promise((enter) => void amongLong(caller, () => new Promise<void>((leave) => enter(leave))))
+  new Promise(
+    (enter) => void longEventSemaphore(caller, () => new Promise<void>((leave) => enter(leave))),
+  )
 
 function lineOf(
   pieces: readonly Uint8Array[],
-  told: (event: JsonMap) => Buffer | null,
+  toLine: (event: JsonMap) => Buffer | null,
 ): Pieces | null {
   const text = Buffer.concat(pieces).toString('utf8')
   if (text === '') return null
   const event = parseJsonMap(text)
   if (event === null) throw new Error('an event of the API server is no JSON object')
-  const line = told(event)
+  const line = toLine(event)
   return line && piecesOf(line)
 }
 

@@ -14,22 +14,20 @@ import type { RunsAs } from '../proxy/forward.ts'
 import { clientHeaders } from '../proxy/headers.ts'
 import { objectIn, objectsIn } from '../redaction/objects.ts'
 import { redactedAnswer } from '../redaction/redact.ts'
-import type { Query } from '../request/query.ts'
+import { type Query, parameter, pick } from '../request/query.ts'
 import { pagesOf } from './list-pages.ts'
-import { showsTo } from './read.ts'
+import type { SelfServiceRequest } from './request.ts'
+import { type UpstreamReply, answerOf, headersOf, shaped } from './response.ts'
+import { open, readReply, replyOf } from './upstream-client.ts'
 import {
-  type SelfServiceRequest,
-  type UpstreamReply,
-  answerOf,
-  headersOf,
-  open,
-  parameter,
-  pick,
-  readReply,
-  replyOf,
-} from './request.ts'
-import { shaped } from './response.ts'
-import { type Whose, admitted, hasOwn, isFiltered, isListed, selecting } from './visibility.ts'
+  type Selection,
+  admitted,
+  hasOwn,
+  isFiltered,
+  isSelected,
+  selectorsFor,
+  shownTo,
+} from './visibility.ts'
 import { eventsThrough } from './watch-events.ts'
 
 const WATCHES = [
@@ -40,31 +38,35 @@ const WATCHES = [
 ]
 
 /** The answer to a watch. Its events end when the API server ends them. */
-export async function watch(exchange: SelfServiceRequest): Promise<Answer> {
-  const isSettings = exchange.asked.resource === CONFIGS
-  const all = await opened(exchange, 'all', isSettings ? 'gateway' : { caller: exchange.caller })
-  if (!all.ok) return refusedAs(exchange, replyOf(all.answer))
-  if (all.answer.status !== 403 || !hasOwn(exchange)) return answered(exchange, 'all', all.answer)
+export async function watch(request: SelfServiceRequest): Promise<Answer> {
+  const isSettings = request.info.resource === CONFIGS
+  const all = await opened(request, 'all', isSettings ? 'gateway' : { caller: request.caller })
+  if (!all.ok) return refusedAs(request, replyOf(all.answer))
+  if (all.answer.status !== 403 || !hasOwn(request)) return answered(request, 'all', all.answer)
   all.answer.body.destroy()
-  const own = await opened(exchange, 'own', 'gateway')
-  return own.ok ? answered(exchange, 'own', own.answer) : refusedAs(exchange, replyOf(own.answer))
+  const own = await opened(request, 'own', 'gateway')
+  return own.ok ? answered(request, 'own', own.answer) : refusedAs(request, replyOf(own.answer))
 }
 
 type Opened =
   | { readonly ok: true; readonly answer: UpstreamAnswer }
   | { readonly ok: false; readonly answer: WholeAnswer }
 
-/** Where it is filtered here, it has its place until nothing more comes of it. */
-async function opened(exchange: SelfServiceRequest, whose: Whose, as: RunsAs): Promise<Opened> {
-  const admission = admitted(exchange, whose, 'filteredWatch')
+/** A watch that the gateway filters is admitted until its stream ends. */
+async function opened(
+  request: SelfServiceRequest,
+  selection: Selection,
+  as: RunsAs,
+): Promise<Opened> {
+  const admission = admitted(request, selection, 'filteredWatch')
   if (!admission.ok) return admission
-  const { asked, form } = exchange
-  const query = watching(exchange, whose)
+  const { info, form } = request
+  const query = watching(request, selection)
   try {
-    const answer = await open(exchange, {
+    const answer = await open(request, {
       as,
       method: 'GET',
-      resource: asked.resource,
+      resource: info.resource,
       query,
       form,
       isWatch: true,
@@ -77,61 +79,64 @@ async function opened(exchange: SelfServiceRequest, whose: Whose, as: RunsAs): P
   }
 }
 
-const refusedAs = (exchange: SelfServiceRequest, refusal: UpstreamReply): Answer =>
-  answerOf(exchange, refusal, { shows: showsTo(exchange), secrets: [] })
+const refusedAs = (request: SelfServiceRequest, refusal: UpstreamReply): Answer =>
+  answerOf(request, refusal, { shows: shownTo(request), secrets: [] })
 
-/** What the client is told of what the API server answered. */
+/** The client's answer to a watch that the API server answered. */
 async function answered(
-  exchange: SelfServiceRequest,
-  whose: Whose,
+  request: SelfServiceRequest,
+  selection: Selection,
   answer: UpstreamAnswer,
 ): Promise<Answer> {
-  const known = await knownBefore(exchange, whose, answer).catch((error: unknown) => {
+  const known = await knownBefore(request, selection, answer).catch((error: unknown) => {
     answer.body.destroy()
     throw error
   })
   if (known.refusal !== null) {
     answer.body.destroy()
-    return refusedAs(exchange, known.refusal)
+    return refusedAs(request, known.refusal)
   }
-  // What it knew of before was read from lists, which are here no more.
-  exchange.held.exactly(0)
-  const telling = tellingOf(exchange, whose, known.uids)
-  const events = Readable.from(eventsThrough(exchange, answer.body, telling), { objectMode: false })
+  // The lists that `knownBefore` read are garbage by now.
+  request.reservation.exactly(0)
+  const toLine = eventWriter(request, selection, known.uids)
+  const events = Readable.from(eventsThrough(request, answer.body, toLine), { objectMode: false })
   // A silent watch gives the generator no occasion to end it.
   events.once('close', () => answer.body.destroy())
-  const headers = headersOf({ headers: clientHeaders(answer.headers) }, 'application/json')
+  const headers = headersOf(clientHeaders(answer.headers), 'application/json')
   return { status: 200, headers, body: events }
 }
 
-const watching = (exchange: SelfServiceRequest, whose: Whose): Query => [
+const watching = (request: SelfServiceRequest, selection: Selection): Query => [
   ['watch', 'true'],
-  ...selecting(exchange, whose),
-  ...pick(exchange.query, WATCHES),
+  ...selectorsFor(request, selection),
+  ...pick(request.query, WATCHES),
 ]
 
 /**
- * What a client that goes on from a list knows of, as far as it matters: where events are filtered here, an
- * object that goes out of sight is told to whom it was in sight. The refusal where there is no such watch.
+ * The uids in the list from which a client continues, where the gateway filters: when one of them is visible no
+ * longer, the client gets a DELETED event. Or the refusal of the watch.
  */
 async function knownBefore(
-  exchange: SelfServiceRequest,
-  whose: Whose,
+  request: SelfServiceRequest,
+  selection: Selection,
   answer: UpstreamAnswer,
 ): Promise<{ readonly refusal: UpstreamReply | null; readonly uids: Set<string> | null }> {
   if (answer.status !== 200)
-    return { refusal: await readReply(answer, exchange.held.atLeast), uids: null }
-  if (!isFiltered(exchange, whose)) return { refusal: null, uids: null }
-  const version = parameter(exchange.query, 'resourceVersion')
-  const tellsAll = parameter(exchange.query, 'sendInitialEvents') === 'true'
+    return { refusal: await readReply(answer, request.reservation.atLeast), uids: null }
+  if (!isFiltered(request, selection)) return { refusal: null, uids: null }
+  const version = parameter(request.query, 'resourceVersion')
+  const tellsAll = parameter(request.query, 'sendInitialEvents') === 'true'
   if (tellsAll || version === '' || version === '0') return { refusal: null, uids: new Set() }
   const then: Query = [
     ['resourceVersion', version],
     ['resourceVersionMatch', 'Exact'],
   ]
-  const selectors = pick(exchange.query, ['labelSelector', 'fieldSelector'])
+  const selectors = pick(request.query, ['labelSelector', 'fieldSelector'])
   const uids = new Set<string>()
-  for await (const { reply } of pagesOf({ ...exchange, query: [...selectors, ...then] }, whose)) {
+  for await (const { reply } of pagesOf(
+    { ...request, query: [...selectors, ...then] },
+    selection,
+  )) {
     if (reply.status !== 200) return { refusal: reply, uids: null }
     for (const object of objectsIn(reply.json)) uids.add(uidOf(object))
   }
@@ -141,17 +146,17 @@ async function knownBefore(
 const uidOf = (object: JsonMap): string => nestedString(object, ['metadata', 'uid'])
 
 /**
- * What a client is told of each event, as a line; null = nothing. `known` is null where every object that is
- * told of is in sight.
+ * Writes an upstream event as the client's line; null = the client gets none. `known` is null where every object
+ * of an event is visible.
  */
-function tellingOf(
-  exchange: SelfServiceRequest,
-  whose: Whose,
+function eventWriter(
+  request: SelfServiceRequest,
+  selection: Selection,
   known: Set<string> | null,
 ): (line: JsonMap) => Buffer | null {
-  const { asked, form, include } = exchange
-  const isInSight = isListed(exchange, whose)
-  const shown = showsTo(exchange)
+  const { info, form, include } = request
+  const isInView = isSelected(request, selection)
+  const shown = shownTo(request)
   let columns: JsonMap | null = null
   let isFirst = true
   return (line) => {
@@ -161,11 +166,11 @@ function tellingOf(
       ['columnDefinitions'],
       nestedField(line['object'], ['columnDefinitions']),
     )
-    const event = toldOf(line, isInSight, known)
+    const event = clientEvent(line, isInView, known)
     if (event === null) return null
-    const clean = redactedAnswer(asked.resource, event.object, shown, [])
+    const clean = redactedAnswer(info.resource, event.object, shown, [])
     const object = shaped(clean, form.shape, include)
-    // A Table says its columns in the first event, which this client may not have been told of.
+    // A Table has its columns in the first event only, which the filter may have dropped.
     const whole =
       isFirst && nestedString(object, ['kind']) === 'Table' ? { ...object, ...columns } : object
     isFirst = false
@@ -173,53 +178,53 @@ function tellingOf(
   }
 }
 
-const HAPPENINGS: ReadonlySet<string> = new Set(['ADDED', 'MODIFIED', 'DELETED'])
+const OBJECT_EVENTS: ReadonlySet<string> = new Set(['ADDED', 'MODIFIED', 'DELETED'])
 
-/** What a client is told of an event; null = nothing. */
-function toldOf(
+/** The client's event for an upstream one; null = none. */
+function clientEvent(
   line: JsonMap,
-  isInSight: (object: JsonMap) => boolean,
+  isInView: (object: JsonMap) => boolean,
   known: Set<string> | null,
 ): { readonly type: string; readonly object: JsonMap } | null {
   const type = nestedString(line, ['type'])
-  const told = nestedMap(line, ['object'])
-  if (type === 'ERROR' || type === 'BOOKMARK') return { type, object: told }
-  if (!HAPPENINGS.has(type)) return null
-  const object = objectIn(told)
-  const isVisible = isInSight(object)
-  if (known === null) return isVisible ? { type, object: told } : null
-  const happening = seen(known, type as Happening, uidOf(object), isVisible)
-  if (happening === null) return null
-  const isGoing = happening === 'DELETED' && !isVisible
-  return { type: happening, object: isGoing ? outOfSight(told) : told }
+  const sent = nestedMap(line, ['object'])
+  if (type === 'ERROR' || type === 'BOOKMARK') return { type, object: sent }
+  if (!OBJECT_EVENTS.has(type)) return null
+  const object = objectIn(sent)
+  const isVisible = isInView(object)
+  if (known === null) return isVisible ? { type, object: sent } : null
+  const clientType = clientEventType(known, type as ObjectEventType, uidOf(object), isVisible)
+  if (clientType === null) return null
+  const isLeaving = clientType === 'DELETED' && !isVisible
+  return { type: clientType, object: isLeaving ? withoutContent(sent) : sent }
 }
 
-// What of a watch reaches a client that may see a part of the objects only.
+// Watches of a client that may see a part of the objects.
 
 /** The types of events that are about an object. */
-export type Happening = 'ADDED' | 'MODIFIED' | 'DELETED'
+export type ObjectEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
 /**
- * What an event is to somebody who sees only what is visible: objects come into sight and go out of it.
- * null = nothing. `known` holds the uids that he knows of, and is kept up to date.
+ * The type of an event for a client that sees a part of the objects: an object that becomes visible is ADDED, one
+ * that is visible no longer is DELETED. null = no event. `known` holds the uids that the client has seen; updated here.
  */
-export function seen(
+export function clientEventType(
   known: Set<string>,
-  type: Happening,
+  type: ObjectEventType,
   uid: string,
   isVisible: boolean,
-): Happening | null {
+): ObjectEventType | null {
   const wasKnown = known.has(uid)
   if (type === 'DELETED' || !isVisible) return known.delete(uid) ? 'DELETED' : null
   known.add(uid)
   return wasKnown ? 'MODIFIED' : 'ADDED'
 }
 
-/** What is left to be said of an object that goes out of sight: nothing that he could not see before. */
-export function outOfSight(told: JsonMap): JsonMap {
-  const rows = nestedField(told, ['rows'])
-  if (nestedString(told, ['kind']) !== 'Table' || !Array.isArray(rows)) return bare(told)
-  return setNestedField(told, ['rows'], rows.map(bareRow))
+/** The object of such a DELETED event: its name and uid only, which the client has seen before. */
+export function withoutContent(sent: JsonMap): JsonMap {
+  const rows = nestedField(sent, ['rows'])
+  if (nestedString(sent, ['kind']) !== 'Table' || !Array.isArray(rows)) return bare(sent)
+  return setNestedField(sent, ['rows'], rows.map(bareRow))
 }
 
 function bareRow(row: Json): Json {

@@ -1,4 +1,4 @@
-// What all writes of our kinds have in common.
+// What all writes of our kinds share: parameters, the platform's field managers, its labels and annotations.
 import {
   ACCESS_KEYS,
   FIELD_MANAGER,
@@ -6,7 +6,6 @@ import {
   MADE_WITH_LABEL,
   type Resource,
 } from '../../api/names.ts'
-import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRef } from '../../domain/credential-object.ts'
 import {
   type NamePath,
@@ -22,36 +21,28 @@ import {
   mapFromEntries,
   sameJson,
 } from '../../domain/json/json.ts'
-import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
-import type { Query } from '../request/query.ts'
-import type { Quota } from './quota.ts'
-import { parameter, pick } from './request.ts'
-import type { Fault } from './validation.ts'
+import { type Query, parameter, pick } from '../request/query.ts'
 
-/** What writes stand on. */
-export interface WriteDeps {
-  /** The caps in force. */
-  readonly caps: () => Caps
-  /** A new key in clear. */
-  readonly newKey: () => string
-  readonly clock: Clock
-  readonly counts: Quota
+/** A field that must not be stored so, and why. */
+export interface FieldRefusal {
+  readonly field: string
+  readonly because: string
 }
 
 /** The 403 that names the field. */
-export const refusal = ({ field, because }: Fault): Answer =>
+export const refusal = ({ field, because }: FieldRefusal): Answer =>
   failure('Forbidden', `${field}: ${because}`)
 
-/** The parameters of a try. */
+/** The parameters of a dry run. */
 export const DRY_RUN: Query = [['dryRun', 'All']]
 
-/** Whether the client wants nothing stored. */
+/** Whether a write is a dry run. */
 export const isDryRun = (query: Query): boolean => query.some(([name]) => name === 'dryRun')
 
 /**
- * The parameters of a write: always validated strictly (contract 12.1). Those of a try, which is none of
- * the client's, take the place of its own.
+ * The parameters of a write: always validated strictly (contract 12.1). Those of the gateway's own dry run take the
+ * place of the client's.
  */
 export const writing = (query: Query, tried: Query): Query => [
   ...pick(query, ['fieldManager', 'force']),
@@ -67,12 +58,12 @@ export function managerRefusal(query: Query): Answer | null {
 }
 
 /**
- * The field manager of what the gateway adds to an object of somebody else's making. Nothing is ever
- * applied by it again, so that the field stays when its author applies anew without it.
+ * The field manager of the fields that the gateway adds to a client's object. It never applies again, so the fields
+ * stay when the client applies without them.
  */
 export const GATEWAY_MANAGER = `${FIELD_MANAGER}-gateway`
 
-/** The field managers that nobody else may write as. */
+/** The field managers that clients must not use. */
 export const RESERVED_MANAGERS: readonly string[] = [FIELD_MANAGER, GATEWAY_MANAGER]
 
 /** What each of these field managers owns of an object, as its managedFields have it; empty where it has none. */
@@ -101,7 +92,7 @@ export function marksFault(
   key: KeyRef,
   before: JsonMap | null,
   after: JsonMap,
-): Fault | null {
+): FieldRefusal | null {
   const made: JsonMap = { metadata: { labels: labelsOfMade(resource, key) } }
   for (const kind of KINDS) {
     const path = ['metadata', kind]

@@ -22,16 +22,8 @@ import {
   secrets,
 } from './doors.ts'
 import { movesEntries } from './moved-entries.ts'
-import {
-  APPLY_PATCH,
-  type Answered,
-  type Hand,
-  type Held,
-  JSON_PATCH,
-  OURS,
-  hand,
-  tellsAll,
-} from './self-service-clients.ts'
+import type { Answered, Hand, Held } from './self-service-clients.ts'
+import { APPLY_PATCH, hand, JSON_PATCH, OURS, tellsAll } from './self-service-clients.ts'
 
 const front = await startFront(await privateControlPlane())
 const { plane, operator } = front

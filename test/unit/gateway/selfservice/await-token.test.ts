@@ -42,9 +42,9 @@ describe('a token that was made is awaited (12.2)', () => {
   ])('$name', async ({ there, code, left }) => {
     const { answers, stored } = having(there)
     const clock = manualClock(t0)
-    const exchange = exchangeOf({ verb: 'create', name: '', answers })
-    const asked = { ...exchange.asked, resource: TOKENS }
-    const waiting = awaitToken({ ...exchange, asked }, token(), clock)
+    const request = exchangeOf({ verb: 'create', name: '', answers })
+    const info = { ...request.info, resource: TOKENS }
+    const waiting = awaitToken({ ...request, info }, token(), clock)
     await clock.advance(6000)
     const waited = await waiting
     expect(waited.ok ? null : waited.answer.status).toBe(code)

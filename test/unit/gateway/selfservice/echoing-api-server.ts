@@ -63,8 +63,8 @@ export async function made(
   }
   const json = { kind: 'OwnedAccessKey', metadata, spec }
   const body = { type: 'application/json', json }
-  const exchange = exchangeOf({ verb: 'create', name: '', body, answers }, caller)
-  const answer = await create(exchange, DEPS)
+  const request = exchangeOf({ verb: 'create', name: '', body, answers }, caller)
+  const answer = await create(request, DEPS)
   return written(answer.status, answer.body as Buffer)
 }
 

@@ -6,9 +6,11 @@ import { describe, expect, test } from 'vitest'
 import { CONFIGS, type Resource, TOKENS } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { list } from '../../../../src/gateway/selfservice/read.ts'
-import type { SelfServiceRequest } from '../../../../src/gateway/selfservice/request.ts'
+import {
+  type SelfServiceRequest,
+  callerAccessOf,
+} from '../../../../src/gateway/selfservice/request.ts'
 import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
-import { callerAccessOf } from '../../../../src/gateway/selfservice/visibility.ts'
 import { watch } from '../../../../src/gateway/selfservice/watch.ts'
 import {
   MAX_IN_TOTAL,
@@ -67,12 +69,12 @@ function asking({
   const { resource = TOKENS, query = [] } = asked
   const call = callTo('/')
   return {
-    asked: { resource, verb: 'list', name: '', isStatus: false },
+    info: { resource, verb: 'list', name: '', isStatus: false },
     query,
     call,
     caller,
-    standing: callerAccessOf(caller),
-    find: () => undefined,
+    access: callerAccessOf(caller),
+    findKey: () => undefined,
     form: { encoding: 'json', shape: { as: 'object' } },
     include: 'Metadata',
     upstream: {
@@ -81,7 +83,7 @@ function asking({
       close: async () => undefined,
     },
     limits,
-    held: buffer.holding(key),
+    reservation: buffer.holding(key),
     clock: manualClock(t0),
     signal: call.gone,
     still: async () => caller,
@@ -267,8 +269,8 @@ describe('filtered watches (13.3)', () => {
       return answer
     }
     for (let at = 0; at < MAX_PER_KEY.filteredWatch; at += 1) {
-      const exchange = asking({ key, query: FROM, says: toNobody(kept) })
-      await watch(exchange).catch(() => undefined)
+      const request = asking({ key, query: FROM, says: toNobody(kept) })
+      await watch(request).catch(() => undefined)
     }
     await turn()
     expect(bodies.every((body) => body.destroyed)).toBe(true)
@@ -282,8 +284,8 @@ describe('filtered watches (13.3)', () => {
     const key = uniqueName('key')
     for (let at = 0; at <= MAX_PER_KEY.filteredWatch; at += 1) {
       const answered: Says = () => says(200, new PassThrough())
-      const exchange = asking({ key, spec: { scope }, resource: CONFIGS, says: answered })
-      const answer = await watch({ ...exchange, query: FROM })
+      const request = asking({ key, spec: { scope }, resource: CONFIGS, says: answered })
+      const answer = await watch({ ...request, query: FROM })
       expect(answer.status).toBe(200)
       streamOf(answer).once('error', () => undefined)
     }

@@ -30,7 +30,7 @@ describe('settings (6.3)', () => {
     const patch = jsonPatchOf(CONFIGS, operations, object)
     return patch.ok ? patch.operations : patch.because
   }
-  const HIDDEN = 'it holds what is hidden'
+  const HIDDEN = 'it holds a hidden field'
 
   test.each([
     '/spec',

@@ -1,7 +1,7 @@
 // Keys, tokens and callers of tests of self-service, as plain JSON.
 import { API_VERSION, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import type { CallerAccess } from '../../../../src/gateway/selfservice/visibility.ts'
+import type { CallerAccess } from '../../../../src/gateway/selfservice/request.ts'
 
 /** What an object differs in. */
 export interface Parts {

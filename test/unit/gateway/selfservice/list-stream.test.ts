@@ -146,7 +146,7 @@ describe('a list (12.2, 13.3)', () => {
   test('that nobody reads leaves room for others, and its caller none: 429', async () => {
     const buffer = createResponseBuffer(64 * MEBIBYTE, () => undefined)
     const begin = (caller: string) =>
-      list(asking(stored(400, HEAVY).answers, { held: buffer.holding(caller) })).then(
+      list(asking(stored(400, HEAVY).answers, { reservation: buffer.holding(caller) })).then(
         ({ status }) => status,
         (error: Error) => error.name,
       )

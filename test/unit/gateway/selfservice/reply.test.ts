@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { readReply } from '../../../../src/gateway/selfservice/request.ts'
+import { readReply } from '../../../../src/gateway/selfservice/upstream-client.ts'
 
 const answer = (bytes: number) => ({
   status: 200,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { RequestTarget } from '../../../../src/domain/scope/request-info.ts'
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import { isOwnKind } from '../../../../src/gateway/selfservice/handler.ts'
-import { askedOf } from '../../../../src/gateway/selfservice/request.ts'
+import { selfServiceInfoOf } from '../../../../src/gateway/selfservice/request.ts'
 
 const GROUP = '/apis/management.platform.sh'
 const MANAGEMENT: RequestTarget = { kind: 'Management' }
@@ -12,7 +12,7 @@ function understood(method: string, path: string, target = MANAGEMENT): string {
   const read = parseRequest(method, target, path)
   if (!read.ok) return 'unread'
   if (!isOwnKind(read.request)) return 'not ours'
-  const asked = askedOf(read.request)
+  const asked = selfServiceInfoOf(read.request)
   if (asked === null) return 'unknown'
   const { verb, resource, name, isStatus } = asked
   return [verb, resource.plural, name, isStatus ? 'status' : ''].filter(Boolean).join(' ')

@@ -6,9 +6,12 @@ import { userInfoOf } from '../../../../src/authn/user-info.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
 import type { Quota } from '../../../../src/gateway/selfservice/quota.ts'
-import type { SelfServiceRequest, Verb } from '../../../../src/gateway/selfservice/request.ts'
+import {
+  type SelfServiceRequest,
+  type Verb,
+  callerAccessOf,
+} from '../../../../src/gateway/selfservice/request.ts'
 import { createResponseBuffer } from '../../../../src/gateway/selfservice/response-buffer.ts'
-import { callerAccessOf } from '../../../../src/gateway/selfservice/visibility.ts'
 import { createMaxInFlight } from '../../../../src/gateway/stages/max-in-flight.ts'
 import type { Upstream, UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { t0, viewOf } from '../../../support/access-key.ts'
@@ -58,17 +61,17 @@ export function exchangeOf(
   const identity = userInfoOf(key) ?? { user: 'ada', groups: [] }
   const caller = { key, identity, scope: null, expiresMs: null }
   return {
-    asked: { resource, verb, name, isStatus },
+    info: { resource, verb, name, isStatus },
     query: [],
     call,
     caller,
-    standing: callerAccessOf(caller),
-    find: find ?? (() => undefined),
+    access: callerAccessOf(caller),
+    findKey: find ?? (() => undefined),
     form: { encoding: 'json', shape: { as: 'object' } },
     include: 'Metadata',
     upstream: upstreamTo(answers),
     limits: createMaxInFlight(() => undefined),
-    held: createResponseBuffer(64 * 1024 ** 2, () => undefined).holding('ada'),
+    reservation: createResponseBuffer(64 * 1024 ** 2, () => undefined).holding('ada'),
     clock: manualClock(t0),
     signal: call.gone,
     still: still ?? (async () => caller),

@@ -3,11 +3,8 @@ import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../../src/api/names.ts'
-import {
-  SELF_SERVICE,
-  type SelfServiceRequest,
-  ask,
-} from '../../../../src/gateway/selfservice/request.ts'
+import type { SelfServiceRequest } from '../../../../src/gateway/selfservice/request.ts'
+import { SELF_SERVICE, ask } from '../../../../src/gateway/selfservice/upstream-client.ts'
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import { exchangeOf } from './self-service-request.ts'
 

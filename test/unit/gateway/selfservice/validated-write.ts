@@ -1,7 +1,8 @@
 import { ACCESS_KEYS, type Resource } from '../../../../src/api/names.ts'
 import type { Caps } from '../../../../src/domain/accesskey/lifetime.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { type Fault, validate } from '../../../../src/gateway/selfservice/validation.ts'
+import { validate } from '../../../../src/gateway/selfservice/validation.ts'
+import type { FieldRefusal } from '../../../../src/gateway/selfservice/write-options.ts'
 import { MARKS, callers, owner, t0 } from './key-objects.ts'
 
 /** What is judged; keys, without caps, unless it says otherwise. */
@@ -17,10 +18,16 @@ export interface Judged {
 const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 }
 
 /** What self-service says of it at t0. */
-export const judge = ({ by, resource = ACCESS_KEYS, before, after, caps }: Judged): Fault | null =>
+export const judge = ({
+  by,
+  resource = ACCESS_KEYS,
+  before,
+  after,
+  caps,
+}: Judged): FieldRefusal | null =>
   validate({
     resource,
-    standing: callers[by],
+    access: callers[by],
     before: before ?? null,
     after,
     caps: caps ?? NO_CAPS,

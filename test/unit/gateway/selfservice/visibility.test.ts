@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, CONFIGS, TOKENS } from '../../../../src/api/names.ts'
+import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../../../src/api/names.ts'
 import type { Caller } from '../../../../src/authn/caller.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import {
+  type CallerAccess,
+  type FindKey,
+  type Viewer,
   callerAccessOf,
-  isOwn,
-  isVisible,
-  mayReadToken,
-} from '../../../../src/gateway/selfservice/visibility.ts'
+} from '../../../../src/gateway/selfservice/request.ts'
+import { isOwn, isVisible, shownTo } from '../../../../src/gateway/selfservice/visibility.ts'
 import { accessKey } from '../../../support/access-key.ts'
 import { callers, key, owner, project, token } from './key-objects.ts'
 
@@ -78,6 +79,15 @@ describe('the standing of a caller (12.1, 12.3)', () => {
   })
 })
 
+const viewer = (resource: Resource, access: CallerAccess, findKey: FindKey = find): Viewer => ({
+  info: { resource },
+  access,
+  findKey,
+})
+
+const mayReadToken = (object: JsonMap, access: CallerAccess, findKey?: FindKey): boolean =>
+  shownTo(viewer(TOKENS, access, findKey))(object).length > 0
+
 describe('what is one’s own (12.1)', () => {
   test.each([
     { name: 'his user’s key', object: key(), own: true },
@@ -85,9 +95,9 @@ describe('what is one’s own (12.1)', () => {
     { name: 'nobody’s', object: key({ spec: { user: '' } }), own: false },
     { name: 'a team’s of his name', object: key({ spec: { user: '', team: 'ada' } }), own: false },
   ])('keys: $name: $own', ({ object, own }) => {
-    expect(isOwn({ resource: ACCESS_KEYS }, object, callers.person, find)).toBe(own)
-    expect(isOwn({ resource: ACCESS_KEYS }, object, callers.team, find)).toBe(false)
-    expect(isOwn({ resource: CONFIGS }, object, callers.person, find)).toBe(false)
+    expect(isOwn(viewer(ACCESS_KEYS, callers.person), object)).toBe(own)
+    expect(isOwn(viewer(ACCESS_KEYS, callers.team), object)).toBe(false)
+    expect(isOwn(viewer(CONFIGS, callers.person), object)).toBe(false)
   })
 
   test.each([
@@ -105,8 +115,8 @@ describe('what is one’s own (12.1)', () => {
     { name: 'of nobody', object: NOBODYS, own: false, teams: false },
     { name: 'of a key that does not control it', object: UNCONTROLLED, own: false, teams: false },
   ])('tokens: $name: $own', ({ object, own, teams }) => {
-    expect(isOwn({ resource: TOKENS }, object, callers.plain, find)).toBe(own)
-    expect(isOwn({ resource: TOKENS }, object, callers.team, find)).toBe(teams)
+    expect(isOwn(viewer(TOKENS, callers.plain), object)).toBe(own)
+    expect(isOwn(viewer(TOKENS, callers.team), object)).toBe(teams)
   })
 })
 
@@ -127,9 +137,9 @@ describe('what a scoped key sees (12.3)', () => {
       seen: true,
     },
   ])('keys: $name: $seen', ({ object, seen }) => {
-    expect(isVisible({ resource: ACCESS_KEYS }, object, callers.scoped, find)).toBe(seen)
-    expect(isVisible({ resource: ACCESS_KEYS }, object, callers.plain, find)).toBe(true)
-    expect(isVisible({ resource: CONFIGS }, object, callers.scoped, find)).toBe(true)
+    expect(isVisible(viewer(ACCESS_KEYS, callers.scoped), object)).toBe(seen)
+    expect(isVisible(viewer(ACCESS_KEYS, callers.plain), object)).toBe(true)
+    expect(isVisible(viewer(CONFIGS, callers.scoped), object)).toBe(true)
   })
 
   test.each([
@@ -159,7 +169,7 @@ describe('what a scoped key sees (12.3)', () => {
       seen: false,
     },
   ])('tokens: $name: $seen', ({ object, seen }) => {
-    expect(isVisible({ resource: TOKENS }, object, callers.scoped, find)).toBe(seen)
+    expect(isVisible(viewer(TOKENS, callers.scoped), object)).toBe(seen)
   })
 })
 
@@ -170,15 +180,15 @@ test.each([
   { name: 'of a team of his name', object: of('teams'), person: false, plain: false },
   { name: 'of nobody', object: NOBODYS, person: false, plain: false },
 ])('the token $name is shown: $person in person, $plain else (12.3, 12.4)', (row) => {
-  expect(mayReadToken(row.object, callers.person, find)).toBe(row.person)
-  expect(mayReadToken(row.object, callers.plain, find)).toBe(row.plain)
-  expect(mayReadToken(row.object, callers.scoped, find)).toBe(row.plain)
+  expect(mayReadToken(row.object, callers.person)).toBe(row.person)
+  expect(mayReadToken(row.object, callers.plain)).toBe(row.plain)
+  expect(mayReadToken(row.object, callers.scoped)).toBe(row.plain)
 })
 
 test('a Login key of no user is shown no token of a user who is called like none (12.4)', () => {
   const ofNull = (name: string): AccessKey | undefined =>
     name === 'full' ? accessKey({ name, uid: 'uid-full', identity: 'user:null' }) : undefined
-  const standing = { ...callers.team, isPerson: true }
-  expect(mayReadToken(of('full'), standing, ofNull)).toBe(false)
-  expect(mayReadToken(of('full'), { ...standing, user: 'null' }, ofNull)).toBe(true)
+  const access = { ...callers.team, isPerson: true }
+  expect(mayReadToken(of('full'), access, ofNull)).toBe(false)
+  expect(mayReadToken(of('full'), { ...access, user: 'null' }, ofNull)).toBe(true)
 })

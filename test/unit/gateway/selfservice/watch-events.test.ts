@@ -40,7 +40,7 @@ function watching({ buffer = buffered(), caller = 'ada', unsent = () => 0 }: Opt
   const parts = {
     call,
     clock,
-    held: buffer.holding(caller),
+    reservation: buffer.holding(caller),
     caller: { key, identity: { user: caller, groups: [] }, scope: null, expiresMs: null },
     signal: call.gone,
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { outOfSight, seen } from '../../../../src/gateway/selfservice/watch.ts'
+import { clientEventType, withoutContent } from '../../../../src/gateway/selfservice/watch.ts'
 import { key } from './key-objects.ts'
 
 test.each([
@@ -18,7 +18,7 @@ test.each([
   '$type of what is visible: $isVisible, known: $known, is told as $told (12.3, B10)',
   ({ known, type, isVisible, told, knownThen }) => {
     const uids = new Set(known ? ['one', 'other'] : ['other'])
-    expect(seen(uids, type, 'one', isVisible)).toBe(told)
+    expect(clientEventType(uids, type, 'one', isVisible)).toBe(told)
     expect([...uids].toSorted()).toEqual(knownThen ? ['one', 'other'] : ['other'])
   },
 )
@@ -32,9 +32,9 @@ const bare = {
 
 test('what goes out of sight is told of by its name alone (12.3)', () => {
   const object = key({ metadata: { labels: { a: 'b' } }, spec: { displayName: 'x', scope: {} } })
-  expect(outOfSight(object)).toEqual(bare)
+  expect(withoutContent(object)).toEqual(bare)
   const row = { cells: ['ci', 'True', null, 'user:ada'], object }
-  expect(outOfSight({ kind: 'Table', columnDefinitions: null, rows: [row] })).toEqual({
+  expect(withoutContent({ kind: 'Table', columnDefinitions: null, rows: [row] })).toEqual({
     kind: 'Table',
     columnDefinitions: null,
     rows: [{ cells: ['ci', null, null, null], object: bare }],

@@ -4,11 +4,11 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../../../src/kube/client/connection.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
 import {
-  type KeyPair,
   createAuthority,
   issueClient,
   issueServing,
 } from '../../../../tools/control-plane/certificates.ts'
+import type { CertificatePair } from '../../../../src/serving/tls/key-pair.ts'
 import { canary, scan } from '../../../support/canary.ts'
 import { json, scratchFolder, startScripted, thing } from '../informer/scripted-server.ts'
 
@@ -38,9 +38,9 @@ const kubeconfig = ({ cluster, user, context, root }: Parts = {}): string =>
   })
 
 describe('a kubeconfig from a value', () => {
-  let authority: KeyPair
-  let serving: KeyPair
-  let ann: KeyPair
+  let authority: CertificatePair
+  let serving: CertificatePair
+  let ann: CertificatePair
   beforeAll(async () => {
     authority = await createAuthority('test')
     serving = await issueServing(authority, ['127.0.0.1'])

@@ -1,0 +1,158 @@
+// Requests to the API server that self-service needs for an answer: as the gateway or as the caller, with
+// whole JSON objects in their answers.
+import { finished } from 'node:stream'
+import type { Resource } from '../../api/names.ts'
+import { nestedString } from '../../domain/json/field-path.ts'
+import { type Json, type JsonMap, parseJsonMap } from '../../domain/json/json.ts'
+import { pathOf } from '../../kube/client/client.ts'
+import { type UpstreamAnswer, UpstreamUnavailable } from '../../kube/proxy/types.ts'
+import { createTurnQueue } from '../../runtime/concurrency/event-loop.ts'
+import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
+import type { WholeAnswer } from '../../serving/http/answer.ts'
+import { type RunsAs, impersonationOf } from '../proxy/forward.ts'
+import { clientHeaders, upstreamHeaders } from '../proxy/headers.ts'
+import { type Query, formatQuery } from '../request/query.ts'
+import type { SelfServiceRequest } from './request.ts'
+import { type Form, type UpstreamReply, acceptOf } from './response.ts'
+
+/** The parts of a request that its requests to the API server use. */
+export type UpstreamClient = Pick<
+  SelfServiceRequest,
+  'upstream' | 'call' | 'caller' | 'signal' | 'reservation'
+>
+
+/** A request to the API server. */
+export interface UpstreamQuery {
+  readonly as: RunsAs
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly resource: Resource
+  /** Absent or empty: the whole collection. */
+  readonly name?: string
+  readonly subresource?: 'status'
+  readonly query: Query
+  /** Absent: whole objects in JSON. */
+  readonly form?: Form
+  readonly body?: { readonly type: string; readonly json: Json }
+  readonly isWatch?: boolean
+}
+
+/**
+ * Requests as the gateway that may be in flight for its callers; others wait. The gateway is one account, so
+ * the API server's own fairness can't tell its callers apart. Watches, the heartbeat and the reads of keys for
+ * authentication are not counted.
+ */
+export const SELF_SERVICE = { inAll: 64, ofOne: 16 } as const
+
+const selfServiceSemaphore = createSemaphore(SELF_SERVICE.inAll, SELF_SERVICE.ofOne)
+
+/** Sends a request; resolves with the head of its answer. @throws UpstreamUnavailable as Upstream does */
+export async function open(client: UpstreamClient, query: UpstreamQuery): Promise<UpstreamAnswer> {
+  if (query.as !== 'gateway' || query.isWatch === true) return send(client, query)
+  const head = Promise.withResolvers<UpstreamAnswer>()
+  void selfServiceSemaphore(client.caller.identity.user, async () => {
+    const sending = send(client, query)
+    head.resolve(sending)
+    const answer = await sending.catch(() => null)
+    // The permit is kept until the whole answer is here.
+    if (answer) await new Promise<void>((over) => finished(answer.body, () => over()))
+  })
+  return head.promise
+}
+
+async function send(
+  { upstream, call, signal }: UpstreamClient,
+  sent: UpstreamQuery,
+): Promise<UpstreamAnswer> {
+  if (signal.aborted) throw new UpstreamUnavailable('the request was ended before')
+  const { as, method, resource, name, subresource, body, form = WHOLE } = sent
+  const isTable = form.shape.as === 'Table'
+  const query = isTable ? [...sent.query, ['includeObject', 'Object'] as const] : sent.query
+  const path = pathOf(resource, { name: name === '' ? undefined : name }, subresource)
+  const { 'content-type': _, 'accept-encoding': __, ...headers } = upstreamHeaders(call)
+  return upstream.send({
+    method,
+    path: query.length === 0 ? path : `${path}?${formatQuery(query)}`,
+    headers: {
+      ...headers,
+      accept: acceptOf(form),
+      'accept-encoding': 'identity',
+      ...(body ? { 'content-type': body.type } : {}),
+    },
+    impersonation:
+      as === 'gateway' ? null : impersonationOf(as.caller.identity, as.caller.key.name),
+    body: body ? Buffer.from(JSON.stringify(body.json)) : null,
+    isLongRunning: sent.isWatch === true,
+    signal,
+  })
+}
+
+const WHOLE: Form = { encoding: 'json', shape: { as: 'object' } }
+
+/**
+ * Sends a request and reads its answer. The answer to a write that is stored is read beyond the memory limits.
+ *
+ * @throws UpstreamUnavailable, Error for an answer that is no JSON, and NoRoom for one beyond the memory limits
+ */
+export async function ask(client: UpstreamClient, query: UpstreamQuery): Promise<UpstreamReply> {
+  const { atLeast, anyway } = client.reservation
+  const isStored = query.method !== 'GET' && !query.query.some(([name]) => name === 'dryRun')
+  return readReply(await open(client, query), isStored ? anyway : atLeast)
+}
+
+/** Objects in a page: more would stop the event loop for long. */
+const PAGE_LIMIT = '100'
+
+/** The pages of a list, read as the gateway; one that is not a 200 is the last. @throws as `ask` does */
+export async function* upstreamPages(
+  client: UpstreamClient,
+  resource: Resource,
+  selectors: Query,
+): AsyncGenerator<UpstreamReply, void> {
+  let next: Query = []
+  do {
+    const query = [...selectors, ['limit', PAGE_LIMIT] as const, ...next]
+    const page = await ask(client, { as: 'gateway', method: 'GET', resource, query })
+    yield page
+    const token = page.status === 200 ? nestedString(page.json, ['metadata', 'continue']) : ''
+    next = token === '' ? [] : [['continue', token]]
+  } while (next.length > 0)
+}
+
+/** Answers with more characters are parsed in a turn of their own: many at once would stop the event loop. */
+const LARGE = 16_384
+const turn = createTurnQueue(1)
+
+/** Reads an answer to its end. @param reserve called with the bytes so far; what it throws ends the reading */
+export async function readReply(
+  { status, headers, body }: UpstreamAnswer,
+  reserve: (bytes: number) => void,
+): Promise<UpstreamReply> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of body as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    reserve(bytes)
+    pieces.push(piece)
+  }
+  const text = Buffer.concat(pieces, bytes).toString()
+  if (text.length > LARGE) await turn()
+  const json = parseJsonMap(text)
+  if (json) return { status, headers: clientHeaders(headers), json }
+  if (status < 400) throw new Error('the API server answered something else than JSON')
+  return { status, headers: clientHeaders(headers), json: plainFailure(status) }
+}
+
+/** An answer of the gateway's own, as if it came from the API server. */
+export function replyOf({ status, headers, body }: WholeAnswer): UpstreamReply {
+  return { status, headers, json: JSON.parse(body.toString()) as JsonMap }
+}
+
+/** A Status for the failures that the API server answers in plain text. */
+const plainFailure = (code: number): JsonMap => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: `the API server answered ${code}`,
+  code,
+})
