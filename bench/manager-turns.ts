@@ -104,7 +104,7 @@ async function startManager(kubeconfig: string, tally: Tally) {
   })
   const abort = new AbortController()
   const { signal } = abort
-  const { follow } = createInformerFactory({
+  const { startInformer } = createInformerFactory({
     client,
     clock,
     log,
@@ -116,7 +116,7 @@ async function startManager(kubeconfig: string, tally: Tally) {
     metrics,
     cap: controller.cap,
     /** @returns what lists anew */
-    list: () => follow(ACCESS_KEYS, toldOf(stores.keys, tally), {}),
+    list: () => startInformer(ACCESS_KEYS, toldOf(stores.keys, tally), {}).relist,
     stop: async () => {
       abort.abort()
       await controller.stop()

@@ -70,11 +70,16 @@ export interface FollowedJwks {
  * gone or unreadable changes nothing: tokens stay verifiable while the operator repairs it.
  *
  * @param records holds ConfigMap `platform-jwks`
+ * @param namespace the platform namespace
  */
-export function followJwks(records: Store<FullObject<ConfigMap>>, log: Log): FollowedJwks {
+export function followJwks(
+  records: Store<FullObject<ConfigMap>>,
+  namespace: string,
+  log: Log,
+): FollowedJwks {
   let current: string | null = null
   const read = (): void => {
-    const record = records.get(JWKS_CONFIG_MAP)
+    const record = records.get(JWKS_CONFIG_MAP, namespace)
     if (!record) return
     const parsed = parseJwks(record.object.data?.[JWKS_DATA_KEY])
     const faults = parsed.ok ? parsed.faults : [parsed.because]

@@ -29,7 +29,7 @@ import { Heartbeat } from './watch-heartbeat.ts'
 /** Dependencies of followCallers; everything stops when the signal aborts. */
 export interface StartAuthenticatorOptions {
   readonly client: KubeClient
-  readonly follow: InformerFactory['follow']
+  readonly startInformer: InformerFactory['startInformer']
   /** Stores of the settings, which the caller keeps by its own watches. */
   readonly sources: SettingsSources
   /** Called when those watches must have missed a change. */
@@ -119,8 +119,8 @@ export function startAuthenticator(options: StartAuthenticatorOptions): StartedA
 
 /** @returns the moment up to which all changes of the keys are known; null = none is */
 function followKeys(options: StartAuthenticatorOptions, index: KeyIndex): () => Moment | null {
-  const heartbeat = new Heartbeat({ ...options, doubt: () => doubt() })
-  const doubt = options.follow(ACCESS_KEYS, heartbeat.through(index.store), {})
+  const heartbeat = new Heartbeat({ ...options, doubt: () => informer.relist() })
+  const informer = options.startInformer(ACCESS_KEYS, heartbeat.through(index.store), {})
   void heartbeat.keepBeating(options.signal)
   return () => heartbeat.provenAt()
 }

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { createRevocationList } from '../authn/revocation/revocation-list.ts'
+import { IssuesInProgress } from '../controllers/directclusterendpointtoken/issues-in-progress.ts'
 import { createClient } from '../kube/client/client.ts'
 import { createEventRecorder } from '../kube/event-recorder.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
@@ -13,6 +14,7 @@ import { PROGRAM_VERSION } from '../runtime/version.ts'
 import { createKeyring } from '../signing/keyring.ts'
 import { printText, clientDeps, connectCluster, processInputs } from './cluster-command.ts'
 import { startControllers } from './manager/controllers.ts'
+import { countObjects } from './manager/counts.ts'
 import { type ManagerSettings, readManagerSettings } from './manager/flags.ts'
 import { createStores, followStores } from './manager/informers.ts'
 import { joinElection, serveManager } from './manager/leadership.ts'
@@ -62,8 +64,12 @@ async function start(self: Process): Promise<void> {
   const client = createClient(clientDeps(self, connection, leadership.mayWrite))
   const stores = createStores()
   const following = followStores(stores, { ...self, client, signal: lifecycle.stopping })
-  const records = stores.configMaps
-  const keyring = createKeyring({ ...self, secrets: stores.signingSecrets, records })
+  const keyring = createKeyring({
+    ...self,
+    secrets: stores.signingSecrets,
+    records: stores.configMaps,
+    namespace: settings.namespace,
+  })
   await serveManager({ ...self, stores, following, keyring })
   await leadership.acquired
   const events = createEventRecorder({ client, clock, log, instance: identity })
@@ -79,7 +85,10 @@ async function start(self: Process): Promise<void> {
     observer: { revoked: self.metrics.tokensRevoked },
   })
   const turns = new EventLoopShare(clock)
-  const shared = { client, stores, events, keyring, revocations, turns, outage }
-  const stop = startControllers({ ...self, ...following, ...shared })
+  const issues = new IssuesInProgress()
+  const shared = { issues, client, stores, events, keyring, revocations, turns, outage }
+  const options = { ...self, ...following, ...shared }
+  self.metrics.follow(countObjects(options))
+  const stop = startControllers(options)
   lifecycle.onStop('controllers', STOP_WITHIN_MS.controllers, stop)
 }

@@ -48,7 +48,7 @@ const faultOf = (names: readonly string[], fault: string): string | null =>
 /** Readiness that every process shares (contract 8.2). */
 export function commonChecks(
   stopping: AbortSignal,
-  { absent, stuck }: Pick<InformerFactory, 'absent' | 'stuck'>,
+  { unserved, stuck }: Pick<InformerFactory, 'unserved' | 'stuck'>,
   stores: Readonly<Record<string, { readonly synced: boolean }>>,
 ): Readonly<Record<string, HealthCheck>> {
   const unsynced = (): readonly string[] =>
@@ -56,7 +56,7 @@ export function commonChecks(
   return {
     'not-stopping': () => (stopping.aborted ? 'the program is stopping' : null),
     'crds-served': () =>
-      faultOf(absent(), 'not served, install the CRDs with kubectl apply -k crds'),
+      faultOf(unserved(), 'not served, install the CRDs with kubectl apply -k crds'),
     'stores-synced': () =>
       faultOf(unsynced(), 'not listed yet') ??
       faultOf(stuck(), 'failed three times on the same events, being listed again: see the log'),

@@ -44,5 +44,16 @@ export function followCaps({ log, ...sources }: CapsSources): FollowedCaps {
   }
 }
 
+/**
+ * The caps in force.
+ *
+ * @throws Error before settings in force are known: nothing may be decided without them
+ */
+export function knownCaps(caps: FollowedCaps): Caps {
+  const current = caps.current()
+  if (!current) throw new Error('settings in force have not been seen yet')
+  return current
+}
+
 const isSame = (a: Caps | null, b: Caps): boolean =>
   a?.maxTtlSeconds === b.maxTtlSeconds && a.loginTtlSeconds === b.loginTtlSeconds

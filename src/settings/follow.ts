@@ -15,6 +15,8 @@ export interface SettingsSources {
   /** Holds ConfigMap `platform-config-in-force`, and may hold others of the platform's namespace. */
   readonly configMaps: Store<FullObject<ConfigMap>>
   readonly configName: string
+  /** The platform namespace. */
+  readonly namespace: string
 }
 
 /**
@@ -22,13 +24,13 @@ export interface SettingsSources {
  * objects that hold them change (contract 6.5, 8.2).
  */
 export function followSettings(
-  { configs, configMaps, configName }: SettingsSources,
+  { configs, configMaps, configName, namespace }: SettingsSources,
   listener: (observed: SettingsInForce) => void,
 ): void {
   const read = (): void => {
     if (!configs.synced || !configMaps.synced) return
     const config = configs.get(configName)
-    const record = configMaps.get(IN_FORCE_CONFIG_MAP)
+    const record = configMaps.get(IN_FORCE_CONFIG_MAP, namespace)
     const status = config ? { uid: config.uid, status: config.object.status } : null
     listener(settingsInForce(status, record ? (record.object.data ?? {}) : null))
   }

@@ -1,13 +1,12 @@
 import { CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP, type Resource } from '../api/names.ts'
 import type { KubeObject } from '../api/objects.ts'
 import type { KubeClient, ObjectRef } from '../kube/client/client.ts'
-import type { Store, FullObject } from '../kube/informer/store.ts'
+import { type Store, type FullObject, objectKey } from '../kube/informer/store.ts'
 import type { SettingsSources } from './follow.ts'
 
 /** Where the settings are read from. */
 export interface RefreshSettingsOptions extends SettingsSources {
   readonly client: KubeClient
-  readonly namespace: string
   /** Called when the API server holds less than a watch has delivered: it was restored, the watch is broken. */
   readonly doubt: () => void
 }
@@ -46,11 +45,11 @@ async function readInto<T extends KubeObject>(
   store: Store<FullObject<T>>,
   { client, resource, ref, signal }: Get,
 ): Promise<boolean> {
-  const before = store.get(ref.name)
+  const before = store.getByKey(objectKey(ref))
   const object = await client.get(resource, ref, signal)
   // What the watch delivered meanwhile is newer than the response; else the next read puts it right.
-  if (store.get(ref.name) !== before) return true
+  if (store.getByKey(objectKey(ref)) !== before) return true
   if (object) store.put(object)
   else if (before) store.remove(before.object)
-  return store.get(ref.name)?.resourceVersion === object?.metadata.resourceVersion
+  return store.getByKey(objectKey(ref))?.resourceVersion === object?.metadata.resourceVersion
 }

@@ -73,13 +73,15 @@ export interface KeyringSources {
   readonly secrets: Store<FullObject<Secret>>
   /** Holds ConfigMap `platform-jwks`, where there is one. */
   readonly records: Store<FullObject<ConfigMap>>
+  /** The platform namespace. */
+  readonly namespace: string
   readonly clock: Clock
   readonly log: Log
 }
 
 /** A keyring that follows these stores from now on. */
 export function createKeyring(sources: KeyringSources): Keyring {
-  const { secrets, records, clock, log } = sources
+  const { secrets, records, namespace, clock, log } = sources
   const listeners: (() => void)[] = []
   const examined = new Map<string, ExaminedSigningKey>()
   let view = viewOf(examined, null)
@@ -99,7 +101,7 @@ export function createKeyring(sources: KeyringSources): Keyring {
     for (const listener of listeners) listener()
   }
   const read = (): void => {
-    const record = records.get(JWKS_CONFIG_MAP)
+    const record = records.get(JWKS_CONFIG_MAP, namespace)
     view = viewOf(examined, record ? publishedKeysOf(record.object) : null)
     review()
   }

@@ -3,12 +3,12 @@
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ConfigMap } from '../../src/api/objects.ts'
 import { secretDigest } from '../../src/authn/key-index.ts'
-import { startKeys } from '../../src/commands/manager/controllers.ts'
-import type { ControllersOptions } from '../../src/commands/manager/loop.ts'
+import type { ControllersOptions } from '../../src/commands/manager/controllers.ts'
 import type { Metrics } from '../../src/commands/manager/metrics.ts'
 import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/indexes.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/indexes.ts'
 import { plan } from '../../src/controllers/ownedaccesskey/plan.ts'
+import { keyController as ownedAccessKeys } from '../../src/controllers/ownedaccesskey/setup.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,
@@ -19,6 +19,7 @@ import { NOTHING_OVERDUE, formatTimestamp } from '../../src/domain/time.ts'
 import { tokenOf } from '../../src/domain/token/token.ts'
 import { CircuitBreaker } from '../../src/kube/client/circuit-breaker.ts'
 import type { AppliedObject, KubeClient } from '../../src/kube/client/client.ts'
+import { runController } from '../../src/kube/controller/builder.ts'
 import { Store, type StoreSink, fullObject } from '../../src/kube/informer/store.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import { EventLoopShare } from '../../src/runtime/concurrency/event-loop.ts'
@@ -116,7 +117,7 @@ export function keyController(parts: KeyControllerParts) {
   const options = given as unknown as ControllersOptions
   return {
     options,
-    stop: startKeys(options),
+    stop: runController(ownedAccessKeys.setUp(options), options),
     /** Puts other caps in force. */
     cap: (maxTtlSeconds: number | null) => {
       current = { ...NO_CAPS, maxTtlSeconds }

@@ -184,9 +184,9 @@ export class RevocationWriter {
 
   /** Takes a response as the present state, because the watch may lag or be broken. */
   #see(object: ConfigMap): void {
-    const { configMaps, clock, signal } = this.#options
+    const { configMaps, namespace, clock, signal } = this.#options
     const { name } = object.metadata
-    if (configMaps.get(name)) {
+    if (configMaps.get(name, namespace)) {
       configMaps.observe(object)
       return
     }
@@ -270,7 +270,7 @@ export async function sweepEndedRevocations(options: SweepOptions): Promise<void
 async function drop(name: string, options: SweepOptions): Promise<void> {
   const { client, configMaps, namespace, log } = options
   // As it is now: it may have been written or deleted while this delete waited for its turn.
-  const seen = configMaps.get(name)
+  const seen = configMaps.get(name, namespace)
   if (!seen) return
   const { uid, resourceVersion } = seen
   try {

@@ -27,12 +27,12 @@ export interface Following {
   readonly heardMs: () => number | null
   /** Milliseconds since the ConfigMaps were last known to be complete, or since the start. */
   readonly ageMs: () => number
-  /** Watches another resource. */
-  readonly follow: InformerFactory['follow']
+  /** Starts the informer of another resource. */
+  readonly startInformer: InformerFactory['startInformer']
   /** Lists Configs and ConfigMaps again: their watches have missed a change. */
   readonly doubtSettings: () => void
-  /** As in Follower. */
-  readonly absent: InformerFactory['absent']
+  /** As in InformerFactory. */
+  readonly unserved: InformerFactory['unserved']
   readonly stuck: InformerFactory['stuck']
   /** Calls back once both stores are listed, and whenever settings or issuer may have changed. */
   readonly subscribe: (listener: () => void) => void
@@ -46,29 +46,29 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
     configs: new Store(fullObject<Config>),
     configMaps: new Store(platformConfigMap),
   }
-  const issuer = followIssuer({ ...stores, flag, configName, log })
-  const jwks = followJwks(stores.configMaps, log)
+  const issuer = followIssuer({ ...stores, flag, configName, namespace, log })
+  const jwks = followJwks(stores.configMaps, namespace, log)
   const listeners: (() => void)[] = []
   let platformHost: string | null = null
   let settingsSeen = false
   let heardMs: number | null = null
   // Until the first complete list: the time of the start.
   let freshMs = clock.monotonicMs()
-  followSettings({ ...stores, configName }, (observed) => {
+  followSettings({ ...stores, configName, namespace }, (observed) => {
     settingsSeen ||= observed.known
     if (observed.known) platformHost = platformHostInForce(observed)
     for (const listener of listeners) listener()
   })
-  const { follow, absent, stuck } = createInformerFactory({
+  const { startInformer, unserved, stuck } = createInformerFactory({
     client,
     clock,
     log,
     restarted: metrics.watchRestarted,
     signal: lifecycle.stopping,
   })
-  const doubts = [
-    follow(CONFIGS, stores.configs, {}),
-    follow(CONFIG_MAPS, stores.configMaps, { namespace }, () => {
+  const informers = [
+    startInformer(CONFIGS, stores.configs, {}),
+    startInformer(CONFIG_MAPS, stores.configMaps, { namespace }, () => {
       heardMs = clock.nowMs()
       freshMs = clock.monotonicMs()
     }),
@@ -81,11 +81,11 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
     settingsSeen: () => settingsSeen,
     heardMs: () => heardMs,
     ageMs: () => clock.monotonicMs() - freshMs,
-    follow,
+    startInformer,
     doubtSettings: () => {
-      for (const doubt of doubts) doubt()
+      for (const { relist } of informers) relist()
     },
-    absent,
+    unserved,
     stuck,
     subscribe: (listener) => void listeners.push(listener),
   }

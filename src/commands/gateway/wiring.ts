@@ -41,13 +41,13 @@ const STOP_WITHIN_MS = { upstream: 2000, activity: 8000 }
 export function startApi(self: GatewayProcess, deps: ClientDeps, following: Following): Api {
   const { settings, clock, lifecycle, metrics } = self
   const { namespace, configName } = settings
-  const sources = { ...following.stores, configName }
+  const sources = { ...following.stores, configName, namespace }
   const timed = timedDeps(self, deps)
   const client = createClient(timed.deps)
   const callers = startAuthenticator({
     ...self,
     client,
-    follow: following.follow,
+    startInformer: following.startInformer,
     sources,
     doubtSettings: following.doubtSettings,
     namespace,
@@ -95,7 +95,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
   lifecycle.onStop('activity', STOP_WITHIN_MS.activity, () => activity.flush())
   const limits = createMaxInFlight(metrics.limited)
   const tokens = createTokenIndex(callers.index, () => clock.nowMs())
-  following.follow(TOKENS, tokens.store, {})
+  following.startInformer(TOKENS, tokens.store, {})
   const counts = createQuota({
     keys: callers.index,
     tokens,

@@ -1,9 +1,24 @@
 import { ACCESS_KEYS, TOKENS } from '../../api/names.ts'
+import type { RevocationList } from '../../authn/revocation/revocation-list.ts'
 import { countTokens } from '../../controllers/directclusterendpointtoken/metrics.ts'
 import { countKeys, exportKeyExpiry } from '../../controllers/ownedaccesskey/metrics.ts'
 import { NOTHING_OVERDUE } from '../../domain/time.ts'
-import type { ControllersOptions } from './loop.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
+import type { FollowedCaps } from '../../settings/caps.ts'
+import type { Keyring } from '../../signing/keyring.ts'
+import type { Stores } from './informers.ts'
 import type { MetricSources } from './metrics.ts'
+
+/** The sources of the counts. */
+export interface CountsOptions {
+  readonly stores: Pick<Stores, 'keys' | 'tokens'>
+  readonly caps: FollowedCaps
+  readonly clock: Clock
+  readonly turns: EventLoopShare
+  readonly keyring: Keyring
+  readonly revocations: RevocationList
+}
 
 /** Scrapes within this time get the same counts: going over all objects costs time. */
 const COUNT_AGAIN_AFTER_MS = 1000
@@ -16,7 +31,7 @@ export function countObjects({
   turns,
   keyring,
   revocations,
-}: ControllersOptions): MetricSources {
+}: CountsOptions): MetricSources {
   const none = { byState: {}, capped: 0, overdue: NOTHING_OVERDUE }
   let counts = { keys: none, tokens: none }
   let countedMs = Number.NEGATIVE_INFINITY
@@ -49,9 +64,9 @@ export function countObjects({
       [ACCESS_KEYS.kind]: counts.keys.overdue,
       [TOKENS.kind]: counts.tokens.overdue,
     }),
-    keyEnds: async (tell) => {
+    keyEnds: async (report) => {
       const current = caps.current()
-      if (current) await exportKeyExpiry(keys, current, clock.nowMs(), turns, tell)
+      if (current) await exportKeyExpiry(keys, current, clock.nowMs(), turns, report)
     },
     signingKeys: () => keyring.lives(),
     signingKeyFaults: () => keyring.faults().length,

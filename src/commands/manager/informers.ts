@@ -27,8 +27,8 @@ import type { Log } from '../../runtime/log.ts'
 import { type FollowedCaps, followCaps } from '../../settings/caps.ts'
 import { platformConfigMap } from '../../settings/follow.ts'
 import { type FollowedIssuer, followIssuer } from '../../settings/issuer.ts'
+import type { ClientMetrics } from '../client-metrics.ts'
 import type { ManagerSettings } from './flags.ts'
-import type { Metrics } from './metrics.ts'
 
 /** The manager's copy of the cluster's objects. */
 export interface Stores {
@@ -63,12 +63,12 @@ export function createStores(): Stores {
 }
 
 /** Options of followStores; the signal ends the watches. */
-export interface FollowOptions {
+interface FollowOptions {
   readonly settings: ManagerSettings
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Log
-  readonly metrics: Metrics
+  readonly metrics: Pick<ClientMetrics, 'watchRestarted'>
   readonly signal: AbortSignal
 }
 
@@ -76,30 +76,33 @@ export interface FollowOptions {
 export interface Following {
   readonly caps: FollowedCaps
   readonly issuer: FollowedIssuer
-  /** As in Follower. */
-  readonly absent: InformerFactory['absent']
+  /** As in InformerFactory. */
+  readonly unserved: InformerFactory['unserved']
   readonly stuck: InformerFactory['stuck']
 }
 
 /** Fills the stores by watches, from now on. */
 export function followStores(stores: Stores, options: FollowOptions): Following {
   const { settings, log, metrics } = options
-  const { follow, absent, stuck } = createInformerFactory({
+  const { startInformer, unserved, stuck } = createInformerFactory({
     ...options,
     restarted: metrics.watchRestarted,
   })
   const { namespace, configName } = settings
-  follow(ACCESS_KEYS, stores.keys, {})
-  follow(CONFIGS, stores.configs, {})
-  follow(TOKENS, stores.tokens, {})
-  follow(SECRETS, stores.secrets, { namespace, fieldSelector: `metadata.name=${configName}` })
+  startInformer(ACCESS_KEYS, stores.keys, {})
+  startInformer(CONFIGS, stores.configs, {})
+  startInformer(TOKENS, stores.tokens, {})
+  startInformer(SECRETS, stores.secrets, {
+    namespace,
+    fieldSelector: `metadata.name=${configName}`,
+  })
   const signingKeys = `type=${SIGNING_KEY_TYPE}`
-  follow(SECRETS, stores.signingSecrets, { namespace, fieldSelector: signingKeys })
-  follow(CONFIG_MAPS, stores.configMaps, { namespace })
+  startInformer(SECRETS, stores.signingSecrets, { namespace, fieldSelector: signingKeys })
+  startInformer(CONFIG_MAPS, stores.configMaps, { namespace })
   return {
-    caps: followCaps({ ...stores, configName, log }),
-    issuer: followIssuer({ ...stores, flag: settings.issuerUrl, configName, log }),
-    absent,
+    caps: followCaps({ ...stores, configName, namespace, log }),
+    issuer: followIssuer({ ...stores, flag: settings.issuerUrl, configName, namespace, log }),
+    unserved,
     stuck,
   }
 }

@@ -12,7 +12,7 @@ import type { Following, Stores } from './informers.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Options of joinElection; `identity` is unique to this run of the process. */
-export interface LeadershipOptions extends ClientParts {
+interface LeadershipOptions extends ClientParts {
   readonly settings: Pick<ManagerSettings, 'kubeconfig' | 'namespace' | 'leaderElection'>
   readonly lifecycle: Pick<Lifecycle, 'onStop' | 'stop'>
   readonly metrics: Metrics
@@ -62,7 +62,7 @@ export async function joinElection(options: LeadershipOptions): Promise<Leadersh
 }
 
 /** Sources of the probe and metrics servers. */
-export interface ServeOptions {
+interface ServeOptions {
   readonly settings: ManagerSettings
   readonly log: Log
   readonly lifecycle: Lifecycle

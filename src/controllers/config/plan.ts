@@ -12,8 +12,8 @@ import { ownedFieldsOf, settingsByOwner } from '../../domain/managed-fields.ts'
 import type { ConfigMapData } from '../../domain/settings/in-force.ts'
 import type { UnknownField } from '../../domain/settings/read-source.ts'
 import {
-  type ConfigSources,
   type SettingsResolution,
+  type ConfigSources,
   resolveSettings,
 } from '../../domain/settings/resolve.ts'
 import { unimplementedConditions } from '../../domain/settings/unimplemented.ts'
@@ -22,13 +22,12 @@ import {
   EVENT_NOTE_LIMIT,
   faultsMessage,
 } from '../../domain/settings/validation/faults.ts'
+import type { TransitionEvent } from '../../kube/controller/transition-event.ts'
 
-/** What an event tells once; `of` says what changed, so that a restart repeats none. */
-export interface ConfigTransition {
-  readonly reason: Extract<EventReason, 'ConfigApplied' | 'InvalidConfig' | 'UnknownField'>
-  readonly note: string
-  readonly of: string
-}
+/** A change of the settings that an event reports. */
+export type ConfigTransition = TransitionEvent<
+  Extract<EventReason, 'ConfigApplied' | 'InvalidConfig' | 'UnknownField'>
+>
 
 /** The status of a Config: settings, and what the operator says of them. */
 export type DesiredConfigStatus = JsonMap & { readonly conditions: readonly Condition[] }
@@ -72,7 +71,7 @@ export function planInForce(found: ConfigInForce): {
   }
 }
 
-/** What any other Config needs: to be told that it is not in force (contract 6.1). */
+/** The next step for any other Config: its status says that it is not in force (contract 6.1). */
 export function planOther(config: Config, configName: string, nowMs: number): ConfigStep {
   const message = `Config ${configName} is in force, this one is not read.`
   const ready: DesiredCondition = { type: 'Ready', status: 'False', reason: 'NotInForce', message }
@@ -105,8 +104,10 @@ function publish(
   const { managedFields = [] } = config.metadata
   const { ours } = settingsByOwner(config.status, managedFields, FIELD_MANAGER)
   const published = { ...ours, observedGeneration: config.status?.observedGeneration ?? null }
-  const told = ownedFieldsOf(managedFields, 'status').conditions(config.status?.conditions ?? [])
-  const isPublished = sameJson(wanted, published) && sameConditions(conditions, told)
+  const publishedConditions = ownedFieldsOf(managedFields, 'status').conditions(
+    config.status?.conditions ?? [],
+  )
+  const isPublished = sameJson(wanted, published) && sameConditions(conditions, publishedConditions)
   return isPublished ? { kind: 'nothing' } : { kind: 'publish', status, announce }
 }
 
@@ -157,7 +158,7 @@ function announcementsOf(
 
 const MOST_IGNORED_SHOWN = 10
 
-/** Part of the message, so that a new unknown field is a transition, and told by an event. */
+/** Part of the message, so that a new unknown field is a transition, and makes an event. */
 function ignoredOf(unknown: readonly UnknownField[]): string {
   if (unknown.length === 0) return ''
   const shown = unknown

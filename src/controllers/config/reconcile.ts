@@ -8,16 +8,17 @@ import type { Environment } from '../../domain/settings/secret-values.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
-import type { EventRecorder, ObjectEvent } from '../../kube/event-recorder.ts'
+import { recordTransitions } from '../../kube/controller/transition-event.ts'
+import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { parseYaml } from '../../runtime/yaml.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
-import { type ConfigStep, type ConfigTransition, planInForce, planOther } from './plan.ts'
+import { type ConfigStep, planInForce, planOther } from './plan.ts'
 
-/** Told about the settings, for the platform_config_* metrics. */
-export interface ConfigObserver {
+/** Called for each check and each publication of settings, for the platform_config_* metrics. */
+interface ConfigObserver {
   checked(isValid: boolean): void
   applied(atMs: number): void
 }
@@ -70,8 +71,8 @@ function planFor(config: Config, deps: ConfigDeps): ConfigStep {
   if (config.metadata.name !== deps.configName) return planOther(config, deps.configName, nowMs)
   const { environment, shapeCheck, observer } = deps
   const [now, next] = [deps.issuer.current(), deps.issuer.next()]
-  const secret = secretSourceOf(deps.secrets.get(deps.configName)?.object)
-  const stored = deps.configMaps.get(IN_FORCE_CONFIG_MAP)
+  const secret = secretSourceOf(deps.secrets.get(deps.configName, deps.namespace)?.object)
+  const stored = deps.configMaps.get(IN_FORCE_CONFIG_MAP, deps.namespace)
   const recorded = stored ? (stored.object.data ?? {}) : null
   const { step, isValid } = planInForce({
     config,
@@ -87,7 +88,7 @@ function planFor(config: Config, deps: ConfigDeps): ConfigStep {
   return step
 }
 
-/** What the Secret holds; why it can't be read is told without any of its text. */
+/** The content of the Secret, or why it can't be read, without any of its text. */
 function secretSourceOf(secret: Secret | undefined): SecretSource {
   if (!secret) return { kind: 'absent' }
   const encoded = secret.data?.['config']
@@ -119,7 +120,7 @@ async function record(
   { client, configMaps, namespace, log }: ConfigDeps,
 ): Promise<void> {
   const envelope = { apiVersion: 'v1', kind: CONFIG_MAPS.kind }
-  const stored = configMaps.get(IN_FORCE_CONFIG_MAP)
+  const stored = configMaps.get(IN_FORCE_CONFIG_MAP, namespace)
   const metadata = { name: IN_FORCE_CONFIG_MAP, namespace }
   if (stored) {
     const { uid, resourceVersion } = stored
@@ -149,21 +150,8 @@ async function publish(
   const ready = status.conditions[0]
   log.info({ object: metadata, reason: ready?.reason }, 'config status published')
   if (ready?.status === 'True') observer.applied(clock.nowMs())
-  for (const told of announce) events.record(eventOf(config, told))
-}
-
-function eventOf(
-  { metadata: { name, uid } }: Config,
-  { reason, note, of }: ConfigTransition,
-): ObjectEvent {
-  return {
-    regarding: { apiVersion: API_VERSION, kind: CONFIGS.kind, name, uid },
-    type: reason === 'ConfigApplied' ? 'Normal' : 'Warning',
-    reason,
-    action: 'Reconcile',
-    note,
-    discriminator: of,
-  }
+  const regarding = { apiVersion: API_VERSION, kind: CONFIGS.kind, name, uid }
+  recordTransitions(announce, regarding, ['ConfigApplied'], events)
 }
 
 /** Under a fixed name, a create that finds the object there is as good as done. */

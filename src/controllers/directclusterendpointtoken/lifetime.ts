@@ -6,7 +6,7 @@ import { parseTimestamp } from '../../domain/time.ts'
 import { type TokenObject, issuedTokenEndMs } from '../../domain/token/token.ts'
 
 /** What limits a token's life besides its own ttl. */
-export interface TokenLimits {
+interface TokenLimits {
   readonly caps: Caps
   /** `--token-max-ttl` in milliseconds. */
   readonly maxTtlMs: number
@@ -57,7 +57,7 @@ export const capEndMs = (creationMs: number, { maxTtlSeconds }: Caps): number | 
 const wholeSecond = (atMs: number): number => Math.floor(atMs / 1000) * 1000
 
 /** How long an ended object stays, and the limit that its life had, both in milliseconds. */
-export interface Retention {
+interface Retention {
   readonly retentionMs: number
   /** `--token-max-ttl`. */
   readonly maxTtlMs: number
@@ -65,7 +65,7 @@ export interface Retention {
 
 /**
  * When an ended token object is deleted, in epoch milliseconds; null = it is kept (contract 5.2). As
- * with keys: the annotation decides first, then a GitOps tool, which would make a deleted one anew,
+ * with keys: the annotation decides first, then a GitOps tool, which would recreate a deleted one,
  * and what the cap ended is kept for the whole retention.
  *
  * @param conditions those that say that it ended, with the time of that

@@ -94,7 +94,7 @@ const LABELS: Readonly<Record<string, StateLabel>> = {
 }
 
 /** How many tokens are in each state, how many are capped, and which are out beyond their end. */
-export interface TokenCounts {
+interface TokenCounts {
   readonly byState: Readonly<Record<string, number>>
   readonly capped: number
   readonly overdue: Overdue

@@ -11,8 +11,9 @@ import {
   unrecordedMessage,
 } from './ready-state.ts'
 import { type DesiredTokenStatus, isPublished, statusOf, terminatingStatus } from './status.ts'
+import type { TransitionEvent } from '../../kube/controller/transition-event.ts'
 
-/** What the plan stands on besides the token. */
+/** The input of the plan besides the token. */
 export interface TokenPlanCircumstances extends TokenCircumstances {
   /** How long an ended object stays, in milliseconds (`--expired-retention`). */
   readonly retentionMs: number
@@ -22,12 +23,10 @@ export interface TokenPlanCircumstances extends TokenCircumstances {
   readonly recordAskedForMs: number | null
 }
 
-/** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
-export interface TokenTransition {
-  readonly reason: Extract<EventReason, 'TokenIssued' | 'Expired' | 'Revoked' | 'ScopeExceedsOwner'>
-  readonly note: string
-  readonly of: string
-}
+/** A change of a token that an event reports. */
+export type TokenTransition = TransitionEvent<
+  Extract<EventReason, 'TokenIssued' | 'Expired' | 'Revoked' | 'ScopeExceedsOwner'>
+>
 
 /** The next step for a token. `wakeMs` is when to look again; null = when something changes. */
 export type TokenStep =
@@ -71,7 +70,7 @@ export function plan(token: TokenObject, circumstances: TokenPlanCircumstances):
 
 /**
  * It is asked for first, as that takes the keys as they are now. Where it can't be stored status says so,
- * and the token is given to nobody any more.
+ * and the token leaves status.
  */
 function planRecord(
   token: TokenObject,
@@ -82,8 +81,8 @@ function planRecord(
   const { recordFault, recordAskedForMs } = circumstances
   const record = recordStep(expiresMs, circumstances)
   if (recordFault === null || recordAskedForMs === null) return record
-  const told = { ...fate, message: unrecordedMessage(fate.message, recordFault) }
-  const published = planPublication(token, told, circumstances)
+  const unrecorded = { ...fate, message: unrecordedMessage(fate.message, recordFault) }
+  const published = planPublication(token, unrecorded, circumstances)
   return published.kind === 'publish' ? published : record
 }
 
@@ -148,7 +147,7 @@ function planPublication(
   return wakeMs === null ? { kind: 'nothing' } : { kind: 'wait', wakeMs }
 }
 
-const TOLD = new Set<TokenReadyState['reason']>([
+const EVENT_STATES = new Set<TokenReadyState['reason']>([
   'Issued',
   'Expired',
   'Revoked',
@@ -161,8 +160,10 @@ function announcementOf(
   { conditions, expirationTimestamp = '' }: DesiredTokenStatus,
 ): readonly TokenTransition[] {
   const isNew = findCondition(token.published.conditions, 'Ready')?.reason !== reason
-  if (!isNew || !TOLD.has(reason)) return []
+  if (!isNew || !EVENT_STATES.has(reason)) return []
   const note = findCondition(conditions, 'Ready')?.message ?? ''
-  const told = reason === 'Issued' ? 'TokenIssued' : (reason as TokenTransition['reason'])
-  return [{ reason: told, note, of: reason === 'ScopeExceedsOwner' ? note : expirationTimestamp }]
+  const eventReason = reason === 'Issued' ? 'TokenIssued' : (reason as TokenTransition['reason'])
+  return [
+    { reason: eventReason, note, of: reason === 'ScopeExceedsOwner' ? note : expirationTimestamp },
+  ]
 }

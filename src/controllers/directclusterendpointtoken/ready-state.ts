@@ -67,7 +67,7 @@ export type TokenReadyState =
   | { readonly reason: Waiting; readonly message: string; readonly endMs: number | null }
 
 /** Not issued, for a reason that may pass. */
-export type Waiting =
+type Waiting =
   | 'Pending'
   | 'OwnerNotReady'
   | 'ScopeExceedsOwner'
@@ -76,7 +76,7 @@ export type Waiting =
   | 'IssuerUnknown'
 
 /** A token to be signed: what it says, and what limits its life. */
-export interface Signable {
+interface Signable {
   readonly claims: TokenClaims
   readonly lifetime: TokenLifetime
 }

@@ -9,6 +9,7 @@ import type { TokenObject } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { removeFinalizer } from '../../kube/client/finalizer.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
+import { recordTransitions } from '../../kube/controller/transition-event.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -16,15 +17,16 @@ import type { Log } from '../../runtime/log.ts'
 import type { TokenSigner } from '../../signing/keyring.ts'
 import { keysIn } from '../ownedaccesskey/indexes.ts'
 import { ownerOf } from './indexes.ts'
+import type { IssuesInProgress } from './issues-in-progress.ts'
 import { type TokenTransition, type TokenPlanCircumstances, type TokenStep, plan } from './plan.ts'
 
-/** Told what happens to tokens, for the platform_* metrics. */
-export interface TokenObserver {
+/** Called for each issue and each signature, for the platform_* metrics. */
+interface TokenObserver {
   issued(): void
   signed(seconds: number): void
 }
 
-/** What the reconciler works with. Functions are asked anew each time. */
+/** Dependencies of reconcile. Functions are called at each reconcile. */
 export interface TokenDeps {
   readonly client: KubeClient
   readonly tokens: Store<TokenObject>
@@ -33,6 +35,7 @@ export interface TokenDeps {
   readonly readKeys: LiveKeyReader['around']
   readonly signer: TokenSigner
   readonly revocations: RevocationList
+  readonly issues: IssuesInProgress
   readonly caps: () => Caps
   readonly issuer: () => string | null
   readonly configName: string
@@ -52,6 +55,25 @@ const LOOK_AGAIN_AFTER_MS = 1000
 
 /** Brings one token a step further; its own write brings it back for the next. */
 export async function reconcile(name: string, deps: TokenDeps): Promise<Outcome> {
+  const { issues } = deps
+  if (issues.has(name)) await readAfterFailure(name, deps)
+  const outcome = await takeStep(name, deps)
+  // Not after an error: the API server may have stored the status without an answer.
+  issues.end(name)
+  return outcome
+}
+
+/** Stores the token as the API server has it, so that the owner's deletion sees whether it was issued. */
+async function readAfterFailure(
+  name: string,
+  { client, tokens, issues }: TokenDeps,
+): Promise<void> {
+  const object = await client.get<DirectClusterEndpointToken>(TOKENS, { name })
+  if (object) tokens.observe(object)
+  issues.end(name)
+}
+
+async function takeStep(name: string, deps: TokenDeps): Promise<Outcome> {
   const token = deps.tokens.get(name)
   if (!token) return done
   const { clock, revocations } = deps
@@ -97,6 +119,8 @@ const later = (atMs: number): Outcome => ({ result: 'later', atMs })
  */
 async function nextStep(token: TokenObject, deps: TokenDeps): Promise<TokenStep | 'later'> {
   const step = plan(token, circumstancesOf(token, keysIn(deps.keys), deps))
+  // Before the owner is read again: its deletion may come while that read is on its way.
+  if (step.kind === 'issue') deps.issues.begin(token)
   if (!isFinal(step, token, deps) || token.ownerRef === null) return step
   const known = await deps.readKeys([token.ownerRef.name])
   const now = plan(token, circumstancesOf(token, known, deps))
@@ -142,7 +166,7 @@ function circumstancesOf(
   }
 }
 
-/** The finalizer is on before a token is out: nobody can then delete it unrecorded. */
+/** The finalizer is on before a token is issued, so that no issued token is deleted unrecorded. */
 async function adopt({ name, uid, resourceVersion }: TokenObject, deps: TokenDeps): Promise<void> {
   const metadata = { name, uid, resourceVersion, finalizers: [REVOKE_FINALIZER] }
   const object = { apiVersion: API_VERSION, kind: TOKENS.kind, metadata }
@@ -166,7 +190,7 @@ async function issue(
   observer.issued()
   const { expirationTimestamp } = status
   log.info({ object: ref(token), expirationTimestamp, keyID: kid }, 'token issued')
-  for (const announcement of announce) tell(token, announcement, deps)
+  recordEvents(token, announce, deps)
 }
 
 async function publish(
@@ -177,15 +201,14 @@ async function publish(
   const held = await tokenToWrite(token, keepsToken, deps.client)
   if (held === null) return
   await writeStatus(token, { ...status, ...held }, deps)
-  for (const announcement of announce) {
-    tell(token, announcement, deps)
-    const { reason } = announcement
+  recordEvents(token, announce, deps)
+  for (const { reason } of announce) {
     if (reason !== 'ScopeExceedsOwner') deps.log.info({ object: ref(token), reason }, 'token ended')
   }
 }
 
 /**
- * What an apply says of status.token: nothing takes it out, unless somebody else owns the field; to
+ * What an apply says of status.token: nothing takes it out, unless another manager owns the field; to
  * keep it, it must be repeated, so it is read first. null = the object has changed under us.
  */
 async function tokenToWrite(
@@ -230,17 +253,14 @@ const ref = ({ name, uid, resourceVersion }: TokenObject): Readonly<Record<strin
   resourceVersion,
 })
 
-function tell(
+/** Reasons of events that need no action; the others are warnings. */
+const NORMAL_REASONS: readonly TokenTransition['reason'][] = ['TokenIssued', 'Revoked']
+
+function recordEvents(
   { name, uid }: TokenObject,
-  { reason, note, of }: TokenTransition,
+  transitions: readonly TokenTransition[],
   { events }: TokenDeps,
 ): void {
-  events.record({
-    regarding: { apiVersion: API_VERSION, kind: TOKENS.kind, name, uid },
-    type: reason === 'TokenIssued' || reason === 'Revoked' ? 'Normal' : 'Warning',
-    reason,
-    action: 'Reconcile',
-    note,
-    discriminator: of,
-  })
+  const regarding = { apiVersion: API_VERSION, kind: TOKENS.kind, name, uid }
+  recordTransitions(transitions, regarding, NORMAL_REASONS, events)
 }

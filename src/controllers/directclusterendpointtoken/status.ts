@@ -16,7 +16,7 @@ import {
   issuedTokenEndMs,
 } from '../../domain/token/token.ts'
 import { type Cut, type TokenLifetime, capEndMs } from './lifetime.ts'
-import type { TokenReadyState, TokenCircumstances } from './ready-state.ts'
+import type { TokenCircumstances, TokenReadyState } from './ready-state.ts'
 
 /** The status to publish, but for the token itself: that is signed, or read, at the last moment. */
 export type DesiredTokenStatus = Omit<DirectClusterEndpointTokenStatus, 'token'> & {
@@ -117,7 +117,7 @@ const conditionsOf = (
   nowMs: number,
 ): readonly Condition[] => withTransitionTimes(verdicts, published.conditions, generation, nowMs)
 
-/** What ends only when somebody makes another object, or changes the owner. */
+/** States that end only with another object, or with a change of the owner. */
 const STALLED: ReadonlySet<TokenReadyState['reason']> = new Set([
   'Expired',
   'Revoked',

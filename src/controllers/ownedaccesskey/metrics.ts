@@ -1,3 +1,4 @@
+import type { MetricName } from '../../api/metrics.ts'
 import { type AccessKey, isHeartbeatKey } from '../../domain/accesskey/access-key.ts'
 import type { KeyState } from '../../domain/accesskey/key-state.ts'
 import { type Caps, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
@@ -6,6 +7,7 @@ import { findCondition } from '../../domain/conditions.ts'
 import { NOTHING_OVERDUE, type Overdue, addOverdue } from '../../domain/time.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYielding } from '../../runtime/concurrency/event-loop.ts'
+import type { Instruments } from '../../runtime/metrics.ts'
 import { keysIn } from './indexes.ts'
 
 /** Label values of platform_access_keys{state} (contract 8.4). */
@@ -20,7 +22,7 @@ export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {
 }
 
 /** How many keys are in each state, how many the cap shortens, and whose end status does not tell. */
-export interface KeyCounts {
+interface KeyCounts {
   readonly byState: Readonly<Record<string, number>>
   readonly capped: number
   readonly overdue: Overdue
@@ -54,17 +56,69 @@ export async function countKeys(
   return { byState, capped, overdue }
 }
 
-/** Tells the names of the keys that end, and when, in epoch milliseconds; in many turns, as they were. */
+/** Reports the name and expiry, in epoch milliseconds, of each key that expires; in many turns of the event loop. */
 export function exportKeyExpiry(
   keys: Store<AccessKey>,
   caps: Caps,
   nowMs: number,
   turns: EventLoopShare,
-  tell: (name: string, atMs: number) => void,
+  report: (name: string, atMs: number) => void,
 ): Promise<void> {
   return forEachYielding(turns, [...keys.values()], (key) => {
     if (isHeartbeatKey(key)) return
     const { expiresMs } = lifetimeOf(key, caps, nowMs)
-    if (expiresMs !== null) tell(key.name, expiresMs)
+    if (expiresMs !== null) report(key.name, expiresMs)
   })
+}
+
+/** Sources that are read at each scrape; keyEnds takes many turns of the event loop, the other must be cheap. */
+export interface KeySources {
+  /** How many keys are in each state; a state that is missing counts none. */
+  readonly keysByState: () => Readonly<Record<string, number>>
+  /** Calls back with the name and expiry, in epoch milliseconds, of each key that expires. */
+  readonly keyEnds: (report: (name: string, atMs: number) => void) => Promise<void>
+}
+
+/** Counts expirations of keys. */
+export interface KeyMetrics {
+  /** A key's status says Expired, `lagSeconds` after its expiry. */
+  readonly keyExpired: (lagSeconds: number) => void
+}
+
+// Contract 2.7 promises one second; minutes mean that no manager was running.
+const LAG_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600]
+
+/** The metrics of access keys (contract 8.4). */
+export function keyMetrics(
+  { counter, gauge, histogram }: Instruments<MetricName>,
+  keyStates: readonly string[],
+  sources: () => KeySources,
+): KeyMetrics {
+  const states = keyStates.map((state) => ({ state }))
+  gauge('platform_access_keys', states, ({ state }) => sources().keysByState()[state])
+  const expirations = counter('platform_access_key_expirations_total', [{}])
+  const lag = histogram('platform_expiration_lag_seconds', LAG_BUCKETS, [{}])
+  return {
+    keyExpired: (lagSeconds) => {
+      expirations.inc()
+      lag.observe(lagSeconds)
+    },
+  }
+}
+
+/** The text of the series of each key: prom-client would write 100,000 in one turn of the event loop. */
+export async function keyEndsText({ keyEnds }: KeySources): Promise<string> {
+  const { name, help, label } = KEY_ENDS
+  const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`]
+  // A name in JSON is a label value.
+  await keyEnds((key, atMs) =>
+    lines.push(`${name}{${label}=${JSON.stringify(key)}} ${atMs / 1000}`),
+  )
+  return `${lines.join('\n')}\n`
+}
+
+const KEY_ENDS = {
+  name: 'platform_access_key_expiration_timestamp_seconds',
+  help: 'When each access key ends, in seconds since 1970; those that never end are left out.',
+  label: 'name',
 }

@@ -1,4 +1,4 @@
-import { type EventReason, REVOKE_FINALIZER } from '../../api/names.ts'
+import { REVOKE_FINALIZER, type EventReason } from '../../api/names.ts'
 import { type AccessKey, isHeartbeatKey } from '../../domain/accesskey/access-key.ts'
 import { type KeyConflict, keyStateOf } from '../../domain/accesskey/key-state.ts'
 import {
@@ -10,7 +10,8 @@ import {
 } from '../../domain/accesskey/lifetime.ts'
 import { findCondition } from '../../domain/conditions.ts'
 import { formatTimestamp, parseTimestamp } from '../../domain/time.ts'
-import { type KeySnapshot, type DesiredKeyStatus, isPublished, statusOf } from './status.ts'
+import type { TransitionEvent } from '../../kube/controller/transition-event.ts'
+import { type DesiredKeyStatus, type KeySnapshot, isPublished, statusOf } from './status.ts'
 
 /** What the plan stands on besides the key. */
 export interface KeyCircumstances {
@@ -27,12 +28,10 @@ export interface KeyCircumstances {
   readonly nowMs: number
 }
 
-/** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
-export interface KeyTransition {
-  readonly reason: Extract<EventReason, 'Expired' | 'KeyConflict' | 'ActivityIgnored'>
-  readonly note: string
-  readonly of: string
-}
+/** A change of a key that an event reports. */
+export type KeyTransition = TransitionEvent<
+  Extract<EventReason, 'KeyGenerated' | 'Expired' | 'KeyConflict' | 'ActivityIgnored'>
+>
 
 /** The next step for a key. `wakeMs` is when to look again; null = when something changes. */
 export type KeyStep =
@@ -121,7 +120,7 @@ function announcementsOf(found: KeySnapshot, status: DesiredKeyStatus): readonly
 /**
  * When an expired key is deleted, in epoch milliseconds; null = it is kept (contract 5.2).
  *
- * The annotation decides first, then a GitOps tool, which would make a deleted key anew. A key that
+ * The annotation decides first, then a GitOps tool, which would recreate a deleted key. A key that
  * the cap ended is kept for the whole retention from the moment that was first seen, which is why
  * the published removal is looked at: a cap lowered by mistake may have ended it days ago.
  */

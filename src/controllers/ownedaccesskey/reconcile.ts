@@ -1,10 +1,4 @@
-import {
-  ACCESS_KEYS,
-  API_VERSION,
-  CREATED_ANNOTATION,
-  REVOKE_FINALIZER,
-  type EventReason,
-} from '../../api/names.ts'
+import { ACCESS_KEYS, API_VERSION, CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../api/names.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,
@@ -16,6 +10,7 @@ import { CHAIN_STATE_MESSAGES, chainStatusOf } from '../../domain/accesskey/owne
 import type { AppliedObject, KubeClient } from '../../kube/client/client.ts'
 import { removeFinalizer } from '../../kube/client/finalizer.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
+import { recordTransitions } from '../../kube/controller/transition-event.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -24,13 +19,13 @@ import { type KeyTransition, type KeyCircumstances, type KeyStep, plan } from '.
 import { type TokensDeps, countUnrecorded, revokeOwnedTokens } from './revoke-owned-tokens.ts'
 import type { DesiredKeyStatus } from './status.ts'
 
-/** Told what happens to keys, for the platform_* metrics. */
-export interface KeyObserver {
+/** Called for each expiry, for the platform_* metrics. */
+interface KeyObserver {
   /** @param lagSeconds from the key's end to its being seen */
   expired(lagSeconds: number): void
 }
 
-/** What the reconciler works with. `caps` are read anew each time: they are those in force now. */
+/** Dependencies of reconcile. `caps` are those in force, read at each reconcile. */
 export interface KeyDeps extends TokensDeps {
   readonly keys: Store<AccessKey>
   readonly caps: () => Caps
@@ -113,12 +108,13 @@ async function adopt(key: AccessKey, createdAt: string, deps: KeyDeps): Promise<
   const adopted = await client.apply(ACCESS_KEYS, adoptedObject(key, createdAt, live), 'adopt')
   keys.observe(adopted)
   log.info({ object: ref(key), generated: isGenerated }, 'access key adopted')
-  if (isGenerated)
-    tell(key, { reason: 'KeyGenerated', note: 'A key was generated into spec.key.', of: '' }, deps)
+  if (!isGenerated) return
+  const note = 'A key was generated into spec.key.'
+  recordEvents(key, [{ reason: 'KeyGenerated', note, of: '' }], deps)
 }
 
 interface LiveKey {
-  /** null = the key is somebody else's field. */
+  /** null = another manager owns the field. */
   readonly key: string | null
   readonly resourceVersion: string
 }
@@ -163,10 +159,8 @@ async function publish(
 ): Promise<Outcome> {
   const { client, keys } = deps
   keys.observe(await client.apply(ACCESS_KEYS, statusObject(key, step.status), 'status', 'status'))
-  for (const announcement of step.announce) {
-    tell(key, announcement, deps)
-    if (announcement.reason === 'Expired') reportExpiry(key, step.status, deps)
-  }
+  recordEvents(key, step.announce, deps)
+  if (step.announce.some(({ reason }) => reason === 'Expired')) reportExpiry(key, step.status, deps)
   return soonest(step.wakeMs, deps.clock.nowMs())
 }
 
@@ -218,17 +212,14 @@ const ref = (key: AccessKey): Readonly<Record<string, string>> => {
   return { name, uid, resourceVersion, ...(digest === null ? {} : { keyID: keyIdOf(key) }) }
 }
 
-type Told = Omit<KeyTransition, 'reason'> & {
-  readonly reason: KeyTransition['reason'] | Extract<EventReason, 'KeyGenerated'>
-}
+/** Reasons of events that need no action; the others are warnings. */
+const NORMAL_REASONS: readonly KeyTransition['reason'][] = ['KeyGenerated']
 
-function tell({ name, uid }: AccessKey, { reason, note, of }: Told, { events }: KeyDeps): void {
-  events.record({
-    regarding: { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name, uid },
-    type: reason === 'KeyGenerated' ? 'Normal' : 'Warning',
-    reason,
-    action: 'Reconcile',
-    note,
-    discriminator: of,
-  })
+function recordEvents(
+  { name, uid }: AccessKey,
+  transitions: readonly KeyTransition[],
+  { events }: KeyDeps,
+): void {
+  const regarding = { apiVersion: API_VERSION, kind: ACCESS_KEYS.kind, name, uid }
+  recordTransitions(transitions, regarding, NORMAL_REASONS, events)
 }

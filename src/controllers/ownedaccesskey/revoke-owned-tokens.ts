@@ -6,12 +6,14 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { BY_ISSUED_UNDER } from '../directclusterendpointtoken/indexes.ts'
+import type { IssuesInProgress } from '../directclusterendpointtoken/issues-in-progress.ts'
 
 /** What ending a key's tokens takes. */
 export interface TokensDeps {
   readonly client: KubeClient
   readonly tokens: Store<TokenObject>
   readonly revocations: RevocationList
+  readonly issues: Pick<IssuesInProgress, 'hasAnyUnder'>
   readonly clock: Clock
 }
 
@@ -22,11 +24,12 @@ const AT_A_TIME = 8
  * The work of a key's finalizer: every token issued under its uid is recorded as revoked and
  * deleted (contract 5.1), whatever its references say by now.
  *
- * @returns how many are neither recorded nor over yet; their records bring the key back
+ * @returns how many are neither recorded nor over yet, plus one while a token is being issued under the key
  * @throws StatusError when a delete is refused
  */
 export async function revokeOwnedTokens({ uid }: AccessKey, deps: TokensDeps): Promise<number> {
-  const { tokens, revocations, clock } = deps
+  const { tokens, revocations, issues, clock } = deps
+  const isIssuing = issues.hasAnyUnder(uid)
   const issued = tokens.by(BY_ISSUED_UNDER, uid)
   const unrecorded = issued.filter((token) => isUnrecorded(token, deps))
   for (const token of unrecorded) {
@@ -36,11 +39,14 @@ export async function revokeOwnedTokens({ uid }: AccessKey, deps: TokensDeps): P
   for (let first = 0; first < left.length; first += AT_A_TIME) {
     await Promise.all(left.slice(first, first + AT_A_TIME).map((token) => remove(token, deps)))
   }
-  return unrecorded.length
+  return unrecorded.length + (isIssuing ? 1 : 0)
 }
 
 /** How many of a key's tokens are not recorded yet. */
-export const countUnrecorded = ({ uid }: AccessKey, deps: Omit<TokensDeps, 'client'>): number =>
+export const countUnrecorded = (
+  { uid }: AccessKey,
+  deps: Pick<TokensDeps, 'tokens' | 'revocations' | 'clock'>,
+): number =>
   deps.tokens.by(BY_ISSUED_UNDER, uid).filter((token) => isUnrecorded(token, deps)).length
 
 function isUnrecorded(

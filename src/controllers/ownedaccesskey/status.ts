@@ -73,7 +73,7 @@ export function isPublished(wanted: DesiredKeyStatus, published: PublishedKeySta
   )
 }
 
-/** States that end only when somebody, or a changed cap, ends them. */
+/** States that end only by an edit or by another cap. */
 const STALLED: ReadonlySet<KeyState> = new Set(['NoIdentity', 'KeyConflict', 'Expired', 'Disabled'])
 
 function verdictsOf(found: KeySnapshot): readonly DesiredCondition[] {

@@ -19,7 +19,7 @@ export interface SigningKeyCircumstances {
   readonly secrets: readonly SigningKeySecret[]
   /** null = there is no ConfigMap. */
   readonly published: PublishedKeys | null
-  /** The set as this process last saw it whole: what somebody deletes or garbles is put back. */
+  /** The set as this process last saw it whole: a deleted or garbled entry is put back. */
   readonly remembered: RememberedKeys
   /** Generation numbers whose names something else has. */
   readonly taken: readonly number[]
@@ -43,7 +43,7 @@ export interface DesiredKey {
 }
 
 /** The wanted set. */
-export interface DesiredKeys {
+interface DesiredKeys {
   /** Oldest first. */
   readonly entries: readonly DesiredKey[]
   /** Whether a newer key than the one that signed until now takes over: what a rotation asks for. */
@@ -73,7 +73,7 @@ export function signingIn(entries: readonly DesiredKey[], nowMs: number): Desire
   return entries.find(({ note }) => note.kid === signing?.kid)
 }
 
-/** When the key leaves the set; null while that can't be told. */
+/** When the key leaves the set; null while that is unknown. */
 export function withdrawnAtMs(
   entry: DesiredKey,
   entries: readonly DesiredKey[],
@@ -85,7 +85,7 @@ export function withdrawnAtMs(
   return found.secrets.some(({ kid }) => kid === note.kid) ? null : deleteRecordAtMs(note)
 }
 
-/** Noted keys whose public half is at hand. What nobody noted is foreign, and goes (threats D6). */
+/** Noted keys whose public half is at hand. A key without a note is foreign, and leaves the set (threats D6). */
 function knownOf({
   published,
   remembered,
@@ -155,7 +155,7 @@ const noteOf = (
   withdrawnMs: null,
 })
 
-/** Keys of Secrets that nobody noted yet, each to take over from the one before. */
+/** Keys of Secrets that have no note yet, each to take over from the one before. */
 function join(known: readonly DesiredKey[], found: SigningKeyCircumstances): readonly DesiredKey[] {
   return found.secrets
     .filter((secret) => hasUsableKey(secret) && isNew(secret, known, found))
@@ -179,7 +179,7 @@ const firstSeenMs = (
 
 /**
  * An old key whose Secret outlives it, or is restored from backup, must not come back: it may have
- * been withdrawn so long ago that nobody remembers. Where nobody knows which are old, all come back.
+ * been withdrawn so long ago that its note is gone. Where all notes are lost, all come back.
  */
 function isNew(
   { jwk, generation }: SigningKeySecret,
@@ -192,7 +192,7 @@ function isNew(
   return known.every(({ note }) => note.generation < (generation ?? 0))
 }
 
-/** When a key that joins takes over, if nobody asks for it sooner. */
+/** When a key that joins takes over, without a request to rotate. */
 function handOverMs(entries: readonly DesiredKey[], nowMs: number): number {
   const newest = newestIn(entries)
   return newest ? newest.note.createdMs + HAND_OVER_AFTER_MS : nowMs
@@ -217,7 +217,7 @@ function waitingIn(
   return isWaiting ? newest : undefined
 }
 
-/** A waiting key takes over as soon as verifiers know it, where somebody asks for it. */
+/** A waiting key takes over as soon as verifiers know it, where a rotation is requested. */
 function hurry(
   entries: readonly DesiredKey[],
   waiting: DesiredKey,

@@ -7,11 +7,12 @@ import {
   keyRecordsText,
 } from '../../domain/signingkey/published-keys.ts'
 import {
-  SUCCESSOR_AFTER_MS,
   type SigningKeySecret,
+  SUCCESSOR_AFTER_MS,
   signsFromMs,
 } from '../../domain/signingkey/signing-key.ts'
 import { formatTimestamp } from '../../domain/time.ts'
+import type { TransitionEvent } from '../../kube/controller/transition-event.ts'
 import {
   type DesiredKey,
   type SigningKeyCircumstances,
@@ -83,7 +84,7 @@ function isKeyMissing(wanted: readonly DesiredKey[], found: SigningKeyCircumstan
   return isOld || (found.published?.isToRotate ?? false)
 }
 
-/** Where each new Secret is spoilt at once, by an admission webhook perhaps, more of them help nobody. */
+/** Where each new Secret is spoilt at once, by an admission webhook perhaps, more Secrets do not help. */
 const isFutile = ({ secrets, nowMs }: SigningKeyCircumstances): boolean =>
   secrets.filter((secret) => isSpoilt(secret) && secret.createdMs > nowMs - PATIENCE_MS).length >=
   MOST_SPOILT
@@ -128,18 +129,13 @@ function wakeMs(wanted: readonly DesiredKey[], found: SigningKeyCircumstances): 
   return Math.min(...moments.filter((atMs) => atMs > found.nowMs))
 }
 
-/** Something that an event tells once: `of` says what changed, so that a restart repeats none. */
-export interface SigningKeyTransition {
-  readonly reason: Extract<
-    EventReason,
-    'SigningKeyRotated' | 'SigningKeyCorrupt' | 'UnknownSigningKey'
-  >
-  readonly note: string
-  readonly of: string
-}
+/** A change of the signing keys that an event reports. */
+export type SigningKeyTransition = TransitionEvent<
+  Extract<EventReason, 'SigningKeyRotated' | 'SigningKeyCorrupt' | 'UnknownSigningKey'>
+>
 
 /** What publishing these keys changes for people: keys withdrawn, and keys with a new time. */
-export function transitionEventsOf(
+function transitionEventsOf(
   wanted: readonly DesiredKey[],
   found: SigningKeyCircumstances,
 ): readonly SigningKeyTransition[] {
@@ -148,7 +144,7 @@ export function transitionEventsOf(
   return [...withdrawalsIn(wanted, found), ...rotationsIn(wanted, found)]
 }
 
-/** What corrupt Secrets tell: no write comes with it, so whoever asks tells each but once. */
+/** Transitions of corrupt Secrets. No write comes with them: the caller records each only once. */
 export const corruptionsOf = (
   secrets: readonly SigningKeySecret[],
 ): readonly SigningKeyTransition[] =>

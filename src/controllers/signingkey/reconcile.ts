@@ -13,6 +13,7 @@ import type { SigningAlgorithm } from '../../domain/token/token-claims.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type Outcome, done } from '../../kube/controller/controller.ts'
+import { recordTransitions } from '../../kube/controller/transition-event.ts'
 import type { EventRecorder } from '../../kube/event-recorder.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -40,25 +41,15 @@ export interface SigningKeyDeps {
   readonly log: Log
 }
 
-/** The one key of the queue: all signing keys are looked at together. */
-export const SIGNING_KEYS = 'signing-keys'
-
 /** Why ConfigMap `platform-jwks` is written, for metrics. */
 export const JWKS_WRITE_REASONS = ['publish'] as const
 
 /** Why Secrets of signing keys are written, for metrics. */
 export const SIGNING_SECRET_WRITE_REASONS = ['create', 'withdrawn', 'retired'] as const
 
-/**
- * When all keys are looked at, whatever happened. The moments that matter are in the queue already;
- * this finds what no moment was known for: tokens that ended sooner than thought, a clock that was
- * set, a wake that was lost.
- */
-export const SIGNING_KEYS_SCHEDULE = '*/10 * * * *'
-
 /** Brings the signing keys one step further; its own write brings them back for the next. */
 export function createReconcile(deps: SigningKeyDeps): () => Promise<Outcome> {
-  const told = new Set<string>()
+  const reported = new Set<string>()
   const taken: number[] = []
   let remembered: RememberedKeys = { jwks: [], notes: [] }
 
@@ -72,7 +63,7 @@ export function createReconcile(deps: SigningKeyDeps): () => Promise<Outcome> {
     // A set that needs no mending is what a later one is mended from.
     if (published && step.kind !== 'publish') remembered = published
     keyring.review()
-    tellCorrupt(secrets, told, deps)
+    reportCorrupt(secrets, reported, deps)
     switch (step.kind) {
       case 'wait':
         return { result: 'later', atMs: step.untilMs }
@@ -94,16 +85,16 @@ async function publish(
   step: Extract<SigningKeyStep, { kind: 'publish' }>,
   deps: SigningKeyDeps,
 ): Promise<void> {
-  const { records, log } = deps
+  const { records, namespace, log } = deps
   // Looked at once more as everybody will read it: one odd entry would stop every verifier.
   const parsed = parseJwks(step.data[JWKS_DATA_KEY])
   if (!parsed.ok || parsed.faults.length > 0) throw new Error('the set to publish is not sound')
-  const stored = records.get(JWKS_CONFIG_MAP)
+  const stored = records.get(JWKS_CONFIG_MAP, namespace)
   const written = await (stored ? replace(stored.object, step, deps) : createRecord(step, deps))
   if (!written) return
   records.observe(written)
   log.info({ kids: parsed.jwks.map(({ kid }) => kid) }, 'signing keys published')
-  for (const announcement of step.announce) tell(written.metadata, announcement, deps)
+  recordEvents(written.metadata, step.announce, deps)
 }
 
 function replace(
@@ -126,7 +117,7 @@ function replace(
 
 const ENVELOPE = { apiVersion: 'v1', kind: CONFIG_MAPS.kind }
 
-/** null = somebody else was first; the watch brings what they wrote. */
+/** null = another writer was first; the watch delivers its object. */
 async function createRecord(
   { data }: Extract<SigningKeyStep, { kind: 'publish' }>,
   { client, namespace }: SigningKeyDeps,
@@ -162,30 +153,24 @@ async function remove(
   log.info({ object: { name, uid }, because }, 'signing key deleted')
 }
 
-function tellCorrupt(
+/** Each corruption once in the life of this process. */
+function reportCorrupt(
   secrets: readonly SigningKeySecret[],
-  told: Set<string>,
+  reported: Set<string>,
   deps: SigningKeyDeps,
 ): void {
-  const record = deps.records.get(JWKS_CONFIG_MAP)
+  const record = deps.records.get(JWKS_CONFIG_MAP, deps.namespace)
   if (!record) return
-  for (const announcement of corruptionsOf(secrets)) {
-    if (!told.has(announcement.of)) tell(record.object.metadata, announcement, deps)
-    told.add(announcement.of)
-  }
+  const fresh = corruptionsOf(secrets).filter(({ of }) => !reported.has(of))
+  recordEvents(record.object.metadata, fresh, deps)
+  for (const { of } of fresh) reported.add(of)
 }
 
-function tell(
+function recordEvents(
   { uid }: KubeObject['metadata'],
-  { reason, note, of }: SigningKeyTransition,
+  transitions: readonly SigningKeyTransition[],
   { events, namespace }: SigningKeyDeps,
 ): void {
-  events.record({
-    regarding: { ...ENVELOPE, name: JWKS_CONFIG_MAP, namespace, uid },
-    type: reason === 'SigningKeyRotated' ? 'Normal' : 'Warning',
-    reason,
-    action: 'Reconcile',
-    note,
-    discriminator: of,
-  })
+  const regarding = { ...ENVELOPE, name: JWKS_CONFIG_MAP, namespace, uid }
+  recordTransitions(transitions, regarding, ['SigningKeyRotated'], events)
 }

@@ -30,7 +30,7 @@ export interface QueueGate {
 }
 
 /** Back-off per key: `baseDelayMs` after the first failure, doubled each time up to `maxDelayMs`. */
-export interface QueueOptions {
+interface QueueOptions {
   readonly clock: Clock
   readonly baseDelayMs: number
   readonly maxDelayMs: number
@@ -229,7 +229,7 @@ const isMoreUrgent = (lane: Priority, than: Priority): boolean =>
  * Keys in the order of their arrival, each with the monotonic time since when it waits. One iterator serves
  * all takes: a new one would walk over every entry that was removed before.
  */
-export class Arrivals {
+class Arrivals {
   readonly #since = new Map<string, number>()
   #entries = this.#since.entries()
 

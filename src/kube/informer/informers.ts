@@ -5,8 +5,8 @@ import type { KubeClient, ListQuery } from '../client/client.ts'
 import { runReflector } from './reflector.ts'
 import type { StoreSink } from './store.ts'
 
-/** What a follower needs; watches end when the signal aborts. */
-export interface InformerFactoryOptions {
+/** Dependencies of all informers of a process; they end when the signal aborts. */
+interface InformerFactoryOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Log
@@ -15,67 +15,72 @@ export interface InformerFactoryOptions {
   readonly signal: AbortSignal
 }
 
-/** Watches collections of the API server. */
+/** A running informer: a reflector that keeps one store equal to one collection. */
+export interface Informer {
+  /** Makes it list again, for a caller that knows of a write which the watch has missed. */
+  readonly relist: () => void
+}
+
+/** Starts informers, and knows which of them can't keep their store current. */
 export interface InformerFactory {
   /**
-   * Keeps the sink equal to a collection from now on.
+   * Keeps the sink equal to a collection of the API server from now on.
    *
-   * @param heard as in WatcherOptions
-   * @returns makes it list again, for a caller that knows of a write which the watch has missed
+   * @param onProgress called whenever the sink is known to be current, as in ReflectorOptions
    */
-  readonly follow: (
+  readonly startInformer: (
     resource: Resource,
     sink: StoreSink,
     query: ListQuery,
-    heard?: () => void,
-  ) => () => void
+    onProgress?: () => void,
+  ) => Informer
   /** Plurals of resources that the API server does not serve. */
-  readonly absent: () => readonly string[]
+  readonly unserved: () => readonly string[]
   /** Plurals of resources whose sink fails repeatedly on the same events: they are listed again. */
   readonly stuck: () => readonly string[]
 }
 
-/** A follower without watches. For a kind that is not served it logs once how to install it. */
+/** A factory without informers. For a resource that is not served it logs once how to install it. */
 export function createInformerFactory(options: InformerFactoryOptions): InformerFactory {
   const { client, clock, log, signal } = options
-  const absent = new Set<string>()
-  // One resource may have two watches.
+  const unserved = new Set<string>()
+  // One resource may have two informers.
   const stuck = new Map<StoreSink, string>()
-  const tell = (plural: string, isServed: boolean): void => {
-    if (isServed) absent.delete(plural)
-    else if (!absent.has(plural))
+  const setServed = (plural: string, isServed: boolean): void => {
+    if (isServed) unserved.delete(plural)
+    else if (!unserved.has(plural))
       log.warn(
         { resource: plural },
         'resource is not served, waiting: install the CRDs with kubectl apply -k crds',
       )
-    if (!isServed) absent.add(plural)
+    if (!isServed) unserved.add(plural)
   }
   return {
-    follow: (resource, sink, query, heard) => {
+    startInformer: (resource, sink, query, onProgress) => {
       const { plural } = resource
-      let doubt = (): void => undefined
-      const watcher = {
+      let relist = (): void => undefined
+      const reflector = {
         client,
         resource,
         query,
         sink,
         clock,
         log,
-        served: (isServed: boolean) => tell(plural, isServed),
+        served: (isServed: boolean) => setServed(plural, isServed),
         stuck: (isStuck: boolean) => {
           if (isStuck) stuck.set(sink, plural)
           else stuck.delete(sink)
         },
         restarted: (reason: string) => options.restarted(plural, reason),
-        doubtable: (ofThis: () => void) => {
-          doubt = ofThis
+        opened: (relistThis: () => void) => {
+          relist = relistThis
         },
-        ...(heard ? { heard } : {}),
+        ...(onProgress ? { onProgress } : {}),
       }
-      void runReflector(watcher, signal)
-      return () => doubt()
+      void runReflector(reflector, signal)
+      return { relist: () => relist() }
     },
-    absent: () => [...absent],
+    unserved: () => [...unserved],
     stuck: () => [...new Set(stuck.values())],
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The state of a watcher.
+ * The state of a reflector.
  * - `stream`: lists and watches in one request (WatchList)
  * - `list`: lists in pages, because the server refused WatchList
- * - `follow`: has everything up to a resourceVersion, and watches from there; `anew` is how it lists again
+ * - `follow`: has everything up to a resourceVersion, and watches from there; `relist` is how it lists again
  */
 export type ReflectorState =
   | { readonly at: 'stream' }
@@ -10,11 +10,11 @@ export type ReflectorState =
   | {
       readonly at: 'follow'
       readonly resourceVersion: string
-      readonly anew: 'stream' | 'list'
+      readonly relist: 'stream' | 'list'
     }
 
 /**
- * How a state ended. `served`: whether an event was read before. `fault`: why the sink failed on what was read;
+ * How a state ended. `served`: whether an event was read before. `fault`: the error of the sink or the parser;
  * absent when the server or the connection failed.
  */
 export type Ending =
@@ -37,37 +37,37 @@ export const RESTART_REASONS = [
 ] as const
 
 /** The next state, and whether to wait for the back-off before entering it. */
-export interface Transition {
+interface Transition {
   readonly state: ReflectorState
   readonly wait: boolean
 }
 
 /**
- * The next state after an ending. Every ending has one: a watcher never gives up.
+ * The next state after an ending. Every ending has one: a reflector never gives up.
  *
  * After a broken connection it watches from the last resourceVersion. It lists again after `expired` (410),
  * `absent`, and a watch without a single event or bookmark: the server may have been restored to a state
  * before our resourceVersion.
  */
 export function afterEnding(state: ReflectorState, ending: Ending): Transition {
-  const anew = relistFrom(state)
+  const relist = relistFrom(state)
   switch (ending.how) {
     case 'listed':
       return { state: following(state, ending.resourceVersion), wait: false }
     case 'closed':
       return {
-        state: state.at === 'follow' ? state : anew,
+        state: state.at === 'follow' ? state : relist,
         wait: !ending.served || state.at !== 'follow',
       }
     case 'silent':
-      return { state: state.at === 'follow' && ending.served ? state : anew, wait: false }
+      return { state: state.at === 'follow' && ending.served ? state : relist, wait: false }
     case 'expired':
     case 'absent':
-      return { state: anew, wait: true }
+      return { state: relist, wait: true }
     case 'refused':
       return { state: { at: 'list' }, wait: false }
     case 'failed':
-      return { state: state.at === 'follow' ? state : anew, wait: true }
+      return { state: state.at === 'follow' ? state : relist, wait: true }
     default:
       return ending satisfies never
   }
@@ -75,7 +75,7 @@ export function afterEnding(state: ReflectorState, ending: Ending): Transition {
 
 /**
  * Whether to reset the back-off: a 410 is an answer, and a list mends it. Not after two of them in a row, or
- * the watcher would list every 200 ms.
+ * the reflector would list every 200 ms.
  */
 export const mustRelist = (ending: Ending, before: Ending['how'] | null): boolean =>
   ending.how === 'expired' && before !== 'expired'
@@ -104,16 +104,16 @@ export function repeatedAfter(
   return { fault, from, times: isSame ? before.times + 1 : 1 }
 }
 
-/** Whether a watcher must list again, and is not current before it has. */
+/** Whether a reflector must list again, and is not current before it has. */
 export const isStuck = (repeated: Repeated | null): boolean => (repeated?.times ?? 0) >= STUCK_AFTER
 
 /** The state that lists again. */
 export const relistFrom = (state: ReflectorState): ReflectorState => ({ at: wayOf(state) })
 
-/** The same watcher, once it has everything up to this resourceVersion. */
+/** The state that watches from this resourceVersion, and lists again as this state would. */
 export function following(state: ReflectorState, resourceVersion: string): ReflectorState {
-  return { at: 'follow', resourceVersion, anew: wayOf(state) }
+  return { at: 'follow', resourceVersion, relist: wayOf(state) }
 }
 
 const wayOf = (state: ReflectorState): 'stream' | 'list' =>
-  state.at === 'follow' ? state.anew : state.at
+  state.at === 'follow' ? state.relist : state.at

@@ -25,7 +25,7 @@ import {
 } from './reflector-state.ts'
 import type { StoreSink } from './store.ts'
 
-/** What a watcher watches, where it puts the objects, and its callbacks. */
+/** The collection that a reflector watches, the sink of its objects, and its callbacks. */
 export interface ReflectorOptions {
   readonly client: KubeClient
   readonly resource: Resource
@@ -43,9 +43,9 @@ export interface ReflectorOptions {
    * Called whenever the sink is known to be current: after a complete list, and for each event or bookmark
    * that follows. Not called during a list or while the watch is down.
    */
-  readonly heard?: () => void
-  /** Receives for each watch a function that makes the watcher list again, for callers that know of a missed event. */
-  readonly doubtable?: (doubt: () => void) => void
+  readonly onProgress?: () => void
+  /** Receives, for each request, a function that makes the reflector list again, for callers that know of a missed event. */
+  readonly opened?: (relist: () => void) => void
 }
 
 const PAGE_SIZE = 500
@@ -63,7 +63,7 @@ export async function runReflector(options: ReflectorOptions, signal: AbortSigna
   let repeated: Repeated | null = null
   while (!signal.aborted) {
     const watch = new Round(options, state, signal)
-    options.doubtable?.(() => watch.doubt())
+    options.opened?.(() => watch.relist())
     const ending = await watch.run()
     if (signal.aborted) return
     const next = afterEnding(watch.state, ending)
@@ -103,7 +103,7 @@ interface WatchEvent {
   readonly object: KubeObject & { readonly code?: number }
 }
 
-/** One state of the watcher from start to end; a `stream` becomes `follow` on the way. */
+/** One state of the reflector from start to end; a `stream` becomes `follow` on the way. */
 class Round {
   state: ReflectorState
   /** Retry-After of the API server, in milliseconds; 0 = none. */
@@ -113,10 +113,10 @@ class Round {
   readonly #signal: AbortSignal
   #aliveMs: number
   #silent = false
-  #doubted = false
-  #read = false
-  /** Whether the sink is at work: an error then is the fault of neither API server nor connection. */
-  #taking = false
+  #isRelistWanted = false
+  #hasRead = false
+  /** Whether the sink is storing objects: an error then is the fault of neither API server nor connection. */
+  #isStoring = false
 
   constructor(options: ReflectorOptions, state: ReflectorState, signal: AbortSignal) {
     this.#options = options
@@ -136,10 +136,10 @@ class Round {
     }
   }
 
-  /** Ends a watch like a 410 does, so that a list follows. Does nothing while the watcher lists. */
-  doubt(): void {
+  /** Ends a watch like a 410 does, so that a list follows. Does nothing while the reflector lists. */
+  relist(): void {
     if (this.state.at !== 'follow') return
-    this.#doubted = true
+    this.#isRelistWanted = true
     this.#abort.abort()
   }
 
@@ -149,18 +149,18 @@ class Round {
     for (let next: string | undefined; ; ) {
       const page = await client.list(resource, query, PAGE_SIZE, next, this.#signal)
       this.#alive()
-      this.#taking = true
+      this.#isStoring = true
       for (const item of page.items) sink.put(item)
       next = page.next
       if (next === undefined) {
         await this.#sweep()
         sink.end()
       }
-      this.#taking = false
+      this.#isStoring = false
       if (next !== undefined) continue
       served(true)
       this.#options.stuck(false)
-      this.#options.heard?.()
+      this.#options.onProgress?.()
       return { how: 'listed', resourceVersion: page.resourceVersion }
     }
   }
@@ -177,15 +177,15 @@ class Round {
     )
     for await (const line of jsonLines(body, () => this.#alive())) {
       const event = line as WatchEvent
-      this.#taking = true
+      this.#isStoring = true
       if (this.#isEndOfListing(event)) await this.#sweep()
-      this.#take(event)
-      this.#taking = false
+      this.#store(event)
+      this.#isStoring = false
     }
-    return { how: 'closed', served: this.#read }
+    return { how: 'closed', served: this.#hasRead }
   }
 
-  #take(event: WatchEvent): void {
+  #store(event: WatchEvent): void {
     const { type, object } = event
     const { sink, resource } = this.#options
     switch (type) {
@@ -204,10 +204,10 @@ class Round {
       default:
         throw new Error('a watch event of an unknown type was read')
     }
-    this.#read = true
+    this.#hasRead = true
     if (this.state.at !== 'follow') return
     this.#reached(object)
-    this.#options.heard?.()
+    this.#options.onProgress?.()
   }
 
   #isEndOfListing({ type, object }: WatchEvent): boolean {
@@ -215,7 +215,7 @@ class Round {
     return Boolean(object.metadata.annotations?.[END_OF_INITIAL_EVENTS])
   }
 
-  /** Removes what the list lacks, in many turns. It reads no event meanwhile, so the list is complete only after it. */
+  /** Removes the objects that the list lacks, in many turns of the event loop. No event is read meanwhile. */
   async #sweep(): Promise<void> {
     while (this.#options.sink.sweep()) await new Promise(setImmediate)
   }
@@ -233,8 +233,8 @@ class Round {
 
   #endingOf(error: unknown): Ending {
     if (error instanceof StatusError) this.retryAfterMs = error.retryAfterMs ?? 0
-    if (this.#doubted) return { how: 'expired' }
-    if (this.#silent) return { how: 'silent', served: this.#read }
+    if (this.#isRelistWanted) return { how: 'expired' }
+    if (this.#silent) return { how: 'silent', served: this.#hasRead }
     if (isGone(error)) return { how: 'expired' }
     if (isNotFound(error)) return { how: 'absent' }
     // An API server without WatchList answers 422 or 400 to its parameters.
@@ -246,9 +246,9 @@ class Round {
     if (error instanceof NoResponseError) log.debug(fields, 'watch has no answer, trying again')
     else if (!this.#signal.aborted) log.warn(fields, 'watch failed, trying again')
     const isFault =
-      error instanceof SyntaxError || (this.#taking && !(error instanceof StatusError))
+      error instanceof SyntaxError || (this.#isStoring && !(error instanceof StatusError))
     const fault = isFault ? { fault: String(error) } : {}
-    return { how: 'failed', served: this.#read, ...fault }
+    return { how: 'failed', served: this.#hasRead, ...fault }
   }
 
   #alive(): void {

@@ -1,68 +1,68 @@
-/** Whether the object of one name comes before that of another. */
-export type IsBefore = (name: string, other: string) => boolean
+/** Whether the object of one key sorts before that of another. */
+type IsBefore = (key: string, other: string) => boolean
 
-/** Names of objects by a value. Most values have one name: a set for each would take more memory than the objects. */
+/** Keys of objects by an indexed value. Most values have one key: a set for each would take more memory than the objects. */
 export class SortedIndex {
   readonly #groups = new Map<string, string | Set<string> | string[]>()
   readonly #isBefore: IsBefore | null
 
-  /** @param isBefore the order of the names of one value; null = the order of arrival */
+  /** @param isBefore the order of the keys of one value; null = the order in which they were added */
   constructor(isBefore: IsBefore | null) {
     this.#isBefore = isBefore
   }
 
   /** The store must have the object already, to compare it. */
-  enter(value: string, name: string): void {
-    const there = this.#groups.get(value)
-    if (there === undefined) this.#groups.set(value, name)
-    else if (this.#isBefore === null) this.#groups.set(value, asSet(there).add(name))
+  add(value: string, key: string): void {
+    const group = this.#groups.get(value)
+    if (group === undefined) this.#groups.set(value, key)
+    else if (this.#isBefore === null) this.#groups.set(value, asSet(group).add(key))
     else {
-      const names = Array.isArray(there) ? there : [...asSet(there)]
-      names.splice(placeOf(name, names, this.#isBefore), 0, name)
-      this.#groups.set(value, names)
+      const keys = Array.isArray(group) ? group : [...asSet(group)]
+      keys.splice(placeOf(key, keys, this.#isBefore), 0, key)
+      this.#groups.set(value, keys)
     }
   }
 
-  leave(value: string, name: string): void {
-    const there = this.#groups.get(value)
-    if (there === name) this.#groups.delete(value)
-    if (there === undefined || typeof there === 'string') return
-    if (there instanceof Set) there.delete(name)
-    else if (there.includes(name)) there.splice(there.indexOf(name), 1)
-    if (sizeOf(there) === 0) this.#groups.delete(value)
+  remove(value: string, key: string): void {
+    const group = this.#groups.get(value)
+    if (group === key) this.#groups.delete(value)
+    if (group === undefined || typeof group === 'string') return
+    if (group instanceof Set) group.delete(key)
+    else if (group.includes(key)) group.splice(group.indexOf(key), 1)
+    if (sizeOf(group) === 0) this.#groups.delete(value)
   }
 
-  /** The names of that value, in their order. */
-  names(value: string): readonly string[] {
-    const there = this.#groups.get(value)
-    return typeof there === 'string' ? [there] : [...(there ?? [])]
+  /** The keys of that value, in the order of the index. */
+  keys(value: string): readonly string[] {
+    const group = this.#groups.get(value)
+    return typeof group === 'string' ? [group] : [...(group ?? [])]
   }
 
-  /** The first of them, in constant time; undefined = there is none. */
+  /** The first of them, in constant time; undefined = no object has that value. */
   first(value: string): string | undefined {
-    const there = this.#groups.get(value)
-    return typeof there === 'string' ? there : there?.values().next().value
+    const group = this.#groups.get(value)
+    return typeof group === 'string' ? group : group?.values().next().value
   }
 
   /** How many they are. */
   count(value: string): number {
-    const there = this.#groups.get(value)
-    return typeof there === 'string' ? 1 : sizeOf(there ?? [])
+    const group = this.#groups.get(value)
+    return typeof group === 'string' ? 1 : sizeOf(group ?? [])
   }
 }
 
-const asSet = (there: string | Set<string> | string[]): Set<string> =>
-  there instanceof Set ? there : new Set(typeof there === 'string' ? [there] : there)
+const asSet = (group: string | Set<string> | string[]): Set<string> =>
+  group instanceof Set ? group : new Set(typeof group === 'string' ? [group] : group)
 
-const sizeOf = (names: Set<string> | readonly string[]): number =>
-  names instanceof Set ? names.size : names.length
+const sizeOf = (keys: Set<string> | readonly string[]): number =>
+  keys instanceof Set ? keys.size : keys.length
 
-/** Its place among sorted names, by binary search. */
-function placeOf(name: string, names: readonly string[], isBefore: IsBefore): number {
-  let [low, high] = [0, names.length]
+/** Its place among sorted keys, by binary search. */
+function placeOf(key: string, keys: readonly string[], isBefore: IsBefore): number {
+  let [low, high] = [0, keys.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if (isBefore(names[middle] ?? '', name)) low = middle + 1
+    if (isBefore(keys[middle] ?? '', key)) low = middle + 1
     else high = middle
   }
   return low

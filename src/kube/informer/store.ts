@@ -1,12 +1,19 @@
 import type { KubeObject } from '../../api/objects.ts'
+import type { ObjectRef } from '../client/client.ts'
 import { SortedIndex } from './sorted-index.ts'
 
 /** The fields that every projection keeps. */
 export interface CachedObject {
   readonly name: string
+  /** Absent for cluster-scoped kinds. */
+  readonly namespace?: string
   readonly uid: string
   readonly resourceVersion: string
 }
+
+/** The key of an object in stores and work queues, as in client-go: `namespace/name`, or `name` where it is cluster-scoped. */
+export const objectKey = ({ namespace, name }: ObjectRef): string =>
+  namespace === undefined ? name : `${namespace}/${name}`
 
 /** A cached whole object: for the few objects with settings, not for the many keys and tokens. */
 export interface FullObject<T extends KubeObject> extends CachedObject {
@@ -16,6 +23,7 @@ export interface FullObject<T extends KubeObject> extends CachedObject {
 /** The projection that keeps the object whole. */
 export const fullObject = <T extends KubeObject>(object: KubeObject): FullObject<T> => ({
   name: object.metadata.name,
+  ...(object.metadata.namespace === undefined ? {} : { namespace: object.metadata.namespace }),
   uid: object.metadata.uid,
   resourceVersion: object.metadata.resourceVersion,
   object: object as T,
@@ -23,13 +31,15 @@ export const fullObject = <T extends KubeObject>(object: KubeObject): FullObject
 
 /** A change of a cached object. `listed`: it was found by a list, so the change may be old. */
 export interface StoreChange<T> {
+  /** As objectKey gives it. */
+  readonly key: string
   readonly name: string
   readonly before: T | undefined
   readonly after: T | undefined
   readonly listed: boolean
 }
 
-/** What a watcher writes to: an informer's cache. */
+/** The side of a store that a reflector writes to. */
 export interface StoreSink {
   /** A list begins. */
   begin(): void
@@ -41,7 +51,7 @@ export interface StoreSink {
   end(): void
 }
 
-/** Indexes by name: the value by which each finds an object; null = not in this index. */
+/** By index name, the value under which the index has an object; null = not in this index. */
 export type Indexers<T> = Readonly<Record<string, (item: T) => string | null>>
 
 /** By index, whether an object sorts before another of the same value. An object's place never changes in its life. */
@@ -54,13 +64,13 @@ interface Slot<T> {
   item: T
   /** The last list that had it. */
   round: number
-  /** The list that was the latest when `observe` last took in a write of ours. */
+  /** The list that was the latest when `observe` last stored the answer to a write of ours. */
   observed: number
 }
 
 /**
  * The cached objects of one resource, each as a slim projection: a raw object of 2 kB takes ten times the
- * memory, and keeps secrets in it. Cluster-scoped, or of one namespace: the name is the key.
+ * memory, and keeps secrets in it. The key is `[namespace/]name`, so objects of several namespaces fit.
  */
 export class Store<T extends CachedObject> implements StoreSink {
   readonly #project: (object: KubeObject) => T
@@ -73,7 +83,7 @@ export class Store<T extends CachedObject> implements StoreSink {
   #removedAt = 0n
   #round = 0
   /** The objects that the sweeps of this list have not checked yet. */
-  #unswept = this.#slots.values()
+  #unswept = this.#slots.entries()
   #listing = false
   #synced = false
 
@@ -90,13 +100,13 @@ export class Store<T extends CachedObject> implements StoreSink {
     this.#indexers = indexers
     for (const index of Object.keys(indexers)) {
       const isBefore = orders[index]
-      const names = (name: string, other: string): boolean => this.#isBefore(name, other, isBefore)
-      this.#indexes.set(index, new SortedIndex(isBefore ? names : null))
+      const keys = (key: string, other: string): boolean => this.#isBefore(key, other, isBefore)
+      this.#indexes.set(index, new SortedIndex(isBefore ? keys : null))
     }
   }
 
-  #isBefore(name: string, other: string, isBefore: SortOrders<T>[string] | undefined): boolean {
-    const [one, another] = [this.get(name), this.get(other)]
+  #isBefore(key: string, other: string, isBefore: SortOrders<T>[string] | undefined): boolean {
+    const [one, another] = [this.getByKey(key), this.getByKey(other)]
     return one !== undefined && another !== undefined && (isBefore?.(one, another) ?? false)
   }
 
@@ -109,9 +119,18 @@ export class Store<T extends CachedObject> implements StoreSink {
     return this.#slots.size
   }
 
-  /** The object of that name; undefined = there is none, or the store does not have it yet. */
-  get(name: string): T | undefined {
-    return this.#slots.get(name)?.item
+  /**
+   * The object of that name; undefined = there is none, or the store does not have it yet.
+   *
+   * @param namespace required for namespaced kinds, absent for cluster-scoped ones
+   */
+  get(name: string, namespace?: string): T | undefined {
+    return this.getByKey(namespace === undefined ? name : objectKey({ namespace, name }))
+  }
+
+  /** The object of a key that objectKey gave; undefined as for get. */
+  getByKey(key: string): T | undefined {
+    return this.#slots.get(key)?.item
   }
 
   *values(): IterableIterator<T> {
@@ -120,12 +139,12 @@ export class Store<T extends CachedObject> implements StoreSink {
 
   /** All objects whose indexed value is this one, in the order of the index where it keeps one. */
   by(index: string, value: string): readonly T[] {
-    return (this.#indexes.get(index)?.names(value) ?? []).flatMap((name) => this.get(name) ?? [])
+    return (this.#indexes.get(index)?.keys(value) ?? []).flatMap((key) => this.getByKey(key) ?? [])
   }
 
   /** The first of them, in constant time however many there are. */
   firstBy(index: string, value: string): T | undefined {
-    return this.get(this.#indexes.get(index)?.first(value) ?? '')
+    return this.getByKey(this.#indexes.get(index)?.first(value) ?? '')
   }
 
   /** How many they are, in constant time. */
@@ -146,36 +165,39 @@ export class Store<T extends CachedObject> implements StoreSink {
 
   begin(): void {
     this.#round += 1
-    this.#unswept = this.#slots.values()
+    this.#unswept = this.#slots.entries()
     this.#listing = true
   }
 
   put(object: KubeObject): void {
     const after = this.#project(object)
-    const slot = this.#slots.get(after.name)
+    const key = objectKey(object.metadata)
+    const slot = this.#slots.get(key)
     // The event of our own write, and a late event, change nothing. A list replaces older objects, as after
     // a restore of etcd its versions are lower than ours. It does not replace a write that it began too
     // early to have.
     const listingWins = this.#listing && slot?.observed !== this.#round
     if (slot && !listingWins && !isNewer(after, slot.item)) slot.round = this.#round
-    else if (slot || this.#listing || versionOf(after) > this.#removedAt) this.#set(after, slot)
+    else if (slot || this.#listing || versionOf(after) > this.#removedAt)
+      this.#set(key, after, slot)
   }
 
   remove(object: KubeObject): void {
-    const slot = this.#slots.get(object.metadata.name)
+    const key = objectKey(object.metadata)
+    const slot = this.#slots.get(key)
     if (slot?.item.uid !== object.metadata.uid) return
     // Events arrive in the order of versions. So an event with an earlier version than this removal is
     // stale, and must not restore the object (threat C4).
     const removedAt = versionOf(object.metadata)
     if (removedAt > this.#removedAt) this.#removedAt = removedAt
-    this.#drop(slot.item, false)
+    this.#drop(key, slot.item, false)
   }
 
   sweep(): boolean {
     let left = MOST_AT_ONCE
-    for (const { item, round } of this.#unswept) {
+    for (const [key, { item, round }] of this.#unswept) {
       if (round === this.#round) continue
-      this.#drop(item, true)
+      this.#drop(key, item, true)
       left -= 1
       if (left === 0) return true
     }
@@ -191,66 +213,67 @@ export class Store<T extends CachedObject> implements StoreSink {
   }
 
   /**
-   * Takes in the answer to a write of ours, so that the next decision sees it. An object that the watch
+   * Stores the answer to a write of ours, so that the next decision sees it. An object that the watch
    * has removed meanwhile stays removed.
    */
   observe(object: KubeObject): void {
-    const slot = this.#slots.get(object.metadata.name)
+    const key = objectKey(object.metadata)
+    const slot = this.#slots.get(key)
     if (!slot || slot.item.uid !== object.metadata.uid) return
     const after = this.#project(object)
-    const isNews = isLast(object) ? !isNewer(slot.item, after) : isNewer(after, slot.item)
-    if (!isNews) return
+    const isUpdate = isLast(object) ? !isNewer(slot.item, after) : isNewer(after, slot.item)
+    if (!isUpdate) return
     slot.observed = this.#round
-    this.#replace(after, slot, false)
+    this.#replace(key, after, slot, false)
   }
 
-  #set(after: T, slot: Slot<T> | undefined): void {
+  #set(key: string, after: T, slot: Slot<T> | undefined): void {
     if (slot) {
       slot.round = this.#round
-      if (!isSame(after, slot.item)) this.#replace(after, slot, this.#listing)
+      if (!isSame(after, slot.item)) this.#replace(key, after, slot, this.#listing)
       return
     }
-    this.#slots.set(after.name, { item: after, round: this.#round, observed: 0 })
-    this.#index(after, true)
-    this.#tell({ name: after.name, before: undefined, after, listed: this.#listing })
+    this.#slots.set(key, { item: after, round: this.#round, observed: 0 })
+    this.#index(key, after, true)
+    this.#notify({ key, name: after.name, before: undefined, after, listed: this.#listing })
   }
 
-  #replace(after: T, slot: Slot<T>, listed: boolean): void {
+  #replace(key: string, after: T, slot: Slot<T>, listed: boolean): void {
     const before = slot.item
     slot.item = after
-    this.#indexAnew(before, after)
-    this.#tell({ name: after.name, before, after, listed })
+    this.#reindex(key, before, after)
+    this.#notify({ key, name: after.name, before, after, listed })
   }
 
-  #drop(before: T, listed: boolean): void {
-    this.#index(before, false)
-    this.#slots.delete(before.name)
-    this.#tell({ name: before.name, before, after: undefined, listed })
+  #drop(key: string, before: T, listed: boolean): void {
+    this.#index(key, before, false)
+    this.#slots.delete(key)
+    this.#notify({ key, name: before.name, before, after: undefined, listed })
   }
 
-  #index(item: T, present: boolean): void {
+  #index(key: string, item: T, present: boolean): void {
     for (const [name, valueOf] of Object.entries(this.#indexers)) {
       const value = valueOf(item)
       const index = this.#indexes.get(name)
       if (value === null || !index) continue
-      if (present) index.enter(value, item.name)
-      else index.leave(value, item.name)
+      if (present) index.add(value, key)
+      else index.remove(value, key)
     }
   }
 
   /** Moves the object in the indexes. With the same value and uid it keeps its place. */
-  #indexAnew(before: T, after: T): void {
+  #reindex(key: string, before: T, after: T): void {
     for (const [name, valueOf] of Object.entries(this.#indexers)) {
       const [old, now] = [valueOf(before), valueOf(after)]
       const index = this.#indexes.get(name)
       if (!index || (old === now && before.uid === after.uid)) continue
-      if (old !== null) index.leave(old, before.name)
-      if (now !== null) index.enter(now, after.name)
+      if (old !== null) index.remove(old, key)
+      if (now !== null) index.add(now, key)
     }
   }
 
   /** Calls every listener, also when one before it throws. */
-  #tell(change: StoreChange<T>): void {
+  #notify(change: StoreChange<T>): void {
     const errors: unknown[] = []
     for (const listener of this.#listeners) {
       try {

@@ -51,7 +51,7 @@ export async function startStand(plane: TestControlPlane): Promise<Stand> {
     mayWrite: () => undefined,
   })
   const { signal } = abort
-  const { follow } = createInformerFactory({
+  const { startInformer } = createInformerFactory({
     client,
     clock,
     log,
@@ -60,18 +60,21 @@ export async function startStand(plane: TestControlPlane): Promise<Stand> {
   })
   const configs = new Store(fullObject<Config>)
   const configMaps = new Store(platformConfigMap)
-  const doubts = [follow(CONFIGS, configs, {}), follow(CONFIG_MAPS, configMaps, { namespace })]
+  const informers = [
+    startInformer(CONFIGS, configs, {}),
+    startInformer(CONFIG_MAPS, configMaps, { namespace }),
+  ]
   const returned: number[] = []
   const callers = startAuthenticator({
     client,
-    follow,
+    startInformer,
     namespace,
     clock,
     log,
     signal,
-    sources: { configs, configMaps, configName: 'platform-manager-config' },
+    sources: { configs, configMaps, configName: 'platform-manager-config', namespace },
     doubtSettings: () => {
-      for (const doubt of doubts) doubt()
+      for (const { relist } of informers) relist()
     },
     secret: randomBytes(32),
     random: Math.random,

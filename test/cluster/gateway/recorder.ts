@@ -41,14 +41,14 @@ export async function startRecorder(kubeconfig: string): Promise<Recorder> {
   })
   const keys = new Store<AccessKey>((object) => accessKeyOf(object as OwnedAccessKey, secretDigest))
   const closing = new AbortController()
-  const { follow } = createInformerFactory({
+  const { startInformer } = createInformerFactory({
     client,
     clock,
     log,
     restarted: () => undefined,
     signal: closing.signal,
   })
-  follow(ACCESS_KEYS, keys, {})
+  startInformer(ACCESS_KEYS, keys, {})
   await new Promise<void>((resolve) => keys.whenSynced(resolve))
   const activity = createActivityRecorder({
     client,

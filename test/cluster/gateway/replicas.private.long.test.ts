@@ -127,7 +127,7 @@ async function idle(): Promise<number> {
 function recordedUses(): ReadonlyMap<string, readonly string[]> {
   const uses = new Map<string, string[]>()
   const ignore = (): void => undefined
-  const { follow } = createInformerFactory({
+  const { startInformer } = createInformerFactory({
     client: front.plane.admin,
     clock: systemClock(),
     log: rememberingLog().log,
@@ -142,7 +142,7 @@ function recordedUses(): ReadonlyMap<string, readonly string[]> {
     uses.set(metadata.uid, known)
   }
   const sink = { begin: ignore, put, remove: ignore, sweep: () => false, end: ignore }
-  follow(ACCESS_KEYS, sink, {})
+  startInformer(ACCESS_KEYS, sink, {})
   return uses
 }
 

@@ -206,7 +206,7 @@ describe('what is served (7.3)', () => {
   test('follows the ConfigMap, and keeps the last set that could be read', () => {
     const records = new Store(fullObject<ConfigMap>)
     const { log, lines } = rememberingLog()
-    const jwks = followJwks(records, log)
+    const jwks = followJwks(records, 'platform-system', log)
     expect(jwks.current()).toBeNull()
     const one = jwksText([jwkOf(EC)])
     records.put(recordOf(one, 1))
@@ -229,7 +229,9 @@ describe('what is served (7.3)', () => {
   test('begins with what is there', () => {
     const records = new Store(fullObject<ConfigMap>)
     records.put(recordOf(jwksText([jwkOf(EC)]), 1))
-    expect(followJwks(records, rememberingLog().log).current()).toBe(jwksText([jwkOf(EC)]))
+    expect(followJwks(records, 'platform-system', rememberingLog().log).current()).toBe(
+      jwksText([jwkOf(EC)]),
+    )
   })
 })
 

@@ -55,15 +55,16 @@ function followed() {
   }
   const callers = startAuthenticator({
     client,
-    follow: (_, to) => {
+    startInformer: (_, to) => {
       sink = to
       list()
-      return list
+      return { relist: list }
     },
     sources: {
       configs: new Store(fullObject<Config>),
       configMaps: new Store(platformConfigMap),
       configName: 'c',
+      namespace: 'platform-system',
     },
     doubtSettings: () => undefined,
     namespace: 'platform-system',

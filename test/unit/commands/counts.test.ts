@@ -1,8 +1,7 @@
 // What a scrape counts: as many objects as a cluster has, and the event loop is kept from nothing else.
 import { describe, expect, test } from 'vitest'
 import { secretDigest } from '../../../src/authn/key-index.ts'
-import { countObjects } from '../../../src/commands/manager/counts.ts'
-import type { ControllersOptions } from '../../../src/commands/manager/loop.ts'
+import { type CountsOptions, countObjects } from '../../../src/commands/manager/counts.ts'
 import { TOKEN_INDEXERS } from '../../../src/controllers/directclusterendpointtoken/indexes.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../../src/controllers/ownedaccesskey/indexes.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from '../../../src/domain/accesskey/access-key.ts'
@@ -72,7 +71,7 @@ function stage() {
   }
   const looks = counting()
   looked = looks.count
-  return { keys, clock, looks, counts: countObjects(options as unknown as ControllersOptions) }
+  return { keys, clock, looks, counts: countObjects(options as unknown as CountsOptions) }
 }
 
 const sum = (byState: Readonly<Record<string, number>>): number =>

@@ -2,13 +2,13 @@
 import { expect, test } from 'vitest'
 import { commonChecks } from '../../../src/commands/probes.ts'
 
-const NONE = { absent: [] as readonly string[], stuck: [] as readonly string[], synced: true }
+const NONE = { unserved: [] as readonly string[], stuck: [] as readonly string[], synced: true }
 
 test.each([
   { name: 'all is well', differs: {}, faults: {} },
   {
     name: 'a kind is not served',
-    differs: { absent: ['configs'] },
+    differs: { unserved: ['configs'] },
     faults: { 'crds-served': 'configs not served, install the CRDs with kubectl apply -k crds' },
   },
   {
@@ -25,8 +25,8 @@ test.each([
     },
   },
 ])('readiness, where $name (8.2)', ({ differs, faults }) => {
-  const { absent, stuck, synced } = { ...NONE, ...differs }
-  const follower = { absent: () => absent, stuck: () => stuck }
+  const { unserved, stuck, synced } = { ...NONE, ...differs }
+  const follower = { unserved: () => unserved, stuck: () => stuck }
   const checks = commonChecks(new AbortController().signal, follower, { keys: { synced } })
   const failing = Object.entries(checks).flatMap(([check, run]) => {
     const because = run()
@@ -36,7 +36,7 @@ test.each([
 })
 
 test('a process that stops is not ready (8.2)', () => {
-  const follower = { absent: () => [], stuck: () => [] }
+  const follower = { unserved: () => [], stuck: () => [] }
   const checks = commonChecks(AbortSignal.abort(), follower, {})
   expect(checks['not-stopping']?.()).toBe('the program is stopping')
 })

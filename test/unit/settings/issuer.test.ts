@@ -20,6 +20,7 @@ function followed(flag: string | null = null) {
     configs,
     configMaps,
     configName: 'platform-manager-config',
+    namespace: 'platform-system',
     log,
   })
   let version = 1
@@ -41,6 +42,7 @@ const record = (config: string, version: number): KubeObject & { data: object } 
   kind: CONFIG_MAPS.kind,
   metadata: {
     name: IN_FORCE_CONFIG_MAP,
+    namespace: 'platform-system',
     uid: 'r',
     resourceVersion: String(version),
     creationTimestamp: '2026-11-21T10:00:00Z',

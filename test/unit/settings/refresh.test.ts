@@ -18,7 +18,13 @@ const config = (version: number, uid = 'c'): KubeObject => ({
 const record = (version: number): KubeObject => ({
   apiVersion: 'v1',
   kind: CONFIG_MAPS.kind,
-  metadata: { name: RECORD, uid: 'r', resourceVersion: String(version), creationTimestamp: '' },
+  metadata: {
+    name: RECORD,
+    namespace: 'p',
+    uid: 'r',
+    resourceVersion: String(version),
+    creationTimestamp: '',
+  },
 })
 
 /** What the watches have told, and what the API server has by now. */
@@ -49,7 +55,9 @@ async function outcomeOf({ told, stored, meanwhile }: Row) {
   }
   const options = { configs, configMaps, configName: CONFIG, client, namespace: 'p', doubt }
   const failure = await refreshSettings(options, new AbortController().signal).catch(String)
-  const known = [configs.get(CONFIG), configMaps.get(RECORD)].map((one) => one?.resourceVersion)
+  const known = [configs.get(CONFIG), configMaps.get(RECORD, 'p')].map(
+    (one) => one?.resourceVersion,
+  )
   return { known, isDoubted, hasFailed: failure !== undefined }
 }
 

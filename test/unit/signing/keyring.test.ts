@@ -29,7 +29,7 @@ function stage() {
   const secrets = new Store(fullObject<Secret>)
   const records = new Store(fullObject<ConfigMap>)
   const { log, lines } = rememberingLog()
-  const keyring = createKeyring({ secrets, records, clock, log })
+  const keyring = createKeyring({ secrets, records, namespace: 'platform-system', clock, log })
   const told: (string | null)[] = []
   keyring.subscribe(() => told.push(keyring.current()?.kid ?? null))
   let revision = 100
@@ -194,7 +194,9 @@ test('begins with what is there already', () => {
   secrets.put(signingKeySecret(A, 1))
   publish([A], [noteOf(A, 1)])
   const { log } = rememberingLog()
-  expect(createKeyring({ secrets, records, clock, log }).current()?.kid).toBe(kidOf(A))
+  expect(
+    createKeyring({ secrets, records, namespace: 'platform-system', clock, log }).current()?.kid,
+  ).toBe(kidOf(A))
 })
 
 test('canary: nothing that the keyring shows or logs holds private parts (3.5)', () => {

@@ -53,7 +53,12 @@ export function fakeConfigMapServer(): FakeConfigMapServer {
   const edit = async (name: string, data: Data | undefined): Promise<void> => {
     const found = objects.get(name)
     const envelope = { apiVersion: 'v1', kind: 'ConfigMap', data }
-    if (!found) await client.create(CONFIG_MAPS, { ...envelope, metadata: { name } }, '')
+    if (!found)
+      await client.create(
+        CONFIG_MAPS,
+        { ...envelope, metadata: { name, namespace: 'platform-system' } },
+        '',
+      )
     else if (data) await client.replace(CONFIG_MAPS, { ...found, ...envelope }, '')
     else await client.delete(CONFIG_MAPS, { name }, found.metadata, '')
   }

@@ -1,5 +1,6 @@
 // One reconcile of a token on an API server and a signer of which only the answers are there.
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
+import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/issues-in-progress.ts'
 import {
   type TokenDeps,
   reconcile,
@@ -31,8 +32,8 @@ export interface Given {
   readonly signs?: ((claims: TokenClaims) => string) | null
 }
 
-/** One reconcile of token `deploy`, and all that came of it. */
-export async function run(given: Given) {
+/** Dependencies of the controller of tokens, with the writes and events that it asks for. */
+export function tokenStage(given: Given) {
   const { object, key, now = 60, answers, withdrawn = [], isStored = false, fault, signs } = given
   const records = askedRecords()
   if (isStored) records.stored.add('uid-deploy')
@@ -58,6 +59,7 @@ export async function run(given: Given) {
       subscribe: () => undefined,
     },
     revocations: records.revocations,
+    issues: new IssuesInProgress(),
     caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
     issuer: () => ISSUER,
     configName: 'platform-manager-config',
@@ -76,6 +78,12 @@ export async function run(given: Given) {
     },
     ...given.deps,
   }
+  return { deps, asked, events, lines, observed, records, tokens }
+}
+
+/** One reconcile of token `deploy`, and all that came of it. */
+export async function run(given: Given) {
+  const { deps, ...stage } = tokenStage(given)
   const outcome = await reconcile('deploy', deps).catch((error: unknown) => error)
-  return { outcome, asked, events, lines, observed, records, tokens }
+  return { outcome, ...stage }
 }

@@ -1,5 +1,6 @@
 // A new key works as soon as it is adopted: its status says so in the same pass.
 import { describe, expect, test } from 'vitest'
+import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/issues-in-progress.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import { after, circumstances } from '../../../support/access-key.ts'
@@ -35,6 +36,7 @@ function stage(spec: object = {}, answer?: NonNullable<Answers['apply']>) {
     keys,
     tokens: tokenStore(),
     revocations: askedRecords().revocations,
+    issues: new IssuesInProgress(),
     clock: manualClock(after(1)),
     caps: () => caps,
     configName,

@@ -2,8 +2,9 @@
 // A key that is deleted takes its tokens with it (contract 5.1, 7.4).
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
-import { ACCESS_KEYS, REVOKE_FINALIZER, TOKENS } from '../../../../src/api/names.ts'
+import { REVOKE_FINALIZER, TOKENS } from '../../../../src/api/names.ts'
 import type { KubeObject, ObjectMeta } from '../../../../src/api/objects.ts'
+import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/issues-in-progress.ts'
 import { plan as planToken } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { type KeyStep, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
@@ -13,19 +14,9 @@ import {
 } from '../../../../src/controllers/ownedaccesskey/revoke-owned-tokens.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import {
-  DAY_MS,
-  accessKey,
-  after,
-  circumstances,
-  statusEntry,
-  stepped,
-  textAfter,
-} from '../../../support/access-key.ts'
+import { accessKey, after, circumstances, stepped, textAfter } from '../../../support/access-key.ts'
 import { type Answers, askedClient, askedRecords, refused } from '../../../support/asked.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { rememberingLog } from '../../../support/log.ts'
-import { keyObject } from '../../../support/objects.ts'
 import {
   issuedObject,
   keyStore,
@@ -38,6 +29,7 @@ import {
   tokenStore,
   withMetadata,
 } from '../../../support/token.ts'
+import { RELEASE, deletedKeyObject, deletedNames, otherKeyDeps } from './deleted-key.ts'
 
 const CI = accessKey()
 const NOW = after(60)
@@ -69,12 +61,15 @@ function world(objects: readonly DirectClusterEndpointToken[], answers: Answers 
     asked,
     tokens,
     clock,
-    deps: { client, tokens, revocations: records.revocations, clock },
+    deps: {
+      client,
+      tokens,
+      revocations: records.revocations,
+      issues: new IssuesInProgress(),
+      clock,
+    },
   }
 }
-
-const deletedNames = (asked: readonly { readonly verb: string; readonly name: string }[]) =>
-  asked.filter(({ verb }) => verb === 'delete').map(({ name }) => name)
 
 describe('every token issued under its uid is recorded as revoked and deleted (5.1)', () => {
   const expired = () => {
@@ -214,47 +209,11 @@ describe('if its tokens can’t be recorded the key stays, and status says why (
 })
 
 describe('the key’s finalizer goes when all are recorded (5.1)', () => {
-  const key = (resourceVersion = '1', status: object = {}) =>
-    keyObject({
-      metadata: {
-        resourceVersion,
-        deletionTimestamp: textAfter(60),
-        finalizers: [REVOKE_FINALIZER],
-        managedFields: [statusEntry(status)],
-      },
-      spec: { user: 'ada', key: 'k'.repeat(32) },
-      status,
-    })
-
   function deletedKey(objects: readonly DirectClusterEndpointToken[], answers: Answers = {}) {
     const { deps, ...rest } = world(objects, answers)
-    const { log } = rememberingLog()
-    const keys = keyStore(key())
-    const run = () =>
-      reconcile('ci', {
-        ...deps,
-        keys,
-        caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
-        configName: 'platform-manager-config',
-        retentionMs: DAY_MS,
-        newKey: () => 'never',
-        events: { record: () => undefined, flush: () => Promise.resolve(), stop: () => undefined },
-        log,
-        observer: { expired: () => undefined },
-      })
+    const keys = keyStore(deletedKeyObject())
+    const run = () => reconcile('ci', { ...deps, ...otherKeyDeps(), keys })
     return { ...rest, run }
-  }
-
-  const RELEASE = {
-    verb: 'patch',
-    kind: ACCESS_KEYS.kind,
-    name: 'ci',
-    reason: 'finalizer',
-    body: [
-      { op: 'test', path: '/metadata/uid', value: 'uid-ci' },
-      { op: 'test', path: '/metadata/finalizers/0', value: REVOKE_FINALIZER },
-      { op: 'remove', path: '/metadata/finalizers/0' },
-    ],
   }
 
   test('at once where it has no tokens', async () => {
@@ -287,7 +246,7 @@ describe('the key’s finalizer goes when all are recorded (5.1)', () => {
 
   test('status says what failed, and it is tried again', async () => {
     const { run, asked, records } = deletedKey([out('a')], {
-      apply: (_, { status }) => Promise.resolve(key('2', status as object) as never),
+      apply: (_, { status }) => Promise.resolve(deletedKeyObject('2', status as object) as never),
     })
     records.fault = FAULT
     await run()

@@ -38,7 +38,8 @@ export function apiWith(clock: Clock): Api {
     revision += 1
     const { name = '' } = object.metadata
     const creationTimestamp = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z/, 'Z')
-    const given = { uid: `uid-${revision}`, creationTimestamp, ...object.metadata, name }
+    const namespace = 'platform-system'
+    const given = { namespace, uid: `uid-${revision}`, creationTimestamp, ...object.metadata, name }
     const envelope = { apiVersion: 'v1', kind: resource.kind }
     const metadata = { ...given, resourceVersion: String(revision) }
     const stored = structuredClone({ ...envelope, ...object, metadata })

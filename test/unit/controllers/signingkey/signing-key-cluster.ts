@@ -139,7 +139,7 @@ function managerOf(
   const writes: string[] = []
   const told: ObjectEvent[] = []
   const line: Line = {}
-  const keyring = createKeyring({ ...stores, clock, log })
+  const keyring = createKeyring({ ...stores, namespace: 'platform-system', clock, log })
   const step = createReconcile({
     client: api.client(line, writes),
     keyring,

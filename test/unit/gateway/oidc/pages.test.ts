@@ -47,7 +47,7 @@ describe('keys (contract 7.2, 7.3; threats D5, D6)', () => {
   function keysOver() {
     const store = new Store(platformConfigMap)
     const { log, lines } = rememberingLog()
-    const page = createKeysPage(followJwks(store, log))
+    const page = createKeysPage(followJwks(store, 'platform-system', log))
     const put = (keys: unknown): void =>
       store.put(configMap(JWKS_CONFIG_MAP, { 'jwks.json': JSON.stringify(keys) }))
     return { store, page, put, lines }

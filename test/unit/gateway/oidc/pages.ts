@@ -10,6 +10,7 @@ export function configMap(name: string, data: Readonly<Record<string, string>>):
   version += 1
   const metadata = {
     name,
+    namespace: 'platform-system',
     uid: name,
     resourceVersion: String(version),
     creationTimestamp: '2026-11-21T10:00:00Z',

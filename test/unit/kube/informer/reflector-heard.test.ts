@@ -79,7 +79,7 @@ describe('a watch is proven alive (contract 7.4)', () => {
     const it = await watch(inTurn(...answers))
     await it.becomes({ world, requests })
     // The world may be this one already before the last answer has come.
-    await it.until('it is proven', () => it.heard.length >= heard.length)
-    expect(it.heard).toEqual(heard)
+    await it.until('it is proven', () => it.progress.length >= heard.length)
+    expect(it.progress).toEqual(heard)
   })
 })

@@ -14,12 +14,12 @@ const list: ReflectorState = { at: 'list' }
 const streamed = (resourceVersion: string): ReflectorState => ({
   at: 'follow',
   resourceVersion,
-  anew: 'stream',
+  relist: 'stream',
 })
 const paged = (resourceVersion: string): ReflectorState => ({
   at: 'follow',
   resourceVersion,
-  anew: 'list',
+  relist: 'list',
 })
 
 const states = { stream, list, streamed: streamed('5'), paged: paged('5') }

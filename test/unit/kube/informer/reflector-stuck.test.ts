@@ -76,12 +76,12 @@ test('what breaks is no fault of what was read, however often it does (8.2)', as
   expect(it.stuck).toEqual([])
 })
 
-test('a follower names what is stuck, once for each resource (8.2)', async () => {
+test('a factory names what is stuck, once for each resource (8.2)', async () => {
   const server = await startScripted(open(UNREADABLE))
   const { client, clock } = await connectTo(await writeKubeconfig({ server: server.url }))
   const { log } = rememberingLog()
   const abort = new AbortController()
-  const follower = createInformerFactory({
+  const factory = createInformerFactory({
     client,
     clock,
     log,
@@ -89,9 +89,9 @@ test('a follower names what is stuck, once for each resource (8.2)', async () =>
     signal: abort.signal,
   })
   const project = (object: KubeObject) => fullObject(object)
-  follower.follow(THINGS, new Store(project), {})
-  follower.follow(THINGS, new Store(project), { fieldSelector: 'metadata.name=a' })
+  factory.startInformer(THINGS, new Store(project), {})
+  factory.startInformer(THINGS, new Store(project), { fieldSelector: 'metadata.name=a' })
   while (server.received.length < 8) await clock.advance(5_000)
-  expect(follower.stuck()).toEqual([THINGS.plural])
+  expect(factory.stuck()).toEqual([THINGS.plural])
   abort.abort()
 })

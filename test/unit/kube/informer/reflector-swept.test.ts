@@ -45,6 +45,6 @@ test.each<{ readonly name: string; readonly answers: readonly Answer[] }>([
     await it.until('the last event is taken in', () => it.store.get('b')?.resourceVersion === '8')
     expect(removed.all()).toBe(COUNT)
     expect(removed.most()).toBeLessThanOrEqual(1000)
-    expect(it.heard.map((world) => world.length)).toEqual([COUNT, 1, 1])
+    expect(it.progress.map((world) => world.length)).toEqual([COUNT, 1, 1])
   },
 )

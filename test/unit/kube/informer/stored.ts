@@ -13,15 +13,21 @@ const project = ({ metadata, spec }: KubeObject): Thing => ({
   owner: (spec as { readonly owner?: string } | undefined)?.owner ?? null,
 })
 
-/** `thing('a', 5)` is a@5; another uid or owner where it matters. */
+/** `thing('a', 5)` is a@5, cluster-scoped; another uid, owner or namespace where it matters. */
 export const thing = (
   name: string,
   version: number,
-  { uid = `${name}-uid`, owner = '' } = {},
+  { uid = `${name}-uid`, owner = '', namespace = '' } = {},
 ): KubeObject => ({
   apiVersion: 'g/v1',
   kind: 'Thing',
-  metadata: { name, uid, resourceVersion: String(version), creationTimestamp: '' },
+  metadata: {
+    name,
+    ...(namespace === '' ? {} : { namespace }),
+    uid,
+    resourceVersion: String(version),
+    creationTimestamp: '',
+  },
   ...(owner === '' ? {} : { spec: { owner } }),
 })
 
@@ -29,9 +35,9 @@ export const thing = (
 export function stage(present: readonly KubeObject[] = []) {
   const store = new Store(project, { owner: ({ owner }) => owner })
   const told: string[] = []
-  store.subscribe(({ name, before, after, listed }: StoreChange<Thing>) => {
+  store.subscribe(({ key, before, after, listed }: StoreChange<Thing>) => {
     const versions = `${before?.resourceVersion ?? ''}>${after?.resourceVersion ?? ''}`
-    told.push(`${name} ${versions}${listed ? ' listed' : ''}`)
+    told.push(`${key} ${versions}${listed ? ' listed' : ''}`)
   })
   const list = (...objects: readonly KubeObject[]): void => {
     store.begin()

@@ -92,9 +92,9 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
   const restarts: string[] = []
   const served: boolean[] = []
   const stuck: boolean[] = []
-  /** The world each time that the store was said to hold all of it. */
-  const heard: (readonly string[])[] = []
-  let doubtNow = (): void => undefined
+  /** The world at each call of onProgress. */
+  const progress: (readonly string[])[] = []
+  let relistNow = (): void => undefined
   /** Back-offs: every wait but those of the watchdog, and when the last is over. */
   const waits: number[] = []
   let overMs = 0
@@ -123,9 +123,9 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
       stuck: (is) => {
         if (is !== (stuck.at(-1) ?? false)) stuck.push(is)
       },
-      heard: () => void heard.push(world()),
-      doubtable: (doubt) => {
-        doubtNow = doubt
+      onProgress: () => void progress.push(world()),
+      opened: (relist) => {
+        relistNow = relist
       },
     },
     abort.signal,
@@ -159,11 +159,11 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
     served,
     /** Each time that the watch got stuck, and was free again. */
     stuck,
-    heard,
+    progress,
     waits,
     abort,
-    /** Says that the watch of now does not tell everything. */
-    doubt: () => doubtNow(),
+    /** Makes the reflector list again. */
+    relist: () => relistNow(),
     ended,
     requests,
     until,

@@ -1,0 +1,88 @@
+import type { MetricName } from '../../api/metrics.ts'
+import { CONFIGS, CONFIG_MAPS, IN_FORCE_CONFIG_MAP } from '../../api/names.ts'
+import type { Secret } from '../../api/objects.ts'
+import { checkSettingsSchema } from '../../domain/settings/schema.ts'
+import { type ControllerSpec, onChange, onSignal } from '../../kube/controller/builder.ts'
+import type { FullObject, Store } from '../../kube/informer/store.ts'
+import type { Instruments } from '../../runtime/metrics.ts'
+import type { FollowedIssuer } from '../../settings/issuer.ts'
+import type { Keyring } from '../../signing/keyring.ts'
+import {
+  CONFIG_WRITE_REASONS,
+  type ConfigDeps,
+  RECORD_WRITE_REASONS,
+  reconcile,
+} from './reconcile.ts'
+
+/** Counts for platform_config_*. */
+export interface ConfigMetrics {
+  readonly configChecked: (isValid: boolean) => void
+  /** @param atMs epoch milliseconds */
+  readonly configApplied: (atMs: number) => void
+}
+
+/** The metrics of the settings in force. */
+export function configMetrics({ gauge }: Instruments<MetricName>): ConfigMetrics {
+  const valid = gauge('platform_config_valid', [{}])
+  const applied = gauge('platform_config_last_applied_timestamp_seconds', [{}])
+  // Before the first check no fault is known, and a standby replica never checks.
+  valid.set(1)
+  return {
+    configChecked: (isValid) => valid.set(isValid ? 1 : 0),
+    configApplied: (atMs) => applied.set(atMs / 1000),
+  }
+}
+
+/** The process as far as the controller of settings needs it. */
+export interface ConfigSetup extends Pick<ConfigDeps, 'client' | 'events' | 'clock' | 'log'> {
+  readonly settings: Pick<ConfigDeps, 'configName' | 'namespace'>
+  readonly stores: Pick<ConfigDeps, 'configs' | 'secrets' | 'configMaps'> & {
+    readonly signingSecrets: Store<FullObject<Secret>>
+  }
+  readonly issuer: FollowedIssuer
+  readonly keyring: Keyring
+  readonly metrics: ConfigMetrics
+}
+
+/** The controller of the settings in force: one Config counts, all are reconciled. */
+export const configController = {
+  name: 'config',
+  workers: () => 1,
+  writes: { [CONFIGS.kind]: CONFIG_WRITE_REASONS, [CONFIG_MAPS.kind]: RECORD_WRITE_REASONS },
+  setUp: (setup: ConfigSetup): ControllerSpec => {
+    const { settings, stores, issuer, keyring, metrics } = setup
+    const { configName, namespace } = settings
+    const { configs, secrets, signingSecrets, configMaps } = stores
+    const deps: ConfigDeps = {
+      ...setup,
+      ...stores,
+      configName,
+      namespace,
+      environment: (name) => process.env[name],
+      shapeCheck: checkSettingsSchema,
+      signingKeyFaults: () => keyring.faults(),
+      log: setup.log.child({ controller: configController.name }),
+      observer: { checked: metrics.configChecked, applied: metrics.configApplied },
+    }
+    const inForce = () => [configName]
+    return {
+      name: configController.name,
+      workers: 1,
+      reconcile: (key) => reconcile(key, deps),
+      objectOf: (key) => configs.getByKey(key),
+      reads: [configs, secrets, configMaps, signingSecrets],
+      watches: [
+        onChange(configs),
+        onChange(secrets, inForce),
+        onChange(signingSecrets, inForce),
+        onChange(configMaps, ({ name }) => (name === IN_FORCE_CONFIG_MAP ? [configName] : [])),
+        onSignal(issuer, inForce),
+        // Also where it does not exist: it is created.
+        (enqueue) => {
+          for (const { name } of configs.values()) enqueue(name, 'fresh')
+          enqueue(configName, 'fresh')
+        },
+      ],
+    }
+  },
+}

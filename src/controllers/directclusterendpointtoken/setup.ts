@@ -1,0 +1,103 @@
+import { TOKENS } from '../../api/names.ts'
+import type { ConfigMap, Secret } from '../../api/objects.ts'
+import { createLiveKeyReader } from '../../authn/live-reader.ts'
+import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
+import {
+  type ControllerSpec,
+  type Watch,
+  onChange,
+  onSignal,
+} from '../../kube/controller/builder.ts'
+import type { FullObject, Store } from '../../kube/informer/store.ts'
+import { type EventLoopShare, forEachYieldingByTime } from '../../runtime/concurrency/event-loop.ts'
+import { type FollowedCaps, knownCaps } from '../../settings/caps.ts'
+import type { FollowedIssuer } from '../../settings/issuer.ts'
+import type { Keyring } from '../../signing/keyring.ts'
+import { keysIn } from '../ownedaccesskey/indexes.ts'
+import { BY_UID, namesUnder, tokenEndMs } from './indexes.ts'
+import type { TokenMetrics } from './metrics.ts'
+import { TOKEN_WRITE_REASONS, type TokenDeps, reconcile } from './reconcile.ts'
+
+/** Maximum age of a key's state that ends tokens: one read serves many tokens of a key. */
+const LIVE_KEYS_MAX_AGE_MS = 100
+
+/** The process as far as the controller of tokens needs it. */
+export interface TokenSetup
+  extends Pick<TokenDeps, 'client' | 'revocations' | 'issues' | 'events' | 'clock' | 'log'> {
+  readonly settings: Pick<TokenDeps, 'configName'> & {
+    readonly workers: number
+    readonly tokenMaxTtlMs: number
+    readonly expiredRetentionMs: number
+  }
+  readonly stores: Pick<TokenDeps, 'keys' | 'tokens'> & {
+    readonly configMaps: Store<FullObject<ConfigMap>>
+    readonly signingSecrets: Store<FullObject<Secret>>
+  }
+  readonly caps: FollowedCaps
+  readonly issuer: FollowedIssuer
+  readonly keyring: Keyring
+  readonly turns: EventLoopShare
+  readonly metrics: TokenMetrics
+}
+
+/** The controller of tokens. */
+export const tokenController = {
+  name: 'directclusterendpointtoken',
+  workers: ({ workers }: TokenSetup['settings']) => workers,
+  writes: { [TOKENS.kind]: TOKEN_WRITE_REASONS },
+  setUp: (setup: TokenSetup): ControllerSpec => {
+    const { settings, stores, caps, issuer, keyring, revocations, client, clock, metrics } = setup
+    const { keys, tokens, configMaps, signingSecrets } = stores
+    const known = keysIn(keys)
+    const deps: TokenDeps = {
+      ...setup,
+      keys,
+      tokens,
+      readKeys: createLiveKeyReader(client, clock, known, LIVE_KEYS_MAX_AGE_MS).around,
+      signer: keyring,
+      caps: () => knownCaps(caps),
+      issuer: () => issuer.current(),
+      configName: settings.configName,
+      maxTtlMs: settings.tokenMaxTtlMs,
+      retentionMs: settings.expiredRetentionMs,
+      log: setup.log.child({ controller: tokenController.name }),
+      observer: { issued: metrics.tokenIssued, signed: metrics.tokenSigned },
+    }
+    const onceCapsKnown = (names: () => readonly string[]): readonly string[] =>
+      caps.current() === null ? [] : names()
+    return {
+      name: tokenController.name,
+      workers: settings.workers,
+      reconcile: (key) => reconcile(key, deps),
+      objectOf: (key) => tokens.getByKey(key),
+      reads: [keys, tokens, configMaps, signingSecrets],
+      watches: [
+        onChange(tokens, ({ key }) => onceCapsKnown(() => [key])),
+        onChange(keys, (change) =>
+          onceCapsKnown(() => namesUnder(keysAffectedBy(change, known), tokens)),
+        ),
+        onSignal(revocations, (jtis: readonly string[]) =>
+          onceCapsKnown(() =>
+            jtis.flatMap((jti) => tokens.by(BY_UID, jti)).map(({ name }) => name),
+          ),
+        ),
+        refreshAll(setup),
+      ],
+    }
+  },
+}
+
+/** All tokens whenever the signing key, the issuer or the caps change: those that end first come first. */
+const refreshAll =
+  ({ stores: { tokens }, caps, issuer, keyring, turns }: TokenSetup): Watch =>
+  (enqueue) => {
+    const refresh = (): void => {
+      if (caps.current() === null) return
+      void forEachYieldingByTime(turns, tokens.values(), tokenEndMs, ({ name }) =>
+        enqueue(name, 'refresh'),
+      )
+    }
+    keyring.subscribe(refresh)
+    issuer.subscribe(refresh)
+    caps.subscribe(refresh)
+  }

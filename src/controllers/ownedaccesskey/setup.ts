@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { ACCESS_KEYS } from '../../api/names.ts'
+import type { ConfigMap } from '../../api/objects.ts'
+import { formatAccessKey } from '../../domain/accesskey/access-key-format.ts'
+import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
+import {
+  type ControllerSpec,
+  type Watch,
+  onChange,
+  onSignal,
+} from '../../kube/controller/builder.ts'
+import type { FullObject, Store } from '../../kube/informer/store.ts'
+import { type EventLoopShare, forEachYieldingByTime } from '../../runtime/concurrency/event-loop.ts'
+import { type FollowedCaps, knownCaps } from '../../settings/caps.ts'
+import { endMsOf, keysIn } from './indexes.ts'
+import type { KeyMetrics } from './metrics.ts'
+import { KEY_WRITE_REASONS, type KeyDeps, reconcile } from './reconcile.ts'
+
+/** The process as far as the controller of access keys needs it. */
+export interface KeySetup
+  extends Pick<KeyDeps, 'client' | 'revocations' | 'issues' | 'events' | 'clock' | 'log'> {
+  readonly settings: Pick<KeyDeps, 'configName'> & {
+    readonly workers: number
+    readonly expiredRetentionMs: number
+  }
+  readonly stores: Pick<KeyDeps, 'keys' | 'tokens'> & {
+    readonly configMaps: Store<FullObject<ConfigMap>>
+  }
+  readonly caps: FollowedCaps
+  readonly turns: EventLoopShare
+  readonly metrics: KeyMetrics
+}
+
+/** The controller of access keys. */
+export const keyController = {
+  name: 'ownedaccesskey',
+  workers: ({ workers }: KeySetup['settings']) => workers,
+  writes: { [ACCESS_KEYS.kind]: KEY_WRITE_REASONS },
+  setUp: (setup: KeySetup): ControllerSpec => {
+    const { settings, stores, caps, revocations } = setup
+    const { keys, tokens, configMaps } = stores
+    const deps: KeyDeps = {
+      ...setup,
+      keys,
+      tokens,
+      caps: () => knownCaps(caps),
+      configName: settings.configName,
+      retentionMs: settings.expiredRetentionMs,
+      newKey: () => formatAccessKey(randomBytes(32), crc32),
+      log: setup.log.child({ controller: keyController.name }),
+      observer: { expired: setup.metrics.keyExpired },
+    }
+    const known = keysIn(keys)
+    return {
+      name: keyController.name,
+      workers: settings.workers,
+      reconcile: (key) => reconcile(key, deps),
+      objectOf: (key) => keys.getByKey(key),
+      reads: [keys, tokens, configMaps],
+      watches: [
+        onChange(
+          keys,
+          (change) => (caps.current() ? namesOf(keysAffectedBy(change, known)) : []),
+          ({ listed }) => (listed ? 'refresh' : 'fresh'),
+        ),
+        onSignal(revocations, () =>
+          namesOf([...keys.values()].filter(({ isDeleting }) => isDeleting)),
+        ),
+        refreshAll(setup),
+      ],
+    }
+  },
+}
+
+const namesOf = (keys: readonly AccessKey[]): readonly string[] => keys.map(({ name }) => name)
+
+/** All keys whenever the caps change: those that end first come first (contract 2.7). */
+const refreshAll =
+  ({ stores: { keys }, caps, clock, turns }: KeySetup): Watch =>
+  (enqueue) =>
+    caps.subscribe((inForce) => {
+      const nowMs = clock.nowMs()
+      const end = (key: AccessKey): number => endMsOf(key, inForce, nowMs)
+      void forEachYieldingByTime(turns, keys.values(), end, ({ name }) => enqueue(name, 'refresh'))
+    })

@@ -1,0 +1,74 @@
+import { CONFIG_MAPS, JWKS_CONFIG_MAP, SECRETS } from '../../api/names.ts'
+import type { ConfigMap, Secret } from '../../api/objects.ts'
+import type { SigningAlgorithm } from '../../domain/token/token-claims.ts'
+import type { TokenObject } from '../../domain/token/token.ts'
+import { type ControllerSpec, onChange, onSignal } from '../../kube/controller/builder.ts'
+import type { FullObject, Store } from '../../kube/informer/store.ts'
+import { runOnSchedule } from '../../runtime/schedule.ts'
+import { lastExpMs } from '../directclusterendpointtoken/metrics.ts'
+import {
+  JWKS_WRITE_REASONS,
+  SIGNING_SECRET_WRITE_REASONS,
+  type SigningKeyDeps,
+  createReconcile,
+} from './reconcile.ts'
+
+/** The only key of the queue: all signing keys are reconciled together. */
+const SIGNING_KEYS = 'signing-keys'
+
+/**
+ * When all signing keys are reconciled, whatever happened. The moments that matter are in the queue already;
+ * this finds tokens that ended earlier than expected, a clock that was set, a wake-up that was lost.
+ */
+const SCHEDULE = '*/10 * * * *'
+
+/** The process as far as the controller of signing keys needs it. */
+export interface SigningKeySetup
+  extends Pick<SigningKeyDeps, 'client' | 'keyring' | 'events' | 'clock' | 'log'> {
+  readonly settings: Pick<SigningKeyDeps, 'namespace' | 'tokenMaxTtlMs'> & {
+    readonly signingAlgorithm: SigningAlgorithm
+  }
+  readonly stores: {
+    readonly tokens: Store<TokenObject>
+    readonly configMaps: Store<FullObject<ConfigMap>>
+    readonly signingSecrets: Store<FullObject<Secret>>
+  }
+}
+
+/** The controller of signing keys: their Secrets and ConfigMap `platform-jwks`. */
+export const signingKeyController = {
+  name: 'signingkey',
+  workers: () => 1,
+  writes: { [CONFIG_MAPS.kind]: JWKS_WRITE_REASONS, [SECRETS.kind]: SIGNING_SECRET_WRITE_REASONS },
+  setUp: (setup: SigningKeySetup): ControllerSpec => {
+    const { settings, stores, keyring } = setup
+    const { tokens, signingSecrets, configMaps } = stores
+    const log = setup.log.child({ controller: signingKeyController.name })
+    const all = () => [SIGNING_KEYS]
+    return {
+      name: signingKeyController.name,
+      workers: 1,
+      reconcile: createReconcile({
+        ...setup,
+        records: configMaps,
+        namespace: settings.namespace,
+        algorithm: settings.signingAlgorithm,
+        tokenMaxTtlMs: settings.tokenMaxTtlMs,
+        lastExpMs: (kid) => lastExpMs(tokens, kid),
+        log,
+      }),
+      objectOf: () => undefined,
+      reads: [tokens, signingSecrets, configMaps],
+      watches: [
+        onChange(signingSecrets, all),
+        onChange(configMaps, ({ name }) => (name === JWKS_CONFIG_MAP ? all() : [])),
+        onSignal(keyring, all),
+        (enqueue) => {
+          const add = (): void => enqueue(SIGNING_KEYS, 'fresh')
+          add()
+          return runOnSchedule(SCHEDULE, setup.log, add)
+        },
+      ],
+    }
+  },
+}

@@ -1,0 +1,46 @@
+// Key `ci` while it is deleted, and the dependencies of its controller.
+import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
+import { DAY_MS, statusEntry, textAfter } from '../../../support/access-key.ts'
+import { rememberingLog } from '../../../support/log.ts'
+import { keyObject } from '../../../support/objects.ts'
+
+/** The object of the key, with a deletionTimestamp and our finalizer. */
+export const deletedKeyObject = (resourceVersion = '1', status: object = {}) =>
+  keyObject({
+    metadata: {
+      resourceVersion,
+      deletionTimestamp: textAfter(60),
+      finalizers: [REVOKE_FINALIZER],
+      managedFields: [statusEntry(status)],
+    },
+    spec: { user: 'ada', key: 'k'.repeat(32) },
+    status,
+  })
+
+/** The dependencies that no test of deletion looks at. */
+export const otherKeyDeps = () => ({
+  caps: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }),
+  configName: 'platform-manager-config',
+  retentionMs: DAY_MS,
+  newKey: () => 'never',
+  events: { record: () => undefined, flush: () => Promise.resolve(), stop: () => undefined },
+  log: rememberingLog().log,
+  observer: { expired: () => undefined },
+})
+
+/** The write that takes our finalizer off the key. */
+export const RELEASE = {
+  verb: 'patch',
+  kind: ACCESS_KEYS.kind,
+  name: 'ci',
+  reason: 'finalizer',
+  body: [
+    { op: 'test', path: '/metadata/uid', value: 'uid-ci' },
+    { op: 'test', path: '/metadata/finalizers/0', value: REVOKE_FINALIZER },
+    { op: 'remove', path: '/metadata/finalizers/0' },
+  ],
+}
+
+/** Names of the objects that were asked to be deleted. */
+export const deletedNames = (asked: readonly { readonly verb: string; readonly name: string }[]) =>
+  asked.filter(({ verb }) => verb === 'delete').map(({ name }) => name)

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest'
+import { Store, fullObject, objectKey } from '../../../../src/kube/informer/store.ts'
+import { stage, thing } from './stored.ts'
+
+const inEast = { namespace: 'east', uid: 'east-a', owner: 'x' }
+const inWest = { namespace: 'west', uid: 'west-a', owner: 'x' }
+
+/** Two objects of one name in two namespaces, and a cluster-scoped one of that name. */
+const threeOfOneName = () =>
+  stage([thing('a', 1, inEast), thing('a', 2, inWest), thing('a', 3, { uid: 'cluster-a' })])
+
+describe('a store of several namespaces', () => {
+  test('finds each of three objects of one name by its namespace, or without one', () => {
+    const { store } = threeOfOneName()
+    expect(store.size).toBe(3)
+    expect([store.get('a', 'east')?.uid, store.get('a', 'west')?.uid, store.get('a')?.uid]).toEqual(
+      ['east-a', 'west-a', 'cluster-a'],
+    )
+    expect(store.get('a', 'north')).toBeUndefined()
+    expect(store.getByKey('west/a')).toBe(store.get('a', 'west'))
+  })
+
+  test('names the key of each change, and changes one of them only', () => {
+    const { store, told, world } = threeOfOneName()
+    store.put(thing('a', 5, inWest))
+    store.observe(thing('a', 6, inEast))
+    store.remove(thing('a', 7, inWest))
+    expect(told).toEqual(['west/a 2>5', 'east/a 1>6', 'west/a 5>'])
+    expect(world()).toEqual(['a@6', 'a@3'])
+  })
+
+  test('holds both in one index, and drops from it only the one that is deleted', () => {
+    const { store } = threeOfOneName()
+    const uids = () => store.by('owner', 'x').map(({ uid }) => uid)
+    expect([uids(), store.countBy('owner', 'x')]).toEqual([['east-a', 'west-a'], 2])
+    store.remove(thing('a', 9, inEast))
+    expect([uids(), store.firstBy('owner', 'x')?.uid]).toEqual([['west-a'], 'west-a'])
+  })
+
+  test('loses to a list only those that the list lacks', () => {
+    const { list, told, world } = threeOfOneName()
+    list(thing('a', 2, inWest))
+    expect(world()).toEqual(['a@2'])
+    expect(told).toEqual(['east/a 1> listed', 'a 3> listed'])
+  })
+
+  test('keeps the namespace of a whole object, which gives the key again', () => {
+    const store = new Store(fullObject)
+    store.put(thing('a', 1, inEast))
+    const [item] = [...store.values()]
+    expect(item).toMatchObject({ name: 'a', namespace: 'east' })
+    expect(objectKey(item ?? { name: '' })).toBe('east/a')
+  })
+})
