@@ -6,15 +6,15 @@ import type { Caps } from '../domain/accesskey/lifetime.ts'
 import type { KeyLookup } from '../domain/accesskey/owner-chain.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Poller } from '../runtime/concurrency/poller.ts'
+import { type Moment, currentMoment } from '../runtime/moment.ts'
 import { type Caller, isSameCaller } from './caller.ts'
 import type { KeyIndex } from './key-index.ts'
 import { type InvalidKeyReason, UNKNOWN_KEY, checkKey } from './key-validity.ts'
 import type { LiveKeyReader } from './live-reader.ts'
-import { type Moment, currentMoment } from '../runtime/moment.ts'
 import { isFresh } from './staleness.ts'
 import { identityAndScopeOf } from './user-info.ts'
 
-/** The caller, or why there is none. `unavailable`: it can't be decided now. */
+/** The caller, or the reason of the refusal. `unavailable`: it can't be decided now. */
 export type AuthenticationResult =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly because: InvalidKeyReason | 'unavailable' }
@@ -26,46 +26,46 @@ export type Reauthentication =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly because: 'expired' | 'revoked' | 'changed' | 'stale' }
 
-/** Dependencies of createCallers. */
+/** Dependencies of createAuthenticator. */
 export interface AuthenticatorOptions {
   readonly clock: Clock
   readonly index: KeyIndex
   readonly reader: LiveKeyReader
   /** Up to when the index is known to be complete; null = not at all. */
   readonly provenAt: () => Moment | null
-  /** null until settings in force have been seen. */
+  /** null until the first settings in force have arrived. */
   readonly caps: () => Caps | null
   readonly settings: Poller
   /** Refreshed only for keys whose scope has roles. */
   readonly roles: Poller
-  /** A new value whenever the meaning of scopes changes. */
-  readonly meaning: () => object
+  /** A new object whenever the rules change by which scopes are read. */
+  readonly scopeRulesVersion: () => object
 }
 
 /** Authenticates callers. */
 export interface Authenticator {
   /** The caller that presents this token. Never rejects. */
-  readonly recognise: (token: string) => Promise<AuthenticationResult>
+  readonly authenticate: (token: string) => Promise<AuthenticationResult>
   /** Whether an earlier caller is still valid and unchanged. Never rejects. */
-  readonly reconsider: (caller: Caller) => Promise<Reauthentication>
+  readonly reauthenticate: (caller: Caller) => Promise<Reauthentication>
 }
 
 const UNAVAILABLE = { ok: false, because: 'unavailable' } as const
 
 /** Authenticates callers by the index, or by reads of the API server. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { clock, index, reader, provenAt, settings, roles, meaning } = options
-  /** The meaning of scopes when each caller was authenticated. */
-  const meant = new WeakMap<Caller, object>()
+  const { clock, index, reader, provenAt, settings, roles, scopeRulesVersion } = options
+  /** The version of these rules when each caller was authenticated. */
+  const rulesOf = new WeakMap<Caller, object>()
 
-  /** The keys that a verdict may use; null = none that is fresh. */
-  const knownAround = async (
+  /** The keys that a check may use; null = none are fresh. */
+  const freshKeys = async (
     keysToRead: () => readonly { readonly name: string }[],
   ): Promise<KeyLookup | null> => {
     if (isFresh(provenAt(), currentMoment(clock))) return index
     const keys = keysToRead()
     if (keys.length === 0) return null
-    return reader.around(keys.map(({ name }) => name)).catch(() => null)
+    return reader.readWithRelated(keys.map(({ name }) => name)).catch(() => null)
   }
 
   const callerFrom = async (key: AccessKey, known: KeyLookup): Promise<AuthenticationResult> => {
@@ -73,57 +73,59 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     if (caps === null) return UNAVAILABLE
     const verdict = checkKey(key, known, caps, clock.nowMs())
     if (!verdict.ok) return verdict
-    const bound = boundBy(key, verdict.scope)
+    const bound = withScope(key, verdict.scope)
     const { identity, scope } = identityAndScopeOf(bound)
     const hasRoles = scope?.some(({ kind }) => kind === 'role') ?? false
     if (hasRoles && !(await roles.refreshed())) return UNAVAILABLE
     if (identity === null) return { ok: false, because: 'noIdentity' }
     const caller = { key: bound, identity, scope, expiresMs: verdict.expiresMs }
-    meant.set(caller, meaning())
+    rulesOf.set(caller, scopeRulesVersion())
     return { ok: true, caller }
   }
 
-  const isAsBefore = (before: Caller, now: Caller): boolean =>
-    isSameCaller(before, now) && (now.scope === null || meant.get(before) === meant.get(now))
+  const isUnchanged = (before: Caller, now: Caller): boolean =>
+    isSameCaller(before, now) && (now.scope === null || rulesOf.get(before) === rulesOf.get(now))
 
   return {
-    recognise: async (token) => {
+    authenticate: async (token) => {
       if (!(await settings.refreshed())) return UNAVAILABLE
-      const found = index.find(token)
-      const holders = () => (found === UNKNOWN_KEY ? [] : index.sharing(found.digest ?? ''))
-      const known = await knownAround(holders)
+      const found = index.findBySecret(token)
+      const holders = () => (found === UNKNOWN_KEY ? [] : index.sharing(found))
+      const known = await freshKeys(holders)
       if (known === null) return UNAVAILABLE
       // Only the eldest key counts, and the key found above may be gone by now. An unknown token takes the
       // same steps: the duration of a refusal must not reveal its reason (threat C1).
-      const eldest = known.eldest(found.digest ?? '') ?? UNKNOWN_KEY
+      const eldest = known.eldest(found) ?? UNKNOWN_KEY
       return callerFrom(found === UNKNOWN_KEY ? UNKNOWN_KEY : eldest, known)
     },
-    reconsider: async (caller) => {
+    reauthenticate: async (caller) => {
       if (!(await settings.refreshed())) return { ok: false, because: 'stale' }
-      const known = await knownAround(() => [caller.key])
+      const known = await freshKeys(() => [caller.key])
       if (known === null) return { ok: false, because: 'stale' }
       const key = known.named(caller.key.name)
       const now = await callerFrom(key?.uid === caller.key.uid ? key : UNKNOWN_KEY, known)
-      if (now.ok) return isAsBefore(caller, now.caller) ? now : { ok: false, because: 'changed' }
-      return { ok: false, because: WHY_CUT[now.because] ?? 'revoked' }
+      if (now.ok) return isUnchanged(caller, now.caller) ? now : { ok: false, because: 'changed' }
+      return { ok: false, because: REAUTHENTICATION_REASONS[now.because] ?? 'revoked' }
     },
   }
 }
 
-/** Keys with an inherited scope, by the same keys without it. */
-const inheriting = new WeakMap<AccessKey, AccessKey>()
+/** Keys with the scope that they inherit, by the keys without it. */
+const withInheritedScope = new WeakMap<AccessKey, AccessKey>()
 
-/** The key with the scope that binds it; the same object as long as both are the same. */
-function boundBy(key: AccessKey, scope: Scope | null): AccessKey {
+/** The key with its effective scope: the same object as long as both are unchanged. */
+function withScope(key: AccessKey, scope: Scope | null): AccessKey {
   if (scope === key.scope) return key
-  const known = inheriting.get(key)
+  const known = withInheritedScope.get(key)
   if (known?.scope === scope) return known
   const bound = { ...key, scope }
-  inheriting.set(key, bound)
+  withInheritedScope.set(key, bound)
   return bound
 }
 
-const WHY_CUT: Readonly<Partial<Record<InvalidKeyReason | 'unavailable', 'expired' | 'stale'>>> = {
+const REAUTHENTICATION_REASONS: Readonly<
+  Partial<Record<InvalidKeyReason | 'unavailable', 'expired' | 'stale'>>
+> = {
   expired: 'expired',
   unavailable: 'stale',
 }

@@ -20,14 +20,14 @@ export type CheckedJwk =
  * `qi`, `k`) among them.
  */
 export function checkJwk(value: unknown): CheckedJwk {
-  if (!isMap(value)) return refused('is no JSON object')
+  if (!isMap(value)) return refusal('is no JSON object')
   const jwk = ecJwk(value) ?? rsaJwk(value)
-  if (!jwk) return refused('is neither an EC key on P-256 nor an RSA key of 2048 to 4096 bits')
+  if (!jwk) return refusal('is neither an EC key on P-256 nor an RSA key of 2048 to 4096 bits')
   const named = ['kid', 'alg', 'use'] as const
   const wrong = named.find(
     (name) => Object.hasOwn(value, name) && ownValue(value, name) !== jwk[name],
   )
-  if (wrong !== undefined) return refused(`has the wrong ${wrong}`)
+  if (wrong !== undefined) return refusal(`has the wrong ${wrong}`)
   return { ok: true, jwk }
 }
 
@@ -39,17 +39,17 @@ export type ParsedJwks =
 /** Reads a JWK Set. A key without a kid, or with the kid of an earlier one, is a fault as well. */
 export function parseJwks(text: string | undefined): ParsedJwks {
   const keys = keysOf(text)
-  if (!Array.isArray(keys)) return refused('is no JWK Set: {"keys": [...]}')
+  if (!Array.isArray(keys)) return refusal('is no JWK Set: {"keys": [...]}')
   const jwks = new Map<string, PublicJwk>()
   const faults: string[] = []
   for (const [place, entry] of (keys as readonly Json[]).entries()) {
-    const because = enter(jwks, entry)
+    const because = addChecked(jwks, entry)
     if (because !== null) faults.push(`entry ${place} ${because}`)
   }
   return { ok: true, jwks: [...jwks.values()], faults }
 }
 
-function enter(jwks: Map<string, PublicJwk>, entry: Json): string | null {
+function addChecked(jwks: Map<string, PublicJwk>, entry: Json): string | null {
   const checked = checkJwk(entry)
   if (!checked.ok) return checked.because
   const { jwk } = checked
@@ -59,9 +59,9 @@ function enter(jwks: Map<string, PublicJwk>, entry: Json): string | null {
   return null
 }
 
-/** The public set, followed as it changes. */
+/** The published key set, kept current by a watch. */
 export interface FollowedJwks {
-  /** The text to serve, the same until a key is added or removed; null = no set has been seen yet. */
+  /** The text to serve, the same until a key is added or removed; null = no set has arrived yet. */
   current(): string | null
 }
 
@@ -99,7 +99,7 @@ function ecJwk(value: JsonMap): PublicJwk | null {
   if (bytesOf(x)?.length !== 32 || bytesOf(y)?.length !== 32) return null
   const members = { kty: 'EC', crv, x, y } as const
   // Refuses a point that is not on the curve.
-  if (!isTaken(members)) return null
+  if (!isImportable(members)) return null
   return { ...members, kid: thumbprint({ crv, kty: 'EC', x, y }), alg: 'ES256', use: 'sig' }
 }
 
@@ -115,11 +115,11 @@ function rsaJwk(value: JsonMap): PublicJwk | null {
   const [first = 0, last = 0] = [modulus.at(0), modulus.at(-1)]
   if (first < 0x80 || last % 2 === 0) return null
   const members = { kty: 'RSA', n, e } as const
-  if (!isTaken(members)) return null
+  if (!isImportable(members)) return null
   return { ...members, kid: thumbprint({ e, kty: 'RSA', n }), alg: 'RS256', use: 'sig' }
 }
 
-/** The member where it is a text, else an empty one. */
+/** The member where it is a string, else an empty one. */
 function textOf(value: JsonMap, name: string): string {
   const member = ownValue(value, name)
   return typeof member === 'string' ? member : ''
@@ -131,7 +131,7 @@ function bytesOf(text: string): Buffer | null {
   return bytes.toString('base64url') === text ? bytes : null
 }
 
-function isTaken(key: Readonly<Record<string, string>>): boolean {
+function isImportable(key: Readonly<Record<string, string>>): boolean {
   try {
     createPublicKey({ key, format: 'jwk' })
     return true
@@ -153,7 +153,7 @@ function keysOf(text: string | undefined): Json | undefined {
   }
 }
 
-const refused = (because: string): { readonly ok: false; readonly because: string } => ({
+const refusal = (because: string): { readonly ok: false; readonly because: string } => ({
   ok: false,
   because,
 })

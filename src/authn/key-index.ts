@@ -1,5 +1,5 @@
 // An index of the keys by their secret, without the secrets (contract 10.3, threats C1 and C2).
-import { createHash, createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hash, timingSafeEqual } from 'node:crypto'
 import type { KubeObject } from '../api/objects.ts'
 import {
   type AccessKey,
@@ -9,18 +9,23 @@ import {
   storedDigestOf,
 } from '../domain/accesskey/access-key.ts'
 import { isOlderKey } from '../domain/accesskey/key-state.ts'
-import type { KeyRelations, KeyLookup } from '../domain/accesskey/owner-chain.ts'
+import type { KeyLookup, KeyRelations } from '../domain/accesskey/owner-chain.ts'
 import { Store } from '../kube/informer/store.ts'
 import { UNKNOWN_KEY } from './key-validity.ts'
 
-/** The keys of the platform, as the watch delivers them. */
+/** The access keys of the platform, as the watch delivers them. */
 export interface KeyIndex extends KeyLookup, KeyRelations {
   /** A watch keeps it equal to the keys of the API server. */
   readonly store: Store<AccessKey>
-  /** The eldest key whose secret was presented; NOBODY where there is none. */
-  readonly find: (token: string) => AccessKey
+  /** The eldest key with the secret that a caller presents; UNKNOWN_KEY where there is none. */
+  readonly findBySecret: (token: string) => AccessKey
   /** The keys of one `user:<user>`, `team:<team>` or `subject:<subject>`. */
-  readonly of: (identity: string) => readonly AccessKey[]
+  readonly withIdentity: (identity: string) => readonly AccessKey[]
+}
+
+interface IndexedKey extends AccessKey {
+  /** HMAC of its digest, by which the index finds it. Absent without a secret, and in keys from elsewhere. */
+  readonly keyedDigest?: string
 }
 
 const BY_KEYED_DIGEST = 'keyedDigest'
@@ -29,42 +34,51 @@ const BY_IDENTITY = 'identity'
 
 /**
  * Creates an empty index. Its Map is keyed by an HMAC of a key's SHA-256: neither the tokens of callers nor
- * the digests that users store choose a place in it.
+ * the digests that users store choose a place in it. Each key keeps its HMAC, so a request computes one: that
+ * of the secret it presents.
  *
  * @param secret 32 random bytes of this process
  */
 export function createKeyIndex(secret: Uint8Array): KeyIndex {
   const hmacKey = createSecretKey(secret)
+  // One byte a character: base64 takes a third more memory for each key.
   const keyed = (digest: Buffer): string =>
-    createHmac('sha256', hmacKey).update(digest).digest('base64')
+    createHmac('sha256', hmacKey).update(digest).digest('binary')
+  const keyedHex = (digest: string): string => keyed(Buffer.from(digest, 'hex'))
   const indexers = {
-    [BY_KEYED_DIGEST]: ({ digest }: AccessKey) => digest && keyed(Buffer.from(digest, 'hex')),
+    [BY_KEYED_DIGEST]: ({ keyedDigest }: IndexedKey) => keyedDigest ?? null,
     [BY_OWNER]: ({ ownerRef }: AccessKey) => ownerRef && ownerRef.uid,
     [BY_IDENTITY]: ({ identity }: AccessKey) => identity,
   }
-  const store = new Store(viewOf, indexers, { [BY_KEYED_DIGEST]: isOlderKey })
-  // Without a match NOBODY is compared all the same: the duration of a refusal must not reveal its reason.
-  const eldestWith = (digest: Buffer): AccessKey => {
-    const found = store.firstBy(BY_KEYED_DIGEST, keyed(digest)) ?? UNKNOWN_KEY
-    return isOf(found, digest) ? found : UNKNOWN_KEY
+  const indexedKeyOf = (object: KubeObject): IndexedKey => {
+    const key = keyWithoutStatus(object)
+    if (key.digest === null) return key
+    // The earlier string is the one in the Map: another equal one would take memory of its own.
+    const before: IndexedKey | undefined = store.get(key.name)
+    const isKnown = before?.keyedDigest !== undefined && before.digest === key.digest
+    return { ...key, keyedDigest: isKnown ? before.keyedDigest : keyedHex(key.digest) }
   }
+  const store: Store<AccessKey> = new Store(indexedKeyOf, indexers, {
+    [BY_KEYED_DIGEST]: isOlderKey,
+  })
+  const ofUnknown = keyedHex(UNKNOWN_KEY.digest ?? '')
+  const keyedDigestOf = (key: IndexedKey): string =>
+    key === UNKNOWN_KEY ? ofUnknown : (key.keyedDigest ?? keyedHex(key.digest ?? ''))
   return {
     store,
     named: (name) => store.get(name),
-    sharing: (digest) => store.by(BY_KEYED_DIGEST, keyed(Buffer.from(digest, 'hex'))),
-    eldest: (digest) => {
-      const found = eldestWith(Buffer.from(digest, 'hex'))
-      return found === UNKNOWN_KEY ? undefined : found
-    },
-    isShared: (digest) => store.countBy(BY_KEYED_DIGEST, keyed(Buffer.from(digest, 'hex'))) > 1,
-    find: (token) => {
+    sharing: (key) => store.by(BY_KEYED_DIGEST, keyedDigestOf(key)),
+    eldest: (key) => store.firstBy(BY_KEYED_DIGEST, keyedDigestOf(key)),
+    isShared: (key) => store.countBy(BY_KEYED_DIGEST, keyedDigestOf(key)) > 1,
+    findBySecret: (token) => {
       const isSound = isPresentable(token)
-      // A malformed token is looked up all the same.
-      const text = isSound ? token : ''
-      const found = eldestWith(createHash('sha256').update(text).digest())
-      return isSound ? found : UNKNOWN_KEY
+      // A malformed token is looked up all the same, and where no key matches, UNKNOWN_KEY is compared: the
+      // duration of a refusal must not reveal its reason.
+      const digest = hash('sha256', isSound ? token : '', 'buffer')
+      const found = store.firstBy(BY_KEYED_DIGEST, keyed(digest)) ?? UNKNOWN_KEY
+      return hasDigest(found, digest) && isSound ? found : UNKNOWN_KEY
     },
-    of: (identity) => store.by(BY_IDENTITY, identity),
+    withIdentity: (identity) => store.by(BY_IDENTITY, identity),
     ownedBy: (uid) => store.by(BY_OWNER, uid),
   }
 }
@@ -74,18 +88,19 @@ const LONGEST_KEY = 256
 /** No key is shorter; a digest may be of anything, such as the word `null` (contract 3.6). */
 const SHORTEST_KEY = 32
 
-/** The digest form may be public in Git: as a token it opens nothing (contract 3.6). */
+/** The digest form may be public in Git: as a token it authenticates no one (contract 3.6). */
 const isPresentable = (token: string): boolean =>
   token.length >= SHORTEST_KEY &&
   token.length <= LONGEST_KEY &&
   /^[!-~]+$/.test(token) &&
   !/^sha256:/i.test(token)
 
-const isOf = (key: AccessKey, digest: Buffer): boolean =>
+/** In constant time. */
+const hasDigest = (key: AccessKey, digest: Buffer): boolean =>
   timingSafeEqual(digest, Buffer.from(key.digest ?? '', 'hex'))
 
-/** Shared by all keys: their published status is not used here, and there are many keys. */
-const NOT_KEPT: PublishedKeyStatus = {
+/** Shared by all keys: authentication does not use their published status, and there are many keys. */
+const NO_STATUS: PublishedKeyStatus = {
   expirationTimestamp: undefined,
   removalTimestamp: undefined,
   effectiveTTLSeconds: undefined,
@@ -95,10 +110,10 @@ const NOT_KEPT: PublishedKeyStatus = {
   conditions: [],
 }
 
-/** A key as the gateway keeps it: without its status, except the last use. */
-export const viewOf = (object: KubeObject): AccessKey => ({
+/** A key as the gateway keeps it: without its status, except the last activity. */
+export const keyWithoutStatus = (object: KubeObject): AccessKey => ({
   ...accessKeyOf(object as OwnedAccessKeyObject, secretDigest),
-  published: NOT_KEPT,
+  published: NO_STATUS,
 })
 
 /**
@@ -107,5 +122,5 @@ export const viewOf = (object: KubeObject): AccessKey => ({
  * unless the digest form was refused before: a digest may be public in Git and must open nothing.
  */
 export function secretDigest(key: string): string {
-  return storedDigestOf(key) ?? createHash('sha256').update(key, 'utf8').digest('hex')
+  return storedDigestOf(key) ?? hash('sha256', key)
 }

@@ -1,5 +1,5 @@
-// Whether a key works at the moment of a request, by everything that bears on it (contract 10.3). The status
-// that the operator wrote is not used.
+// Whether a key is valid at the moment of a request (contract 10.3): by its own fields, its owners, the keys with
+// its secret and the caps. The status that the operator wrote is not used.
 import { ACCESS_KEYS, API_VERSION } from '../api/names.ts'
 import type { Scope } from '../api/scope.gen.ts'
 import { type AccessKey, accessKeyOf } from '../domain/accesskey/access-key.ts'
@@ -12,7 +12,7 @@ import {
 } from '../domain/accesskey/owner-chain.ts'
 import { identityAndScopeOf } from './user-info.ts'
 
-/** Why a key does not work, for our log and metrics; answers to callers say less (contract 10.2). */
+/** Why a key is invalid, for log and metrics; answers to callers say less (contract 10.2). */
 export const INVALID_KEY_REASONS = [
   'unknown',
   'deleted',
@@ -24,21 +24,21 @@ export const INVALID_KEY_REASONS = [
   'expired',
 ] as const
 
-/** One of KEY_REFUSALS. */
+/** One of INVALID_KEY_REASONS. */
 export type InvalidKeyReason = (typeof INVALID_KEY_REASONS)[number]
 
-/** Whether a key works. */
+/** Whether a key is valid. */
 export type KeyValidity =
   | {
       readonly ok: true
       /** Epoch milliseconds: the earliest end of it and of the keys that own it; null = never. */
       readonly expiresMs: number | null
-      /** Its own, or that of the nearest owner that has one; null = none of them has (contract 11.8). */
+      /** Its own scope, else that of the nearest owner that has one; null = none has (contract 11.8). */
       readonly scope: Scope | null
     }
   | { readonly ok: false; readonly because: InvalidKeyReason }
 
-/** Stands in for a key that was not found: every refusal takes the same steps and the same time (threat C1). */
+/** The result of a look-up that found no key: every refusal takes the same steps and the same time (threat C1). */
 export const UNKNOWN_KEY: AccessKey = accessKeyOf(
   {
     apiVersion: API_VERSION,
@@ -50,30 +50,29 @@ export const UNKNOWN_KEY: AccessKey = accessKeyOf(
 )
 
 /**
- * The verdict on a key and on its owners, which are found by name and uid: a key never grants more than an
- * owner, also one that was narrowed later. `expired` is given only where nothing else is wrong, because
- * the caller sees it.
+ * Checks a key and its owners, which are looked up by name and uid: a key never grants more than an owner, also one
+ * that was narrowed later. `expired` is the reason only where nothing else is wrong, because the caller sees it.
  */
 export function checkKey(key: AccessKey, known: KeyLookup, caps: Caps, nowMs: number): KeyValidity {
-  const own = refusalOf(key, known)
-  if (own !== null) return { ok: false, because: own }
+  const reason = invalidReasonOf(key, known)
+  if (reason !== null) return { ok: false, because: reason }
   const { keys, brokenAt } = ownerChainOf(key, known)
   const { expiresMs, scope, exceeded } = chainBoundsOf(keys, caps, nowMs)
-  const isOwnerBad =
+  const isOwnerInvalid =
     brokenAt !== null ||
     exceeded !== null ||
-    keys.slice(1).some((owner) => refusalOf(owner, known) !== null)
-  if (isOwnerBad) return { ok: false, because: 'owner' }
+    keys.slice(1).some((owner) => invalidReasonOf(owner, known) !== null)
+  if (isOwnerInvalid) return { ok: false, because: 'owner' }
   return isLive(expiresMs, nowMs)
     ? { ok: true, expiresMs, scope }
     : { ok: false, because: 'expired' }
 }
 
-/** Secrets for one purpose: as a bearer they are unknown. */
+/** Types of secrets for one purpose: as a bearer token they count as unknown. */
 const OTHER_PURPOSES: ReadonlySet<string> = new Set(['OIDCRefreshToken', 'Reset'])
 
-/** What is wrong with this key alone, whatever its lifetime; null when nothing is. */
-function refusalOf(key: AccessKey, known: KeyLookup): InvalidKeyReason | null {
+/** Why this key alone is invalid, apart from its lifetime; null = it is valid. */
+function invalidReasonOf(key: AccessKey, known: KeyLookup): InvalidKeyReason | null {
   const checks: readonly (readonly [InvalidKeyReason, boolean])[] = [
     ['unknown', key === UNKNOWN_KEY],
     ['deleted', key.isDeleting],

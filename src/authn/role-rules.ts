@@ -8,24 +8,24 @@ import {
 } from '../domain/scope/roles.ts'
 import type { KubeClient } from '../kube/client/client.ts'
 
-/** A ClusterRole (rbac.authorization.k8s.io/v1), as far as it is read here. */
+/** The part of a ClusterRole (rbac.authorization.k8s.io/v1) that is used here. */
 type ClusterRole = KubeObject & { readonly rules?: readonly PolicyRule[] | null }
 
 /** The rules of the roles of scopes, as last read (contract 11.4). */
 export interface RoleReader {
-  /** None for a role that is unknown, missing or was not read yet. */
+  /** Empty for a role that is unknown, missing or not read yet. */
   readonly roleRules: RoleRules
   /** Reads the ClusterRoles again. @throws Error when one can't be read: all are kept as they were */
   readonly read: (signal: AbortSignal) => Promise<void>
 }
 
-const NONE: readonly PolicyRule[] = []
+const NO_RULES: readonly PolicyRule[] = []
 
-/** Creates it without any rules. @param changed called when a ClusterRole has changed */
+/** A reader without any rules. @param changed called when a ClusterRole has changed */
 export function createRoleReader(client: KubeClient, changed: () => void): RoleReader {
   let roles: ReadonlyMap<string, ClusterRole> = new Map()
   return {
-    roleRules: (role) => roles.get(role)?.rules ?? NONE,
+    roleRules: (role) => roles.get(role)?.rules ?? NO_RULES,
     read: async (signal) => {
       const found = await Promise.all(
         SCOPE_ROLES.map(async (role) => {

@@ -1,4 +1,4 @@
-// The age of the gateway's knowledge (contract 10.4). Pure: moments and their proofs.
+// How long a proof that the gateway's knowledge is complete counts (contract 10.4). Pure.
 import { parseTimestamp } from '../domain/time.ts'
 import { type Moment, msBetween } from '../runtime/moment.ts'
 

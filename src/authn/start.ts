@@ -1,4 +1,4 @@
-// Wires the authentication of callers to the API server; no other file does.
+// Wires the authenticator to the API server; no other file does.
 import { ACCESS_KEYS } from '../api/names.ts'
 import { keysAffectedBy } from '../domain/accesskey/owner-chain.ts'
 import type { RoleRules } from '../domain/scope/roles.ts'
@@ -24,83 +24,88 @@ import {
   REUSE_READS_FOR_MS,
   isFresh,
 } from './staleness.ts'
-import { Heartbeat } from './watch-heartbeat.ts'
+import { createWatchHeartbeat } from './watch-heartbeat.ts'
 
-/** Dependencies of followCallers; everything stops when the signal aborts. */
+/** Dependencies of startAuthenticator; everything stops when the signal aborts. */
 export interface StartAuthenticatorOptions {
   readonly client: KubeClient
   readonly startInformer: InformerFactory['startInformer']
-  /** Stores of the settings, which the caller keeps by its own watches. */
+  /** Stores of the settings, which the caller keeps current by its own watches. */
   readonly sources: SettingsSources
-  /** Called when those watches must have missed a change. */
-  readonly doubtSettings: () => void
+  /** Called when those watches have missed a change: they must list again. */
+  readonly relistSettings: () => void
   /** The platform namespace. */
   readonly namespace: string
   /** 32 random bytes of this process. */
   readonly secret: Uint8Array
   /** From 0 to 1. */
   readonly random: () => number
-  /** Called with the milliseconds from a write of this process to its watch event. */
-  readonly returned: (tookMs: number) => void
+  /** Called with the milliseconds from a heartbeat of this process to its watch event. */
+  readonly onDelivered: (tookMs: number) => void
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
 }
 
-/** Called with the uid of a key whose callers must be checked again; null = those of all keys. */
+/** Called with the uid of a key whose callers must authenticate again; null = those of all keys. */
 export type KeyChangeListener = (uid: string | null) => void
 
-/** Callers, and what they depend on. */
+/** A running authenticator, and the state that it decides by. */
 export interface StartedAuthenticator extends Authenticator {
   readonly index: KeyIndex
   readonly caps: FollowedCaps
   /** The rules of roles as last read. */
   readonly roleRules: RoleRules
-  /** Calls back, from now on, whenever earlier callers must be checked again. */
+  /** Calls back, from now on, whenever earlier callers must authenticate again. */
   readonly subscribe: (listener: KeyChangeListener) => void
-  /** Age of the oldest proof that decisions rest on, in milliseconds. */
+  /** Age of the oldest proof that decisions rest on, in milliseconds; infinite while one is missing. */
   readonly ageMs: () => number
-  /** When a gateway is ready for callers (contract 10.4). */
+  /** Whether a gateway is ready for callers (contract 10.4). */
   readonly readiness: Readonly<Record<string, HealthCheck>>
 }
 
 /** Period of the check for stale proofs, in milliseconds. */
-const LOOK_MS = 1000
+const STALENESS_CHECK_MS = 1000
 
-/** Starts to follow keys, settings and roles. */
+/** Starts the watch of the keys, the readers of settings and roles, and the authenticator on top of them. */
 export function startAuthenticator(options: StartAuthenticatorOptions): StartedAuthenticator {
   const { client, clock, log, signal, sources } = options
   const listeners: KeyChangeListener[] = []
-  const news: KeyChangeListener = (uid) => {
+  const notify: KeyChangeListener = (uid) => {
     for (const listener of listeners) listener(uid)
   }
+
   const index = createKeyIndex(options.secret)
+  const keysProvenAt = watchKeys(options, index)
+  index.store.subscribe((change) => {
+    // No caller exists before the keys are listed.
+    if (!index.store.synced || listeners.length === 0) return
+    for (const { uid } of keysAffectedBy(change, index)) notify(uid)
+  })
+
   const caps = followCaps({ ...sources, log })
-  const meaning = followMeaning(sources, () => news(null))
-  const { roleRules, read } = createRoleReader(client, meaning.changed)
-  const provenAt = followKeys(options, index)
+  // After the caps, so that these are current when listeners run.
+  const scopeRules = versionScopeRules(sources, () => notify(null))
+  const { roleRules, read: readRoles } = createRoleReader(client, scopeRules.changed)
+
   const limits = { reuseForMs: REUSE_READS_FOR_MS, timeoutMs: READ_TIMEOUT_MS }
   const pace = { everyMs: RENEW_AFTER_MS, freshForMs: FRESH_FOR_MS, ...limits }
-  const reading = { clock, log, signal, ...pace }
-  const settings = startPoller({ what: 'settings', ...reading, read: settingsReader(options) })
-  const roles = startPoller({ what: 'roles', ...reading, read })
-  index.store.subscribe((change) => {
-    // There is no caller before the keys are listed.
-    if (!index.store.synced || listeners.length === 0) return
-    for (const { uid } of keysAffectedBy(change, index)) news(uid)
-  })
-  const proofs = { keys: provenAt, settings: settings.provenAt, roles: roles.provenAt }
-  void tellWhileStale({ clock, signal, proofs, tell: () => news(null) })
+  const polling = { clock, log, signal, ...pace }
+  const settings = startPoller({ what: 'settings', ...polling, read: settingsReader(options) })
+  const roles = startPoller({ what: 'roles', ...polling, read: readRoles })
+
+  const proofs = { keys: keysProvenAt, settings: settings.provenAt, roles: roles.provenAt }
+  void notifyWhileStale({ clock, signal, proofs, notify: () => notify(null) })
   return {
     ...createAuthenticator({
       clock,
       index,
       reader: createLiveKeyReader(client, clock, index),
-      provenAt,
+      provenAt: keysProvenAt,
       caps: () => caps.current(),
       settings,
       roles,
-      meaning: meaning.current,
+      scopeRulesVersion: scopeRules.version,
     }),
     index,
     caps,
@@ -110,62 +115,65 @@ export function startAuthenticator(options: StartAuthenticatorOptions): StartedA
       Math.max(...Object.values(proofs).map((proof) => msBetween(proof(), currentMoment(clock)))),
     readiness: {
       'keys-listed': () => (index.store.synced ? null : 'the access keys are not listed yet'),
-      'heartbeat-heard': seen(proofs.keys, 'no heartbeat has arrived by the watch'),
-      'settings-read': seen(proofs.settings, 'the settings have not been read'),
-      'roles-read': seen(proofs.roles, 'the roles of scopes have not been read'),
+      'heartbeat-heard': checkProof(proofs.keys, 'no heartbeat has arrived by the watch'),
+      'settings-read': checkProof(proofs.settings, 'the settings have not been read'),
+      'roles-read': checkProof(proofs.roles, 'the roles of scopes have not been read'),
     },
   }
 }
 
-/** @returns the moment up to which all changes of the keys are known; null = none is */
-function followKeys(options: StartAuthenticatorOptions, index: KeyIndex): () => Moment | null {
-  const heartbeat = new Heartbeat({ ...options, doubt: () => informer.relist() })
-  const informer = options.startInformer(ACCESS_KEYS, heartbeat.through(index.store), {})
-  void heartbeat.keepBeating(options.signal)
-  return () => heartbeat.provenAt()
+/** The moment up to which knowledge is complete; null = unknown. */
+type Proof = () => Moment | null
+
+/** Keeps the index equal to the keys, and proves its watch by heartbeats. */
+function watchKeys(options: StartAuthenticatorOptions, index: KeyIndex): Proof {
+  const heartbeat = createWatchHeartbeat({ ...options, relist: () => informer.relist() })
+  const informer = options.startInformer(ACCESS_KEYS, heartbeat.observe(index.store), {})
+  void heartbeat.keepWriting(options.signal)
+  return heartbeat.provenAt
 }
 
 const settingsReader = (options: StartAuthenticatorOptions) => (abort: AbortSignal) =>
-  refreshSettings({ ...options.sources, ...options, doubt: options.doubtSettings }, abort)
+  refreshSettings({ ...options.sources, ...options, relist: options.relistSettings }, abort)
 
-/** The meaning of scopes: a new value when the rules of a role or the namespace prefix of projects change. */
-function followMeaning(sources: SettingsSources, news: () => void) {
-  let current = {}
+/**
+ * The version of the rules by which scopes are read: a new object whenever `changed` is called, or the namespace
+ * prefix of projects changes. `notify` runs after every change of the settings.
+ */
+function versionScopeRules(sources: SettingsSources, notify: () => void) {
+  let version = {}
   let prefix: string | null = null
   const changed = (): void => {
-    current = {}
-    news()
+    version = {}
+    notify()
   }
-  // Subscribed after the caps, so that these are up to date when listeners run.
   followSettings(sources, (observed) => {
     const before = prefix
     prefix = gatewaySwitchesInForce(observed)?.projectNamespacePrefix ?? prefix
-    if (prefix === before) news()
+    if (prefix === before) notify()
     else changed()
   })
-  return { changed, current: () => current }
+  return { changed, version: () => version }
 }
 
-type Proof = () => Moment | null
-
-const seen =
+const checkProof =
   (proof: Proof, otherwise: string): HealthCheck =>
   () =>
     proof() === null ? otherwise : null
 
-interface Staleness {
+interface StalenessCheck {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly proofs: Readonly<Record<string, Proof>>
-  readonly tell: () => void
+  readonly notify: () => void
 }
 
 /** Has open streams checked every second while a proof is stale; each key is read once in that time (10.4). */
-async function tellWhileStale({ clock, signal, proofs, tell }: Staleness): Promise<void> {
+async function notifyWhileStale({ clock, signal, proofs, notify }: StalenessCheck): Promise<void> {
   const isStale = (): boolean =>
     Object.values(proofs).some((proof) => !isFresh(proof(), currentMoment(clock)))
   while (!signal.aborted) {
-    await sleep(clock, LOOK_MS, signal)
-    if (isStale()) tell()
+    await sleep(clock, STALENESS_CHECK_MS, signal)
+    if (isStale()) notify()
   }
 }

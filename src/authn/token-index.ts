@@ -16,14 +16,14 @@ export interface CountedToken extends CachedObject {
   readonly isKept: boolean
 }
 
-/** The tokens of the platform, as the watch delivers them. */
+/** The tokens of the platform by their owners, as the watch delivers them. */
 export interface TokenIndex {
   /** A watch keeps it equal to the tokens of the API server. */
   readonly store: Store<CountedToken>
   /** The tokens that keys of this identity own, deleted keys included. */
-  readonly of: (identity: string) => readonly CountedToken[]
-  /** How many of them the watch showed deleted before their exp, and have not reached it. */
-  readonly deletedOf: (identity: string, nowMs: number) => number
+  readonly ownedByIdentity: (identity: string) => readonly CountedToken[]
+  /** How many more were deleted before their exp and have not reached it at that time, epoch milliseconds. */
+  readonly countDeleted: (identity: string, nowMs: number) => number
 }
 
 const BY_OWNER = 'owner'
@@ -32,38 +32,38 @@ const BY_OWNER = 'owner'
 export function createTokenIndex(keys: KeyIndex, nowMs: () => number): TokenIndex {
   const store = new Store(countedOf, { [BY_OWNER]: ({ ownerRef }) => ownerRef && ownerRef.uid })
   /** Identities of deleted keys that still own tokens, by uid. */
-  const gone = new Map<string, string>()
-  /** Ends of deleted tokens, by identity. */
-  const deleted = new Map<string, number[]>()
+  const deletedOwners = new Map<string, string>()
+  /** When deleted tokens end, by identity. */
+  const deletedEnds = new Map<string, number[]>()
   keys.store.subscribe(({ before, after }) => {
     if (!before || before.uid === after?.uid || before.identity === null) return
-    if (store.by(BY_OWNER, before.uid).length > 0) gone.set(before.uid, before.identity)
+    if (store.by(BY_OWNER, before.uid).length > 0) deletedOwners.set(before.uid, before.identity)
   })
   store.subscribe(({ before, after }) => {
     const owner = before?.ownerRef
     if (!before || !owner || before.uid === after?.uid) return
     const key = keys.named(owner.name)
-    const identity = key?.uid === owner.uid ? key.identity : (gone.get(owner.uid) ?? null)
-    if (store.by(BY_OWNER, owner.uid).length === 0) gone.delete(owner.uid)
+    const identity = key?.uid === owner.uid ? key.identity : (deletedOwners.get(owner.uid) ?? null)
+    if (store.by(BY_OWNER, owner.uid).length === 0) deletedOwners.delete(owner.uid)
     if (identity === null || before.expiresMs === null || before.expiresMs <= nowMs()) return
-    const ends = deleted.get(identity) ?? []
+    const ends = deletedEnds.get(identity) ?? []
     ends.push(before.expiresMs)
     // Dropped now and then, not for each of a hundred thousand deletes at once.
     const isPowerOfTwo = (ends.length & (ends.length - 1)) === 0
-    deleted.set(identity, isPowerOfTwo ? stillOut(ends, nowMs()) : ends)
+    deletedEnds.set(identity, isPowerOfTwo ? notEnded(ends, nowMs()) : ends)
   })
-  const owners = (identity: string): readonly string[] => [
-    ...keys.of(identity).map(({ uid }) => uid),
-    ...[...gone].filter(([, whose]) => whose === identity).map(([uid]) => uid),
+  const ownerUids = (identity: string): readonly string[] => [
+    ...keys.withIdentity(identity).map(({ uid }) => uid),
+    ...[...deletedOwners].filter(([, owner]) => owner === identity).map(([uid]) => uid),
   ]
   return {
     store,
-    of: (identity) => owners(identity).flatMap((uid) => store.by(BY_OWNER, uid)),
-    deletedOf: (identity, now) => stillOut(deleted.get(identity), now).length,
+    ownedByIdentity: (identity) => ownerUids(identity).flatMap((uid) => store.by(BY_OWNER, uid)),
+    countDeleted: (identity, now) => notEnded(deletedEnds.get(identity), now).length,
   }
 }
 
-const stillOut = (ends: readonly number[] = [], nowMs: number): number[] =>
+const notEnded = (ends: readonly number[] = [], nowMs: number): number[] =>
   ends.filter((endMs) => endMs > nowMs)
 
 function countedOf(object: KubeObject): CountedToken {

@@ -47,7 +47,10 @@ async function revoke({
       fieldManager: FIELD_MANAGER,
       mayWrite: () => undefined,
     })
-    return await revokeKeyWithDescendants({ client, clock, isDryRun, tell: printKey }, nameOrUid)
+    return await revokeKeyWithDescendants(
+      { client, clock, isDryRun, onRevoked: printKey },
+      nameOrUid,
+    )
   } finally {
     await connection.close()
   }
@@ -61,11 +64,11 @@ const OUTCOME_TEXT: Readonly<Record<RevocationOutcome, string>> = {
   failed: 'FAILED',
 }
 
-function printKey({ key, maker, fate, because }: RevokedKey): void {
+function printKey({ key, maker, outcome, because }: RevokedKey): void {
   const how = maker === null ? '' : `, made with ${maker}`
   const why = because === '' ? '' : `: ${because}`
   process.stdout.write(
-    `${key.name} (${key.identity ?? 'nobody'}${how}): ${OUTCOME_TEXT[fate]}${why}\n`,
+    `${key.name} (${key.identity ?? 'nobody'}${how}): ${OUTCOME_TEXT[outcome]}${why}\n`,
   )
 }
 
@@ -82,13 +85,15 @@ function printReport(
   }
   const { uid, all } = revocation
   const isThere = all.some(({ key }) => key.uid === uid)
-  const count = all.filter(({ fate }) => fate === 'disabled' || fate === 'wouldBeDisabled').length
+  const count = all.filter(
+    ({ outcome }) => outcome === 'disabled' || outcome === 'wouldBeDisabled',
+  ).length
   const lines = [
     ...(isThere ? [] : [`The key with uid ${uid} is gone itself.`]),
     `${count} of ${all.length} ${isDryRun ? 'would be disabled' : 'disabled'}. ${OF_RBAC}`,
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
-  return all.some(({ fate }) => fate === 'failed') ? 1 : 0
+  return all.some(({ outcome }) => outcome === 'failed') ? 1 : 0
 }
 
 const WHERE_UIDS_ARE =

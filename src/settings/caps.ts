@@ -3,22 +3,22 @@ import { capsInForce } from '../domain/settings/in-force.ts'
 import type { Log } from '../runtime/log.ts'
 import { type SettingsSources, followSettings } from './follow.ts'
 
-/** Where the caps are read from. */
+/** Where the caps come from. */
 export interface CapsSources extends SettingsSources {
   readonly log: Log
 }
 
-/** The caps in force, followed as they change. */
+/** The caps in force, kept current by the watches of the settings. */
 export interface FollowedCaps {
-  /** null until settings in force have been seen: nothing may be decided before (contract 8.2). */
+  /** null until the first settings in force have arrived: nothing may be decided before (contract 8.2). */
   current(): Caps | null
-  /** Calls back whenever the caps have changed, also the first time. */
+  /** Calls back whenever the caps change, and at once where they are known. */
   subscribe(listener: (caps: Caps) => void): void
 }
 
 /**
- * Follows the caps that bind every key and token (contract 2.2, 6.5). Settings that can't be read
- * change nothing: the caps known before stay, so that no fault lifts one.
+ * Follows the caps on the lifetime of every key and token (contract 2.2, 6.5). Settings that can't be read change
+ * nothing: the earlier caps stay in force, so that no fault lifts one.
  */
 export function followCaps({ log, ...sources }: CapsSources): FollowedCaps {
   const listeners: ((caps: Caps) => void)[] = []
@@ -26,9 +26,9 @@ export function followCaps({ log, ...sources }: CapsSources): FollowedCaps {
   followSettings(sources, (observed) => {
     const reading = capsInForce(observed)
     if (!reading.known) {
-      // Normal at the very first start: the operator has put none in force yet.
-      const say = current === null ? log.debug : log.error
-      say({ because: reading.because }, 'caps can not be read, those known before stay in force')
+      // Normal at the first start: the operator has put none in force yet.
+      const logAt = current === null ? log.debug : log.error
+      logAt({ because: reading.because }, 'caps can not be read, those known before stay in force')
     } else if (!isSame(current, reading.caps)) {
       current = reading.caps
       log.info({ ...current, from: reading.from }, 'caps in force')

@@ -3,36 +3,35 @@ import { issuerOfHost } from '../domain/token/token-claims.ts'
 import type { Log } from '../runtime/log.ts'
 import { type SettingsSources, followSettings } from './follow.ts'
 
-/** Sources of the issuer. */
+/** Where the issuer comes from. */
 export interface IssuerSources extends SettingsSources {
   /** `--issuer-url`; null = from the settings in force. */
   readonly flag: string | null
   readonly log: Log
 }
 
-/** The issuer of tokens in one process (contract 7.2). */
+/** The issuer of tokens in this process (contract 7.2). */
 export interface FollowedIssuer {
-  /** null while neither the flag nor settings in force with a platformHost were seen. */
+  /** null until settings in force name a platformHost, where the flag is absent. */
   current(): string | null
   /**
-   * The issuer of a platformHost that has changed since: it takes effect at the next start, because tokens
-   * in use name the present one. null = it has not changed.
+   * The issuer from a platformHost that changed meanwhile. It takes effect at the next start, because tokens in
+   * use name the current one. null = it is unchanged.
    */
   next(): string | null
-  /** Calls back whenever one of the two has changed, and at once where an issuer is known. */
+  /** Calls back whenever one of the two changes, and at once where an issuer is known. */
   subscribe(listener: () => void): void
 }
 
 /**
  * Follows the issuer of tokens: the flag, else `https://<platformHost>/oidc` of the first settings in force
- * that name a host (contract 7.2). It stays for the life of the process, also when platformHost
- * is removed later.
+ * that name a host (contract 7.2). It stays for the life of the process, also when platformHost is removed.
  */
 export function followIssuer({ flag, log, ...sources }: IssuerSources): FollowedIssuer {
   const listeners: (() => void)[] = []
   let current = flag
   let next: string | null = null
-  const take = (issuer: string | null): void => {
+  const adopt = (issuer: string | null): void => {
     if (issuer === null) return
     const before = next
     if (current === null) {
@@ -49,7 +48,7 @@ export function followIssuer({ flag, log, ...sources }: IssuerSources): Followed
   if (flag === null) {
     followSettings(sources, (observed) => {
       const host = platformHostInForce(observed)
-      take(host === null ? null : issuerOfHost(host))
+      adopt(host === null ? null : issuerOfHost(host))
     })
   }
   return {

@@ -4,36 +4,36 @@ import type { KubeClient, ObjectRef } from '../kube/client/client.ts'
 import { type Store, type FullObject, objectKey } from '../kube/informer/store.ts'
 import type { SettingsSources } from './follow.ts'
 
-/** Where the settings are read from. */
+/** Dependencies of a refresh. */
 export interface RefreshSettingsOptions extends SettingsSources {
   readonly client: KubeClient
-  /** Called when the API server holds less than a watch has delivered: it was restored, the watch is broken. */
-  readonly doubt: () => void
+  /** Called when the API server has an earlier state than a watch delivered, as after a restore: both watches must list again. */
+  readonly relist: () => void
 }
 
 /**
- * Reads the objects of the settings in force into their stores, in addition to the watches: a watch that
- * has fallen silent delivers no change (contract 10.4).
+ * Reads the settings in force into their stores, in addition to the watches: a watch that has fallen silent
+ * delivers no change (contract 10.4).
  *
- * @throws Error when one can't be read, or when the API server holds less than the watch has delivered
+ * @throws Error when an object can't be read, or when the API server has an earlier state than the watch delivered
  */
 export async function refreshSettings(
-  { configs, configMaps, configName, client, namespace, doubt }: RefreshSettingsOptions,
+  { configs, configMaps, configName, client, namespace, relist }: RefreshSettingsOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const get = { signal, client }
+  const read = { signal, client }
   const config = { resource: CONFIGS, ref: { name: configName } }
   const record = { resource: CONFIG_MAPS, ref: { name: IN_FORCE_CONFIG_MAP, namespace } }
-  const taken = await Promise.all([
-    readInto(configs, { ...get, ...config }),
-    readInto(configMaps, { ...get, ...record }),
+  const areCurrent = await Promise.all([
+    readInto(configs, { ...read, ...config }),
+    readInto(configMaps, { ...read, ...record }),
   ])
-  if (taken.every(Boolean)) return
-  doubt()
+  if (areCurrent.every(Boolean)) return
+  relist()
   throw new Error('the settings were restored to an earlier state, waiting for their watches')
 }
 
-interface Get {
+interface Read {
   readonly client: KubeClient
   readonly resource: Resource
   readonly ref: ObjectRef
@@ -43,7 +43,7 @@ interface Get {
 /** @returns whether the store now holds what was read, or something newer */
 async function readInto<T extends KubeObject>(
   store: Store<FullObject<T>>,
-  { client, resource, ref, signal }: Get,
+  { client, resource, ref, signal }: Read,
 ): Promise<boolean> {
   const before = store.getByKey(objectKey(ref))
   const object = await client.get(resource, ref, signal)

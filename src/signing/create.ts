@@ -1,3 +1,4 @@
+// Creates the Secret of a new signing key (contract 7.3).
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import { SECRETS, SIGNING_KEY_PREFIX, SIGNING_KEY_TYPE } from '../api/names.ts'
@@ -8,7 +9,7 @@ import { isConflict } from '../kube/client/api-error.ts'
 import type { KubeClient, NewObject } from '../kube/client/client.ts'
 import { KID_DATA_KEY, PRIVATE_KEY_DATA_KEY } from './examine.ts'
 
-/** Which Secret to create. */
+/** The signing key to create, and the client for it. */
 export interface NewSigningKey {
   readonly client: KubeClient
   readonly namespace: string
@@ -17,22 +18,22 @@ export interface NewSigningKey {
 }
 
 /**
- * The outcome. `created`: by us; `raced`: another replica was first, and its key is as good; `taken`: an
- * object that is no signing key has the name.
+ * The outcome. `created`: by this process; `raced`: another replica was first, and its key serves as well; `taken`:
+ * an object that is no signing key has the name.
  */
 export type SigningKeyCreation = 'created' | 'raced' | 'taken'
 
-/** Creates a signing key under the name of its generation, so that two replicas can't both win. */
-export async function createSigningKey(order: NewSigningKey): Promise<SigningKeyCreation> {
-  const { client, namespace, generation } = order
+/** Creates a signing key under the name of its generation: of two replicas only one succeeds. */
+export async function createSigningKey(key: NewSigningKey): Promise<SigningKeyCreation> {
+  const { client, namespace, generation } = key
   try {
-    await client.create(SECRETS, await newSecret(order), 'create')
+    await client.create(SECRETS, await newSecret(key), 'create')
     return 'created'
   } catch (error) {
     if (!isConflict(error)) throw error
     const name = `${SIGNING_KEY_PREFIX}${generation}`
-    const there = await client.get<Secret>(SECRETS, { namespace, name })
-    return there === null || there.type === SIGNING_KEY_TYPE ? 'raced' : 'taken'
+    const existing = await client.get<Secret>(SECRETS, { namespace, name })
+    return existing === null || existing.type === SIGNING_KEY_TYPE ? 'raced' : 'taken'
   }
 }
 

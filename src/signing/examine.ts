@@ -1,16 +1,16 @@
-// Checks a Secret with a signing key. The private half never leaves this folder.
+// Checks the Secret of a signing key (contract 7.3). The private half never leaves this folder.
 import { type KeyObject, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { SIGNING_KEY_PREFIX } from '../api/names.ts'
 import type { Secret } from '../api/objects.ts'
 import { checkJwk } from '../authn/jwks.ts'
 import type { SigningKeySecret, PublicJwk } from '../domain/signingkey/signing-key.ts'
 
-/** Data keys of the Secret. */
+/** Data key of the Secret: the private key in PKCS #8 PEM. */
 export const PRIVATE_KEY_DATA_KEY = 'private-key.pem'
-/** The thumbprint of the key beside it, so that a mix-up shows. */
+/** Data key of the Secret: the thumbprint of its key, so that a mix-up shows. */
 export const KID_DATA_KEY = 'kid'
 
-/** The result: facts for all callers, and the private key for the keyring alone. */
+/** A Secret as examined: facts for all callers, and the private key for the keyring alone. */
 export interface ExaminedSigningKey {
   readonly secret: SigningKeySecret
   /** null = it must not be used for signing. */
@@ -24,16 +24,17 @@ export interface ExaminedSigningKey {
 export function examineSigningKey({ metadata, data = {} }: Secret): ExaminedSigningKey {
   const { name, uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata
   const generation = generationOf(name)
-  const named = decoded(data[KID_DATA_KEY])
-  const found = generation === null ? fault(MISNAMED) : keyIn(decoded(data[PRIVATE_KEY_DATA_KEY]))
-  const isOther = found.key !== null && found.key.jwk.kid !== named
-  const { key, because } = isOther ? fault('names another kid than that of its key') : found
+  const statedKid = decoded(data[KID_DATA_KEY])
+  const found =
+    generation === null ? fault(MISNAMED) : signingKeyIn(decoded(data[PRIVATE_KEY_DATA_KEY]))
+  const isMixUp = found.key !== null && found.key.jwk.kid !== statedKid
+  const { key, because } = isMixUp ? fault('names another kid than that of its key') : found
   const secret = {
     name,
     uid,
     resourceVersion,
     generation,
-    kid: named === null || !KID.test(named) ? (key?.jwk.kid ?? null) : named,
+    kid: statedKid === null || !KID.test(statedKid) ? (key?.jwk.kid ?? null) : statedKid,
     createdMs: Date.parse(creationTimestamp),
     isDeleting: deletionTimestamp !== undefined,
     jwk: key?.jwk ?? null,
@@ -60,7 +61,7 @@ type Found =
 
 const fault = (because: string): Found => ({ key: null, because })
 
-function keyIn(pem: string | null): Found {
+function signingKeyIn(pem: string | null): Found {
   if (pem === null) return fault(`has no ${PRIVATE_KEY_DATA_KEY}`)
   const privateKey = privateKeyOf(pem)
   if (!privateKey) return fault(`holds no private key in PKCS #8 PEM under ${PRIVATE_KEY_DATA_KEY}`)
@@ -88,7 +89,7 @@ function publicMembersOf(privateKey: KeyObject): unknown {
   }
 }
 
-/** Signs as tokens are signed, and verifies as clients do: with the public members alone. */
+/** Signs as the keyring does, and verifies as clients do: with the public members alone. */
 function passesSelfTest(privateKey: KeyObject, jwk: PublicJwk): boolean {
   const dsaEncoding = 'ieee-p1363'
   const text = Buffer.from(jwk.kid)

@@ -35,39 +35,39 @@ export interface TokenSigner {
    * writes them. null = no key may sign, also where it was withdrawn meanwhile.
    */
   sign(claims: TokenClaims): Promise<SignedToken | null>
-  /** Calls back when another key signs, or none does, or a key was withdrawn. */
+  /** Calls back whenever another key signs, none does any more, or a key was withdrawn. */
   subscribe(listener: () => void): void
 }
 
-/** A key that may sign. */
+/** The key that signs now. */
 export interface CurrentSigningKey {
   readonly kid: string
   readonly algorithm: SigningAlgorithm
 }
 
-/** A signed token, and the `kid` that stands in its header. */
+/** A signed token, and the `kid` in its header. */
 export interface SignedToken {
   readonly token: string
   readonly kid: string
 }
 
-/** All that is known of the keys; private parts stay inside. */
+/** The signing keys with their published state; private parts stay inside. */
 export interface Keyring extends TokenSigner {
-  /** Whether both stores were listed in full: before that, an unknown key is not a lost one. */
+  /** Whether both stores are listed: before that, an unknown key is not a lost one. */
   isComplete(): boolean
   /** The Secrets as examined. */
   secrets(): readonly SigningKeySecret[]
-  /** The public set with the notes, as read back; null = there is no ConfigMap. */
+  /** The published set with its notes; null = the ConfigMap does not exist. */
   published(): PublishedKeys | null
   /** A sentence for each Secret that can't be used for signing, for a condition. */
   faults(): readonly string[]
   /** The life of each published key, for metrics. */
   lives(): readonly KeyLife[]
-  /** Calls listeners back if time alone has changed which key signs. */
+  /** Calls the listeners if time alone has changed which key signs. */
   review(): void
 }
 
-/** What the keyring follows. */
+/** The stores that the keyring follows. */
 export interface KeyringSources {
   /** Holds Secrets of type `management.platform.sh/signing-key`, and no others. */
   readonly secrets: Store<FullObject<Secret>>
@@ -85,7 +85,7 @@ export function createKeyring(sources: KeyringSources): Keyring {
   const listeners: (() => void)[] = []
   const examined = new Map<string, ExaminedSigningKey>()
   let view = viewOf(examined, null)
-  let told = stateOf(null, view)
+  let notifiedState = stateOf(null, view)
 
   const current = (): CurrentSigningKey | null => {
     const key = view.keys.get(currentSigner(view.signers, clock.nowMs())?.kid ?? '')
@@ -94,8 +94,8 @@ export function createKeyring(sources: KeyringSources): Keyring {
   const review = (): void => {
     const kid = current()?.kid ?? null
     const state = stateOf(kid, view)
-    if (state === told) return
-    told = state
+    if (state === notifiedState) return
+    notifiedState = state
     if (kid === null) log.warn({}, 'no signing key can be used')
     else log.info({ kid }, 'signing key in use')
     for (const listener of listeners) listener()
@@ -105,13 +105,16 @@ export function createKeyring(sources: KeyringSources): Keyring {
     view = viewOf(examined, record ? publishedKeysOf(record.object) : null)
     review()
   }
-  const take = ({ name, after }: Pick<StoreChange<FullObject<Secret>>, 'name' | 'after'>): void => {
+  const examineChange = ({
+    name,
+    after,
+  }: Pick<StoreChange<FullObject<Secret>>, 'name' | 'after'>): void => {
     if (!after) examined.delete(name)
-    else examined.set(name, examineAloud(after.object, log))
+    else examined.set(name, examineAndLog(after.object, log))
   }
-  for (const secret of secrets.values()) take({ name: secret.name, after: secret })
+  for (const secret of secrets.values()) examineChange({ name: secret.name, after: secret })
   secrets.subscribe((change) => {
-    take(change)
+    examineChange(change)
     read()
   })
   records.subscribe(({ name }) => {
@@ -140,15 +143,15 @@ export function createKeyring(sources: KeyringSources): Keyring {
 }
 
 /** Listeners are called when this changes. */
-const stateOf = (kid: string | null, { withdrawn }: View): string =>
+const stateOf = (kid: string | null, { withdrawn }: KeyringView): string =>
   [kid, ...[...withdrawn].sort()].join(' ')
 
 interface PrivateKey extends CurrentSigningKey {
   readonly privateKey: KeyObject
 }
 
-/** What the stores give, apart from the time. */
-interface View {
+/** The state of the keys by the stores, apart from the time. */
+interface KeyringView {
   readonly secrets: readonly SigningKeySecret[]
   readonly published: PublishedKeys | null
   readonly keys: ReadonlyMap<string, PrivateKey>
@@ -160,7 +163,7 @@ interface View {
 function viewOf(
   examined: ReadonlyMap<string, ExaminedSigningKey>,
   published: PublishedKeys | null,
-): View {
+): KeyringView {
   const secrets: SigningKeySecret[] = []
   const keys = new Map<string, PrivateKey>()
   for (const { secret, privateKey } of oldestFirst(examined)) {
@@ -195,7 +198,7 @@ const oldestFirst = (
   [...examined.values()].toSorted((a, b) => (a.secret.generation ?? 0) - (b.secret.generation ?? 0))
 
 /** Logs a fault as well, because conditions may go unread. */
-function examineAloud(object: Secret, log: Log): ExaminedSigningKey {
+function examineAndLog(object: Secret, log: Log): ExaminedSigningKey {
   const examination = examineSigningKey(object)
   const { name, uid, resourceVersion, fault } = examination.secret
   if (fault !== null)
@@ -203,7 +206,7 @@ function examineAloud(object: Secret, log: Log): ExaminedSigningKey {
   return examination
 }
 
-/** A sentence about a Secret that can't be used for signing; none for a sound one. */
+/** A sentence about a Secret that can't be used for signing; empty for a sound one. */
 const faultOf = ({ name, fault }: SigningKeySecret): readonly string[] =>
   fault === null ? [] : [`Secret ${name} ${fault}; nothing is signed with it.`]
 

@@ -93,7 +93,7 @@ export function askedRecords(): AskedRecords {
       record: (jti, expiresMs) => void asked.set(jti, expiresMs),
       backlog: () => NOTHING_OVERDUE,
       countAt: () => stored.size,
-      askedForMs: (jti) => (asked.has(jti) && !stored.has(jti) ? records.askedForMs : null),
+      requestedForMs: (jti) => (asked.has(jti) && !stored.has(jti) ? records.askedForMs : null),
       fault: () => records.fault,
       subscribe: () => undefined,
       sweep: () => Promise.resolve(),

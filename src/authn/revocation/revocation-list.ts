@@ -1,4 +1,4 @@
-// The revoked tokens in the ConfigMaps of contract 7.4, and their upkeep.
+// The list of revoked tokens, stored in ConfigMaps (contract 7.4): a leader's view of it, its writes and its sweep.
 import { once } from 'node:events'
 import type { ConfigMap } from '../../api/objects.ts'
 import type { Overdue } from '../../domain/time.ts'
@@ -9,7 +9,8 @@ import type { Clock } from '../../runtime/clock.ts'
 import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 import { StoredRevocations } from './stored-revocations.ts'
-import { RevocationWriter, sweepEndedRevocations } from './writer.ts'
+import { sweepEndedRevocations } from './sweep.ts'
+import { RevocationWriter } from './writer.ts'
 
 /** Counts revocations, for platform_revocations_total. */
 export interface RevocationObserver {
@@ -17,45 +18,45 @@ export interface RevocationObserver {
   revoked(count: number): void
 }
 
-/** Dependencies of the records. Only a leader's client may write. */
+/** Dependencies of the list. Only a leader's client may write. */
 export interface RevocationListOptions {
   readonly client: KubeClient
-  /** All ConfigMaps of the namespace; synced before the first record is requested. */
+  /** All ConfigMaps of the namespace; synced before the first revocation is requested. */
   readonly configMaps: Store<FullObject<ConfigMap>>
-  /** The platform's. */
+  /** The platform namespace. */
   readonly namespace: string
   readonly clock: Clock
   readonly log: Log
   readonly observer: RevocationObserver
 }
 
-/** The records of revoked tokens. */
+/** The list of revoked tokens. */
 export interface RevocationList {
-  /** Whether the token is stored as revoked, as far as the store has seen. */
+  /** Whether the store has the token as revoked. */
   has(jti: string): boolean
   /**
-   * Requests a record; another request adds nothing. A record that is lost while it is still needed is
-   * requested again by itself.
+   * Requests that a token be stored as revoked; a second request adds nothing. A record that disappears while it
+   * is still needed is requested again by itself.
    *
    * @param expiresMs when the token ends by itself, in epoch milliseconds
    * @throws Error for a `jti` that can be no uid
    */
   record(jti: string, expiresMs: number): void
-  /** How many tokens are stored as revoked and have not ended by then, epoch milliseconds. */
+  /** How many tokens are stored as revoked and end after that time, epoch milliseconds. */
   countAt(nowMs: number): number
-  /** For how long its record has been requested, in milliseconds; null = it is not, or is stored. */
-  askedForMs(jti: string): number | null
-  /** Why the last write failed, in the same words each time; null = it did not. */
+  /** Milliseconds since its record was requested; null = it was not, or is stored. */
+  requestedForMs(jti: string): number | null
+  /** Why the last write failed, in the same words each time; null = it succeeded. */
   fault(): string | null
   /** The requested records that are not stored yet, and how long the oldest has waited. */
   backlog(): Overdue
-  /** Calls back, from now on, with the tokens whose records are new in the store. */
+  /** Calls back, from now on, with the tokens that are new in the store. */
   subscribe(listener: (jtis: readonly string[]) => void): void
-  /** Deletes records whose hour is over; one that can't be deleted waits for the next sweep. Never rejects. */
+  /** Deletes the ConfigMaps whose hour is over; one that can't be deleted waits for the next sweep. Never rejects. */
   sweep(): Promise<void>
   /**
-   * Takes no more requests; resolves when the requested records are stored, when this process does not
-   * lead, or when the signal aborts. No write begins afterwards. Never rejects.
+   * Accepts no more requests; resolves when the requested records are stored, when this process does not lead,
+   * or when the signal aborts. No write begins afterwards. Never rejects.
    */
   stop(signal: AbortSignal): Promise<void>
 }
@@ -64,39 +65,39 @@ export interface RevocationList {
 export const REVOCATION_WRITE_REASONS = ['revoke', 'sweep'] as const
 
 /** At most four writes in any second (contract 7.4). */
-const PAUSE_MS = 250
+const WRITE_INTERVAL_MS = 250
 
-/** Follows the stored records, and writes those that are requested. */
+/** Follows the stored records, and writes the requested ones. */
 export function createRevocationList(options: RevocationListOptions): RevocationList {
   const { configMaps, clock, observer } = options
-  const [stopping, over] = [new AbortController(), new AbortController()]
-  const inTurn = createRateLimiter(clock, { most: 1, perMs: PAUSE_MS }, over.signal)
-  const writer = new RevocationWriter({ ...options, inTurn, signal: over.signal })
+  const [stopping, stopped] = [new AbortController(), new AbortController()]
+  const rateLimit = createRateLimiter(clock, { most: 1, perMs: WRITE_INTERVAL_MS }, stopped.signal)
+  const writer = new RevocationWriter({ ...options, rateLimit, signal: stopped.signal })
   const stored = new StoredRevocations()
   const listeners: ((jtis: readonly string[]) => void)[] = []
   let sweeping: Promise<void> | null = null
 
-  const ask = (tokens: Iterable<readonly [jti: string, expiresMs: number]>): void => {
-    if (!stopping.signal.aborted) writer.ask(tokens)
+  const request = (tokens: Iterable<readonly [jti: string, expiresMs: number]>): void => {
+    if (!stopping.signal.aborted) writer.request(tokens)
   }
   for (const { object } of configMaps.values()) stored.update(undefined, object)
   configMaps.subscribe(({ name, before, after }) => {
     const { gained, lost } = stored.update(before?.object, after?.object)
-    writer.seen(name)
+    writer.onStoreChange(name)
     if (gained.length > 0) {
-      observer.revoked(writer.stored(gained))
+      observer.revoked(writer.onStored(gained))
       for (const listener of listeners) listener(gained)
     }
-    ask(lost)
+    request(lost)
   })
   return {
     has: (jti) => stored.has(jti),
     record: (jti, expiresMs) => {
       if (!isRecordable(jti)) throw new Error('a token to be revoked has no uid for its jti')
-      if (!stored.has(jti)) ask([[jti, expiresMs]])
+      if (!stored.has(jti)) request([[jti, expiresMs]])
     },
     countAt: (nowMs) => stored.countAt(nowMs),
-    askedForMs: (jti) => writer.askedForMs(jti),
+    requestedForMs: (jti) => writer.requestedForMs(jti),
     fault: () => writer.fault,
     backlog: () => writer.backlog,
     subscribe: (listener) => {
@@ -104,16 +105,16 @@ export function createRevocationList(options: RevocationListOptions): Revocation
     },
     sweep: () => {
       const { signal } = stopping
-      sweeping ??= sweepEndedRevocations({ ...options, inTurn, signal }).finally(() => {
+      sweeping ??= sweepEndedRevocations({ ...options, rateLimit, signal }).finally(() => {
         sweeping = null
       })
       return sweeping
     },
     stop: async (signal) => {
       stopping.abort()
-      const work = Promise.all([writer.settled(), sweeping])
+      const work = Promise.all([writer.drained(), sweeping])
       if (!signal.aborted) await Promise.race([work, once(signal, 'abort')])
-      over.abort()
+      stopped.abort()
     },
   }
 }

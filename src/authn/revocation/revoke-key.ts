@@ -1,4 +1,4 @@
-// Ends an access key that leaked, and the keys that self-service made with it (contract 12.2).
+// Disables an access key that leaked, and the keys that self-service created with it (contract 12.2).
 import { ACCESS_KEYS } from '../../api/names.ts'
 import type { OwnedAccessKeyObject } from '../../domain/accesskey/access-key.ts'
 import {
@@ -15,21 +15,21 @@ import { type Clock, sleep } from '../../runtime/clock.ts'
 export interface RevokeKeyDeps {
   readonly client: Pick<KubeClient, 'list' | 'patch'>
   readonly clock: Clock
-  /** Whether nothing is to be written. */
+  /** Only report: write nothing. */
   readonly isDryRun: boolean
   /** Called for each key as soon as its outcome is known. */
-  readonly tell: (revoked: RevokedKey) => void
+  readonly onRevoked: (revoked: RevokedKey) => void
 }
 
-/** The outcome for one key: `opensNothing`: disabled before, or being deleted; `gone`: deleted meanwhile. */
+/** The outcome for one key. `opensNothing`: disabled before, or being deleted; `gone`: deleted meanwhile. */
 export type RevocationOutcome = 'disabled' | 'wouldBeDisabled' | 'opensNothing' | 'gone' | 'failed'
 
 /** One of the revoked keys. */
 export interface RevokedKey {
   readonly key: DerivedKey
-  /** The key that it was made with: its name, or its uid where it is gone; null = not by self-service. */
+  /** The key that created it: its name, or its uid where it is gone; null = not created by self-service. */
   readonly maker: string | null
-  readonly fate: RevocationOutcome
+  readonly outcome: RevocationOutcome
   /** The API server's message where it failed; else empty. */
   readonly because: string
 }
@@ -38,15 +38,15 @@ export interface RevokedKey {
 export type RevocationReport = { readonly uid: string; readonly all: readonly RevokedKey[] } | null
 
 const PAGE = 500
-/** By then every gateway knows that the key is disabled (contract 2.6, threats T_rev). */
-const HEARD_AFTER_MS = 2000
-/** A bound only: no key can be made with a disabled one. */
-const MOST_LOOKS = 10
+/** By then every gateway knows that the key is disabled (contract 2.6). */
+const KNOWN_AFTER_MS = 2000
+/** A bound only: a disabled key can create none. */
+const MOST_ROUNDS = 10
 /** The API server itself retries each patch as often against other writers. */
 const MOST_TRIES = 5
 
 /**
- * Disables the key and its line, the key itself first: the next round finds the keys that were made with it
+ * Disables the key and its descendants, the key itself first: the next round finds the keys that it created
  * meanwhile.
  *
  * @throws StatusError or Error when the keys can't be listed
@@ -55,25 +55,25 @@ export async function revokeKeyWithDescendants(
   deps: RevokeKeyDeps,
   nameOrUid: string,
 ): Promise<RevocationReport> {
-  const uid = resolveKeyUid(await listed(deps), nameOrUid)
+  const uid = resolveKeyUid(await listKeys(deps), nameOrUid)
   if (uid === null) return null
   const all = new Map<string, RevokedKey>()
-  for (let looks = 1; looks <= MOST_LOOKS; looks += 1) {
-    const found = descendantsOf(await listed(deps), uid).filter((key) => !all.has(key.uid))
+  for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+    const found = descendantsOf(await listKeys(deps), uid).filter((key) => !all.has(key.uid))
     for (const key of found) {
       const maker = key.madeWith && (all.get(key.madeWith)?.key.name ?? key.madeWith)
-      const one = { key, maker, ...(await fateOf(deps, key)) }
-      all.set(key.uid, one)
-      deps.tell(one)
+      const revoked = { key, maker, ...(await disable(deps, key)) }
+      all.set(key.uid, revoked)
+      deps.onRevoked(revoked)
     }
-    const mayBeMore = found.some((key) => all.get(key.uid)?.fate === 'disabled')
+    const mayBeMore = found.some((key) => all.get(key.uid)?.outcome === 'disabled')
     if (!mayBeMore) break
-    await sleep(deps.clock, HEARD_AFTER_MS, new AbortController().signal)
+    await sleep(deps.clock, KNOWN_AFTER_MS, new AbortController().signal)
   }
   return { uid, all: [...all.values()] }
 }
 
-async function listed({ client }: RevokeKeyDeps): Promise<readonly DerivedKey[]> {
+async function listKeys({ client }: RevokeKeyDeps): Promise<readonly DerivedKey[]> {
   const keys: DerivedKey[] = []
   let next: string | undefined
   do {
@@ -84,13 +84,13 @@ async function listed({ client }: RevokeKeyDeps): Promise<readonly DerivedKey[]>
   return keys
 }
 
-async function fateOf(
+async function disable(
   { client, isDryRun }: RevokeKeyDeps,
   key: DerivedKey,
-): Promise<Pick<RevokedKey, 'fate' | 'because'>> {
-  if (key.isDisabled || key.isDeleting) return { fate: 'opensNothing', because: '' }
-  if (isDryRun) return { fate: 'wouldBeDisabled', because: '' }
-  // On no resourceVersion: another write meanwhile must not keep it from being disabled.
+): Promise<Pick<RevokedKey, 'outcome' | 'because'>> {
+  if (key.isDisabled || key.isDeleting) return { outcome: 'opensNothing', because: '' }
+  if (isDryRun) return { outcome: 'wouldBeDisabled', because: '' }
+  // Without a resourceVersion: a concurrent write must not keep the key from being disabled.
   const operations = [
     { op: 'test', path: '/metadata/uid', value: key.uid },
     { op: 'add', path: '/spec/disabled', value: true },
@@ -98,12 +98,12 @@ async function fateOf(
   for (let tries = 1; ; tries += 1) {
     try {
       await client.patch(ACCESS_KEYS, { name: key.name }, operations, 'revoke')
-      return { fate: 'disabled', because: '' }
+      return { outcome: 'disabled', because: '' }
     } catch (error) {
-      if (isNotFound(error) || isTestFailed(error)) return { fate: 'gone', because: '' }
+      if (isNotFound(error) || isTestFailed(error)) return { outcome: 'gone', because: '' }
       if (isConflict(error) && tries < MOST_TRIES) continue
       // One failure must not keep the others from being disabled.
-      if (error instanceof StatusError) return { fate: 'failed', because: error.message }
+      if (error instanceof StatusError) return { outcome: 'failed', because: error.message }
       throw error
     }
   }

@@ -1,7 +1,8 @@
+// The index of the revoked tokens in the ConfigMaps of contract 7.4; operator and gateway use it.
 import type { ConfigMap } from '../../api/objects.ts'
 import { revokedTokensIn, revokedJtisIn } from '../../domain/token/revocation.ts'
 
-/** The effect of one ConfigMap's change: tokens that are new in all of them, or in none any more. */
+/** The effect of one ConfigMap's change: tokens that are new in the index, or gone from it. */
 export interface StoredChange {
   readonly gained: readonly string[]
   /** With the exp that was stored, in epoch milliseconds. */
@@ -10,7 +11,7 @@ export interface StoredChange {
   readonly shared: readonly string[]
 }
 
-/** A token that is stored. */
+/** A revoked token in the index. */
 export interface StoredRevocation {
   /** In how many ConfigMaps: a user may have copied one. */
   readonly places: number
@@ -18,7 +19,7 @@ export interface StoredRevocation {
   readonly endMs: number
 }
 
-/** The revoked tokens in the ConfigMaps. The cost of a change grows with the change, not with the whole. */
+/** The revoked tokens of all ConfigMaps. The cost of a change grows with the change, not with the whole. */
 export class StoredRevocations {
   readonly #stored = new Map<string, StoredRevocation>()
 
@@ -26,12 +27,12 @@ export class StoredRevocations {
     return this.#stored.has(jti)
   }
 
-  /** undefined = it is in none. */
+  /** undefined = no ConfigMap has it. */
   get(jti: string): StoredRevocation | undefined {
     return this.#stored.get(jti)
   }
 
-  /** How many have not ended yet. */
+  /** How many end after that time, epoch milliseconds. */
   countAt(nowMs: number): number {
     let count = 0
     for (const { endMs } of this.#stored.values()) if (endMs > nowMs) count += 1
@@ -40,26 +41,27 @@ export class StoredRevocations {
 
   /** Applies one ConfigMap's change; undefined = it did not, or does not, exist. */
   update(before: ConfigMap | undefined, after: ConfigMap | undefined): StoredChange {
-    const change: Changing = { gained: [], lost: [], shared: [] }
-    const [was, is] = [before?.data ?? {}, after?.data ?? {}]
+    const change: ChangeBuilder = { gained: [], lost: [], shared: [] }
+    const [old, current] = [before?.data ?? {}, after?.data ?? {}]
     // Additions first: a token that stays is never missing in between.
     for (const [jti, endMs] of after ? revokedTokensIn(after, before) : [])
-      this.#enter(jti, endMs, !Object.hasOwn(was, jti), change)
-    for (const jti of revokedJtisIn(before)) if (!Object.hasOwn(is, jti)) this.#leave(jti, change)
+      this.#add(jti, endMs, !Object.hasOwn(old, jti), change)
+    for (const jti of revokedJtisIn(before))
+      if (!Object.hasOwn(current, jti)) this.#remove(jti, change)
     return change
   }
 
   /** @param isNew else that ConfigMap had it before, with another end */
-  #enter(jti: string, endMs: number, isNew: boolean, { gained, shared }: Changing): void {
-    const { places: before, endMs: beforeMs } = this.#stored.get(jti) ?? NOWHERE
+  #add(jti: string, endMs: number, isNew: boolean, { gained, shared }: ChangeBuilder): void {
+    const { places: before, endMs: beforeMs } = this.#stored.get(jti) ?? ABSENT
     const places = before + (isNew ? 1 : 0)
     this.#stored.set(jti, { places, endMs: places > 1 ? Math.max(endMs, beforeMs) : endMs })
     if (before === 0) gained.push(jti)
     if (places > 1) shared.push(jti)
   }
 
-  #leave(jti: string, { lost, shared }: Changing): void {
-    const { places, endMs } = this.#stored.get(jti) ?? NOWHERE
+  #remove(jti: string, { lost, shared }: ChangeBuilder): void {
+    const { places, endMs } = this.#stored.get(jti) ?? ABSENT
     if (places > 1) {
       this.#stored.set(jti, { places: places - 1, endMs })
       shared.push(jti)
@@ -67,10 +69,10 @@ export class StoredRevocations {
   }
 }
 
-interface Changing extends StoredChange {
+interface ChangeBuilder extends StoredChange {
   readonly gained: string[]
   readonly lost: (readonly [jti: string, expiresMs: number])[]
   readonly shared: string[]
 }
 
-const NOWHERE: StoredRevocation = { places: 0, endMs: 0 }
+const ABSENT: StoredRevocation = { places: 0, endMs: 0 }

@@ -7,7 +7,6 @@ import {
   type RevocationWrite,
   type Revocations,
   configMapDataAfter,
-  isPastRetention,
   isTooLateToRecord,
   nextRevocationWrite,
 } from '../../domain/token/revocation.ts'
@@ -26,23 +25,23 @@ export interface RevocationWriterOptions {
   readonly namespace: string
   readonly clock: Clock
   readonly log: Log
-  readonly inTurn: RateLimiter
+  readonly rateLimit: RateLimiter
   readonly signal: AbortSignal
 }
 
 const BACK_OFF = { firstMs: 250, longestMs: 5000 }
 /** For how long our own response stands in for a ConfigMap that the store does not show. */
-const UNSEEN_FOR_MS = 5000
+const PENDING_FOR_MS = 5000
 
-/** One write at a time, each with all tokens that wait for one ConfigMap. */
+/** Writes one ConfigMap at a time, each with all the requested tokens that belong into it. */
 export class RevocationWriter {
   readonly #options: RevocationWriterOptions
-  /** Tokens that are requested and not in the store yet, with their exp. */
-  readonly #asked = new Map<string, number>()
-  /** When each of those was first requested, on the monotonic clock; oldest first. */
+  /** Requested tokens that are not in the store yet, with their exp. */
+  readonly #requested = new Map<string, number>()
+  /** When each of them was first requested, on the monotonic clock; oldest first. */
   readonly #since = new Map<string, number>()
   /** ConfigMaps that we read or wrote and that are not in the store yet. */
-  readonly #unseen = new Map<string, ConfigMap>()
+  readonly #pending = new Map<string, ConfigMap>()
   #writing: Promise<void> | null = null
   #failures = 0
   #fault: string | null = null
@@ -51,7 +50,7 @@ export class RevocationWriter {
     this.#options = options
   }
 
-  /** Why the last write failed, in the same words each time; null = it did not. */
+  /** Why the last write failed, in the same words each time; null = it succeeded. */
   get fault(): string | null {
     return this.#fault
   }
@@ -64,13 +63,13 @@ export class RevocationWriter {
   }
 
   /** For how long a token's record has been requested, in milliseconds; null = it is not, or is stored. */
-  askedForMs(jti: string): number | null {
+  requestedForMs(jti: string): number | null {
     const sinceMs = this.#since.get(jti)
     return sinceMs === undefined ? null : this.#options.clock.monotonicMs() - sinceMs
   }
 
   /** Resolves when nothing is left to write, or this process does not lead. Never rejects. */
-  async settled(): Promise<void> {
+  async drained(): Promise<void> {
     await this.#writing
   }
 
@@ -78,54 +77,55 @@ export class RevocationWriter {
    * Requests records; a token that is requested already stays as it was. A token long past its end is
    * dropped: no server accepts it any more.
    */
-  ask(tokens: Iterable<readonly [jti: string, expiresMs: number]>): void {
+  request(tokens: Iterable<readonly [jti: string, expiresMs: number]>): void {
     const nowMs = this.#options.clock.monotonicMs()
     for (const [jti, expiresMs] of tokens) {
-      if (this.#asked.has(jti)) continue
-      this.#asked.set(jti, expiresMs)
+      if (this.#requested.has(jti)) continue
+      this.#requested.set(jti, expiresMs)
       this.#since.set(jti, nowMs)
     }
-    this.#wake()
+    this.#start()
   }
 
-  /** The store shows these; returns how many of them were requested. */
-  stored(jtis: readonly string[]): number {
-    return jtis.filter((jti) => this.#drop(jti)).length
+  /** Ends the requests of tokens that the store has now; returns how many were requested. */
+  onStored(jtis: readonly string[]): number {
+    return jtis.filter((jti) => this.#forget(jti)).length
   }
 
-  /** The store's entry under that name was added, changed or removed. */
-  seen(name: string): void {
-    const ours = this.#unseen.get(name)
-    this.#unseen.delete(name)
+  /** To be called after each change of the store, with the name of the ConfigMap. */
+  onStoreChange(name: string): void {
+    const pending = this.#pending.get(name)
+    this.#pending.delete(name)
     // The store may still be behind our last response. Deferred: it is notifying of the change before.
-    if (ours) queueMicrotask(() => this.#options.configMaps.observe(ours))
+    if (pending) queueMicrotask(() => this.#options.configMaps.observe(pending))
   }
 
   /** Returns whether it was requested. */
-  #drop(jti: string): boolean {
+  #forget(jti: string): boolean {
     this.#since.delete(jti)
-    return this.#asked.delete(jti)
+    return this.#requested.delete(jti)
   }
 
-  #wake(): void {
-    if (this.#asked.size > 0 && !this.#options.signal.aborted) this.#writing ??= this.#writeAll()
+  #start(): void {
+    if (this.#requested.size > 0 && !this.#options.signal.aborted)
+      this.#writing ??= this.#writeAll()
   }
 
   async #writeAll(): Promise<void> {
-    const { inTurn, clock, signal } = this.#options
+    const { rateLimit, clock, signal } = this.#options
     let pauseMs: number | null
     do {
-      // Tokens that are requested before its turn are part of it.
-      pauseMs = await inTurn(() => this.#writeNext())
+      // Tokens that are requested while it waits are part of it.
+      pauseMs = await rateLimit(() => this.#writeNext())
       await sleep(clock, pauseMs ?? 0, signal)
-    } while (pauseMs !== null && this.#next() !== null)
+    } while (pauseMs !== null && this.#nextAddition() !== null)
     this.#writing = null
   }
 
   /** Returns the pause that is due, in milliseconds; null = this was the last. Never rejects. */
   async #writeNext(): Promise<number | null> {
     if (this.#options.signal.aborted) return null
-    const addition = this.#next()
+    const addition = this.#nextAddition()
     if (!addition) return 0
     try {
       await this.#write(addition)
@@ -137,25 +137,25 @@ export class RevocationWriter {
     }
   }
 
-  #next(): RevocationWrite | null {
+  #nextAddition(): RevocationWrite | null {
     const { clock, configMaps } = this.#options
     const nowMs = clock.nowMs()
-    for (const [jti, expiresMs] of this.#asked) {
-      if (isTooLateToRecord(expiresMs, nowMs)) this.#drop(jti)
+    for (const [jti, expiresMs] of this.#requested) {
+      if (isTooLateToRecord(expiresMs, nowMs)) this.#forget(jti)
     }
-    const seen = [...configMaps.values()].map(({ object }) => object)
-    return nextRevocationWrite(this.#asked, [...seen, ...this.#unseen.values()])
+    const stored = [...configMaps.values()].map(({ object }) => object)
+    return nextRevocationWrite(this.#requested, [...stored, ...this.#pending.values()])
   }
 
   async #write(addition: RevocationWrite): Promise<void> {
     const { log } = this.#options
     const { name, tokens } = addition
     try {
-      this.#see(await this.#send(addition))
+      this.#observe(await this.#send(addition))
       log.info({ configMap: name, tokens: tokens.size }, 'revoked tokens stored')
     } catch (error) {
       // Written or deleted since we saw it, perhaps by ourselves in a write whose response was lost.
-      if (isOldView(addition, error)) await this.#readAgain(name)
+      if (isStaleView(addition, error)) await this.#reread(name)
       throw error
     }
   }
@@ -175,33 +175,33 @@ export class RevocationWriter {
     return client.replace(CONFIG_MAPS, written, 'revoke')
   }
 
-  async #readAgain(name: string): Promise<void> {
+  async #reread(name: string): Promise<void> {
     const { client, namespace } = this.#options
     const found = await client.get<ConfigMap>(CONFIG_MAPS, { name, namespace })
-    this.#unseen.delete(name)
-    if (found) this.#see(found)
+    this.#pending.delete(name)
+    if (found) this.#observe(found)
   }
 
   /** Takes a response as the present state, because the watch may lag or be broken. */
-  #see(object: ConfigMap): void {
+  #observe(object: ConfigMap): void {
     const { configMaps, namespace, clock, signal } = this.#options
     const { name } = object.metadata
     if (configMaps.get(name, namespace)) {
       configMaps.observe(object)
       return
     }
-    this.#unseen.set(name, object)
-    void sleep(clock, UNSEEN_FOR_MS, signal).then(() => {
-      if (this.#unseen.get(name) !== object) return
-      this.#unseen.delete(name)
-      this.#wake()
+    this.#pending.set(name, object)
+    void sleep(clock, PENDING_FOR_MS, signal).then(() => {
+      if (this.#pending.get(name) !== object) return
+      this.#pending.delete(name)
+      this.#start()
     })
   }
 
-  /** An hour that can't be written must not keep the others waiting. */
+  /** An hour that can't be written must not hold up the others. */
   #putLast(tokens: Revocations): void {
     for (const [jti, expiresMs] of tokens) {
-      if (this.#asked.delete(jti)) this.#asked.set(jti, expiresMs)
+      if (this.#requested.delete(jti)) this.#requested.set(jti, expiresMs)
     }
   }
 
@@ -212,7 +212,7 @@ export class RevocationWriter {
     const { name, tokens } = addition
     const fields = { configMap: name, tokens: tokens.size }
     this.#putLast(tokens)
-    if (isOldView(addition, error)) {
+    if (isStaleView(addition, error)) {
       log.debug(fields, 'records of revoked tokens changed under us, trying again')
       return 0
     }
@@ -224,12 +224,12 @@ export class RevocationWriter {
   #backOffMs(error: unknown): number {
     const waitMs = backoffMs(BACK_OFF, this.#failures)
     this.#failures += 1
-    const askedMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0
-    return Math.max(waitMs, askedMs)
+    const retryAfterMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0
+    return Math.max(waitMs, retryAfterMs)
   }
 }
 
-const isOldView = ({ configMap }: RevocationWrite, error: unknown): boolean =>
+const isStaleView = ({ configMap }: RevocationWrite, error: unknown): boolean =>
   isConflict(error) || (configMap !== null && isNotFound(error))
 
 /** Without the names in the failure's own message: a condition that repeats it would change each time. */
@@ -237,46 +237,3 @@ const faultOf = (error: unknown): string =>
   error instanceof StatusError
     ? `the API server answered ${error.code} ${error.reason}`.trimEnd()
     : 'no answer from the API server'
-
-/** Dependencies of a sweep; it begins no delete once the signal has aborted. */
-export interface SweepOptions {
-  readonly client: KubeClient
-  readonly configMaps: Store<FullObject<ConfigMap>>
-  readonly namespace: string
-  readonly clock: Clock
-  readonly log: Log
-  readonly inTurn: RateLimiter
-  readonly signal: AbortSignal
-}
-
-/**
- * Deletes the ConfigMaps of revoked tokens whose hour is over (contract 7.4). What can't be deleted
- * now waits for the next sweep. Never rejects.
- */
-export async function sweepEndedRevocations(options: SweepOptions): Promise<void> {
-  const { configMaps, clock, log, inTurn, signal } = options
-  const names = [...configMaps.values()].map(({ name }) => name)
-  try {
-    for (const name of names.filter((one) => isPastRetention(one, clock.nowMs()))) {
-      await inTurn(async () => {
-        if (!signal.aborted) await drop(name, options)
-      })
-    }
-  } catch (err) {
-    if (!(err instanceof NotLeaderError)) log.warn({ err }, 'sweep of revoked tokens ended early')
-  }
-}
-
-async function drop(name: string, options: SweepOptions): Promise<void> {
-  const { client, configMaps, namespace, log } = options
-  // As it is now: it may have been written or deleted while this delete waited for its turn.
-  const seen = configMaps.get(name, namespace)
-  if (!seen) return
-  const { uid, resourceVersion } = seen
-  try {
-    await client.delete(CONFIG_MAPS, { name, namespace }, { uid, resourceVersion }, 'sweep')
-    log.info({ configMap: name }, 'revoked tokens dropped, their hour is over')
-  } catch (error) {
-    if (!isConflict(error)) throw error
-  }
-}

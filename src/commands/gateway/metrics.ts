@@ -1,7 +1,7 @@
 // The gateway's metrics (contract 8.4 and, of the gateway's own, 15).
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
 import { ACCESS_KEYS, CONFIGS, CONFIG_MAPS, SECRETS, TOKENS } from '../../api/names.ts'
-import { HEARTBEAT_REASON } from '../../authn/watch-heartbeat.ts'
+import { HEARTBEAT_REASON } from '../../authn/heartbeat-key.ts'
 import { ACTIVITY_WRITE_REASONS } from '../../gateway/activity/write.ts'
 import { AUTHENTICATION_REFUSALS } from '../../gateway/stages/authentication.ts'
 import { ADMISSION_KINDS } from '../../gateway/stages/max-in-flight.ts'

@@ -49,11 +49,11 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
     client,
     startInformer: following.startInformer,
     sources,
-    doubtSettings: following.doubtSettings,
+    relistSettings: following.doubtSettings,
     namespace,
     secret: randomBytes(32),
     random: Math.random,
-    returned: (tookMs) => metrics.changeArrived(tookMs / 1000),
+    onDelivered: (tookMs) => metrics.changeArrived(tookMs / 1000),
     signal: lifecycle.stopping,
   })
   const capsNow = (): Caps => {
@@ -65,7 +65,7 @@ export function startApi(self: GatewayProcess, deps: ClientDeps, following: Foll
   const switches = followGatewaySwitches(sources)
   const streams = new InFlightRequests({
     clock,
-    reconsider: callers.reconsider,
+    reconsider: callers.reauthenticate,
     observer: {
       opened: metrics.streamOpened,
       closed: metrics.streamClosed,

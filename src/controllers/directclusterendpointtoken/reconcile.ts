@@ -32,7 +32,7 @@ export interface TokenDeps {
   readonly tokens: Store<TokenObject>
   readonly keys: Store<AccessKey>
   /** The keys of these names, with those that bear on them, as the API server has them now. */
-  readonly readKeys: LiveKeyReader['around']
+  readonly readKeys: LiveKeyReader['readWithRelated']
   readonly signer: TokenSigner
   readonly revocations: RevocationList
   readonly issues: IssuesInProgress
@@ -133,7 +133,7 @@ const isFinal = (
   { uid, isDeleting }: TokenObject,
   { revocations }: TokenDeps,
 ): boolean =>
-  kind === 'issue' || (kind === 'record' && !isDeleting && revocations.askedForMs(uid) === null)
+  kind === 'issue' || (kind === 'record' && !isDeleting && revocations.requestedForMs(uid) === null)
 
 /** What is signed is the same, to the letter: the watch and what was read may each be the older one. */
 const isSameDeed = (step: TokenStep, now: TokenStep): boolean =>
@@ -160,7 +160,7 @@ function circumstancesOf(
     maxTtlMs,
     isRecorded: revocations.has(token.uid),
     recordFault: revocations.fault(),
-    recordAskedForMs: revocations.askedForMs(token.uid),
+    recordAskedForMs: revocations.requestedForMs(token.uid),
     retentionMs,
     nowMs,
   }

@@ -53,7 +53,7 @@ export const tokenController = {
       ...setup,
       keys,
       tokens,
-      readKeys: createLiveKeyReader(client, clock, known, LIVE_KEYS_MAX_AGE_MS).around,
+      readKeys: createLiveKeyReader(client, clock, known, LIVE_KEYS_MAX_AGE_MS).readWithRelated,
       signer: keyring,
       caps: () => knownCaps(caps),
       issuer: () => issuer.current(),

@@ -22,9 +22,9 @@ export const KEY_ORDERS: SortOrders<AccessKey> = { [BY_DIGEST]: isOlderKey }
 /** The keys of the store, as one is judged among them and bears on others. */
 export const keysIn = (keys: Store<AccessKey>): KeyLookup & KeyRelations => ({
   named: (name) => keys.get(name),
-  sharing: (digest) => keys.by(BY_DIGEST, digest),
-  eldest: (digest) => keys.firstBy(BY_DIGEST, digest),
-  isShared: (digest) => keys.countBy(BY_DIGEST, digest) > 1,
+  sharing: ({ digest }) => keys.by(BY_DIGEST, digest ?? ''),
+  eldest: ({ digest }) => keys.firstBy(BY_DIGEST, digest ?? ''),
+  isShared: ({ digest }) => keys.countBy(BY_DIGEST, digest ?? '') > 1,
   ownedBy: (uid) => keys.by(BY_OWNER_KEY, uid),
 })
 

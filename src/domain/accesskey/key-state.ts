@@ -37,32 +37,32 @@ export interface KeyConflict {
   readonly names: readonly string[]
 }
 
-/** Look-up of keys by the SHA-256 of their secret, in hex (`digest`). */
+/** Look-up of the keys that have the secret of a given one; that key may be gone by now. */
 export interface KeysByDigest {
-  /** All keys with the digest. */
-  readonly sharing: (digest: string) => readonly AccessKey[]
-  /** The oldest key with the digest, and whether several have it: both without a walk over all keys. */
-  readonly eldest: (digest: string) => AccessKey | undefined
-  readonly isShared: (digest: string) => boolean
+  /** All of them. */
+  readonly sharing: (key: AccessKey) => readonly AccessKey[]
+  /** The oldest of them, and whether several have it: found without a walk over all. */
+  readonly eldest: (key: AccessKey) => AccessKey | undefined
+  readonly isShared: (key: AccessKey) => boolean
 }
 
 /** Kind of the conflict that disables a key; null = there is none. */
 export function keyConflictKindOf(
-  { uid, digest }: AccessKey,
+  key: AccessKey,
   { eldest, isShared }: Pick<KeysByDigest, 'eldest' | 'isShared'>,
 ): KeyConflict['kind'] | null {
-  const first = eldest(digest ?? '')
-  const isOnlyOne = !isShared(digest ?? '')
-  if (digest === null || first === undefined) return null
+  const first = eldest(key)
+  const isOnlyOne = !isShared(key)
+  if (key.digest === null || first === undefined) return null
   if (first.holdsDigest && !isOnlyOne) return 'unproven'
-  return first.uid === uid ? null : 'elder'
+  return first.uid === key.uid ? null : 'elder'
 }
 
 /** The conflict that disables a key; null = there is none. */
 export function keyConflictOf(key: AccessKey, holders: KeysByDigest): KeyConflict | null {
   const kind = keyConflictKindOf(key, holders)
   if (kind === null || key.digest === null) return null
-  const all = kind === 'elder' ? [holders.eldest(key.digest)] : holders.sharing(key.digest)
+  const all = kind === 'elder' ? [holders.eldest(key)] : holders.sharing(key)
   const names = all.filter((one) => one !== undefined).toSorted(byAge)
   return { kind, names: names.map(({ name }) => name) }
 }

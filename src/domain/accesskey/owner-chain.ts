@@ -168,7 +168,7 @@ export function keysAffectedBy(
     before?.holdsDigest !== after?.holdsDigest ||
     before?.uid !== after?.uid
   const peers = changesConflicts
-    ? changed.flatMap(({ digest }) => (digest === null ? [] : sharing(digest)))
+    ? changed.flatMap((key) => (key.digest === null ? [] : sharing(key)))
     : []
   return withOwned([...changed, ...peers], ownedBy)
 }

@@ -175,7 +175,7 @@ export function ownedOf(
 ): Owned {
   const nowMs = clock.nowMs()
   if (resource === ACCESS_KEYS) {
-    const all = keys.of(identity).filter(({ isDeleting }) => !isDeleting)
+    const all = keys.withIdentity(identity).filter(({ isDeleting }) => !isDeleting)
     const ends = all.map((key) => ({ key, endedMs: lifetimeOf(key, caps(), nowMs).expiresMs }))
     return {
       live: ends.filter(({ endedMs }) => isLive(endedMs, nowMs)).length,
@@ -185,10 +185,10 @@ export function ownedOf(
       ),
     }
   }
-  const all = tokens.of(identity)
+  const all = tokens.ownedByIdentity(identity)
   const live = all.filter(({ expiresMs }) => isLive(expiresMs, nowMs)).length
   return {
-    live: live + tokens.deletedOf(identity, nowMs),
+    live: live + tokens.countDeleted(identity, nowMs),
     ended: endedAmong(
       all.map((token) => ({ ...token, endedMs: token.expiresMs })),
       nowMs,

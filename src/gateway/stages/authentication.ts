@@ -58,7 +58,7 @@ export const CANNOT_TELL = failure(
 
 /** Authenticates a call. It never rejects. */
 export function createAuthentication(
-  callers: Pick<Authenticator, 'recognise'>,
+  callers: Pick<Authenticator, 'authenticate'>,
   authenticated: AuthenticatedObserver,
 ): (call: Pick<HttpRequest, 'rawHeaders'>) => Promise<Authentication> {
   return async ({ rawHeaders }) => {
@@ -67,7 +67,7 @@ export function createAuthentication(
       authenticated(credential.kind)
       return { ok: false, answer: credential.kind === 'none' ? NOT_FOUND : TWICE }
     }
-    const recognition = await callers.recognise(credential.token)
+    const recognition = await callers.authenticate(credential.token)
     authenticated(recognition.ok ? null : recognition.because)
     return recognition.ok ? recognition : { ok: false, answer: answerTo(recognition.because) }
   }

@@ -73,12 +73,12 @@ export async function startStand(plane: TestControlPlane): Promise<Stand> {
     log,
     signal,
     sources: { configs, configMaps, configName: 'platform-manager-config', namespace },
-    doubtSettings: () => {
+    relistSettings: () => {
       for (const { relist } of informers) relist()
     },
     secret: randomBytes(32),
     random: Math.random,
-    returned: (tookMs) => returned.push(tookMs),
+    onDelivered: (tookMs) => returned.push(tookMs),
   })
   const news: (string | null)[] = []
   callers.subscribe((uid) => news.push(uid))
@@ -88,7 +88,7 @@ export async function startStand(plane: TestControlPlane): Promise<Stand> {
     returned,
     news,
     outcome: async (secret) => {
-      const found = await callers.recognise(secret)
+      const found = await callers.authenticate(secret)
       return found.ok ? found.caller.identity.user : found.because
     },
     unready: () =>

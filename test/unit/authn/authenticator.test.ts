@@ -11,12 +11,12 @@ const ROLES = { roles: [{ role: 'agent' }] }
 const at = (version: number) => ({ metadata: { resourceVersion: String(version) } })
 const STALE = { proven: null }
 
-describe('while all is fresh (10.3)', () => {
-  test('a caller is who the key says, with its scope and its end', async () => {
+describe('authentication by a fresh index (10.3)', () => {
+  test('the caller has the identity, the scope and the end of its key', async () => {
     const { index, callers } = createTestAuthenticator(
       key('a', { ttl: 60, groups: ['dev'], scope: SCOPE }),
     )
-    expect(await callers.recognise(secretOf('a'))).toEqual({
+    expect(await callers.authenticate(secretOf('a'))).toEqual({
       ok: true,
       caller: {
         key: index.named('a'),
@@ -27,10 +27,10 @@ describe('while all is fresh (10.3)', () => {
     })
   })
 
-  test('the scope is read once for each state of the key', async () => {
+  test('the scope is parsed once for each state of the key', async () => {
     const { index, callers } = createTestAuthenticator(key('a', { scope: SCOPE }))
     const scopeOf = async () => {
-      const found = await callers.recognise(secretOf('a'))
+      const found = await callers.authenticate(secretOf('a'))
       return found.ok && found.caller.scope
     }
     const before = await scopeOf()
@@ -39,7 +39,7 @@ describe('while all is fresh (10.3)', () => {
     expect(await scopeOf()).toEqual(parseScope({ projects: [{ project: 'red' }] }))
   })
 
-  test('nobody is asked', async () => {
+  test('no key is read from the API server', async () => {
     const stage = createTestAuthenticator(key('a'), key('b', {}, ownedBy('a')))
     stage.now.stored = null
     for (const token of [secretOf('a'), secretOf('b'), secretOf('x'), ''])
@@ -47,7 +47,7 @@ describe('while all is fresh (10.3)', () => {
     expect(stage.reads).toEqual([])
   })
 
-  test('validity follows every input, at the moment it is asked (2.6, C5)', async () => {
+  test('validity follows every input at the moment of the request (2.6, C5)', async () => {
     const { clock, index, now, outcome } = createTestAuthenticator(key('a', { ttl: 60 }))
     now.proven = { wallMs: t0 + 1e9, monotonicMs: 1e9 }
     expect(await outcome(secretOf('a'))).toBe('ada until 60')
@@ -60,13 +60,13 @@ describe('while all is fresh (10.3)', () => {
     expect(await outcome(secretOf('a'))).toBe('disabled')
   })
 
-  test('nobody is found by what stands for nobody', async () => {
+  test('no key is found by the digest of the unknown key', async () => {
     const { outcome } = createTestAuthenticator(key('a', { key: `sha256:${'0'.repeat(64)}` }))
     for (const token of ['', 'nobody', 'x', `sha256:${'0'.repeat(64)}`])
       expect(await outcome(token)).toBe('unknown')
   })
 
-  test('of two with the same secret the elder is the caller, or nobody is (3.3)', async () => {
+  test('of two keys with the same secret the elder is the caller, or none is (3.3)', async () => {
     const same = { key: secretOf('same') }
     const stage = createTestAuthenticator(key('b', { ...same, user: 'bob' }, {}, 1), key('a', same))
     expect(await stage.outcome(secretOf('same'))).toBe('ada')
@@ -76,7 +76,7 @@ describe('while all is fresh (10.3)', () => {
     expect(await stage.outcome(secretOf('same'))).toBe('bob')
   })
 
-  test('who registered a digest first is not the caller, and nobody else is (3.3)', async () => {
+  test('where the elder key holds only the digest, none is the caller (3.3)', async () => {
     const secret = secretOf('same')
     const thief = (version: number) =>
       key('thief', { key: `sha256:${secretDigest(secret)}`, user: 'eve' }, at(version))
@@ -96,7 +96,7 @@ describe('while all is fresh (10.3)', () => {
   })
 })
 
-describe('what nobody can tell is refused, never granted (10.4)', () => {
+describe('authentication by stale knowledge reads the key or refuses (10.4)', () => {
   interface Row {
     readonly name: string
     readonly now: Partial<Knowledge>
@@ -112,8 +112,8 @@ describe('what nobody can tell is refused, never granted (10.4)', () => {
   ]
   const without = (name: string) => keys().filter(({ metadata }) => metadata.name !== name)
   test.each<Row>([
-    { name: 'no settings were ever seen', now: { caps: null }, is: 'unavailable' },
-    { name: 'settings stale, not to be read', now: { settings: false }, is: 'unavailable' },
+    { name: 'settings in force have never arrived', now: { caps: null }, is: 'unavailable' },
+    { name: 'settings are stale and can not be read', now: { settings: false }, is: 'unavailable' },
     {
       name: 'the same for an unknown key',
       now: { settings: false },
@@ -146,7 +146,7 @@ describe('what nobody can tell is refused, never granted (10.4)', () => {
       token: secretOf('x'),
       is: 'unavailable',
     },
-    { name: 'keys stale: what is no key may be none', now: STALE, token: '', is: 'unavailable' },
+    { name: 'keys stale: a malformed token', now: STALE, token: '', is: 'unavailable' },
     {
       name: 'keys stale, no answer',
       now: { ...STALE, stored: null },
@@ -194,7 +194,7 @@ describe('what nobody can tell is refused, never granted (10.4)', () => {
     expect(stage.reads).toEqual(reads)
   })
 
-  test('15 seconds after the last proof, and not before', async () => {
+  test('keys are stale 15 seconds after the last proof, and not before', async () => {
     const { clock, now, reads, outcome } = createTestAuthenticator(key('a'))
     now.stored = null
     await clock.advance(15_000)
@@ -214,7 +214,7 @@ describe('what nobody can tell is refused, never granted (10.4)', () => {
     expect(await outcome(secretOf('a'))).toBe('disabled')
   })
 
-  test('an elder is read as well: it may be gone by now', async () => {
+  test('an elder key is read as well: it may be gone by now', async () => {
     const same = { key: secretOf('same') }
     const [elder, younger] = [key('a', { ...same, disabled: true }), key('b', same, {}, 1)]
     const { clock, now, outcome } = createTestAuthenticator(elder, younger)
@@ -225,7 +225,7 @@ describe('what nobody can tell is refused, never granted (10.4)', () => {
     expect(await outcome(secretOf('same'))).toBe('ada')
   })
 
-  test('a line of owners without an end is not read for ever', async () => {
+  test('an endless chain of owners is not read for ever', async () => {
     const line = Array.from({ length: 200 }, (_, place) =>
       key(`k${place}`, {}, ownedBy(`k${place + 1}`)),
     )
@@ -236,7 +236,7 @@ describe('what nobody can tell is refused, never granted (10.4)', () => {
   })
 })
 
-describe('a caller of before is reconsidered by name and uid, without the key (13.4)', () => {
+describe('an earlier caller is authenticated again by name and uid, without the secret (13.4)', () => {
   const BEFORE = { ttl: 60, scope: SCOPE, groups: ['dev'] }
   interface Row {
     readonly name: string
@@ -277,7 +277,7 @@ describe('a caller of before is reconsidered by name and uid, without the key (1
       is: 'revoked',
     },
     { name: 'of another user', now: a({ user: 'bob' }), is: 'changed' },
-    { name: 'of nobody', now: a({ user: '' }), is: 'revoked' },
+    { name: 'without an identity', now: a({ user: '' }), is: 'revoked' },
     { name: 'with other groups', now: a({ groups: [] }), is: 'changed' },
     {
       name: 'with a narrower scope',
@@ -292,56 +292,56 @@ describe('a caller of before is reconsidered by name and uid, without the key (1
     },
     { name: 'keys stale, no answer', under: { ...STALE, stored: null }, is: 'stale' },
     { name: 'settings stale', under: { settings: false }, is: 'stale' },
-    { name: 'its scope means something else', under: { meaning: {} }, is: 'changed' },
+    { name: 'the rules of its scope changed', under: { meaning: {} }, is: 'changed' },
     {
-      name: 'its scope means something else, and keys are stale',
+      name: 'the rules of its scope changed, and keys are stale',
       under: { ...STALE, meaning: {} },
       is: 'changed',
     },
   ])('$name', async ({ now, under, atS = 0, is }) => {
     const stage = createTestAuthenticator(key('a', BEFORE))
-    const before = await stage.callers.recognise(secretOf('a'))
+    const before = await stage.callers.authenticate(secretOf('a'))
     if (!before.ok) throw new Error('it is no caller to begin with')
     stage.now.proven = { wallMs: t0 + atS * 1000, monotonicMs: atS * 1000 }
     Object.assign(stage.now, under)
     if (now) stage.index.store.put(now)
     if (now === null) stage.index.store.remove(key('a', BEFORE, at(3)))
     await stage.clock.advance(atS * 1000)
-    const found = await stage.callers.reconsider(before.caller)
+    const found = await stage.callers.reauthenticate(before.caller)
     const { expiresMs } = found.ok ? found.caller : { expiresMs: null }
     expect(found.ok ? ((expiresMs ?? 0) - t0) / 1000 : found.because).toBe(is)
   })
 
-  test('what scopes mean is nothing to a key without one', async () => {
+  test('a change of the rules of scopes does not concern a key without one', async () => {
     const stage = createTestAuthenticator(key('a'))
-    const before = await stage.callers.recognise(secretOf('a'))
+    const before = await stage.callers.authenticate(secretOf('a'))
     if (!before.ok) throw new Error('it is no caller to begin with')
     stage.now.meaning = {}
-    expect(await stage.callers.reconsider(before.caller)).toMatchObject({ ok: true })
+    expect(await stage.callers.reauthenticate(before.caller)).toMatchObject({ ok: true })
   })
 
-  test('a caller stays one from look to look', async () => {
+  test('a caller stays the same from check to check', async () => {
     const stage = createTestAuthenticator(key('a', { scope: SCOPE }))
-    const before = await stage.callers.recognise(secretOf('a'))
+    const before = await stage.callers.authenticate(secretOf('a'))
     if (!before.ok) throw new Error('it is no caller to begin with')
-    const now = await stage.callers.reconsider(before.caller)
+    const now = await stage.callers.reauthenticate(before.caller)
     if (!now.ok) throw new Error('it was cut')
-    expect(await stage.callers.reconsider(now.caller)).toMatchObject({ ok: true })
+    expect(await stage.callers.reauthenticate(now.caller)).toMatchObject({ ok: true })
   })
 
-  test('it ends with the key that owns it, and with an elder that comes', async () => {
+  test('a caller ends with the owner of its key, and with an elder key that appears', async () => {
     const stage = createTestAuthenticator(
       key('owner'),
       key('a', {}, ownedBy('owner')),
       key('b', {}, {}, 1),
     )
     const [a1, b1] = await Promise.all(
-      ['a', 'b'].map((name) => stage.callers.recognise(secretOf(name))),
+      ['a', 'b'].map((name) => stage.callers.authenticate(secretOf(name))),
     )
     if (!a1?.ok || !b1?.ok) throw new Error('they are no callers to begin with')
     stage.index.store.put(key('owner', { disabled: true }, at(2)))
     stage.index.store.put(key('elder', { key: secretOf('b') }, at(3)))
-    expect(await stage.callers.reconsider(a1.caller)).toEqual({ ok: false, because: 'revoked' })
-    expect(await stage.callers.reconsider(b1.caller)).toEqual({ ok: false, because: 'revoked' })
+    expect(await stage.callers.reauthenticate(a1.caller)).toEqual({ ok: false, because: 'revoked' })
+    expect(await stage.callers.reauthenticate(b1.caller)).toEqual({ ok: false, because: 'revoked' })
   })
 })

@@ -1,4 +1,4 @@
-// Keys as a watch tells them, and an index of them.
+// Builds keys as a watch delivers them, and an index of them.
 import { CREATED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { type KeyIndex, createKeyIndex } from '../../../src/authn/key-index.ts'
@@ -22,7 +22,7 @@ export function key(
   })
 }
 
-/** Metadata of what the key of that name owns. */
+/** Metadata of an object that the key of that name owns. */
 export const ownedBy = (name: string, uid = `uid-${name}`): Parts<OwnedAccessKey> => ({
   metadata: {
     ownerReferences: [
@@ -37,7 +37,7 @@ export const ownedBy = (name: string, uid = `uid-${name}`): Parts<OwnedAccessKey
   },
 })
 
-/** Metadata of what was first seen that many seconds after t0 (contract 2.8). */
+/** Metadata of a key first seen that many seconds after t0 (contract 2.8). */
 export const firstSeen = (seconds: number): Parts<OwnedAccessKey> => ({
   metadata: { annotations: { [CREATED_ANNOTATION]: textAfter(seconds) } },
 })

@@ -7,7 +7,7 @@ import { indexOf, key, ownedBy, secretOf } from './key-builder.ts'
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 const LONG = 'k'.repeat(256)
 
-describe('what a caller presents is looked up by its digest (10.3)', () => {
+describe('the index finds the key of a presented secret by its digest (10.3)', () => {
   const index = indexOf(
     key('clear'),
     key('digest', { key: `sha256:${sha256(secretOf('digest'))}` }),
@@ -40,17 +40,17 @@ describe('what a caller presents is looked up by its digest (10.3)', () => {
     { name: 'more than 256 bytes (C2)', token: `${LONG}k`, found: '' },
     { name: 'words', token: 'two words', found: '' },
     { name: 'other letters', token: 'café', found: '' },
-    { name: 'a name of every object', token: '__proto__', found: '' },
+    { name: 'a property of every object', token: '__proto__', found: '' },
   ])('$name', ({ token, found }) => {
-    expect(index.find(token).name).toBe(found)
+    expect(index.findBySecret(token).name).toBe(found)
   })
 })
 
-test('it follows what the watch tells', () => {
+test('the index follows the watch', () => {
   const index = indexOf(key('a'), key('b', {}, ownedBy('a')))
   expect(index.ownedBy('uid-a').map(({ name }) => name)).toEqual(['b'])
   index.store.remove(key('b', {}, { metadata: { resourceVersion: '2' } }))
   expect(index.ownedBy('uid-a')).toEqual([])
-  expect(index.find(secretOf('b'))).toBe(UNKNOWN_KEY)
-  expect(index.find(secretOf('a')).name).toBe('a')
+  expect(index.findBySecret(secretOf('b'))).toBe(UNKNOWN_KEY)
+  expect(index.findBySecret(secretOf('a')).name).toBe('a')
 })

@@ -1,7 +1,8 @@
-// Recorded watch events that are told again, in any order: what is over stays over (threat C4).
+// Recorded watch events delivered again, in any order: a deleted key stays deleted (threat C4).
 import { expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { secretDigest } from '../../../src/authn/key-index.ts'
+import { UNKNOWN_KEY } from '../../../src/authn/key-validity.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'
 import { indexOf, key, secretOf } from './key-builder.ts'
@@ -15,7 +16,7 @@ interface Event {
   readonly object: OwnedAccessKey
 }
 
-/** What a watch may tell: keys of few names come, change, go and come again, some with the same secret. */
+/** Watch events of keys with few names that are created, changed, deleted and created again, some with one secret. */
 function script({ pick, between }: Random): readonly Event[] {
   const living = new Map<string, OwnedAccessKey>()
   return Array.from({ length: EVENTS }, (_, at) => {
@@ -41,22 +42,24 @@ function script({ pick, between }: Random): readonly Event[] {
   })
 }
 
-test('in any order they raise no key from the dead, and take no change back', () => {
+test('repeated events in any order restore no deleted key, and take no change back', () => {
   const random = randomFrom(4)
   for (let round = 0; round < SCRIPTS; round += 1) {
     const events = script(random)
-    const [straight, haunted] = [indexOf(), indexOf()]
+    const [straight, replayed] = [indexOf(), indexOf()]
     events.forEach((event, at) => {
       straight.store[event.type](event.object)
-      haunted.store[event.type](event.object)
+      replayed.store[event.type](event.object)
       for (let again = 0; again < 3; again += 1) {
         const old = random.pick(events.slice(0, at + 1))
-        haunted.store[old.type](old.object)
+        replayed.store[old.type](old.object)
       }
       for (const secret of ['x', 'y'].map(secretOf)) {
-        const [then, now] = [straight, haunted].map(({ sharing, find }) => ({
-          all: sharing(secretDigest(secret)).map(({ uid, isDisabled }) => `${uid} ${isDisabled}`),
-          eldest: find(secret).uid,
+        const [then, now] = [straight, replayed].map(({ sharing, findBySecret }) => ({
+          all: sharing({ ...UNKNOWN_KEY, digest: secretDigest(secret) }).map(
+            ({ uid, isDisabled }) => `${uid} ${isDisabled}`,
+          ),
+          eldest: findBySecret(secret).uid,
         }))
         expect(now).toEqual(then)
       }

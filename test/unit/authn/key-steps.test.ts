@@ -1,4 +1,4 @@
-// What it takes to refuse a key, counted and not timed (contract 3.3, 10.2; threat C1).
+// The look-ups that refuse a key, counted and not timed (contract 3.3, 10.2; threat C1).
 import { expect, test, vi } from 'vitest'
 import { secretDigest } from '../../../src/authn/key-index.ts'
 import { UNKNOWN_KEY, checkKey } from '../../../src/authn/key-validity.ts'
@@ -8,8 +8,8 @@ import { createTestAuthenticator } from './test-authenticator.ts'
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 
-/** What of a store is asked while keys are looked up. */
-const LOOK_UPS = ['by', 'firstBy', 'countBy', 'getByKey'] as const
+/** The look-up methods of a store. */
+const LOOK_UPS = ['by', 'firstBy', 'countBy', 'get'] as const
 
 test('unknown, malformed, disabled and deleted keys are refused by the same look-ups (10.2)', async () => {
   const { callers, index } = createTestAuthenticator(
@@ -22,7 +22,7 @@ test('unknown, malformed, disabled and deleted keys are refused by the same look
   const spies = LOOK_UPS.map((name) => vi.spyOn(index.store, name))
   const lookUps = async (token: string): Promise<readonly number[]> => {
     for (const spy of spies) spy.mockClear()
-    expect(await callers.recognise(token)).toMatchObject({ ok: false })
+    expect(await callers.authenticate(token)).toMatchObject({ ok: false })
     return spies.map(({ mock }) => mock.calls.length)
   }
   const unknown = await lookUps(secretOf('unknown'))
@@ -37,23 +37,23 @@ test('unknown, malformed, disabled and deleted keys are refused by the same look
     expect([token, await lookUps(token)]).toEqual([token, unknown])
 })
 
-test('a digest that is that of nobody makes unknown keys nobody else (3.6)', async () => {
+test('a key with the digest of the unknown key does not match unknown secrets (3.6)', async () => {
   const { outcome } = createTestAuthenticator(key('zeros', { key: `sha256:${UNKNOWN_KEY.digest}` }))
   expect(await outcome(secretOf('unknown'))).toBe('unknown')
 })
 
-/** How many objects are looked at for a verdict on each of so many keys with the same secret. */
-function looksOf(count: number, spec: object): number {
+/** How many objects are looked up to check each of so many keys with the same secret. */
+function lookUpsOf(count: number, spec: object): number {
   const index = indexOf(
     ...Array.from({ length: count }, (_, at) =>
       key(`twin-${at}`, { key: secretOf('twin') }, {}, at),
     ),
     key('eldest', { key: secretOf('twin'), ...spec }, {}, -1),
   )
-  const looks = vi.spyOn(index.store, 'getByKey')
+  const looks = vi.spyOn(index.store, 'get')
   for (const one of index.store.values())
     expect(checkKey(one, index, NO_CAPS, t0).ok).toBe(one.name === 'eldest' && !('key' in spec))
-  index.find(secretOf('twin'))
+  index.findBySecret(secretOf('twin'))
   return looks.mock.calls.length
 }
 
@@ -63,7 +63,10 @@ test.each([
     name: 'the eldest holds the digest only',
     spec: { key: `sha256:${secretDigest(secretOf('twin'))}` },
   },
-])('keys with one secret are judged in steps that grow as they do: $name (3.3)', ({ spec }) => {
-  const few = looksOf(50, spec)
-  expect(looksOf(200, spec) / few).toBeLessThan(6)
-})
+])(
+  'the cost to check keys with one secret grows in proportion to their number: $name (3.3)',
+  ({ spec }) => {
+    const few = lookUpsOf(50, spec)
+    expect(lookUpsOf(200, spec) / few).toBeLessThan(6)
+  },
+)

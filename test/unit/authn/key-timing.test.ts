@@ -1,5 +1,5 @@
-// How long a refusal takes must not tell why (threat C1). All that is refused goes one way; what is left of
-// a difference in its length is measured against the length itself.
+// The duration of a refusal must not reveal its reason (threat C1): all refusals take the same steps, and the
+// remaining difference is measured against the duration itself.
 import { performance } from 'node:perf_hooks'
 import { expect, test } from 'vitest'
 import { textAfter } from '../../support/access-key.ts'
@@ -27,16 +27,16 @@ test('unknown, malformed, disabled and deleted keys are refused in the same time
   )
   const times = new Map(Object.keys(CLASSES).map((name) => [name, [] as number[]]))
   for (let round = 0; round < ROUNDS; round += 1) {
-    // In turn, so that whatever else the machine does hits all of them alike.
+    // In turn, so that other load of the machine affects all classes alike.
     for (const [name, tokenOf] of Object.entries(CLASSES)) {
       const token = tokenOf(round)
       const startMs = performance.now()
-      const { ok } = await callers.recognise(token)
+      const { ok } = await callers.authenticate(token)
       times.get(name)?.push(performance.now() - startMs)
       expect(ok).toBe(false)
     }
   }
   const medians = [...times.values()].map((some) => median(some.slice(ROUNDS / 2)))
-  // Of some 15 microseconds each; over a network the difference is lost in a thousand times as much.
+  // Of some 6 microseconds each; over a network the difference is lost in a thousand times as much.
   expect(Math.max(...medians) / Math.min(...medians)).toBeLessThan(2)
 })

@@ -41,7 +41,7 @@ describe('a key by itself (10.3)', () => {
       keys: [key('a', {}, DELETING)],
       is: 'deleted',
     },
-    { name: 'of nobody', keys: [key('a', { user: '' })], is: 'noIdentity' },
+    { name: 'without an identity', keys: [key('a', { user: '' })], is: 'noIdentity' },
     { name: 'of two', keys: [key('a', { team: 'red' })], is: 'noIdentity' },
     { name: 'of a reserved name', keys: [key('a', { user: 'System:admin' })], is: 'noIdentity' },
     { name: 'for a refresh', keys: [key('a', { type: 'OIDCRefreshToken' })], is: 'purpose' },
@@ -108,7 +108,7 @@ describe('its lifetime, by our own comparison (2.6, C7)', () => {
       is: 100,
     },
     {
-      name: 'disabled and expired: nobody is told that it was right (10.2)',
+      name: 'disabled and expired: the answer does not reveal that the secret was right (10.2)',
       keys: [key('a', { ttl: 60, disabled: true })],
       at: 60,
       is: 'disabled',
@@ -177,7 +177,7 @@ describe('a key that another owns works while that one does (10.3, 12.3)', () =>
       is: 5,
     },
     {
-      name: 'its end is told as one',
+      name: 'its end counts as expiry',
       keys: [child, key('owner', { ttl: 60 })],
       at: 60,
       is: 'expired',
@@ -191,7 +191,7 @@ describe('a key that another owns works while that one does (10.3, 12.3)', () =>
     { name: 'disabled', keys: [child, key('owner', { disabled: true })], is: 'owner' },
     { name: 'being deleted', keys: [child, key('owner', {}, DELETING)], is: 'owner' },
     { name: 'for a reset', keys: [child, key('owner', { type: 'Reset' })], is: 'owner' },
-    { name: 'of nobody', keys: [child, key('owner', { user: '' })], is: 'owner' },
+    { name: 'without an identity', keys: [child, key('owner', { user: '' })], is: 'owner' },
     {
       name: 'in conflict',
       keys: [child, key('owner', same, {}, 1), key('elder', same)],
@@ -238,6 +238,6 @@ describe('a key that another owns works while that one does (10.3, 12.3)', () =>
   })
 })
 
-test('nobody is unknown', () => {
+test('the unknown key is invalid as unknown', () => {
   expect(checkKey(UNKNOWN_KEY, indexOf(), NO_CAPS, t0)).toEqual({ ok: false, because: 'unknown' })
 })

@@ -36,7 +36,7 @@ test('a role grants the rules of the ClusterRole of its name, and nothing where 
     expect(roles.roleRules(role)).toEqual([])
 })
 
-test('they follow what is read, and say when something is another', async () => {
+test('the rules follow each read, and a change is reported', async () => {
   const { api, roles, put, changes } = stage()
   await put('platform:scope:agent', RULES)
   await roles.read(signal)
@@ -50,7 +50,7 @@ test('they follow what is read, and say when something is another', async () => 
   expect([roles.roleRules('agent'), changes()]).toEqual([[], 3])
 })
 
-test('when one of them can not be read, all stay as they were', async () => {
+test('when one ClusterRole can not be read, all rules stay as they were', async () => {
   const { line, roles, put, changes } = stage()
   await put('platform:scope:agent', RULES)
   await roles.read(signal)
@@ -64,7 +64,7 @@ test('when one of them can not be read, all stay as they were', async () => {
   expect([roles.roleRules('agent'), changes()]).toEqual([RULES, 1])
 })
 
-test('they are the roles that are shipped', () => {
+test('the roles of scopes are the shipped ClusterRoles', () => {
   const shipped = readdirSync(join(import.meta.dirname, '../../../config/scope-roles'))
     .filter((file) => file !== 'kustomization.yaml')
     .map((file) => file.replace('.yaml', '').replace('platform-cli', 'platformCLI'))

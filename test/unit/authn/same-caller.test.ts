@@ -23,7 +23,7 @@ test.each<{ name: string; now: Caller; isSame: boolean }>([
   expect(isSameCaller(callerOf(SHOP), now)).toBe(isSame),
 )
 
-test('a scope is written as text once for each state of its key, however many watch (13.3)', () => {
+test('a scope is serialized once for each state of its key, however many watches compare it (13.3)', () => {
   let texts = 0
   const counted = () =>
     ({

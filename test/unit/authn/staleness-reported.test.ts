@@ -22,7 +22,7 @@ import { keyObject } from '../../support/objects.ts'
 const KNOWN_FOR_MS = 15_000
 const LOOKED_AT_WITHIN_MS = 1000
 
-/** Callers that follow an API server of which a part fails when it is told to. */
+/** Callers that follow an API server of which a part fails when it is notifiedAtMs to. */
 function followed() {
   const clock = manualClock(t0)
   const stop = new AbortController()
@@ -66,45 +66,45 @@ function followed() {
       configName: 'c',
       namespace: 'platform-system',
     },
-    doubtSettings: () => undefined,
+    relistSettings: () => undefined,
     namespace: 'platform-system',
     secret: new Uint8Array(32),
     random: () => 0.5,
-    returned: () => undefined,
+    onDelivered: () => undefined,
     clock,
     log: rememberingLog().log,
     signal: stop.signal,
   })
-  const told: number[] = []
-  callers.subscribe((uid) => void (uid === null && told.push(clock.monotonicMs())))
+  const notifiedAtMs: number[] = []
+  callers.subscribe((uid) => void (uid === null && notifiedAtMs.push(clock.monotonicMs())))
   const pass = async (seconds: number): Promise<void> => {
     for (let quarter = 0; quarter < seconds * 4; quarter += 1) {
       await clock.advance(250)
       list()
     }
   }
-  return { clock, failing, told, pass }
+  return { clock, failing, notifiedAtMs, pass }
 }
 
 test.each([{ earlierSeconds: 0 }, { earlierSeconds: 2 }, { earlierSeconds: 4 }])(
   'the keys become stale $earlierSeconds s after the roles did (13.4)',
   async ({ earlierSeconds }) => {
-    const { clock, failing, told, pass } = followed()
+    const { clock, failing, notifiedAtMs, pass } = followed()
     await pass(20)
     failing.roles = true
     await pass(earlierSeconds)
     failing.watch = true
     const staleMs = clock.monotonicMs() + KNOWN_FOR_MS
     await pass(20)
-    const first = told.find((ms) => ms > staleMs) ?? Number.POSITIVE_INFINITY
+    const first = notifiedAtMs.find((ms) => ms > staleMs) ?? Number.POSITIVE_INFINITY
     expect(first - staleMs).toBeLessThanOrEqual(LOOKED_AT_WITHIN_MS)
   },
 )
 
-test('while everything is fresh nobody is asked about', async () => {
-  const { told, pass } = followed()
+test('while everything is fresh no caller is checked again', async () => {
+  const { notifiedAtMs, pass } = followed()
   await pass(20)
-  const before = told.length
+  const before = notifiedAtMs.length
   await pass(30)
-  expect(told.length).toBe(before)
+  expect(notifiedAtMs.length).toBe(before)
 })

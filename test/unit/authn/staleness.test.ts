@@ -11,34 +11,38 @@ const moment = (seconds: number, counter = seconds): Moment => ({
   monotonicMs: (counter + 60) * 1000,
 })
 
-describe('what a heartbeat proves, told 100 s after t0 (10.4)', () => {
+describe('the moment that a heartbeat proves, observed 100 s after t0 (10.4)', () => {
   const ours = [{ written: textAfter(98), sent: moment(98) }]
   test.each<{ readonly name: string; readonly annotation?: string; readonly is: Moment | null }>([
-    { name: 'ours: the moment it left', annotation: textAfter(98), is: moment(98) },
-    { name: 'another one: its time on our clock', annotation: textAfter(97), is: moment(97) },
-    { name: 'one that lags: old news', annotation: textAfter(40), is: moment(40) },
+    { name: 'ours: the moment of its sending', annotation: textAfter(98), is: moment(98) },
+    {
+      name: 'of another gateway: its time on our clock',
+      annotation: textAfter(97),
+      is: moment(97),
+    },
+    { name: 'one that lags: an old moment', annotation: textAfter(40), is: moment(40) },
     { name: 'one of a clock an hour behind', annotation: textAfter(-3500), is: moment(-3500) },
     { name: 'one that was written just now', annotation: textAfter(100), is: moment(100) },
     {
-      name: 'one of a clock a little ahead: when it came',
+      name: 'one of a clock a little ahead: its arrival',
       annotation: textAfter(102),
       is: moment(100),
     },
     { name: 'one of a clock too far ahead: nothing', annotation: textAfter(102.001), is: null },
     { name: 'one of a clock an hour ahead: nothing', annotation: textAfter(3700), is: null },
     { name: 'without a time', is: null },
-    { name: 'with what is no time', annotation: 'now', is: null },
+    { name: 'with a malformed time', annotation: 'now', is: null },
   ])('$name', ({ annotation, is }) => {
     expect(momentProvenBy(annotation, moment(100), ours)).toEqual(is)
   })
 
-  test('ours prove when they left, wherever our clock was stepped to since', () => {
+  test('ours prove the moment of their sending, however our clock was stepped since', () => {
     for (const nowS of [-3500, 98, 3700])
       expect(momentProvenBy(textAfter(98), moment(nowS, 100), ours)).toEqual(moment(98))
   })
 })
 
-describe('how old a proof is (10.4)', () => {
+describe('the age of a proof (10.4)', () => {
   test.each([
     { name: 'both clocks agree', before: moment(0), now: moment(7), is: 7 },
     {
@@ -71,14 +75,14 @@ describe('how old a proof is (10.4)', () => {
   })
 })
 
-test('of two proofs the later counts, so what comes again or late takes nothing back (C4)', () => {
+test('of two proofs the later counts, so a repeated or late one takes nothing back (C4)', () => {
   expect(laterMoment(null, moment(1))).toEqual(moment(1))
   expect(laterMoment(moment(1), null)).toEqual(moment(1))
   expect(laterMoment(moment(1), moment(2))).toEqual(moment(2))
   expect(laterMoment(moment(2), moment(1))).toEqual(moment(2))
 })
 
-test('now is read on both clocks', () => {
+test('the current moment is read on both clocks', () => {
   const clock = manualClock(t0)
   clock.setMonotonic(5)
   expect(currentMoment(clock)).toEqual({ wallMs: t0, monotonicMs: 5 })

@@ -1,4 +1,4 @@
-// Callers on a clock that a test moves: an index that is fresh or not, and an API server that answers or not.
+// An authenticator on a manual clock, with an index that is fresh or not, and an API server that answers or not.
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { type Authenticator, createAuthenticator } from '../../../src/authn/authenticator.ts'
 import type { KeyIndex } from '../../../src/authn/key-index.ts'
@@ -11,21 +11,21 @@ import { t0 } from '../../support/access-key.ts'
 import { type ManualClock, manualClock } from '../../support/clock.ts'
 import { indexOf } from './key-builder.ts'
 
-/** What is as a test says. */
+/** What the authenticator knows; a test changes it. */
 export interface Knowledge {
   caps: Caps | null
-  /** Up to when the watch has told everything; null = nobody knows. */
+  /** Up to when the watch is proven complete; null = unknown. */
   proven: Moment | null
-  /** Whether settings, or roles, are fresh, or could be read. */
+  /** Whether settings and roles are fresh, or could be read. */
   settings: boolean
   roles: boolean
-  /** What scopes mean. */
+  /** The version of the rules of scopes. */
   meaning: object
   /** The keys of the API server; null = it does not answer. */
   stored: readonly OwnedAccessKey[] | null
 }
 
-/** Callers, and what they were recognised by. */
+/** An authenticator, and its inputs. */
 export interface TestAuthenticator {
   readonly clock: ManualClock
   readonly index: KeyIndex
@@ -33,11 +33,11 @@ export interface TestAuthenticator {
   readonly now: Knowledge
   /** Names of the keys that were read. */
   readonly reads: string[]
-  /** Whether the caller of the key of this secret is known, as `ada until 60`, or why not. */
+  /** Authenticates this secret: `ada until 60` in seconds after t0, or the reason of the refusal. */
   readonly outcome: (token: string) => Promise<string>
 }
 
-/** All is fresh, and the API server has what the index has. */
+/** All is fresh, and the API server has the keys of the index. */
 export function createTestAuthenticator(...keys: readonly OwnedAccessKey[]): TestAuthenticator {
   const clock = manualClock(t0)
   const index = indexOf(...keys)
@@ -69,10 +69,10 @@ export function createTestAuthenticator(...keys: readonly OwnedAccessKey[]): Tes
     caps: () => now.caps,
     settings: polled('settings'),
     roles: polled('roles'),
-    meaning: () => now.meaning,
+    scopeRulesVersion: () => now.meaning,
   })
   const outcome = async (token: string): Promise<string> => {
-    const found = await callers.recognise(token)
+    const found = await callers.authenticate(token)
     if (!found.ok) return found.because
     const { identity, expiresMs } = found.caller
     return expiresMs === null ? identity.user : `${identity.user} until ${(expiresMs - t0) / 1000}`

@@ -32,20 +32,20 @@ function started() {
     keys,
     tokens,
     pass: (seconds: number) => (nowMs += seconds * 1000),
-    names: (identity: string) => tokens.of(identity).map(({ name }) => name),
-    deleted: (identity: string) => tokens.deletedOf(identity, nowMs),
+    names: (identity: string) => tokens.ownedByIdentity(identity).map(({ name }) => name),
+    deleted: (identity: string) => tokens.countDeleted(identity, nowMs),
   }
 }
 
 describe('tokens of a user (12.2)', () => {
-  test('are those under all keys of his', () => {
+  test('are those of all keys of that user', () => {
     const { names } = started()
     expect(names('user:ada')).toEqual(['a', 'b'])
     expect(names('user:bob')).toEqual(['c'])
     expect(names('team:ada')).toEqual([])
   })
 
-  test('count on when they are deleted, until their exp; those never issued do not', () => {
+  test('count after their delete until their exp, unless they were never issued', () => {
     const { tokens, names, deleted, pass } = started()
     tokens.store.remove(token('a', 'ci', 60, 2))
     tokens.store.remove(token('b', 'cd', null, 3))
@@ -58,7 +58,7 @@ describe('tokens of a user (12.2)', () => {
     expect(deleted('user:ada')).toBe(0)
   })
 
-  test('count when their key is gone before them', () => {
+  test('count when their key is deleted before them', () => {
     const { keys, tokens, names, deleted } = started()
     const { metadata } = key('ci')
     keys.store.remove({ ...key('ci'), metadata: { ...metadata, resourceVersion: '9' } })
@@ -70,7 +70,7 @@ describe('tokens of a user (12.2)', () => {
     })
   })
 
-  test('that have ended are not remembered', () => {
+  test('are dropped from the index once they have ended', () => {
     const { tokens, deleted, pass } = started()
     pass(61)
     tokens.store.remove(token('a', 'ci', 60, 2))

@@ -77,14 +77,14 @@ describe('who a key is (10.5)', () => {
     'platform:team:shop',
     'Platform:authenticated',
   ]
-  test.each(NOT_SENT)('nobody: %j in any place (A3, A4, A5)', (name) => {
+  test.each(NOT_SENT)('there is no user info with %j in any place (A3, A4, A5)', (name) => {
     for (const kind of ['user', 'team', 'subject'])
       expect(userInfoOf(keyOf(`${kind}:${name}`))).toBeNull()
     expect(userInfoOf(keyOf('user:ada', [name]))).toBeNull()
     expect(userInfoOf(keyOf('user:ada', ['dev', name]))).toBeNull()
   })
 
-  test('nobody: a key without an identity (A3)', () => {
+  test('there is no user info for a key without an identity (A3)', () => {
     expect(userInfoOf(keyOf(null, ['dev']))).toBeNull()
   })
 })

@@ -5,12 +5,18 @@ import {
   HEARTBEAT_BEFORE_ANNOTATION,
 } from '../../../src/api/names.ts'
 import { textAfter } from '../../support/access-key.ts'
-import { heartbeat, olderHeartbeat, oldest, otherHeartbeat, start } from './heartbeats.ts'
+import {
+  heartbeatObject,
+  heartbeatWithSpec,
+  highestAges,
+  previousVersionHeartbeat,
+  startReplicas,
+} from './heartbeat-replicas.ts'
 
 describe('the heartbeat key (10.4)', () => {
-  test('is created where it is missing: it opens nothing, and no cap takes it away', async () => {
-    const { clock, api, replicas, beat } = start({})
-    beat()
+  test('is created where it is missing: it authenticates no one, and no cap ends it', async () => {
+    const { clock, api, replicas, run } = startReplicas({})
+    run()
     await clock.advance(1000)
     expect(api.writes).toEqual([{ by: 'r0', what: 'create' }])
     expect(api.object).toMatchObject({
@@ -26,17 +32,17 @@ describe('the heartbeat key (10.4)', () => {
   })
 
   test('is not created before the keys are listed', async () => {
-    const { clock, api, replicas } = start({})
+    const { clock, api, replicas } = startReplicas({})
     const abort = new AbortController()
-    void replicas[0].heartbeat.keepBeating(abort.signal)
+    void replicas[0].heartbeat.keepWriting(abort.signal)
     await clock.advance(20_000)
     expect(api.writes).toEqual([])
     abort.abort()
   })
 
-  test('is created anew when somebody deletes it', async () => {
-    const { clock, api, beat } = start({})
-    beat()
+  test('is created again after a user deleted it', async () => {
+    const { clock, api, run } = startReplicas({})
+    run()
     await clock.advance(1000)
     api.put(null)
     await clock.advance(5000)
@@ -44,9 +50,9 @@ describe('the heartbeat key (10.4)', () => {
   })
 
   test('gets its annotations back', async () => {
-    const { clock, api, beat } = start({})
-    api.put(heartbeat('3', null))
-    beat()
+    const { clock, api, run } = startReplicas({})
+    api.put(heartbeatObject('3', null))
+    run()
     await clock.advance(1000)
     expect(api.writes).toEqual([{ by: 'r0', what: 'patch' }])
     expect(api.object?.metadata.annotations).toEqual({
@@ -57,42 +63,42 @@ describe('the heartbeat key (10.4)', () => {
   })
 
   test('one of several gateways writes to it, about every 5 seconds', async () => {
-    const world = start({ random: 0 }, { random: 0.9 })
-    world.beat()
+    const world = startReplicas({ random: 0 }, { random: 0.9 })
+    world.run()
     await world.clock.advance(1000)
-    expect(await oldest(world, 60)).toEqual([expect.closeTo(5, 0), expect.closeTo(5, 0)])
+    expect(await highestAges(world, 60)).toEqual([expect.closeTo(5, 0), expect.closeTo(5, 0)])
     expect(world.api.writes.length).toBeGreaterThanOrEqual(11)
     expect(world.api.writes.length).toBeLessThanOrEqual(13)
     expect(world.replicas.map(({ logged }) => logged())).toEqual([[], []])
   })
 
-  test('those that write at the same moment do not fight: one wins, and both hear of it', async () => {
-    const world = start({ random: 0.5 }, { random: 0.5 })
-    world.api.put(heartbeat('3', textAfter(-20)))
-    world.beat()
-    await oldest(world, 60)
+  test('of gateways that write at the same moment one wins, and both observe its write', async () => {
+    const world = startReplicas({ random: 0.5 }, { random: 0.5 })
+    world.api.put(heartbeatObject('3', textAfter(-20)))
+    world.run()
+    await highestAges(world, 60)
     expect(world.api.refused.length).toBeGreaterThan(0)
     expect(world.api.writes.length).toBeLessThanOrEqual(13)
     expect(world.replicas.map(({ age }) => age() < 7)).toEqual([true, true])
     expect(world.replicas.map(({ logged }) => logged())).toEqual([[], []])
   })
 
-  test('another takes over from one that is gone', async () => {
-    const world = start({ random: 0 }, { random: 1 })
-    world.beat()
+  test('another gateway takes over from one that is gone', async () => {
+    const world = startReplicas({ random: 0 }, { random: 1 })
+    world.run()
     await world.clock.advance(20_000)
-    world.replicas[0].line.isDown = true
-    const [, age] = await oldest(world, 60)
+    world.replicas[0].connection.isDown = true
+    const [, age] = await highestAges(world, 60)
     expect(age).toBeLessThan(7)
     expect(world.api.writes.at(-1)?.by).toBe('r1')
   })
 
-  test('tells how long a write of its own took to come back (commit to effect, 15)', async () => {
-    const { clock, replicas, beat } = start({})
-    replicas[0].line.eventsAfterMs = 40
-    beat()
+  test('reports how long a write of its own took to arrive on the watch (commit to effect, 15)', async () => {
+    const { clock, replicas, run } = startReplicas({})
+    replicas[0].connection.eventsAfterMs = 40
+    run()
     await clock.advance(11_000)
-    expect(replicas[0].returned).toEqual([40, 40, 40])
+    expect(replicas[0].delivered).toEqual([40, 40, 40])
   })
 })
 
@@ -101,21 +107,21 @@ describe('a heartbeat key of another form (10.4)', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'that of the version before', spec: { subject: 'heartbeat', disabled: true } },
+    { name: 'from the previous version', spec: { subject: 'heartbeat', disabled: true } },
     { name: 'of another type', spec: { ...SPEC, type: 'Other' } },
-    { name: 'that somebody disabled', spec: { ...SPEC, disabled: true } },
+    { name: 'that a user disabled', spec: { ...SPEC, disabled: true } },
     { name: 'with a lifetime', spec: { ...SPEC, ttl: 60 } },
-    { name: 'of somebody else', spec: { type: 'Reset', user: 'ada' } },
+    { name: 'of a user', spec: { type: 'Reset', user: 'ada' } },
   ])('$name is replaced once, and then written to', async ({ spec }) => {
-    const { clock, api, replicas, beat } = start({}, { random: 0.5 })
-    api.put(otherHeartbeat(spec))
-    beat()
+    const { clock, api, replicas, run } = startReplicas({}, { random: 0.5 })
+    api.put(heartbeatWithSpec(spec))
+    run()
     await clock.advance(1000)
     expect(api.writes.map(({ what }) => what)).toEqual(['delete', 'create'])
     expect(api.object).toMatchObject({ metadata: { uid: 'heartbeat-1' }, spec: SPEC })
     await clock.advance(60_000)
     expect(api.writes.slice(2).every(({ what }) => what === 'patch')).toBe(true)
-    expect(replicas.map(({ age, doubts, logged }) => [age() < 7, doubts(), logged()])).toEqual([
+    expect(replicas.map(({ age, relists, logged }) => [age() < 7, relists(), logged()])).toEqual([
       [true, 0, []],
       [true, 0, []],
     ])
@@ -123,23 +129,23 @@ describe('a heartbeat key of another form (10.4)', () => {
 
   // biome-ignore format: a table
   test.each([
-    { name: 'as it is made', spec: SPEC },
+    { name: 'as gateways create it', spec: SPEC },
     { name: 'with empty fields', spec: { ...SPEC, disabled: false, ttl: 0, user: '' } },
     { name: 'described in other words', spec: { ...SPEC, description: 'x' } },
-    { name: 'a key like any other, which somebody may use', spec: { user: 'ada', key: `sha256:${'0'.repeat(64)}` } },
+    { name: 'with a secret, which may be in use', spec: { user: 'ada', key: `sha256:${'0'.repeat(64)}` } },
   ])('$name stays', async ({ spec }) => {
-    const { clock, api, beat } = start({})
-    api.put(otherHeartbeat(spec))
-    beat()
+    const { clock, api, run } = startReplicas({})
+    api.put(heartbeatWithSpec(spec))
+    run()
     await clock.advance(30_000)
     expect(new Set(api.writes.map(({ what }) => what))).toEqual(new Set(['patch']))
   })
 
-  test('gateways that come upon it at the same moment replace it once', async () => {
-    const world = start({ random: 0.5 }, { random: 0.5 })
-    world.api.put(olderHeartbeat())
-    world.beat()
-    await oldest(world, 60)
+  test('is replaced once by gateways that find it at the same moment', async () => {
+    const world = startReplicas({ random: 0.5 }, { random: 0.5 })
+    world.api.put(previousVersionHeartbeat())
+    world.run()
+    await highestAges(world, 60)
     expect(world.api.writes.filter(({ what }) => what !== 'patch')).toHaveLength(2)
     expect(world.replicas.map(({ age, logged }) => [age() < 7, logged()])).toEqual([
       [true, []],
@@ -147,14 +153,17 @@ describe('a heartbeat key of another form (10.4)', () => {
     ])
   })
 
-  test('where a gateway of the version before makes its own in between, the next turn replaces that', async () => {
-    const { clock, api, replicas, beat } = start({})
-    api.put(olderHeartbeat())
+  test('is replaced again where a gateway of the previous version creates its own in between', async () => {
+    const { clock, api, replicas, run } = startReplicas({})
+    api.put(previousVersionHeartbeat())
     api.onDeleted = () => {
       api.onDeleted = () => undefined
-      api.put({ ...olderHeartbeat(), metadata: { ...olderHeartbeat().metadata, uid: 'theirs' } })
+      api.put({
+        ...previousVersionHeartbeat(),
+        metadata: { ...previousVersionHeartbeat().metadata, uid: 'theirs' },
+      })
     }
-    beat()
+    run()
     await clock.advance(60_000)
     expect(api.writes.slice(0, 3).map(({ what }) => what)).toEqual(['delete', 'delete', 'create'])
     expect(api.writes.slice(3).every(({ what }) => what === 'patch')).toBe(true)
@@ -163,9 +172,9 @@ describe('a heartbeat key of another form (10.4)', () => {
   })
 
   test('that a finalizer holds is deleted once, and written to until it is gone', async () => {
-    const { clock, api, replicas, beat } = start({})
-    api.put(otherHeartbeat({ subject: 'heartbeat', disabled: true }, ['example.com/backup']))
-    beat()
+    const { clock, api, replicas, run } = startReplicas({})
+    api.put(heartbeatWithSpec({ subject: 'heartbeat', disabled: true }, ['example.com/backup']))
+    run()
     await clock.advance(30_000)
     expect(api.writes.slice(0, 2).map(({ what }) => what)).toEqual(['delete', 'patch'])
     expect(api.writes.slice(2).every(({ what }) => what === 'patch')).toBe(true)
@@ -173,10 +182,10 @@ describe('a heartbeat key of another form (10.4)', () => {
   })
 
   test('that may not be deleted is written to, and the log says so', async () => {
-    const { clock, api, replicas, beat } = start({})
-    replicas[0].line.refusesDeletes = true
-    api.put(olderHeartbeat())
-    beat()
+    const { clock, api, replicas, run } = startReplicas({})
+    replicas[0].connection.refusesDeletes = true
+    api.put(previousVersionHeartbeat())
+    run()
     await clock.advance(12_000)
     expect(new Set(api.writes.map(({ what }) => what))).toEqual(new Set(['patch']))
     expect(replicas[0].age()).toBeLessThan(7)

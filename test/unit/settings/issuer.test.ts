@@ -116,7 +116,7 @@ describe('the issuer of tokens (contract 7.2)', () => {
     expect(both(issuer)).toEqual([ISSUER, null])
   })
 
-  test('who asks to be told is told of each change, and at once of what is known', () => {
+  test('a subscriber is called at each change, and at once where an issuer is known', () => {
     const { issuer, sync, put } = followed()
     const early: unknown[] = []
     const late: unknown[] = []

@@ -27,10 +27,10 @@ const record = (version: number): KubeObject => ({
   },
 })
 
-/** What the watches have told, and what the API server has by now. */
+/** The objects that the watches delivered, and those that the API server has. */
 interface Row {
   readonly name: string
-  readonly told: readonly [config: KubeObject | null, record: KubeObject | null]
+  readonly delivered: readonly [config: KubeObject | null, record: KubeObject | null]
   readonly stored: readonly [config: KubeObject | null, record: KubeObject | null]
   /** What the watch of the Config tells while the answer is on its way. */
   readonly meanwhile?: KubeObject
@@ -38,11 +38,11 @@ interface Row {
   readonly isDoubted?: boolean
 }
 
-async function outcomeOf({ told, stored, meanwhile }: Row) {
+async function outcomeOf({ delivered, stored, meanwhile }: Row) {
   const configs = new Store(fullObject<Config>)
   const configMaps = new Store(platformConfigMap)
-  if (told[0]) configs.put(told[0])
-  if (told[1]) configMaps.put(told[1])
+  if (delivered[0]) configs.put(delivered[0])
+  if (delivered[1]) configMaps.put(delivered[1])
   let isDoubted = false
   const client = {
     get: async (_: unknown, { name }: { readonly name: string }) => {
@@ -50,10 +50,10 @@ async function outcomeOf({ told, stored, meanwhile }: Row) {
       return name === CONFIG ? stored[0] : stored[1]
     },
   } as unknown as KubeClient
-  const doubt = (): void => {
+  const relist = (): void => {
     isDoubted = true
   }
-  const options = { configs, configMaps, configName: CONFIG, client, namespace: 'p', doubt }
+  const options = { configs, configMaps, configName: CONFIG, client, namespace: 'p', relist }
   const failure = await refreshSettings(options, new AbortController().signal).catch(String)
   const known = [configs.get(CONFIG), configMaps.get(RECORD, 'p')].map(
     (one) => one?.resourceVersion,
@@ -64,45 +64,45 @@ async function outcomeOf({ told, stored, meanwhile }: Row) {
 describe('settings are read beside their watches (10.4)', () => {
   test.each<Row>([
     {
-      name: 'what the watches have told is what there is',
-      told: [config(5), record(6)],
+      name: 'the watches have delivered the current state',
+      delivered: [config(5), record(6)],
       stored: [config(5), record(6)],
       known: ['5', '6'],
     },
     {
       name: 'there is nothing',
-      told: [null, null],
+      delivered: [null, null],
       stored: [null, null],
       known: [undefined, undefined],
     },
     {
       name: 'what the watches did not tell',
-      told: [config(5), null],
+      delivered: [config(5), null],
       stored: [config(8), record(7)],
       known: ['8', '7'],
     },
     {
       name: 'a deletion that they did not tell',
-      told: [config(5), record(6)],
+      delivered: [config(5), record(6)],
       stored: [null, record(6)],
       known: [undefined, '6'],
     },
     {
       name: 'another of the same name',
-      told: [config(5), null],
+      delivered: [config(5), null],
       stored: [config(8, 'd'), null],
       known: ['8', undefined],
     },
     {
       name: 'what the watch tells meanwhile wins',
-      told: [config(5), null],
+      delivered: [config(5), null],
       stored: [config(5), null],
       meanwhile: config(9),
       known: ['9', undefined],
     },
     {
-      name: 'a server that was restored: the watch must list anew',
-      told: [config(5), record(6)],
+      name: 'a server that was restored: the watch must list again',
+      delivered: [config(5), record(6)],
       stored: [config(3), record(6)],
       known: ['5', '6'],
       isDoubted: true,

@@ -56,7 +56,7 @@ describe('a new signing key (7.3)', () => {
     expect(kids.size).toBe(5)
   })
 
-  test('whose number somebody else was first to use', async () => {
+  test('whose number another object already uses', async () => {
     const { api, create } = stage()
     const theirs = signingKeySecret(newPem(), 3)
     api.objects.set('platform-signing-key-3', theirs)

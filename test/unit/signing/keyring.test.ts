@@ -30,14 +30,14 @@ function stage() {
   const records = new Store(fullObject<ConfigMap>)
   const { log, lines } = rememberingLog()
   const keyring = createKeyring({ secrets, records, namespace: 'platform-system', clock, log })
-  const told: (string | null)[] = []
-  keyring.subscribe(() => told.push(keyring.current()?.kid ?? null))
+  const notifiedKids: (string | null)[] = []
+  keyring.subscribe(() => notifiedKids.push(keyring.current()?.kid ?? null))
   let revision = 100
   const publish = (pems: readonly string[], notes: readonly PublishedKeyRecord[]): void => {
     revision += 1
     records.put(jwksConfigMap(pems, notes, revision))
   }
-  return { clock, secrets, records, keyring, told, lines, publish }
+  return { clock, secrets, records, keyring, notifiedKids, lines, publish }
 }
 
 describe('signs', () => {
@@ -123,36 +123,36 @@ describe('signs', () => {
 
 describe('tells', () => {
   test('when another key signs, and each change once (7.3)', () => {
-    const { clock, secrets, keyring, told, publish } = stage()
+    const { clock, secrets, keyring, notifiedKids, publish } = stage()
     secrets.put(signingKeySecret(A, 1))
     publish([A], [noteOf(A, 1)])
     secrets.put(signingKeySecret(B, 2))
     const useFromMs = clock.nowMs() + DAY_MS
     publish([A, B], [noteOf(A, 1), noteOf(B, 2, { useFromMs })])
     keyring.review()
-    expect(told).toEqual([kidOf(A)])
+    expect(notifiedKids).toEqual([kidOf(A)])
     clock.setNow(useFromMs)
     keyring.review()
     keyring.review()
-    expect(told).toEqual([kidOf(A), kidOf(B)])
+    expect(notifiedKids).toEqual([kidOf(A), kidOf(B)])
   })
 
   test('when a key is withdrawn, though another signs (7.3)', () => {
-    const { secrets, keyring, told, publish } = stage()
+    const { secrets, keyring, notifiedKids, publish } = stage()
     secrets.put(signingKeySecret(B, 2))
     publish([A, B], [noteOf(A, 1), noteOf(B, 2)])
     expect(keyring.isWithdrawn(kidOf(A))).toBe(false)
     publish([B], [noteOf(A, 1, { withdrawnMs: CREATED_MS }), noteOf(B, 2)])
     expect(keyring.isWithdrawn(kidOf(A))).toBe(true)
-    expect(told).toEqual([kidOf(B), kidOf(B)])
+    expect(notifiedKids).toEqual([kidOf(B), kidOf(B)])
   })
 
   test('when the last one goes (7.3)', () => {
-    const { secrets, told, publish } = stage()
+    const { secrets, notifiedKids, publish } = stage()
     secrets.put(signingKeySecret(A, 1))
     publish([A], [noteOf(A, 1)])
     secrets.remove(signingKeySecret(A, 1))
-    expect(told).toEqual([kidOf(A), null])
+    expect(notifiedKids).toEqual([kidOf(A), null])
   })
 
   test('a corrupt Secret: in a sentence and in the log, until it is gone (7.3)', () => {

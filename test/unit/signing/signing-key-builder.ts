@@ -1,10 +1,10 @@
-// Secrets of signing keys and the ConfigMap beside them, as the API server has them.
+// Builds signing keys, their Secrets, and the ConfigMap that publishes them.
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { JWKS_CONFIG_MAP, SIGNING_KEY_PREFIX, SIGNING_KEY_TYPE } from '../../../src/api/names.ts'
 import type { ConfigMap, Secret } from '../../../src/api/objects.ts'
 import { checkJwk } from '../../../src/authn/jwks.ts'
 import { jwksText, keyRecordsText } from '../../../src/domain/signingkey/published-keys.ts'
-import type { PublicJwk, PublishedKeyRecord } from '../../../src/domain/signingkey/signing-key.ts'
+import type { PublishedKeyRecord, PublicJwk } from '../../../src/domain/signingkey/signing-key.ts'
 
 export const CREATED = '2026-11-21T10:00:00Z'
 export const CREATED_MS = Date.parse(CREATED)
@@ -18,7 +18,7 @@ export function newPem(kind: 'ES256' | 'RS256' = 'ES256'): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-/** The public half. */
+/** The public half of a private key. */
 export function publicJwkOf(pem: string): PublicJwk {
   const checked = checkJwk(createPublicKey(createPrivateKey(pem)).export({ format: 'jwk' }))
   if (!checked.ok) throw new Error(checked.because)

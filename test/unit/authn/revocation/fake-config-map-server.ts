@@ -1,4 +1,4 @@
-// ConfigMaps in memory, watched into a store as a manager does, on a line that a test may disturb.
+// ConfigMaps in memory, watched into a store as a manager does, over a connection that a test may disturb.
 import { CONFIG_MAPS } from '../../../../src/api/names.ts'
 import type { ConfigMap, KubeObject } from '../../../../src/api/objects.ts'
 import { StatusError } from '../../../../src/kube/client/api-error.ts'
@@ -9,26 +9,26 @@ import { memoryApi, silence } from '../../../support/memory-api.ts'
 
 type Data = Readonly<Record<string, string>>
 
-/** The API server's side. Managers stand on it, one after the other. */
+/** The API server. Managers connect to it, one after the other. */
 export interface FakeConfigMapServer {
   readonly objects: ReadonlyMap<string, KubeObject>
-  /** A client on an undisturbed line. */
+  /** A client whose requests all succeed. */
   readonly client: KubeClient
   /** What is stored, by name. */
   data(): Readonly<Record<string, Data>>
-  /** Somebody writes by hand; undefined deletes. */
+  /** Writes as a user would; undefined deletes. */
   edit(name: string, data: Data | undefined): Promise<void>
   /** Calls back after each change. */
   onChange(listener: () => void): void
 }
 
-/** An empty one. */
+/** A server without ConfigMaps. */
 export function fakeConfigMapServer(): FakeConfigMapServer {
   const api = memoryApi()
   const { objects } = api
   const plain = api.client()
   const listeners: (() => void)[] = []
-  const told = async <T>(write: Promise<T>): Promise<T> => {
+  const notifying = async <T>(write: Promise<T>): Promise<T> => {
     const answer = await write
     for (const listener of listeners) listener()
     return answer
@@ -43,12 +43,12 @@ export function fakeConfigMapServer(): FakeConfigMapServer {
   }
   const client: KubeClient = {
     ...plain,
-    create: (...args) => told(plain.create(...args)),
+    create: (...args) => notifying(plain.create(...args)),
     replace: async (resource, object, reason) => {
       if (!objects.has(object.metadata.name)) throw failure(404, 'NotFound')
-      return told(plain.replace(resource, object, reason))
+      return notifying(plain.replace(resource, object, reason))
     },
-    delete: (...args) => told(remove(...args)),
+    delete: (...args) => notifying(remove(...args)),
   }
   const edit = async (name: string, data: Data | undefined): Promise<void> => {
     const found = objects.get(name)
@@ -73,14 +73,14 @@ export function fakeConfigMapServer(): FakeConfigMapServer {
 
 const dataOf = (object: KubeObject): Data => (object as ConfigMap).data ?? {}
 
-/** An answer of the API server. */
+/** An error of the API server. */
 export const failure = (
   code: number,
   reason: string,
   retryAfterMs: number | null = null,
 ): StatusError => new StatusError({ code, reason, message: reason, retryAfterMs, causes: 0 })
 
-/** What may befall a request: it is refused, or its answer is lost on the way. */
+/** How a request fails: it is refused, or its response is lost. null = it succeeds. */
 export type RequestFailure = { readonly refused: Error } | 'lost' | null
 
 /** A request that was sent, at a moment of the monotonic counter. */
@@ -94,27 +94,27 @@ export interface Connection {
   readonly client: KubeClient
   readonly configMaps: Store<FullObject<ConfigMap>>
   readonly requests: readonly Request[]
-  /** Decides what befalls the next request. */
+  /** Decides how the next request fails. */
   mishap: (method: Request['method']) => RequestFailure
   /** How long the watch takes; null = it is broken. */
   watchMs: number | null
-  /** Reads everything anew, as a watch that was broken does. */
+  /** Lists again, as after a broken watch. */
   relist(): void
-  /** The process is gone: what is under way arrives, no answer and no event comes back. */
+  /** Ends the process: requests in flight arrive, no response and no event comes back. */
   die(): void
 }
 
 const LATENCY_MS = 10
 const never = new AbortController().signal
 
-/** Connects, and lists what is there. */
+/** Connects, and lists all ConfigMaps. */
 export function connect(server: FakeConfigMapServer, clock: Clock): Connection {
   const { objects, client } = server
   const configMaps = new Store(fullObject<ConfigMap>)
   const requests: Request[] = []
   let shown: ReadonlyMap<string, KubeObject> = new Map()
   let isDead = false
-  /** A listing has everything that events under way would tell. */
+  /** A list has everything that events in flight would deliver. */
   let listings = 0
 
   const travel = (): Promise<void> => sleep(clock, LATENCY_MS, never)

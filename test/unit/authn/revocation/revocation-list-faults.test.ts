@@ -87,7 +87,7 @@ describe('nothing is lost (7.4)', () => {
     expect([one.records.has('a'), server.data()]).toEqual([true, { [HOUR]: { a: EXP } }])
     await clock.advance(60_000)
     expect(requestMethods(one)).toEqual(sent)
-    expect([one.told, one.revoked]).toEqual([['a'], 1])
+    expect([one.notified, one.revoked]).toEqual([['a'], 1])
     one.records.record('b', EXPIRES_MS)
     await clock.advance(1000)
     expect(one.records.fault()).toBeNull()
@@ -105,7 +105,7 @@ describe('nothing is lost (7.4)', () => {
     expect([one.records.has('a'), one.records.has('b')]).toEqual([true, true])
   })
 
-  test('while the API server is down it is asked every 5 s, and told in words that stay', async () => {
+  test('while the API server is down the write is tried every 5 s, and the fault keeps its words', async () => {
     const { clock, one } = serverAndManager()
     one.mishap = () => ({ refused: failure(500, 'InternalError') })
     one.records.record('a', EXPIRES_MS)
@@ -142,7 +142,7 @@ describe('nothing is lost (7.4)', () => {
     expect(one.records.has('a')).toBe(true)
   })
 
-  test('somebody was faster, and the watch is behind: the ConfigMap is read', async () => {
+  test('after the write of another client that the watch has not delivered, the ConfigMap is read', async () => {
     const { clock, server, one } = serverAndManager()
     one.watchMs = 2000
     await server.edit(HOUR, { theirs: EXP })
@@ -227,7 +227,7 @@ describe('nothing is lost (7.4)', () => {
     expect(one.records.has('a')).toBe(true)
   })
 
-  test('what somebody deletes or takes out while it is needed comes back', async () => {
+  test('a record that a user deletes while it is needed is stored again', async () => {
     const { clock, server, one } = serverAndManager()
     for (const jti of jtis(3)) one.records.record(jti, EXPIRES_MS)
     await clock.advance(1000)
@@ -250,7 +250,7 @@ describe('nothing is lost (7.4)', () => {
     await clock.advance(1000)
     await server.edit(`${HOUR}-1`, undefined)
     await clock.advance(1000)
-    expect([one.records.has('a'), one.told]).toEqual([true, ['a']])
+    expect([one.records.has('a'), one.notified]).toEqual([true, ['a']])
     expect(server.data()).toEqual({ [HOUR]: { a: EXP } })
   })
 
@@ -285,7 +285,7 @@ describe('the backlog of records (8.4)', () => {
     one.records.record('jti-1', EXPIRES_MS)
     await clock.advance(10_000)
     expect(one.records.backlog()).toEqual({ count: 2, longestMs: 30_000 })
-    expect(['jti-0', 'jti-1', 'jti-2'].map((jti) => one.records.askedForMs(jti))).toEqual([
+    expect(['jti-0', 'jti-1', 'jti-2'].map((jti) => one.records.requestedForMs(jti))).toEqual([
       30_000,
       10_000,
       null,
@@ -293,7 +293,7 @@ describe('the backlog of records (8.4)', () => {
     one.mishap = () => null
     await clock.advance(10_000)
     expect(one.records.backlog()).toEqual({ count: 0, longestMs: 0 })
-    expect(one.records.askedForMs('jti-0')).toBeNull()
+    expect(one.records.requestedForMs('jti-0')).toBeNull()
   })
 
   test('what no server takes any more is no part of it', async () => {

@@ -8,9 +8,9 @@ import { type Random, randomFrom } from '../../../support/random.ts'
 import { repeated } from '../../../support/tier.ts'
 import { revokedInAll } from '../../domain/token/revocations.ts'
 import {
-  type RequestFailure,
-  type Request,
   type FakeConfigMapServer,
+  type Request,
+  type RequestFailure,
   failure,
 } from './fake-config-map-server.ts'
 import {
@@ -21,9 +21,9 @@ import {
   type Manager,
   T0,
   jtis,
-  startManager,
   mostWritesInASecond,
   serverAndManager,
+  startManager,
 } from './test-manager.ts'
 
 const STORIES = repeated(12, 40)

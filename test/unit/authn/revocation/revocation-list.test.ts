@@ -21,7 +21,7 @@ import {
 } from './test-manager.ts'
 
 describe('a record (7.4)', () => {
-  test('is stored at once, seen, told and counted', async () => {
+  test('is stored at once, found, reported and counted', async () => {
     const { clock, server, one } = serverAndManager()
     one.records.record('a', EXPIRES_MS)
     expect(one.records.has('a')).toBe(false)
@@ -29,7 +29,7 @@ describe('a record (7.4)', () => {
     expect(server.data()).toEqual({ [HOUR]: { a: EXP } })
     expect(server.objects.get(HOUR)?.metadata.namespace).toBe('platform-system')
     expect(one.records.has('a')).toBe(true)
-    expect([one.told, one.revoked, one.records.fault()]).toEqual([['a'], 1, null])
+    expect([one.notified, one.revoked, one.records.fault()]).toEqual([['a'], 1, null])
   })
 
   test('counts as stored when the store shows it, not before', async () => {
@@ -40,7 +40,7 @@ describe('a record (7.4)', () => {
     expect(server.data()).toEqual({ [HOUR]: { a: EXP } })
     expect(one.records.has('a')).toBe(false)
     await clock.advance(1000)
-    expect([one.records.has('a'), one.told]).toEqual([true, ['a']])
+    expect([one.records.has('a'), one.notified]).toEqual([true, ['a']])
     expect(requestMethods(one)).toEqual(['create'])
   })
 
@@ -53,7 +53,7 @@ describe('a record (7.4)', () => {
     await clock.advance(5000)
     one.records.record('a', EXPIRES_MS + HOUR_MS)
     await clock.advance(5000)
-    expect([requestMethods(one), one.told, one.revoked]).toEqual([['create'], ['a'], 1])
+    expect([requestMethods(one), one.notified, one.revoked]).toEqual([['create'], ['a'], 1])
     expect(server.data()).toEqual({ [HOUR]: { a: EXP } })
   })
 
@@ -76,7 +76,7 @@ describe('a record (7.4)', () => {
     expect(two.records.has('a')).toBe(true)
     two.records.record('a', EXPIRES_MS)
     await clock.advance(1000)
-    expect([two.requests, two.told]).toEqual([[], []])
+    expect([two.requests, two.notified]).toEqual([[], []])
   })
 
   test('beside what is there leaves that as it is', async () => {
@@ -108,7 +108,7 @@ describe('a record (7.4)', () => {
     const { clock, server, one } = serverAndManager()
     await server.edit('kube-root-ca.crt', { 'ca.crt': 'x' })
     await clock.advance(1000)
-    expect([one.records.has('ca.crt'), one.told]).toEqual([false, []])
+    expect([one.records.has('ca.crt'), one.notified]).toEqual([false, []])
   })
 })
 
@@ -131,7 +131,7 @@ describe('batches, four writes a second at most (7.4)', () => {
     expect(tokens.filter(([jti]) => !one.records.has(jti))).toEqual([])
     expect(one.requests.filter(isWrite)).toHaveLength(writes)
     expect(mostWritesInASecond(one.requests)).toBeLessThanOrEqual(4)
-    expect([one.told.length, one.revoked]).toEqual([count, count])
+    expect([one.notified.length, one.revoked]).toEqual([count, count])
     expect(Math.max(...Object.values(entriesByName(server)))).toBeLessThanOrEqual(2000)
   })
 

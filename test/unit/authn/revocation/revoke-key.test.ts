@@ -54,25 +54,25 @@ function serving(
   }
 }
 
-/** What is told, in its order, once all is done; the clock runs. */
+/** What is reported, in its order, once all is done; the clock runs. */
 async function revoked({ client }: ReturnType<typeof serving>, named: string, isDryRun = false) {
   const clock = manualClock(0)
-  const told: string[] = []
+  const reported: string[] = []
   const tell = ({
     key,
     maker,
-    fate,
+    outcome,
   }: {
     key: { name: string }
     maker: string | null
-    fate: string
-  }) => void told.push(`${key.name} by ${maker}: ${fate}`)
+    outcome: string
+  }) => void reported.push(`${key.name} by ${maker}: ${outcome}`)
   const work = { isOver: false }
-  const end = revokeKeyWithDescendants({ client, clock, isDryRun, tell }, named).finally(
+  const end = revokeKeyWithDescendants({ client, clock, isDryRun, onRevoked: tell }, named).finally(
     () => (work.isOver = true),
   )
   while (!work.isOver) await clock.advance(1000)
-  return { told, uid: (await end)?.uid ?? null }
+  return { reported, uid: (await end)?.uid ?? null }
 }
 
 describe('revoking (12.2, X9)', () => {
@@ -80,7 +80,7 @@ describe('revoking (12.2, X9)', () => {
     const server = serving([of('b', 'a'), of('other'), of('a', 'leaked'), of('leaked')])
     expect(await revoked(server, 'leaked')).toEqual({
       uid: 'uid-leaked',
-      told: ['leaked by null: disabled', 'a by leaked: disabled', 'b by a: disabled'],
+      reported: ['leaked by null: disabled', 'a by leaked: disabled', 'b by a: disabled'],
     })
     expect(server.writes).toEqual(['leaked', 'a', 'b'])
   })
@@ -88,19 +88,19 @@ describe('revoking (12.2, X9)', () => {
   test('finds what is made meanwhile', async () => {
     const keys = [of('leaked')]
     const server = serving(keys, (name) => void (name === 'leaked' && keys.push(of('late', name))))
-    const { told } = await revoked(server, 'leaked')
-    expect(told).toEqual(['leaked by null: disabled', 'late by leaked: disabled'])
+    const { reported } = await revoked(server, 'leaked')
+    expect(reported).toEqual(['leaked by null: disabled', 'late by leaked: disabled'])
   })
 
   test('of a key that is gone ends what is left, by its uid', async () => {
     const server = serving([of('left', 'gone'), of('other')])
-    expect((await revoked(server, 'uid-gone')).told).toEqual(['left by uid-gone: disabled'])
-    expect(await revoked(server, 'gone')).toEqual({ told: [], uid: null })
+    expect((await revoked(server, 'uid-gone')).reported).toEqual(['left by uid-gone: disabled'])
+    expect(await revoked(server, 'gone')).toEqual({ reported: [], uid: null })
   })
 
   test('only looks, where nothing is to be changed', async () => {
     const server = serving([of('leaked'), of('a', 'leaked'), of('b', 'leaked', { disabled: true })])
-    expect((await revoked(server, 'leaked', true)).told).toEqual([
+    expect((await revoked(server, 'leaked', true)).reported).toEqual([
       'leaked by null: wouldBeDisabled',
       'a by leaked: wouldBeDisabled',
       'b by leaked: opensNothing',
@@ -111,7 +111,7 @@ describe('revoking (12.2, X9)', () => {
   test('again changes nothing', async () => {
     const server = serving([of('leaked'), of('a', 'leaked')])
     await revoked(server, 'leaked')
-    expect((await revoked(server, 'leaked')).told).toEqual([
+    expect((await revoked(server, 'leaked')).reported).toEqual([
       'leaked by null: opensNothing',
       'a by leaked: opensNothing',
     ])
@@ -119,26 +119,26 @@ describe('revoking (12.2, X9)', () => {
   })
 
   test.each([
-    { name: 'one that is another by now', code: 422, fate: 'gone', writes: 1 },
-    { name: 'one that is gone', code: 404, fate: 'gone', writes: 1 },
-    { name: 'one that may not be changed', code: 403, fate: 'failed', writes: 1 },
-    { name: 'one that others write to all the time', code: 409, fate: 'failed', writes: 5 },
-  ])('$name keeps none of the others: $fate (8.6)', async ({ code, fate, writes }) => {
+    { name: 'one that is another by now', code: 422, outcome: 'gone', writes: 1 },
+    { name: 'one that is gone', code: 404, outcome: 'gone', writes: 1 },
+    { name: 'one that may not be changed', code: 403, outcome: 'failed', writes: 1 },
+    { name: 'one that others write to all the time', code: 409, outcome: 'failed', writes: 5 },
+  ])('$name keeps none of the others: $outcome (8.6)', async ({ code, outcome, writes }) => {
     const server = serving([of('leaked'), of('a', 'leaked'), of('b', 'leaked')], (name) => {
       if (name === 'a') throw statusErrorOf('PATCH', code, {}, undefined)
     })
-    expect((await revoked(server, 'leaked')).told).toEqual([
+    expect((await revoked(server, 'leaked')).reported).toEqual([
       'leaked by null: disabled',
-      `a by leaked: ${fate}`,
+      `a by leaked: ${outcome}`,
       'b by leaked: disabled',
     ])
     expect(server.writes.filter((name) => name === 'a')).toHaveLength(writes)
   })
 
-  test('writes once more where somebody else did at the same time (8.6)', async () => {
+  test('writes again after a concurrent write of another client (8.6)', async () => {
     const server = serving([of('leaked')], (_, tries) => {
       if (tries === 1) throw statusErrorOf('PATCH', 409, {}, undefined)
     })
-    expect((await revoked(server, 'leaked')).told).toEqual(['leaked by null: disabled'])
+    expect((await revoked(server, 'leaked')).reported).toEqual(['leaked by null: disabled'])
   })
 })

@@ -1,4 +1,4 @@
-// One manager's records of revoked tokens, on a server and a clock that a test moves.
+// A manager's revocation list, on a fake server and a manual clock.
 import {
   type RevocationList,
   createRevocationList,
@@ -31,19 +31,19 @@ export const never = new AbortController().signal
 /** A manager that leads. */
 export interface Manager extends Connection {
   readonly records: RevocationList
-  /** Tokens whose listeners were told. */
-  readonly told: readonly string[]
+  /** The tokens that its listeners were called with. */
+  readonly notified: readonly string[]
   readonly lines: readonly LoggedLine[]
   /** How many revocations were counted. */
   revoked: number
 }
 
-/** Starts one. */
+/** Starts a manager that leads. */
 export function startManager(server: FakeConfigMapServer, clock: ManualClock): Manager {
   const connection = connect(server, clock)
   const { log, lines } = rememberingLog()
-  const told: string[] = []
-  const self = Object.assign(connection, { told, lines, revoked: 0 })
+  const notified: string[] = []
+  const self = Object.assign(connection, { notified, lines, revoked: 0 })
   const records = createRevocationList({
     client: connection.client,
     configMaps: connection.configMaps,
@@ -56,7 +56,7 @@ export function startManager(server: FakeConfigMapServer, clock: ManualClock): M
       },
     },
   })
-  records.subscribe((jtis) => told.push(...jtis))
+  records.subscribe((jtis) => notified.push(...jtis))
   return Object.assign(self, { records })
 }
 
@@ -67,14 +67,14 @@ export function serverAndManager() {
   return { clock, server, one: startManager(server, clock) }
 }
 
-/** So many of them, each different. */
+/** So many different jtis. */
 export const jtis = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `jti-${index}`)
 
-/** Whether it asks for a change. */
+/** Whether the request is a write. */
 export const isWrite = ({ method }: Request): boolean => method !== 'get'
 
-/** Most writes that any second saw, wherever it begins. */
+/** The most writes within any one second. */
 export function mostWritesInASecond(requests: readonly Request[]): number {
   const times = requests.filter(isWrite).map(({ atMs }) => atMs)
   const from = (startMs: number) => times.filter((at) => at >= startMs && at < startMs + 1000)
@@ -87,17 +87,17 @@ export const entriesByName = (server: FakeConfigMapServer): Readonly<Record<stri
     Object.entries(server.data()).map(([name, data]) => [name, Object.keys(data).length]),
   )
 
-/** Mishaps for the next writes, one after the other; reads go well. */
+/** Failures of the next writes, one after the other; reads succeed. */
 export function failNextWrites(...list: readonly RequestFailure[]): Connection['mishap'] {
   const left = [...list]
   return (method) => (method === 'get' ? null : (left.shift() ?? null))
 }
 
-/** What was asked of the server, in order. */
+/** The methods of all requests, in order. */
 export const requestMethods = ({ requests }: Connection): readonly string[] =>
   requests.map(({ method }) => method)
 
-/** Whether the promise has resolved by now. */
+/** Reports whether the promise has resolved by now. */
 export function trackSettled(promise: Promise<void>): () => boolean {
   let isSettled = false
   void promise.then(() => {

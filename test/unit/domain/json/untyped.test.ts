@@ -69,7 +69,7 @@ const keyWith = (spec: object): OwnedAccessKey => key('a', spec)
 /** What a key is to a gateway. */
 async function standingOf(object: OwnedAccessKey): Promise<string> {
   const { callers } = createTestAuthenticator(object)
-  const found = await callers.recognise(secretOf('a'))
+  const found = await callers.authenticate(secretOf('a'))
   if (!found.ok) return found.because === 'noIdentity' ? 'nobody' : found.because
   if (found.caller.scope === null) return found.caller.identity.user
   return found.caller.scope.length === 0 ? 'grants nothing' : 'scoped'

@@ -1,4 +1,4 @@
-// The heartbeat key on an API server in memory, and gateways that hear of it as a test lets them.
+// The heartbeat key on an API server in memory, and gateways whose connection to it a test controls.
 import { onTestFinished } from 'vitest'
 import {
   HEARTBEAT_ANNOTATION,
@@ -7,7 +7,7 @@ import {
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { currentMoment, msBetween } from '../../../src/runtime/moment.ts'
-import { Heartbeat } from '../../../src/authn/watch-heartbeat.ts'
+import { type WatchHeartbeat, createWatchHeartbeat } from '../../../src/authn/watch-heartbeat.ts'
 import { StatusError } from '../../../src/kube/client/api-error.ts'
 import type {
   KubeClient,
@@ -22,37 +22,39 @@ import { type ManualClock, manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
 import { keyObject } from '../../support/objects.ts'
 
-/** How a gateway's line to the API server is; a test changes it. */
-export interface Line {
-  /** Events are told so many milliseconds after they happened; null = never. */
+/** The state of a gateway's connection to the API server; a test changes it. */
+interface Connection {
+  /** Events arrive so many milliseconds after they happened; null = never. */
   eventsAfterMs: number | null
-  /** A watch that is doubted lists anew. */
-  listsAnew: boolean
+  /** The watch lists again when the heartbeat asks for it. */
+  listsAgain: boolean
   /** Requests fail. */
   isDown: boolean
-  /** Somebody else's policy refuses deletes. */
+  /** An admission policy refuses deletes. */
   refusesDeletes: boolean
 }
 
-/** A gateway that beats and hears. */
-export interface Replica {
-  readonly line: Line
-  readonly heartbeat: Heartbeat
-  /** Of what it knows, in seconds. */
+/** A gateway with a heartbeat. */
+interface Replica {
+  readonly connection: Connection
+  readonly heartbeat: WatchHeartbeat
+  /** Seconds since the moment up to which its watch is proven complete. */
   readonly age: () => number
-  readonly returned: number[]
-  readonly doubts: () => number
-  /** A listing, as a watch that is opened anew begins with. */
+  /** Milliseconds from each write of its own to the watch event. */
+  readonly delivered: number[]
+  /** How often it asked the watch to list again. */
+  readonly relists: () => number
+  /** A complete list, with which a new watch begins. */
   readonly list: () => void
   readonly sink: StoreSink
   readonly logged: () => readonly string[]
 }
 
-/** The API server, with what was written to the key. */
-export class Heartland {
+/** An API server that stores only the heartbeat key, and records the writes to it. */
+class FakeHeartbeatServer {
   readonly #clock: ManualClock
-  readonly #tell: ((object: KubeObject, isGone: boolean) => void)[] = []
-  /** What another does as soon as one was deleted. */
+  readonly #watchers: ((object: KubeObject, isGone: boolean) => void)[] = []
+  /** Called after each delete, for a write of another client. */
   onDeleted: () => void = () => undefined
   #object: KubeObject | null = null
   #revision = 10
@@ -68,36 +70,52 @@ export class Heartland {
     return this.#object
   }
 
-  /** As somebody else would write it, or an etcd that was restored would have it; null deletes it. */
-  put(object: KubeObject | null, isTold = true): void {
+  /**
+   * Stores it as another client would; null deletes it.
+   *
+   * @param isWatched false = no watch event is sent, as after a restore of etcd
+   */
+  put(object: KubeObject | null, isWatched = true): void {
     this.#object = object
-    if (object && isTold) for (const tell of this.#tell) tell(object, false)
+    if (object && isWatched) for (const send of this.#watchers) send(object, false)
   }
 
-  /** A gateway that has listed, of which the wall clock differs by so much. */
+  /** Adds a gateway, with a wall clock that differs by so much. */
   replica(name: string, { aheadMs = 0, random = 0 } = {}): Replica {
     const clock: Clock = { ...this.#clock, nowMs: () => this.#clock.nowMs() + aheadMs }
-    const line: Line = { eventsAfterMs: 5, listsAnew: true, isDown: false, refusesDeletes: false }
-    const returned: number[] = []
+    const connection: Connection = {
+      eventsAfterMs: 5,
+      listsAgain: true,
+      isDown: false,
+      refusesDeletes: false,
+    }
+    const delivered: number[] = []
     const { log, lines } = rememberingLog()
-    let doubts = 0
-    const heartbeat = new Heartbeat({
-      client: this.#client(name, line),
+    let relists = 0
+    const heartbeat = createWatchHeartbeat({
+      client: this.#client(name, connection),
       clock,
       log,
       random: () => random,
-      returned: (tookMs) => returned.push(tookMs),
-      doubt: () => {
-        doubts += 1
-        if (line.listsAnew && line.eventsAfterMs !== null) clock.schedule(line.eventsAfterMs, list)
+      onDelivered: (tookMs) => delivered.push(tookMs),
+      relist: () => {
+        relists += 1
+        if (connection.listsAgain && connection.eventsAfterMs !== null)
+          clock.schedule(connection.eventsAfterMs, list)
       },
     })
     const nothing = (): void => undefined
-    const told = { begin: nothing, put: nothing, remove: nothing, sweep: () => false, end: nothing }
-    const sink = heartbeat.through(told)
-    this.#tell.push((object, isGone) => {
-      const hear = () => (isGone ? sink.remove(object) : sink.put(object))
-      if (line.eventsAfterMs !== null) clock.schedule(line.eventsAfterMs, hear)
+    const unusedSink = {
+      begin: nothing,
+      put: nothing,
+      remove: nothing,
+      sweep: () => false,
+      end: nothing,
+    }
+    const sink = heartbeat.observe(unusedSink)
+    this.#watchers.push((object, isGone) => {
+      const deliver = () => (isGone ? sink.remove(object) : sink.put(object))
+      if (connection.eventsAfterMs !== null) clock.schedule(connection.eventsAfterMs, deliver)
     })
     const list = (): void => {
       sink.begin()
@@ -105,21 +123,21 @@ export class Heartland {
       sink.end()
     }
     return {
-      line,
+      connection,
       heartbeat,
-      returned,
+      delivered,
       sink,
       list,
-      doubts: () => doubts,
+      relists: () => relists,
       age: () => msBetween(heartbeat.provenAt(), currentMoment(clock)) / 1000,
       logged: () => lines.map(({ level, sentence }) => `${level}: ${sentence}`),
     }
   }
 
-  #client(by: string, line: Line): KubeClient {
+  #client(by: string, connection: Connection): KubeClient {
     const unused = (): Promise<never> => Promise.reject(new Error('not used'))
     const answer = async (act: () => unknown): Promise<never> => {
-      if (line.isDown) throw new Error('no connection')
+      if (connection.isDown) throw new Error('no connection')
       return act() as never
     }
     return {
@@ -132,7 +150,7 @@ export class Heartland {
       apply: unused,
       delete: (_, __, conditions) =>
         answer(() => {
-          if (line.refusesDeletes) throw this.#refusal(by, 403, 'Forbidden')
+          if (connection.refusesDeletes) throw this.#refusal(by, 403, 'Forbidden')
           return this.#delete(by, conditions)
         }),
     }
@@ -181,7 +199,7 @@ export class Heartland {
     }
     this.#deleted += 1
     this.#object = null
-    for (const tell of this.#tell) tell(object, true)
+    for (const send of this.#watchers) send(object, true)
     this.onDeleted()
     return null
   }
@@ -202,26 +220,26 @@ export class Heartland {
   }
 }
 
-/** A world in which these gateways beat until the test is finished. */
-export function start(
+/** A server and these gateways; after `run` each of them lists and writes until the test is finished. */
+export function startReplicas(
   ...replicas: readonly { readonly aheadMs?: number; readonly random?: number }[]
 ) {
   const clock = manualClock(t0)
-  const api = new Heartland(clock)
+  const api = new FakeHeartbeatServer(clock)
   const abort = new AbortController()
   onTestFinished(() => abort.abort())
   const started = replicas.map((given, at) => api.replica(`r${at}`, given))
-  const beat = (): void => {
+  const run = (): void => {
     for (const replica of started) {
       replica.list()
-      void replica.heartbeat.keepBeating(abort.signal)
+      void replica.heartbeat.keepWriting(abort.signal)
     }
   }
-  return { clock, api, replicas: started as [Replica, Replica], beat }
+  return { clock, api, replicas: started as [Replica, Replica], run }
 }
 
-/** The heartbeat key as a watch tells it; null = without its annotations. */
-export const heartbeat = (
+/** The heartbeat key as a watch event has it; `at` null = without its annotations. */
+export const heartbeatObject = (
   resourceVersion: string,
   at: string | null,
   before = '',
@@ -239,19 +257,19 @@ export const heartbeat = (
     spec: { type: 'Reset', subject: 'heartbeat' },
   })
 
-/** The heartbeat key with another spec, or held by somebody's finalizer, as it is stored. */
-export function otherHeartbeat(spec: object, finalizers: readonly string[] = []): KubeObject {
-  const object = heartbeat('3', textAfter(-20))
+/** The stored heartbeat key with another spec, or with finalizers of others. */
+export function heartbeatWithSpec(spec: object, finalizers: readonly string[] = []): KubeObject {
+  const object = heartbeatObject('3', textAfter(-20))
   return { ...object, metadata: { ...object.metadata, finalizers }, spec }
 }
 
-/** As a gateway of the version before makes it. */
-export const olderHeartbeat = (): KubeObject =>
-  otherHeartbeat({ subject: 'heartbeat', disabled: true })
+/** The heartbeat key as a gateway of the previous version creates it. */
+export const previousVersionHeartbeat = (): KubeObject =>
+  heartbeatWithSpec({ subject: 'heartbeat', disabled: true })
 
-/** The oldest that it ever was, looked at ten times a second. */
-export async function oldest(
-  world: ReturnType<typeof start>,
+/** The highest age of each replica in that time, sampled ten times a second. */
+export async function highestAges(
+  world: ReturnType<typeof startReplicas>,
   forS: number,
 ): Promise<readonly number[]> {
   const ages = world.replicas.map(() => 0)
