@@ -52,13 +52,14 @@ deploy: $(INSTALLED) ## Apply these and the Deployments with image IMG, and wait
 undeploy: $(INSTALLED) ## Remove it all: keys and tokens first, then the operator.
 	@node tools/install.ts undeploy
 
-verify: $(INSTALLED) ## Check generated files, lock file, format, lint and types.
+verify: $(INSTALLED) ## Check generated files, lock file, format, lint, types and structure.
 	@node tools/generate.ts --check
 	@node tools/generate-docs.ts --check
 	@node tools/complete-lock.ts --check
 	@biome format .
 	@oxlint --type-aware --deny-warnings $(SOURCES)
 	@tsc
+	@node tools/structure.ts
 
 generate: $(INSTALLED) ## Write the generated files: types from crds/, tables of docs/, the lock file.
 	@node tools/complete-lock.ts

@@ -16,6 +16,9 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 // Servers that live for minutes need not be sparing with memory.
 process.env['GOGC'] ??= '400'
 
+/** Counts assertions by rule, where a file is named for it: see tools/assertions.ts. */
+const COUNTING = process.env['ASSERTIONS'] === undefined ? [] : ['tools/assertions/count.ts']
+
 /** A failed test is tried once more, and the run says so; not where one failure in a hundred is a defect. */
 const retry = 1
 const tags = [
@@ -32,6 +35,7 @@ const apart = {
   globalSetup: 'test/support/template.ts',
   isolate: false,
   maxWorkers: 2,
+  setupFiles: COUNTING,
   testTimeout: 5 * MINUTE_MS,
   hookTimeout: 2 * MINUTE_MS,
   retry,
@@ -87,7 +91,7 @@ export default defineConfig({
           exclude: LONG_FILES,
           isolate: false,
           maxWorkers: 2,
-          setupFiles: 'test/support/gently.ts',
+          setupFiles: ['test/support/gently.ts', ...COUNTING],
           retry,
           // Some start processes, and the machine may be busy.
           testTimeout: MINUTE_MS,
@@ -101,6 +105,7 @@ export default defineConfig({
           exclude: ['**/*.{private,own}{,.long}.test.ts', ...LONG_FILES],
           globalSetup: ['test/support/template.ts', 'test/support/global-setup.ts'],
           isolate: false,
+          setupFiles: COUNTING,
           // They wait more than they work.
           maxWorkers: 4,
           retry,

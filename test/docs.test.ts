@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { testsByRule } from '../tools/rules.ts'
+import { danglingCitations, rules, testsByRule } from '../tools/rules.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const PAGES = [
@@ -14,18 +14,28 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ]
 
-/** Anchors of a page as GitHub gives them to headings; one that comes twice is there twice. */
+/** Anchors of a page, its own and those that GitHub gives to headings; one that comes twice is there twice. */
 function anchorsOf(page: string): readonly string[] {
   const prose = readFileSync(page, 'utf8').replaceAll(/^```[^]*?^```$/gm, '')
-  return Array.from(prose.matchAll(/^#+ (.*)$/gm), ([, heading = '']) =>
+  const own = Array.from(prose.matchAll(/<a id="([^"]+)">/g), ([, id = '']) => id)
+  const headings = Array.from(prose.matchAll(/^#+ (.*)$/gm), ([, heading = '']) =>
     heading
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
       .replaceAll(' ', '-'),
   )
+  return [...own, ...headings]
 }
 
 describe('docs', () => {
+  test('guarantees.md has the numbered rules, each with its title', () => {
+    expect(rules().size).toBeGreaterThan(70)
+    expect(rules().get('2.3')).toBe('Fixed and sliding ends')
+  })
+
+  test('every rule that a comment in src cites is in guarantees.md', () =>
+    expect(danglingCitations()).toEqual([]))
+
   test.each([...testsByRule()])('rule %s is shown by a test that names it', (_rule, files) => {
     expect(files).not.toEqual([])
   })
@@ -51,7 +61,7 @@ describe('docs', () => {
   })
 
   test.each(PAGES.filter((page) => page !== 'CHANGELOG.md'))(
-    'no two headings of %s have the same anchor',
+    'no two anchors of %s are the same',
     (page) => {
       const anchors = anchorsOf(join(ROOT, page))
       expect(anchors).toEqual([...new Set(anchors)])

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { faultsIn } from './support/architecture.ts'
-import { sourceFile } from './support/imports.ts'
+import { sourceFile } from '../tools/structure/imports.ts'
 
 const root = join(import.meta.dirname, '..')
 

@@ -8,7 +8,6 @@ import { keygenFlagsTable } from '../src/commands/keygen.ts'
 import { managerFlagsTable } from '../src/commands/manager/flags.ts'
 import { revokeFlagsTable } from '../src/commands/revoke/flags.ts'
 import { referencePages } from './generate/reference.ts'
-import { rulesMarkdown } from './rules.ts'
 
 const DOCS = join(import.meta.dirname, '../docs')
 
@@ -19,7 +18,6 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'keygen-flags': keygenFlagsTable(),
     'revoke-flags': revokeFlagsTable(),
   },
-  'contributing.md': { rules: rulesMarkdown() },
 }
 
 const isCheck = process.argv.includes('--check')

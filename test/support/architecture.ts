@@ -1,7 +1,7 @@
 // What the tree promises: who may import whom, and a few rules of form. Each rule is a function from
 // the files to its faults; test/layers.test.ts runs them over the tree, and over trees that are bad.
 import { basename, dirname } from 'node:path'
-import { codeOf, type Import, type SourceFile } from './imports.ts'
+import { codeOf, type Import, type SourceFile } from '../../tools/structure/imports.ts'
 
 /** A rule that a file breaks, in a sentence. */
 export interface Fault {

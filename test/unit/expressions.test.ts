@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createContext, runInContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
-import { codeOf } from '../support/imports.ts'
+import { codeOf } from '../../tools/structure/imports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** So long that a quadratic expression takes a second, where a linear one takes less than a millisecond. */

@@ -5,6 +5,8 @@ export interface Import {
   /** A path from the repository's root for a relative one, else the package's or `node:` name. */
   readonly target: string
   readonly isRelative: boolean
+  /** As the imported file exports them; `*` for a namespace, a dynamic import and `export *`. */
+  readonly names: readonly string[]
   /** Whether nothing of it is left when the types are erased. */
   readonly isType: boolean
 }
@@ -31,10 +33,10 @@ export function sourceFile(path: string, text: string): SourceFile {
   const code = codeOf(text)
   const imports = [
     ...[...code.matchAll(NAMED)].map(([, type, names = '', from = '']) =>
-      importOf(path, from, type !== undefined || isAllTypes(names)),
+      importOf(path, from, namesIn(names), type !== undefined || isAllTypes(names)),
     ),
-    ...[...code.matchAll(BARE)].map(([, from = '']) => importOf(path, from, false)),
-    ...[...code.matchAll(DYNAMIC)].map(([, from = '']) => importOf(path, from, false)),
+    ...[...code.matchAll(BARE)].map(([, from = '']) => importOf(path, from, [], false)),
+    ...[...code.matchAll(DYNAMIC)].map(([, from = '']) => importOf(path, from, ['*'], false)),
   ]
   return { path, text, imports, unread: [...code.matchAll(ANY)].length - imports.length }
 }
@@ -42,13 +44,29 @@ export function sourceFile(path: string, text: string): SourceFile {
 /** The text without lines that are comments only. */
 export const codeOf = (text: string): string => text.replaceAll(COMMENT_LINE, '')
 
-function importOf(path: string, from: string, isType: boolean): Import {
+function importOf(path: string, from: string, names: readonly string[], isType: boolean): Import {
   const isRelative = from.startsWith('.')
   return {
     target: isRelative ? posix.join(posix.dirname(path), from) : packageOf(from),
     isRelative,
+    names,
     isType,
   }
+}
+
+/** `a` and `B` of `{ a as b, type B }`, `*` of `* as x`, `default` of `x`. */
+function namesIn(clause: string): readonly string[] {
+  const inBraces = /^\{(.*)\}$/s.exec(clause.trim())?.[1]
+  if (inBraces === undefined) return [clause.trim().startsWith('*') ? '*' : 'default']
+  return inBraces
+    .split(',')
+    .map((name) =>
+      name
+        .trim()
+        .replace(/^type /, '')
+        .replace(/ as .*/, ''),
+    )
+    .filter(Boolean)
 }
 
 /** `{ type A, type B }`, as against `{ type A, b }`, `* as x` and `x`. */

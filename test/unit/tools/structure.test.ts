@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import { sourceFile } from '../../../tools/structure/imports.ts'
+import { measure } from '../../../tools/structure/measures.ts'
+
+const measuresOf = (tree: Readonly<Record<string, string>>) =>
+  measure(Object.entries(tree).map(([path, text]) => sourceFile(path, text)))
+
+const lines = (count: number): string => 'x\n'.repeat(count)
+
+describe('the structure of the source tree', () => {
+  test('counts the files of src, the small and the large ones', () => {
+    const found = measuresOf({
+      'src/a.ts': lines(29),
+      'src/b.ts': lines(30),
+      'src/c.ts': lines(210),
+      'src/d.ts': lines(211),
+      'src/e.gen.ts': lines(500),
+      'test/f.ts': lines(1),
+    })
+    expect(found.files).toHaveLength(5)
+    expect(found.small).toEqual(['src/a.ts'])
+    expect(found.large).toEqual(['src/d.ts'])
+  })
+
+  test.each<{ readonly name: string; readonly user: string }>([
+    { name: 'a named import', user: `import { a } from './a.ts'` },
+    { name: 'one under another name', user: `import { a as other } from './a.ts'` },
+    { name: 'one of several lines', user: `import {\n  a,\n} from './a.ts'` },
+    { name: 'a type', user: `import { type a } from './a.ts'` },
+    { name: 'a namespace', user: `import * as all from './a.ts'\nall.a()` },
+    { name: 'a dynamic import', user: `const { a } = await import('./a.ts')` },
+    { name: 'a re-export', user: `export { a } from './a.ts'` },
+  ])('takes an export as used by $name', ({ user }) => {
+    const { unused } = measuresOf({ 'src/a.ts': 'export const a = 1', 'src/b.ts': user })
+    expect(unused.filter((one) => one.startsWith('src/a.ts'))).toEqual([])
+  })
+
+  test.each([
+    'export const a = 1',
+    'export function a() {}',
+    'export async function* a() {}',
+    'export abstract class a {}',
+    'export interface a {}',
+    'export type a = 1',
+    'const b = 1\nexport { b as a }',
+  ])('finds that no other file uses: %s', (text) => {
+    const user = `import * as all from './one.ts'\nimport { other } from './other.ts'`
+    const found = measuresOf({ 'src/one.ts': text, 'src/b.ts': user, 'src/one.gen.ts': text })
+    expect(found.unused).toEqual(['src/one.ts: a'])
+    expect(found.forTests).toEqual([])
+  })
+
+  test('tells exports that only tests use from those that a tool uses', () => {
+    const { unused, forTests } = measuresOf({
+      'src/a.ts': 'export const a = 1\nexport const b = 2',
+      'test/a.test.ts': `import { a, b } from '../src/a.ts'`,
+      'tools/b.ts': `import { b } from '../src/a.ts'`,
+    })
+    expect(unused).toEqual([])
+    expect(forTests).toEqual(['src/a.ts: a'])
+  })
+
+  test('finds circles of imports, also of types alone, each once', () => {
+    const { circles } = measuresOf({
+      'src/a.ts': `import type { B } from './b.ts'`,
+      'src/b.ts': `import type { C } from './c.ts'`,
+      'src/c.ts': `import { a } from './a.ts'\nimport { d } from './d.ts'`,
+      'src/d.ts': `import { e } from './e.ts'`,
+      'src/e.ts': `export * from './d.ts'`,
+      'src/f.ts': `import { a } from './a.ts'`,
+    })
+    expect(circles).toEqual([
+      ['src/a.ts', 'src/b.ts', 'src/c.ts'],
+      ['src/d.ts', 'src/e.ts'],
+    ])
+  })
+
+  test('finds names of types that two files declare, exported or not', () => {
+    const { ambiguous } = measuresOf({
+      'src/a.ts': 'export interface Step {}\nexport type Page = 1',
+      'src/b.ts': 'type Step = 1\n// type Page = 2',
+      'src/c.ts': `import type { Page } from './a.ts'`,
+      'test/d.ts': 'class Page {}',
+    })
+    expect(ambiguous).toEqual(['Step: src/a.ts, src/b.ts'])
+  })
+})

@@ -1,0 +1,70 @@
+// Measures the source tree against its limits: `node tools/structure.ts [--list]`. It fails where one is
+// exceeded and then lists what it found; with --list it always does. test/layers.test.ts has the rules of imports.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sourceFile } from './structure/imports.ts'
+import { LARGE_ABOVE_LINES, measure, SMALL_BELOW_LINES } from './structure/measures.ts'
+
+/** They may only fall. Not where they shall be yet: circles and exports (none), names of types (6). */
+const MOST = {
+  smallPercent: 7,
+  large: 28,
+  // manager/{controllers,counts,informers,loop,metrics}; domain's keys; domain/settings; the gateway's handler; kube/proxy.
+  circles: 5,
+  // Most are names of option types and observers.
+  unused: 178,
+  forTests: 46,
+  // Above all Step, TransitionEvent, Told, Answer, Fault, Page and Held.
+  ambiguous: 25,
+}
+
+const ROOT = join(import.meta.dirname, '..')
+const paths = globSync('{src,test,tools,bench}/**/*.ts', { cwd: ROOT }).toSorted()
+const found = measure(paths.map((path) => sourceFile(path, readFileSync(join(ROOT, path), 'utf8'))))
+const smallPercent = (found.small.length / found.files.length) * 100
+const rows = [
+  {
+    name: `% of the files have less than ${SMALL_BELOW_LINES} lines`,
+    count: Number(smallPercent.toFixed(1)),
+    most: MOST.smallPercent,
+    list: found.small,
+  },
+  {
+    name: `files have more than ${LARGE_ABOVE_LINES} lines`,
+    count: found.large.length,
+    most: MOST.large,
+    list: found.large,
+  },
+  {
+    name: 'circles of imports',
+    count: found.circles.length,
+    most: MOST.circles,
+    list: found.circles.map((circle) => circle.join(' ')),
+  },
+  {
+    name: 'exports that no other file uses',
+    count: found.unused.length,
+    most: MOST.unused,
+    list: found.unused,
+  },
+  {
+    name: 'exports that only tests use',
+    count: found.forTests.length,
+    most: MOST.forTests,
+    list: found.forTests,
+  },
+  {
+    name: 'type names with more than one meaning',
+    count: found.ambiguous.length,
+    most: MOST.ambiguous,
+    list: found.ambiguous,
+  },
+]
+
+console.log(`structure of ${found.files.length} source files:`)
+for (const { name, count, most, list } of rows) {
+  const isOver = count > most
+  console.log(`  ${count} ${name} (limit ${most})${isOver ? ': too many' : ''}`)
+  if (isOver) process.exitCode = 1
+  if (isOver || process.argv.includes('--list')) for (const one of list) console.log(`    ${one}`)
+}
