@@ -5,7 +5,9 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { INVALID_KEY_REASONS } from '../src/authn/key-validity.ts'
 import { RENEW_AFTER_MS } from '../src/authn/staleness.ts'
+import { authorize, parseScope } from '../src/domain/scope/authorize.ts'
 import { SCOPE_ROLES } from '../src/domain/scope/roles.ts'
+import { ERRORS } from '../src/gateway/errors.ts'
 import { LARGE_BODIES, LONGEST_YAML } from '../src/gateway/selfservice/decode.ts'
 import { LARGEST_OWN } from '../src/gateway/selfservice/quota.ts'
 import { SELF_SERVICE } from '../src/gateway/selfservice/upstream-client.ts'
@@ -14,6 +16,7 @@ import { MAX_IN_TOTAL, MAX_PER_KEY } from '../src/gateway/stages/max-in-flight.t
 import { type FailureReason, failure } from '../src/serving/http/answer.ts'
 import { LONGEST_PARSED_BODY } from '../src/serving/http/body.ts'
 import { LONGEST_HEAD } from '../src/serving/http/malformed-requests.ts'
+import { REFUSALS, shownMessage } from '../tools/generate/refusals.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -53,8 +56,8 @@ interface Said {
   readonly message: string
 }
 
-/** What answers are made by: `failure`, and where words stand there, `refused`. */
-const calls = sourcesIn('src/gateway')
+/** What answers of self-service are made by: `failure`, and where words stand there, `refused`. */
+const calls = sourcesIn('src/gateway/selfservice')
   .map(sourceOf)
   .flatMap((source) => [
     ...callsOf(source, /(?<!function )\bfailure/),
@@ -65,18 +68,7 @@ const calls = sourcesIn('src/gateway')
 /** A call that names reason and message. */
 const SPELLED_OUT = new RegExp(`^'([A-Z]\\w*)',\\s*${LITERAL.source.replaceAll('\\1', '\\2')}`)
 
-/** Files of which every sentence is a message, with the code that it mostly comes with. */
-const SENTENCES: readonly { readonly path: string; readonly code: number }[] = [
-  ...sourcesIn('src/gateway/request').map((path) => ({ path, code: 400 })),
-  { path: 'src/gateway/proxy/headers.ts', code: 400 },
-  { path: 'src/serving/http/malformed-requests.ts', code: 400 },
-  { path: 'src/gateway/selfservice/patch.ts', code: 422 },
-]
-
-const SENTENCE = new RegExp(
-  `(?:\\w+\\(\\s*(\\d{3}),\\s*)?${LITERAL.source.replaceAll('\\1', '\\2')}`,
-  'g',
-)
+const SENTENCE = new RegExp(LITERAL.source, 'g')
 
 /** Said in the words of the API server, as if it had. */
 const AS_THE_API_SERVER = [
@@ -85,31 +77,25 @@ const AS_THE_API_SERVER = [
   'the server could not find the requested resource',
 ]
 
-const SCOPE_REFUSAL = 'the scope of the access key does not grant …'
-
-/** Everything that the gateway may answer by itself. */
+/** Everything that self-service may answer by itself. */
 const SAID: readonly Said[] = [
   ...calls.flatMap((call) => {
     const [, reason, , message = ''] = SPELLED_OUT.exec(call) ?? []
     return reason ? [{ code: failure(reason as FailureReason, '').status, message }] : []
   }),
-  ...SENTENCES.flatMap(({ path, code }) =>
-    [...sourceOf(path).matchAll(SENTENCE)]
-      .map(([, own, , message = '']) => ({ code: Number(own ?? code), message }))
-      .filter(({ message }) => /^[a-z]\S* /.test(message)),
-  ),
-  { code: 403, message: SCOPE_REFUSAL },
+  // Every sentence of this file is a message.
+  ...[...sourceOf('src/gateway/selfservice/patch.ts').matchAll(SENTENCE)]
+    .map(([, , message = '']) => ({ code: 422, message }))
+    .filter(({ message }) => /^[a-z]\S* /.test(message)),
 ].filter(({ message }) => !AS_THE_API_SERVER.includes(message))
 
 /** Rows of tables whose first cell is a code: each message in them, `<word>` being a place for a value. */
 const answersIn = (page: string): readonly Said[] =>
   [...page.matchAll(/^\| (\d{3}) \| (.*?) \|/gm)].flatMap(([, code, messages = '']) =>
-    [...messages.matchAll(/`([^`]+)`/g)]
-      .map(([, message = '']) => ({
-        code: Number(code),
-        message: message.replaceAll(/<\w+>/g, '…'),
-      }))
-      .filter(({ message }) => !message.includes('User "ada"')),
+    [...messages.matchAll(/`([^`]+)`/g)].map(([, message = '']) => ({
+      code: Number(code),
+      message: message.replaceAll(/<\w+>/g, '…'),
+    })),
   )
 
 /** Whether a row is about a message: the same, or its beginning and an ellipsis. */
@@ -120,45 +106,76 @@ const isAbout =
     (row.message === said.message ||
       (row.message.endsWith('…') && said.message.startsWith(row.message.slice(0, -1).trimEnd())))
 
-function sameAnswers(rows: readonly Said[], said: readonly Said[]): void {
-  test.each(rows)('the gateway says: $code $message', (row) =>
-    expect(said.filter(isAbout(row))).not.toEqual([]),
-  )
-  test.each(said)('listed: $code $message', (message) =>
-    expect(rows.filter((row) => isAbout(row)(message))).not.toEqual([]),
-  )
-}
+/** The table of docs/gateway.md that no catalogue fills. */
+const [, OF_SELF_SERVICE = ''] = PAGE.split('<!-- /answers -->')
 
-describe('docs/gateway.md: answers of the gateway (10.2, 11.1, 13.1, 13.3)', () => {
-  test('are found in the sources', () => expect(SAID.length).toBeGreaterThan(50))
+describe('docs/gateway.md: answers of self-service (12.1, 12.2, 12.4)', () => {
+  const rows = answersIn(OF_SELF_SERVICE)
+
+  test('are found in the sources', () => expect(SAID.length).toBeGreaterThan(20))
 
   test('are spelled out where they are given, or are sentences of these', () => {
-    const isSentence = (call: string): boolean =>
-      SAID.some(({ message }) => message === call.slice(1, -1))
-    const others = calls.filter((call) => !SPELLED_OUT.test(call) && !isSentence(call))
-    expect(others.toSorted()).toEqual([
-      "'BadRequest', refused",
-      "'Forbidden', decision.because",
-      "'Invalid', patched.because",
-      "reading.code === 405 ? 'MethodNotAllowed' : 'BadRequest', reading.because",
-      'reason, message',
-    ])
-    expect(sourceOf('src/domain/scope/authorize.ts')).toContain(`\`${SCOPE_REFUSAL}`)
+    const others = calls.filter((call) => !SPELLED_OUT.test(call))
+    expect(others.toSorted()).toEqual(["'Invalid', patched.because", 'reason, message'])
   })
 
-  sameAnswers(answersIn(PAGE), SAID)
+  test.each(rows)('the gateway says: $code $message', (row) =>
+    expect(SAID.filter(isAbout(row))).not.toEqual([]),
+  )
+
+  test.each(SAID)('listed: $code $message', (message) =>
+    expect(rows.filter((row) => isAbout(row)(message))).not.toEqual([]),
+  )
 })
+
+describe('docs: the other answers of the gateway (10.2, 10.4, 11.1, 13.1, 13.3)', () => {
+  const TROUBLESHOOTING = textOf('docs/troubleshooting.md')
+
+  test.each(REFUSALS)('docs/gateway.md has $code $message', (refusal) =>
+    expect(PAGE).toContain(shownMessage(refusal)),
+  )
+
+  // 501 is no failure: nobody can do anything about it.
+  test.each(REFUSALS.filter(({ code }) => code >= 500 && code !== 501))(
+    'docs/troubleshooting.md has what to do about $code $message',
+    (refusal) => {
+      expect(refusal.remedy).toBeTruthy()
+      expect(TROUBLESHOOTING).toContain(shownMessage(refusal))
+    },
+  )
+
+  test('a message with another text than the catalogue has it begins as it does in the docs', () => {
+    const { shown } = ERRORS.scopeDenied
+    const decision = authorize(parseScope({}), LIST_OF_PODS, {
+      projectNamespacePrefix: '',
+      roleRules: () => [],
+    })
+    expect(decision).toMatchObject({
+      because: expect.stringContaining(shown.replace(/…$/, '').trim()) as string,
+    })
+  })
+
+  test('are refused by an entry of a catalogue, or by self-service', () => {
+    const users = sourcesIn('src')
+      .filter((path) => /\b(?:failure|statusAnswer)\b[^']*'\S*answer\.ts'/.test(textOf(path)))
+      .filter((path) => !path.startsWith('src/gateway/selfservice/'))
+    expect(users).toEqual([])
+  })
+})
+
+const LIST_OF_PODS = {
+  target: { kind: 'Management' },
+  verb: 'list',
+  group: '',
+  version: 'v1',
+  resource: 'pods',
+  subresource: '',
+  namespace: '',
+  name: '',
+} as const
 
 const [, AFTER = ''] = textOf('docs/troubleshooting.md').split('\n## What the gateway says\n')
 const [SECTION = ''] = AFTER.split('\n## ')
-
-describe('docs/troubleshooting.md: what the gateway says when it fails (10.4, 13.3)', () => {
-  // 501 is no failure: nobody can do anything about it.
-  sameAnswers(
-    answersIn(SECTION),
-    SAID.filter(({ code }) => code >= 500 && code !== 501),
-  )
-})
 
 describe('docs/troubleshooting.md: what the gateway logs (8.5)', () => {
   const warnings = [...partsOf('src/commands/gateway.ts')]

@@ -8,6 +8,7 @@ import { keygenFlagsTable } from '../src/commands/keygen.ts'
 import { managerFlagsTable } from '../src/commands/manager/flags.ts'
 import { revokeFlagsTable } from '../src/commands/revoke/flags.ts'
 import { referencePages } from './generate/reference.ts'
+import { answersTable, remediesTable } from './generate/refusals.ts'
 
 const DOCS = join(import.meta.dirname, '../docs')
 
@@ -18,6 +19,8 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'keygen-flags': keygenFlagsTable(),
     'revoke-flags': revokeFlagsTable(),
   },
+  'gateway.md': { answers: answersTable() },
+  'troubleshooting.md': { answers: remediesTable() },
 }
 
 const isCheck = process.argv.includes('--check')

@@ -2,7 +2,7 @@
 // It keeps no state, and replicas need no leader.
 import { randomUUID } from 'node:crypto'
 import { createHandler } from '../gateway/handler.ts'
-import { versionPage } from '../gateway/public-routes.ts'
+import { versionPage } from '../gateway/stages/public-routes.ts'
 import { createClient } from '../kube/client/client.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { startLifecycle } from '../runtime/lifecycle.ts'
@@ -14,8 +14,9 @@ import { startCertificate } from './gateway/certificate.ts'
 import { readGatewaySettings } from './gateway/flags.ts'
 import { startFollowing } from './gateway/informers.ts'
 import { type GatewayProcess, createMetrics } from './gateway/metrics.ts'
+import { connectionObserver } from './gateway/observers.ts'
 import { publicPages, readinessOf } from './gateway/public-pages.ts'
-import { connectionObserver, startApi } from './gateway/wiring.ts'
+import { startApi } from './gateway/wiring.ts'
 import { serveProbes } from './probes.ts'
 
 /**

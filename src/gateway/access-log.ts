@@ -1,5 +1,5 @@
-// What the log says of a request: what was read of it, and never its bytes. People paste keys into paths
-// and queries.
+// The log lines of requests. They have what was parsed, and never the bytes: people paste keys into paths and
+// queries.
 import type { Caller } from '../authn/caller.ts'
 import { keyIdOf } from '../domain/accesskey/access-key.ts'
 import { type Json, isMap, parseJsonMap } from '../domain/json/json.ts'
@@ -13,18 +13,18 @@ import type { Answer } from '../serving/http/answer.ts'
 import type { ParsedRequest } from './request/parse.ts'
 import { isDryRun } from './selfservice/write-options.ts'
 
-/** What a request has turned out to be; null = it did not get so far. */
-export interface KnownRequest {
+/** What is known of a request. */
+interface KnownRequest {
+  readonly method: string
   readonly target: string
+  /** null = not authenticated. */
   readonly caller: Caller | null
+  /** null = not understood, or refused before the caller may learn of it. */
   readonly asked: RequestInfo | null
 }
 
 /** The fields of a request; those that it does not have are absent. */
-export function requestLogFields(
-  method: string,
-  { target, caller, asked }: KnownRequest,
-): LogFields {
+export function requestLogFields({ method, target, caller, asked }: KnownRequest): LogFields {
   return {
     method,
     target,
@@ -33,7 +33,7 @@ export function requestLogFields(
   }
 }
 
-/** Of a path that is no object's only the verb: it may be anything. */
+/** Of a non-resource path only the verb: its segments may be anything. */
 function askedFields(asked: RequestInfo): LogFields {
   const { verb } = asked
   if (!isResourceRequest(asked)) return { verb }
@@ -43,38 +43,50 @@ function askedFields(asked: RequestInfo): LogFields {
   return { verb, ...Object.fromEntries(named) }
 }
 
-/** No key in clear is shorter (contract 1.2); a name that is longer is not told either. */
+/** No key in clear is shorter (contract 1.2); longer names are hidden with them. */
 const shown = (part: string): string => (/[\w-]{32}/.test(part) ? '<hidden>' : part)
 
-// Who changed what of our kinds is told here: the API server's audit log names this program there.
+/**
+ * Logs a refusal by this gateway, so that its request ID leads to the reason. At level debug where the caller is
+ * unknown: anyone can cause these, and they say nothing but that a credential is bad.
+ */
+export function logRefusal(log: Log, request: KnownRequest, { status, refusal }: Answer): void {
+  if (request.caller === null && !log.tellsDebug) return
+  const fields = { ...requestLogFields(request), status, refusal }
+  if (request.caller === null) log.debug(fields, 'request refused')
+  else log.info(fields, 'request refused')
+}
 
 const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
 
 /**
- * Logs a write that somebody asked for, with what came of it; nothing for reads. `auditID` leads to the API
- * server's own line about it, `names` are those that nobody sent: made up, or deleted with others.
+ * Logs a write of our kinds with its result, because the API server's audit log names this program there;
+ * nothing for reads. `names` are those that the client did not send: generated, or deleted with others.
+ *
+ * @returns whether it was a write
  */
 export function logWrite(
   log: Log,
   { method, attributes, query }: ParsedRequest,
   caller: Caller,
-  { status, headers, body }: Answer,
-): void {
-  if (!isResourceRequest(attributes) || READS.has(attributes.verb)) return
+  { status, body, refusal }: Answer,
+): boolean {
+  if (!isResourceRequest(attributes) || READS.has(attributes.verb)) return false
   const names = attributes.name === '' && Buffer.isBuffer(body) ? namesIn(body) : []
-  const auditID = headers['audit-id']
+  const { target } = attributes
   const fields = {
-    ...requestLogFields(method, { target: attributes.target.kind, caller, asked: attributes }),
+    ...requestLogFields({ method, target: target.kind, caller, asked: attributes }),
     user: caller.identity.user,
     ...(names.length === 0 ? {} : { names }),
     ...(isDryRun(query) ? { dryRun: true } : {}),
-    ...(auditID === undefined ? {} : { auditID }),
+    ...(refusal === undefined ? {} : { refusal }),
     status,
   }
   log.info(fields, 'asked to write an own kind')
+  return true
 }
 
-/** More is not read for a line of a log, and not told in one. */
+/** The most that is read for one line of the log, and the most names in it. */
 const MOST = { bytes: 1024 * 1024, names: 100 }
 
 /** Names of the objects in an answer that is JSON. */

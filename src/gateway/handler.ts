@@ -1,187 +1,174 @@
-// From a request to its answer: one ordered list, entered by whatever Node hands over. What needs no
-// credential is looked up by the path as it was sent, byte by byte; everything else needs one
-// (contract 9.1).
-import type { Caller } from '../authn/caller.ts'
-import type { RequestInfo, TargetKind } from '../domain/scope/request-info.ts'
+// From a request to its answer: one ordered list of stages, entered for whatever event Node has for a request.
+// The first stage that answers ends it. Metrics, the access log, the key's end and the lease wrap the run.
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
-import { type Answer, type WholeAnswer, failure } from '../serving/http/answer.ts'
-import type { HttpRequest, RequestHandler } from '../serving/http/server.ts'
-import { requestLogFields } from './access-log.ts'
-import { refusedHeader } from './proxy/headers.ts'
-import { PUBLIC_ROUTES, type PublicRoute, VERSION_ROUTE } from './public-routes.ts'
-import { type Route, routeOf } from './targets/route.ts'
-
-/** Answers GET and HEAD of one public path. */
-export type PublicPage = (call: HttpRequest, query: URLSearchParams) => Answer | Promise<Answer>
-
-/** Whose request it is; else the answer that refuses it. */
-export type Authentication =
-  | { readonly ok: true; readonly caller: Caller }
-  | { readonly ok: false; readonly answer: WholeAnswer }
-
-/**
- * What a request was for its key: a use that counts as activity (contract 14.1), or none; `ended`: the key
- * was good when the request came in, and is not any more.
- */
-export type KeyUse = 'used' | 'unused' | 'ended'
-
-/** An answer to an authenticated caller. */
-export interface CallerAnswer {
-  readonly answer: Answer
-  readonly use: KeyUse
-}
-
-/** Answers an authenticated caller's request to an API; calls `asks` once the request is read. */
-export type ServeApi = (
-  call: HttpRequest,
-  caller: Caller,
-  route: NonNullable<Route>,
-  asks: (request: RequestInfo) => void,
-) => Promise<CallerAnswer>
-
-/** What requests are counted by: `Public` needs no credential, `Other` leads to no API. */
-export type AnsweredTarget = 'Public' | TargetKind | 'Other'
+import { type Answer, refuse } from '../serving/http/answer.ts'
+import type { RequestHandler } from '../serving/http/server.ts'
+import { logRefusal, logWrite, requestLogFields } from './access-log.ts'
+import { ERRORS } from './errors.ts'
+import {
+  type AnsweredTarget,
+  type RequestContext,
+  type Stage,
+  type StageResult,
+  known,
+  newContext,
+} from './request-context.ts'
+import { type AuthenticationDeps, authentication } from './stages/authentication.ts'
+import { type AuthorizationDeps, authorization } from './stages/authorization.ts'
+import type { ExpiryHeaders } from './stages/expiry-headers.ts'
+import { type MaxInFlightDeps, maxInFlight } from './stages/max-in-flight.ts'
+import { type PublicRouteDeps, publicRoute, version } from './stages/public-routes.ts'
+import {
+  headerRefusal,
+  requestInfo,
+  requestInfoRefusal,
+  upgradeRefusal,
+} from './stages/request-info.ts'
+import { type ServeDeps, activity, proxy, selfService } from './stages/serve.ts'
+import { isOwnKind } from './selfservice/handler.ts'
+import { terminable } from './streams/terminate.ts'
 
 /** Called for every answer, for metrics; `seconds` until its head was known. */
-export type AnsweredObserver = (
+type AnsweredObserver = (
   target: AnsweredTarget,
   verb: string,
   code: number,
   seconds: number,
 ) => void
 
-const ONLY_READS = failure('MethodNotAllowed', 'only GET and HEAD are answered here', {
-  allow: 'GET, HEAD',
-})
-
-const NO_UPGRADES = failure(
-  'NotImplemented',
-  'this gateway serves no upgrades and no tunnels: exec, attach, port-forward and WebSockets do not work through it',
-)
-
-const NO_SUCH_API = failure(
-  'NotFound',
-  'there is nothing here: the API of the management cluster is below /kubernetes/management',
-)
-
-const FAILED = failure('InternalError', 'internal error, see the log of the gateway')
-
-/** What the pipeline answers from, and its observers. */
-export interface HandlerOptions {
-  readonly pages: Readonly<Record<PublicRoute, PublicPage>>
-  readonly version: PublicPage
-  /** Whether `/version` needs a credential (authenticateVersionEndpoint). */
-  readonly isVersionGuarded: () => boolean
-  readonly authenticate: (call: HttpRequest) => Promise<Authentication>
-  readonly serve: ServeApi
+/** What the stages decide by and answer from, and the observers. */
+export interface HandlerOptions
+  extends PublicRouteDeps,
+    AuthenticationDeps,
+    AuthorizationDeps,
+    MaxInFlightDeps,
+    ServeDeps {
   /** The headers of an answer with those that say when the key ends (contract 13.5). */
-  readonly withExpiry: (
-    headers: Answer['headers'],
-    caller: Caller,
-    isUse: boolean,
-  ) => Answer['headers']
+  readonly expiryHeaders: ExpiryHeaders
   readonly answered: AnsweredObserver
   readonly clock: Clock
   readonly log: Log
 }
 
-/** What is known of a request so far: for metrics, and for the log when it fails. */
-interface Known {
-  target: AnsweredTarget
-  /** null until the request is authenticated. */
-  caller: Caller | null
-  /** null until it is read. */
-  asked: RequestInfo | null
-}
+/**
+ * The stages, in the order of a kube-apiserver's filters. Before `authentication` nothing but public pages is
+ * answered, so that a caller without a credential learns nothing of what is served here (contract 9.1).
+ */
+const STAGES: readonly Stage<HandlerOptions>[] = [
+  requestInfo,
+  publicRoute,
+  authentication,
+  upgradeRefusal,
+  headerRefusal,
+  version,
+  requestInfoRefusal,
+  authorization,
+  maxInFlight,
+  activity,
+  selfService,
+  proxy,
+]
+
+const FAILED = refuse(ERRORS.internal)
 
 /** The gateway's answer to any request. A failure is logged; its 500 says nothing about it. */
 export function createHandler(options: HandlerOptions): RequestHandler {
-  const { pages, answered, clock, log } = options
-  const open: ReadonlyMap<string, PublicPage> = new Map(
-    PUBLIC_ROUTES.map((route) => [route, pages[route]]),
-  )
-  return async (call) => {
+  const { clock } = options
+  return async (http) => {
     const startedMs = clock.monotonicMs()
-    const [path = '', query = ''] = cut(call.target)
-    const isOpenVersion = path === VERSION_ROUTE && !options.isVersionGuarded()
-    const page = isOpenVersion ? options.version : open.get(path)
-    const known: Known = { target: page ? 'Public' : 'Other', caller: null, asked: null }
-    const answering = page
-      ? publicly(page, call, query)
-      : privately(options, call, path === VERSION_ROUTE, known)
-    const answer = await answering.catch((err: unknown) => {
-      // A client that went away is no fault of ours, and gets no answer.
-      if (!call.gone.aborted)
-        log.error(
-          { ...requestLogFields(call.method, known), ...(page && { path }), err },
-          'request failed',
-        )
-      return known.caller === null ? FAILED : sayingEnd(options, FAILED, known.caller, 'unused')
-    })
+    const context = newContext(http)
+    const answer = await run(context, options).catch((err: unknown) =>
+      failed(context, options, err),
+    )
+    const verb = context.request?.attributes.verb ?? http.method
     const seconds = (clock.monotonicMs() - startedMs) / 1000
-    answered(known.target, known.asked?.verb ?? call.method, answer.status, seconds)
-    return answer
+    options.answered(context.target, verb, answer.status, seconds)
+    return withKeyEnd(context, options, answer)
   }
 }
 
-function cut(target: string): readonly string[] {
-  const at = target.indexOf('?')
-  return at === -1 ? [target] : [target.slice(0, at), target.slice(at + 1)]
+/** The first answer, bound to the key that it is given to. */
+async function run(context: RequestContext, options: HandlerOptions): Promise<Answer> {
+  for (const stage of STAGES) {
+    const answer = await underLease(context, answerOf(stage, context, options))
+    if (answer === null) continue
+    logAnswer(context, options, answer)
+    return bound(context, options, answer)
+  }
+  throw new Error('no stage answers')
 }
 
-async function publicly(page: PublicPage, call: HttpRequest, query: string): Promise<Answer> {
-  const isRead = call.method === 'GET' || call.method === 'HEAD'
-  return isRead ? page(call, new URLSearchParams(query)) : ONLY_READS
-}
-
-/** Authenticates first: an unauthenticated caller learns nothing about what is served here. */
-async function privately(
+async function answerOf(
+  stage: Stage<HandlerOptions>,
+  context: RequestContext,
   options: HandlerOptions,
-  call: HttpRequest,
-  isVersion: boolean,
-  known: Known,
-): Promise<Answer> {
-  const authentication = await options.authenticate(call)
-  if (!authentication.ok) return authentication.answer
-  const { caller } = authentication
-  known.caller = caller
-  const { answer, use } = await toCaller(options, call, caller, isVersion, known)
-  return sayingEnd(options, answer, caller, use)
+): Promise<Answer | null> {
+  const result: StageResult = await stage(context, options)
+  return result !== null && 'upgrade' in result ? result.answer : result
 }
 
-/** The answer to an authenticated caller, in this order; it does not say yet when the key ends. */
-async function toCaller(
-  { version, serve }: HandlerOptions,
-  call: HttpRequest,
-  caller: Caller,
-  isVersion: boolean,
-  known: Known,
-): Promise<CallerAnswer> {
-  if (call.by !== 'request') return unused(NO_UPGRADES)
-  const refused = refusedHeader(call.rawHeaders)
-  if (refused !== null) return unused(failure('BadRequest', refused))
-  if (isVersion) {
-    known.target = 'Public'
-    return unused(await publicly(version, call, ''))
-  }
-  const route = routeOf(call.target)
-  if (route === null) return unused(NO_SUCH_API)
-  known.target = route.target.kind
-  return serve(call, caller, route, (asked) => {
-    known.asked = asked
+/** What the stage answers; once the request is admitted, the refusal as soon as its key ends. */
+async function underLease(
+  context: RequestContext,
+  answering: Promise<Answer | null>,
+): Promise<Answer | null> {
+  if (context.admitted === null) return answering
+  const { answer, isOver } = await context.admitted.lease.outcome(answering)
+  if (isOver) context.use = 'ended'
+  return answer
+}
+
+/** The answer, which ends with its key and then gives its place to another request (contract 13.3, 13.4). */
+function bound(
+  { admitted, caller, request }: RequestContext,
+  { activity: recorder }: HandlerOptions,
+  answer: Answer,
+): Answer {
+  if (admitted === null || caller === null || request === null) return answer
+  const { lease, isLong, release } = admitted
+  return terminable(answer, {
+    flows: lease.flows,
+    isWatch: request.attributes.verb === 'watch',
+    isLong,
+    flowed: () => recorder.flowed(caller),
+    done: release,
   })
 }
 
-const unused = (answer: Answer): CallerAnswer => ({ answer, use: 'unused' })
+function logAnswer(context: RequestContext, { log }: HandlerOptions, answer: Answer): void {
+  const { http, admitted, caller, request } = context
+  const line = log.child({ requestId: http.id })
+  const isOwn = admitted !== null && request !== null && isOwnKind(request)
+  const isWritten = isOwn && logWrite(line, request, known(context, 'caller'), answer)
+  if (!isWritten && answer.refusal !== undefined && !http.gone.aborted)
+    logRefusal(line, { ...answeredFields(context), caller }, answer)
+}
+
+const answeredFields = ({ http, target, request }: RequestContext) => ({
+  method: http.method,
+  target,
+  asked: request?.attributes ?? null,
+})
+
+/** A client that went away is no fault of ours, and gets no answer. */
+function failed(context: RequestContext, { log }: HandlerOptions, err: unknown): Answer {
+  const { http, path, target, caller, admitted } = context
+  admitted?.release()
+  context.use = 'unused'
+  const page = target === 'Public' && caller === null ? { path } : {}
+  const fields = requestLogFields({ ...answeredFields(context), caller })
+  if (!http.gone.aborted)
+    log.error({ requestId: http.id, ...fields, ...page, err }, 'request failed')
+  return FAILED
+}
 
 /** The answer, saying when the key ends; of a key that has ended it says nothing (contract 10.2, 13.5). */
-function sayingEnd(
-  { withExpiry }: HandlerOptions,
+function withKeyEnd(
+  { caller, use }: RequestContext,
+  { expiryHeaders }: HandlerOptions,
   answer: Answer,
-  caller: Caller,
-  use: KeyUse,
 ): Answer {
-  if (use === 'ended') return answer
-  return { ...answer, headers: withExpiry(answer.headers, caller, use === 'used') }
+  if (caller === null || use === 'ended') return answer
+  return { ...answer, headers: expiryHeaders(answer.headers, caller, use === 'used') }
 }

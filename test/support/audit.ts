@@ -121,8 +121,13 @@ const isAnswer = ({ stage }: AuditEvent): boolean =>
 const isArrival = ({ stage }: AuditEvent): boolean => stage === 'RequestReceived'
 
 function areAnswered(events: readonly AuditEvent[]): boolean {
-  const answered = new Set(events.filter(isAnswer).map(({ auditID }) => auditID))
-  return events.every(({ auditID }) => answered.has(auditID))
+  // Requests of the gateway for one request of a caller have one ID.
+  const pending = new Map<string, number>()
+  for (const event of events) {
+    const change = isArrival(event) ? 1 : isAnswer(event) ? -1 : 0
+    pending.set(event.auditID, (pending.get(event.auditID) ?? 0) + change)
+  }
+  return [...pending.values()].every((count) => count <= 0)
 }
 
 function writeOf(event: AuditEvent): AuditedWrite {

@@ -30,7 +30,7 @@ export interface Following {
   /** Starts the informer of another resource. */
   readonly startInformer: InformerFactory['startInformer']
   /** Lists Configs and ConfigMaps again: their watches have missed a change. */
-  readonly doubtSettings: () => void
+  readonly relistSettings: () => void
   /** As in InformerFactory. */
   readonly unserved: InformerFactory['unserved']
   readonly stuck: InformerFactory['stuck']
@@ -82,7 +82,7 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
     heardMs: () => heardMs,
     ageMs: () => clock.monotonicMs() - freshMs,
     startInformer,
-    doubtSettings: () => {
+    relistSettings: () => {
       for (const { relist } of informers) relist()
     },
     unserved,

@@ -1,3 +1,4 @@
+// The part of the gateway behind authentication, put together.
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { TOKENS } from '../../api/names.ts'
@@ -5,31 +6,32 @@ import { type StartedAuthenticator, startAuthenticator } from '../../authn/start
 import { createTokenIndex } from '../../authn/token-index.ts'
 import { formatAccessKey } from '../../domain/accesskey/access-key-format.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
-import type { ScopeContext } from '../../domain/scope/authorize.ts'
-import { type ClampedClock, clampedClock } from '../../gateway/activity/clamped-clock.ts'
-import { createActivityRecorder } from '../../gateway/activity/recorder.ts'
+import { type ActivityRecorder, createActivityRecorder } from '../../gateway/activity/recorder.ts'
 import type { HandlerOptions } from '../../gateway/handler.ts'
-import { forward } from '../../gateway/proxy/forward.ts'
-import { createSelfService, isOwnKind } from '../../gateway/selfservice/handler.ts'
+import { type SelfService, createSelfService } from '../../gateway/selfservice/handler.ts'
 import { createQuota } from '../../gateway/selfservice/quota.ts'
 import { createResponseBuffer } from '../../gateway/selfservice/response-buffer.ts'
-import { createServeApi } from '../../gateway/serve-api.ts'
 import { createAuthentication } from '../../gateway/stages/authentication.ts'
 import { withExpiryHeaders } from '../../gateway/stages/expiry-headers.ts'
-import { createMaxInFlight } from '../../gateway/stages/max-in-flight.ts'
+import { type MaxInFlight, createMaxInFlight } from '../../gateway/stages/max-in-flight.ts'
 import { InFlightRequests } from '../../gateway/streams/in-flight.ts'
-import { probeImpersonation } from '../../gateway/targets/impersonation-probe.ts'
-import { createClient } from '../../kube/client/client.ts'
-import type { ClientDeps, ClientObserver } from '../../kube/client/request.ts'
-import { type UpstreamObserver, createUpstream } from '../../kube/proxy/upstream.ts'
-import type { ServerObserver } from '../../serving/http/server.ts'
+import {
+  type ImpersonationProbe,
+  probeImpersonation,
+} from '../../gateway/targets/impersonation-probe.ts'
+import { createTargetRegistry } from '../../gateway/targets/registry.ts'
+import { type KubeClient, createClient } from '../../kube/client/client.ts'
+import type { ClientDeps } from '../../kube/client/request.ts'
+import type { Upstream } from '../../kube/proxy/types.ts'
+import { createUpstream } from '../../kube/proxy/upstream.ts'
 import { followGatewaySwitches } from '../../settings/follow.ts'
 import type { Following } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
+import { type TimedDeps, ofForwarded, timedDeps } from './observers.ts'
 
-/** The part of the pipeline behind authentication, and its readiness and metrics. */
+/** The stages behind the public pages, and their readiness and metrics. */
 export interface Api
-  extends Pick<HandlerOptions, 'isVersionGuarded' | 'authenticate' | 'serve' | 'withExpiry'>,
+  extends Omit<HandlerOptions, 'pages' | 'version' | 'answered' | 'clock' | 'log'>,
     Pick<StartedAuthenticator, 'readiness' | 'ageMs'> {
   /** Ends all open streams. */
   readonly endStreams: () => void
@@ -37,162 +39,150 @@ export interface Api
 
 const STOP_WITHIN_MS = { upstream: 2000, activity: 8000 }
 
+/** What the parts of the API share. */
+interface Parts extends GatewayProcess {
+  readonly deps: ClientDeps
+  readonly timed: TimedDeps
+  readonly client: KubeClient
+  readonly following: Following
+  readonly sources: Following['stores'] & { readonly configName: string; readonly namespace: string }
+}
+
 /** Watches keys and settings, and serves requests with a key, from now on. */
 export function startApi(self: GatewayProcess, deps: ClientDeps, following: Following): Api {
-  const { settings, clock, lifecycle, metrics } = self
-  const { namespace, configName } = settings
-  const sources = { ...following.stores, configName, namespace }
-  const timed = timedDeps(self, deps)
+  const timed = timedDeps(self.clock, deps)
   const client = createClient(timed.deps)
-  const callers = startAuthenticator({
-    ...self,
-    client,
+  const sources = { ...following.stores, configName: self.settings.configName, namespace: self.settings.namespace }
+  const parts: Parts = { ...self, deps, timed, client, following, sources }
+  const { clock, metrics } = self
+  const authenticator = startAuthentication(parts)
+  const caps = (): Caps => currentCaps(authenticator)
+  const switches = followGatewaySwitches(sources)
+  const inFlight = startInFlight(self, authenticator)
+  const upstream = startUpstream(parts)
+  const probe = startProbe(parts, upstream)
+  const limits = createMaxInFlight(metrics.limited)
+  return {
+    readiness: { ...authenticator.readiness, ...probe.readiness },
+    ageMs: authenticator.ageMs,
+    endStreams: () => inFlight.close(),
+    isVersionGuarded: () => switches()?.authenticateVersionEndpoint ?? true,
+    authenticate: createAuthentication(authenticator, metrics.authenticated),
+    scopeContext: () => {
+      const now = switches()
+      const roleRules = authenticator.roleRules
+      return now && { projectNamespacePrefix: now.projectNamespacePrefix, roleRules }
+    },
+    scopeDenied: metrics.scopeDenied,
+    limits,
+    inFlight,
+    activity: startActivity(parts, authenticator, caps),
+    selfService: startSelfService(parts, authenticator, {
+      upstream,
+      limits,
+      caps,
+      isConfigClosed: () => switches()?.disableConfigEndpoint ?? true,
+    }),
+    targets: createTargetRegistry(upstream),
+    expiryHeaders: (headers, caller, isUse) =>
+      withExpiryHeaders(headers, { caller, isUse }, caps(), clock.nowMs()),
+  }
+}
+
+function startAuthentication(parts: Parts): StartedAuthenticator {
+  const { settings, lifecycle, metrics, following } = parts
+  return startAuthenticator({
+    ...parts,
     startInformer: following.startInformer,
-    sources,
-    relistSettings: following.doubtSettings,
-    namespace,
+    relistSettings: following.relistSettings,
+    namespace: settings.namespace,
     secret: randomBytes(32),
     random: Math.random,
     onDelivered: (tookMs) => metrics.changeArrived(tookMs / 1000),
     signal: lifecycle.stopping,
   })
-  const capsNow = (): Caps => {
-    const caps = callers.caps.current()
-    // Without caps no key authenticates, so no request gets here.
-    if (caps === null) throw new Error('the caps are asked for before they are known')
-    return caps
-  }
-  const switches = followGatewaySwitches(sources)
-  const streams = new InFlightRequests({
+}
+
+/** The caps in force. @throws Error before they are known: no key authenticates then, so no request gets here */
+function currentCaps({ caps }: StartedAuthenticator): Caps {
+  const current = caps.current()
+  if (current === null) throw new Error('the caps are asked for before they are known')
+  return current
+}
+
+function startInFlight(
+  { clock, metrics }: GatewayProcess,
+  authenticator: StartedAuthenticator,
+): InFlightRequests {
+  const inFlight = new InFlightRequests({
     clock,
-    reconsider: callers.reauthenticate,
+    reconsider: authenticator.reauthenticate,
     observer: {
       opened: metrics.streamOpened,
       closed: metrics.streamClosed,
       cut: metrics.streamCut,
     },
   })
-  callers.subscribe((uid) => streams.look(uid))
+  authenticator.subscribe((uid) => inFlight.look(uid))
+  return inFlight
+}
+
+function startUpstream({ timed, lifecycle }: Parts): Upstream {
   const upstream = createUpstream({ ...timed.deps, observer: ofForwarded(timed.deps.observer) })
   lifecycle.onStop('upstream', STOP_WITHIN_MS.upstream, () => upstream.close())
-  const trial = probeImpersonation({
-    ...self,
+  return upstream
+}
+
+const startProbe = (parts: Parts, upstream: Upstream): ImpersonationProbe =>
+  probeImpersonation({
+    ...parts,
     upstream,
-    userAgent: deps.userAgent,
-    refused: () => deps.observer.responded('GET', '403', null),
-    signal: lifecycle.stopping,
+    userAgent: parts.deps.userAgent,
+    refused: () => parts.deps.observer.responded('GET', '403', null),
+    signal: parts.lifecycle.stopping,
   })
+
+function startActivity(
+  parts: Parts,
+  authenticator: StartedAuthenticator,
+  caps: () => Caps,
+): ActivityRecorder {
+  const { settings, lifecycle, metrics, timed } = parts
   const activity = createActivityRecorder({
-    ...self,
-    client,
-    keys: callers.index.store,
-    caps: capsNow,
+    ...parts,
+    keys: authenticator.index.store,
+    caps,
     clock: timed.clock,
     budgetPerSecond: settings.activityWritesPerSecond,
     random: Math.random,
     observer: { written: metrics.activityWritten, failed: metrics.activityFailed },
   })
   lifecycle.onStop('activity', STOP_WITHIN_MS.activity, () => activity.flush())
-  const limits = createMaxInFlight(metrics.limited)
-  const tokens = createTokenIndex(callers.index, () => clock.nowMs())
+  return activity
+}
+
+/** What self-service shares with the stages. */
+interface SelfServiceParts {
+  readonly upstream: Upstream
+  readonly limits: MaxInFlight
+  readonly caps: () => Caps
+  readonly isConfigClosed: () => boolean
+}
+
+function startSelfService(
+  { settings, clock, metrics, following }: Parts,
+  { index }: StartedAuthenticator,
+  parts: SelfServiceParts,
+): SelfService {
+  const tokens = createTokenIndex(index, () => clock.nowMs())
   following.startInformer(TOKENS, tokens.store, {})
-  const counts = createQuota({
-    keys: callers.index,
-    tokens,
-    most: { keys: settings.maxKeysPerUser, tokens: settings.maxTokensPerUser },
-    caps: capsNow,
-    clock,
-  })
-  const ownKinds = createSelfService({
-    upstream,
-    limits,
+  const most = { keys: settings.maxKeysPerUser, tokens: settings.maxTokensPerUser }
+  return createSelfService({
+    ...parts,
     buffer: createResponseBuffer(settings.ownKindsBufferBytes, () => metrics.limited('buffer')),
-    keyNamed: callers.index.named,
-    isConfigClosed: () => switches()?.disableConfigEndpoint ?? true,
-    caps: capsNow,
-    counts,
+    keyNamed: index.named,
+    counts: createQuota({ keys: index, tokens, most, caps: parts.caps, clock }),
     newKey: () => formatAccessKey(randomBytes(32), crc32),
     clock,
   })
-  const surroundings = (): ScopeContext | null => {
-    const now = switches()
-    return (
-      now && { projectNamespacePrefix: now.projectNamespacePrefix, roleRules: callers.roleRules }
-    )
-  }
-  return {
-    readiness: { ...callers.readiness, ...trial.readiness },
-    ageMs: callers.ageMs,
-    endStreams: () => streams.close(),
-    isVersionGuarded: () => switches()?.authenticateVersionEndpoint ?? true,
-    authenticate: createAuthentication(callers, metrics.authenticated),
-    withExpiry: (headers, caller, isUse) =>
-      withExpiryHeaders(headers, { caller, isUse }, capsNow(), clock.nowMs()),
-    serve: createServeApi({
-      surroundings,
-      limits,
-      activity,
-      streams,
-      isOwnKind,
-      ownKinds: ownKinds.answer,
-      forward: (request, call, caller, signal) =>
-        forward(upstream, request, call, { caller }, signal),
-      denied: metrics.scopeDenied,
-      log: self.log,
-    }),
-  }
-}
-
-interface Timed {
-  /** Held back by the Date headers of responses to `deps`. */
-  readonly clock: ClampedClock
-  readonly deps: ClientDeps
-}
-
-/** The same dependencies, with a clock that follows the API server's Date headers. */
-function timedDeps({ clock: local }: GatewayProcess, deps: ClientDeps): Timed {
-  const clock = clampedClock(local)
-  const { observer } = deps
-  const responded: typeof observer.responded = (method, code, dateMs) => {
-    observer.responded(method, code, dateMs)
-    if (dateMs !== null) clock.heard(dateMs)
-  }
-  return { clock, deps: { ...deps, observer: { ...observer, responded } } }
-}
-
-/**
- * Responses to forwarded requests count as the caller's, a missing response too. rest_client_requests_total
- * counts the gateway's own requests, and a 401 for its own credential. The Date header may be that of a pod
- * behind the API server's proxy, so it measures no clock.
- */
-export const ofForwarded = (observer: Pick<ClientObserver, 'responded'>): UpstreamObserver => ({
-  responded: ({ method, impersonation, isProxied = false }, code) => {
-    if (impersonation === null || (code === '401' && !isProxied))
-      observer.responded(method, code, null)
-  },
-})
-
-/** A flood of connections writes one line a minute. */
-const TELL_EVERY_MS = 60_000
-
-/** Counts and logs refused connections, at most one line a minute, and responses that can't be sent. */
-export function connectionObserver({
-  clock,
-  log,
-  metrics,
-}: Pick<GatewayProcess, 'clock' | 'log' | 'metrics'>): ServerObserver {
-  let dropped = 0
-  let tellFromMs = Number.NEGATIVE_INFINITY
-  return {
-    dropped: () => {
-      metrics.connectionDropped()
-      dropped += 1
-      const nowMs = clock.monotonicMs()
-      if (nowMs < tellFromMs) return
-      log.warn({ dropped }, 'connections are refused, the limit is reached')
-      dropped = 0
-      tellFromMs = nowMs + TELL_EVERY_MS
-    },
-    unsent: (err) => log.error({ err }, 'an answer can not be sent'),
-  }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts'
 
-/** A clock that is told the API server's time. */
+/** A clock that the API server's Date headers correct. */
 export interface ClampedClock extends Clock {
   /** @param dateMs the Date header of an answer that has just come, in epoch milliseconds */
   readonly heard: (dateMs: number) => void

@@ -11,7 +11,7 @@ export interface Uses {
 
 /** What decides when a use of a key is recorded. Times are epoch milliseconds. */
 export interface RecordedUse {
-  /** Nothing is recorded any more: the key has ended, or somebody has ended it. */
+  /** Nothing is recorded any more: the key has ended, or is disabled or deleted. */
   readonly hasEnded: boolean
   /** The use that is recorded; -Infinity = none. */
   readonly recordedMs: number
@@ -50,7 +50,7 @@ const SPREAD = 1 / 10
  * When the uses are written. Of a sliding key in half the time there is, so that a write which fails can
  * be made again; of another a minute after the last one at the earliest.
  *
- * @param place of this replica among all, from 0 to below 1: whoever comes first spares the others the write
+ * @param place of this replica among all, from 0 to below 1: the first to write spares the others theirs
  */
 export function dueMsOf({ firstMs }: Uses, standing: RecordedUse, place: number): number {
   const { recordedMs, slides, staleFromMs, withinMs } = standing

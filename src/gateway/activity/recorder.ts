@@ -10,7 +10,7 @@ import { TimerHeap } from '../../runtime/timer-heap.ts'
 import { type RecordedUse, dueMsOf, mustPrecede, recordedUseOf } from './flush-policy.ts'
 import { type RecordDeps, record } from './write.ts'
 
-/** How activity is recorded, and what that is told to. */
+/** How activity is recorded, and its observer. */
 export interface ActivityRecorderOptions extends RecordDeps {
   /** Those in force now. */
   readonly caps: () => Caps
@@ -24,7 +24,7 @@ export interface ActivityRecorderOptions extends RecordDeps {
   readonly observer: ActivityObserver
 }
 
-/** Told of each write of a use, for metrics. */
+/** Called for each write of a use, for metrics. */
 export interface ActivityObserver {
   readonly written: () => void
   /** It could not be recorded; of a key that slides that is tried again. */
@@ -39,7 +39,7 @@ export interface ActivityRecorder {
   /**
    * A request that was let pass begins. To be awaited before it goes on: a sliding key of which the
    * recorded use is old gets this one recorded first. Where that fails the request is refused, and may
-   * count all the same: nobody can take a write back that is on its way.
+   * count all the same: a write in flight can't be taken back.
    */
   readonly started: (caller: Caller) => Promise<Noted>
   /** Bytes of a stream flow. Cheap enough for every piece of it. */
@@ -64,9 +64,9 @@ interface Use {
   writing: Promise<boolean> | null
 }
 
-/** So few that calls which somebody waits for still find a connection. */
+/** Few enough to leave connections for requests that a client waits for. */
 const AT_A_TIME = 8
-/** A write without an answer is given up after so long, and made anew where it is needed. */
+/** A write without an answer is abandoned after this time, and repeated where it is still needed. */
 const WRITE_WITHIN_MS = 3000
 /** A write that failed is made again after this part of the time there is. */
 const RETRY_PART = 1 / 16

@@ -33,12 +33,12 @@ export interface Recording {
 /** What became of it, with the key as it is now: written, or no longer wanted. null = the key is gone. */
 export type Recorded = { readonly key: AccessKey; readonly written: boolean } | null
 
-/** Others write as well: after so many of them in a row it is somebody's mistake. */
+/** Others write as well: so many conflicts in a row are a bug in another writer. */
 const MOST_TRIES = 8
 
 /**
  * Writes `status.lastActivity`, and nothing else, on this very object and only over the value that was
- * seen: so it never moves back, whoever writes at the same time (contract 3.4, 14.1). Other fields may
+ * seen: so it never moves back, however many write at the same time (contract 3.4, 14.1). Other fields may
  * change meanwhile, which is no reason to try again.
  *
  * @throws StatusError, or Error when there is no answer, or one that does not hold the use

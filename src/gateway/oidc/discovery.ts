@@ -1,6 +1,7 @@
 import type { FollowedJwks } from '../../authn/jwks.ts'
 import { SIGNING_ALGORITHMS } from '../../domain/token/token-claims.ts'
-import { type Answer, failure } from '../../serving/http/answer.ts'
+import { type Answer, refuse } from '../../serving/http/answer.ts'
+import { ERRORS } from '../errors.ts'
 
 /** How long verifiers may keep what they fetched (contract 7.2). */
 export const CACHE_FOR = 'max-age=300'
@@ -12,12 +13,7 @@ export const CACHE_FOR = 'max-age=300'
  * @param issuer null = not known yet
  */
 export function discoveryAnswer(issuer: string | null): Answer {
-  if (issuer === null)
-    return failure(
-      'ServiceUnavailable',
-      'the issuer of tokens is unknown: set --issuer-url, or platformHost in the spec of Config',
-      { 'retry-after': '5' },
-    )
+  if (issuer === null) return refuse(ERRORS.issuerUnknown)
   const document = {
     issuer,
     jwks_uri: `${issuer}/keys`,
@@ -32,9 +28,7 @@ export function discoveryAnswer(issuer: string | null): Answer {
   }
 }
 
-const UNKNOWN = failure('ServiceUnavailable', 'the public signing keys are not known yet', {
-  'retry-after': '5',
-})
+const UNKNOWN = refuse(ERRORS.signingKeysUnknown)
 
 /**
  * The JWK Set of `<issuer>/keys` (contract 7.2). The answer is built when the set has changed and not

@@ -10,12 +10,11 @@ import {
 } from '../../domain/token/revocation.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { type Answer, failure } from '../../serving/http/answer.ts'
+import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
+import { ERRORS } from '../errors.ts'
 
-const UNKNOWN = failure('ServiceUnavailable', 'the revoked tokens are not known yet', {
-  'retry-after': '5',
-})
+const UNKNOWN = refuse(ERRORS.revocationsUnknown)
 
 /** Where the list comes from. */
 export interface RevokedSources {
@@ -36,18 +35,18 @@ interface BuiltList {
   /** Counts the changes of what is revoked. */
   readonly version: number
   readonly headers: Answer['headers'] & { readonly etag: string }
-  /** Put together for the first who has another. */
+  /** Built for the first client without this ETag. */
   readonly body: () => Buffer
 }
 
 /**
  * The list of `<issuer>/revoked` (contract 7.4). `asOf` is when the records were last known to be
  * complete and not when they are asked for: while the API server is away it ages, and verifiers go by
- * it. It is part of the ETag, for who is told "not modified" would not learn it.
+ * it. It is part of the ETag: a 304 would not carry it.
  *
  * Anybody may ask, and there may be hundreds of thousands of tokens (threat X8): the list is built when
  * something has changed, once a second at most, from the ConfigMaps that did, one in each turn of the event
- * loop; who asks meanwhile shares it.
+ * loop; requests meanwhile share it.
  */
 export function createRevokedPage(sources: RevokedSources): (call: HttpRequest) => Promise<Answer> {
   const { configMaps, heardMs, clock } = sources

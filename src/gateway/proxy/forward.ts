@@ -8,22 +8,17 @@ import {
   type UpstreamHeaders,
   UpstreamUnavailable,
 } from '../../kube/proxy/types.ts'
-import { type Answer, failure } from '../../serving/http/answer.ts'
+import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
+import { ERRORS } from '../errors.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 import { clientHeaders, upstreamHeaders } from './headers.ts'
 
-/** As whom a request runs: there is no third way, and no default. */
+/** The identity that a request runs as; there is no default. */
 export type RunsAs = { readonly caller: Caller } | 'gateway'
 
-/** The answer where there is none of the API server. */
-export const UNAVAILABLE = failure(
-  'ServiceUnavailable',
-  'the API server can not be reached, try again',
-  {
-    'retry-after': '1',
-  },
-)
+/** The answer when the API server gives none. */
+export const UNAVAILABLE = refuse(ERRORS.apiServerUnreachable)
 
 /**
  * The API server's answer to the request, its body still streaming; a 503 where there is none.

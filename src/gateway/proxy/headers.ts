@@ -1,7 +1,9 @@
 // Headers of a request on their way to the API server (contract 13.1).
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { UpstreamHeaders } from '../../kube/proxy/types.ts'
+import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
+import { ERRORS } from '../errors.ts'
 
 /**
  * The headers that pass, beside the trace. All others stay here: credentials, cookies, headers that name
@@ -28,16 +30,14 @@ const PASSED_UPSTREAM = [
 /** Repeated, the gateway and the API server could read different values. */
 const ONCE = ['authorization', 'content-type', 'content-length', 'host', 'origin']
 
-/** Why the headers refuse a request; null = they do not. */
-export function refusedHeader(rawHeaders: readonly string[]): string | null {
+/** The refusal of a request for its headers; null = they may pass. */
+export function headersRefusal(rawHeaders: readonly string[]): WholeAnswer | null {
   const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
-  if (names.some(impersonates)) return 'headers that impersonate are not accepted here'
+  if (names.some(impersonates)) return refuse(ERRORS.impersonationHeader)
   const repeated = ONCE.find((name) => names.filter((one) => one === name).length > 1)
-  if (repeated !== undefined) return `header ${repeated} may be given once`
+  if (repeated !== undefined) return refuse(ERRORS.headerRepeated, { header: repeated })
   const framings = rawHeaders.filter((_, at) => names[(at - 1) / 2] === 'transfer-encoding')
-  return framings.every(isChunked) && framings.length <= 1
-    ? null
-    : 'header transfer-encoding may be chunked, once'
+  return framings.every(isChunked) && framings.length <= 1 ? null : refuse(ERRORS.transferEncoding)
 }
 
 /** Node's parser refuses any other framing only at the body: the request is upstream by then. */
@@ -50,7 +50,7 @@ const impersonates = (name: string): boolean =>
     .toLowerCase()
     .includes('impersonate')
 
-/** The headers to send on, with the client's address, without those that name the caller. */
+/** The headers to send on, with the client's address and the request ID, without those that name the caller. */
 export function upstreamHeaders(call: HttpRequest): UpstreamHeaders {
   const nominated = new Set(
     (call.headers.connection ?? '')
@@ -65,14 +65,15 @@ export function upstreamHeaders(call: HttpRequest): UpstreamHeaders {
   })
   const trace = traceContext(sent('traceparent'), sent('tracestate'))
   const from = call.remoteAddress === '' ? {} : { 'x-forwarded-for': call.remoteAddress }
-  return { ...Object.fromEntries(passed), ...trace, ...from }
+  // The API server takes it for the ID of its audit event.
+  return { ...Object.fromEntries(passed), ...trace, ...from, 'audit-id': call.id }
 }
 
 // Headers of an answer of the API server on their way to the client (contract 13.1).
 
 /**
  * What passes. Never `www-authenticate` and cookies, which are between the API server and the gateway,
- * nor what belongs to their connection. Content-Length is for who passes the body on unchanged.
+ * nor what belongs to their connection. Content-Length passes only where the body passes unchanged.
  */
 const PASSED_TO_CLIENT = [
   'content-type',
@@ -88,7 +89,6 @@ const PASSED_TO_CLIENT = [
   'retry-after',
   'allow',
   'warning',
-  'audit-id',
   'x-kubernetes-pf-flowschema-uid',
   'x-kubernetes-pf-prioritylevel-uid',
 ] as const

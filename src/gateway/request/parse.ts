@@ -2,6 +2,8 @@
 // the same to the API server, or it is refused here (contract 11.6): nothing is forwarded as it came.
 import { CONFIGS } from '../../api/names.ts'
 import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info.ts'
+import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { ERRORS } from '../errors.ts'
 import { parsePath, formatPath } from './path.ts'
 import { parseQuery, formatQuery } from './query.ts'
 import { METHODS, requestInfoOf, isMethod } from './request-info.ts'
@@ -13,23 +15,21 @@ import { METHODS, requestInfoOf, isMethod } from './request-info.ts'
  * A tail behind a `proxy` subresource is held to the same rules as any path, and its query too.
  */
 export function parseRequest(method: string, target: RequestTarget, rest: string): RequestParsing {
-  if (!isMethod(method)) return refusal(405, `the method must be one of ${METHODS.join(', ')}`)
-  if (/[^!-~]|#/.test(rest))
-    return refusal(400, 'the request-target must be visible ASCII without a fragment')
+  const refused = (answer: WholeAnswer): RequestParsing => ({ ok: false, target, answer })
+  if (!isMethod(method)) return refused(refuse(ERRORS.method, { methods: METHODS.join(', ') }))
+  if (/[^!-~]|#/.test(rest)) return refused(refuse(ERRORS.targetCharacters))
   const [, rawPath = '', rawQuery = ''] = /^([^?]*)\??(.*)$/.exec(rest) ?? []
   const path = parsePath(rawPath)
-  if (!path.ok) return refusal(400, path.because)
+  if (!path.ok) return refused(path.answer)
   const pairs = parseQuery(rawQuery)
-  if (!pairs.ok) return refusal(400, pairs.because)
+  if (!pairs.ok) return refused(pairs.answer)
   const segments = target.kind === 'Management' ? withConfigs(path.value) : path.value
   const query = pairs.value
   const attributes = requestInfoOf({ method, segments, query }, target)
-  if (!attributes.ok) return refusal(400, attributes.because)
+  if (!attributes.ok) return refused(attributes.answer)
   const sent = { path: formatPath(segments), query, search: formatQuery(query) }
   return { ok: true, request: { attributes: attributes.value, method, segments, ...sent } }
 }
-
-const refusal = (code: 400 | 405, because: string): RequestParsing => ({ ok: false, code, because })
 
 /** The specified path of Configs ends in the singular (contract 9.3). */
 const SPECIFIED = ['apis', CONFIGS.group, CONFIGS.version, 'config'] as const
@@ -46,15 +46,15 @@ export interface ParsedRequest {
   readonly method: string
   /** The path on the target, decoded and split, every segment checked; the last is empty where a slash trailed. */
   readonly segments: readonly string[]
-  /** The path to send, built anew from `segments`; begins with `/`. */
+  /** The path to send, built from `segments`; begins with `/`. */
   readonly path: string
   /** Decoded pairs, in the order of the request. */
   readonly query: readonly (readonly [name: string, value: string])[]
-  /** The query to send, built anew from `query`, without the question mark; may be empty. */
+  /** The query to send, built from `query`, without the question mark; may be empty. */
   readonly search: string
 }
 
-/** The request, or why it is refused before anybody is asked. */
+/** The request, or the answer that refuses it; `target` null = it leads to no API. */
 export type RequestParsing =
   | { readonly ok: true; readonly request: ParsedRequest }
-  | { readonly ok: false; readonly code: 400 | 405; readonly because: string }
+  | { readonly ok: false; readonly target: RequestTarget | null; readonly answer: WholeAnswer }

@@ -1,6 +1,8 @@
 // The query of a request, decoded once. The API server drops what it can't decode and goes on with the rest,
 // and reads one of several values: either is refused here (contract 11.6).
 import { quoteForMessage } from '../../domain/json/json.ts'
+import { refuse } from '../../serving/http/answer.ts'
+import { ERRORS } from '../errors.ts'
 import { type Parsed, percentDecode, percentEncode, read, refused } from './path.ts'
 
 /** Decoded pairs, in the order of the request. */
@@ -14,18 +16,19 @@ const MOST_PARAMETERS = 1000
 
 /** The pairs of a query as it was sent, without its question mark. Pairs that are empty are left out. */
 export function parseQuery(raw: string): Parsed<Query> {
-  if (raw.includes(';')) return refused('the query must have no semicolon: write %3B')
+  if (raw.includes(';')) return refused(refuse(ERRORS.querySemicolon))
   const parts = raw.split('&').filter((part) => part !== '')
   if (parts.length > MOST_PARAMETERS)
-    return refused(`the query must have at most ${MOST_PARAMETERS} parameters`)
+    return refused(refuse(ERRORS.queryLength, { count: MOST_PARAMETERS }))
   const pairs: (readonly [string, string])[] = []
   for (const part of parts) {
     const pair = pairOf(part)
-    if (pair === null) return refused('the query must be percent-encoded UTF-8')
+    if (pair === null) return refused(refuse(ERRORS.queryEncoding))
     pairs.push(pair)
   }
   const twice = repeated(pairs)
-  if (twice !== null) return refused(`parameter ${quoteForMessage(twice)} must be given once`)
+  if (twice !== null)
+    return refused(refuse(ERRORS.parameterRepeated, { parameter: quoteForMessage(twice) }))
   return read(pairs)
 }
 

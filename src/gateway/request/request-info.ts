@@ -1,6 +1,8 @@
 // What a request is about, by the rules of the API server (contract 11.6): its RequestInfo. What it
 // authorizes and audits is what a scope decides on here.
 import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info.ts'
+import { refuse } from '../../serving/http/answer.ts'
+import { ERRORS } from '../errors.ts'
 import { isLabelSelector } from './label-selector.ts'
 import { type Parsed, read, refused } from './path.ts'
 import { type Query, valueOf } from './query.ts'
@@ -42,8 +44,7 @@ export function requestInfoOf(asked: Asked, target: RequestTarget): Parsed<Reque
   const before = BEFORE_RESOURCE.get(prefix)
   if (before === undefined || parts.length <= before)
     return read({ target, verb: method.toLowerCase(), path: `/${segments.join('/')}` })
-  if (LEGACY_VERBS.has(parts[before] ?? ''))
-    return refused('the path must name a resource: a watch is a GET with watch=true')
+  if (LEGACY_VERBS.has(parts[before] ?? '')) return refused(refuse(ERRORS.legacyVerb))
   const place = placeOf(parts.slice(before))
   const act = actOf(asked, place.name)
   if (!act.ok) return act
@@ -90,12 +91,12 @@ export interface Listed {
 export function readListOptions(query: Query): Parsed<Listed> {
   const watch = valueOf(query, 'watch') ?? 'false'
   // The API server compares without case; beyond ASCII, in one of two ways.
-  if (/[^ -~]/.test(watch)) return refused('watch must be true or false')
+  if (/[^ -~]/.test(watch)) return refused(refuse(ERRORS.watchParameter))
   const verb = watch === '0' || watch.toLowerCase() === 'false' ? 'list' : 'watch'
   const name = selectedName(valueOf(query, 'fieldSelector') ?? '')
   if (!name.ok) return name
   const unread = name.value === '' ? undefined : query.find(isUnreadable)
-  if (unread) return refused(`parameter ${unread[0]} can't be read`)
+  if (unread) return refused(refuse(ERRORS.parameterUnreadable, { parameter: unread[0] }))
   return read({ verb, name: name.value })
 }
 
@@ -117,10 +118,10 @@ function selectedName(selector: string): Parsed<string> {
   for (const term of termsOf(selector)) {
     const [, field, operator, escaped = '\\'] = /^(.*?)(!=|==|=)(.*)$/s.exec(term) ?? []
     const value = unescaped(escaped)
-    if (value === null) return refused('fieldSelector must be terms such as metadata.name=x')
+    if (value === null) return refused(refuse(ERRORS.fieldSelectorTerms))
     if (field === 'metadata.name' && operator !== '!=') names.push(value)
   }
-  if (names.length > 1) return refused('fieldSelector must have metadata.name once')
+  if (names.length > 1) return refused(refuse(ERRORS.fieldSelectorNames))
   const [name = ''] = names
   return read(name === '.' || name === '..' || /[/%]/.test(name) ? '' : name)
 }

@@ -1,10 +1,12 @@
 // From a request's headers to its caller, or to the one refusal that says nothing about why (contract 10.1,
 // 10.2).
 import type { Authenticator, AuthenticationResult } from '../../authn/authenticator.ts'
+import type { Caller } from '../../authn/caller.ts'
 import { INVALID_KEY_REASONS } from '../../authn/key-validity.ts'
-import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
+import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
-import type { Authentication } from '../handler.ts'
+import { ERRORS } from '../errors.ts'
+import type { Stage } from '../request-context.ts'
 import { credentialOf } from './credential.ts'
 
 /** Why a request has no caller, for metrics. */
@@ -18,45 +20,33 @@ export const AUTHENTICATION_REFUSALS = [
 /** One of AUTHENTICATION_REFUSALS. */
 export type AuthenticationRefusal = (typeof AUTHENTICATION_REFUSALS)[number]
 
-/** Told of every authentication; null = it succeeded. */
+/** Called for every authentication; null = it succeeded. */
 export type AuthenticatedObserver = (refused: AuthenticationRefusal | null) => void
 
-const CHALLENGE = { 'www-authenticate': 'Bearer' }
+const NOT_FOUND = refuse(ERRORS.keyNotFound)
+const EXPIRED = refuse(ERRORS.keyExpired)
+const REPEATED = refuse(ERRORS.credentialRepeated)
+const UNCHECKED = refuse(ERRORS.keyUnchecked)
 
-/** The refusal of what is no key, and of any key that does not work (contract 10.2). */
-export const NOT_FOUND = failure(
-  'Unauthorized',
-  'platform access key not found. Please login again',
-  CHALLENGE,
-)
+/** The caller of a request, or the answer that refuses it. */
+export type Authentication =
+  | { readonly ok: true; readonly caller: Caller }
+  | { readonly ok: false; readonly answer: WholeAnswer }
 
-/** Told to whoever has the right key, too late. */
-export const EXPIRED = failure(
-  'Unauthorized',
-  'platform access key expired. Please login again',
-  CHALLENGE,
-)
+/** The authenticator of requests. */
+export interface AuthenticationDeps {
+  readonly authenticate: (http: HttpRequest) => Promise<Authentication>
+}
 
-const TWICE = failure(
-  'BadRequest',
-  'the request has more than one credential: send one, in the header Authorization',
-)
+/** Refuses a request without a valid credential (contract 10.1). */
+export const authentication: Stage<AuthenticationDeps> = async (context, { authenticate }) => {
+  const result = await authenticate(context.http)
+  if (!result.ok) return result.answer
+  context.caller = result.caller
+  return null
+}
 
-/** Told to whoever's key has another scope or identity than when he asked (contract 13.4). */
-export const CHANGED = failure(
-  'Unauthorized',
-  'the platform access key changed. Please try again',
-  CHALLENGE,
-)
-
-/** Nothing passes on stale knowledge (contract 10.4). */
-export const CANNOT_TELL = failure(
-  'ServiceUnavailable',
-  'the gateway can not tell now whether the platform access key is good. Please try again',
-  { 'retry-after': '1' },
-)
-
-/** Authenticates a call. It never rejects. */
+/** Authenticates requests by their headers. It never rejects. */
 export function createAuthentication(
   callers: Pick<Authenticator, 'authenticate'>,
   authenticated: AuthenticatedObserver,
@@ -65,7 +55,7 @@ export function createAuthentication(
     const credential = credentialOf(rawHeaders)
     if (credential.kind !== 'bearer') {
       authenticated(credential.kind)
-      return { ok: false, answer: credential.kind === 'none' ? NOT_FOUND : TWICE }
+      return { ok: false, answer: credential.kind === 'none' ? NOT_FOUND : REPEATED }
     }
     const recognition = await callers.authenticate(credential.token)
     authenticated(recognition.ok ? null : recognition.because)
@@ -76,6 +66,6 @@ export function createAuthentication(
 function answerTo(
   because: Exclude<AuthenticationResult, { readonly ok: true }>['because'],
 ): WholeAnswer {
-  if (because === 'unavailable') return CANNOT_TELL
+  if (because === 'unavailable') return UNCHECKED
   return because === 'expired' ? EXPIRED : NOT_FOUND
 }

@@ -2,12 +2,12 @@
 
 /**
  * What a request presents. A credential that is no key at all (another scheme, an empty word) is a bearer
- * with a token that nobody has: it is refused like any unknown key, word by word (10.2).
+ * with an unknown token: its refusal is that of any unknown key, word by word (10.2).
  */
 export type Credential =
   | { readonly kind: 'none' }
   | { readonly kind: 'bearer'; readonly token: string }
-  /** More than one: nobody can tell which of them a client meant, nor which another server would take. */
+  /** More than one: another server might take the other. */
   | { readonly kind: 'twice' }
 
 /** How a browser sends a bearer that opens a WebSocket: it can set no other header. */

@@ -10,7 +10,14 @@ export const EXPIRES_HEADER = 'x-platform-key-expires'
 /** The part of the lifetime in force that is left when warnings begin. */
 const LAST_PART = 1 / 10
 
-/** Who gets an answer; `isUse`: whether their request was a use of the key (contract 14.1). */
+/** Adds to the headers of an answer those of the caller's key; `isUse`: whether the request was a use of it. */
+export type ExpiryHeaders = (
+  headers: OutgoingHttpHeaders,
+  caller: Caller,
+  isUse: boolean,
+) => OutgoingHttpHeaders
+
+/** The caller that is answered; `isUse`: whether the request was a use of the key (contract 14.1). */
 export interface Answered {
   readonly caller: Caller
   readonly isUse: boolean

@@ -1,7 +1,12 @@
 // How many requests and streams a key may have in progress (contract 13.3). The request rate is the API
 // server's to limit: its priority and fairness knows the cost of a request and the user that we send, and
 // its 429s pass. A refused credential costs one digest, so nothing limits those.
-import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
+import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { ERRORS } from '../errors.ts'
+import { isLongRunning } from '../proxy/forward.ts'
+import { type Stage, known } from '../request-context.ts'
+import type { InFlightRequests } from '../streams/in-flight.ts'
+import { leaseRequest } from '../streams/request-lease.ts'
 
 /**
  * `stream`: a request without a bound of time, such as a watch or logs. `filteredList`, `filteredWatch`: the
@@ -55,21 +60,11 @@ const NAMES: Readonly<Record<AdmissionKind, string>> = {
   filteredWatch: 'filtered watches',
 }
 
-const SOON = { 'retry-after': '1' }
-
 const ofKeyRefusal = (kind: AdmissionKind): WholeAnswer =>
-  failure(
-    'TooManyRequests',
-    `too many ${NAMES[kind]} in progress for this access key (limit ${MAX_PER_KEY[kind]}); try again in 1 s`,
-    SOON,
-  )
+  refuse(ERRORS.tooManyOfKey, { kind: NAMES[kind], limit: MAX_PER_KEY[kind] })
 
 const inAllRefusal = (kind: AdmissionKind): WholeAnswer =>
-  failure(
-    'TooManyRequests',
-    `too many ${NAMES[kind]} in progress at this gateway for all access keys together (limit ${MAX_IN_TOTAL[kind]}); try again in 1 s`,
-    SOON,
-  )
+  refuse(ERRORS.tooManyInAll, { kind: NAMES[kind], limit: MAX_IN_TOTAL[kind] })
 
 /** Counts from now on. */
 export function createMaxInFlight(limited: LimitedObserver): MaxInFlight {
@@ -110,4 +105,25 @@ function add(count: Count, keyUid: string, change: 1 | -1): void {
   const now = (count.ofKey.get(keyUid) ?? 0) + change
   if (now > 0) count.ofKey.set(keyUid, now)
   else count.ofKey.delete(keyUid)
+}
+
+/** The counts, and the requests that end with their keys. */
+export interface MaxInFlightDeps {
+  readonly limits: MaxInFlight
+  readonly inFlight: InFlightRequests
+}
+
+/** Refuses a request too many; an admitted one keeps its place, and a lease of its key, until its answer ends. */
+export const maxInFlight: Stage<MaxInFlightDeps> = (context, { limits, inFlight }) => {
+  const caller = known(context, 'caller')
+  const isLong = isLongRunning(known(context, 'request').attributes)
+  const admission = limits.admit(caller.key.uid, isLong ? 'stream' : 'request')
+  if (!admission.ok) return admission.answer
+  const lease = leaseRequest(inFlight, { call: context.http, caller, isLong })
+  const release = (): void => {
+    lease.close()
+    admission.release()
+  }
+  context.admitted = { lease, isLong, release }
+  return null
 }

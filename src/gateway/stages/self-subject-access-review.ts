@@ -1,4 +1,4 @@
-// What a caller may do, as the API server tells it, narrowed by the scope of the key (contract 11.3).
+// Self access reviews: the API server's answer, narrowed by the scope of the key (contract 11.3).
 import type { Caller } from '../../authn/caller.ts'
 import { type JsonMap, isMap, parseJsonMap } from '../../domain/json/json.ts'
 import { type ScopeContext, authorize } from '../../domain/scope/authorize.ts'
@@ -7,11 +7,12 @@ import {
   type RequestTarget,
   isResourceRequest,
 } from '../../domain/scope/request-info.ts'
-import { type Answer, failure } from '../../serving/http/answer.ts'
+import { type Answer, refuse } from '../../serving/http/answer.ts'
 import { readBody } from '../../serving/http/body.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
+import { ERRORS } from '../errors.ts'
 
-/** Whether the request asks what its own caller may do. */
+/** Whether the request is a SelfSubjectAccessReview. */
 export function isSelfAccessReview(attributes: RequestInfo): boolean {
   return (
     isResourceRequest(attributes) &&
@@ -48,10 +49,7 @@ export async function narrowedReview(
   return { ...answer, body: Buffer.from(JSON.stringify({ ...review, status })) }
 }
 
-const UNREADABLE = failure(
-  'ServiceUnavailable',
-  'the API server answered a self review in a form that the gateway can not read',
-)
+const UNREADABLE = refuse(ERRORS.selfReviewUnreadable)
 
 function askedIn(
   { resourceAttributes, nonResourceAttributes: path }: JsonMap,

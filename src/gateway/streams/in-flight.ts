@@ -1,5 +1,5 @@
-// What is under way for each key, from when a request was let pass to the end of its answer: cut when the key
-// no longer is what it came with (contract 13.4). An API server never ends a running watch on its own, and
+// The requests in flight of each key, from admission to the end of the answer: terminated when the key ends or
+// changes (contract 13.4). An API server never ends a running watch on its own, and
 // waits for the rest of a body that a client holds back.
 import type { Reauthentication } from '../../authn/authenticator.ts'
 import type { Caller } from '../../authn/caller.ts'
@@ -9,7 +9,7 @@ import { TimerHeap } from '../../runtime/timer-heap.ts'
 /** What streams are counted as. */
 export const STREAM_KINDS = ['watch', 'body'] as const
 
-/** `watch`: open until somebody ends it. `body`: an answer that is longer than what is sent at once. */
+/** `watch`: open until one side ends it. `body`: an answer that is longer than what is sent at once. */
 export type StreamKind = (typeof STREAM_KINDS)[number]
 
 /** Why streams are cut. */
@@ -17,35 +17,33 @@ export const TERMINATION_REASONS = ['expired', 'revoked', 'changed', 'stale', 's
 
 /**
  * `revoked`: disabled, deleted or in conflict, or a key that owns it is. `changed`: of another identity
- * or scope than when the stream was opened. `stale`: nobody can tell any more.
+ * or scope than when the stream was opened. `stale`: the key can't be checked any more.
  */
 export type TerminationReason = (typeof TERMINATION_REASONS)[number]
 
 /** Why a request that is not answered yet is cut: a shutdown lets it be answered. */
 export type EndReason = Exclude<TerminationReason, 'shutdown'>
 
-/** What the registry asks and tells. */
+/** The authenticator and the observer of the registry. */
 export interface InFlightOptions {
   readonly clock: Clock
-  /** What became of a caller. Never rejects. */
+  /** Authenticates a caller again. Never rejects. */
   readonly reconsider: (caller: Caller) => Reauthentication | Promise<Reauthentication>
   readonly observer: InFlightObserver
 }
 
-/** Told of answers that stream, for metrics; of requests that are not answered yet nobody is. */
+/** Called for answers that stream, for metrics, and not for requests that are not answered yet. */
 export interface InFlightObserver {
   readonly opened: (kind: StreamKind) => void
   readonly closed: (kind: StreamKind) => void
   readonly cut: (reason: TerminationReason) => void
 }
 
-/**
- * What was let pass and is nearly complete may be: broken off, it looks like a broken network. Milliseconds.
- */
+/** A request that is nearly complete gets this time: broken off, it looks like a broken network. Milliseconds. */
 const COMPLETE_WITHIN_MS = 500
 
-/** The use that moved a sliding key's end is stored, and its news may be on their way. Milliseconds. */
-const NEWS_WITHIN_MS = 250
+/** A stored use may have moved a sliding key's end: its watch event arrives within this time. Milliseconds. */
+const USE_EVENT_WITHIN_MS = 250
 
 /** A request that is not answered yet. */
 export interface Pending {
@@ -55,13 +53,13 @@ export interface Pending {
   readonly end: (reason: EndReason) => void
 }
 
-/** A request of a caller that is under way. */
+/** A request in flight. */
 export interface Opened {
   /** Its answer streams from now on; `cut` ends that within a second of the key, and what was opened. */
   readonly flows: (kind: StreamKind, cut: (reason: TerminationReason) => void) => void
-  /** Its caller as of now; null = he is none any more, and the request has ended. Never rejects. */
+  /** The caller as of now; null = the key has ended, and the request with it. Never rejects. */
   readonly still: () => Promise<Caller | null>
-  /** To be called once nothing more of it is wanted; again does no harm. */
+  /** Ends the entry of the request; may be called again. */
   readonly close: () => void
 }
 
@@ -78,7 +76,7 @@ interface Stream {
   flow: Flow | null
 }
 
-/** Everything that is under way. */
+/** All requests in flight. */
 export class InFlightRequests {
   readonly #options: InFlightOptions
   readonly #byKey = new Map<string, Set<Stream>>()
@@ -89,14 +87,14 @@ export class InFlightRequests {
     this.#ends = new TimerHeap(options.clock, (uid) => this.look(uid))
   }
 
-  /** A request of this caller was let pass. */
+  /** Registers an admitted request of this caller. */
   open(caller: Caller, pending: Pending): Opened {
     const { uid } = caller.key
     const stream: Stream = { caller, pending, flow: null, isEnding: false }
     const streams = this.#byKey.get(uid) ?? new Set()
     this.#byKey.set(uid, streams.add(stream))
     this.#await(uid, caller.expiresMs)
-    // What the key became while its caller was recognised was told to nobody.
+    // The key may have changed while its caller was authenticated: no event follows for that.
     void this.#reconsider(stream)
     return {
       flows: (kind, cut) => {
@@ -118,7 +116,7 @@ export class InFlightRequests {
     }
   }
 
-  /** Looks at what is under way for one key anew; null = for all. */
+  /** Authenticates the requests in flight of one key again; null = of all keys. */
   look(uid: string | null): void {
     const uids = uid === null ? [...this.#byKey.keys()] : [uid]
     for (const one of uids) {
@@ -146,7 +144,7 @@ export class InFlightRequests {
     const { caller } = stream
     let now = await reconsider(caller)
     if (!now.ok && now.because === 'expired' && caller.key.slides) {
-      await new Promise<void>((resolve) => clock.schedule(NEWS_WITHIN_MS, resolve))
+      await new Promise<void>((resolve) => clock.schedule(USE_EVENT_WITHIN_MS, resolve))
       now = await reconsider(caller)
     }
     if (now.ok) stream.caller = now.caller
@@ -175,7 +173,7 @@ export class InFlightRequests {
     return this.#byKey.get(stream.caller.key.uid)?.has(stream) ?? false
   }
 
-  /** A sliding key's end moves while it is used: whoever looks at the end finds the next one. */
+  /** A sliding key's end moves while it is used: the check at the end finds the next one. */
   #await(uid: string, expiresMs: number | null): void {
     if (expiresMs !== null) this.#ends.set(uid, expiresMs)
     else this.#ends.delete(uid)

@@ -1,10 +1,10 @@
 // An admitted request until its answer begins, bound to its key (contract 13.4). The gateway authenticates by
 // the head of a request, but the client decides when the body ends. A key that ends meanwhile ends the request.
 import type { Caller } from '../../authn/caller.ts'
-import type { Answer, WholeAnswer } from '../../serving/http/answer.ts'
+import { type Answer, type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
+import { ERRORS } from '../errors.ts'
 import { hasBody } from '../proxy/forward.ts'
-import { CANNOT_TELL, CHANGED, EXPIRED, NOT_FOUND } from '../stages/authentication.ts'
 import type { EndReason, Opened, InFlightRequests } from './in-flight.ts'
 
 /** The state of an admitted request, for the code that answers it. */
@@ -21,15 +21,20 @@ export interface RequestLease {
 
 /** An admitted request, for the code that sends its answer. */
 export interface HeldLease extends RequestLease, Pick<Opened, 'flows' | 'close'> {
-  /** Its outcome, as soon as there is an answer or the key has ended. @throws Error as the promise does */
-  readonly outcome: (answering: Promise<Answer>) => Promise<Outcome>
+  /**
+   * The result of a stage, or the refusal as soon as the key has ended.
+   *
+   * @throws Error as the promise does
+   */
+  readonly outcome: <Result extends Answer | null>(
+    answering: Promise<Result>,
+  ) => Promise<Outcome<Result>>
 }
 
-/** An answer; `isOver`: the key ended before it, so the answer says nothing about the key. */
-export interface Outcome {
-  readonly answer: Answer
-  readonly isOver: boolean
-}
+/** A result; `isOver`: the key ended before it, so the answer says nothing about the key. */
+type Outcome<Result> =
+  | { readonly answer: Result; readonly isOver: false }
+  | { readonly answer: WholeAnswer; readonly isOver: true }
 
 /** The request to hold. */
 export interface LeaseOptions {
@@ -64,7 +69,7 @@ export function leaseRequest(
     close: opened.close,
     still: async () => {
       const now = await opened.still()
-      if (now === null) throw new Error('the access key ended while a request of it was under way')
+      if (now === null) throw new Error('the access key ended while a request of it was in flight')
       return now
     },
     outcome: async (answering) => {
@@ -72,7 +77,7 @@ export function leaseRequest(
         if (refusal === null) throw error
         return refusal
       })
-      if (refusal === null) return { answer: first, isOver: false }
+      if (refusal === null) return { answer: first as Awaited<typeof answering>, isOver: false }
       void answering.then(discard, () => undefined)
       return { answer: refusal, isOver: true }
     },
@@ -86,14 +91,14 @@ const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 /** Whether the request has arrived to its end. */
 const isWhole = (call: HttpRequest): boolean => !hasBody(call) || call.body.readableEnded
 
-const discard = ({ body }: Answer): void => {
-  if (!Buffer.isBuffer(body)) body.destroy()
+const discard = (answer: Answer | null): void => {
+  if (answer !== null && !Buffer.isBuffer(answer.body)) answer.body.destroy()
 }
 
 /** The answer to a request that is cut: the same as to the next one with this key (contract 10.2). */
 const REFUSALS: Readonly<Record<EndReason, WholeAnswer>> = {
-  expired: EXPIRED,
-  revoked: NOT_FOUND,
-  changed: CHANGED,
-  stale: CANNOT_TELL,
+  expired: refuse(ERRORS.keyExpired),
+  revoked: refuse(ERRORS.keyNotFound),
+  changed: refuse(ERRORS.keyChanged),
+  stale: refuse(ERRORS.keyUnchecked),
 }

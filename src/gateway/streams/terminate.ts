@@ -1,24 +1,24 @@
 // An answer that streams, bound to the key that it was opened with.
 import { type Readable, Transform, type TransformCallback, pipeline } from 'node:stream'
-import { type Answer, type WholeAnswer, failure } from '../../serving/http/answer.ts'
-import { EXPIRED, NOT_FOUND } from '../stages/authentication.ts'
+import { type Answer, type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { ERRORS } from '../errors.ts'
 import type { TerminationReason, EndReason, Opened, StreamKind } from './in-flight.ts'
 
 /** How the streams of one request are bound. */
 export interface TerminableOptions {
   readonly flows: Opened['flows']
-  /** Whether the request watches: it then ends with a word on why. */
+  /** Whether the request watches: an ERROR event then says why it ends. */
   readonly isWatch: boolean
-  /** Whether the answer may take as long as it likes, as logs that are followed do. */
+  /** Whether the answer has no time limit, as logs with follow have none. */
   readonly isLong: boolean
-  /** Told of each piece of a long answer that passes (contract 14.1). */
+  /** Called for each chunk of a long answer (contract 14.1). */
   readonly flowed: () => void
   /** Called when nothing more of the answer is wanted, and when it is complete. */
   readonly done: () => void
 }
 
-/** A client that takes nothing of the last word is not waited for; milliseconds. */
-const LAST_WORD_WITHIN_MS = 500
+/** How long a client may take to read the last event; milliseconds. */
+const LAST_EVENT_WITHIN_MS = 500
 
 /** The answer, ended when its key ends (contract 13.4). One that is whole passes as it is. */
 export function terminable(answer: Answer, options: TerminableOptions): Answer {
@@ -42,12 +42,12 @@ function guardedWatch(source: Readable, { flows, flowed, done }: TerminableOptio
   const lines = new WatchStream(flowed)
   flows('watch', (reason) => {
     source.unpipe(lines)
-    lines.cut(lastWord(reason))
+    lines.cut(lastEvent(reason))
     lines.end()
     source.destroy()
-    setTimeout(() => lines.destroy(), LAST_WORD_WITHIN_MS).unref()
+    setTimeout(() => lines.destroy(), LAST_EVENT_WITHIN_MS).unref()
   })
-  // Not by `pipeline`: that would take the last word away together with the source.
+  // Not by `pipeline`: that would drop the last event together with the source.
   source.pipe(lines)
   source.once('error', (error) => lines.destroy(error))
   source.once('close', () => {
@@ -65,40 +65,37 @@ function guardedBody(
   kind: StreamKind,
   { flows, isLong, flowed, done }: TerminableOptions,
 ): Readable {
-  const source = isLong ? told(answered, flowed) : answered
+  const source = isLong ? observed(answered, flowed) : answered
   flows(kind, (reason) => source.destroy(new Error(`the stream was cut: ${reason}`)))
   source.once('close', done)
   return source
 }
 
-/** The same body; each piece of it is told. */
-function told(source: Readable, flowed: () => void): Readable {
+/** The same body; calls `flowed` for each chunk. */
+function observed(source: Readable, flowed: () => void): Readable {
   const through = new Transform({
     transform: (piece: Buffer, _, pass) => {
       flowed()
       pass(null, piece)
     },
   })
-  // Its errors are those of `through`, which whoever reads it hears of.
+  // Errors of the source reach the reader as those of `through`.
   pipeline(source, through, () => undefined)
   return through
 }
 
-const LAST_WORDS: Readonly<Record<EndReason, WholeAnswer>> = {
-  expired: EXPIRED,
-  revoked: NOT_FOUND,
-  changed: failure('Unauthorized', 'the platform access key changed. Please watch again'),
-  stale: failure(
-    'ServiceUnavailable',
-    'the gateway can not tell whether the platform access key is still good. Please watch again',
-  ),
+const LAST_STATUS: Readonly<Record<EndReason, WholeAnswer>> = {
+  expired: refuse(ERRORS.keyExpired),
+  revoked: refuse(ERRORS.keyNotFound),
+  changed: refuse(ERRORS.keyChangedInWatch),
+  stale: refuse(ERRORS.keyUncheckedInWatch),
 }
 
 /** The watch event that says why; at a shutdown none, as clients then come again by themselves. */
-const lastWord = (reason: TerminationReason): Buffer =>
+const lastEvent = (reason: TerminationReason): Buffer =>
   reason === 'shutdown'
     ? Buffer.alloc(0)
-    : Buffer.from(`{"type":"ERROR","object":${LAST_WORDS[reason].body.toString()}}\n`)
+    : Buffer.from(`{"type":"ERROR","object":${LAST_STATUS[reason].body.toString()}}\n`)
 
 const NEWLINE = 0x0a
 
@@ -111,7 +108,7 @@ export class WatchStream extends Transform {
   #rest: Buffer[] = []
   #isCut = false
 
-  /** @param flowed told of each piece that passes */
+  /** @param flowed called for each chunk that passes */
   constructor(flowed: () => void) {
     super()
     this.#flowed = flowed
@@ -146,7 +143,7 @@ export class WatchStream extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    // What the API server broke off in a line is passed as it is: it is its word, not ours.
+    // What the API server broke off in a line is passed as it is.
     if (!this.#isCut) for (const piece of this.#rest) this.push(piece)
     done()
   }

@@ -1,4 +1,4 @@
-// Whether the API server lets this gateway act for its callers: tried, for nothing else tells before one calls.
+// A probe of the gateway's right to impersonate: nothing else shows it before the first request.
 import { HEARTBEAT_KEY } from '../../api/names.ts'
 import { AUTHENTICATED_GROUP } from '../../authn/user-info.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
@@ -9,20 +9,20 @@ import { readBody } from '../../serving/http/body.ts'
 import type { HealthCheck } from '../../serving/http/pages.ts'
 import { impersonationOf } from '../proxy/forward.ts'
 
-/** What it is tried with. */
+/** What the probe needs. */
 export interface ImpersonationProbeOptions {
   readonly upstream: Pick<Upstream, 'send'>
-  /** As which the API server's audit log has it. */
+  /** As the API server's audit log has it. */
   readonly userAgent: string
   readonly clock: Clock
   readonly log: Log
-  /** Told each time the API server refuses. */
+  /** Called each time the API server refuses. */
   readonly refused: () => void
   /** Ends it. */
   readonly signal: AbortSignal
 }
 
-/** What came of it. */
+/** The result of the probe. */
 export interface ImpersonationProbe {
   /** Ready once the API server has let it act; what it says later is for metrics and the log. */
   readonly readiness: Readonly<Record<'may-act', HealthCheck>>
@@ -38,7 +38,7 @@ const WITHIN_MS = 10_000
 /** Characters of what the API server says, at most. */
 const MOST_TEXT = 500
 
-/** The identity of the heartbeat, which is nobody's; every identity may see the version. */
+/** The user of the heartbeat key, which has no person; every user may see the version. */
 const USER = 'heartbeat'
 const ASKED = {
   method: 'GET',
@@ -101,7 +101,7 @@ async function tried({ upstream, userAgent, signal }: ImpersonationProbeOptions)
   }
 }
 
-/** Refused is either the gateway, to act as somebody, or he, to see the version: that is his business. */
+/** A 403 for the impersonated user proves that the gateway may impersonate; any other 403 is its own. */
 function findingOf(status: number, text: string): Finding {
   if (status === 200) return { kind: 'allowed' }
   const message = parseJsonMap(text)?.['message']

@@ -1,4 +1,4 @@
-// What the gateway says itself. Every failure is a Kubernetes Status object, as clients expect it.
+// Answers of this program. Every failure is a Kubernetes Status object, as clients expect it.
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 
@@ -10,12 +10,78 @@ export interface Answer {
   readonly status: number
   readonly headers: OutgoingHttpHeaders
   readonly body: Buffer | Readable
+  /** The name of the refusal that this is, for the log; absent = no refusal of this program. */
+  readonly refusal?: string
 }
 
 /** An answer that is known to its end. */
 export interface WholeAnswer extends Answer {
   readonly body: Buffer
 }
+
+/** A refusal of this program, as a catalogue has it: what it answers, and what the documentation says of it. */
+export interface Refusal {
+  /** Its name in the log. */
+  readonly name: string
+  readonly code: number
+  /** The machine-readable word (metav1.StatusReason). */
+  readonly reason: string
+  /** `<name>` stands for a value. */
+  readonly message: string
+  /** The message in the documentation, where another part of the program words it. */
+  readonly shown?: string
+  readonly headers?: OutgoingHttpHeaders
+  /** Why it is given, in Markdown; empty where the message says it all. */
+  readonly because: string
+  /** What an administrator does about it, in Markdown; absent = nothing. */
+  readonly remedy?: string
+}
+
+/** The names of the values in a message. */
+type Places<Message extends string> = Message extends `${string}<${infer Name}>${infer Rest}`
+  ? Name | Places<Rest>
+  : never
+
+/** The values of a message: no argument where it has none. */
+type Values<Message extends string> = [Places<Message>] extends [never]
+  ? readonly []
+  : readonly [values: Readonly<Record<Places<Message>, string | number>>]
+
+/** The message of a refusal with its values. */
+function messageOf<const Message extends string>(
+  { message }: { readonly message: Message },
+  ...[values]: Values<Message>
+): string {
+  const given: Readonly<Record<string, string | number>> = values ?? {}
+  return message.replaceAll(/<(\w+)>/g, (_, name: string) => String(given[name]))
+}
+
+/** The answer to a request that is refused. */
+export function refuse<const Message extends string>(
+  refusal: Refusal & { readonly message: Message },
+  ...values: Values<Message>
+): WholeAnswer {
+  const { name, code, reason, headers = {} } = refusal
+  return { ...statusAnswer(code, reason, messageOf(refusal, ...values), headers), refusal: name }
+}
+
+/** An entry of a catalogue, before it has its name and its code. */
+type Entry = Omit<Refusal, 'name' | 'code' | 'reason'> & {
+  readonly reason: FailureReason
+  /** Where Kubernetes has another code for the reason, too; absent = the usual one. */
+  readonly code?: number
+}
+
+/** A catalogue of refusals by their names. */
+export const catalogue = <const Entries extends Readonly<Record<string, Entry>>>(
+  entries: Entries,
+): { readonly [Name in keyof Entries]: Entries[Name] & Refusal } =>
+  Object.fromEntries(
+    Object.entries(entries).map(([name, entry]) => [
+      name,
+      { code: FAILURES[entry.reason], ...entry, name },
+    ]),
+  ) as { readonly [Name in keyof Entries]: Entries[Name] & Refusal }
 
 /** The headers of every answer. */
 export const ALWAYS: OutgoingHttpHeaders = { 'x-content-type-options': 'nosniff' }
@@ -35,6 +101,7 @@ const FAILURES = {
   UnsupportedMediaType: 415,
   Invalid: 422,
   TooManyRequests: 429,
+  RequestHeaderFieldsTooLarge: 431,
   InternalError: 500,
   NotImplemented: 501,
   ServiceUnavailable: 503,
@@ -50,11 +117,11 @@ export function failure(
   message: string,
   headers: OutgoingHttpHeaders = {},
 ): WholeAnswer {
-  return statusAnswer(FAILURES[reason], reason, message, headers)
+  return { ...statusAnswer(FAILURES[reason], reason, message, headers), refusal: reason }
 }
 
 /** A metav1.Status with a code and a reason that do not go together elsewhere, or nowhere in Kubernetes. */
-export function statusAnswer(
+function statusAnswer(
   code: number,
   reason: string,
   message: string,

@@ -1,5 +1,5 @@
-// Who stays connected, and how long: a place is for who asks, and strangers without a credential can't keep
-// them all (contract 13.3).
+// How many connections there are, and how long an idle one lasts: clients without a credential can't keep them
+// all (contract 13.3).
 import type { ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
@@ -22,7 +22,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   stalledMs: 30_000,
 }
 
-/** Of this part of the places on, nobody keeps one that asks for nothing. */
+/** From this part of the places on, idle connections are closed. */
 const CROWDED_FROM = 0.75
 
 /** The last response that was begun on a socket. */
@@ -37,7 +37,7 @@ export interface LimitOptions {
 }
 
 /**
- * Ends connections of which nobody waits for anything.
+ * Ends idle connections, and refuses those beyond the limit.
  *
  * @returns whether so many are open now that an answer is to be the last of its connection: a client that
  * may ask again can keep its place for as long as it likes

@@ -1,33 +1,61 @@
-// What is said to a client whose request can't be read, where Node says a bare line (contract 10.2, 13.3).
+// Answers to requests that can't be read, in place of Node's bare lines (contract 10.2, 13.3). They never become a
+// request, so that they have no request ID.
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Duplex } from 'node:stream'
-import { ALWAYS, type WholeAnswer, statusAnswer } from './answer.ts'
+import { ALWAYS, type WholeAnswer, catalogue, refuse } from './answer.ts'
 
 /** Bytes of a request before its body, at most. */
 export const LONGEST_HEAD = 16_384
 
-const REASONS = {
-  400: 'BadRequest',
-  408: 'Timeout',
-  413: 'RequestEntityTooLarge',
-  431: 'RequestHeaderFieldsTooLarge',
-} as const
+const CLOSING = { connection: 'close' }
+const NOT_HTTP = 'it is no valid HTTP; the connection ends'
 
-const saying = (code: keyof typeof REASONS, message: string): WholeAnswer =>
-  statusAnswer(code, REASONS[code], message, { connection: 'close' })
+/** The refusals of requests that can't be read, each the last answer of its connection. */
+export const MALFORMED_REQUESTS = catalogue({
+  malformed: {
+    reason: 'BadRequest',
+    message: 'the request is malformed: <fault>',
+    headers: CLOSING,
+    because: NOT_HTTP,
+  },
+  hostless: {
+    reason: 'BadRequest',
+    message: 'the request has no header Host',
+    headers: CLOSING,
+    because: NOT_HTTP,
+  },
+  late: {
+    reason: 'Timeout',
+    code: 408,
+    message: 'the request took too long to come in',
+    headers: CLOSING,
+    because: 'the connection ends',
+  },
+  chunkExtensions: {
+    reason: 'RequestEntityTooLarge',
+    message: 'the body must have no chunk extensions',
+    headers: CLOSING,
+    because: 'the gateway reads no more than 16 KiB of them; the connection ends',
+  },
+  longHead: {
+    reason: 'RequestHeaderFieldsTooLarge',
+    message: 'the path and the headers must have at most <count> bytes',
+    headers: CLOSING,
+    because: 'see [below](#limits); the connection ends',
+  },
+})
 
 /** For a request of HTTP/1.1 that names no host: RFC 9112 has it refused. */
-export const HOSTLESS = saying(400, 'the request has no header Host')
+export const HOSTLESS = refuse(MALFORMED_REQUESTS.hostless)
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
-const SAYINGS: Readonly<Record<string, WholeAnswer>> = {
-  [TIMEOUT]: saying(408, 'the request took too long to come in'),
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: saying(413, 'the body must have no chunk extensions'),
-  HPE_HEADER_OVERFLOW: saying(
-    431,
-    `the path and the headers must have at most ${LONGEST_HEAD} bytes`,
-  ),
+
+/** The answer to each error that Node has for a request. */
+const ANSWERS: Readonly<Record<string, WholeAnswer>> = {
+  [TIMEOUT]: refuse(MALFORMED_REQUESTS.late),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: refuse(MALFORMED_REQUESTS.chunkExtensions),
+  HPE_HEADER_OVERFLOW: refuse(MALFORMED_REQUESTS.longHead, { count: LONGEST_HEAD }),
 }
 
 /** Closed with something unread, a socket is reset, and takes with it what was just said. */
@@ -53,9 +81,9 @@ export function answerBroken(
 
 /** Null where the connection itself failed, or never came to be. */
 function answerTo({ code = '', reason = '' }: Fault): WholeAnswer | null {
-  const known = SAYINGS[code]
+  const known = ANSWERS[code]
   if (known || !code.startsWith('HPE_')) return known ?? null
-  return saying(400, `the request is malformed: ${reason}`)
+  return refuse(MALFORMED_REQUESTS.malformed, { fault: reason })
 }
 
 /** Whether another answer is, or may come to be, where this one would stand. */

@@ -1,22 +1,25 @@
-// The sockets of the gateway: TLS, limits, and the one function that answers whatever comes in.
+// The HTTPS server: TLS, limits, and one function that answers every request.
+import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
-import type { Socket } from 'node:net'
-import { type Duplex, Readable, pipeline } from 'node:stream'
+import { type Duplex, Readable } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { type BindAddress, closeServer, listen } from '../../runtime/address.ts'
 import type { CertificatePair } from '../tls/key-pair.ts'
-import { ALWAYS, type Answer } from './answer.ts'
+import type { Answer } from './answer.ts'
 import {
   CONNECTION_LIMITS,
   type ConnectionLimits,
   type Latest,
   limitConnections,
 } from './connection-limits.ts'
+import { awaitsContinue, deliver } from './deliver.ts'
 import { HOSTLESS, LONGEST_HEAD, answerBroken } from './malformed-requests.ts'
 
 /** A request as it came in. */
 export interface HttpRequest {
+  /** A UUID of this server, in every answer as `Audit-ID` and `X-Request-Id`; never one that a client sent. */
+  readonly id: string
   readonly method: string
   /** The request-target as it was sent: nothing is decoded or cleaned. */
   readonly target: string
@@ -40,7 +43,7 @@ export interface HttpRequest {
 /** Answers any request: of any method, to any target, upgrades and CONNECT included. Never rejects. */
 export type RequestHandler = (call: HttpRequest) => Promise<Answer>
 
-/** The gateway's server. It listens once it is told to. */
+/** An HTTPS server; it listens from `listen` on. */
 export interface GatewayServer {
   /** Shows this certificate from now on; connections that are open keep theirs. */
   readonly show: (pair: CertificatePair) => void
@@ -63,13 +66,13 @@ const LIMITS = {
   requestTimeout: 60_000,
   connectionsCheckingInterval: 5000,
   maxHeaderSize: LONGEST_HEAD,
-  // Who sends none is answered here, and not by a bare line.
+  // A request without Host gets a Status object, in place of Node's bare line.
   requireHostHeader: false,
 }
-/** After so many requests a connection is opened anew, so that replicas that came later get some. */
+/** After so many requests a connection ends, so that later replicas get clients, too. */
 const MOST_REQUESTS_EACH = 10_000
 
-/** Told what goes wrong with connections. */
+/** Called for faults of connections. */
 export interface ServerObserver {
   /** A connection was turned away: all places are taken. */
   readonly dropped: () => void
@@ -116,10 +119,11 @@ function answerAll(server: Server, { respond, observer, limits }: AnswerOptions)
     // Of a request that is destroyed meanwhile Node forgets the socket.
     const { socket } = request
     responses.set(socket, response)
-    const call = callOf(request, response, by)
+    const id = randomUUID()
+    const call = callOf(id, request, response, by)
     const answering = isHostless(request) ? Promise.resolve(HOSTLESS) : respond(call)
     answering
-      .then((given) => deliver(response, given, { socket, isEnding }))
+      .then((given) => deliver(response, withId(given, id), { socket, isEnding }))
       .catch((error: unknown) => {
         observer.unsent(error)
         socket.destroy()
@@ -140,6 +144,12 @@ function answerAll(server: Server, { respond, observer, limits }: AnswerOptions)
   }
 }
 
+/** The answer with the ID of its request, in place of one that another server gave it. */
+const withId = (answer: Answer, id: string): Answer => ({
+  ...answer,
+  headers: { ...answer.headers, 'audit-id': id, 'x-request-id': id },
+})
+
 const isHostless = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === '1.1' && headers.host === undefined
 
@@ -149,48 +159,24 @@ function afterThat(before: ServerResponse | undefined, act: () => void): void {
   else before.once('close', act)
 }
 
-/** Nobody wanted the body yet, and the client may be sending it without looking for an answer meanwhile. */
-const isUnread = (request: IncomingMessage): boolean =>
-  !request.complete && !request.readableDidRead && !awaitsWord(request)
-
-const awaitsWord = (request: IncomingMessage): boolean =>
-  request.headers.expect?.toLowerCase() === '100-continue'
-
-/** How much of a body that nobody wants is taken in, before and behind its answer. */
-const BEFORE_IT = { bytes: 262_144, withinMs: 500 }
-const BEHIND_IT = { bytes: 1_048_576, withinMs: 5000 }
-
-/** Reads on until the request is complete, or too long, or too slow. */
-function drained(request: IncomingMessage, limits: typeof BEFORE_IT): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  let bytes = 0
-  const timer = setTimeout(done, limits.withinMs)
-  function count(piece: Buffer): void {
-    bytes += piece.length
-    if (bytes > limits.bytes) done()
-  }
-  function done(): void {
-    clearTimeout(timer)
-    request.off('data', count).off('end', done).off('close', done).pause()
-    resolve()
-  }
-  request.on('data', count).once('end', done).once('close', done).resume()
-  return promise
-}
+/** One reason for all: without one, each abort makes a DOMException with a stack. */
+const GONE = 'the client is gone, or has its answer'
 
 function callOf(
+  id: string,
   request: IncomingMessage,
   response: ServerResponse,
   by: HttpRequest['by'],
 ): HttpRequest {
   const { method = '', url: target = '', headers, rawHeaders, socket } = request
   const gone = new AbortController()
-  const ended = new AbortController()
+  let ended: AbortController | null = null
   response.once('close', () => {
-    if (!response.writableFinished) gone.abort()
-    ended.abort()
+    if (!response.writableFinished) gone.abort(GONE)
+    ended?.abort(GONE)
   })
   return {
+    id,
     method,
     target,
     headers,
@@ -199,7 +185,11 @@ function callOf(
     body: bodyOf(request, response, by),
     remoteAddress: socket.remoteAddress ?? '',
     gone: gone.signal,
-    ended: ended.signal,
+    get ended() {
+      ended ??= new AbortController()
+      if (response.closed) ended.abort(GONE)
+      return ended.signal
+    },
     unsent: () => response.writableLength,
   }
 }
@@ -211,75 +201,18 @@ function bodyOf(
 ): Readable {
   // Of a socket that Node has given up to us nothing more is read: it may hold anything.
   if (by !== 'request') return Readable.from([])
-  return awaitsWord(request)
+  return awaitsContinue(request)
     ? Readable.from(continued(request, response), { objectMode: false })
     : request
 }
 
-/** The client is told to go on once somebody wants its body, and not for a body that is refused. */
+/** Sends `100 Continue` when the body is read first, and not for a body that is refused. */
 async function* continued(
   request: IncomingMessage,
   response: ServerResponse,
 ): AsyncGenerator<Buffer> {
   response.writeContinue()
   yield* request as AsyncIterable<Buffer>
-}
-
-interface DeliverOptions {
-  readonly socket: Socket
-  /** Whether an answer is to be the last of its connection now, be it asked for more or not. */
-  readonly isEnding: () => boolean
-}
-
-/** Sends an answer. @throws Error where it can't be sent as it is; its body is given up then */
-async function deliver(
-  response: ServerResponse,
-  answer: Answer,
-  { socket, isEnding }: DeliverOptions,
-): Promise<void> {
-  const { req: request } = response
-  const isLast = !response.shouldKeepAlive || isEnding()
-  // Closed with something unread, a socket is reset, and takes with it what was just said.
-  if (isLast && isUnread(request)) await drained(request, BEFORE_IT)
-  if (!request.complete) response.once('finish', () => void throwAwayRest(request, socket))
-  try {
-    send(response, answer, isLast)
-  } catch (error) {
-    if (!Buffer.isBuffer(answer.body)) answer.body.destroy()
-    throw error
-  }
-}
-
-/**
- * An answer that comes before the end of a body leaves the rest of it to be thrown away; where that is
- * much, or may never come, the connection ends as well.
- */
-function send(response: ServerResponse, answer: Answer, isLast: boolean): void {
-  const { status, headers, body } = answer
-  const isWhole = Buffer.isBuffer(body)
-  const { req: request } = response
-  const keepAlive = !isLast && (request.complete || !awaitsWord(request))
-  response.writeHead(status, {
-    ...ALWAYS,
-    ...headers,
-    // That of a 304 would be the length of what the client has.
-    ...(isWhole && status !== 304 ? { 'content-length': body.length } : {}),
-    ...(keepAlive ? {} : { connection: 'close' }),
-  })
-  if (isWhole) {
-    response.end(body)
-    return
-  }
-  // A watch may have nothing to say for a while, and its client waits for the head. Node's flushHeaders
-  // takes the bytes of a header for characters, and writes them as UTF-8.
-  response.write(Buffer.alloc(0))
-  // What breaks off is cut off: an end that looks whole would be a lie about the body.
-  pipeline(body, response, () => undefined)
-}
-
-async function throwAwayRest(request: IncomingMessage, socket: Socket): Promise<void> {
-  if (!request.destroyed) await drained(request, BEHIND_IT)
-  if (!request.complete) socket.destroySoon()
 }
 
 /** A response on a socket that Node has given up to us: the last thing said there. */

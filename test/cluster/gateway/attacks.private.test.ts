@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parseRequest } from '../../../src/gateway/request/parse.ts'
-import { routeOf } from '../../../src/gateway/targets/route.ts'
+import { routeOf } from '../../../src/gateway/targets/registry.ts'
 import { kubeconfig as kubeconfigOf } from '../../../tools/control-plane/kubeconfig.ts'
 import { SCOPES_UNDER_ATTACK } from '../../support/attacks-on-scopes.ts'
 import {

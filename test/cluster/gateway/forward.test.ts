@@ -49,7 +49,7 @@ function callerOf(spec: Spec, key = 'ci'): Caller {
 /** Sends what a client would have sent. */
 function send(caller: Caller, method: string, target: string, given: Partial<HttpRequest> = {}) {
   const reading = parseRequest(method, { kind: 'Management' }, target)
-  if (!reading.ok) throw new Error(reading.because)
+  if (!reading.ok) throw new Error(reading.answer.body.toString())
   const call = callTo(target, { method, ...given })
   return forward(upstream, reading.request, call, { caller }, call.gone)
 }
@@ -138,7 +138,8 @@ describe('what passes to and from an API server', () => {
       kind: 'Status',
       message: expect.stringContaining('User "ada" cannot list resource "secrets"') as unknown,
     })
-    expect(answer.headers).toHaveProperty('audit-id')
+    // The server adds the ID of the request to every answer, so that the API server's copy does not pass.
+    expect(answer.headers).not.toHaveProperty('audit-id')
   })
 
   test('a DELETE with options is one request (13.1)', async () => {

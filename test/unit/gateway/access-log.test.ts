@@ -3,9 +3,12 @@ import { crc32 } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { formatAccessKey } from '../../../src/domain/accesskey/access-key-format.ts'
 import type { RequestInfo } from '../../../src/domain/scope/request-info.ts'
-import { requestLogFields } from '../../../src/gateway/access-log.ts'
+import { logRefusal, logWrite, requestLogFields } from '../../../src/gateway/access-log.ts'
+import { ERRORS } from '../../../src/gateway/errors.ts'
 import { parseRequest } from '../../../src/gateway/request/parse.ts'
-import { viewOf } from '../../support/access-key.ts'
+import { refuse } from '../../../src/serving/http/answer.ts'
+import { accessKey, viewOf } from '../../support/access-key.ts'
+import { rememberingLog } from '../../support/log.ts'
 
 const KEY = formatAccessKey(new Uint8Array(32).fill(7), crc32)
 const PLACE = '/api/v1/namespaces/shop/pods'
@@ -14,7 +17,7 @@ const PLACE = '/api/v1/namespaces/shop/pods'
 function toldOfGet(rest: string) {
   const reading = parseRequest('GET', { kind: 'Management' }, rest)
   const asked: RequestInfo | null = reading.ok ? reading.request.attributes : null
-  return requestLogFields('GET', { target: 'Management', caller: null, asked })
+  return requestLogFields({ method: 'GET', target: 'Management', caller: null, asked })
 }
 
 test.each([
@@ -65,11 +68,92 @@ test.each([KEY, 'f'.repeat(32), 'correct-horse-battery-staple_too', `sha256:${'0
 test('of its caller the name and ID of the key', () => {
   const key = viewOf({ metadata: { name: 'ci' }, spec: { key: KEY } })
   const caller = { key, identity: { user: 'ada', groups: [] }, scope: null, expiresMs: null }
-  const told = requestLogFields('PUT', { target: 'Other', caller, asked: null })
+  const told = requestLogFields({ method: 'PUT', target: 'Other', caller, asked: null })
   expect(told).toEqual({
     method: 'PUT',
     target: 'Other',
     keyName: 'ci',
     keyID: key.digest?.slice(0, 16),
   })
+})
+
+test.each([
+  { name: 'an authenticated caller', isKnown: true, least: 'info', levels: ['info'] },
+  { name: 'an unknown caller', isKnown: false, least: 'info', levels: [] },
+  { name: 'an unknown caller, at level debug', isKnown: false, least: 'debug', levels: ['debug'] },
+] as const)('the refusal of $name is logged at $levels', ({ isKnown, least, levels }) => {
+  const { log, lines } = rememberingLog(least)
+  const key = viewOf({ metadata: { name: 'ci' }, spec: { key: KEY } })
+  const caller = { key, identity: { user: 'ada', groups: [] }, scope: null, expiresMs: null }
+  const known = isKnown ? caller : null
+  const request = { method: 'GET', target: 'Other', caller: known, asked: null }
+  logRefusal(log, request, refuse(ERRORS.noSuchApi))
+  expect(lines.map(({ level }) => level)).toEqual(levels)
+  for (const { fields } of lines)
+    expect(fields).toMatchObject({ status: 404, refusal: 'noSuchApi' })
+})
+
+const KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'
+const PASTED = `pak_${'0'.repeat(43)}_abcdef`
+const CALLER = {
+  key: accessKey({ name: 'ci', digest: '0123456789abcdef'.repeat(4) }),
+  identity: { user: 'ada', groups: [] },
+  scope: null,
+  expiresMs: null,
+}
+const named = (...names: readonly string[]) =>
+  names.map((name) => ({ metadata: { name }, spec: { key: 'secret' } }))
+
+interface Row {
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly status?: number
+  readonly body?: object
+  readonly says: object
+}
+
+// biome-ignore format: a table
+const ROWS: readonly Row[] = [
+  { name: 'a change', method: 'PATCH', path: `${KEYS}/a`, says: { verb: 'patch', name: 'a', status: 200 } },
+  { name: 'a key whose name was made up', method: 'POST', path: KEYS, status: 201, body: named('key-x7k2p')[0] ?? {}, says: { verb: 'create', names: ['key-x7k2p'], status: 201 } },
+  { name: 'many that are deleted', method: 'DELETE', path: KEYS, body: { items: named('a', 'b') }, says: { verb: 'deletecollection', names: ['a', 'b'], status: 200 } },
+  { name: 'what is only tried', method: 'DELETE', path: `${KEYS}/a?dryRun=All`, says: { verb: 'delete', name: 'a', dryRun: true, status: 200 } },
+  { name: 'a refusal', method: 'POST', path: KEYS, status: 403, body: { kind: 'Status', metadata: {} }, says: { verb: 'create', status: 403 } },
+  { name: 'a key in the place of a name', method: 'DELETE', path: `${KEYS}/${PASTED}`, status: 404, says: { verb: 'delete', name: '<hidden>', status: 404 } },
+]
+
+test.each(ROWS)('$name', ({ method, path, status = 200, body = {}, says }) => {
+  const { log, lines } = rememberingLog()
+  const reading = parseRequest(method, { kind: 'Management' }, path)
+  if (!reading.ok) throw new Error(reading.answer.body.toString())
+  logWrite(log, reading.request, CALLER, {
+    status,
+    headers: {},
+    body: Buffer.from(JSON.stringify(body)),
+  })
+  expect(lines).toEqual([
+    {
+      level: 'info',
+      sentence: 'asked to write an own kind',
+      fields: {
+        method,
+        target: 'Management',
+        group: 'management.platform.sh',
+        resource: 'ownedaccesskeys',
+        keyName: 'ci',
+        keyID: '0123456789abcdef',
+        user: 'ada',
+        ...says,
+      },
+    },
+  ])
+})
+
+test.each(['GET', 'HEAD'])('%s is no write', (method) => {
+  const { log, lines } = rememberingLog()
+  const reading = parseRequest(method, { kind: 'Management' }, KEYS)
+  if (!reading.ok) throw new Error(reading.answer.body.toString())
+  logWrite(log, reading.request, CALLER, { status: 200, headers: {}, body: Buffer.from('{}') })
+  expect(lines).toEqual([])
 })

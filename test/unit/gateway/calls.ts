@@ -3,6 +3,7 @@ import type { HttpRequest } from '../../../src/serving/http/server.ts'
 
 /** A GET of this target without a credential, but for what `given` says. */
 export const callTo = (target: string, given: Partial<HttpRequest> = {}): HttpRequest => ({
+  id: '00000000-0000-4000-8000-000000000001',
   method: 'GET',
   target,
   headers: {},

@@ -1,9 +1,8 @@
 // Every way in, and what is behind it without a credential (contract 9.1; threats A8, B2, B11).
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import type { PublicPage } from '../../../src/gateway/handler.ts'
-import { PUBLIC_ROUTES } from '../../../src/gateway/public-routes.ts'
-import { asked, gateway } from './piped.ts'
+import { PUBLIC_ROUTES, type PublicPage } from '../../../src/gateway/stages/public-routes.ts'
+import { asked, gateway, withoutIds } from './piped.ts'
 import { type RawAnswer, answersIn } from './served.ts'
 
 const UNAUTHORIZED = {
@@ -25,6 +24,7 @@ function expectUnauthorized({ code, headers, body }: RawAnswer | undefined = NOT
   })
   expect(JSON.parse(body)).toEqual(UNAUTHORIZED)
 }
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const NOTHING: RawAnswer = { code: 0, headers: {}, body: 'null' }
 
 describe('the routes without a credential (contract 9.1)', () => {
@@ -110,6 +110,7 @@ test.each<{ name: string; page: PublicPage }>([
         level: 'error',
         sentence: 'request failed',
         fields: {
+          requestId: expect.stringMatching(UUID),
           method: 'GET',
           target: 'Public',
           path: '/oidc/keys',
@@ -164,7 +165,7 @@ describe('everything else (contract 9.1, 10.2)', () => {
       'Authorization: \r\n',
     ]) {
       const { text } = await asked('GET /version', credential)
-      texts.push(text.replace(/date: [^\r]+\r\n/i, ''))
+      texts.push(withoutIds(text))
     }
     expect(new Set(texts).size).toBe(1)
     expectUnauthorized(answersIn(texts[0] ?? '')[0])

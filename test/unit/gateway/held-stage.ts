@@ -5,10 +5,8 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import type { Reauthentication } from '../../../src/authn/authenticator.ts'
 import type { Caller } from '../../../src/authn/caller.ts'
-import { forward } from '../../../src/gateway/proxy/forward.ts'
-import { createSelfService, isOwnKind } from '../../../src/gateway/selfservice/handler.ts'
+import { createSelfService } from '../../../src/gateway/selfservice/handler.ts'
 import { createResponseBuffer } from '../../../src/gateway/selfservice/response-buffer.ts'
-import { createServeApi } from '../../../src/gateway/serve-api.ts'
 import { createMaxInFlight } from '../../../src/gateway/stages/max-in-flight.ts'
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import {
@@ -17,10 +15,12 @@ import {
   type UpstreamCall,
   UpstreamUnavailable,
 } from '../../../src/kube/proxy/types.ts'
+import type { Answer } from '../../../src/serving/http/answer.ts'
 import { t0, viewOf } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
 import { rememberingLog } from '../../support/log.ts'
 import { callTo } from './calls.ts'
+import { EXPIRES, handlerFor } from './handler-builder.ts'
 import { COUNTS } from './selfservice/self-service-request.ts'
 
 /** The collection of the keys. */
@@ -130,8 +130,7 @@ export function world({
   const { upstream, ...server } = apiServer(act, isDeaf)
   let underWay = 0
   const limits = createMaxInFlight(() => undefined)
-  const serve = createServeApi({
-    surroundings: () => ({ projectNamespacePrefix: 'p-', roleRules: () => [] }),
+  const handle = handlerFor(CALLER, upstream.send, {
     limits: {
       admit: (uid, kind) => {
         const admission = limits.admit(uid, kind)
@@ -144,9 +143,8 @@ export function world({
       flowed: () => undefined,
       flush: async () => undefined,
     },
-    streams,
-    isOwnKind,
-    ownKinds: createSelfService({
+    inFlight: streams,
+    selfService: createSelfService({
       upstream,
       limits,
       buffer: createResponseBuffer(64 * 1024 ** 2, () => undefined),
@@ -156,10 +154,8 @@ export function world({
       newKey: () => 'a-key-in-clear',
       counts: COUNTS,
       clock,
-    }).answer,
-    forward: (request, call, caller, signal) =>
-      forward(upstream, request, call, { caller }, signal),
-    denied: () => undefined,
+    }),
+    clock,
     log,
   })
   /** Begins a request with what of its body has come. */
@@ -172,13 +168,17 @@ export function world({
     const type = method === 'PATCH' ? `application/${apply}` : 'application/json'
     const framing = came === '' ? {} : { 'transfer-encoding': 'chunked' }
     const headers = { 'content-type': type, ...framing }
-    const call = callTo(path, { method, headers, body, gone: gone.signal })
-    const target = { kind: 'Management' } as const
-    const served = serve(call, CALLER, { target, rest: path }, () => undefined)
+    const call = callTo(`/kubernetes/management${path}`, {
+      method,
+      headers,
+      body,
+      gone: gone.signal,
+    })
+    const answer = handle(call)
     return {
-      answer: served.then(({ answer }) => answer),
+      answer,
       /** What the request was for its key. */
-      use: async () => (await served).use,
+      use: async () => useOf(await answer),
       rest: (piece = '') => void body.end(piece),
       body,
     }
@@ -194,3 +194,7 @@ export function world({
   }
   return { begin, end, endQuietly, clock, ...server, counted, lines, underWay: () => underWay }
 }
+
+/** What the headers of an answer say of the key; nothing of one that has ended. */
+const useOf = ({ headers }: Answer): string =>
+  String(headers[EXPIRES] ?? 'ended').replace('ada ', '')

@@ -1,29 +1,19 @@
-// The pipeline behind a server, and requests to it.
+// The gateway's handler behind a server, and requests to it.
+import { Readable } from 'node:stream'
 import type { Caller } from '../../../src/authn/caller.ts'
-import { type PublicPage, createHandler } from '../../../src/gateway/handler.ts'
-import { PUBLIC_ROUTES, type PublicRoute } from '../../../src/gateway/public-routes.ts'
-import { NOT_FOUND } from '../../../src/gateway/stages/authentication.ts'
+import { ERRORS } from '../../../src/gateway/errors.ts'
 import { credentialOf } from '../../../src/gateway/stages/credential.ts'
+import type { PublicPage, PublicRoute } from '../../../src/gateway/stages/public-routes.ts'
+import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
+import { type Upstream, UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { failure } from '../../../src/serving/http/answer.ts'
+import { refuse } from '../../../src/serving/http/answer.ts'
 import { viewOf } from '../../support/access-key.ts'
 import { rememberingLog } from '../../support/log.ts'
+import { PAGES, handlerFor } from './handler-builder.ts'
 import { answersIn, served } from './served.ts'
 
-/** A page that says its path and query. */
-export const page =
-  (route: string): PublicPage =>
-  (_, query) => ({
-    status: 200,
-    headers: { 'content-type': 'text/plain' },
-    body: Buffer.from(`${route} ${query.toString()}`),
-  })
-
-const pages = Object.fromEntries(PUBLIC_ROUTES.map((route) => [route, page(route)])) as Readonly<
-  Record<PublicRoute, PublicPage>
->
-
-/** Whom the credential `good` is of. */
+/** The caller with the credential `good`. */
 export const CALLER: Caller = {
   key: viewOf({ metadata: { name: 'ci' } }),
   identity: { user: 'ada', groups: [] },
@@ -31,63 +21,66 @@ export const CALLER: Caller = {
   expiresMs: null,
 }
 
-/** What every request to the API is taken for. */
-const PODS = {
-  verb: 'list',
-  group: '',
-  version: 'v1',
-  resource: 'pods',
-  subresource: '',
-  namespace: 'shop',
-  name: '',
-}
-
-/** A request to the API that begins so fails. */
-export const BROKEN = '/broken'
-/** One whose key ends while it is under way. */
+/** The upstream fails at a request to this path. */
+export const BROKEN = '/api/v1/namespaces/shop/pods?broken=HUNTER2'
+/** The key ends while the upstream answers a request to this path. */
 export const ENDING = '/ending'
 
-/** Says when a key ends, and whether the request was a use of it. */
-export const EXPIRES = 'x-platform-key-expires'
-
-/** The pipeline behind a server, and what it counted. */
+/** The handler behind a server, and what it counted and logged. */
 export async function gateway(
   others: Partial<Readonly<Record<PublicRoute, PublicPage>>> = {},
   isVersionGuarded = true,
 ) {
   const counted: string[] = []
+  const forwarded: string[] = []
   const { log, lines } = rememberingLog()
-  const respond = createHandler({
-    pages: { ...pages, ...others },
-    version: page('/version'),
+  const clock = systemClock()
+  let hasEnded = false
+  const inFlight = new InFlightRequests({
+    clock,
+    reconsider: (caller) => (hasEnded ? { ok: false, because: 'revoked' } : { ok: true, caller }),
+    observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
+  })
+  const send: Upstream['send'] = async ({ method, path, headers, impersonation, signal }) => {
+    forwarded.push(`${method} ${path} ${String(headers['audit-id'])}`)
+    if (path === BROKEN) throw new Error(`broken by ${path}`)
+    if (path === ENDING) {
+      hasEnded = true
+      inFlight.look(null)
+      signal.throwIfAborted()
+      throw new UpstreamUnavailable('ended')
+    }
+    const text = `${String(impersonation?.['impersonate-user'])} asks for ${path}`
+    const upstream = { 'content-type': 'text/plain', 'audit-id': 'of-the-api-server' }
+    return { status: 403, headers: upstream, body: Readable.from([Buffer.from(text)]) }
+  }
+  const respond = handlerFor(CALLER, send, {
+    pages: { ...PAGES, ...others },
     isVersionGuarded: () => isVersionGuarded,
-    authenticate: async (call) => {
-      const credential = credentialOf(call.rawHeaders)
+    authenticate: async (http) => {
+      const credential = credentialOf(http.rawHeaders)
       const isGood = credential.kind === 'bearer' && credential.token === 'good'
-      return isGood ? { ok: true, caller: CALLER } : { ok: false, answer: NOT_FOUND }
+      return isGood
+        ? { ok: true, caller: CALLER }
+        : { ok: false, answer: refuse(ERRORS.keyNotFound) }
     },
-    serve: async (_, { key }, { target, rest }, asks) => {
-      asks({ ...PODS, target })
-      if (rest.startsWith(BROKEN)) throw new Error(`broken by ${rest}`)
-      const answer = failure('Forbidden', `${key.name} asks ${target.kind} for ${rest}`)
-      return { answer, use: rest.startsWith(ENDING) ? 'ended' : 'used' }
-    },
-    withExpiry: (headers, { key }, isUse) => ({
-      ...headers,
-      [EXPIRES]: `${key.name} ${isUse ? 'used' : 'unused'}`,
-    }),
+    inFlight,
     answered: (target, verb, code) => void counted.push(`${target} ${verb} ${code}`),
-    clock: systemClock(),
+    clock,
     log,
   })
-  return { ...(await served(respond)), counted, lines }
+  return { ...(await served(respond)), counted, lines, forwarded }
 }
 
 /** One request on a connection that ends behind it. */
 export async function asked(start: string, headers = '', body = '') {
-  const { say, counted } = await gateway()
+  const { say, counted, forwarded, lines } = await gateway()
   const text = await say(
     `${start} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n${headers}\r\n${body}`,
   )
-  return { answers: answersIn(text), counted, text }
+  return { answers: answersIn(text), counted, forwarded, lines, text }
 }
+
+/** The text of answers without what differs between two of them: the date and the request ID. */
+export const withoutIds = (text: string): string =>
+  text.replaceAll(/(?:date|audit-id|x-request-id): [^\r]+\r\n/gi, '')

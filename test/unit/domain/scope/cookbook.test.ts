@@ -24,7 +24,7 @@ describe('docs/scopes.md shows each field alone, two together, and sensitive req
   test.each(RECIPES)('$scope: $method $path: $answer', ({ scope, method, path, answer }) => {
     const { target, rest } = routeOf(path)
     const reading = parseRequest(method, target, rest)
-    if (!reading.ok) throw new Error(reading.because)
+    if (!reading.ok) throw new Error(reading.answer.body.toString())
     const caller = { scope: parseScope(scope) } as Caller
     const { request } = reading
     const merge = 'application/merge-patch+json'

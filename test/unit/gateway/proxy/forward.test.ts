@@ -8,7 +8,6 @@ import { userInfoOf } from '../../../../src/authn/user-info.ts'
 import { type RunsAs, forward, isLongRunning } from '../../../../src/gateway/proxy/forward.ts'
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import type { Upstream } from '../../../../src/kube/proxy/types.ts'
-import { failure } from '../../../../src/serving/http/answer.ts'
 import type { RequestHandler } from '../../../../src/serving/http/server.ts'
 import { viewOf } from '../../../support/access-key.ts'
 import { eventually } from '../../../support/eventually.ts'
@@ -35,7 +34,7 @@ const respondBy =
   (upstream: Upstream, as: RunsAs): RequestHandler =>
   async (call) => {
     const reading = parseRequest(call.method, { kind: 'Management' }, call.target)
-    if (!reading.ok) return failure('BadRequest', reading.because)
+    if (!reading.ok) return reading.answer
     return forward(upstream, reading.request, call, as, call.gone)
   }
 
@@ -86,6 +85,8 @@ describe.each(WIRES)('over %s', (wire) => {
         'X-Remote-User: root',
         'X-Forwarded-For: 203.0.113.9',
         'Cookie: a=b',
+        'Audit-ID: foreign',
+        'X-Request-Id: foreign',
         'Accept: application/json',
       ]),
     )
@@ -99,6 +100,8 @@ describe.each(WIRES)('over %s', (wire) => {
       'impersonate-group': identity.groups.join(', '),
       'impersonate-extra-platform.sh%2faccess-key': 'ci',
       'x-forwarded-for': '127.0.0.1',
+      // The ID of the request here, and not one that the client sends (13.1).
+      'audit-id': answersIn(text)[0]?.headers['x-request-id'],
     })
     expect(groups).toEqual(identity.groups)
   })

@@ -5,6 +5,7 @@ import {
   type RequestParsing,
   parseRequest,
 } from '../../../../src/gateway/request/parse.ts'
+import type { WholeAnswer } from '../../../../src/serving/http/answer.ts'
 
 const MANAGEMENT: RequestTarget = { kind: 'Management' }
 
@@ -14,10 +15,13 @@ export function reading(sent: string, target: RequestTarget = MANAGEMENT): Reque
   return parseRequest(method, target, rest)
 }
 
+const messageIn = ({ body }: WholeAnswer): string =>
+  (JSON.parse(body.toString()) as { readonly message: string }).message
+
 /** What was read. @throws Error when it is refused */
 export function readOf(sent: string, target: RequestTarget = MANAGEMENT): ParsedRequest {
   const result = reading(sent, target)
-  if (!result.ok) throw new Error(`${sent} is refused: ${result.because}`)
+  if (!result.ok) throw new Error(`${sent} is refused: ${messageIn(result.answer)}`)
   return result.request
 }
 
@@ -27,7 +31,7 @@ export function readOf(sent: string, target: RequestTarget = MANAGEMENT): Parsed
  */
 export function taken(sent: string, target: RequestTarget = MANAGEMENT): string {
   const result = reading(sent, target)
-  if (!result.ok) return `${result.code} ${result.because}`
+  if (!result.ok) return `${result.answer.status} ${messageIn(result.answer)}`
   const { attributes } = result.request
   if ('path' in attributes) return `${attributes.verb} ${attributes.path}`
   const { verb, group, version, resource, subresource, namespace, name } = attributes

@@ -151,7 +151,5 @@ test('text of any length is read in little time', () => {
   ]
   for (const query of all) expect(reading(`/api/v1/pods?fieldSelector=a&${query}`).ok).toBe(false)
   const spaces = `labelSelector=a+in+(${'+'.repeat(16_000)}&fieldSelector=metadata.name%3Dx`
-  expect(reading(`/api/v1/pods?${spaces}`)).toMatchObject({
-    because: "parameter labelSelector can't be read",
-  })
+  expect(taken(`/api/v1/pods?${spaces}`)).toBe("400 parameter labelSelector can't be read")
 })

@@ -29,7 +29,7 @@ export function hearing(socket: TLSSocket): Hearing {
 /** What a text tells: what is looked at of its first answer, and all that is in it besides. */
 export function toldIn(text: string): object {
   const [{ code, headers, body } = { code: 0, headers: {}, body: 'null' }] = answersIn(text)
-  const { date, ...others } = headers
+  const { date, 'audit-id': _audit, 'x-request-id': _request, ...others } = headers
   return {
     code,
     isDated: Date.parse(date ?? '') > 0,

@@ -1,0 +1,260 @@
+// Every refusal that the gateway gives by itself, but for those of self-service. docs/gateway.md and
+// docs/troubleshooting.md have them from here: neighbours with one cause are one row there.
+import { catalogue } from '../serving/http/answer.ts'
+
+const CHALLENGE = { 'www-authenticate': 'Bearer' }
+const SOON = { 'retry-after': '1' }
+const LATER = { 'retry-after': '5' }
+
+const AMBIGUOUS_PATH =
+  'two servers could read it differently: empty and dot segments, slashes and percent signs in names'
+const AMBIGUOUS_QUERY =
+  'the same for parameters: one is there twice, or it is not certain what it selects'
+const LIMITED = 'the message has the kind and the number: see [below](#limits)'
+const CHANGED_KEY =
+  'the key got another scope or identity meanwhile: the next request goes by these. The second is the last event of a watch'
+const CANNOT_TELL = 'see [GatewayCannotTell](#managementoperatorgatewaycannottell)'
+const PUBLIC_PAGE = 'below `/oidc`, which needs no key'
+
+/** The catalogue, in the order of the documentation. */
+export const ERRORS = catalogue({
+  keyNotFound: {
+    reason: 'Unauthorized',
+    message: 'platform access key not found. Please login again',
+    headers: CHALLENGE,
+    because:
+      'no key, or one that is unknown, disabled, deleted, or of no use here: the answer does not say which',
+  },
+  keyExpired: {
+    reason: 'Unauthorized',
+    message: 'platform access key expired. Please login again',
+    headers: CHALLENGE,
+    because: 'the key is past its end',
+  },
+  keyChanged: {
+    reason: 'Unauthorized',
+    message: 'the platform access key changed. Please try again',
+    headers: CHALLENGE,
+    because: CHANGED_KEY,
+  },
+  keyChangedInWatch: {
+    reason: 'Unauthorized',
+    message: 'the platform access key changed. Please watch again',
+    because: CHANGED_KEY,
+  },
+  credentialRepeated: {
+    reason: 'BadRequest',
+    message: 'the request has more than one credential: send one, in the header Authorization',
+    because: '',
+  },
+  impersonationHeader: {
+    reason: 'BadRequest',
+    message: 'headers that impersonate are not accepted here',
+    because: '`Impersonate-*`, as `kubectl --as` sends it: a key acts for its own user only',
+  },
+  headerRepeated: {
+    reason: 'BadRequest',
+    message: 'header <header> may be given once',
+    because: 'a header that decides on something, such as `Content-Type`, is there twice',
+  },
+  transferEncoding: {
+    reason: 'BadRequest',
+    message: 'header transfer-encoding may be chunked, once',
+    because: 'the body has another encoding, or several',
+  },
+  scopeDenied: {
+    reason: 'Forbidden',
+    message: '<decision>',
+    shown: 'the scope of the access key does not grant …',
+    because: 'see [Scopes](scopes.md)',
+  },
+  noSuchApi: {
+    reason: 'NotFound',
+    message:
+      'there is nothing here: the API of the management cluster is below /kubernetes/management',
+    because: '',
+  },
+  pathStart: {
+    reason: 'BadRequest',
+    message: 'the path must begin with one slash',
+    because: AMBIGUOUS_PATH,
+  },
+  pathEncoding: {
+    reason: 'BadRequest',
+    message: 'the path must be percent-encoded UTF-8',
+    because: AMBIGUOUS_PATH,
+  },
+  emptySegment: {
+    reason: 'BadRequest',
+    message: 'the path must have no empty segment',
+    because: AMBIGUOUS_PATH,
+  },
+  dotSegment: {
+    reason: 'BadRequest',
+    message: 'the path must have no dot segment',
+    because: AMBIGUOUS_PATH,
+  },
+  pathCharacters: {
+    reason: 'BadRequest',
+    message:
+      'a segment of the path must hold no slash, backslash, percent sign or control character',
+    because: AMBIGUOUS_PATH,
+  },
+  legacyVerb: {
+    reason: 'BadRequest',
+    message: 'the path must name a resource: a watch is a GET with watch=true',
+    because: AMBIGUOUS_PATH,
+  },
+  targetCharacters: {
+    reason: 'BadRequest',
+    message: 'the request-target must be visible ASCII without a fragment',
+    because: AMBIGUOUS_PATH,
+  },
+  querySemicolon: {
+    reason: 'BadRequest',
+    message: 'the query must have no semicolon: write %3B',
+    because: AMBIGUOUS_QUERY,
+  },
+  queryLength: {
+    reason: 'BadRequest',
+    message: 'the query must have at most <count> parameters',
+    because: AMBIGUOUS_QUERY,
+  },
+  queryEncoding: {
+    reason: 'BadRequest',
+    message: 'the query must be percent-encoded UTF-8',
+    because: AMBIGUOUS_QUERY,
+  },
+  parameterRepeated: {
+    reason: 'BadRequest',
+    message: 'parameter <parameter> must be given once',
+    because: AMBIGUOUS_QUERY,
+  },
+  parameterUnreadable: {
+    reason: 'BadRequest',
+    message: "parameter <parameter> can't be read",
+    because: AMBIGUOUS_QUERY,
+  },
+  watchParameter: {
+    reason: 'BadRequest',
+    message: 'watch must be true or false',
+    because: AMBIGUOUS_QUERY,
+  },
+  fieldSelectorTerms: {
+    reason: 'BadRequest',
+    message: 'fieldSelector must be terms such as metadata.name=x',
+    because: AMBIGUOUS_QUERY,
+  },
+  fieldSelectorNames: {
+    reason: 'BadRequest',
+    message: 'fieldSelector must have metadata.name once',
+    because: AMBIGUOUS_QUERY,
+  },
+  method: {
+    reason: 'MethodNotAllowed',
+    message: 'the method must be one of <methods>',
+    because: '',
+  },
+  onlyReads: {
+    reason: 'MethodNotAllowed',
+    message: 'only GET and HEAD are answered here',
+    headers: { allow: 'GET, HEAD' },
+    because: 'at the paths [that need no key](operating.md#flags-of-management-operator-gateway)',
+  },
+  tooManyOfKey: {
+    reason: 'TooManyRequests',
+    message: 'too many <kind> in progress for this access key (limit <limit>); try again in 1 s',
+    headers: SOON,
+    because: LIMITED,
+  },
+  tooManyInAll: {
+    reason: 'TooManyRequests',
+    message:
+      'too many <kind> in progress at this gateway for all access keys together (limit <limit>); try again in 1 s',
+    headers: SOON,
+    because: LIMITED,
+  },
+  internal: {
+    reason: 'InternalError',
+    message: 'internal error, see the log of the gateway',
+    because: 'a fault of the gateway',
+    remedy: 'a fault of this program: the log line `request failed` says where; report it',
+  },
+  noUpgrades: {
+    reason: 'NotImplemented',
+    message:
+      'this gateway serves no upgrades and no tunnels: exec, attach, port-forward and WebSockets do not work through it',
+    because: 'exec, attach, port-forward, WebSockets',
+  },
+  keyUnchecked: {
+    reason: 'ServiceUnavailable',
+    message:
+      'the gateway can not tell now whether the platform access key is good. Please try again',
+    headers: SOON,
+    because:
+      'its data on keys is too old, and the API server does not answer: no request passes on old data',
+    remedy: CANNOT_TELL,
+  },
+  keyUncheckedInWatch: {
+    reason: 'ServiceUnavailable',
+    message:
+      'the gateway can not tell whether the platform access key is still good. Please watch again',
+    because: 'the same, as the last event of a watch',
+    remedy: CANNOT_TELL,
+  },
+  useNotRecorded: {
+    reason: 'ServiceUnavailable',
+    message:
+      'the use of the access key can not be recorded now, and without that it would end: try again',
+    headers: SOON,
+    because:
+      "the key ends without use, its last recorded use is old, and this one can't be written",
+    remedy:
+      'log line `uses of access keys can not be recorded` says why; keys without `ttlAfterLastActivity` still work',
+  },
+  apiServerUnreachable: {
+    reason: 'ServiceUnavailable',
+    message: 'the API server can not be reached, try again',
+    headers: SOON,
+    because: '',
+    remedy:
+      "look at the API server and the network; a 503 with another text is the API server's own",
+  },
+  settingsUnknown: {
+    reason: 'ServiceUnavailable',
+    message: 'the settings in force are not known here yet, try again',
+    headers: SOON,
+    because: 'the gateway has just started',
+    remedy:
+      'nothing, if it has just started. Otherwise its check `settings-seen` fails: a manager publishes the settings in ConfigMap `platform-config-in-force`',
+  },
+  selfReviewUnreadable: {
+    reason: 'ServiceUnavailable',
+    message: 'the API server answered a self review in a form that the gateway can not read',
+    because: '`kubectl auth can-i` with a scoped key: a proxy in between changes answers',
+    remedy: 'a proxy between gateway and API server changes responses: remove it',
+  },
+  issuerUnknown: {
+    reason: 'ServiceUnavailable',
+    message:
+      'the issuer of tokens is unknown: set --issuer-url, or platformHost in the spec of Config',
+    headers: LATER,
+    because: PUBLIC_PAGE,
+    remedy: 'see [IssuerUnknown](#issuerunknown)',
+  },
+  signingKeysUnknown: {
+    reason: 'ServiceUnavailable',
+    message: 'the public signing keys are not known yet',
+    headers: LATER,
+    because: PUBLIC_PAGE,
+    remedy: 'see [GatewayNotServingKeys](#managementoperatorgatewaynotservingkeys)',
+  },
+  revocationsUnknown: {
+    reason: 'ServiceUnavailable',
+    message: 'the revoked tokens are not known yet',
+    headers: LATER,
+    because: PUBLIC_PAGE,
+    remedy:
+      'it has not read the ConfigMaps of its namespace: log line `watch failed, trying again` says why',
+  },
+})

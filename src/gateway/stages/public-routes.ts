@@ -1,0 +1,60 @@
+// Pages that need no credential, and the gateway's own version (contract 9.1).
+import { type Answer, refuse } from '../../serving/http/answer.ts'
+import type { HttpRequest } from '../../serving/http/server.ts'
+import { ERRORS } from '../errors.ts'
+import type { RequestContext, Stage } from '../request-context.ts'
+
+/** Every path that is answered without a credential (contract 9.1). There are no others. */
+export const PUBLIC_ROUTES = [
+  '/healthz',
+  '/readyz',
+  '/oidc/.well-known/openid-configuration',
+  '/oidc/keys',
+  '/oidc/revoked',
+] as const
+
+/** One of PUBLIC_ROUTES. */
+export type PublicRoute = (typeof PUBLIC_ROUTES)[number]
+
+/** Answers GET and HEAD of one path. */
+export type PublicPage = (http: HttpRequest, query: URLSearchParams) => Answer | Promise<Answer>
+
+/** The pages, and the rule for the version. */
+export interface PublicRouteDeps {
+  readonly pages: Readonly<Record<PublicRoute, PublicPage>>
+  readonly version: PublicPage
+  /** Whether `/version` needs a credential (authenticateVersionEndpoint). */
+  readonly isVersionGuarded: () => boolean
+}
+
+const VERSION_ROUTE = '/version'
+const ROUTES: ReadonlySet<string> = new Set(PUBLIC_ROUTES)
+const ONLY_READS = refuse(ERRORS.onlyReads)
+
+/** Answers the routes that need no credential, by the path as it was sent, byte by byte. */
+export const publicRoute: Stage<PublicRouteDeps> = (context, deps) => {
+  const { path } = context
+  if (ROUTES.has(path)) return answered(context, deps.pages[path as PublicRoute])
+  if (path === VERSION_ROUTE && !deps.isVersionGuarded()) return answered(context, deps.version)
+  return null
+}
+
+/** Answers `/version` to authenticated callers. */
+export const version: Stage<PublicRouteDeps> = (context, deps) =>
+  context.path === VERSION_ROUTE ? answered(context, deps.version) : null
+
+function answered(context: RequestContext, page: PublicPage): Answer | Promise<Answer> {
+  const { http, query } = context
+  context.target = 'Public'
+  const isRead = http.method === 'GET' || http.method === 'HEAD'
+  return isRead ? page(http, new URLSearchParams(query)) : ONLY_READS
+}
+
+/** What clients read as a server's version (k8s.io/apimachinery version.Info), of this program. */
+export function versionPage(programVersion: string): PublicPage {
+  const [major = '0', minor = '0'] = programVersion.split('.')
+  const info = { major, minor, gitVersion: `v${programVersion}`, platform: 'management-operator' }
+  const body = Buffer.from(`${JSON.stringify(info, null, 2)}\n`)
+  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  return (): Answer => ({ status: 200, headers, body })
+}

@@ -1,0 +1,40 @@
+// What a request asks for, and the refusals of what this gateway does not serve. RequestInfo is computed before
+// authentication, as in a kube-apiserver; what it refuses is said to authenticated callers alone.
+import { refuse } from '../../serving/http/answer.ts'
+import { ERRORS } from '../errors.ts'
+import { headersRefusal } from '../proxy/headers.ts'
+import { type Stage, known } from '../request-context.ts'
+import { parseRequest } from '../request/parse.ts'
+import { routeOf } from '../targets/registry.ts'
+
+const NO_SUCH_API = refuse(ERRORS.noSuchApi)
+const NO_UPGRADES = { upgrade: 'refused', answer: refuse(ERRORS.noUpgrades) } as const
+
+/** Reads the target and RequestInfo from the bytes (contract 9.1, 11.6). It never answers. */
+export const requestInfo: Stage = (context) => {
+  const { method, target } = context.http
+  const route = routeOf(target)
+  context.parsing =
+    route === null
+      ? { ok: false, target: null, answer: NO_SUCH_API }
+      : parseRequest(method, route.target, route.rest)
+  return null
+}
+
+/** Refuses upgrades and CONNECT: this gateway serves no tunnels. */
+export const upgradeRefusal: Stage = ({ http }) => (http.by === 'request' ? null : NO_UPGRADES)
+
+/** Refuses headers that impersonate, and headers that two servers could read differently (contract 13.1). */
+export const headerRefusal: Stage = ({ http }) => headersRefusal(http.rawHeaders)
+
+/** Refuses what leads to no API, and what servers could read in two ways. */
+export const requestInfoRefusal: Stage = (context) => {
+  const parsing = known(context, 'parsing')
+  if (!parsing.ok) {
+    context.target = parsing.target?.kind ?? 'Other'
+    return parsing.answer
+  }
+  context.target = parsing.request.attributes.target.kind
+  context.request = parsing.request
+  return null
+}

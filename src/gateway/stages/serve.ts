@@ -1,0 +1,50 @@
+// The last stages, for an admitted request: a use of its key, answered by self-service or by its target.
+import { refuse } from '../../serving/http/answer.ts'
+import type { ActivityRecorder } from '../activity/recorder.ts'
+import { ERRORS } from '../errors.ts'
+import { forward } from '../proxy/forward.ts'
+import { type Stage, known } from '../request-context.ts'
+import { type SelfService, isOwnKind } from '../selfservice/handler.ts'
+import type { TargetRegistry } from '../targets/registry.ts'
+import { asReadable, isSelfAccessReview, narrowedReview } from './self-subject-access-review.ts'
+
+/** What answers admitted requests. */
+export interface ServeDeps {
+  readonly activity: ActivityRecorder
+  readonly selfService: SelfService
+  readonly targets: TargetRegistry
+}
+
+const NOT_RECORDED = refuse(ERRORS.useNotRecorded)
+
+/** Records the request as a use of its key, before it is forwarded where the key would end else (contract 14.1). */
+export const activity: Stage<ServeDeps> = async (context, deps) => {
+  if ((await deps.activity.started(known(context, 'caller'))) === 'unavailable') return NOT_RECORDED
+  context.use = 'used'
+  return null
+}
+
+/** Answers requests about keys, tokens and Configs (contract 9.3, 12). */
+export const selfService: Stage<ServeDeps> = (context, deps) => {
+  const request = known(context, 'request')
+  if (!isOwnKind(request)) return null
+  const { lease } = known(context, 'admitted')
+  return deps.selfService.answer(request, context.http, known(context, 'caller'), lease)
+}
+
+/** Forwards a request to its target as the caller; what a scope denies is a no in self access reviews (11.3). */
+export const proxy: Stage<ServeDeps> = async (context, { targets }) => {
+  const { http } = context
+  const request = known(context, 'request')
+  const caller = known(context, 'caller')
+  const { signal } = known(context, 'admitted').lease
+  const { target } = request.attributes
+  const resolved = targets.resolve(target)
+  if (!resolved.ok) return resolved.answer
+  const isNarrowed = caller.scope !== null && isSelfAccessReview(request.attributes)
+  const sent = isNarrowed ? asReadable(http) : http
+  const answer = await forward(resolved.upstream, request, sent, { caller }, signal)
+  return isNarrowed
+    ? narrowedReview(answer, caller, target, known(context, 'scopeContext'))
+    : answer
+}

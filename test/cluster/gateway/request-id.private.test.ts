@@ -1,0 +1,78 @@
+// One ID leads from a refusal to its reason: in the gateway's log, or in the API server's audit log (13.1, 8.5).
+import { expect, test } from 'vitest'
+import { auditOf } from '../../support/audit.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
+import { startFront } from './front.ts'
+
+const KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'
+const FOREIGN = { 'audit-id': 'foreign', 'x-request-id': 'foreign' }
+
+const front = await startFront(await privateControlPlane())
+const audit = auditOf(front.plane)
+const [gateway] = front.gateways
+
+/** The audit events with this ID since a mark. */
+const eventsWith = async (id: unknown, mark: Awaited<ReturnType<typeof audit.mark>>) =>
+  (await audit.linesSince(mark))
+    .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+    .filter(({ auditID }) => auditID === id)
+
+const logLinesWith = (id: unknown) =>
+  gateway?.logs().filter(({ requestId }) => requestId === id) ?? []
+
+test('a 403 by RBAC is the audit event with the ID of the answer, and no line of the gateway', async () => {
+  const { token } = await front.key()
+  const mark = await audit.mark()
+  const { code, headers } = await front.ask(token, '/api/v1/secrets', { headers: FOREIGN })
+  expect(code).toBe(403)
+  const id = headers['x-request-id']
+  expect(headers['audit-id']).toBe(id)
+  const events = await eventsWith(id, mark)
+  expect(events.at(-1)).toMatchObject({
+    stage: 'ResponseComplete',
+    impersonatedUser: { username: 'ada' },
+    objectRef: { resource: 'secrets' },
+    responseStatus: { code: 403 },
+    annotations: { 'authorization.k8s.io/decision': 'forbid' },
+  })
+  expect(logLinesWith(id)).toEqual([])
+})
+
+test('a 403 by the scope is a line of the gateway with the ID of the answer, and no audit event', async () => {
+  const rules = [{ verbs: ['get'], resources: [{ resources: ['pods'] }] }]
+  const { token, object } = await front.key({ user: 'ada', type: 'User', scope: { rules } })
+  const mark = await audit.mark()
+  const { code, headers } = await front.ask(token, '/api/v1/secrets', { headers: FOREIGN })
+  expect(code).toBe(403)
+  const id = headers['x-request-id']
+  expect(logLinesWith(id)).toMatchObject([
+    {
+      msg: 'request refused',
+      level: 'info',
+      refusal: 'scopeDenied',
+      keyName: object.metadata.name,
+      verb: 'list',
+      resource: 'secrets',
+      status: 403,
+    },
+  ])
+  expect(await eventsWith(id, mark)).toEqual([])
+})
+
+test('a write by self-service is a line of the gateway and an audit event with one ID', async () => {
+  const { token } = await front.key({ user: 'ada', type: 'Login' })
+  const mark = await audit.mark()
+  const body = JSON.stringify({
+    apiVersion: 'management.platform.sh/v1',
+    kind: 'OwnedAccessKey',
+    metadata: {},
+    spec: { type: 'User' },
+  })
+  const headers = { 'content-type': 'application/json' }
+  const answer = await front.ask(token, KEYS, { method: 'POST', headers, body })
+  expect(answer.code).toBe(201)
+  const id = answer.headers['audit-id']
+  expect(logLinesWith(id)).toMatchObject([{ msg: 'asked to write an own kind', status: 201 }])
+  const verbs = (await eventsWith(id, mark)).map(({ verb }) => verb)
+  expect(verbs).toContain('create')
+})

@@ -1,0 +1,142 @@
+// How answers leave (contract 13.3): in few writes, with back-pressure, and never with an end that looks complete
+// where the body broke off.
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { Readable } from 'node:stream'
+import { connect as connectTls } from 'node:tls'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Answer } from '../../../../src/serving/http/answer.ts'
+import { served } from '../../gateway/served.ts'
+
+const TEXT = Buffer.from('hello')
+const LENGTH = { 'content-length': TEXT.length }
+
+const APPLICATION_DATA = 23
+
+/** How many TLS records of data are in these bytes: each write of the server is one. */
+function recordsIn(bytes: Buffer): number {
+  let records = 0
+  for (let at = 0; at < bytes.length; at += 5 + bytes.readUInt16BE(at + 3))
+    if (bytes.readUInt8(at) === APPLICATION_DATA) records += 1
+  return records
+}
+
+/** A relay to a port, and the bytes that came back through it. */
+async function relayTo(port: number) {
+  const pieces: Buffer[] = []
+  const relay = createServer((client) => {
+    const behind = connect({ host: '127.0.0.1', port })
+    behind.on('data', (piece: Buffer) => pieces.push(piece))
+    client.pipe(behind).pipe(client)
+    client.on('error', () => behind.destroy())
+    behind.on('error', () => client.destroy())
+  })
+  relay.listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  onTestFinished(() => void relay.close())
+  return { port: (relay.address() as AddressInfo).port, pieces }
+}
+
+/** The writes of the second answer on a connection: behind the first come the tickets of TLS. */
+async function writesOf(answer: () => Answer): Promise<number> {
+  const { port } = await served(async () => answer())
+  const relay = await relayTo(port)
+  const socket = connectTls({ host: '127.0.0.1', port: relay.port, rejectUnauthorized: false })
+  onTestFinished(() => void socket.destroy())
+  await once(socket, 'secureConnect')
+  const ask = async (): Promise<void> => {
+    let text = ''
+    socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n')
+    while (!text.endsWith('hello')) text += String((await once(socket, 'data'))[0])
+  }
+  await ask()
+  relay.pieces.length = 0
+  await ask()
+  return recordsIn(Buffer.concat(relay.pieces))
+}
+
+test.each<{ name: string; answer: () => Answer }>([
+  { name: 'a whole body', answer: () => ({ status: 200, headers: {}, body: TEXT }) },
+  {
+    name: 'a body that streams and is there already',
+    answer: () => ({ status: 200, headers: LENGTH, body: Readable.from([TEXT]) }),
+  },
+])('$name leaves in one write with its head (13.3)', async ({ answer }) => {
+  expect(await writesOf(answer)).toBe(1)
+})
+
+test('the head of a body that is silent leaves without it', async () => {
+  const body = new Readable({ read: () => undefined })
+  const { connect: open } = await served(async () => ({ status: 200, headers: {}, body }))
+  const socket = await open()
+  socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n')
+  const [head] = (await once(socket, 'data')) as [Buffer]
+  expect(head.toString()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n$/)
+})
+
+test.each<{ name: string; breakOff: (body: Readable) => void }>([
+  { name: 'fails', breakOff: (body) => body.destroy(new Error('broken')) },
+  { name: 'is closed before its end', breakOff: (body) => body.destroy() },
+])('a body that $name ends the connection, and not the answer', async ({ breakOff }) => {
+  const body = new Readable({ read: () => undefined })
+  const { connect: open } = await served(async () => ({ status: 200, headers: {}, body }))
+  const socket = await open()
+  let text = ''
+  socket.on('error', () => undefined).on('data', (piece: Buffer) => (text += piece.toString()))
+  socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n')
+  body.push('half')
+  await once(socket, 'data')
+  const closed = once(socket, 'close')
+  breakOff(body)
+  await closed
+  expect(text).not.toContain('\r\n0\r\n')
+})
+
+test.each([
+  { name: 'has broken off already', isGone: false },
+  { name: 'is for a client that is gone', isGone: true },
+])('a body that $name is destroyed, and the connection ends', async ({ isGone }) => {
+  const body = new Readable({ read: () => undefined })
+  const asked = Promise.withResolvers<AbortSignal>()
+  const answered = Promise.withResolvers<undefined>()
+  const { connect: open } = await served(async ({ gone }) => {
+    asked.resolve(gone)
+    await answered.promise
+    return { status: 200, headers: {}, body }
+  })
+  const socket = await open()
+  socket.on('error', () => undefined)
+  socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n')
+  const gone = await asked.promise
+  const closed = once(socket, 'close')
+  if (isGone) {
+    socket.destroy()
+    await once(gone, 'abort')
+  } else body.destroy()
+  const isDestroyed = once(body, 'close')
+  answered.resolve(undefined)
+  await Promise.all([closed, isDestroyed])
+  expect(body.destroyed).toBe(true)
+})
+
+test('a body waits for a client that does not read', async () => {
+  let given = 0
+  const body = new Readable({
+    read() {
+      given += 1
+      this.push(Buffer.alloc(65_536))
+    },
+  })
+  const { connect: open } = await served(async () => ({ status: 200, headers: {}, body }))
+  const socket = await open()
+  socket.pause()
+  socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n')
+  await once(body, 'pause')
+  const before = given
+  socket.resume()
+  await once(body, 'resume')
+  expect(before).toBeLessThan(1000)
+  const gone = once(body, 'close')
+  socket.destroy()
+  await gone
+})
