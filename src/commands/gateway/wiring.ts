@@ -45,14 +45,21 @@ interface Parts extends GatewayProcess {
   readonly timed: TimedDeps
   readonly client: KubeClient
   readonly following: Following
-  readonly sources: Following['stores'] & { readonly configName: string; readonly namespace: string }
+  readonly sources: Following['stores'] & {
+    readonly configName: string
+    readonly namespace: string
+  }
 }
 
 /** Watches keys and settings, and serves requests with a key, from now on. */
 export function startApi(self: GatewayProcess, deps: ClientDeps, following: Following): Api {
   const timed = timedDeps(self.clock, deps)
   const client = createClient(timed.deps)
-  const sources = { ...following.stores, configName: self.settings.configName, namespace: self.settings.namespace }
+  const sources = {
+    ...following.stores,
+    configName: self.settings.configName,
+    namespace: self.settings.namespace,
+  }
   const parts: Parts = { ...self, deps, timed, client, following, sources }
   const { clock, metrics } = self
   const authenticator = startAuthentication(parts)

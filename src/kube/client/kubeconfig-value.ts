@@ -55,8 +55,9 @@ const isToken: FieldCheck = (value) =>
     : 'must be a text of printable ASCII without spaces'
 
 const isPem: FieldCheck = (value) => {
-  const isBase64 = typeof value === 'string' && /^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(value)
-  const isEncoded = isBase64 && Buffer.from(value, 'base64').includes('-----BEGIN ')
+  const plain = typeof value === 'string' ? value.replaceAll(/\s/g, '') : ''
+  const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(plain)
+  const isEncoded = isBase64 && Buffer.from(plain, 'base64').includes('-----BEGIN ')
   return isEncoded ? null : 'must be PEM in base64'
 }
 

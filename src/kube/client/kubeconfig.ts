@@ -89,16 +89,10 @@ export async function readKubeconfig(source: KubeconfigSource): Promise<ServerAc
 }
 
 function loaderOf(source: KubeconfigSource): () => Promise<KubeConfig> {
-  switch (source.kind) {
-    case 'files':
-      return () => mergedFiles(source.paths)
-    case 'pod':
-      return () => podConfig(source)
-    case 'value': {
-      const config = configOf(parseKubeconfigValue(source.text))
-      return () => config
-    }
-  }
+  if (source.kind === 'files') return () => mergedFiles(source.paths)
+  if (source.kind === 'pod') return () => podConfig(source)
+  const config = configOf(parseKubeconfigValue(source.text))
+  return () => config
 }
 
 /** client-node takes 0.3 s and memory to load: only commands that call a cluster load it. */

@@ -9,7 +9,7 @@ import { createTestAuthenticator } from './test-authenticator.ts'
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 
 /** The look-up methods of a store. */
-const LOOK_UPS = ['by', 'firstBy', 'countBy', 'get'] as const
+const LOOK_UPS = ['by', 'firstBy', 'countBy', 'getByKey'] as const
 
 test('unknown, malformed, disabled and deleted keys are refused by the same look-ups (10.2)', async () => {
   const { callers, index } = createTestAuthenticator(
@@ -50,7 +50,7 @@ function lookUpsOf(count: number, spec: object): number {
     ),
     key('eldest', { key: secretOf('twin'), ...spec }, {}, -1),
   )
-  const looks = vi.spyOn(index.store, 'get')
+  const looks = vi.spyOn(index.store, 'getByKey')
   for (const one of index.store.values())
     expect(checkKey(one, index, NO_CAPS, t0).ok).toBe(one.name === 'eldest' && !('key' in spec))
   index.findBySecret(secretOf('twin'))

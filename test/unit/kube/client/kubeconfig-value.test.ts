@@ -41,10 +41,10 @@ describe('a kubeconfig from a value', () => {
   let authority: CertificatePair
   let serving: CertificatePair
   let ann: CertificatePair
-  beforeAll(async () => {
-    authority = await createAuthority('test')
-    serving = await issueServing(authority, ['127.0.0.1'])
-    ann = await issueClient(authority, { user: 'ann', groups: [] })
+  beforeAll(() => {
+    authority = createAuthority('test')
+    serving = issueServing(authority, ['127.0.0.1'])
+    ann = issueClient(authority, { user: 'ann', groups: [] })
   })
 
   test.each<{ name: string; user: () => object; header: string | undefined; as: string | null }>([
