@@ -4,7 +4,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { OwnedAccessKeyObject } from '../src/domain/accesskey/access-key.ts'
-import { settledKeys, withStatus } from '../test/support/many-keys.ts'
+import { settledKeys, withStatus } from '../test/support/key-controller-at-scale.ts'
 
 const DAY_SECONDS = 86_400
 

@@ -18,10 +18,10 @@ import type { AccessKey } from '../src/domain/accesskey/access-key.ts'
 import { createClient } from '../src/kube/client/client.ts'
 import { connect } from '../src/kube/client/connection.ts'
 import { createInformerFactory } from '../src/kube/informer/informers.ts'
-import type { StoreSink, Store } from '../src/kube/informer/store.ts'
+import type { Store, StoreSink } from '../src/kube/informer/store.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { createLogger } from '../src/runtime/log.ts'
-import { keyController } from '../test/support/many-keys.ts'
+import { keyController } from '../test/support/key-controller-at-scale.ts'
 import { meterOfTurns } from './turns-meter.ts'
 
 const HOUR_SECONDS = 3600

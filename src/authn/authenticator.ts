@@ -27,7 +27,7 @@ export type Reauthentication =
   | { readonly ok: false; readonly because: 'expired' | 'revoked' | 'changed' | 'stale' }
 
 /** Dependencies of createAuthenticator. */
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   readonly clock: Clock
   readonly index: KeyIndex
   readonly reader: LiveKeyReader

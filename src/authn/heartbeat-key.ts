@@ -22,7 +22,7 @@ const REF = { name: HEARTBEAT_KEY }
 const SPEC = { type: 'Reset', subject: 'heartbeat' } as const
 
 /** Dependencies of a write to the heartbeat key. */
-export interface HeartbeatWrite {
+interface HeartbeatWrite {
   readonly client: KubeClient
   readonly log: Log
   /** Called with the stored annotation, undefined = none: false where another gateway has just written it. */

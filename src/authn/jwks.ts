@@ -10,7 +10,7 @@ import type { Store, FullObject } from '../kube/informer/store.ts'
 import type { Log } from '../runtime/log.ts'
 
 /** A key that may be published, cut down to its public members, or why it may not. */
-export type CheckedJwk =
+type CheckedJwk =
   | { readonly ok: true; readonly jwk: PublicJwk }
   | { readonly ok: false; readonly because: string }
 
@@ -32,7 +32,7 @@ export function checkJwk(value: unknown): CheckedJwk {
 }
 
 /** The keys of a JWK Set that can be served, and the faults of the others; or why it is no JWK Set. */
-export type ParsedJwks =
+type ParsedJwks =
   | { readonly ok: true; readonly jwks: readonly PublicJwk[]; readonly faults: readonly string[] }
   | { readonly ok: false; readonly because: string }
 

@@ -28,7 +28,7 @@ export const INVALID_KEY_REASONS = [
 export type InvalidKeyReason = (typeof INVALID_KEY_REASONS)[number]
 
 /** Whether a key is valid. */
-export type KeyValidity =
+type KeyValidity =
   | {
       readonly ok: true
       /** Epoch milliseconds: the earliest end of it and of the keys that own it; null = never. */

@@ -12,7 +12,7 @@ import type { KubeClient } from '../kube/client/client.ts'
 type ClusterRole = KubeObject & { readonly rules?: readonly PolicyRule[] | null }
 
 /** The rules of the roles of scopes, as last read (contract 11.4). */
-export interface RoleReader {
+interface RoleReader {
   /** Empty for a role that is unknown, missing or not read yet. */
   readonly roleRules: RoleRules
   /** Reads the ClusterRoles again. @throws Error when one can't be read: all are kept as they were */

@@ -27,7 +27,7 @@ import {
 import { createWatchHeartbeat } from './watch-heartbeat.ts'
 
 /** Dependencies of startAuthenticator; everything stops when the signal aborts. */
-export interface StartAuthenticatorOptions {
+interface StartAuthenticatorOptions {
   readonly client: KubeClient
   readonly startInformer: InformerFactory['startInformer']
   /** Stores of the settings, which the caller keeps current by its own watches. */
@@ -48,7 +48,7 @@ export interface StartAuthenticatorOptions {
 }
 
 /** Called with the uid of a key whose callers must authenticate again; null = those of all keys. */
-export type KeyChangeListener = (uid: string | null) => void
+type KeyChangeListener = (uid: string | null) => void
 
 /** A running authenticator, and the state that it decides by. */
 export interface StartedAuthenticator extends Authenticator {

@@ -8,7 +8,7 @@ import { type CachedObject, Store } from '../kube/informer/store.ts'
 import type { KeyIndex } from './key-index.ts'
 
 /** The fields of a token that counting needs. */
-export interface CountedToken extends CachedObject {
+interface CountedToken extends CachedObject {
   readonly ownerRef: KeyRef | null
   /** Its exp in epoch milliseconds; null = it is not issued. */
   readonly expiresMs: number | null

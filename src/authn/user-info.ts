@@ -39,7 +39,7 @@ export function userInfoOf({ identity, groups }: AccessKey): UserInfo | null {
 }
 
 /** The identity and the scope of a key, apart from its validity. */
-export interface IdentityAndScope {
+interface IdentityAndScope {
   /** null = none: the key authenticates no one. */
   readonly identity: UserInfo | null
   readonly scope: ParsedScope

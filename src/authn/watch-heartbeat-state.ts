@@ -36,7 +36,7 @@ export interface HeartbeatState {
 }
 
 /** A heartbeat as it arrived on the watch. */
-export interface ObservedHeartbeat {
+interface ObservedHeartbeat {
   readonly uid: string
   /** The time that its writer gave; undefined = the annotation is missing. */
   readonly annotation: string | undefined
@@ -70,13 +70,13 @@ export type HeartbeatEvent =
  * - `relist`: the watch is not complete. `gap`: it went back to an earlier state, as after etcd was restored and
  *   its versions have caught up; `missedWrite`: it has not delivered a stored write
  */
-export type HeartbeatEffect =
+type HeartbeatEffect =
   | { readonly kind: 'none' }
   | { readonly kind: 'delivered'; readonly tookMs: number }
   | { readonly kind: 'relist'; readonly because: 'gap' | 'missedWrite' }
 
 /** The next state, and what the process must do. */
-export interface HeartbeatTransition {
+interface HeartbeatTransition {
   readonly state: HeartbeatState
   readonly effect: HeartbeatEffect
 }

@@ -22,7 +22,7 @@ import {
 } from './watch-heartbeat-state.ts'
 
 /** Dependencies of the heartbeat. */
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Log

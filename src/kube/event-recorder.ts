@@ -52,7 +52,7 @@ export interface EventRecorder {
 }
 
 /** What a recorder needs; `instance` is this process's identity, at most 128 bytes. */
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Log

@@ -2,7 +2,7 @@ import { type Clock, sleep } from './clock.ts'
 import type { Log } from './log.ts'
 
 /** The part of Node's `process` that the lifecycle uses. */
-export interface ProcessLike {
+interface ProcessLike {
   on(event: string, listener: (reason: unknown) => void): unknown
   exit(code: number): unknown
 }

@@ -4,7 +4,7 @@ import type { Log } from '../runtime/log.ts'
 import { type SettingsSources, followSettings } from './follow.ts'
 
 /** Where the caps come from. */
-export interface CapsSources extends SettingsSources {
+interface CapsSources extends SettingsSources {
   readonly log: Log
 }
 

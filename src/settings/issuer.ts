@@ -4,7 +4,7 @@ import type { Log } from '../runtime/log.ts'
 import { type SettingsSources, followSettings } from './follow.ts'
 
 /** Where the issuer comes from. */
-export interface IssuerSources extends SettingsSources {
+interface IssuerSources extends SettingsSources {
   /** `--issuer-url`; null = from the settings in force. */
   readonly flag: string | null
   readonly log: Log

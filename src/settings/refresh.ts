@@ -5,7 +5,7 @@ import { type Store, type FullObject, objectKey } from '../kube/informer/store.t
 import type { SettingsSources } from './follow.ts'
 
 /** Dependencies of a refresh. */
-export interface RefreshSettingsOptions extends SettingsSources {
+interface RefreshSettingsOptions extends SettingsSources {
   readonly client: KubeClient
   /** Called when the API server has an earlier state than a watch delivered, as after a restore: both watches must list again. */
   readonly relist: () => void

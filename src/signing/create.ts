@@ -10,7 +10,7 @@ import type { KubeClient, NewObject } from '../kube/client/client.ts'
 import { KID_DATA_KEY, PRIVATE_KEY_DATA_KEY } from './examine.ts'
 
 /** The signing key to create, and the client for it. */
-export interface NewSigningKey {
+interface NewSigningKey {
   readonly client: KubeClient
   readonly namespace: string
   readonly generation: number
@@ -21,7 +21,7 @@ export interface NewSigningKey {
  * The outcome. `created`: by this process; `raced`: another replica was first, and its key serves as well; `taken`:
  * an object that is no signing key has the name.
  */
-export type SigningKeyCreation = 'created' | 'raced' | 'taken'
+type SigningKeyCreation = 'created' | 'raced' | 'taken'
 
 /** Creates a signing key under the name of its generation: of two replicas only one succeeds. */
 export async function createSigningKey(key: NewSigningKey): Promise<SigningKeyCreation> {

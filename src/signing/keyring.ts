@@ -40,13 +40,13 @@ export interface TokenSigner {
 }
 
 /** The key that signs now. */
-export interface CurrentSigningKey {
+interface CurrentSigningKey {
   readonly kid: string
   readonly algorithm: SigningAlgorithm
 }
 
 /** A signed token, and the `kid` in its header. */
-export interface SignedToken {
+interface SignedToken {
   readonly token: string
   readonly kid: string
 }
@@ -68,7 +68,7 @@ export interface Keyring extends TokenSigner {
 }
 
 /** The stores that the keyring follows. */
-export interface KeyringSources {
+interface KeyringSources {
   /** Holds Secrets of type `management.platform.sh/signing-key`, and no others. */
   readonly secrets: Store<FullObject<Secret>>
   /** Holds ConfigMap `platform-jwks`, where there is one. */
@@ -217,7 +217,7 @@ function compactJws(claims: TokenClaims, { kid, algorithm, privateKey }: Private
 }
 
 /** Reads ConfigMap `platform-jwks`. Never throws: unreadable parts are left out, and `isSound` is false. */
-export function publishedKeysOf({ data = {}, metadata }: ConfigMap): PublishedKeys {
+function publishedKeysOf({ data = {}, metadata }: ConfigMap): PublishedKeys {
   const set = parseJwks(data[JWKS_DATA_KEY])
   const { notes, isSound } = parseKeyRecords(data[KEY_RECORDS_DATA_KEY])
   const { annotations = {} } = metadata

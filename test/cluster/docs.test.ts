@@ -1,14 +1,14 @@
 // `make run` as a person starts it, and every `$` block of README.md and docs/tour.md on it; in `make test-all` those
 // of all other pages, too, in the order in which README lists them.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { masked, stepsOf } from '../support/documentation-blocks.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
 import { startMakeRun } from '../support/make-run.ts'
 import { isWhole } from '../support/tier.ts'
-import { masked, stepsOf } from '../support/transcript.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const START_WITHIN_MS = 150_000

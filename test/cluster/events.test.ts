@@ -8,7 +8,7 @@ import { connect } from '../../src/kube/client/connection.ts'
 import { type ObjectEvent, createEventRecorder } from '../../src/kube/event-recorder.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { sharedControlPlane } from '../support/control-plane.ts'
-import { rememberingLog } from '../support/log.ts'
+import { memoryLog } from '../support/memory-log.ts'
 
 const plane = await sharedControlPlane()
 const { admin, adminKubeconfig } = plane
@@ -16,7 +16,7 @@ const clock = systemClock()
 
 /** A recorder of a process that just started. */
 function start(client: KubeClient = admin) {
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const recorder = createEventRecorder({ client, clock, log, instance: `host_${randomUUID()}` })
   const tell = async (...events: readonly ObjectEvent[]): Promise<void> => {
     for (const event of events) recorder.record(event)

@@ -9,11 +9,11 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ensureBinaries } from '../../tools/control-plane/binaries.ts'
 import { startControlPlane } from '../../tools/control-plane/control-plane.ts'
+import { type OwnOperator, startOperator } from '../support/command-process.ts'
+import { shellBlocksOf } from '../support/documentation-blocks.ts'
 import { eventually } from '../support/eventually.ts'
-import { OPERATOR_ACCOUNT } from '../support/installed.ts'
+import { OPERATOR_ACCOUNT } from '../support/installed-control-plane.ts'
 import { mustKubectl } from '../support/must-kubectl.ts'
-import { type OwnOperator, startOperator } from '../support/operator.ts'
-import { shellBlocksOf } from '../support/shell-blocks.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const blocks = shellBlocksOf(readFileSync(join(ROOT, 'docs/install.md'), 'utf8'))

@@ -10,7 +10,7 @@ import type { Lease, LeaseSpec } from '../../src/kube/leader-election/rules.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { sharedControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
-import { rememberingLog } from '../support/log.ts'
+import { memoryLog } from '../support/memory-log.ts'
 
 const plane = await sharedControlPlane()
 const { admin, adminKubeconfig } = plane
@@ -29,7 +29,7 @@ afterEach(async () => {
 /** A candidate for a Lease, and whether it leads. */
 function join(ref: Ref, identity: string, differs: Differences = {}) {
   const { timing = brief, client = admin, clock = systemClock() } = differs
-  const { log } = rememberingLog()
+  const { log } = memoryLog()
   const election = runLeaderElection({ ...timing, client, clock, log, ref, identity })
   running.push(election)
   const ends = { acquired: false, lost: false }

@@ -8,12 +8,11 @@ import { readKind } from '../../tools/generate/crd.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'
 import { mustKubectl } from '../support/must-kubectl.ts'
-import type { StoredObject } from '../support/stored.ts'
-import { exampleOf } from './manifests/example.ts'
-import type { Fields } from './manifests/manifest.ts'
-import { type PublishedKinds, fieldsOf } from './manifests/openapi.ts'
-import { collectionOf, create, newName } from './manifests/outcome.ts'
-import { KEY, SECRETS, secretsIn } from './manifests/secrets.ts'
+import type { StoredObject } from '../support/object-client.ts'
+import { type Fields, collectionOf, create, newName } from './manifests/case-runner.ts'
+import { KEY, SECRETS, secretsIn } from './manifests/planted-secrets.ts'
+import { type PublishedKinds, fieldsOf } from './manifests/published-schema.ts'
+import { exampleOf } from './manifests/schema-example.ts'
 
 const KINDS = ['OwnedAccessKey', 'DirectClusterEndpointToken', 'Config'] as const
 const CRDS = join(import.meta.dirname, '../../crds')

@@ -5,14 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { API_VERSION } from '../../src/api/names.ts'
 import type { KubeObject } from '../../src/api/objects.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
-import { acceptedKeys, refusedKeys } from './manifests/access-keys.ts'
-import {
-  keyChanges,
-  refusedKeyChanges,
-  refusedTokenChanges,
-  tokenChanges,
-} from './manifests/changes.ts'
-import { acceptedConfigs, refusedConfigs } from './manifests/configs.ts'
+import { acceptedKeys, refusedKeys } from './manifests/access-key-cases.ts'
 import {
   change,
   changed,
@@ -22,10 +15,19 @@ import {
   refused,
   taken,
   unchanged,
-} from './manifests/outcome.ts'
-import { acceptedScopes, refusedScopes } from './manifests/scopes.ts'
-import { KEY, SECRETS, besideSecrets, secretsIn } from './manifests/secrets.ts'
-import { acceptedTokens, refusedTokens } from './manifests/tokens.ts'
+} from './manifests/case-runner.ts'
+import {
+  acceptedConfigs,
+  acceptedTokens,
+  keyChanges,
+  refusedConfigs,
+  refusedKeyChanges,
+  refusedTokenChanges,
+  refusedTokens,
+  tokenChanges,
+} from './manifests/object-cases.ts'
+import { KEY, SECRETS, besideSecrets, secretsIn } from './manifests/planted-secrets.ts'
+import { acceptedScopes, refusedScopes } from './manifests/scope-cases.ts'
 
 const KEYS = 'OwnedAccessKey'
 const TOKENS = 'DirectClusterEndpointToken'

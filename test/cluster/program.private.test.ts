@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../src/api/ownedaccesskey.gen.ts'
-import { settingsOf } from '../support/config.ts'
+import { type OwnOperator, startOperator } from '../support/command-process.ts'
+import { settingsOf } from '../support/config-client.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
-import { valueOf } from '../support/exposition.ts'
-import { newKey } from '../support/objects.ts'
-import { type OwnOperator, startOperator } from '../support/operator.ts'
-import { type SeenRequest, isWrite } from '../support/proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../support/proxy.ts'
+import { type SeenRequest, isWrite } from '../support/fault-proxy-rules.ts'
+import { type FaultProxy, startProxy } from '../support/fault-proxy.ts'
+import { valueOf } from '../support/metrics-text.ts'
+import { newKey } from '../support/object-builder.ts'
 
 const plane = await privateControlPlane()
 const { admin } = plane

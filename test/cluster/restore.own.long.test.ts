@@ -10,17 +10,17 @@ import { ACCESS_KEYS, API_VERSION, CONFIGS, WITHDRAW_ANNOTATION } from '../../sr
 import { paths, urls } from '../../tools/control-plane/commands.ts'
 import type { Ports } from '../../tools/control-plane/ports.ts'
 import { ensureEtcdTools } from '../../tools/etcd-tools/programs.ts'
-import { isReadyBy, settingsOf } from '../support/config.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../support/command-process.ts'
+import { isReadyBy, settingsOf } from '../support/config-client.ts'
 import { ownControlPlane } from '../support/control-plane.ts'
+import { runBlock, shellBlocksOf } from '../support/documentation-blocks.ts'
 import { eventually } from '../support/eventually.ts'
-import { LAST_APPLIED } from '../support/installed.ts'
-import { uniqueName } from '../support/objects.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../support/operator.ts'
-import { runBlock, shellBlocksOf } from '../support/shell-blocks.ts'
-import { CONFIG } from './install/manifests.ts'
-import { type StoredKey, createdMs, keysOf, outlived, seenAgo } from './keys/keys.ts'
-import { bearerOf, jwksIn, platformOf, verified } from './tokens/platform.ts'
-import { type StoredToken, tokensOf, under } from './tokens/tokens.ts'
+import { LAST_APPLIED } from '../support/installed-control-plane.ts'
+import { uniqueName } from '../support/object-builder.ts'
+import { CONFIG } from './install/kustomize-output.ts'
+import { type StoredKey, createdMs, keyClientOf, outlived, createdAgo } from './keys/key-client.ts'
+import { bearerOf, jwksIn, platformStateOf, verified } from './tokens/platform-state.ts'
+import { type StoredToken, tokenClientOf, under } from './tokens/token-client.ts'
 
 interface DeploymentList {
   readonly items: readonly {
@@ -44,9 +44,9 @@ const [
 ] = shellBlocksOf(readFileSync(join(import.meta.dirname, '../../docs/backup.md'), 'utf8'))
 
 const plane = await ownControlPlane()
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
-const platform = platformOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
+const platform = platformStateOf(plane)
 const settings = settingsOf(plane)
 const kubeconfig = await plane.operatorKubeconfig()
 const folder = mkdtempSync(join(tmpdir(), 'restore-'))
@@ -284,7 +284,7 @@ describe('a backup of manifests', () => {
 
   test('loses the last use: a key that slid ends as if it had never been used (2.3)', async () => {
     const slides = { ttl: 60, ttlAfterLastActivity: true }
-    const created = await keys.shown(await keys.create(slides, seenAgo(HOUR)), 'Expired')
+    const created = await keys.shown(await keys.create(slides, createdAgo(HOUR)), 'Expired')
     const before = await keys.shown(await keys.use(created, Date.now()), 'Active')
     await run(SAVE_YAML)
     await keys.remove(before)

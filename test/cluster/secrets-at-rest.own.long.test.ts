@@ -10,17 +10,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../src/api/names.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
 import { ensureBinaries } from '../../tools/control-plane/binaries.ts'
-import { type Mark, auditOf } from '../support/audit.ts'
-import { type Canary, scan } from '../support/canary.ts'
-import { settingsOf } from '../support/config.ts'
+import { type Mark, auditOf } from '../support/audit-log.ts'
+import { type Canary, findCanaries } from '../support/canary.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../support/command-process.ts'
+import { settingsOf } from '../support/config-client.ts'
 import { ownControlPlane } from '../support/control-plane.ts'
+import { shellBlocksOf } from '../support/documentation-blocks.ts'
 import { etcdValues } from '../support/etcd-values.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../support/operator.ts'
-import { shellBlocksOf } from '../support/shell-blocks.ts'
-import { keysOf } from './keys/keys.ts'
-import { SECRETS_PATH, bearerOf, platformOf } from './tokens/platform.ts'
-import { tokensOf, under } from './tokens/tokens.ts'
+import { keyClientOf } from './keys/key-client.ts'
+import { SECRETS_PATH, bearerOf, platformStateOf } from './tokens/platform-state.ts'
+import { tokenClientOf, under } from './tokens/token-client.ts'
 
 const DOCS = join(import.meta.dirname, '../../docs')
 const example = (name: string): string => readFileSync(join(DOCS, 'examples', name), 'utf8')
@@ -48,9 +48,9 @@ writeFileSync(
 const plane = await ownControlPlane({
   apiServerFlags: [`--encryption-provider-config=${ENCRYPTION}`, `--audit-policy-file=${POLICY}`],
 })
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
-const platform = platformOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
+const platform = platformStateOf(plane)
 const settings = settingsOf(plane)
 const audit = auditOf(plane)
 let operator: OwnOperator
@@ -93,7 +93,7 @@ async function liveALittle(): Promise<readonly Canary[]> {
 
 const LABELS = ['access key', 'setting', 'signing key', 'token']
 const labelsIn = (text: string, canaries: readonly Canary[]): readonly string[] =>
-  [...new Set(scan({ text }, canaries).map(({ label }) => label))].toSorted()
+  [...new Set(findCanaries({ text }, canaries).map(({ label }) => label))].toSorted()
 
 /** What etcd holds now, whatever it is of. */
 const inEtcd = async (): Promise<string> =>

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION } from '../../src/api/names.ts'
-import { auditOf } from '../support/audit.ts'
+import { auditOf } from '../support/audit-log.ts'
+import { startOperator } from '../support/command-process.ts'
+import { reset } from '../support/control-plane-reset.ts'
 import { privateControlPlane } from '../support/control-plane.ts'
-import { OPERATOR_USER } from '../support/installed.ts'
-import { newKey, uniqueName } from '../support/objects.ts'
-import { startOperator } from '../support/operator.ts'
-import { type Match, isWrite } from '../support/proxy-rules.ts'
-import { startProxy } from '../support/proxy.ts'
-import { reset } from '../support/reset.ts'
+import { type Match, isWrite } from '../support/fault-proxy-rules.ts'
+import { startProxy } from '../support/fault-proxy.ts'
+import { OPERATOR_USER } from '../support/installed-control-plane.ts'
+import { newKey, uniqueName } from '../support/object-builder.ts'
 
 const plane = await privateControlPlane()
 const audit = auditOf(plane)

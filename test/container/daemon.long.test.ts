@@ -1,14 +1,13 @@
 // The daemon that the tests start for themselves: whatever ends those who started it, nothing of it stays.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { beforeEach, expect, test } from 'vitest'
 import { ended } from '../../tools/docker/engine.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
-import { containersOrSkip } from './docker.ts'
-import { BASE_IMAGE } from './image.ts'
+import { BASE_IMAGE, containersOrSkip } from './docker-image.ts'
 
 const DAEMON = join(import.meta.dirname, '../../tools/docker/daemon.sh')
 /** Our own temporary files lie in the folder of the daemon that all tests share. */

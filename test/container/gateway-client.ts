@@ -1,7 +1,7 @@
 import { request } from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Cluster } from './cluster.ts'
-import type { TestNode } from './node.ts'
+import type { Cluster } from './container-cluster.ts'
+import type { TestNode } from './test-node.ts'
 
 /** What came of asking the gateway again and again. */
 export interface Asked {

@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { ended, ensureBaseImage, type Engine, findEngine } from '../../tools/docker/engine.ts'
-import { BASE_IMAGE, buildImage } from './image.ts'
+import { type Engine, ended, ensureBaseImage, findEngine } from '../../tools/docker/engine.ts'
+import { BASE_IMAGE, buildImage } from './docker-image.ts'
 
 /** What the files of the project are told. */
 export type Containers =

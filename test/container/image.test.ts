@@ -1,14 +1,12 @@
 // The image by itself: what is in it, what it says it is, and what its commands answer when held back.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { containersOrSkip } from './docker.ts'
-import { BASE_IMAGE } from './image.ts'
-import { NODE, runToEnd, withScript } from './inside.ts'
+import { BASE_IMAGE, NODE, containersOrSkip, runToEnd, withScript } from './docker-image.ts'
 import type { FoundFile } from './inside/list-files.ts'
-import { confined, HELD_BACK, launch } from './pod-container.ts'
+import { HELD_BACK, confined, launch } from './pod-container.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const containers = containersOrSkip()

@@ -4,14 +4,13 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { onTestFinished, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 import { wholeCluster } from '../support/whole-cluster.ts'
-import { type Cluster, startCluster } from './cluster.ts'
-import { containersOrSkip } from './docker.ts'
+import { type Cluster, startCluster } from './container-cluster.ts'
+import { BASE_IMAGE, buildImage, containersOrSkip } from './docker-image.ts'
 import { askTheGateway } from './gateway-client.ts'
-import { BASE_IMAGE, buildImage } from './image.ts'
-import { startNode, type TestNode } from './node.ts'
+import { type TestNode, startNode } from './test-node.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const NAMESPACE = 'platform-system'

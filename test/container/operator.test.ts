@@ -8,10 +8,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GATEWAY_TLS_SECRET } from '../../src/api/names.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Cluster, startCluster } from './cluster.ts'
-import { containersOrSkip } from './docker.ts'
-import { BASE_IMAGE } from './image.ts'
-import { NODE, runToEnd } from './inside.ts'
+import { type Cluster, startCluster } from './container-cluster.ts'
+import { BASE_IMAGE, NODE, containersOrSkip, runToEnd } from './docker-image.ts'
 import { HELD_BACK, type RunningContainer, confined, launch } from './pod-container.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Raw } from '../support/raw.ts'
-import { fieldOf, type Pod, type Projection } from './pod.ts'
+import type { Raw } from '../support/raw-client.ts'
+import { type Pod, type Projection, fieldOf } from './pod.ts'
 
 /**
  * Writes the files of a pod's projected volumes below a folder, as kubelet does: a token of its

@@ -2,15 +2,15 @@ import { mkdtemp } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Raw } from '../support/raw.ts'
-import { type Container, portOf, type Pod, type Probe } from './pod.ts'
+import type { Raw } from '../support/raw-client.ts'
 import {
   type ApiServerAddress,
+  type RunningContainer,
   containerOf,
   launch,
-  type RunningContainer,
 } from './pod-container.ts'
 import { writeVolumes } from './pod-files.ts'
+import { type Container, type Pod, type Probe, portOf } from './pod.ts'
 
 /** How the container of a pod ended. */
 export interface EndedPod {

@@ -7,9 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { type Ran, deniedIn, runScript, shipped } from './deny-revoked-script.ts'
 import { AS_OF, type ListAnswer, listServer, revokedTokens } from './list-server.ts'
-import { deniedIn, type Ran, runScript } from './script.ts'
-import { shipped } from './shipped.ts'
 
 const FILE = shipped('authentication')
 const LATER = '2099-11-21T11:00:00Z'

@@ -6,8 +6,8 @@ import {
   chmodSync,
   chownSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -17,9 +17,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import {
+  type Authentication,
+  type Ran,
+  deniedIn,
+  denyRules,
+  runScript,
+  shipped,
+} from './deny-revoked-script.ts'
 import { AS_OF, type ListAnswer, listServer, revokedTokens } from './list-server.ts'
-import { type Authentication, deniedIn, denyRules, type Ran, runScript } from './script.ts'
-import { shipped } from './shipped.ts'
 
 const FILE = shipped('authentication')
 

@@ -3,17 +3,24 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { adaptedAuthentication } from '../../tools/run/connected-cluster.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
-import { startStockServer } from '../support/stock-server.ts'
+import { startStockServer } from '../support/stock-api-server.ts'
 import { inWhole } from '../support/tier.ts'
-import { claimsIn, es256, forge, type Members } from './forge.ts'
-import { badClaims, badSignatures, HOSTILE_NAMES } from './forgeries.ts'
-import { startPlatform } from './platform.ts'
-import { shipped } from './shipped.ts'
+import { shipped } from './deny-revoked-script.ts'
+import {
+  HOSTILE_NAMES,
+  type Members,
+  badClaims,
+  badSignatures,
+  claimsIn,
+  es256,
+  forge,
+} from './forged-tokens.ts'
+import { startTokenPlatform } from './token-platform.ts'
 
 const WITHIN_A_MINUTE = { withinMs: 60_000 }
 const DAY = 86_400
 
-const platform = await startPlatform()
+const platform = await startTokenPlatform()
 const { issuer } = platform
 const cluster = 'berlin'
 const particulars = { issuer, cluster, caPem: platform.caPem }

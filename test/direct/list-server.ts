@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { afterAll } from 'vitest'
-import { serverPair } from '../support/server-pair.ts'
+import { serverPair } from '../support/certificate-builder.ts'
 
 /** An answer to a request for the list. */
 export interface ListAnswer {

@@ -9,19 +9,18 @@ import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { adaptedAuthentication } from '../../tools/run/connected-cluster.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../support/eventually.ts'
-import { startStockServer } from '../support/stock-server.ts'
-import { claimsIn, forge } from './forge.ts'
-import { isInForce } from './in-force.ts'
+import { startStockServer } from '../support/stock-api-server.ts'
+import { DENY_REVOKED, shipped } from './deny-revoked-script.ts'
+import { claimsIn, forge } from './forged-tokens.ts'
 import { listServer, revokedTokens } from './list-server.ts'
-import { startPlatform } from './platform.ts'
-import { DENY_REVOKED, shipped } from './shipped.ts'
-import { took } from './took.ts'
+import { isAuthenticationConfigInForce, timeUntilServer } from './revocation-timing.ts'
+import { startTokenPlatform } from './token-platform.ts'
 
 const exec = promisify(execFile)
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps'
 const LATER = '2099-11-21T11:00:00Z'
 
-const platform = await startPlatform()
+const platform = await startTokenPlatform()
 const { issuer } = platform
 const key = await platform.signingKey(1)
 const issued = claimsIn(await platform.token())
@@ -35,7 +34,7 @@ const plain = adaptedAuthentication(shipped('authentication'), {
 /** Nearly as many as deny-revoked.sh takes unless it is told otherwise. */
 const OTHERS = 19_990
 const server = await startStockServer(await withOthers(plain, OTHERS))
-await took('a server finds its issuer', server, 'accepted', fresh)
+await timeUntilServer('a server finds its issuer', server, 'accepted', fresh)
 const bystander = await platform.token()
 
 /** A token that the server has never seen. */
@@ -49,7 +48,7 @@ describe.concurrent('in the course of time', () => {
     const ending = (): string => forge(key, { ...issued, exp, jti: randomUUID() })
     const used = ending()
     const [inUse] = await Promise.all([
-      took('the end of a token in use', server, 'refused', () => used),
+      timeUntilServer('the end of a token in use', server, 'refused', () => used),
       hasPassed(exp * 1000).then(async () => expect(await server.whoIs(ending())).toBeNull()),
     ])
     expect(inUse).toBeLessThan(30_000)
@@ -71,8 +70,13 @@ describe.concurrent('in the course of time', () => {
     await platform.revoke(next)
     expect(await denyRevoked()).toContain(`${OTHERS + 2} tokens denied, 1 of them new`)
     const [firstMs, nextMs] = await Promise.all([
-      took('a revoked token in use', server, 'refused', () => revoked),
-      took('one revoked while the server reads the file anew', server, 'refused', () => next),
+      timeUntilServer('a revoked token in use', server, 'refused', () => revoked),
+      timeUntilServer(
+        'one revoked while the server reads the file anew',
+        server,
+        'refused',
+        () => next,
+      ),
     ])
     expect(firstMs).toBeLessThan(40_000)
     expect(nextMs).toBeLessThan(50_000)
@@ -86,7 +90,7 @@ describe.concurrent('in the course of time', () => {
       { withinMs: 10_000 },
     )
     expect(watch.hasEnded).toBe(false)
-    expect(await isInForce(server)).toBe(true)
+    expect(await isAuthenticationConfigInForce(server)).toBe(true)
   })
 })
 
@@ -102,7 +106,12 @@ test('a change counts only when the issuer is there (7.2)', async () => {
     { forMs: 12_000 },
   )
   await platform.startIssuer()
-  await took('a token denied by hand, after the issuer came back', server, 'refused', () => denied)
+  await timeUntilServer(
+    'a token denied by hand, after the issuer came back',
+    server,
+    'refused',
+    () => denied,
+  )
 })
 
 test('even without the prefix, as in that file, nobody is of system (7.2)', async () => {
@@ -119,8 +128,8 @@ test('the break-glass needs no issuer: out of the file, out of the server (7.2)'
   expect(await server.whoIs(used)).not.toBeNull()
   await server.configure(`${plain.slice(0, plain.indexOf('jwt:'))}jwt: []\n`)
   const [unseen, inUse] = await Promise.all([
-    took('break-glass: tokens used once', server, 'refused', fresh),
-    took('break-glass: a token in use', server, 'refused', () => used),
+    timeUntilServer('break-glass: tokens used once', server, 'refused', fresh),
+    timeUntilServer('break-glass: a token in use', server, 'refused', () => used),
   ])
   // Not only when the server looks at the file by itself, once a minute.
   expect(unseen).toBeLessThan(20_000)

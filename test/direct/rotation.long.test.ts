@@ -8,19 +8,18 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { adaptedAuthentication } from '../../tools/run/connected-cluster.ts'
+import { shellBlocksOf } from '../support/documentation-blocks.ts'
 import { eventually, staysTrue } from '../support/eventually.ts'
-import { shellBlocksOf } from '../support/shell-blocks.ts'
-import { startStockServer } from '../support/stock-server.ts'
-import { claimsIn, forge, type SigningKey } from './forge.ts'
-import { startFront } from './front.ts'
-import { isInForce } from './in-force.ts'
-import { startPlatform } from './platform.ts'
-import { DENY_REVOKED, shipped } from './shipped.ts'
-import { took } from './took.ts'
+import { startStockServer } from '../support/stock-api-server.ts'
+import { DENY_REVOKED, shipped } from './deny-revoked-script.ts'
+import { type SigningKey, claimsIn, forge } from './forged-tokens.ts'
+import { startPassThroughServer } from './pass-through-server.ts'
+import { isAuthenticationConfigInForce, timeUntilServer } from './revocation-timing.ts'
+import { startTokenPlatform } from './token-platform.ts'
 
 const NO_FETCH_FOR_MS = 3000
 
-const platform = await startPlatform(await startFront(30 + NO_FETCH_FOR_MS / 1000))
+const platform = await startTokenPlatform(await startPassThroughServer(30 + NO_FETCH_FOR_MS / 1000))
 const issued = claimsIn(await platform.token())
 const { issuer, caPem } = platform
 const file = adaptedAuthentication(shipped('authentication'), { issuer, cluster: 'berlin', caPem })
@@ -42,14 +41,14 @@ test('a server that is there before the issuer finds it by itself (7.2)', async 
   expect((await server.kubectl(['get', 'namespaces'])).code).toBe(0)
   expect(await server.whoIs(fresh(first))).toBeNull()
   await platform.startIssuer()
-  await took('a server finds its issuer', server, 'accepted', () => fresh(first))
+  await timeUntilServer('a server finds its issuer', server, 'accepted', () => fresh(first))
 })
 
 test('after a rotation old and new key are good, for one fetch (7.2, 7.3)', async () => {
   await platform.rotate()
   const second = await platform.signingKey(2)
   const before = await platform.fetches()
-  const tookMs = await took('a new key', server, 'accepted', () => fresh(second))
+  const tookMs = await timeUntilServer('a new key', server, 'accepted', () => fresh(second))
   expect(tookMs).toBeLessThan(NO_FETCH_FOR_MS + 10_000)
   for (const key of [first, second, first, second]) {
     expect(await server.whoIs(fresh(key))).not.toBeNull()
@@ -81,7 +80,7 @@ test('a withdrawn key is good until a token with an unknown kid comes by (7.2, 7
   expect(await server.whoIs(used)).not.toBeNull()
   expect(await server.whoIs(unknown())).toBeNull()
   expect(await server.whoIs(fresh(first))).toBeNull()
-  await took('a token in use, after its key', server, 'refused', () => used)
+  await timeUntilServer('a token in use, after its key', server, 'refused', () => used)
   expect(await server.whoIs(fresh(await platform.signingKey(2)))).not.toBeNull()
 })
 
@@ -89,28 +88,30 @@ test('or until the file is read anew (7.2, 7.3)', async () => {
   const second = await platform.signingKey(2)
   await platform.rotate()
   const third = await platform.signingKey(3)
-  await took('the next key', server, 'accepted', () => fresh(third))
+  await timeUntilServer('the next key', server, 'accepted', () => fresh(third))
   await platform.withdraw(second.kid)
   await staysGood(second)
   await server.configure(`${file}# read anew\n`)
-  await took('a withdrawn key, after the file', server, 'refused', () => fresh(second))
+  await timeUntilServer('a withdrawn key, after the file', server, 'refused', () => fresh(second))
   expect(await server.whoIs(fresh(third))).not.toBeNull()
 })
 
 test('a key that signed nothing gives deny-revoked.sh nothing to write; --reload, as docs/leaks.md has it, does (7.2, 7.3)', async () => {
   expect(await denyRevoked(scheduled())).toContain('of them new')
-  const isRead = async () => (await isInForce(server)) || undefined
+  const isRead = async () => (await isAuthenticationConfigInForce(server)) || undefined
   await eventually('the file that it wrote is in force', isRead, { withinMs: 60_000 })
   await platform.rotate()
   const waiting = await platform.signingKey(4)
-  await took('a key that waits', server, 'accepted', () => fresh(waiting))
+  await timeUntilServer('a key that waits', server, 'accepted', () => fresh(waiting))
   await platform.withdraw(waiting.kid)
   const before = readFileSync(server.authenticationFile, 'utf8')
   expect(await denyRevoked(scheduled())).toContain('nothing new')
   expect(readFileSync(server.authenticationFile, 'utf8')).toBe(before)
   await staysGood(waiting)
   expect(await denyRevoked(afterWithdrawal())).toContain('reloaded')
-  await took('a key that signed nothing, after --reload', server, 'refused', () => fresh(waiting))
+  await timeUntilServer('a key that signed nothing, after --reload', server, 'refused', () =>
+    fresh(waiting),
+  )
   expect(await server.whoIs(fresh(await platform.signingKey(3)))).not.toBeNull()
 })
 

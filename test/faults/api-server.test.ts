@@ -7,17 +7,15 @@ import type { OwnedAccessKeySpec } from '../../src/api/ownedaccesskey.gen.ts'
 import { WATCHED } from '../../src/commands/manager/informers.ts'
 import { findCondition } from '../../src/domain/conditions.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
-import { type StoredKey, endingSoon, keysOf } from '../cluster/keys/keys.ts'
+import { type StoredKey, endingSoon, keyClientOf } from '../cluster/keys/key-client.ts'
+import { type OwnOperator, startOperator } from '../support/command-process.ts'
 import { ownControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../support/eventually.ts'
-import { uniqueName } from '../support/objects.ts'
-import type { LogLine, Operator } from '../support/observe.ts'
-import { type OwnOperator, startOperator } from '../support/operator.ts'
-import { type Match, type Rule, isWrite, refusal } from '../support/proxy-rules.ts'
-import { startProxy } from '../support/proxy.ts'
-import { rounds } from '../support/rounds.ts'
-import { inWhole, sampled } from '../support/tier.ts'
-import { crdsOf } from './crds.ts'
+import { type Match, type Rule, isWrite, refusal } from '../support/fault-proxy-rules.ts'
+import { startProxy } from '../support/fault-proxy.ts'
+import { uniqueName } from '../support/object-builder.ts'
+import type { LogLine, Operator } from '../support/process-output.ts'
+import { inWhole, rounds, sampled } from '../support/tier.ts'
 import {
   type Manager,
   PATIENTLY,
@@ -25,11 +23,23 @@ import {
   holdLease,
   startManager,
   untilItLeads,
-} from './managers.ts'
-import { writesInAMinute } from './quiet.ts'
-import { expectGoodEnd, expectSound, hangingKeys, isAlive, livesThrough } from './sound.ts'
-import { tokenFileOf } from './tokens.ts'
-import { allRestarts, countedKeys, isWatch, restartsFor } from './watches.ts'
+} from './competing-managers.ts'
+import { crdToggleOf } from './crd-toggle.ts'
+import {
+  allRestarts,
+  countedKeys,
+  isWatch,
+  restartsFor,
+  writesInAMinute,
+} from './observed-writes.ts'
+import {
+  expectGoodEnd,
+  expectSound,
+  keysStuckInDeletion,
+  expectAlive,
+  expectAliveDuring,
+} from './operator-crash.ts'
+import { tokenFixtureOf } from './token-fixture.ts'
 import { configPoints } from './write-points.ts'
 
 const plane = await ownControlPlane()
@@ -38,10 +48,10 @@ const own = await plane.operatorKubeconfig()
 const proxy = await startProxy(plane)
 afterAll(() => proxy[Symbol.asyncDispose]())
 const kubeconfig = await proxy.kubeconfig(own)
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 const [{ lead: declareCap, ends: capHolds }] = configPoints(plane).declared
-const crds = crdsOf(plane)
-const tokens = tokenFileOf(plane)
+const crds = crdToggleOf(plane)
+const tokens = tokenFixtureOf(plane)
 
 const SOON = { withinMs: 20_000 }
 /**
@@ -74,7 +84,7 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
     await serves()
     await crds.remove()
     await eventuallyPasses('it says so', () => saysWhatToInstall(operator), SOON)
-    await isAlive(operator)
+    await expectAlive(operator)
     await using late = await startManager(plane, own, PATIENTLY, 'standby')
     await eventuallyPasses('a late one says so', () => saysWhatToInstall(late.operator), SOON)
     await crds.install()
@@ -107,10 +117,10 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
       async ({ down, up, lastsMs }) => {
         await serves()
         const [ended, login] = [await ending(), await ending({ type: 'Login' })]
-        await livesThrough(operator, async () => {
+        await expectAliveDuring(operator, async () => {
           const interrupted = await keys.create()
           await down()
-          await staysTrue('the operator lives', () => isAlive(operator), { forMs: lastsMs })
+          await staysTrue('the operator lives', () => expectAlive(operator), { forMs: lastsMs })
           await up()
           await Promise.all([
             becomes(ended, 'Expired'),
@@ -239,8 +249,8 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
 })
 
 test('in the end nothing hangs, and nobody writes but to Leases', async () => {
-  expect(await writesInAMinute(plane, () => isAlive(operator))).toEqual([])
-  expect(await hangingKeys(plane.admin)).toEqual([])
+  expect(await writesInAMinute(plane, () => expectAlive(operator))).toEqual([])
+  expect(await keysStuckInDeletion(plane.admin)).toEqual([])
   await expectGoodEnd(operator)
 })
 

@@ -2,18 +2,15 @@
 // refused, stopped while it leads. A proxy between it and the API server picks the moment.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ACCESS_KEYS, CONFIGS } from '../../src/api/names.ts'
-import { type StoredKey, keysOf } from '../cluster/keys/keys.ts'
-import { auditOf } from '../support/audit.ts'
+import { type StoredKey, keyClientOf } from '../cluster/keys/key-client.ts'
+import { auditOf } from '../support/audit-log.ts'
+import { type OwnOperator, startOperator } from '../support/command-process.ts'
 import { ownControlPlane } from '../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
-import { OPERATOR_USER } from '../support/installed.ts'
-import { type OwnOperator, startOperator } from '../support/operator.ts'
-import { type Act, type Match, first, isWrite, refusal } from '../support/proxy-rules.ts'
-import { startProxy } from '../support/proxy.ts'
-import { rounds } from '../support/rounds.ts'
-import { inWhole, sampled } from '../support/tier.ts'
-import { POSITIONS, crashOf, lateAnswer } from './crash.ts'
-import { recordKeys } from './history.ts'
+import { type Act, type Match, first, isWrite, refusal } from '../support/fault-proxy-rules.ts'
+import { startProxy } from '../support/fault-proxy.ts'
+import { OPERATOR_USER } from '../support/installed-control-plane.ts'
+import { inWhole, rounds, sampled } from '../support/tier.ts'
 import {
   BRIEFLY,
   PATIENTLY,
@@ -21,10 +18,18 @@ import {
   readLease,
   startManager,
   untilItLeads,
-} from './managers.ts'
-import { writesInAMinute } from './quiet.ts'
-import { expectGoodEnd, expectSound, hangingKeys, isAlive } from './sound.ts'
-import { isWatchOf } from './watches.ts'
+} from './competing-managers.ts'
+import { recordKeys } from './object-history.ts'
+import { isWatchOf, writesInAMinute } from './observed-writes.ts'
+import {
+  POSITIONS,
+  crashOf,
+  expectGoodEnd,
+  expectSound,
+  keysStuckInDeletion,
+  expectAlive,
+  lateAnswer,
+} from './operator-crash.ts'
 import { type WritePoint, configPoints, keyPoints } from './write-points.ts'
 
 const plane = await ownControlPlane()
@@ -32,7 +37,7 @@ const proxy = await startProxy(plane)
 afterAll(() => proxy[Symbol.asyncDispose]())
 const own = await plane.operatorKubeconfig()
 const kubeconfig = await proxy.kubeconfig(own)
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 const history = await recordKeys(plane.admin)
 const settings = configPoints(plane)
 const audit = auditOf(plane)
@@ -239,7 +244,7 @@ describe.each(rounds)('round %i: an operator that is refused', () => {
       await eventually('each watch is tried again', isTriedAgain, SOON)
       const pausesMs = watches.flatMap((watch) => watch.pausesMs())
       expect(pausesMs.filter((ms) => ms < retryAfter * 1000)).toEqual([])
-      await isAlive(operator)
+      await expectAlive(operator)
       release()
       const { lead, ends } = settings.declared[0]
       await lead()
@@ -260,7 +265,7 @@ function counted(
 }
 
 test('in the end nothing hangs, and nobody writes but to Leases', async () => {
-  expect(await writesInAMinute(plane, () => isAlive(operator))).toEqual([])
-  expect(await hangingKeys(plane.admin)).toEqual([])
+  expect(await writesInAMinute(plane, () => expectAlive(operator))).toEqual([])
+  expect(await keysStuckInDeletion(plane.admin)).toEqual([])
   await expectGoodEnd(operator)
 })

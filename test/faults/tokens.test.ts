@@ -1,31 +1,36 @@
 // Faults while tokens are issued and revoked and keys rotate: the operator is killed at each write.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CONFIG_MAPS } from '../../src/api/names.ts'
-import { handWritten } from '../cluster/gateway/world.ts'
-import { keysOf } from '../cluster/keys/keys.ts'
-import { platformOf } from '../cluster/tokens/platform.ts'
-import { signingKeysOf } from '../cluster/tokens/signing-keys.ts'
-import { tokensOf } from '../cluster/tokens/tokens.ts'
+import { writeOidcSources } from '../cluster/gateway/oidc-sources.ts'
+import { keyClientOf } from '../cluster/keys/key-client.ts'
+import { platformStateOf } from '../cluster/tokens/platform-state.ts'
+import { signingKeyClientOf } from '../cluster/tokens/signing-key-client.ts'
+import { tokenClientOf } from '../cluster/tokens/token-client.ts'
+import {
+  ISSUER,
+  type OwnOperator,
+  type ProcessOptions,
+  startOperator,
+} from '../support/command-process.ts'
 import { ownControlPlane } from '../support/control-plane.ts'
-import { OPERATOR_ACCOUNT } from '../support/installed.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../support/operator.ts'
-import { startProxy } from '../support/proxy.ts'
-import { rounds } from '../support/rounds.ts'
-import type { ProcessOptions } from '../support/started.ts'
-import { sampled } from '../support/tier.ts'
-import { auditedIssues } from './audited-issues.ts'
-import { POSITIONS, crashOf } from './crash.ts'
-import { type LifeWorld, lifePoints } from './life-points.ts'
-import { writesInAMinute } from './quiet.ts'
-import { expectGoodEnd, expectSound, isAlive } from './sound.ts'
-import { recordTokens } from './token-history.ts'
-import { rotationPoints, tokenPoints } from './token-points.ts'
+import { startProxy } from '../support/fault-proxy.ts'
+import { OPERATOR_ACCOUNT } from '../support/installed-control-plane.ts'
+import { rounds, sampled } from '../support/tier.ts'
+import { recordTokens } from './object-history.ts'
+import { auditedIssues, writesInAMinute } from './observed-writes.ts'
+import { POSITIONS, crashOf, expectGoodEnd, expectSound, expectAlive } from './operator-crash.ts'
+import { type LifeWorld, lifePoints } from './startup-write-points.ts'
+import { rotationPoints, tokenPoints } from './token-write-points.ts'
 
 const plane = await ownControlPlane({ apiServerFlags: auditedIssues() })
 const proxy = await startProxy(plane)
 afterAll(() => proxy[Symbol.asyncDispose]())
 const kubeconfig = await proxy.kubeconfig(await plane.operatorKubeconfig())
-const world = { keys: keysOf(plane), tokens: tokensOf(plane), platform: platformOf(plane) }
+const world = {
+  keys: keyClientOf(plane),
+  tokens: tokenClientOf(plane),
+  platform: platformStateOf(plane),
+}
 const history = await recordTokens(plane)
 const { namespace } = OPERATOR_ACCOUNT
 
@@ -36,8 +41,8 @@ const startAs = async (how: Pick<ProcessOptions, 'env' | 'until'>): Promise<void
 const start = (): Promise<void> => startAs({})
 const life: LifeWorld = {
   platform: world.platform,
-  signingKeys: signingKeysOf(plane),
-  written: handWritten(plane.raw),
+  signingKeys: signingKeyClientOf(plane),
+  written: writeOidcSources(plane.raw),
   isThere: async (name) => (await plane.admin.get(CONFIG_MAPS, { namespace, name })) !== null,
   restart: async (meanwhile, how = {}) => {
     await expectGoodEnd(operator)
@@ -61,7 +66,7 @@ describe.each(rounds)('round %i: an operator is killed (5.1, 5.4, 7.3, 7.4, 8.6)
 })
 
 test('in the end nobody writes but to Leases', async () => {
-  expect(await writesInAMinute(plane, () => isAlive(operator))).toEqual([])
+  expect(await writesInAMinute(plane, () => expectAlive(operator))).toEqual([])
   expect(await history.faults()).toEqual([])
   await expectGoodEnd(operator)
 })

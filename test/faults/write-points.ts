@@ -4,12 +4,18 @@ import { expect } from 'vitest'
 import { ACCESS_KEYS, EXPIRED_ANNOTATION } from '../../src/api/names.ts'
 import type { ConfigMap } from '../../src/api/objects.ts'
 import { pathOf } from '../../src/kube/client/client.ts'
-import { type Keys, isAdopted } from '../cluster/keys/keys.ts'
-import { CONFIGS_PATH, IN_FORCE_PATH, RECORD_PATH, readyOf, settingsOf } from '../support/config.ts'
+import { type KeyClient, isAdopted } from '../cluster/keys/key-client.ts'
+import {
+  CONFIGS_PATH,
+  IN_FORCE_PATH,
+  RECORD_PATH,
+  readyOf,
+  settingsOf,
+} from '../support/config-client.ts'
 import type { TestControlPlane } from '../support/control-plane.ts'
 import { eventuallyPasses } from '../support/eventually.ts'
-import { uniqueName } from '../support/objects.ts'
-import type { Match } from '../support/proxy-rules.ts'
+import type { Match } from '../support/fault-proxy-rules.ts'
+import { uniqueName } from '../support/object-builder.ts'
 
 /** Something that the operator is to bring to its end. */
 export interface Work {
@@ -36,7 +42,7 @@ const to =
     request.method === method && request.path === path && request.body.includes(says)
 
 /** The writes to keys, each to an object of its own. */
-export function keyPoints(keys: Keys): readonly WritePoint[] {
+export function keyPoints(keys: KeyClient): readonly WritePoint[] {
   const deletedOnExpiry = { annotations: { [EXPIRED_ANNOTATION]: 'Delete' } }
   const active = (name: string): Work => ({
     lead: () => keys.create({}, { name }),
@@ -79,7 +85,7 @@ export function keyPoints(keys: Keys): readonly WritePoint[] {
 }
 
 /** In force with everything that belongs to it, and nothing told twice. */
-async function isShown(keys: Keys, name: string, reason: string): Promise<void> {
+async function isShown(keys: KeyClient, name: string, reason: string): Promise<void> {
   const key = await keys.shown(name, reason)
   expect(isAdopted(key)).toBe(true)
   expect(key.metadata).not.toHaveProperty('deletionTimestamp')

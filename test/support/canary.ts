@@ -1,5 +1,6 @@
 // Secrets that are planted to be looked for later in everything the program writes (contract 3.5).
 import { randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 
 /** A planted secret. It has the form of a given access key (contract 1.4). */
 export interface Canary {
@@ -30,12 +31,12 @@ const forms = {
 export type FormName = keyof typeof forms
 
 /** A new secret: 43 random characters of base64url after a label that tells tests apart. */
-export function canary(label: string): Canary {
+export function plantCanary(label: string): Canary {
   return { label, secret: randomBytes(32).toString('base64url') }
 }
 
 /** Every (sink, canary, form) where at least 12 characters in a row of a canary were found. */
-export function scan(
+export function findCanaries(
   sinks: Readonly<Record<string, string>>,
   canaries: readonly Canary[],
 ): readonly Finding[] {
@@ -85,4 +86,20 @@ function base64Streams(secret: string): readonly string[] {
 function percentEncodings(secret: string): readonly string[] {
   const hex = Buffer.from(secret).toString('hex')
   return [hex, hex.toUpperCase()].map((digits) => digits.replaceAll(/../g, '%$&'))
+}
+
+// A secret scanner as docs/ownedaccesskey.md describes it, on Node's own CRC-32.
+
+/** The form of a generated key (contract 3.2). */
+export const KEY_PATTERN = /^pak_([0-9A-Za-z]{43})_([0-9A-Za-z]{6})$/
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Whether the text has the form of a generated key and its checksum fits. */
+export function hasValidChecksum(text: string): boolean {
+  const [, secret, checksum = ''] = KEY_PATTERN.exec(text) ?? []
+  if (secret === undefined) return false
+  let value = 0
+  for (const digit of checksum) value = value * 62 + DIGITS.indexOf(digit)
+  return value === crc32(secret)
 }

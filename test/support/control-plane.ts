@@ -28,10 +28,15 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { type Access, createAccess } from '../../tools/control-plane/access.ts'
 import { ensureBinaries } from '../../tools/control-plane/binaries.ts'
 import type { ControlPlane, ControlPlaneOptions } from '../../tools/control-plane/control-plane.ts'
-import { type Coordinates, OPERATOR_ACCOUNT, coordinatesOf, startInstalled } from './installed.ts'
-import { type Operator, type OperatorCoordinates, observe } from './observe.ts'
-import { type Raw, createRaw } from './raw.ts'
-import { reset } from './reset.ts'
+import { reset } from './control-plane-reset.ts'
+import {
+  type Coordinates,
+  OPERATOR_ACCOUNT,
+  coordinatesOf,
+  startInstalled,
+} from './installed-control-plane.ts'
+import { type Operator, type OperatorCoordinates, observeProcess } from './process-output.ts'
+import { type Raw, createRaw } from './raw-client.ts'
 
 /** A control plane as a test file sees it. */
 export interface TestControlPlane extends Coordinates, Access {
@@ -61,7 +66,7 @@ export async function sharedControlPlane(): Promise<TestControlPlane> {
 
 /** The operator of project `cluster`, with default flags and an issuer: to be looked at only. */
 export function sharedOperator(): Operator {
-  return observe(inject('operator'))
+  return observeProcess(inject('operator'))
 }
 
 /**

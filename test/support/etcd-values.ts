@@ -4,7 +4,7 @@ import { paths, urls } from '../../tools/control-plane/commands.ts'
 import { ask } from '../../tools/control-plane/https.ts'
 import { readKeyPair } from '../../tools/control-plane/pki.ts'
 import type { Ports } from '../../tools/control-plane/ports.ts'
-import type { Coordinates } from './installed.ts'
+import type { Coordinates } from './installed-control-plane.ts'
 
 /** Everything under a prefix such as `/registry/secrets/`: key in etcd -> bytes as they are stored. */
 export async function etcdValues(

@@ -1,7 +1,7 @@
 // Starts what the files of project `cluster` share, and ends it after the last of them.
 import type { TestProject } from 'vitest/node'
-import { coordinatesOf, OPERATOR_ACCOUNT, startInstalled } from './installed.ts'
-import { ISSUER, startOperator } from './operator.ts'
+import { ISSUER, startOperator } from './command-process.ts'
+import { OPERATOR_ACCOUNT, coordinatesOf, startInstalled } from './installed-control-plane.ts'
 
 /** Called by vitest before the first file; the result is called after the last. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -3,9 +3,9 @@
 import type { TestProject } from 'vitest/node'
 import { systemClock } from '../../src/runtime/clock.ts'
 import type { ControlPlane } from '../../tools/control-plane/control-plane.ts'
-import { type Coordinates, coordinatesOf, startInstalled } from './installed.ts'
-import { createRaw } from './raw.ts'
-import { noteState } from './reset.ts'
+import { recordState } from './control-plane-reset.ts'
+import { type Coordinates, coordinatesOf, startInstalled } from './installed-control-plane.ts'
+import { createRaw } from './raw-client.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -36,7 +36,7 @@ async function startNoted(template: string): Promise<ControlPlane> {
   const plane = await startInstalled({ copyOf: template })
   const raw = createRaw(plane.adminKubeconfig, systemClock())
   try {
-    await noteState(plane, raw.call)
+    await recordState(plane, raw.call)
     return plane
   } catch (error) {
     await plane.stop()

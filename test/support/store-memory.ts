@@ -3,8 +3,8 @@
 import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { KubeObject } from '../../src/api/objects.ts'
 import { createStores } from '../../src/commands/manager/informers.ts'
-import { canary } from './canary.ts'
-import { keyObject } from './objects.ts'
+import { plantCanary } from './canary.ts'
+import { keyObject } from './object-builder.ts'
 
 /** Bytes for each key, as this process measured them. */
 export interface KeyMemory {
@@ -62,7 +62,7 @@ function settled(index: number): string {
         },
       ],
     },
-    spec: { user: `user-${index}`, ttl: 2_592_000, key: canary(name).secret },
+    spec: { user: `user-${index}`, ttl: 2_592_000, key: plantCanary(name).secret },
     status: {
       conditions: [{ ...condition, lastTransitionTime: at, observedGeneration: 2 }],
       observedGeneration: 2,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { startControlPlane } from '../../tools/control-plane/control-plane.ts'
-import { installProduct } from './installed.ts'
+import { installProduct } from './installed-control-plane.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -10,9 +10,9 @@ import { PROVIDERS } from '../../src/domain/settings/validation/auth.ts'
 import { generate, staleFiles } from '../../tools/generate.ts'
 import type { Schema as TypedSchema } from '../../tools/generate/crd.ts'
 import { collectInterfaces, renderInterface } from '../../tools/generate/interfaces.ts'
-import { refusedKeys } from '../cluster/manifests/access-keys.ts'
-import { refusedKeyChanges, refusedTokenChanges } from '../cluster/manifests/changes.ts'
-import { refusedScopes } from '../cluster/manifests/scopes.ts'
+import { refusedKeys } from '../cluster/manifests/access-key-cases.ts'
+import { refusedKeyChanges, refusedTokenChanges } from '../cluster/manifests/object-cases.ts'
+import { refusedScopes } from '../cluster/manifests/scope-cases.ts'
 import { SPECIFIED, pathsIn } from './specified-fields.ts'
 
 /** A node of a schema with all its keywords. */

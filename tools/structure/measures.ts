@@ -3,15 +3,12 @@ import { codeOf, type SourceFile } from './imports.ts'
 
 /** A file with fewer lines is small. */
 export const SMALL_BELOW_LINES = 30
-/** A file with more lines is large. */
-export const LARGE_ABOVE_LINES = 210
 
 /** Everything that is counted, each as the list of what was found. */
 export interface Measures {
   /** Files of src. */
   readonly files: readonly string[]
   readonly small: readonly string[]
-  readonly large: readonly string[]
   /** `path: name` of an export that no other file uses. */
   readonly unused: readonly string[]
   /** Of an export of src that only tests use. */
@@ -35,7 +32,6 @@ export function measure(files: readonly SourceFile[]): Measures {
   return {
     files: src.map(({ path }) => path),
     small: src.filter((file) => linesOf(file) < SMALL_BELOW_LINES).map(({ path }) => path),
-    large: written.filter((file) => linesOf(file) > LARGE_ABOVE_LINES).map(({ path }) => path),
     unused: exported.filter((one) => one.users.size === 0).map(({ name }) => name),
     forTests: exported
       .filter((one) => one.users.size > 0 && [...one.users].every(isTest))

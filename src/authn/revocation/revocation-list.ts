@@ -13,13 +13,13 @@ import { sweepEndedRevocations } from './sweep.ts'
 import { RevocationWriter } from './writer.ts'
 
 /** Counts revocations, for platform_revocations_total. */
-export interface RevocationObserver {
+interface RevocationObserver {
   /** Called with the number of requested tokens that are stored now. */
   revoked(count: number): void
 }
 
 /** Dependencies of the list. Only a leader's client may write. */
-export interface RevocationListOptions {
+interface RevocationListOptions {
   readonly client: KubeClient
   /** All ConfigMaps of the namespace; synced before the first revocation is requested. */
   readonly configMaps: Store<FullObject<ConfigMap>>

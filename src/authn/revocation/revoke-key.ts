@@ -12,7 +12,7 @@ import type { KubeClient } from '../../kube/client/client.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 
 /** Dependencies of the revocation. */
-export interface RevokeKeyDeps {
+interface RevokeKeyDeps {
   readonly client: Pick<KubeClient, 'list' | 'patch'>
   readonly clock: Clock
   /** Only report: write nothing. */

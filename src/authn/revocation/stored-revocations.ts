@@ -12,7 +12,7 @@ export interface StoredChange {
 }
 
 /** A revoked token in the index. */
-export interface StoredRevocation {
+interface StoredRevocation {
   /** In how many ConfigMaps: a user may have copied one. */
   readonly places: number
   /** The latest of its ends in these, in epoch milliseconds. */

@@ -19,7 +19,7 @@ import type { RateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 
 /** Dependencies of the writer; nothing is written once the signal has aborted. */
-export interface RevocationWriterOptions {
+interface RevocationWriterOptions {
   readonly client: KubeClient
   readonly configMaps: Store<FullObject<ConfigMap>>
   readonly namespace: string

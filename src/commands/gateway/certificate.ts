@@ -13,7 +13,7 @@ import type { Following } from './informers.ts'
 import type { GatewayProcess } from './metrics.ts'
 
 /** Options of startCertificate. */
-export interface CertificateOptions extends GatewayProcess {
+interface CertificateOptions extends GatewayProcess {
   readonly client: KubeClient
   readonly deps: ClientDeps
   readonly following: Following

@@ -17,7 +17,7 @@ import { type Scrape, processRegistry } from '../../runtime/metrics.ts'
 import type { GatewaySettings } from './flags.ts'
 
 /** The closed sets of label values of the gateway. */
-export interface GatewayLabels extends ClientLabels {
+interface GatewayLabels extends ClientLabels {
   /** APIs that requests lead to. */
   readonly targets: readonly string[]
   /** Why credentials are refused. */
@@ -35,7 +35,7 @@ export interface GatewayLabels extends ClientLabels {
 const KNOWLEDGE = ['keys', 'published'] as const
 
 /** Reads the age of each, in milliseconds; Infinity = never known. */
-export type WatchAges = Readonly<Record<(typeof KNOWLEDGE)[number], () => number>>
+type WatchAges = Readonly<Record<(typeof KNOWLEDGE)[number], () => number>>
 
 /** One method for each thing that happens. */
 export interface GatewayMetrics extends ClientMetrics {

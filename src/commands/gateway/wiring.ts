@@ -30,7 +30,7 @@ import type { GatewayProcess } from './metrics.ts'
 import { type TimedDeps, ofForwarded, timedDeps } from './observers.ts'
 
 /** The stages behind the public pages, and their readiness and metrics. */
-export interface Api
+interface Api
   extends Omit<HandlerOptions, 'pages' | 'version' | 'answered' | 'clock' | 'log'>,
     Pick<StartedAuthenticator, 'readiness' | 'ageMs'> {
   /** Ends all open streams. */

@@ -20,7 +20,7 @@ interface LeadershipOptions extends ClientParts {
 }
 
 /** Whether this process leads. */
-export interface Leadership {
+interface Leadership {
   /** Resolves when this process leads. */
   readonly acquired: Promise<void>
   /** Throws when this process does not lead, or no longer. */

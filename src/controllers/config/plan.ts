@@ -25,12 +25,12 @@ import {
 import type { TransitionEvent } from '../../kube/controller/transition-event.ts'
 
 /** A change of the settings that an event reports. */
-export type ConfigTransition = TransitionEvent<
+type ConfigTransition = TransitionEvent<
   Extract<EventReason, 'ConfigApplied' | 'InvalidConfig' | 'UnknownField'>
 >
 
 /** The status of a Config: settings, and what the operator says of them. */
-export type DesiredConfigStatus = JsonMap & { readonly conditions: readonly Condition[] }
+type DesiredConfigStatus = JsonMap & { readonly conditions: readonly Condition[] }
 
 /** The next step for a Config. `isValid` is what platform_config_valid shows of it. */
 export type ConfigStep =

@@ -5,10 +5,10 @@ import type { KeyRelations, KeyLookup } from '../../domain/accesskey/owner-chain
 import type { Indexers, SortOrders, Store } from '../../kube/informer/store.ts'
 
 /** Name of the index of keys by digest. */
-export const BY_DIGEST = 'digest'
+const BY_DIGEST = 'digest'
 
 /** Name of the index of keys by the uid of the key that owns them. */
-export const BY_OWNER_KEY = 'owner-key'
+const BY_OWNER_KEY = 'owner-key'
 
 /** The indexes that the controllers need of their store. */
 export const KEY_INDEXERS: Indexers<AccessKey> = {

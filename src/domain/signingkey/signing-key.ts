@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** A signing key's life, from the creation of its Secret. */
-export const KEY_LIFE_MS = 30 * DAY_MS
+const KEY_LIFE_MS = 30 * DAY_MS
 
 /** Age at which the next key is created and published, long before it signs. */
 export const SUCCESSOR_AFTER_MS = KEY_LIFE_MS / 2

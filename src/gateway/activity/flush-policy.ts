@@ -4,7 +4,7 @@ import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type Caps, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 
 /** Uses of a key that may not be recorded yet, in epoch milliseconds. */
-export interface Uses {
+interface Uses {
   readonly firstMs: number
   readonly lastMs: number
 }

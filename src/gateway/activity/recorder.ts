@@ -11,7 +11,7 @@ import { type RecordedUse, dueMsOf, mustPrecede, recordedUseOf } from './flush-p
 import { type RecordDeps, record } from './write.ts'
 
 /** How activity is recorded, and its observer. */
-export interface ActivityRecorderOptions extends RecordDeps {
+interface ActivityRecorderOptions extends RecordDeps {
   /** Those in force now. */
   readonly caps: () => Caps
   /** One that is never far ahead of the API server's: see held-back-clock.ts. */
@@ -25,7 +25,7 @@ export interface ActivityRecorderOptions extends RecordDeps {
 }
 
 /** Called for each write of a use, for metrics. */
-export interface ActivityObserver {
+interface ActivityObserver {
   readonly written: () => void
   /** It could not be recorded; of a key that slides that is tried again. */
   readonly failed: () => void

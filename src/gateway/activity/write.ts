@@ -21,7 +21,7 @@ export interface RecordDeps {
 }
 
 /** One use to be recorded. */
-export interface Recording {
+interface Recording {
   /** The key as it was last seen. */
   readonly key: AccessKey
   readonly atMs: number
@@ -31,7 +31,7 @@ export interface Recording {
 }
 
 /** What became of it, with the key as it is now: written, or no longer wanted. null = the key is gone. */
-export type Recorded = { readonly key: AccessKey; readonly written: boolean } | null
+type Recorded = { readonly key: AccessKey; readonly written: boolean } | null
 
 /** Others write as well: so many conflicts in a row are a bug in another writer. */
 const MOST_TRIES = 8

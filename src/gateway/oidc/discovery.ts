@@ -4,7 +4,7 @@ import { type Answer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 
 /** How long verifiers may keep what they fetched (contract 7.2). */
-export const CACHE_FOR = 'max-age=300'
+const CACHE_FOR = 'max-age=300'
 
 /**
  * OpenID Connect discovery, as far as verifiers of tokens go, with the members that a Kubernetes API

@@ -17,7 +17,7 @@ import { ERRORS } from '../errors.ts'
 const UNKNOWN = refuse(ERRORS.revocationsUnknown)
 
 /** Where the list comes from. */
-export interface RevokedSources {
+interface RevokedSources {
   /** All ConfigMaps of the platform's namespace, or at least those of revoked tokens. */
   readonly configMaps: Store<FullObject<ConfigMap>>
   /** When the store was last known to be complete, in epoch milliseconds; null = never. */
@@ -144,7 +144,7 @@ const isHeld = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag) ?? false
 
 /** What one ConfigMap adds to the list of revoked tokens. */
-export interface RevokedPart {
+interface RevokedPart {
   /** Members of a JSON object, without its braces; empty where there are none. */
   readonly text: Buffer
   readonly digest: Buffer
@@ -160,7 +160,7 @@ interface Held {
  * The list of revoked tokens in parts, one for each ConfigMap: one that has not changed is not read again.
  * A token that is in several is in the part of one of them, with its latest end.
  */
-export class RevokedParts {
+class RevokedParts {
   readonly #stored = new StoredRevocations()
   readonly #held = new Map<string, Held>()
 

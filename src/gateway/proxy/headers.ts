@@ -123,7 +123,7 @@ type Value = string | readonly string[] | undefined
  * The headers to send on. A `traceparent` that is malformed or repeated is dropped, and `tracestate` with
  * it; a `tracestate` that is malformed or too long is dropped alone. Neither refuses a request.
  */
-export function traceContext(parent: Value, state: Value): UpstreamHeaders {
+function traceContext(parent: Value, state: Value): UpstreamHeaders {
   if (typeof parent !== 'string' || !TRACE_PARENT.test(parent)) return {}
   return { traceparent: parent, ...(isState(state) ? { tracestate: state } : {}) }
 }

@@ -142,7 +142,7 @@ export function redactedAnswer(
 }
 
 /** The answer with each object of the kind in it changed. @throws Error for a shape that is none of these */
-export function mapObjects(
+function mapObjects(
   { kind: ours }: Resource,
   answer: JsonMap,
   change: (object: JsonMap) => JsonMap,

@@ -8,7 +8,7 @@ import { type Parsed, read, refused } from './path.ts'
 import { type Query, valueOf } from './query.ts'
 
 /** A request as the API server takes it, whatever its target. */
-export interface Asked {
+interface Asked {
   readonly method: Method
   /** As `readPath` gives them. */
   readonly segments: readonly string[]
@@ -81,14 +81,14 @@ function actOf(
 // it knows; where that is not certain, such a list is refused (contract 11.6).
 
 /** What a list or watch is about. */
-export interface Listed {
+interface Listed {
   readonly verb: 'list' | 'watch'
   /** The only name that it may have; empty when it may have any. */
   readonly name: string
 }
 
 /** Reads the parameters of a GET that names no instance. */
-export function readListOptions(query: Query): Parsed<Listed> {
+function readListOptions(query: Query): Parsed<Listed> {
   const watch = valueOf(query, 'watch') ?? 'false'
   // The API server compares without case; beyond ASCII, in one of two ways.
   if (/[^ -~]/.test(watch)) return refused(refuse(ERRORS.watchParameter))
@@ -141,7 +141,7 @@ const unescaped = (value: string): string | null =>
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /** One of METHODS. */
-export type Method = (typeof METHODS)[number]
+type Method = (typeof METHODS)[number]
 
 /** Whether it is one of METHODS. */
 export const isMethod = (method: string): method is Method =>

@@ -11,7 +11,7 @@ import type { UpstreamReply } from './response.ts'
 import { ask } from './upstream-client.ts'
 
 /** The issued token in the negotiated form, or the answer without one. */
-export type Issued =
+type Issued =
   | { readonly ok: true; readonly reply: UpstreamReply }
   | { readonly ok: false; readonly answer: Answer }
 

@@ -12,7 +12,7 @@ import { LONGEST_PARSED_BODY, readBody } from '../../serving/http/body.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 
 /** The ways to change an object by a patch (contract 12.5). */
-export type PatchKind = 'json' | 'merge' | 'apply'
+type PatchKind = 'json' | 'merge' | 'apply'
 
 /** The supported patches: custom resources have no strategic merge. */
 const PATCH_KINDS: ReadonlyMap<string, PatchKind> = new Map([

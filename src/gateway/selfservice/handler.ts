@@ -36,7 +36,7 @@ export const isOwnKind = ({ attributes }: Pick<ParsedRequest, 'attributes'>): bo
   attributes.group === GROUP
 
 /** What self-service needs beside a request. */
-export interface SelfServiceOptions extends WriteDeps {
+interface SelfServiceOptions extends WriteDeps {
   readonly upstream: Upstream
   readonly limits: MaxInFlight
   readonly buffer: ResponseBuffer

@@ -9,12 +9,12 @@ import { type Sides, filled, hiddenFields } from '../redaction/fields.ts'
 import { SHOWS_NOTHING, redacted } from '../redaction/redact.ts'
 
 /** An applied operation with the value to send for it, or the reason to refuse the patch. */
-export type Taken =
+type Taken =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly because: string }
 
 /** An object that a patch changes, operation by operation. */
-export interface Patching {
+interface Patching {
   /** Why a place must not be tested: something is hidden there, above or below it. null = it may. */
   readonly untestable: (path: NamePath) => string | null
   /** Carries an operation out. The value holds what stood hidden in its place. */
@@ -113,7 +113,7 @@ const placeText = (path: NamePath): string => pathText(path.map((part) => indexO
 // The comparison of the redacted view with the object (contract 12.4), while a patch changes both.
 
 /** A comparison that remembers. */
-export interface Compared {
+interface Compared {
   readonly isSame: (shown: Json | undefined, current: Json | undefined) => boolean
   /** Whether it has used up its budget of entries. */
   readonly isExhausted: () => boolean
@@ -126,7 +126,7 @@ const MOST_LOOKS = 100_000
  * Compares the redacted view with the object. Each settled part is compared once, however often it is asked for:
  * the comparison runs on the event loop of all requests.
  */
-export function comparing(isSettled: (value: Shape) => boolean): Compared {
+function comparing(isSettled: (value: Shape) => boolean): Compared {
   const known = new Map<Shape, { readonly shown: Shape; readonly isSame: boolean }>()
   let looks = 0
 
@@ -166,7 +166,7 @@ export interface Step {
 }
 
 /** An object in the making. The object that it begins with stays as it is. */
-export interface Draft {
+interface Draft {
   /** What stands at a place by now; undefined where nothing does, or where the path is no place. */
   readonly at: (path: NamePath) => Json | undefined
   /** What holds each part of a path: one for each, undefined beyond where the path ends. */
@@ -178,20 +178,20 @@ export interface Draft {
 }
 
 /** A map or a list. */
-export type Shape = JsonMap | readonly Json[]
+type Shape = JsonMap | readonly Json[]
 type Names = { [name: string]: Json }
 type Changeable = Names | Json[]
 
 /** Whether the value is a map or a list. */
-export const isShape = (value: Json | undefined): value is Shape =>
+const isShape = (value: Json | undefined): value is Shape =>
   typeof value === 'object' && value !== null
 
 /** The place in a list that part of a path names. Other spellings, and places from the end, are none. */
-export const indexOf = (part: string): number | null =>
+const indexOf = (part: string): number | null =>
   /^(?:0|[1-9]\d{0,8})$/.test(part) ? Number(part) : null
 
 /** A draft of an object. Each map and list is copied once, when it is first changed. */
-export function draftOf(object: JsonMap): Draft {
+function draftOf(object: JsonMap): Draft {
   const copies = new Set<Shape>()
   let root: Json = object
 
@@ -243,7 +243,7 @@ export function draftOf(object: JsonMap): Draft {
 }
 
 /** What stands at a place of a value, by names in maps and by indexes in lists. */
-export const pointed = (value: Json, path: NamePath): Json | undefined =>
+const pointed = (value: Json, path: NamePath): Json | undefined =>
   path.reduce<Json | undefined>(
     (found, part) => (isShape(found) ? entryIn(found, part) : undefined),
     value,

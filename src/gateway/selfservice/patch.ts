@@ -153,7 +153,7 @@ function keeping(sent: JsonMap, current: JsonMap, path: NamePath): JsonMap {
 // JSON patches (contract 12.4, 12.5): no operation may disclose a hidden field.
 
 /** The operations to send, or the reason to refuse the patch. */
-export type PatchReading =
+type PatchReading =
   | { readonly ok: true; readonly operations: readonly JsonMap[] }
   | { readonly ok: false; readonly because: string }
 

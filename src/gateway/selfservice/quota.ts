@@ -14,13 +14,13 @@ import type { SelfServiceRequest } from './request.ts'
 import { ask } from './upstream-client.ts'
 
 /** The most objects of each kind for one user, team or subject. */
-export interface MostOwn {
+interface MostOwn {
   readonly keys: number
   readonly tokens: number
 }
 
 /** The objects of a kind that one user, team or subject owns. */
-export interface Owned {
+interface Owned {
   /** How many have not ended. */
   readonly live: number
   /** What has ended and may be deleted, the oldest first. */
@@ -28,7 +28,7 @@ export interface Owned {
 }
 
 /** A key or token that has ended. */
-export interface Ended extends KeyRef {
+interface Ended extends KeyRef {
   readonly resourceVersion: string
   readonly endedMs: number
 }
@@ -55,7 +55,7 @@ export interface Quota {
 }
 
 /** The informers, bounds and clock of a quota. */
-export interface QuotaOptions {
+interface QuotaOptions {
   readonly keys: KeyIndex
   readonly tokens: TokenIndex
   readonly most: MostOwn
@@ -168,7 +168,7 @@ const refusalOf = (resource: Resource, count: number, limit: number): WholeAnswe
       )
 
 /** The owned objects of a kind in the informers. */
-export function ownedOf(
+function ownedOf(
   { keys, tokens, caps, clock }: Omit<QuotaOptions, 'most'>,
   resource: Resource,
   identity: string,

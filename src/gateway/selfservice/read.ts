@@ -57,13 +57,13 @@ export async function list(request: SelfServiceRequest): Promise<Answer> {
 // Its metadata comes last, because the last page has the token to continue.
 
 /** A list that has begun. */
-export interface StartedList {
+interface StartedList {
   readonly first: Page
   readonly others: AsyncIterator<Page, void>
 }
 
 /** Reads the first page of a list, or the refusal of it. @throws as `pagesOf` does */
-export async function startedList(pages: AsyncIterator<Page, void>): Promise<StartedList> {
+async function startedList(pages: AsyncIterator<Page, void>): Promise<StartedList> {
   const { value } = await pages.next()
   if (!value) throw new Error('a list has at least one page')
   return { first: value, others: pages }
@@ -74,7 +74,7 @@ export async function startedList(pages: AsyncIterator<Page, void>): Promise<Sta
  *
  * @throws NoRoom when there is none for the pages that follow
  */
-export function listAnswer(
+function listAnswer(
   request: SelfServiceRequest,
   { first, others }: StartedList,
   shown: Disclosure,

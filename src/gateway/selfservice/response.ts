@@ -14,7 +14,7 @@ import type { Answer } from '../../serving/http/answer.ts'
 import { type VisibleSecrets, redactedAnswer } from '../redaction/redact.ts'
 
 /** The shape of each object in an answer: whole, as a row of a Table, or its metadata alone. */
-export type Shape =
+type Shape =
   | { readonly as: 'object' }
   | { readonly as: 'Table' | 'PartialObjectMetadata'; readonly version: 'v1' | 'v1beta1' }
 
@@ -134,7 +134,7 @@ function rowsOf(table: JsonMap, version: string, include: IncludeObject): readon
 }
 
 /** The answer as bytes, with its type. */
-export function written(
+function written(
   answer: JsonMap,
   encoding: Form['encoding'],
 ): { readonly type: string; readonly body: Buffer } {

@@ -21,7 +21,7 @@ import { scopeIn } from './visibility.ts'
 import { type FieldRefusal, RESERVED_MANAGERS, entriesOf, marksFault } from './write-options.ts'
 
 /** A write to validate. */
-export interface Write {
+interface Write {
   readonly resource: Resource
   readonly access: CallerAccess
   /** The stored object; null = the write creates it. */

@@ -25,10 +25,7 @@ const longEventSemaphore = createSemaphore(16, 4)
 const turn = createTurnQueue(1)
 
 /** The parts of a request that its watch events use. */
-export type Watching = Pick<
-  SelfServiceRequest,
-  'call' | 'caller' | 'clock' | 'reservation' | 'signal'
->
+type Watching = Pick<SelfServiceRequest, 'call' | 'caller' | 'clock' | 'reservation' | 'signal'>
 
 /**
  * The lines for the client, one for each event that it gets. Ends with an ERROR event when the next one exceeds the

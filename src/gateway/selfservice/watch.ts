@@ -202,7 +202,7 @@ function clientEvent(
 // Watches of a client that may see a part of the objects.
 
 /** The types of events that are about an object. */
-export type ObjectEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
+type ObjectEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
 /**
  * The type of an event for a client that sees a part of the objects: an object that becomes visible is ADDED, one

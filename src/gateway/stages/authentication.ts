@@ -18,10 +18,10 @@ export const AUTHENTICATION_REFUSALS = [
 ] as const
 
 /** One of AUTHENTICATION_REFUSALS. */
-export type AuthenticationRefusal = (typeof AUTHENTICATION_REFUSALS)[number]
+type AuthenticationRefusal = (typeof AUTHENTICATION_REFUSALS)[number]
 
 /** Called for every authentication; null = it succeeded. */
-export type AuthenticatedObserver = (refused: AuthenticationRefusal | null) => void
+type AuthenticatedObserver = (refused: AuthenticationRefusal | null) => void
 
 const NOT_FOUND = refuse(ERRORS.keyNotFound)
 const EXPIRED = refuse(ERRORS.keyExpired)
@@ -29,7 +29,7 @@ const REPEATED = refuse(ERRORS.credentialRepeated)
 const UNCHECKED = refuse(ERRORS.keyUnchecked)
 
 /** The caller of a request, or the answer that refuses it. */
-export type Authentication =
+type Authentication =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly answer: WholeAnswer }
 

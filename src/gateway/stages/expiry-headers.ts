@@ -18,7 +18,7 @@ export type ExpiryHeaders = (
 ) => OutgoingHttpHeaders
 
 /** The caller that is answered; `isUse`: whether the request was a use of the key (contract 14.1). */
-export interface Answered {
+interface Answered {
   readonly caller: Caller
   readonly isUse: boolean
 }

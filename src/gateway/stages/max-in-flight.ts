@@ -18,7 +18,7 @@ export const ADMISSION_KINDS = ['request', 'stream', 'filteredList', 'filteredWa
 export type AdmissionKind = (typeof ADMISSION_KINDS)[number]
 
 /** Called for every refusal, for metrics. */
-export type LimitedObserver = (kind: AdmissionKind) => void
+type LimitedObserver = (kind: AdmissionKind) => void
 
 /** Whether a request is admitted; `release` ends its place, and may be called again. */
 export type Admission =

@@ -25,7 +25,7 @@ export type TerminationReason = (typeof TERMINATION_REASONS)[number]
 export type EndReason = Exclude<TerminationReason, 'shutdown'>
 
 /** The authenticator and the observer of the registry. */
-export interface InFlightOptions {
+interface InFlightOptions {
   readonly clock: Clock
   /** Authenticates a caller again. Never rejects. */
   readonly reconsider: (caller: Caller) => Reauthentication | Promise<Reauthentication>
@@ -33,7 +33,7 @@ export interface InFlightOptions {
 }
 
 /** Called for answers that stream, for metrics, and not for requests that are not answered yet. */
-export interface InFlightObserver {
+interface InFlightObserver {
   readonly opened: (kind: StreamKind) => void
   readonly closed: (kind: StreamKind) => void
   readonly cut: (reason: TerminationReason) => void

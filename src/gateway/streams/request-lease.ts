@@ -37,7 +37,7 @@ type Outcome<Result> =
   | { readonly answer: WholeAnswer; readonly isOver: true }
 
 /** The request to hold. */
-export interface LeaseOptions {
+interface LeaseOptions {
   readonly call: HttpRequest
   readonly caller: Caller
   /** Whether the answer has no bound of time. */

@@ -5,7 +5,7 @@ import { ERRORS } from '../errors.ts'
 import type { TerminationReason, EndReason, Opened, StreamKind } from './in-flight.ts'
 
 /** How the streams of one request are bound. */
-export interface TerminableOptions {
+interface TerminableOptions {
   readonly flows: Opened['flows']
   /** Whether the request watches: an ERROR event then says why it ends. */
   readonly isWatch: boolean

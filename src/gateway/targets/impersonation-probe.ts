@@ -10,7 +10,7 @@ import type { HealthCheck } from '../../serving/http/pages.ts'
 import { impersonationOf } from '../proxy/forward.ts'
 
 /** What the probe needs. */
-export interface ImpersonationProbeOptions {
+interface ImpersonationProbeOptions {
   readonly upstream: Pick<Upstream, 'send'>
   /** As the API server's audit log has it. */
   readonly userAgent: string

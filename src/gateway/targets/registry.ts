@@ -5,7 +5,7 @@ import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 
 /** Where a request-target leads; null = to no API that is served here. */
-export type Route = {
+type Route = {
   readonly target: RequestTarget
   /** What follows the prefix, as it was sent: empty, or it begins with a slash or a question mark. */
   readonly rest: string

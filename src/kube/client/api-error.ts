@@ -1,5 +1,5 @@
 /** The data of a failed call, without the bodies of request and answer: both may hold a key. */
-export interface StatusDetails {
+interface StatusDetails {
   /** HTTP status code. */
   readonly code: number
   /** `reason` of the Status object, such as `NotFound`; empty when the answer was no Status. */

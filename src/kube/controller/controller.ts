@@ -19,7 +19,7 @@ export const done: Outcome = { result: 'done' }
 export const RECONCILE_RESULTS = ['success', 'requeue', 'requeue_after', 'error'] as const
 
 /** One of RECONCILE_RESULTS. */
-export type ReconcileResult = (typeof RECONCILE_RESULTS)[number]
+type ReconcileResult = (typeof RECONCILE_RESULTS)[number]
 
 /** Called for each reconcile, for the controller_runtime_* metrics. */
 export interface ControllerObserver {

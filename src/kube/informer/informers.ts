@@ -16,7 +16,7 @@ interface InformerFactoryOptions {
 }
 
 /** A running informer: a reflector that keeps one store equal to one collection. */
-export interface Informer {
+interface Informer {
   /** Makes it list again, for a caller that knows of a write which the watch has missed. */
   readonly relist: () => void
 }

@@ -26,7 +26,7 @@ import {
 import type { StoreSink } from './store.ts'
 
 /** The collection that a reflector watches, the sink of its objects, and its callbacks. */
-export interface ReflectorOptions {
+interface ReflectorOptions {
   readonly client: KubeClient
   readonly resource: Resource
   readonly query: ListQuery

@@ -24,7 +24,7 @@ export interface LeaderElectionSettings {
 }
 
 /** One candidate. It has a client of its own, without the guard on writes. */
-export interface ElectionOptions extends LeaseLockOptions, LeaderElectionSettings {
+interface ElectionOptions extends LeaseLockOptions, LeaderElectionSettings {
   /** Unique to this run of the process. */
   readonly identity: string
   readonly log: Log

@@ -29,7 +29,7 @@ const CROWDED_FROM = 0.75
 export type Latest = (socket: Duplex) => ServerResponse | undefined
 
 /** What connections are limited by. */
-export interface LimitOptions {
+interface LimitOptions {
   readonly limits: ConnectionLimits
   readonly latest: Latest
   /** A connection was turned away: all places are taken. */

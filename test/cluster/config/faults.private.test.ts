@@ -1,9 +1,15 @@
 // Faulty settings on a real control plane: what is reported, and that no mishap lifts a cap.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { IN_FORCE_PATH, isReadyBy, readyOf, RECORD_PATH, settingsOf } from '../../support/config.ts'
+import { type OwnOperator, startOperator } from '../../support/command-process.ts'
+import {
+  IN_FORCE_PATH,
+  RECORD_PATH,
+  isReadyBy,
+  readyOf,
+  settingsOf,
+} from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type OwnOperator, startOperator } from '../../support/operator.ts'
 
 const plane = await privateControlPlane()
 const { raw } = plane

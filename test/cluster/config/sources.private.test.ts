@@ -1,6 +1,7 @@
 // Where settings come from, on a real control plane with an operator of its own environment.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Condition } from '../../../src/api/objects.ts'
+import { type OwnOperator, startOperator } from '../../support/command-process.ts'
 import {
   CONFIGS_PATH,
   IN_FORCE_PATH,
@@ -10,10 +11,9 @@ import {
   isReadyBy,
   readyOf,
   settingsOf,
-} from '../../support/config.ts'
+} from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type OwnOperator, startOperator } from '../../support/operator.ts'
 
 const plane = await privateControlPlane()
 const settings = settingsOf(plane)

@@ -8,24 +8,24 @@ import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { AccessKey } from '../../../src/domain/accesskey/access-key.ts'
 import { formatTimestamp, parseTimestamp } from '../../../src/domain/time.ts'
 import { record } from '../../../src/gateway/activity/write.ts'
-import { auditOf } from '../../support/audit.ts'
+import { auditOf } from '../../support/audit-log.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { GATEWAY_ACCOUNT, GATEWAY_USER } from '../../support/installed.ts'
-import { newKey } from '../../support/objects.ts'
-import { type StoredObject, storedOf } from '../../support/stored.ts'
+import { GATEWAY_ACCOUNT, GATEWAY_USER } from '../../support/installed-control-plane.ts'
+import { newKey } from '../../support/object-builder.ts'
+import { type StoredObject, objectClientOf } from '../../support/object-client.ts'
 import { inWhole } from '../../support/tier.ts'
-import { type Recorder, startRecorder } from './recorder.ts'
+import { type ActivityReplica, startActivityReplica } from './activity-replica.ts'
 
 type StoredKey = OwnedAccessKey & StoredObject
 
 const plane = await privateControlPlane()
-const keys = storedOf<StoredKey>(plane, ACCESS_KEYS)
+const keys = objectClientOf<StoredKey>(plane, ACCESS_KEYS)
 const SOON = { withinMs: 10_000 }
 const never = new AbortController().signal
 
-let recorders: readonly Recorder[] = []
-const one = (): Recorder => {
+let recorders: readonly ActivityReplica[] = []
+const one = (): ActivityReplica => {
   const [first] = recorders
   if (!first) throw new Error('no recorder was started')
   return first
@@ -34,7 +34,7 @@ const one = (): Recorder => {
 beforeAll(async () => {
   const { namespace, name } = GATEWAY_ACCOUNT
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
-  recorders = [await startRecorder(kubeconfig), await startRecorder(kubeconfig)]
+  recorders = [await startActivityReplica(kubeconfig), await startActivityReplica(kubeconfig)]
 })
 afterAll(async () => {
   for (const recorder of recorders) await recorder.close()
@@ -158,7 +158,7 @@ describe.each(inWhole(AT_ONCE))('%s', () => {
     const untilMs = Date.now() + FOR_MS
     const noted = new Map<string, number>()
     let latestMs = 0
-    const use = async ({ activity, caller }: Recorder): Promise<void> => {
+    const use = async ({ activity, caller }: ActivityReplica): Promise<void> => {
       while (Date.now() < untilMs) {
         const atMs = Date.now()
         const how = await activity.started(caller(name))

@@ -10,7 +10,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parseRequest } from '../../../src/gateway/request/parse.ts'
 import { routeOf } from '../../../src/gateway/targets/registry.ts'
 import { kubeconfig as kubeconfigOf } from '../../../tools/control-plane/kubeconfig.ts'
-import { SCOPES_UNDER_ATTACK } from '../../support/attacks-on-scopes.ts'
+import { untilMay } from '../../support/access-review.ts'
 import {
   ADA,
   ATTACKS,
@@ -19,21 +19,21 @@ import {
   type Consequences,
   wrongs,
 } from '../../support/attacks.ts'
-import { auditOf } from '../../support/audit.ts'
+import { auditOf } from '../../support/audit-log.ts'
+import { ISSUER } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
 import { type Audited, type AuditedUser, answeredIn } from '../../support/fuzz/audited.ts'
 import { createSender } from '../../support/fuzz/sender.ts'
-import { ask, startGateway } from '../../support/gateway.ts'
-import { startHop } from '../../support/hop.ts'
-import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
-import { startNaiveGateway } from '../../support/naive-gateway.ts'
-import { ISSUER } from '../../support/operator.ts'
-import { untilMay } from '../../support/rights.ts'
+import { ask, startGateway } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { SCOPES_UNDER_ATTACK } from '../../support/scope-attacks.ts'
+import { startStrictProxy } from '../../support/strict-proxy.ts'
 import { sampled } from '../../support/tier.ts'
-import { MANAGEMENT, SOON, startFront } from './front.ts'
+import { startNaiveGateway } from '../../support/wrong-gateways.ts'
+import { MANAGEMENT, SOON, startTestGateway } from './test-gateway.ts'
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const { plane } = front
 const audit = auditOf(plane)
 /** The attacker's own server, which nothing should ever call. */
@@ -46,7 +46,7 @@ await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve))
 afterAll(() => evil.close())
 const evilHost = `127.0.0.1:${(evil.address() as AddressInfo).port}`
 
-const hop = await startHop({
+const hop = await startStrictProxy({
   url: plane.url,
   ca: await readFile(plane.caFile, 'utf8'),
   elsewhere: `https://${evilHost}/`,

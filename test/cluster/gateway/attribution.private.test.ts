@@ -9,18 +9,26 @@ import { authorize, parseScope } from '../../../src/domain/scope/authorize.ts'
 import type { RequestInfo } from '../../../src/domain/scope/request-info.ts'
 import { type ParsedRequest, parseRequest } from '../../../src/gateway/request/parse.ts'
 import { mayCreate } from '../../../src/gateway/stages/authorization.ts'
-import { auditOf } from '../../support/audit.ts'
+import { auditOf } from '../../support/audit-log.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { type AuditedUser, type Taken, wantedOf } from '../../support/fuzz/audited.ts'
 import { FUZZ_REQUESTS, FUZZ_SEED, FUZZ_WITHIN_MS, ROUNDS } from '../../support/fuzz/rounds.ts'
 import { type Sender, createSender } from '../../support/fuzz/sender.ts'
-import { GATEWAY_USER } from '../../support/installed.ts'
+import { GATEWAY_USER } from '../../support/installed-control-plane.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
-import { clientOf } from './client-certificate.ts'
-import { MANAGEMENT, type UsableKey, startFront } from './front.ts'
-import { type Drawn, type Row, type Way, type Wrong, drawn, exactly, wrongs } from './fuzzed.ts'
+import { clientOf } from './account-client.ts'
+import {
+  type FuzzedRequest,
+  type Row,
+  type Way,
+  type Mismatch,
+  drawRequests,
+  exactly,
+  mismatchesIn,
+} from './fuzzed-requests.ts'
+import { MANAGEMENT, type UsableKey, startTestGateway } from './test-gateway.ts'
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const audit = auditOf(front.plane)
 
 /** Each of them may do nothing, so that nothing happens: it is refused after it was told what is asked. */
@@ -39,16 +47,16 @@ function senderTo(url: string, tls: Parameters<typeof createSender>[0]): Sender 
 async function fuzz(
   seed: number,
   way: Way,
-  rowOf: (one: Drawn, random: Random) => Row | null,
-): Promise<readonly Wrong[]> {
+  rowOf: (one: FuzzedRequest, random: Random) => Row | null,
+): Promise<readonly Mismatch[]> {
   const random = randomFrom(seed)
   for (const count of ROUNDS) {
     const rows: Row[] = []
     while (rows.length < count) {
-      const row = rowOf(drawn(random), random)
+      const row = rowOf(drawRequests(random), random)
       if (row !== null) rows.push(row)
     }
-    const wrong = await wrongs(way, rows)
+    const wrong = await mismatchesIn(way, rows)
     if (wrong.length > 0) return wrong
   }
   return []
@@ -89,7 +97,7 @@ test(
 )
 
 /** Of a path that stands for another in the management cluster only (9.3). */
-function isAlias({ method, rest }: Drawn['sent'], { path }: ParsedRequest): boolean {
+function isAlias({ method, rest }: FuzzedRequest['sent'], { path }: ParsedRequest): boolean {
   const elsewhere = parseRequest(method, { kind: 'Cluster', cluster: 'c' }, rest)
   return elsewhere.ok && elsewhere.request.path !== path
 }

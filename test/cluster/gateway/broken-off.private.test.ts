@@ -3,14 +3,14 @@
 // done without a body (contract 13.3, 13.4).
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { eventually, staysTrue } from '../../support/eventually.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { repeated } from '../../support/tier.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { MANAGEMENT, SOON, startFront, type UsableKey } from './front.ts'
-import { openWire, type Wire } from './pressure.ts'
+import { eventually, staysTrue } from '../../support/eventually.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { repeated } from '../../support/tier.ts'
+import { type RawConnection, openRawConnection } from './gateway-load.ts'
+import { MANAGEMENT, SOON, type UsableKey, startTestGateway } from './test-gateway.ts'
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const { plane, keys, ca } = front
 const [gateway] = front.gateways
 if (!gateway) throw new Error('there is no gateway')
@@ -24,7 +24,7 @@ await plane.kubectl(['create', 'rolebinding', 'all', '--clusterrole=admin', '--u
 
 /** A request of which a part was sent. */
 interface Begun {
-  readonly wire: Wire
+  readonly wire: RawConnection
   readonly key: UsableKey
 }
 
@@ -63,7 +63,7 @@ async function begun(
   { line, body, bytes, waitMs }: Sent,
   way: Way,
 ): Promise<Begun> {
-  const wire = await openWire(url, ca)
+  const wire = await openRawConnection(url, ca)
   const type = body.startsWith('{') ? 'json' : 'yaml'
   const head = [
     `${line} HTTP/1.1`,

@@ -4,15 +4,15 @@ import { cp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
-import { isWatchOf } from '../../faults/watches.ts'
-import { settingsOf } from '../../support/config.ts'
+import { isWatchOf } from '../../faults/observed-writes.ts'
+import { settingsOf } from '../../support/config-client.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
-import { SOON, beatOf, callersWorld } from './callers-world.ts'
+import { SOON, heartbeatOf, startTwoGateways } from './two-gateways.ts'
 
 const plane = await ownControlPlane()
 const settings = settingsOf(plane)
-const { keys, stands, given, check } = callersWorld(plane)
+const { keys, stands, given, check } = startTwoGateways(plane)
 
 const RECOVERED = { withinMs: 40_000 }
 /** A watch that waits for versions that will not come is doubted, lists anew, and the settings after it. */
@@ -159,7 +159,11 @@ describe('when nothing is heard any more (10.4, F5)', () => {
       await check(since.secret, 'ada', RECOVERED)
       await settings.declare({ auth: { accessKeyMaxTTLSeconds: 30 * 86_400 } })
       const { metadata } = (await keys.read(HEARTBEAT_KEY)) ?? since.key
-      await keys.until(HEARTBEAT_KEY, 'beats', (now) => beatOf(now) !== beatOf({ metadata }))
+      await keys.until(
+        HEARTBEAT_KEY,
+        'beats',
+        (now) => heartbeatOf(now) !== heartbeatOf({ metadata }),
+      )
       await whileStopped(async () => {
         await rm(data, { recursive: true })
         await rename(`${data}.snapshot`, data)

@@ -1,20 +1,20 @@
 // Who is calling, on a real API server: two gateways' knowledge of the keys, as what they are changes.
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
-import { auditOf } from '../../support/audit.ts'
-import { settingsOf } from '../../support/config.ts'
+import { auditOf } from '../../support/audit-log.ts'
+import { settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses, staysTrue } from '../../support/eventually.ts'
-import { GATEWAY_USER, OPERATOR_USER } from '../../support/installed.ts'
+import { GATEWAY_USER, OPERATOR_USER } from '../../support/installed-control-plane.ts'
 import { inWhole } from '../../support/tier.ts'
-import { type StoredKey, condition, outlived } from '../keys/keys.ts'
-import { beatOf, callersWorld } from './callers-world.ts'
+import { type StoredKey, condition, outlived } from '../keys/key-client.ts'
+import { heartbeatOf, startTwoGateways } from './two-gateways.ts'
 
 const plane = await privateControlPlane()
 const settings = settingsOf(plane)
 const audit = auditOf(plane)
 
-const { keys, stands, given, check } = callersWorld(plane)
+const { keys, stands, given, check } = startTwoGateways(plane)
 
 /** Metadata of what was first seen long ago, and is kept whatever its end (contract 2.8, 5.2). */
 const LONG_AGO = {
@@ -161,7 +161,7 @@ describe('the heartbeat key (10.4)', () => {
     expect(condition(told, 'Ready').status).toBe('True')
     expect(told.status.expirationTimestamp).toBeUndefined()
     const mark = await audit.mark()
-    await keys.until(HEARTBEAT_KEY, 'beats', (now) => beatOf(now) !== beatOf(told))
+    await keys.until(HEARTBEAT_KEY, 'beats', (now) => heartbeatOf(now) !== heartbeatOf(told))
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
     expect(writes.filter(({ name }) => name === HEARTBEAT_KEY)).toEqual([])
   })
@@ -179,8 +179,8 @@ describe('the heartbeat key (10.4)', () => {
     await keys.shown(HEARTBEAT_KEY, 'Active')
     for (const { callers } of stands()) expect(callers.ageMs()).toBeLessThan(15_000)
     const mark = await audit.mark()
-    const beat = beatOf((await keys.read(HEARTBEAT_KEY)) ?? replaced)
-    await keys.until(HEARTBEAT_KEY, 'beats', (now) => beatOf(now) !== beat)
+    const beat = heartbeatOf((await keys.read(HEARTBEAT_KEY)) ?? replaced)
+    await keys.until(HEARTBEAT_KEY, 'beats', (now) => heartbeatOf(now) !== beat)
     const writes = await audit.writesSince(mark, { user: GATEWAY_USER })
     expect(writes.filter(({ verb }) => verb !== 'patch')).toEqual([])
   })

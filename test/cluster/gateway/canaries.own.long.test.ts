@@ -3,16 +3,21 @@
 // all that can happen to them at their highest log level; then everything that either wrote, to whomever, is
 // searched for parts of them (contract 3.5, 10.2; threats 2.6, C8).
 import { expect, test } from 'vitest'
-import { type Canary, scan } from '../../support/canary.ts'
+import { type Canary, findCanaries } from '../../support/canary.ts'
+import { ISSUER } from '../../support/command-process.ts'
 import { eventually } from '../../support/eventually.ts'
-import { ISSUER } from '../../support/operator.ts'
-import { SECRET_FIELDS } from '../keys/lives.ts'
-import { live } from './canaries-lives.ts'
-import { startCanaryStand } from './canaries-stand.ts'
-import { SOON } from './front.ts'
-import { auditSinks, type Sinks, sinksOf, storedSinks } from './sinks.ts'
+import { SECRET_FIELDS } from '../keys/key-lifecycles.ts'
+import {
+  type OutputSinks,
+  auditSinks,
+  sinksOf,
+  startCanaryCluster,
+  storedSinks,
+} from './canary-cluster.ts'
+import { runCanaryLifecycles } from './canary-lifecycles.ts'
+import { SOON } from './test-gateway.ts'
 
-const stand = await startCanaryStand()
+const stand = await startCanaryCluster()
 const { plane, gateway, operator, audit, inEnvironment, planted, told, shown, holding } = stand
 
 /** What is in each sink by rights: were it a secret, it would be found. */
@@ -43,10 +48,10 @@ test('a secret is in nothing that gateway and operator write (3.5, 12.4; 2.6, C8
   timeout: 300_000,
 }, async () => {
   const mark = await audit.mark()
-  await live(stand)
+  await runCanaryLifecycles(stand)
   const last = await holding('after all that')
 
-  const sinks: Sinks = {
+  const sinks: OutputSinks = {
     ...(await sinksOf('gateway', gateway)),
     ...(await sinksOf('operator', operator)),
     // A server that has just started serves some kinds a moment later.
@@ -62,21 +67,23 @@ test('a secret is in nothing that gateway and operator write (3.5, 12.4; 2.6, C8
     expect(sinks['log of the gateway']).toContain(sentence)
   const known = Object.entries(sinks).filter(
     ([sink, text]) =>
-      scan({ [sink]: text }, [{ label: 'known', secret: KNOWN[sink] ?? '' }]).length,
+      findCanaries({ [sink]: text }, [{ label: 'known', secret: KNOWN[sink] ?? '' }]).length,
   )
   expect(known.map(([sink]) => sink)).toEqual(Object.keys(sinks))
 
   const foundIn = (canaries: readonly Canary[]): readonly string[] =>
-    scan(sinks, canaries).map(({ sink, label }) => `${sink}: ${label}`)
+    findCanaries(sinks, canaries).map(({ sink, label }) => `${sink}: ${label}`)
   const isBody = (found: string): boolean => found.startsWith('audit log, bodies of credentials')
   expect(foundIn(planted).filter((found) => !isBody(found))).toEqual([])
   expect(foundIn(planted).some(isBody)).toBe(true)
   expect(foundIn(planted.filter(({ label }) => label.startsWith('unknown')))).toEqual([])
   expect(foundIn([inEnvironment.operator])).toEqual(['environment of the operator: environment'])
   expect(
-    scan({ shown: shown.join('\n') }, planted)
+    findCanaries({ shown: shown.join('\n') }, planted)
       .map(({ label }) => label)
       .toSorted(),
   ).toEqual(['given', 'made', 'token: claims', 'token: signature'])
-  expect(scan({ spec: JSON.stringify(last.object.spec) }, planted)).toHaveLength(SECRET_FIELDS)
+  expect(findCanaries({ spec: JSON.stringify(last.object.spec) }, planted)).toHaveLength(
+    SECRET_FIELDS,
+  )
 })

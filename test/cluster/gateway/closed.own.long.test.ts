@@ -2,34 +2,34 @@
 // Nobody passes on stale knowledge: a gateway that hears nothing any more, and an API server that is gone or
 // stands still (contract 10.4, 13.4; threats F3, F5; invariants I2, I13).
 import { afterAll, expect, test } from 'vitest'
-import { isWatchOf } from '../../faults/watches.ts'
+import { isWatchOf } from '../../faults/observed-writes.ts'
+import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { startProxy } from '../../support/proxy.ts'
+import { startProxy } from '../../support/fault-proxy.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { measureEventLoopLag } from './event-loop-lag.ts'
 import {
+  type OpenWatch,
+  type PolledAnswer,
+  UPSTREAM,
   codesOf,
   isAccepted,
-  keepAsking,
-  letWatch,
+  pollGateway,
+  allowWatch,
   openWatch,
-  type OpenWatch,
-  type Said,
-  said,
-  startBeside,
-  UPSTREAM,
-} from './asking.ts'
-import { ownControlPlane } from '../../support/control-plane.ts'
-import { SOON, startFront, type UsableKey } from './front.ts'
-import { lateness } from './lateness.ts'
+  polledAnswerOf,
+  startAnotherGateway,
+} from './gateway-poller.ts'
+import { SOON, type UsableKey, startTestGateway } from './test-gateway.ts'
 
-const front = await startFront(await ownControlPlane())
+const front = await startTestGateway(await ownControlPlane())
 const { keys, plane } = front
-await letWatch(front)
+await allowWatch(front)
 const [hearing] = front.gateways
 if (!hearing) throw new Error('there is no gateway')
 const line = await startProxy(plane)
 afterAll(() => line[Symbol.asyncDispose]())
-const deaf = await startBeside(front, { line })
+const deaf = await startAnotherGateway(front, { line })
 afterAll(() => deaf.stop())
 
 /** Proof of what is known is this old at most, and what is read is used again for a second (10.4). */
@@ -47,13 +47,13 @@ const say = (what: string, ms: number): void => console.log(`measured: ${what}: 
 /** A key that both gateways take. */
 async function given(): Promise<UsableKey> {
   const key = await front.key()
-  const isTaken = async () => isAccepted(await said(front, deaf, key.token)) || undefined
+  const isTaken = async () => isAccepted(await polledAnswerOf(front, deaf, key.token)) || undefined
   await eventually('the other gateway takes the key', isTaken, SOON)
   return key
 }
 
 /** It is said that nobody can tell now, and to try again. */
-function expectUnavailable(answers: readonly Said[]): void {
+function expectUnavailable(answers: readonly PolledAnswer[]): void {
   expect(codesOf(answers)).toEqual(new Set([503]))
   for (const { headers } of answers) expect(Number(headers['retry-after'])).toBeGreaterThan(0)
 }
@@ -70,8 +70,10 @@ const hasEventError = (watch: OpenWatch, ...codes: readonly number[]): void => {
  * A 503 after a read that took the time which it is given: on a machine that stood still meanwhile nobody can
  * tell (10.4). Who asks may have come a second after it left.
  */
-const isLate = ({ code, sentMs, doneMs }: Said): boolean => code === 503 && doneMs - sentMs >= 900
-const inTime = (answers: readonly Said[]): readonly Said[] => answers.filter((one) => !isLate(one))
+const isLate = ({ code, sentMs, doneMs }: PolledAnswer): boolean =>
+  code === 503 && doneMs - sentMs >= 900
+const inTime = (answers: readonly PolledAnswer[]): readonly PolledAnswer[] =>
+  answers.filter((one) => !isLate(one))
 
 /** Reads of single keys that the deaf gateway makes. */
 const readsOf = ({ object }: Pick<UsableKey, 'object'>): number =>
@@ -82,10 +84,10 @@ test('the watch of the keys is cut without a word (10.4, 13.4; F5, I2)', async (
   const [good, ended, endedLate] = [await given(), await given(), await given()]
   const watchOf = (key: UsableKey): Promise<OpenWatch> => openWatch(front, deaf, key.token)
   const watches = [await watchOf(good), await watchOf(ended), await watchOf(endedLate)] as const
-  await using asGood = keepAsking(front, deaf, good.token)
-  await using asGoodUpstream = keepAsking(front, deaf, good.token, UPSTREAM)
-  await using asEnded = keepAsking(front, deaf, ended.token)
-  await using asNobody = keepAsking(front, hearing, newToken())
+  await using asGood = pollGateway(front, deaf, good.token)
+  await using asGoodUpstream = pollGateway(front, deaf, good.token, UPSTREAM)
+  await using asEnded = pollGateway(front, deaf, ended.token)
+  await using asNobody = pollGateway(front, hearing, newToken())
 
   line.freeze(isWatchOf('ownedaccesskeys'))
   // Opened anew, it would tell everything.
@@ -109,22 +111,22 @@ test('the watch of the keys is cut without a word (10.4, 13.4; F5, I2)', async (
 
   // Of a key that it has never heard of it can not say that there is none.
   expectUnavailable([
-    await said(front, deaf, newToken()),
-    await said(front, deaf, late.token),
-    await said(front, deaf, late.token, UPSTREAM),
+    await polledAnswerOf(front, deaf, newToken()),
+    await polledAnswerOf(front, deaf, late.token),
+    await polledAnswerOf(front, deaf, late.token, UPSTREAM),
   ])
-  expect((await said(front, hearing, late.token)).code).toBe(404)
+  expect((await polledAnswerOf(front, hearing, late.token)).code).toBe(404)
 
   const readBefore = readsOf(endedLate)
-  const askMany = (): Promise<readonly Said[]> =>
-    Promise.all(Array.from({ length: 50 }, () => said(front, deaf, endedLate.token)))
+  const askMany = (): Promise<readonly PolledAnswer[]> =>
+    Promise.all(Array.from({ length: 50 }, () => polledAnswerOf(front, deaf, endedLate.token)))
   const startMs = Date.now()
   const first = await askMany()
   expect(codesOf(first.every(isLate) ? await askMany() : first)).toEqual(new Set([404]))
   const seconds = Math.ceil((Date.now() - startMs) / 1000)
   expect(readsOf(endedLate) - readBefore, 'reads for 50 requests').toBeLessThanOrEqual(seconds + 1)
 
-  await using asEndedLate = keepAsking(front, deaf, endedLate.token)
+  await using asEndedLate = pollGateway(front, deaf, endedLate.token)
   await keys.patch(endedLate.object, { spec: { disabled: true } })
   const disabledLateMs = Date.now()
   const endLateMs = await endOf(watches[2])
@@ -138,8 +140,8 @@ test('the watch of the keys is cut without a word (10.4, 13.4; F5, I2)', async (
   await eventuallyPasses(
     'it hears again',
     async () => {
-      expect((await said(front, deaf, late.token)).code).toBe(404)
-      expect((await said(front, deaf, newToken())).code).toBe(401)
+      expect((await polledAnswerOf(front, deaf, late.token)).code).toBe(404)
+      expect((await polledAnswerOf(front, deaf, newToken())).code).toBe(401)
     },
     { withinMs: 40_000 },
   )
@@ -188,15 +190,15 @@ test.each<Outage>([
   await keys.patch(disabled.object, { spec: { disabled: true } })
   await eventuallyPasses(
     'it is refused',
-    async () => expect((await said(front, hearing, disabled.token)).code).toBe(401),
+    async () => expect((await polledAnswerOf(front, hearing, disabled.token)).code).toBe(401),
     SOON,
   )
   const watch = await openWatch(front, hearing, good.token)
-  await using asGood = keepAsking(front, hearing, good.token)
-  await using asGoodUpstream = keepAsking(front, hearing, good.token, UPSTREAM)
-  await using asDisabled = keepAsking(front, hearing, disabled.token)
+  await using asGood = pollGateway(front, hearing, good.token)
+  await using asGoodUpstream = pollGateway(front, hearing, good.token, UPSTREAM)
+  await using asDisabled = pollGateway(front, hearing, disabled.token)
 
-  await using late = lateness(() => hearing.health('/healthz'))
+  await using late = measureEventLoopLag(() => hearing.health('/healthz'))
   await outage.begin()
   const beginMs = Date.now()
   try {
@@ -214,10 +216,10 @@ test.each<Outage>([
       'nobody passes',
       async () =>
         expectUnavailable([
-          await said(front, hearing, good.token),
-          await said(front, hearing, good.token, UPSTREAM),
-          await said(front, hearing, disabled.token),
-          await said(front, hearing, newToken()),
+          await polledAnswerOf(front, hearing, good.token),
+          await polledAnswerOf(front, hearing, good.token, UPSTREAM),
+          await polledAnswerOf(front, hearing, disabled.token),
+          await polledAnswerOf(front, hearing, newToken()),
         ]),
       { forMs: Math.max(beginMs + KNOWN_FOR_MS + 1000 - Date.now(), 1000) },
     )
@@ -232,9 +234,9 @@ test.each<Outage>([
   await eventuallyPasses(
     'it passes again',
     async () => {
-      expect((await said(front, hearing, good.token)).code).toBe(404)
-      expect((await said(front, hearing, good.token, UPSTREAM)).code).toBe(200)
-      expect((await said(front, hearing, newToken())).code).toBe(401)
+      expect((await polledAnswerOf(front, hearing, good.token)).code).toBe(404)
+      expect((await polledAnswerOf(front, hearing, good.token, UPSTREAM)).code).toBe(200)
+      expect((await polledAnswerOf(front, hearing, newToken())).code).toBe(401)
     },
     { withinMs: 40_000 },
   )

@@ -5,14 +5,14 @@ import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
+import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { cookbook, cookbookScopes } from '../../support/cookbook.ts'
+import { cookbook, cookbookScopes } from '../../support/documentation-blocks.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway.ts'
-import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
-import { newKey } from '../../support/objects.ts'
-import { ISSUER, startOperator } from '../../support/operator.ts'
-import { bound } from '../policies/callers.ts'
+import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { newKey } from '../../support/object-builder.ts'
+import { bindRole } from '../policies/rbac-users.ts'
 
 const plane = await privateControlPlane()
 const MANAGEMENT = '/kubernetes/management/'
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const kubeconfig = await plane.serviceAccountKubeconfig(namespace, name)
   gateway = await startGateway({ kubeconfig, flags })
   ca = await gatewayCa(plane.admin)
-  await bound(plane, COOK, 'cluster-admin')
+  await bindRole(plane, COOK, 'cluster-admin')
   for (const scope of cookbookScopes()) secrets.set(JSON.stringify(scope), await keyOf(scope))
   return async () => {
     await gateway.stop()

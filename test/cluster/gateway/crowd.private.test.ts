@@ -2,18 +2,25 @@
 // 500 keys, 200 requests at a time, over connections that they share and break off at random: nobody is told what
 // is somebody else's, and nothing runs as somebody else (threats A12, 2.0; contract 10.5).
 import { describe, expect, test } from 'vitest'
-import { auditOf } from '../../support/audit.ts'
+import { auditOf } from '../../support/audit-log.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { startForgetfulGateway } from '../../support/forgetful-gateway.ts'
 import type { Audited } from '../../support/fuzz/audited.ts'
-import { GATEWAY_USER } from '../../support/installed.ts'
+import { GATEWAY_USER } from '../../support/installed-control-plane.ts'
 import { randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'
-import { CROWD_NAMESPACE, crowdAsks, type Gate, membersOf, QUESTIONS, wrongIn } from './crowd.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
-import { MANAGEMENT, SOON, startFront } from './front.ts'
+import { startForgetfulGateway } from '../../support/wrong-gateways.ts'
+import {
+  CROWD_NAMESPACE,
+  type Gate,
+  CROWD_REQUESTS,
+  callConcurrently,
+  crowdMembersOf,
+  leaksIn,
+} from './concurrent-callers.ts'
+import { MANAGEMENT, SOON, startTestGateway } from './test-gateway.ts'
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const { plane } = front
 const audit = auditOf(plane)
 const MEMBERS = repeated(50, 500)
@@ -41,7 +48,7 @@ await must(`${rbac}/rolebindings`, {
     { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'platform:authenticated' },
   ],
 })
-const members = await membersOf(front.keys, MEMBERS)
+const members = await crowdMembersOf(front.keys, MEMBERS)
 await Promise.all(
   members.map(async ({ name, token }, at) => {
     // Of very different lengths, so that some answers take many pieces.
@@ -54,13 +61,13 @@ await Promise.all(
 
 test(`nobody is told what is somebody else's, ${REQUESTS} times: seed ${SEED} (A12, 10.5)`, async () => {
   const mark = await audit.mark()
-  const exchanges = await crowdAsks(gateOf(gateway), members, REQUESTS, randomFrom(SEED))
+  const exchanges = await callConcurrently(gateOf(gateway), members, REQUESTS, randomFrom(SEED))
 
   expect(exchanges).toHaveLength(REQUESTS)
   const wrong = exchanges.map((exchange) => ({
     asked: exchange.question.name,
     by: exchange.member.name,
-    wrong: wrongIn(exchange),
+    wrong: leaksIn(exchange),
     told: exchange.body.slice(0, 500),
   }))
   expect(wrong.filter((one) => one.wrong.length > 0).slice(0, 5)).toEqual([])
@@ -69,10 +76,10 @@ test(`nobody is told what is somebody else's, ${REQUESTS} times: seed ${SEED} (A
   console.log(`measured: ${whole.length} whole answers, ${broken.length} broken off on their way`)
   expect(whole.length).toBeGreaterThan(REQUESTS / 3)
   expect(broken.length).toBeGreaterThan(REQUESTS / 100)
-  const answered = QUESTIONS.filter((question) =>
+  const answered = CROWD_REQUESTS.filter((question) =>
     exchanges.some((one) => one.question === question && one.code === question.code),
   )
-  expect(answered).toEqual(QUESTIONS)
+  expect(answered).toEqual(CROWD_REQUESTS)
 
   // When a write comes in it is not known yet as whom it is to run.
   const { own = [], asSomebody = [] } = Object.groupBy(
@@ -140,8 +147,8 @@ const OWN_DEEDS: ReadonlySet<string> = new Set([
 describe('a gateway that keeps who calls between requests', () => {
   test('is found out', async () => {
     await using forgetful = await startForgetfulGateway(gateway)
-    const exchanges = await crowdAsks(gateOf(forgetful), members, 500, randomFrom(SEED))
-    const wrong = [...new Set(exchanges.flatMap(wrongIn))]
+    const exchanges = await callConcurrently(gateOf(forgetful), members, 500, randomFrom(SEED))
+    const wrong = [...new Set(exchanges.flatMap(leaksIn))]
     expect(wrong).toContain("it has the end of somebody else's key")
     expect(wrong.some((because) => because.endsWith('of somebody else'))).toBe(true)
   })

@@ -7,13 +7,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkJwk } from '../../../src/authn/jwks.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway.ts'
-import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
-import { type Target, bareServer } from './bare.ts'
-import { handWritten, newJwk } from './world.ts'
+import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { writeOidcSources, newJwk } from './oidc-sources.ts'
+import { type Target, startBareServer } from './start-bare-server.ts'
 
 const plane = await privateControlPlane()
-const world = handWritten(plane.raw)
+const world = writeOidcSources(plane.raw)
 
 const BOUND = { withinMs: 20_000 }
 const HOUR = '2099112111'
@@ -51,7 +51,10 @@ beforeAll(async () => {
   agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   const { body, headers } = await ask(keys.url, keys)
   const { 'content-type': type = '', 'cache-control': control = '' } = headers
-  bare = await bareServer({ body, headers: { 'content-type': type, 'cache-control': control } })
+  bare = await startBareServer({
+    body,
+    headers: { 'content-type': type, 'cache-control': control },
+  })
 })
 afterAll(async () => {
   agent?.destroy()

@@ -9,18 +9,18 @@ import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../../src/api/names.ts'
 import { kubeconfig as kubeconfigOf } from '../../../tools/control-plane/kubeconfig.ts'
-import { auditOf } from '../../support/audit.ts'
+import { auditOf } from '../../support/audit-log.ts'
+import { serverPair } from '../../support/certificate-builder.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway.ts'
-import { GATEWAY_ACCOUNT, GATEWAY_USER } from '../../support/installed.ts'
-import { startProxy } from '../../support/proxy.ts'
-import { serverPair } from '../../support/server-pair.ts'
-import { handWritten } from './world.ts'
+import { startProxy } from '../../support/fault-proxy.ts'
+import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT, GATEWAY_USER } from '../../support/installed-control-plane.ts'
+import { writeOidcSources } from './oidc-sources.ts'
 
 const plane = await privateControlPlane()
 const audit = auditOf(plane)
-const world = handWritten(plane.raw)
+const world = writeOidcSources(plane.raw)
 const { namespace, name: account } = GATEWAY_ACCOUNT
 const kubeconfig = await plane.serviceAccountKubeconfig(namespace, account)
 const folder = mkdtempSync(join(tmpdir(), 'gateway-'))

@@ -4,27 +4,27 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { settingsOf } from '../../support/config.ts'
+import { settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import type { OwnGateway } from '../../support/gateway.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { startProxy } from '../../support/proxy.ts'
+import { startProxy } from '../../support/fault-proxy.ts'
+import type { OwnGateway } from '../../support/gateway-process.ts'
+import { uniqueName } from '../../support/object-builder.ts'
 import { isWhole } from '../../support/tier.ts'
-import type { StoredKey } from '../keys/keys.ts'
-import { bound } from '../policies/callers.ts'
-import { said, startBeside } from './asking.ts'
-import { MANAGEMENT, SOON, type UsableKey, startFront } from './front.ts'
+import type { StoredKey } from '../keys/key-client.ts'
+import { bindRole } from '../policies/rbac-users.ts'
+import { measureEventLoopLag } from './event-loop-lag.ts'
+import { type RawConnection, openRawConnection } from './gateway-load.ts'
+import { polledAnswerOf, startAnotherGateway } from './gateway-poller.ts'
 import { OURS, hand } from './keys/self-service-clients.ts'
-import { lateness } from './lateness.ts'
-import { type Wire, openWire } from './pressure.ts'
+import { MANAGEMENT, SOON, type UsableKey, startTestGateway } from './test-gateway.ts'
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const { keys, plane } = front
 const settings = settingsOf(plane)
 const [gateway] = front.gateways
 if (!gateway) throw new Error('there is no gateway')
-await bound(plane, 'ada', 'cluster-admin')
+await bindRole(plane, 'ada', 'cluster-admin')
 
 /** A person: what she makes does not end with the key that she made it with. */
 const LOGIN: OwnedAccessKeySpec = { user: 'ada', type: 'Login' }
@@ -37,7 +37,7 @@ const SECOND = 1000
 
 /** How late the machine is for what goes from the API server, by way of the operator, to that gateway. */
 const lateUpTo = (last: Pick<OwnGateway, 'health'>) =>
-  lateness(async () => {
+  measureEventLoopLag(async () => {
     await plane.raw('GET', `${KEYS}/${HEARTBEAT_KEY}`)
     await front.operator.health('/healthz')
     await last.health('/healthz')
@@ -115,13 +115,13 @@ const WRITES: readonly Write[] = [
 interface HeldWrite {
   readonly what: Write
   readonly of: string
-  readonly wire: Wire
+  readonly wire: RawConnection
 }
 
 async function heldBack({ token }: UsableKey, what: Write): Promise<HeldWrite> {
   const of = uniqueName('held')
   const about = (await what.about?.(of)) ?? null
-  const wire = await openWire(gateway?.url() ?? '', front.ca)
+  const wire = await openRawConnection(gateway?.url() ?? '', front.ca)
   const body = JSON.stringify(what.body(of, about))
   const isApply = what.path(of).includes('fieldManager')
   const head = [
@@ -297,15 +297,21 @@ describe('requests that the API server does not answer', () => {
 
   test('are answered soon after their key is disabled, and nothing of what comes then is told', async () => {
     await using line = await startProxy(plane)
-    const beside = await startBeside(front, { line })
+    const beside = await startAnotherGateway(front, { line })
     afterAll(() => beside.stop())
     const key = await front.key(LOGIN)
-    const isTaken = async () => (await said(front, beside, key.token)).code === 404 || undefined
+    const isTaken = async () =>
+      (await polledAnswerOf(front, beside, key.token)).code === 404 || undefined
     await eventually('it takes the key', isTaken, SOON)
     const paths = new Set(READS.map(({ path }) => path.split('?')[0]))
     const rule = line.on(({ path }) => paths.has(path), { kind: 'hold' })
     const asked = READS.map(async ({ name, path }) => {
-      const { code, body, doneMs } = await said(front, beside, key.token, `${MANAGEMENT}${path}`)
+      const { code, body, doneMs } = await polledAnswerOf(
+        front,
+        beside,
+        key.token,
+        `${MANAGEMENT}${path}`,
+      )
       return { name, code, body, doneMs }
     })
     const areHeld = () => rule.hits.length === READS.length || undefined

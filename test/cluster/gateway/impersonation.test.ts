@@ -2,9 +2,9 @@
 // schema of keys and the gateway's own checks (contract 10.5, 12.1).
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
-import { GATEWAY_USER } from '../../support/installed.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { type As, asGateway, OUR_EXTRA } from './account.ts'
+import { GATEWAY_USER } from '../../support/installed-control-plane.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { type As, OUR_EXTRA, asGateway } from './account-client.ts'
 
 interface Said {
   readonly message?: string

@@ -2,16 +2,16 @@
 import { CoreV1Api, KubeConfig, makeInformer } from '@kubernetes/client-node'
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
-import { settingsOf } from '../../support/config.ts'
+import { startOperator } from '../../support/command-process.ts'
+import { settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { startOperator } from '../../support/operator.ts'
-import { beatOf } from './callers-world.ts'
-import { clientOf } from './callers.ts'
-import { SOON, type UsableKey, startFront } from './front.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { loadClientOf } from './load-clients.ts'
+import { SOON, type UsableKey, startTestGateway } from './test-gateway.ts'
+import { heartbeatOf } from './two-gateways.ts'
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const NAMESPACE = 'shop'
 
 await front.plane.raw('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE } })
@@ -271,7 +271,7 @@ test('a gateway that is told to end records at once what was used (14.1, 8.3)', 
   const slides = { key: token, ttl: 3600, ttlAfterLastActivity: true }
   const key = await front.keys.shown(await front.keys.create(slides), 'Active')
   const gateway = await front.another()
-  const client = clientOf(front, gateway)
+  const client = loadClientOf(front, gateway)
   await eventually(
     'it takes the key',
     async () => (await client.ask(token, '/version')).code === 200 || undefined,
@@ -314,7 +314,7 @@ test('kubectl wait oak --all is no trap, under any cap and after a restart (10.4
   await using restarted = new AsyncDisposableStack()
   restarted.use(await startOperator({ kubeconfig: await plane.operatorKubeconfig() }))
   restarted.use(await front.another())
-  const beats = (now: typeof witness) => before !== null && beatOf(now) !== beatOf(before)
+  const beats = (now: typeof witness) => before !== null && heartbeatOf(now) !== heartbeatOf(before)
   const after = await keys.until(HEARTBEAT_KEY, 'beats', beats)
   expect(after.metadata.uid).toBe(before?.metadata.uid)
   expect(await waited()).toBe(isMet)

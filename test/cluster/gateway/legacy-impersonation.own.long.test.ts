@@ -6,9 +6,9 @@ import { join, relative } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
-import { GATEWAY_USER } from '../../support/installed.ts'
-import { CONFIG } from '../install/manifests.ts'
-import { type As, asGateway, OUR_EXTRA } from './account.ts'
+import { GATEWAY_USER } from '../../support/installed-control-plane.ts'
+import { CONFIG } from '../install/kustomize-output.ts'
+import { type As, OUR_EXTRA, asGateway } from './account-client.ts'
 
 interface Said {
   readonly message?: string

@@ -4,23 +4,30 @@ import { randomBytes } from 'node:crypto'
 import { Agent } from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { eventually } from '../../support/eventually.ts'
-import { ask } from '../../support/gateway.ts'
-import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
-import { inWhole, isWhole, repeated } from '../../support/tier.ts'
-import { startBeside } from './asking.ts'
-import { bearingDown, MOST_LAG_MS } from './bearing.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { MANAGEMENT, startFront, type UsableKey } from './front.ts'
-import { testCostly } from './costly.ts'
-import { grownBy, many, openWire, underPressure, type Wire } from './pressure.ts'
+import { eventually } from '../../support/eventually.ts'
+import { ask } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { inWhole, isWhole, repeated } from '../../support/tier.ts'
+import { testExpensiveRequests } from './expensive-requests.ts'
+import {
+  MOST_LAG_MS,
+  type RawConnection,
+  serveUnderLoad,
+  memoryGrowth,
+  openMany,
+  openRawConnection,
+  measureUnderLoad,
+} from './gateway-load.ts'
+import { startAnotherGateway } from './gateway-poller.ts'
+import { MANAGEMENT, type UsableKey, startTestGateway } from './test-gateway.ts'
 
 const MINUTE = { withinMs: 60_000 }
 const NAMESPACE = 'default'
 const ACCESS_KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'
 const CONFIG_MAPS = `/api/v1/namespaces/${NAMESPACE}/configmaps`
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const { plane, ca, gateways } = front
 const [gateway] = gateways
 if (!gateway) throw new Error('there is no gateway')
@@ -39,7 +46,7 @@ const key = await front.key()
 
 const bearer = ({ token }: UsableKey): string => `Authorization: Bearer ${token}\r\n`
 
-const bearing = await bearingDown(front, key.token, `${CONFIG_MAPS}?limit=1`)
+const bearing = await serveUnderLoad(front, key.token, `${CONFIG_MAPS}?limit=1`)
 const { borneDown, expectWell, quietMs } = bearing
 
 describe.each(inWhole('the measure'))('%s', () => {
@@ -56,8 +63,8 @@ describe.each(inWhole('the measure'))('%s', () => {
 
   test('finds one out that is at something else for 100 ms in each second', async () => {
     const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(BUSY)}` }
-    await using busy = await startBeside(front, { env })
-    const { lagMs } = await underPressure(busy, () => delay(FOR_MS))
+    await using busy = await startAnotherGateway(front, { env })
+    const { lagMs } = await measureUnderLoad(busy, () => delay(FOR_MS))
     expect(lagMs - quietMs).toBeGreaterThan(MOST_LAG_MS)
   })
 })
@@ -126,9 +133,9 @@ describe('clients that are slow on purpose (13.3)', () => {
   // They have half a minute to be no longer slow.
   test.each(inWhole('lose their connection, and others do not notice'))('%s', async () => {
     const pressure = await borneDown(async () => {
-      const bare = await many(EACH, () => openWire(url, ca, false))
-      const silent = await many(EACH, () => openWire(url, ca))
-      const dripping = await many(EACH, () => openWire(url, ca))
+      const bare = await openMany(EACH, () => openRawConnection(url, ca, false))
+      const silent = await openMany(EACH, () => openRawConnection(url, ca))
+      const dripping = await openMany(EACH, () => openRawConnection(url, ca))
       for (const wire of dripping) wire.write(`GET ${MANAGEMENT}/api HTTP/1.1\r\nHost: ${host}\r\n`)
       const drops = setInterval(() => {
         for (const wire of dripping) wire.write('X')
@@ -149,8 +156,8 @@ describe('clients that are slow on purpose (13.3)', () => {
     const more = () => front.ask(slow.token, CONFIG_MAPS)
     const pressure = await borneDown(async () => {
       // Each begins at once: a connection on which nothing comes is not waited for as long as a request.
-      const wires = await many(400, async () => {
-        const wire = await openWire(url, ca)
+      const wires = await openMany(400, async () => {
+        const wire = await openRawConnection(url, ca)
         wire.write(head)
         return wire
       })
@@ -193,7 +200,7 @@ describe('headers that do not end (13.3)', () => {
     { name: 'a name without an end', bytes: `${START}${'X'.repeat(1_048_576)}` },
   ])('$name: 431, and the end of the connection', async ({ bytes }) => {
     const pressure = await borneDown(async () => {
-      const wires = await many(repeated(2, 20), () => openWire(url, ca))
+      const wires = await openMany(repeated(2, 20), () => openRawConnection(url, ca))
       for (const wire of wires) wire.write(bytes)
       return Promise.all(wires.map(({ closed }) => closed))
     })
@@ -211,7 +218,7 @@ describe('bodies that are bombs (13.3)', () => {
 
   /** Sends a body of so many MiB in chunks; what was answered by the time that the connection is closed. */
   async function bomb(head: string, mebibytes: number): Promise<string> {
-    const wire: Wire = await openWire(url, ca)
+    const wire: RawConnection = await openRawConnection(url, ca)
     wire.write(`${head}Host: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n`)
     const answered = async (): Promise<void> => {
       for (let piece = 0; piece < mebibytes * 16; piece += 1) {
@@ -252,7 +259,7 @@ describe('bodies that are bombs (13.3)', () => {
       codes: [413],
     },
   ])('64 MiB $name are answered, and not kept', async ({ head, codes }) => {
-    const pressure = await borneDown(() => many(repeated(2, 24), () => bomb(head(), 64)))
+    const pressure = await borneDown(() => openMany(repeated(2, 24), () => bomb(head(), 64)))
     // What it goes on sending may reset the connection before its client has read the answer.
     const answers = new Set(pressure.results.flat().filter((line) => line !== ''))
     expect([...answers].map((line) => Number(/^HTTP\/1\.1 (\d+)/.exec(line)?.[1]))).toEqual(codes)
@@ -267,10 +274,10 @@ describe('idle watches, 5,000 in all (13.3)', () => {
 
   test('are kept, each is told of a change, and others do not notice', async () => {
     const watchers = await Promise.all(Array.from({ length: WATCHERS }, () => front.key()))
-    let wires: readonly Wire[] = []
-    const startedMiB = await grownBy(gateway, async () => {
-      wires = await many(WATCHERS * EACH, async (at) => {
-        const wire = await openWire(url, ca)
+    let wires: readonly RawConnection[] = []
+    const startedMiB = await memoryGrowth(gateway, async () => {
+      wires = await openMany(WATCHERS * EACH, async (at) => {
+        const wire = await openRawConnection(url, ca)
         const watcher = watchers[at % WATCHERS]
         if (!watcher) throw new Error('there is no watcher')
         const path = `${MANAGEMENT}${CONFIG_MAPS}?watch=1&resourceVersion=0&fieldSelector=metadata.name%3Dbell`
@@ -301,4 +308,4 @@ describe('idle watches, 5,000 in all (13.3)', () => {
   })
 })
 
-if (isWhole) testCostly(front, bearing)
+if (isWhole) testExpensiveRequests(front, bearing)

@@ -2,15 +2,15 @@
 // constrained impersonation that is not there (contract 8.2, 10.5). Every request of a caller is refused then, so it
 // is told where an administrator looks, and a gateway that starts takes no callers.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
-import { sumOf } from '../../support/exposition.ts'
-import { ask, gatewayCa, type OwnGateway, startGateway } from '../../support/gateway.ts'
-import { GATEWAY_ACCOUNT, GATEWAY_USER } from '../../support/installed.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { ISSUER, startOperator } from '../../support/operator.ts'
-import { keysOf } from '../keys/keys.ts'
-import { asGateway, OUR_EXTRA } from './account.ts'
+import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT, GATEWAY_USER } from '../../support/installed-control-plane.ts'
+import { sumOf } from '../../support/metrics-text.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { keyClientOf } from '../keys/key-client.ts'
+import { OUR_EXTRA, asGateway } from './account-client.ts'
 
 interface Binding {
   readonly metadata: { readonly name: string }
@@ -59,7 +59,7 @@ async function told(path: string): Promise<{ readonly code: number; readonly bod
 }
 
 beforeAll(async () => {
-  await keysOf(plane).create({ user: 'ada', key: TOKEN })
+  await keyClientOf(plane).create({ user: 'ada', key: TOKEN })
   await unbind()
   const isRefused = async (): Promise<true | undefined> => {
     const { code } = await asAccount('GET', '/version', { user: 'ada', ...OUR_EXTRA })

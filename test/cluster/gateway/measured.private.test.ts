@@ -4,26 +4,26 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY } from '../../../src/api/names.ts'
-import { type SeenStatus, settingsOf } from '../../support/config.ts'
+import { type SeenStatus, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { uniqueName } from '../../support/objects.ts'
+import { uniqueName } from '../../support/object-builder.ts'
 import { repeated } from '../../support/tier.ts'
-import { type StoredKey, createdMs, outlived } from '../keys/keys.ts'
-import { type OpenWatch, letWatch, openWatch } from './asking.ts'
-import { type Asked, clientOf, quantile } from './callers.ts'
-import { SOON, startFront } from './front.ts'
-import { lateness } from './lateness.ts'
+import { type StoredKey, createdMs, outlived } from '../keys/key-client.ts'
+import { measureEventLoopLag } from './event-loop-lag.ts'
+import { type OpenWatch, allowWatch, openWatch } from './gateway-poller.ts'
+import { type TimedAnswer, loadClientOf, quantile } from './load-clients.ts'
+import { SOON, startTestGateway } from './test-gateway.ts'
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const { keys, plane } = front
 const settings = settingsOf(plane)
-const client = clientOf(front)
+const client = loadClientOf(front)
 afterAll(() => client.close())
 
 /** What ada may read, and bob may not. */
 const PATH = '/api/v1/namespaces/default/configmaps/kube-root-ca.crt'
-await letWatch(front)
+await allowWatch(front)
 
 const say = (what: string, figures: Readonly<Record<string, number>>): void => {
   const said = Object.entries(figures).map(([name, value]) => `${name} ${Math.round(value)}`)
@@ -40,7 +40,7 @@ async function inBatches<T>(count: number, size: number, run: (at: number) => Pr
   return results
 }
 
-const isAccepted = ({ code }: Asked): boolean => code === 200
+const isAccepted = ({ code }: TimedAnswer): boolean => code === 200
 
 /**
  * When a change was sent, and when it was answered; epoch milliseconds. It is stored in between, which may take
@@ -63,7 +63,7 @@ interface Lag {
   readonly ofStored: number
 }
 
-const lagAfter = (asked: readonly Asked[], { sentMs, storedMs }: Change): Lag => ({
+const lagAfter = (asked: readonly TimedAnswer[], { sentMs, storedMs }: Change): Lag => ({
   ofSent: lastAfter(asked, sentMs),
   ofStored: lastAfter(asked, storedMs),
 })
@@ -84,9 +84,9 @@ function expectWithin(what: string, lags: readonly Lag[], mostMs: number): void 
 async function asksUntilRefused(
   token: string,
   answered = (): void => undefined,
-): Promise<readonly Asked[]> {
-  const asked: Asked[] = []
-  const refusals = (): readonly Asked[] => asked.slice(-20)
+): Promise<readonly TimedAnswer[]> {
+  const asked: TimedAnswer[] = []
+  const refusals = (): readonly TimedAnswer[] => asked.slice(-20)
   do {
     asked.push(await client.ask(token, PATH))
     answered()
@@ -95,7 +95,7 @@ async function asksUntilRefused(
 }
 
 /** Milliseconds from the moment to the last accepted request after it; 0 = none was. */
-const lastAfter = (asked: readonly Asked[], sinceMs: number): number =>
+const lastAfter = (asked: readonly TimedAnswer[], sinceMs: number): number =>
   Math.max(0, ...asked.filter(isAccepted).map(({ sentMs }) => sentMs - sinceMs))
 
 const newToken = (): string => uniqueName('k'.repeat(32))
@@ -189,8 +189,8 @@ describe('the last request that a key opens', () => {
         const ttl = 2 + (at % repeated(3, 9))
         const key = await keys.create({ user: 'ada', key: token, ttl })
         const endMs = Date.parse(key.metadata.creationTimestamp) + ttl * 1000
-        const asked: Asked[] = []
-        let last: Asked
+        const asked: TimedAnswer[] = []
+        let last: TimedAnswer
         do {
           last = await client.ask(token, '/version')
           asked.push(last)
@@ -212,7 +212,7 @@ describe('the last request that a key opens', () => {
   })
 })
 
-const saysOver = ({ body }: Asked): boolean =>
+const saysOver = ({ body }: TimedAnswer): boolean =>
   body.includes('platform access key expired. Please login again')
 
 /** The winner is the one with the lower uid among those of one second: some try until they have it. */
@@ -301,7 +301,7 @@ async function watchesEnded(token: string, end: Ending['end']) {
   const watches = await inBatches(WATCHES, 50, () => watch(token))
   expect(watches.filter(({ endedMs }) => endedMs() !== null)).toEqual([])
   // By what comes from the API server this process sees how late both are; the gateway is what is looked at.
-  await using late = lateness(() => keys.read(HEARTBEAT_KEY))
+  await using late = measureEventLoopLag(() => keys.read(HEARTBEAT_KEY))
   const { sentMs, storedMs } = await end()
   const lags = await Promise.all(watches.map(async ({ ended }) => (await ended) - sentMs))
   return { watches, lags, mayTakeMs: storedMs - sentMs + late.mostMs() }

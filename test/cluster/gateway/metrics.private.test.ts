@@ -8,21 +8,29 @@ import { MAX_PER_KEY } from '../../../src/gateway/stages/max-in-flight.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
-import { seriesOf } from '../../support/exposition.ts'
-import { ask } from '../../support/gateway.ts'
-import { uniqueName } from '../../support/objects.ts'
-import type { Match } from '../../support/proxy-rules.ts'
-import { startProxy } from '../../support/proxy.ts'
-import type { StoredKey } from '../keys/keys.ts'
-import { NOWHERE, UPSTREAM, WATCHED, isAccepted, letWatch, said, startBeside } from './asking.ts'
-import { MANAGEMENT, SOON, startFront } from './front.ts'
+import type { Match } from '../../support/fault-proxy-rules.ts'
+import { startProxy } from '../../support/fault-proxy.ts'
+import { ask } from '../../support/gateway-process.ts'
+import { seriesOf } from '../../support/metrics-text.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import type { StoredKey } from '../keys/key-client.ts'
+import {
+  NOWHERE,
+  UPSTREAM,
+  WATCHED,
+  isAccepted,
+  allowWatch,
+  polledAnswerOf,
+  startAnotherGateway,
+} from './gateway-poller.ts'
+import { MANAGEMENT, SOON, startTestGateway } from './test-gateway.ts'
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const { keys, plane, ca } = front
-await letWatch(front)
+await allowWatch(front)
 const line = await startProxy(plane)
 afterAll(() => line[Symbol.asyncDispose]())
-const gateway = await startBeside(front, { line })
+const gateway = await startAnotherGateway(front, { line })
 afterAll(() => gateway.stop())
 // Of several replicas one makes the heartbeat, and counts it.
 for (const other of front.gateways) await other.stop()
@@ -61,7 +69,9 @@ async function given(spec: OwnedAccessKeySpec = {}) {
   const token = uniqueName('k'.repeat(32))
   const object = await keys.create({ user: 'ada', key: token, ...spec })
   const isTaken = async () =>
-    expect((await said(front, gateway, token)).code).toSatisfy((code) => isAccepted({ code }))
+    expect((await polledAnswerOf(front, gateway, token)).code).toSatisfy((code) =>
+      isAccepted({ code }),
+    )
   await eventuallyPasses('the gateway takes the key', isTaken, SOON)
   return { token, object }
 }
@@ -90,7 +100,7 @@ function watching(
 test('uses that are recorded, and that can not be (15, 14.1)', async () => {
   const before = await page()
   const used = await given()
-  await said(front, gateway, used.token, UPSTREAM)
+  await polledAnswerOf(front, gateway, used.token, UPSTREAM)
   const shows = (expected: Record<string, number>) => async () =>
     expect(await changes(before, 'activity_')).toEqual(expected)
   const WRITTEN = { activity_writes_total: 1 }
@@ -99,7 +109,7 @@ test('uses that are recorded, and that can not be (15, 14.1)', async () => {
 
   const unrecorded = await given()
   const fails = line.on(isStatusOf(unrecorded.object), { kind: 'answer', status: 500 })
-  await said(front, gateway, unrecorded.token, UPSTREAM)
+  await polledAnswerOf(front, gateway, unrecorded.token, UPSTREAM)
   const failed = async () => {
     const { activity_failures_total: failures, ...others } = await changes(before, 'activity_')
     expect(failures).toBe(fails.hits.length)
@@ -114,15 +124,16 @@ test('requests with their time, and credentials with why they were refused (15, 
   const good = await given()
   const over = await given()
   await disabled(over)
-  const isOver = async () => expect((await said(front, gateway, over.token)).code).toBe(401)
+  const isOver = async () =>
+    expect((await polledAnswerOf(front, gateway, over.token)).code).toBe(401)
   await eventuallyPasses('the disabled key is refused', isOver, SOON)
   const before = await page()
 
   const codes: number[] = []
   for (const path of [UPSTREAM, UPSTREAM, SECRETS, NOWHERE])
-    codes.push((await said(front, gateway, good.token, path)).code)
-  codes.push((await said(front, gateway, over.token, UPSTREAM)).code)
-  codes.push((await said(front, gateway, uniqueName('k'.repeat(32)), UPSTREAM)).code)
+    codes.push((await polledAnswerOf(front, gateway, good.token, path)).code)
+  codes.push((await polledAnswerOf(front, gateway, over.token, UPSTREAM)).code)
+  codes.push((await polledAnswerOf(front, gateway, uniqueName('k'.repeat(32)), UPSTREAM)).code)
   for (const path of [UPSTREAM, '/oidc/keys'])
     codes.push((await ask(`${gateway.url()}${path}`, { ca })).code)
   expect(codes).toEqual([200, 200, 403, 404, 401, 401, 401, 200])
@@ -151,8 +162,8 @@ test('what the scope of a key does not grant (15, 11.1)', async () => {
   const rules = [{ verbs: ['get'], resources: [{ resources: ['configmaps'] }] }]
   const { token } = await given({ scope: { rules } })
   const before = await page()
-  expect((await said(front, gateway, token, SECRETS)).code).toBe(403)
-  expect((await said(front, gateway, token, UPSTREAM)).code).toBe(200)
+  expect((await polledAnswerOf(front, gateway, token, SECRETS)).code).toBe(403)
+  expect((await polledAnswerOf(front, gateway, token, UPSTREAM)).code).toBe(200)
   expect(await changes(before, 'scope_')).toEqual({
     'scope_denials_total{target="Management"}': 1,
   })
@@ -186,7 +197,7 @@ test('what the gateway limits itself, apart from what the API server does (15, 1
   expect(await changes(before, 'limited_')).toEqual(OWN)
 
   const busy = line.on(({ path }) => path === '/version', { kind: 'answer', status: 429 })
-  expect((await said(front, gateway, token, UPSTREAM)).code).toBe(429)
+  expect((await polledAnswerOf(front, gateway, token, UPSTREAM)).code).toBe(429)
   busy.remove()
   expect(await changes(before, 'limited_', 'requests_')).toEqual({
     ...OWN,

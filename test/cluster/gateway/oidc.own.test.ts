@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkJwk } from '../../../src/authn/jwks.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
-import { valueOf } from '../../support/exposition.ts'
-import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway.ts'
-import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
-import { handWritten, newJwk } from './world.ts'
+import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { valueOf } from '../../support/metrics-text.ts'
+import { writeOidcSources, newJwk } from './oidc-sources.ts'
 
 const plane = await ownControlPlane()
-const world = handWritten(plane.raw)
+const world = writeOidcSources(plane.raw)
 const { namespace, name: account } = GATEWAY_ACCOUNT
 const kubeconfig = await plane.serviceAccountKubeconfig(namespace, account)
 

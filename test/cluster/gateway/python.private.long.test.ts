@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ensurePythonClient } from '../../../tools/python-client/python-client.ts'
 import { tether } from '../../../tools/tether.ts'
-import { eventually } from '../../support/eventually.ts'
-import { cleanEnv } from '../../support/program.ts'
+import { cleanEnv } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { SOON, startFront, type UsableKey } from './front.ts'
+import { eventually } from '../../support/eventually.ts'
+import { SOON, type UsableKey, startTestGateway } from './test-gateway.ts'
 
 const { python, env } = await ensurePythonClient(console.log)
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const NAMESPACE = 'snake'
 const SCRIPT = join(import.meta.dirname, 'client.py')
 

@@ -9,16 +9,16 @@ import { createInformerFactory } from '../../../src/kube/informer/informers.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { rememberingLog } from '../../support/log.ts'
-import { uniqueName } from '../../support/objects.ts'
+import { memoryLog } from '../../support/memory-log.ts'
+import { uniqueName } from '../../support/object-builder.ts'
 import { randomFrom } from '../../support/random.ts'
-import { type Asked, type Client, clientOf } from './callers.ts'
-import { SOON, startFront } from './front.ts'
+import { type TimedAnswer, type Client, loadClientOf } from './load-clients.ts'
+import { SOON, startTestGateway } from './test-gateway.ts'
 
-const front = await startFront(await privateControlPlane(), 2)
+const front = await startTestGateway(await privateControlPlane(), 2)
 const { keys } = front
 const replicas = [...front.gateways]
-const clients: Client[] = replicas.map((one) => clientOf(front, one))
+const clients: Client[] = replicas.map((one) => loadClientOf(front, one))
 const stopped = new AbortController()
 afterAll(async () => {
   stopped.abort()
@@ -33,7 +33,7 @@ const MINUTE_MS = 60_000
 const REVOKED_WITHIN_MS = 2000
 
 /** What one replica says; a connection that breaks is asked again at any. */
-async function ask(token: string): Promise<Asked> {
+async function ask(token: string): Promise<TimedAnswer> {
   for (;;) {
     const answer = await pick(clients).ask(token, '/version')
     if (answer.code !== 0) return answer
@@ -41,7 +41,7 @@ async function ask(token: string): Promise<Asked> {
   }
 }
 
-const isAccepted = ({ code }: Asked): boolean => code === 200
+const isAccepted = ({ code }: TimedAnswer): boolean => code === 200
 const newToken = (): string => uniqueName('k'.repeat(32))
 
 async function opened(token: string): Promise<void> {
@@ -61,7 +61,7 @@ async function killAtRandom(isOver: () => boolean): Promise<number> {
     const next = await front.another()
     replicas[at] = next
     clients[at]?.close()
-    clients[at] = clientOf(front, next)
+    clients[at] = loadClientOf(front, next)
   }
   return kills
 }
@@ -93,8 +93,8 @@ const TTL = 8
 const IDLE_MS = (TTL / 2) * 1000
 
 /** A sliding key that is in use all the time: every refusal of it. */
-async function used(isOver: () => boolean): Promise<readonly Asked[]> {
-  const refused: Asked[] = []
+async function used(isOver: () => boolean): Promise<readonly TimedAnswer[]> {
+  const refused: TimedAnswer[] = []
   const token = newToken()
   await keys.create({ user: 'ada', key: token, ttl: TTL, ttlAfterLastActivity: true })
   let usedMs = Date.now()
@@ -130,7 +130,7 @@ function recordedUses(): ReadonlyMap<string, readonly string[]> {
   const { startInformer } = createInformerFactory({
     client: front.plane.admin,
     clock: systemClock(),
-    log: rememberingLog().log,
+    log: memoryLog().log,
     restarted: ignore,
     signal: stopped.signal,
   })

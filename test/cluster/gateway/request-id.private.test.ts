@@ -1,13 +1,13 @@
 // One ID leads from a refusal to its reason: in the gateway's log, or in the API server's audit log (13.1, 8.5).
 import { expect, test } from 'vitest'
-import { auditOf } from '../../support/audit.ts'
+import { auditOf } from '../../support/audit-log.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { startFront } from './front.ts'
+import { startTestGateway } from './test-gateway.ts'
 
 const KEYS = '/apis/management.platform.sh/v1/ownedaccesskeys'
 const FOREIGN = { 'audit-id': 'foreign', 'x-request-id': 'foreign' }
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const audit = auditOf(front.plane)
 const [gateway] = front.gateways
 

@@ -16,26 +16,26 @@ import type { Ports } from '../../../tools/control-plane/ports.ts'
 import { ensureEtcdTools } from '../../../tools/etcd-tools/programs.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses, staysTrue } from '../../support/eventually.ts'
-import type { OwnGateway } from '../../support/gateway.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { type StoredKey, createdMs, seenAgo } from '../keys/keys.ts'
+import type { OwnGateway } from '../../support/gateway-process.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { type StoredKey, createdMs, createdAgo } from '../keys/key-client.ts'
 import {
-  type Asking,
-  type Said,
+  type GatewayPoller,
+  type PolledAnswer,
   UPSTREAM,
   WATCHED,
   isAccepted,
-  keepAsking,
-  letWatch,
-  said,
-} from './asking.ts'
-import { SOON, startFront } from './front.ts'
+  pollGateway,
+  allowWatch,
+  polledAnswerOf,
+} from './gateway-poller.ts'
+import { SOON, startTestGateway } from './test-gateway.ts'
 
 // The one of the front lives through all of it; those of a test end with it.
-const front = await startFront(await ownControlPlane())
+const front = await startTestGateway(await ownControlPlane())
 const { etcdutl } = await ensureEtcdTools(console.log)
 const { keys, plane } = front
-await letWatch(front)
+await allowWatch(front)
 let gateways: readonly OwnGateway[] = []
 beforeEach(async () => {
   gateways = await Promise.all([front.another(), front.another()])
@@ -68,8 +68,8 @@ async function given(
 }
 
 /** What each gateway says of a key. */
-const saidBy = ({ token }: Given, path?: string): Promise<readonly Said[]> =>
-  Promise.all(gateways.map((gateway) => said(front, gateway, token, path)))
+const saidBy = ({ token }: Given, path?: string): Promise<readonly PolledAnswer[]> =>
+  Promise.all(gateways.map((gateway) => polledAnswerOf(front, gateway, token, path)))
 
 /** Every gateway comes to answer the bearer with this code. */
 const comesTo = (
@@ -126,8 +126,8 @@ const WAYS = {
   'and revisions go back': () => rename(snapshot, data),
 } as const
 
-const askingAll = (key: Given): readonly Asking[] =>
-  gateways.map((gateway) => keepAsking(front, gateway, key.token))
+const askingAll = (key: Given): readonly GatewayPoller[] =>
+  gateways.map((gateway) => pollGateway(front, gateway, key.token))
 
 test.each(Object.entries(WAYS))(
   'etcd is restored to an earlier state, %s: what it says now holds, and nothing else (10.4, C4)',
@@ -140,7 +140,7 @@ test.each(Object.entries(WAYS))(
       await given(),
     ]
     // Used last after the snapshot: by what that says it has ended an hour ago.
-    const usedSince = await given({ ttl: HOUR, ttlAfterLastActivity: true }, seenAgo(2 * HOUR))
+    const usedSince = await given({ ttl: HOUR, ttlAfterLastActivity: true }, createdAgo(2 * HOUR))
     await Promise.all(
       [lived, endedSince, deletedSince, renamedSince].map(({ object }) =>
         keys.shown(object, 'Active'),

@@ -6,12 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { GROUP, TOKENS } from '../../../src/api/names.ts'
-import { deniedIn, runScript } from '../../direct/script.ts'
-import { shipped } from '../../direct/shipped.ts'
+import { deniedIn, runScript, shipped } from '../../direct/deny-revoked-script.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type GatewayAnswer, ask } from '../../support/gateway.ts'
-import { MANAGEMENT, startFront } from './front.ts'
+import { type GatewayAnswer, ask } from '../../support/gateway-process.ts'
+import { MANAGEMENT, startTestGateway } from './test-gateway.ts'
 
 const USERS = 10
 const BOUND = 20
@@ -20,7 +19,7 @@ const UNSEEN = 3
 const IN_TIME = { withinMs: 60_000 }
 const PATH = `${MANAGEMENT}/apis/${GROUP}/v1/${TOKENS.plural}`
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 
 test('ten users at their bound revoke so many tokens, and a stock server denies them all (12.2, X8)', async () => {
   const gateway = await front.another([`--max-tokens-per-user=${BOUND}`])

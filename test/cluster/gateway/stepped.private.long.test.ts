@@ -3,31 +3,31 @@
 // nobody else notices (contract 2.9, 10.4, 14.1; threats F11, invariants I1, I7).
 import { afterAll, describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { steppedClock } from '../../support/ahead.ts'
+import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses, staysTrue } from '../../support/eventually.ts'
-import { valueOf } from '../../support/exposition.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { createdMs } from '../keys/keys.ts'
+import { valueOf } from '../../support/metrics-text.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { steppedClock } from '../../support/stepped-clock.ts'
+import { createdMs } from '../keys/key-client.ts'
 import {
+  UPSTREAM,
   codesOf,
   isAccepted,
-  keepAsking,
-  letWatch,
+  pollGateway,
+  allowWatch,
   openWatch,
-  said,
-  startBeside,
-  UPSTREAM,
-} from './asking.ts'
-import { privateControlPlane } from '../../support/control-plane.ts'
-import { SOON, startFront, type UsableKey } from './front.ts'
+  polledAnswerOf,
+  startAnotherGateway,
+} from './gateway-poller.ts'
+import { SOON, type UsableKey, startTestGateway } from './test-gateway.ts'
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const { keys } = front
-await letWatch(front)
+await allowWatch(front)
 const [neighbour] = front.gateways
 if (!neighbour) throw new Error('there is no gateway')
 const clock = steppedClock()
-const stepped = await startBeside(front, { env: clock.env })
+const stepped = await startAnotherGateway(front, { env: clock.env })
 afterAll(() => stepped.stop())
 
 const HOUR_MS = 3_600_000
@@ -50,7 +50,8 @@ type Unused = Pick<UsableKey, 'object' | 'token'>
 /** A key that both gateways take. */
 async function given(spec: OwnedAccessKeySpec = {}): Promise<UsableKey> {
   const key = await front.key(spec)
-  const isTaken = async () => isAccepted(await said(front, stepped, key.token)) || undefined
+  const isTaken = async () =>
+    isAccepted(await polledAnswerOf(front, stepped, key.token)) || undefined
   await eventually('the other gateway takes the key', isTaken, SOON)
   return key
 }
@@ -59,7 +60,7 @@ async function given(spec: OwnedAccessKeySpec = {}): Promise<UsableKey> {
 async function unused(spec: OwnedAccessKeySpec = {}): Promise<Unused> {
   const token = uniqueName('k'.repeat(32))
   const object = await keys.create({ key: token, ...spec })
-  const isTaken = async () => isAccepted(await said(front, stepped, token)) || undefined
+  const isTaken = async () => isAccepted(await polledAnswerOf(front, stepped, token)) || undefined
   await eventually('the gateway takes the key', isTaken, SOON)
   return { object, token }
 }
@@ -80,15 +81,16 @@ describe('an hour ahead', () => {
       await given({ ttl: 7200, ttlAfterLastActivity: true }),
     ]
     const watch = await openWatch(front, stepped, half.token)
-    await using here = keepAsking(front, stepped, lasting.token)
-    await using upstream = keepAsking(front, stepped, sliding.token, UPSTREAM)
-    await using elsewhere = keepAsking(front, neighbour, half.token)
-    await using asNobody = keepAsking(front, neighbour, nobody)
+    await using here = pollGateway(front, stepped, lasting.token)
+    await using upstream = pollGateway(front, stepped, sliding.token, UPSTREAM)
+    await using elsewhere = pollGateway(front, neighbour, half.token)
+    await using asNobody = pollGateway(front, neighbour, nobody)
     await clock.step(stepped, HOUR_MS)
     const steppedMs = Date.now()
     await eventuallyPasses(
       'it takes the key for expired',
-      async () => expect((await said(front, stepped, half.token)).body).toContain(EXPIRED),
+      async () =>
+        expect((await polledAnswerOf(front, stepped, half.token)).body).toContain(EXPIRED),
       SOON,
     )
     await eventuallyPasses('so its watch ends', () => expect(watch.endedMs()).not.toBeNull(), {
@@ -102,14 +104,14 @@ describe('an hour ahead', () => {
     })
     await eventuallyPasses(
       'it knows again that there is no such key',
-      async () => expect((await said(front, stepped, nobody)).code).toBe(401),
+      async () => expect((await polledAnswerOf(front, stepped, nobody)).code).toBe(401),
       SOON,
     )
     console.log(`measured: ahead, to fresh knowledge: ${Date.now() - steppedMs} ms`)
     await given()
     await staysTrue(
       'it goes on knowing',
-      async () => expect((await said(front, stepped, nobody)).code).toBe(401),
+      async () => expect((await polledAnswerOf(front, stepped, nobody)).code).toBe(401),
       { forMs: KNOWN_FOR_MS },
     )
     // What was read just before is an hour old: until it is read anew nobody passes (10.4).
@@ -124,7 +126,7 @@ describe('an hour ahead', () => {
   test('no use is recorded for a time to come (2.9, 14.1; I7)', async () => {
     const key = await unused()
     const usedMs = Date.now()
-    expect((await said(front, stepped, key.token, UPSTREAM)).code).toBe(200)
+    expect((await polledAnswerOf(front, stepped, key.token, UPSTREAM)).code).toBe(200)
     const recordedMs = await lastUse(key)
     console.log(`measured: ahead, recorded use after the use: ${recordedMs - usedMs} ms`)
     expect(recordedMs).toBeGreaterThanOrEqual(usedMs - HEARD_LATE_MS)
@@ -149,18 +151,18 @@ describe('an hour ahead', () => {
     const key = await front.key({ ttl: 1800 })
     await eventuallyPasses(
       'it is taken for expired',
-      async () => expect((await said(front, stepped, key.token)).body).toContain(EXPIRED),
+      async () => expect((await polledAnswerOf(front, stepped, key.token)).body).toContain(EXPIRED),
       SOON,
     )
     await clock.step(stepped, 0)
     await eventuallyPasses(
       'it works',
-      async () => expect((await said(front, stepped, key.token)).code).toBe(404),
+      async () => expect((await polledAnswerOf(front, stepped, key.token)).code).toBe(404),
       SOON,
     )
     await eventuallyPasses(
       'nobody is nobody',
-      async () => expect((await said(front, stepped, nobody)).code).toBe(401),
+      async () => expect((await polledAnswerOf(front, stepped, nobody)).code).toBe(401),
       SOON,
     )
   })
@@ -174,17 +176,18 @@ describe('an hour back', () => {
     await keys.create({ key: over.token, ttl: 2 })
     await eventuallyPasses(
       'it has ended',
-      async () => expect((await said(front, stepped, over.token)).body).toContain(EXPIRED),
+      async () =>
+        expect((await polledAnswerOf(front, stepped, over.token)).body).toContain(EXPIRED),
       SOON,
     )
-    await using here = keepAsking(front, stepped, lasting.token)
-    await using asNobody = keepAsking(front, stepped, nobody)
+    await using here = pollGateway(front, stepped, lasting.token)
+    await using asNobody = pollGateway(front, stepped, nobody)
     const short = await given({ ttl: 12 })
     const endMs = createdMs(short.object) + 12_000
-    await using asShort = keepAsking(front, stepped, short.token)
+    await using asShort = pollGateway(front, stepped, short.token)
     await clock.step(stepped, -HOUR_MS)
     const steppedMs = Date.now()
-    await using asOver = keepAsking(front, stepped, over.token)
+    await using asOver = pollGateway(front, stepped, over.token)
     await eventuallyPasses(
       'it has ended',
       () => expect(asShort.all.at(-1)?.body).toContain(EXPIRED),
@@ -211,7 +214,7 @@ describe('an hour back', () => {
     ]
     const usedMs = Date.now()
     for (const { token } of [lasting, sliding])
-      expect((await said(front, stepped, token, UPSTREAM)).code).toBe(200)
+      expect((await polledAnswerOf(front, stepped, token, UPSTREAM)).code).toBe(200)
     // What is not recorded yet is now.
     await stepped.stop()
     for (const key of [lasting, sliding]) {

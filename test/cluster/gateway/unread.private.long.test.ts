@@ -7,22 +7,21 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { API_VERSION } from '../../../src/api/names.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { valueOf } from '../../support/exposition.ts'
-import { MOST_BODY_LAG_MS, bearingDown } from './bearing.ts'
-import { MANAGEMENT, startFront } from './front.ts'
-import { many } from './pressure.ts'
+import { valueOf } from '../../support/metrics-text.ts'
+import { MOST_BODY_LAG_MS, serveUnderLoad, openMany } from './gateway-load.ts'
+import { MANAGEMENT, startTestGateway } from './test-gateway.ts'
 
 const PATH = `/apis/${API_VERSION}/ownedaccesskeys`
 const SOON = { withinMs: 40_000 }
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const { plane, gateways, ca } = front
 const [gateway] = gateways
 if (!gateway) throw new Error('there is no gateway')
 const { hostname: host, port } = new URL(gateway.url())
 
 const other = await front.key({ user: 'ada', type: 'Login' })
-const { borneDown, expectWell } = await bearingDown(front, other.token, `${PATH}?limit=1`)
+const { borneDown, expectWell } = await serveUnderLoad(front, other.token, `${PATH}?limit=1`)
 
 /** Each longer than self-service stores: an administrator's. */
 const HEAVY = 40
@@ -50,7 +49,7 @@ async function openWatches(): Promise<number> {
 
 beforeAll(async () => {
   token = (await front.key({ user: 'mallory', type: 'Login' })).token
-  const codes = await many(HEAVY, async (at) => {
+  const codes = await openMany(HEAVY, async (at) => {
     const identity = { username: 'mallory', extraClaims: { weight: 'x'.repeat(WEIGHT) } }
     const spec = { user: 'mallory', identity }
     const key = {
@@ -97,7 +96,7 @@ describe('answers that nobody reads (12.2, 13.3, X7)', () => {
   test('600 watches and a change: the process stays small and quick, and others are served', async () => {
     const { body } = await front.ask(token, `${PATH}?limit=1`)
     const { metadata } = JSON.parse(body) as { metadata: { resourceVersion: string } }
-    await many(600, () => unread(`?watch=1&resourceVersion=${metadata.resourceVersion}`))
+    await openMany(600, () => unread(`?watch=1&resourceVersion=${metadata.resourceVersion}`))
     await eventually('all are open', async () => (await openWatches()) >= 600 || undefined, SOON)
     let changes = 0
     const pressure = await borneDown(async () => {

@@ -3,15 +3,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCESS_KEYS, CONFIGS, TOKENS, REASONS } from '../../../src/api/names.ts'
+import { ACCESS_KEYS, CONFIGS, REASONS, TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import type { KeyState } from '../../../src/domain/accesskey/key-state.ts'
+import { type OwnOperator, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
-import { type OwnOperator, startOperator } from '../../support/operator.ts'
-import { runBlock, shellBlocksOf } from '../../support/shell-blocks.ts'
-import type { StoredObject } from '../../support/stored.ts'
-import { type Health, argoKey, healthTools } from './health.ts'
+import { runBlock, shellBlocksOf } from '../../support/documentation-blocks.ts'
+import { OPERATOR_ACCOUNT } from '../../support/installed-control-plane.ts'
+import type { StoredObject } from '../../support/object-client.ts'
 import {
   type ConfigReason,
   type States,
@@ -19,7 +18,8 @@ import {
   configStates,
   keyStates,
   tokenStates,
-} from './states.ts'
+} from './every-status.ts'
+import { type Health, argoKey, healthTools } from './health-assessments.ts'
 
 /** `plain` is what a tool without our files says: nothing that does not change by itself is waited for. */
 type Shown = readonly [argocd: string, flux: string, plain: string]

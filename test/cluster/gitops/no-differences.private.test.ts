@@ -7,13 +7,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { ACCESS_KEYS, CONFIGS, GROUP } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { settingsOf } from '../../support/config.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
+import { settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
-import type { StoredObject } from '../../support/stored.ts'
+import type { StoredObject } from '../../support/object-client.ts'
 import { sampled } from '../../support/tier.ts'
-import { type StoredKey, fieldsOfOperator, keysOf } from '../keys/keys.ts'
+import { type StoredKey, fieldsOfOperator, keyClientOf } from '../keys/key-client.ts'
 
 const SAMPLES = join(import.meta.dirname, '../../../config/samples')
 const HOUR = 3600
@@ -35,7 +35,7 @@ const samples = readdirSync(SAMPLES)
   .filter(({ apiVersion }) => apiVersion.startsWith(`${GROUP}/`))
 
 const plane = await privateControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 let operator: OwnOperator
 
 beforeAll(async () => {

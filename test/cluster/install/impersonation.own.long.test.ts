@@ -6,13 +6,20 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ControlPlane, startControlPlane } from '../../../tools/control-plane/control-plane.ts'
 import type { KubectlResult } from '../../../tools/control-plane/kubectl.ts'
+import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
-import { ask, startGateway } from '../../support/gateway.ts'
-import { GATEWAY_ACCOUNT, OPERATOR_ACCOUNT } from '../../support/installed.ts'
+import { ask, startGateway } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT, OPERATOR_ACCOUNT } from '../../support/installed-control-plane.ts'
 import { mustKubectl } from '../../support/must-kubectl.ts'
-import { ISSUER, startOperator } from '../../support/operator.ts'
-import { CONFIG } from './manifests.ts'
-import { COMPONENT, LEGACY, PROBE_OBJECTS, sayItRuns, type Tool, toolFor } from './tool.ts'
+import {
+  COMPONENT,
+  LEGACY,
+  PROBE_OBJECTS,
+  type Tool,
+  reportAvailable,
+  toolFor,
+} from './install-tool.ts'
+import { CONFIG } from './kustomize-output.ts'
 
 const IMAGE = 'registry.example.com/management-operator:1.2.3'
 const ADDED =
@@ -44,7 +51,7 @@ const probe = (): Promise<string> => kubectl('get', ...PROBE_OBJECTS, '-o', 'nam
 
 async function deploy(): Promise<string> {
   const deploying = tool(['deploy', '--image', IMAGE])
-  for (const name of ['manager', 'gateway']) await sayItRuns(plane, name)
+  for (const name of ['manager', 'gateway']) await reportAvailable(plane, name)
   const { code, out, err } = await deploying
   expect({ code, err, probe: await probe() }).toEqual({ code: 0, err: '', probe: '' })
   return out

@@ -1,17 +1,17 @@
 // `make install`, `make deploy` and `make undeploy` on an empty cluster, with kubectl from PATH. No kubelet
 // runs pods here: the test says for them that they run, and starts the operator as a process.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startControlPlane } from '../../../tools/control-plane/control-plane.ts'
+import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { eventually } from '../../support/eventually.ts'
-import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
+import { OPERATOR_ACCOUNT } from '../../support/installed-control-plane.ts'
 import { mustKubectl } from '../../support/must-kubectl.ts'
-import { ISSUER, startOperator } from '../../support/operator.ts'
 import { inWhole } from '../../support/tier.ts'
 import { wholeCluster } from '../../support/whole-cluster.ts'
-import { CONFIG } from './manifests.ts'
-import { COMPONENT, LEGACY, PROBE_OBJECTS, sayItRuns, toolFor } from './tool.ts'
+import { COMPONENT, LEGACY, PROBE_OBJECTS, reportAvailable, toolFor } from './install-tool.ts'
+import { CONFIG } from './kustomize-output.ts'
 
 const IMAGE = 'registry.example.com:5000/platform/management-operator:1.2.3'
 const DEPLOYMENTS = ['manager', 'gateway']
@@ -57,7 +57,7 @@ describe('make deploy', () => {
 
   test('puts the image into both Deployments and waits until they run', async () => {
     const deploying = tool(['deploy', '--image', IMAGE])
-    for (const name of DEPLOYMENTS) await sayItRuns(plane, name)
+    for (const name of DEPLOYMENTS) await reportAvailable(plane, name)
     const { code, out, err } = await deploying
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out, 'there was nothing to add or remove').not.toContain('constrained impersonation')

@@ -1,16 +1,16 @@
 // What config/ holds, against a real API server: each kustomization builds, is known to the server to the
 // last field, and is applied; samples settle with an operator.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ensureKubeconform } from '../../../tools/kubeconform/kubeconform.ts'
 import { type OpenApi, schemaLocation, writeSchemas } from '../../../tools/kubeconform/schemas.ts'
+import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { ISSUER, startOperator } from '../../support/operator.ts'
-import { built, CONFIG, objectsIn, titleOf } from './manifests.ts'
+import { CONFIG, buildKustomization, objectsIn, titleOf } from './kustomize-output.ts'
 
 const RELEASE_LABELS = ['name', 'part-of', 'version'].map((label) => `app.kubernetes.io/${label}`)
 const DRY_RUN = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-']
@@ -29,7 +29,7 @@ const kustomizations = [
   ...readdirSync(join(CONFIG, 'overlays')).map((name) => `overlays/${name}`),
 ]
 const manifests = await Promise.all(
-  kustomizations.map(async (name) => ({ name, yaml: await built(plane, name) })),
+  kustomizations.map(async (name) => ({ name, yaml: await buildKustomization(plane, name) })),
 )
 const [base] = manifests
 
@@ -101,7 +101,7 @@ test('the samples apply as one, and each is taken up', async () => {
   const samples = join(CONFIG, 'samples')
   const applied = await plane.kubectl(['apply', '--server-side', '-k', samples])
   expect(applied).toMatchObject({ code: 0 })
-  const names = objectsIn(await built(plane, 'samples')).map(({ kind, metadata }) => ({
+  const names = objectsIn(await buildKustomization(plane, 'samples')).map(({ kind, metadata }) => ({
     kind,
     name: metadata.name,
   }))

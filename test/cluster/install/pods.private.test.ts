@@ -2,9 +2,9 @@
 // kubelet runs them: what is shown is that the API server takes them, and what they ask for.
 import { describe, expect, test } from 'vitest'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { built, objectsIn } from './manifests.ts'
+import { OPERATOR_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { buildKustomization, objectsIn } from './kustomize-output.ts'
 
 interface Container {
   readonly name: string
@@ -31,7 +31,9 @@ const TOKEN_MOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 const plane = await privateControlPlane()
 const [standard, example] = await Promise.all(
-  ['default', 'overlays/example'].map(async (name) => templatesIn(await built(plane, name))),
+  ['default', 'overlays/example'].map(async (name) =>
+    templatesIn(await buildKustomization(plane, name)),
+  ),
 )
 
 test('the namespace enforces the restricted standard', async () => {

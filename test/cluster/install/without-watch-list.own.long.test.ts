@@ -3,13 +3,17 @@
 import { expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { auditOf } from '../../support/audit.ts'
+import { auditOf } from '../../support/audit-log.ts'
+import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
-import { startGateway } from '../../support/gateway.ts'
-import { GATEWAY_ACCOUNT, GATEWAY_USER, OPERATOR_USER } from '../../support/installed.ts'
-import { newKey } from '../../support/objects.ts'
-import { ISSUER, startOperator } from '../../support/operator.ts'
+import { startGateway } from '../../support/gateway-process.ts'
+import {
+  GATEWAY_ACCOUNT,
+  GATEWAY_USER,
+  OPERATOR_USER,
+} from '../../support/installed-control-plane.ts'
+import { newKey } from '../../support/object-builder.ts'
 
 const plane = await ownControlPlane({ apiServerFlags: ['--feature-gates=WatchList=false'] })
 const audit = auditOf(plane)

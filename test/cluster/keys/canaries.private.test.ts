@@ -4,24 +4,24 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
-import { auditOf } from '../../support/audit.ts'
-import { type Canary, canary, scan } from '../../support/canary.ts'
-import { IN_FORCE_PATH, RECORD_PATH, isReadyBy, settingsOf } from '../../support/config.ts'
+import { auditOf } from '../../support/audit-log.ts'
+import { type Canary, plantCanary, findCanaries } from '../../support/canary.ts'
+import { type OwnOperator, startOperator } from '../../support/command-process.ts'
+import { IN_FORCE_PATH, RECORD_PATH, isReadyBy, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
-import { OPERATOR_USER } from '../../support/installed.ts'
-import { newKey, uniqueName } from '../../support/objects.ts'
-import { type OwnOperator, startOperator } from '../../support/operator.ts'
-import { type Act, type SeenRequest, first } from '../../support/proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../../support/proxy.ts'
-import { ONCE_TOLD, SOON, type StoredKey, keysOf } from './keys.ts'
-import { SECRET_FIELDS, livesOf, secretive } from './lives.ts'
+import { type Act, type SeenRequest, first } from '../../support/fault-proxy-rules.ts'
+import { type FaultProxy, startProxy } from '../../support/fault-proxy.ts'
+import { OPERATOR_USER } from '../../support/installed-control-plane.ts'
+import { newKey, uniqueName } from '../../support/object-builder.ts'
+import { EVENT_WITHIN, SOON, type StoredKey, keyClientOf } from './key-client.ts'
+import { SECRET_FIELDS, keyLifecyclesOf, withPlantedSecrets } from './key-lifecycles.ts'
 
 const COLLECTION = pathOf(ACCESS_KEYS, {})
 const EVENTS_PATH = '/apis/events.k8s.io/v1/events'
 
 const plane = await privateControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 const audit = auditOf(plane)
 const settings = settingsOf(plane)
 const planted: Canary[] = []
@@ -43,7 +43,7 @@ afterAll(async () => {
 
 /** A new secret that must not be found anywhere. */
 function plant(label: string): string {
-  const made = canary(label)
+  const made = plantCanary(label)
   planted.push(made)
   return made.secret
 }
@@ -74,7 +74,7 @@ function firstTo(name: string, method: string, subresource?: 'status') {
 async function misfortune(status: number): Promise<void> {
   const label = `answered ${status}`
   const name = uniqueName('quoted')
-  const spec = secretive(plant, label, { ttl: 2, type: 'Login' })
+  const spec = withPlantedSecrets(plant, label, { ttl: 2, type: 'Login' })
   const rules = [
     proxy.on(firstTo(name, 'PATCH'), quoting(status, spec.key ?? '')),
     proxy.on(firstTo(name, 'PATCH', 'status'), quoting(status, spec.oidcLogin.idToken)),
@@ -87,7 +87,7 @@ async function misfortune(status: number): Promise<void> {
 
 /** A manifest that is refused, and a watch that ends with an answer that quotes. */
 async function mistakes(): Promise<void> {
-  const bad = secretive(plant, 'invalid', { key: `${plant('invalid: key')} !` })
+  const bad = withPlantedSecrets(plant, 'invalid', { key: `${plant('invalid: key')} !` })
   expect((await plane.raw('POST', COLLECTION, newKey(bad))).code).toBe(422)
   const isWatch = ({ path, query }: SeenRequest) => path === COLLECTION && query.has('watch')
   const rule = proxy.on(first(1, isWatch), quoting(400, plant('watch answered 400')))
@@ -130,14 +130,14 @@ describe('a secret', () => {
     const mark = await audit.mark()
     await settings.declare({ auth: { accessKeyMaxTTLSeconds: 365 * 86_400 } })
     const told = (label: string, secret: string) => void generated.push({ label, secret })
-    await Promise.all(livesOf(keys, plant, told).map((live) => live()))
+    await Promise.all(keyLifecyclesOf(keys, plant, told).map((live) => live()))
     await Promise.all([400, 409, 422, 500].map(misfortune))
     await mistakes()
-    const last = await keys.create(secretive(plant, 'after the watch broke'))
+    const last = await keys.create(withPlantedSecrets(plant, 'after the watch broke'))
     await keys.shown(last, 'Active')
 
     // Events go out ten a second: those of the last lives may still wait.
-    await eventuallyPasses('all is told', toldOfLives, ONCE_TOLD)
+    await eventuallyPasses('all is told', toldOfLives, EVENT_WITHIN)
     const written = await sinks(mark)
     for (const sentence of [
       'reconcile failed',
@@ -146,10 +146,12 @@ describe('a secret', () => {
       'released',
     ])
       expect(written.log).toContain(sentence)
-    expect(scan(written, planted)).toEqual([])
-    expect(new Set(scan(written, generated).map(({ sink }) => sink))).toEqual(new Set(['applies']))
+    expect(findCanaries(written, planted)).toEqual([])
+    expect(new Set(findCanaries(written, generated).map(({ sink }) => sink))).toEqual(
+      new Set(['applies']),
+    )
 
     const spec = JSON.stringify(last.spec)
-    expect(scan({ spec }, planted)).toHaveLength(SECRET_FIELDS)
+    expect(findCanaries({ spec }, planted)).toHaveLength(SECRET_FIELDS)
   })
 })

@@ -4,15 +4,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { findCondition } from '../../../src/domain/conditions.ts'
-import { auditOf } from '../../support/audit.ts'
-import { isReadyBy, settingsOf } from '../../support/config.ts'
+import { auditOf } from '../../support/audit-log.ts'
+import { type OwnOperator, startOperator } from '../../support/command-process.ts'
+import { isReadyBy, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { staysTrue } from '../../support/eventually.ts'
-import { type OwnOperator, startOperator } from '../../support/operator.ts'
-import { type StoredKey, condition, keysOf, seenAgo, textAfter, writesTo } from './keys.ts'
+import {
+  type StoredKey,
+  condition,
+  keyClientOf,
+  createdAgo,
+  textAfter,
+  writesTo,
+} from './key-client.ts'
 
 const plane = await privateControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 const audit = auditOf(plane)
 const settings = settingsOf(plane)
 let operator: OwnOperator
@@ -53,7 +60,7 @@ const ROWS: readonly Row[] = [
 
 /** An hour old by its annotation. */
 async function aged({ spec, used }: Pick<Row, 'spec' | 'used'>, annotations = {}) {
-  const seen = seenAgo(HOUR).annotations
+  const seen = createdAgo(HOUR).annotations
   const key = await keys.create(spec, { annotations: { ...seen, ...annotations } })
   const startMs = Date.parse(Object.values(seen)[0] ?? '')
   if (used !== undefined) await keys.use(key, startMs + used * 1000)

@@ -2,11 +2,19 @@
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { controllerOf } from '../tokens/tokens.ts'
-import { condition, createdMs, keysOf, seenAgo, SOON, textAfter, type StoredKey } from './keys.ts'
+import { controllerOf } from '../tokens/token-client.ts'
+import {
+  SOON,
+  type StoredKey,
+  condition,
+  createdMs,
+  keyClientOf,
+  createdAgo,
+  textAfter,
+} from './key-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 
 /** Every condition as `type=status reason`. */
 const saidOf = ({ status }: StoredKey): readonly string[] =>
@@ -27,7 +35,7 @@ describe.concurrent('conditions', () => {
     { name: 'expired and disabled', spec: { disabled: true, ttl: 60 }, ago: 60, reason: 'Expired', said: ['Ready=False Expired', 'Stalled=True Expired'],
       message: expect.stringMatching(/^The key expired/) },
   ])('of a key that is $name (4.1)', async ({ spec, ago, reason, said, message }) => {
-    const metadata = ago === undefined ? {} : seenAgo(ago)
+    const metadata = ago === undefined ? {} : createdAgo(ago)
     const key = await keys.shown(await keys.create(spec, metadata), reason)
     expect(saidOf(key)).toEqual(said)
     for (const { type } of key.status.conditions ?? [])

@@ -5,20 +5,20 @@ import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { secretDigest } from '../../../src/authn/key-index.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { uniqueName } from '../../support/objects.ts'
+import { uniqueName } from '../../support/object-builder.ts'
 import {
-  ONCE_TOLD,
+  EVENT_WITHIN,
   SOON,
   type StoredKey,
   condition,
   createdMs,
-  keysOf,
+  keyClientOf,
   outlived,
-  seenAgo,
-} from './keys.ts'
+  createdAgo,
+} from './key-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 
 const newSecret = (): string => uniqueName('k'.repeat(32))
 const digestForm = (secret: string): string => `sha256:${secretDigest(secret)}`
@@ -50,7 +50,7 @@ describe.concurrent('the younger of two objects with the same key', () => {
     expect(condition(younger, 'Ready')).toMatchObject({ status: 'False', ...told })
     expect(condition(younger, 'Stalled')).toMatchObject({ status: 'True', ...told })
     expect(younger.status.keyID).toBe(elder.status.keyID)
-    await eventually('an event', () => conflictToldOf(younger), ONCE_TOLD)
+    await eventually('an event', () => conflictToldOf(younger), EVENT_WITHIN)
     await keys.remove(elder)
     const alone = await keys.shown(younger, 'Active')
     expect(alone.status.conditions).toHaveLength(1)
@@ -73,7 +73,7 @@ describe.concurrent('the younger of two objects with the same key', () => {
       )
       expect(condition(shown, 'Ready')).toMatchObject({ status: 'False', message })
       expect(condition(shown, 'Stalled')).toMatchObject({ status: 'True', message })
-      await eventually('an event', () => conflictToldOf(shown), ONCE_TOLD)
+      await eventually('an event', () => conflictToldOf(shown), EVENT_WITHIN)
     }
     await keys.remove(elder)
     await keys.shown(younger, 'Active')
@@ -83,7 +83,7 @@ describe.concurrent('the younger of two objects with the same key', () => {
   test.each([
     { name: 'disabled', spec: { disabled: true }, metadata: {}, reason: 'Disabled' },
     { name: 'nobody’s', spec: { user: '' }, metadata: {}, reason: 'NoIdentity' },
-    { name: 'expired', spec: { ttl: 60 }, metadata: seenAgo(60), reason: 'Expired' },
+    { name: 'expired', spec: { ttl: 60 }, metadata: createdAgo(60), reason: 'Expired' },
   ])('does not work although the elder is $name (3.3)', async ({ spec, metadata, reason }) => {
     const key = newSecret()
     const { elder, younger } = await pair({ key, ...spec }, { key }, metadata)

@@ -2,11 +2,17 @@
 import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { type StoredKey, condition, fieldsOfOperator, isAdopted, keysOf } from './keys.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import {
+  type StoredKey,
+  condition,
+  fieldsOfOperator,
+  isAdopted,
+  keyClientOf,
+} from './key-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 
 const FOREIGN = 'example.com/backup'
 const OTHER = 'example.com/inventory'

@@ -4,14 +4,21 @@
 import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION, EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { auditOf } from '../../support/audit.ts'
+import { auditOf } from '../../support/audit-log.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { staysTrue } from '../../support/eventually.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { type StoredKey, condition, keysOf, seenAgo, textAfter, writesTo } from './keys.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import {
+  type StoredKey,
+  condition,
+  keyClientOf,
+  createdAgo,
+  textAfter,
+  writesTo,
+} from './key-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 const audit = auditOf(plane)
 
 const TTL = 60
@@ -59,7 +66,7 @@ const DELETED: readonly Row[] = [
 
 /** A key that ended before it was seen. */
 async function overdue({ type, labels = {}, annotations, manager }: Row): Promise<StoredKey> {
-  const metadata = { labels, annotations: { ...seenAgo(AGE).annotations, ...annotations } }
+  const metadata = { labels, annotations: { ...createdAgo(AGE).annotations, ...annotations } }
   const spec = { ttl: TTL, ...(type ? { type } : {}) }
   if (manager === undefined) return keys.create(spec, metadata)
   const parts = { metadata, spec: { user: 'ada', ...spec } }
@@ -97,7 +104,7 @@ describe.concurrent('an expired key', () => {
   })
 
   test('that overstayed its retention is deleted at once (5.2)', async () => {
-    const key = await keys.create({ ttl: TTL }, seenAgo(DAY + TTL))
+    const key = await keys.create({ ttl: TTL }, createdAgo(DAY + TTL))
     await keys.gone(key)
     expect(await keys.read(key)).toBeNull()
   })

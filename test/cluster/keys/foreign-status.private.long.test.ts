@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { auditOf } from '../../support/audit.ts'
-import { IN_FORCE_PATH, settingsOf } from '../../support/config.ts'
+import { auditOf } from '../../support/audit-log.ts'
+import { type OwnOperator, startOperator } from '../../support/command-process.ts'
+import { IN_FORCE_PATH, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { OPERATOR_USER } from '../../support/installed.ts'
-import { newKey } from '../../support/objects.ts'
-import { type OwnOperator, startOperator } from '../../support/operator.ts'
-import { endingSoon } from './keys.ts'
+import { OPERATOR_USER } from '../../support/installed-control-plane.ts'
+import { newKey } from '../../support/object-builder.ts'
+import { endingSoon } from './key-client.ts'
 
 const plane = await privateControlPlane()
 const { admin, raw } = plane

@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { secretDigest } from '../../../src/authn/key-index.ts'
+import { KEY_PATTERN, hasValidChecksum } from '../../support/canary.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
-import { newKey, uniqueName } from '../../support/objects.ts'
-import { KEY_PATTERN, hasValidChecksum } from '../../support/scanner.ts'
-import { type StoredKey, fieldsOfOperator, keysOf } from './keys.ts'
+import { newKey, uniqueName } from '../../support/object-builder.ts'
+import { type StoredKey, fieldsOfOperator, keyClientOf } from './key-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 
 const SECRET = 'k'.repeat(32)
 

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { mustKubectl } from '../../support/must-kubectl.ts'
-import { createdMs, endingSoon, keysOf, ONCE_TOLD, textAfter } from './keys.ts'
+import { EVENT_WITHIN, createdMs, endingSoon, keyClientOf, textAfter } from './key-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 
 const HEAD = ['NAME', 'READY', 'REASON', 'IDENTITY', 'TYPE', 'EXPIRES', 'LAST ACTIVITY', 'AGE']
 const WIDE = [...HEAD, 'TTL', 'KEY ID', 'MESSAGE']
@@ -68,7 +68,7 @@ describe.concurrent('kubectl', () => {
       const events = text.slice(text.indexOf('\nEvents:'))
       return events.includes('KeyGenerated') && events.includes('Expired') ? events : undefined
     }
-    const events = await eventually('both events', describeKey, ONCE_TOLD)
+    const events = await eventually('both events', describeKey, EVENT_WITHIN)
     const by = 'management-operator'
     expect(events).toMatch(new RegExp(`Normal +KeyGenerated +\\S+ +${by} +A key was generated`))
     expect(events).toMatch(

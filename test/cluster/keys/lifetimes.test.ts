@@ -7,20 +7,20 @@ import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { sharedControlPlane, sharedOperator } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
-  ONCE_TOLD,
+  EVENT_WITHIN,
   SOON,
   type StoredKey,
   condition,
   createdMs,
-  expectToldInTime,
-  isTold,
-  keysOf,
-  seenAgo,
+  expectEventInTime,
+  hasConditions,
+  keyClientOf,
+  createdAgo,
   textAfter,
-} from './keys.ts'
+} from './key-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 
 const DAY = 86_400
 const HOUR = 3600
@@ -59,7 +59,7 @@ const ROWS: readonly Row[] = [
 
 describe.concurrent('a key ends', () => {
   test.each(ROWS)('$name', async ({ spec, seenAgo: ago, reason, ends }) => {
-    const created = await keys.create(spec, ago === undefined ? {} : seenAgo(ago))
+    const created = await keys.create(spec, ago === undefined ? {} : createdAgo(ago))
     const key = await keys.shown(created, reason)
     expect(startMs(key)).toBe(ago !== undefined && ago > 0 ? startMs(created) : createdMs(created))
     const { expirationTimestamp, effectiveTTLSeconds } = key.status
@@ -97,7 +97,7 @@ describe.concurrent('a key of seconds', () => {
     eventually(
       'a key is used before it ends',
       async () => {
-        const key = await keys.until(await keys.create(slidingFor(3)), 'is told', isTold)
+        const key = await keys.until(await keys.create(slidingFor(3)), 'is told', hasConditions)
         const usedMs = usedMsOf(key)
         await keys.use(key, usedMs)
         return Date.now() < createdMs(key) + 3000 ? { key, usedMs } : undefined
@@ -108,7 +108,7 @@ describe.concurrent('a key of seconds', () => {
   test(
     'ends after its ttl, and status says so within a second (2.3, 2.7)',
     { timeout: 120_000 },
-    () => expectToldInTime(lagsOfEnds),
+    () => expectEventInTime(lagsOfEnds),
   )
 
   test('that slides ends after its last use (2.3, 2.6)', async () => {
@@ -134,7 +134,7 @@ describe.concurrent('a use that is recorded', () => {
     { name: 'at the end', secondsFromEnd: 0 },
     { name: 'a second after the end', secondsFromEnd: 1 },
   ])('late, $name, lets a sliding key live on (2.3, 2.6)', async ({ secondsFromEnd }) => {
-    const expired = await keys.shown(await keys.create(slidingFor(HOUR), seenAgo(HOUR + 5)), 'Expired')
+    const expired = await keys.shown(await keys.create(slidingFor(HOUR), createdAgo(HOUR + 5)), 'Expired')
     const usedMs = startMs(expired) + (HOUR + secondsFromEnd) * 1000
     await keys.use(expired, usedMs)
     const key = await keys.shown(expired, 'Active')
@@ -146,7 +146,7 @@ describe.concurrent('a use that is recorded', () => {
   })
 
   test('leaves a fixed key as it is (2.3)', async () => {
-    const created = await keys.shown(await keys.create({ ttl: HOUR }, seenAgo(HOUR)), 'Expired')
+    const created = await keys.shown(await keys.create({ ttl: HOUR }, createdAgo(HOUR)), 'Expired')
     await keys.use(created, Date.now())
     const { metadata } = await keys.patch(created, { spec: { displayName: 'seen after the use' } })
     const key = await keys.shown(created, 'Expired')
@@ -178,7 +178,7 @@ describe.concurrent('a use that is recorded', () => {
       lastActivity: textAfter(usedMs, 0),
       expirationTimestamp: textAfter(createdMs(created), HOUR),
     })
-    const told = await eventually('an event', () => ignoredOf(key), ONCE_TOLD)
+    const told = await eventually('an event', () => ignoredOf(key), EVENT_WITHIN)
     expect(told).toMatchObject({ type: 'Warning', message: expect.stringContaining(says) })
   })
 })

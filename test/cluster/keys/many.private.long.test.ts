@@ -2,15 +2,15 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { type Mark, auditOf } from '../../support/audit.ts'
-import { isReadyBy, settingsOf } from '../../support/config.ts'
+import { type Mark, auditOf } from '../../support/audit-log.ts'
+import { createMany, isIdle, metric, reconciled, countWrites } from '../../support/bulk-objects.ts'
+import { startOperator } from '../../support/command-process.ts'
+import { isReadyBy, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'
-import { OPERATOR_USER } from '../../support/installed.ts'
-import { createMany, isIdle, metric, reconciled, tally } from '../../support/many.ts'
-import { newKey } from '../../support/objects.ts'
-import type { Operator } from '../../support/observe.ts'
-import { startOperator } from '../../support/operator.ts'
+import { OPERATOR_USER } from '../../support/installed-control-plane.ts'
+import { newKey } from '../../support/object-builder.ts'
+import type { Operator } from '../../support/process-output.ts'
 import { repeated } from '../../support/tier.ts'
 
 const plane = await privateControlPlane()
@@ -62,7 +62,7 @@ describe('thousands of keys', () => {
     )
     const writes = await writesSince(mark)
     const toKeys = writes.filter(({ resource }) => resource === ACCESS_KEYS.plural)
-    expect(tally(toKeys)).toEqual({ 'patch  200': MANY, 'patch status 200': MANY })
+    expect(countWrites(toKeys)).toEqual({ 'patch  200': MANY, 'patch status 200': MANY })
   })
 
   test('cost no write at a restart, and no look without a cause (2.3)', async () => {
@@ -84,7 +84,7 @@ describe('thousands of keys', () => {
     await looksAtAll(operator, before)
     const writes = await writesSince(mark)
     const toKeys = writes.filter(({ resource }) => resource === ACCESS_KEYS.plural)
-    expect(tally(toKeys)).toEqual({ 'patch status 200': AFFECTED })
+    expect(countWrites(toKeys)).toEqual({ 'patch status 200': AFFECTED })
     expect(new Set(toKeys.map(({ name }) => name)).size).toBe(AFFECTED)
     const isCounted = async () => {
       const capped = await metric(operator, 'platform_lifetimes_capped', 'OwnedAccessKey')

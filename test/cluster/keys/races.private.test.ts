@@ -2,20 +2,27 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
+import { KEY_PATTERN } from '../../support/canary.ts'
+import { type OwnOperator, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { type OwnOperator, startOperator } from '../../support/operator.ts'
-import { type Rule, type SeenRequest, first } from '../../support/proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../../support/proxy.ts'
-import { KEY_PATTERN } from '../../support/scanner.ts'
-import { SOON, type StoredKey, fieldsOfOperator, keysOf, seenAgo, textAfter } from './keys.ts'
+import { type Rule, type SeenRequest, first } from '../../support/fault-proxy-rules.ts'
+import { type FaultProxy, startProxy } from '../../support/fault-proxy.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import {
+  SOON,
+  type StoredKey,
+  fieldsOfOperator,
+  keyClientOf,
+  createdAgo,
+  textAfter,
+} from './key-client.ts'
 
 const HOUR = 3600
 const FOREIGN = 'example.com/backup'
 
 const plane = await privateControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 let proxy: FaultProxy
 let operator: OwnOperator
 
@@ -53,7 +60,7 @@ describe.concurrent('an expired key that changes while its delete is under way',
   ])('lives on when it was used: $name (5.3)', async ({ spec, age }) => {
     const name = uniqueName('used')
     const held = holdFirst('DELETE', name)
-    await keys.create({ ...spec, ttl: HOUR, ttlAfterLastActivity: true }, { name, ...seenAgo(age) })
+    await keys.create({ ...spec, ttl: HOUR, ttlAfterLastActivity: true }, { name, ...createdAgo(age) })
     await held.reached(SOON)
     const usedMs = Date.now()
     const used = await keys.use(name, usedMs)
@@ -68,7 +75,7 @@ describe.concurrent('an expired key that changes while its delete is under way',
   test('lives on when its ttl has become longer (5.3)', async () => {
     const name = uniqueName('kept')
     const held = holdFirst('DELETE', name)
-    await keys.create({ type: 'Login', ttl: HOUR }, { name, ...seenAgo(HOUR) })
+    await keys.create({ type: 'Login', ttl: HOUR }, { name, ...createdAgo(HOUR) })
     await held.reached(SOON)
     await keys.patch(name, { spec: { ttl: 2 * HOUR } })
     expect(await letGo(held)).toBe(409)
@@ -80,7 +87,7 @@ describe.concurrent('an expired key that changes while its delete is under way',
 test('an expired key is deleted once, also before the watch shows that it is (5.2, 5.3)', async () => {
   const name = uniqueName('silent')
   const held = holdFirst('DELETE', name)
-  await keys.create({ type: 'Login', ttl: HOUR }, { name, ...seenAgo(HOUR) })
+  await keys.create({ type: 'Login', ttl: HOUR }, { name, ...createdAgo(HOUR) })
   await held.reached(SOON)
   proxy.freeze(isWatch)
   expect(await letGo(held)).toBe(200)

@@ -1,15 +1,22 @@
 // What happened while no operator ran is caught up when one starts (contract 2.6, 2.7).
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { auditOf } from '../../support/audit.ts'
+import { auditOf } from '../../support/audit-log.ts'
+import { startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { OPERATOR_USER } from '../../support/installed.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { startOperator } from '../../support/operator.ts'
-import { condition, fieldsOfOperator, keysOf, seenAgo, textAfter, writesTo } from './keys.ts'
+import { OPERATOR_USER } from '../../support/installed-control-plane.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import {
+  condition,
+  fieldsOfOperator,
+  keyClientOf,
+  createdAgo,
+  textAfter,
+  writesTo,
+} from './key-client.ts'
 
 const plane = await privateControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 const audit = auditOf(plane)
 const kubeconfig = await plane.operatorKubeconfig()
 
@@ -33,7 +40,7 @@ describe('after a time without an operator', () => {
     const minutes = [7, 3, 9, 1, 5, 8, 2, 10, 4, 6]
     const all = await left(
       minutes.map(() => ({})),
-      seenAgo(HOUR),
+      createdAgo(HOUR),
     )
     await Promise.all(
       all.map((key, index) => keys.patch(key, { spec: { ttl: 60 * (minutes[index] ?? 0) } })),
@@ -54,7 +61,7 @@ describe('after a time without an operator', () => {
   })
 
   test('a use that was recorded meanwhile counts: the key never ended (2.6)', async () => {
-    const [key] = await left([{ ttl: 2 * HOUR, ttlAfterLastActivity: true }], seenAgo(HOUR))
+    const [key] = await left([{ ttl: 2 * HOUR, ttlAfterLastActivity: true }], createdAgo(HOUR))
     if (!key) throw new Error('there is no key')
     // Over by the clock, had it not been used.
     await keys.patch(key, { spec: { ttl: HOUR / 2 } })
@@ -101,7 +108,7 @@ describe('after a time without an operator', () => {
   })
 
   test('a login that ended meanwhile is marked, then deleted (5.2, 5.3)', async () => {
-    const [key] = await left([{ type: 'Login', ttl: 2 * HOUR }], seenAgo(HOUR))
+    const [key] = await left([{ type: 'Login', ttl: 2 * HOUR }], createdAgo(HOUR))
     if (!key) throw new Error('there is no key')
     await keys.patch(key, { spec: { ttl: HOUR / 2 } })
     const mark = await audit.mark()

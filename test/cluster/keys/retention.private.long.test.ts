@@ -3,18 +3,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import { findCondition } from '../../../src/domain/conditions.ts'
-import { auditOf } from '../../support/audit.ts'
-import { isReadyBy, settingsOf } from '../../support/config.ts'
+import { auditOf } from '../../support/audit-log.ts'
+import { type OwnOperator, startOperator } from '../../support/command-process.ts'
+import { isReadyBy, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { OPERATOR_USER } from '../../support/installed.ts'
-import { type OwnOperator, startOperator } from '../../support/operator.ts'
-import { type StoredKey, condition, createdMs, keysOf, seenAgo } from './keys.ts'
+import { OPERATOR_USER } from '../../support/installed-control-plane.ts'
+import { type StoredKey, condition, createdMs, keyClientOf, createdAgo } from './key-client.ts'
 
 const RETENTION = 2
 const HOUR = 3600
 
 const plane = await privateControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 const audit = auditOf(plane)
 const settings = settingsOf(plane)
 let operator: OwnOperator
@@ -52,10 +52,10 @@ describe('an expired key', () => {
   // The cap binds all keys: nothing else may run beside these.
   // biome-ignore format: a table
   test.each([
-    { name: 'a login', spec: { type: 'Login' } as const, metadata: seenAgo(HOUR) },
+    { name: 'a login', spec: { type: 'Login' } as const, metadata: createdAgo(HOUR) },
     { name: 'one that is to be deleted', spec: { ttl: 2 * HOUR },
-      metadata: { annotations: { ...seenAgo(HOUR).annotations, [EXPIRED_ANNOTATION]: 'Delete' } } },
-    { name: 'any other', spec: {}, metadata: seenAgo(HOUR) },
+      metadata: { annotations: { ...createdAgo(HOUR).annotations, [EXPIRED_ANNOTATION]: 'Delete' } } },
+    { name: 'any other', spec: {}, metadata: createdAgo(HOUR) },
   ])('that the cap ended stays for the retention from then: $name (5.2)', async ({ spec, metadata }) => {
     await settings.declare({})
     // A key that is seen before that would end by the cap of the test before, and go.
@@ -70,7 +70,7 @@ describe('an expired key', () => {
 
   test('that the cap ended and Keep keeps stays for good (5.2)', async () => {
     await settings.declare({ auth: { accessKeyMaxTTLSeconds: 60 } })
-    const annotations = { ...seenAgo(HOUR).annotations, [EXPIRED_ANNOTATION]: 'Keep' }
+    const annotations = { ...createdAgo(HOUR).annotations, [EXPIRED_ANNOTATION]: 'Keep' }
     const kept = await keys.shown(await keys.create({}, { annotations }), 'Expired')
     expect(kept.status).not.toHaveProperty('removalTimestamp')
     expect(condition(kept, 'LifetimeCapped').reason).toBe('CappedByConfig')

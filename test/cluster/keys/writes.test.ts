@@ -3,15 +3,23 @@ import { describe, expect, test } from 'vitest'
 import { EVENTS } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import { findCondition } from '../../../src/domain/conditions.ts'
-import { auditOf } from '../../support/audit.ts'
+import { auditOf } from '../../support/audit-log.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { OPERATOR_USER } from '../../support/installed.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { ONCE_TOLD, SOON, type StoredKey, createdMs, isTold, keysOf, writesTo } from './keys.ts'
+import { OPERATOR_USER } from '../../support/installed-control-plane.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import {
+  EVENT_WITHIN,
+  SOON,
+  type StoredKey,
+  createdMs,
+  hasConditions,
+  keyClientOf,
+  writesTo,
+} from './key-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 const audit = auditOf(plane)
 
 const ADOPTED = 'patch'
@@ -30,11 +38,11 @@ const settledFor = (ttl: number, spec: OwnedAccessKeySpec = {}) =>
   eventually(
     'a key is told before it ends',
     async () => {
-      const key = await keys.until(await keys.create({ ...spec, ttl }), 'is told', isTold)
+      const key = await keys.until(await keys.create({ ...spec, ttl }), 'is told', hasConditions)
       const mark = await audit.mark()
       return Date.now() < createdMs(key) + ttl * 1000 ? { key, mark } : undefined
     },
-    ONCE_TOLD,
+    EVENT_WITHIN,
   )
 
 describe.concurrent('the operator writes', () => {
@@ -116,7 +124,7 @@ describe.concurrent('the operator writes', () => {
     const mark = await audit.mark()
     const key = await keys.create({ ttl: 2 })
     await keys.shown(key, 'Expired')
-    const told = await eventually('two events', () => twoEventsOf(key), ONCE_TOLD)
+    const told = await eventually('two events', () => twoEventsOf(key), EVENT_WITHIN)
     expect(told.map(({ reason, type }) => ({ reason, type }))).toEqual([
       { reason: 'Expired', type: 'Warning' },
       { reason: 'KeyGenerated', type: 'Normal' },

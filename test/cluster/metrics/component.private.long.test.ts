@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { prometheusOperatorCrds } from '../../../tools/prometheus/operator-crds.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { alerts, dashboard, text } from '../../support/monitoring.ts'
+import { alerts, dashboard, monitoringFile } from '../../support/monitoring.ts'
 import { mustKubectl } from '../../support/must-kubectl.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -96,7 +96,7 @@ test('the ServiceMonitor finds the port of the metrics of manager and gateway, a
 
 test('the PrometheusRule is stored as the rules stand in their file', async () => {
   const { spec } = await read<{ spec: unknown }>('prometheusrule', 'management-operator')
-  expect(spec).toEqual(parse(text('rules.yml')))
+  expect(spec).toEqual(parse(monitoringFile('rules.yml')))
 })
 
 test('the dashboard is where the sidecar of Grafana looks for it', async () => {

@@ -2,25 +2,25 @@
 // done.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SIGNING_KEY_TYPE } from '../../../src/api/names.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
-import { valueOf } from '../../support/exposition.ts'
-import { startGateway } from '../../support/gateway.ts'
-import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
-import type { Operator } from '../../support/observe.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
-import { type Match, isWrite } from '../../support/proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../../support/proxy.ts'
-import { keysOf } from '../keys/keys.ts'
-import { tokensOf } from '../tokens/tokens.ts'
+import { type Match, isWrite } from '../../support/fault-proxy-rules.ts'
+import { type FaultProxy, startProxy } from '../../support/fault-proxy.ts'
+import { startGateway } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { valueOf } from '../../support/metrics-text.ts'
+import type { Operator } from '../../support/process-output.ts'
+import { keyClientOf } from '../keys/key-client.ts'
+import { tokenClientOf } from '../tokens/token-client.ts'
 
 const BOUND = { withinMs: 30_000 }
 const FAILS = { kind: 'answer', status: 500 } as const
 const QUEUE = '{name="ownedaccesskey",controller="ownedaccesskey"}'
 
 const plane = await privateControlPlane()
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
 let proxy: FaultProxy
 let manager: OwnOperator
 

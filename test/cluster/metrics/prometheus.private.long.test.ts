@@ -4,25 +4,24 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { findPrometheus } from '../../../tools/prometheus/programs.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
-import { familiesOf, titleOf } from '../../support/exposition.ts'
-import { ask, gatewayCa, type OwnGateway, startGateway } from '../../support/gateway.ts'
-import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
-import { alerts, dashboard, RULES_FILE } from '../../support/monitoring.ts'
-import type { Operator } from '../../support/observe.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
+import { type OwnGateway, ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { familiesOf, titleOf } from '../../support/metrics-text.ts'
+import { RULES_FILE, alerts, dashboard, namedIn } from '../../support/monitoring.ts'
+import type { Operator } from '../../support/process-output.ts'
 import {
   type Prometheus,
   type Sample,
   programsOrSkip,
   promtool,
   startPrometheus,
-} from '../../support/prometheus.ts'
-import { namedIn } from '../../support/promql.ts'
-import { keysOf } from '../keys/keys.ts'
-import { tokensOf, under } from '../tokens/tokens.ts'
-import { usualQueries } from './usual-dashboards.ts'
+} from '../../support/prometheus-server.ts'
+import { keyClientOf } from '../keys/key-client.ts'
+import { tokenClientOf, under } from '../tokens/token-client.ts'
+import { usualQueries } from './community-dashboards.ts'
 
 const NAMESPACE = 'platform-system'
 // Both have the same processes: the same jobs, the same instances.
@@ -79,8 +78,8 @@ const areUp = async (): Promise<boolean> =>
 
 /** Keys that are used up, a token that is issued and revoked with its key, requests to the gateway. */
 async function liveALittle(): Promise<void> {
-  const keys = keysOf(plane)
-  const tokens = tokensOf(plane)
+  const keys = keyClientOf(plane)
+  const tokens = tokenClientOf(plane)
   const short = await keys.create({ ttl: 2 })
   const owner = await keys.shown(await keys.create({ ttl: 600 }), 'Active')
   await tokens.issue({}, under(owner))

@@ -2,8 +2,8 @@
 import { basename } from 'node:path'
 import { expect, test } from 'vitest'
 import { findPrometheus } from '../../../tools/prometheus/programs.ts'
-import { alerts, RULE_TESTS, RULES_FILE } from '../../support/monitoring.ts'
-import { programsOrSkip, promtool } from '../../support/prometheus.ts'
+import { RULES_FILE, RULE_TESTS, alerts } from '../../support/monitoring.ts'
+import { programsOrSkip, promtool } from '../../support/prometheus-server.ts'
 
 const found = await findPrometheus(console.log)
 

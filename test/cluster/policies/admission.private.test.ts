@@ -11,15 +11,28 @@ import {
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { LAST_APPLIED } from '../../support/installed.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { WRITES, callers, onOurs } from './callers.ts'
-import { tableTester } from './each-way.ts'
-import { FINALIZER_CALLERS, finalizerRows } from './finalizers.ts'
-import { IDENTITY_CALLERS, MOST, identityRows, placeRows } from './identities.ts'
-import { ADVICE, DIGEST, KEY, LAST_APPLIED_CALLERS, lastAppliedRows } from './last-applied.ts'
-import { OWNER_CALLERS, blockRows, ownedBy, ownerRows } from './owners.ts'
-import { CHANGES, type Manifest, type Way, type Written, sender } from './ways.ts'
+import { LAST_APPLIED } from '../../support/installed-control-plane.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { IDENTITY_CALLERS, MOST, identityRows, placeRows } from './identity-cases.ts'
+import { OWNER_CALLERS, blockRows, ownedBy, ownerRows } from './owner-cases.ts'
+import { WRITES, rbacUsers, onPlatformKinds } from './rbac-users.ts'
+import {
+  ADVICE,
+  DIGEST,
+  FINALIZER_CALLERS,
+  KEY,
+  LAST_APPLIED_CALLERS,
+  finalizerRows,
+  lastAppliedRows,
+} from './reserved-cases.ts'
+import {
+  CHANGES,
+  type Manifest,
+  type Way,
+  type Written,
+  sender,
+  tableTester,
+} from './write-methods.ts'
 
 const plane = await privateControlPlane()
 const send = sender(plane)
@@ -30,10 +43,10 @@ const grants = {
   ...OWNER_CALLERS,
   ...FINALIZER_CALLERS,
   ...LAST_APPLIED_CALLERS,
-  statusWriter: [WRITES, onOurs(['update', 'patch'], ['ownedaccesskeys/status'])],
+  statusWriter: [WRITES, onPlatformKinds(['update', 'patch'], ['ownedaccesskeys/status'])],
 }
 type Caller = keyof typeof grants
-const kubeconfigOf = await callers(plane, grants)
+const kubeconfigOf = await rbacUsers(plane, grants)
 const eachWay = tableTester(plane, kubeconfigOf)
 
 const owners = {

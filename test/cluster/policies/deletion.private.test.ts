@@ -11,14 +11,14 @@ import {
 } from '../../../src/api/names.ts'
 import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
-import { canary } from '../../support/canary.ts'
+import { plantCanary } from '../../support/canary.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { LAST_APPLIED, policiesBind } from '../../support/installed.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { collectorReady, tokensOf } from '../tokens/tokens.ts'
-import { WRITES, bound, caller, onOurs } from './callers.ts'
-import { ownedBy } from './owners.ts'
+import { LAST_APPLIED, policiesBind } from '../../support/installed-control-plane.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { collectorReady, tokenClientOf } from '../tokens/token-client.ts'
+import { ownedBy } from './owner-cases.ts'
+import { WRITES, bindRole, rbacUser, onPlatformKinds } from './rbac-users.ts'
 
 /** The garbage collector looks for new kinds every half a minute. */
 const SOON = { withinMs: 60_000 }
@@ -29,11 +29,11 @@ const plane = await privateControlPlane()
 const { admin, raw } = plane
 
 const callers = {
-  boss: await bound(plane, 'boss', 'cluster-admin'),
-  keyAdmin: await bound(plane, 'keyAdmin', 'platform-key-admin'),
-  remover: await caller(plane, 'remover', [
+  boss: await bindRole(plane, 'boss', 'cluster-admin'),
+  keyAdmin: await bindRole(plane, 'keyAdmin', 'platform-key-admin'),
+  remover: await rbacUser(plane, 'remover', [
     WRITES,
-    onOurs(['delete'], ['ownedaccesskeys', 'directclusterendpointtokens']),
+    onPlatformKinds(['delete'], ['ownedaccesskeys', 'directclusterendpointtokens']),
   ]),
 }
 
@@ -75,7 +75,7 @@ test('what was stored before the policies came can be changed and deleted (5.5)'
   const must = async (...args: readonly string[]) =>
     expect(await plane.kubectl(args)).toMatchObject({ code: 0 })
   await must('delete', '-k', POLICIES)
-  const { secret } = canary('stored before')
+  const { secret } = plantCanary('stored before')
   const owner = await make(ACCESS_KEYS)
   const old = await eventually(
     'a key that breaks each policy is stored',
@@ -118,7 +118,7 @@ describe('the garbage collector (5.4, 5.5)', () => {
   test('deletes the tokens first, and lets the key wait for them, where it is told to', async () => {
     const owner = await make(ACCESS_KEYS)
     const token = await madeUnder(TOKENS, owner, { blockOwnerDeletion: true }, [REVOKE_FINALIZER])
-    await collectorReady(tokensOf(plane))
+    await collectorReady(tokenClientOf(plane))
     await remove(owner, 'Foreground')
     const terminating = await eventually(
       'the token is being deleted',
@@ -139,7 +139,7 @@ describe('the garbage collector (5.4, 5.5)', () => {
   test('leaves the tokens where it is told to, and takes the reference off', async () => {
     const owner = await make(ACCESS_KEYS)
     const token = await madeUnder(TOKENS, owner, { blockOwnerDeletion: true })
-    await collectorReady(tokensOf(plane))
+    await collectorReady(tokenClientOf(plane))
     await remove(owner, 'Orphan')
     expect(await isGone(ACCESS_KEYS, owner)).toBe(true)
     const orphan = await admin.get(TOKENS, token.metadata)

@@ -13,7 +13,7 @@ import {
 import { pathOf } from '../../../src/kube/client/client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { uniqueName } from '../../support/objects.ts'
+import { uniqueName } from '../../support/object-builder.ts'
 
 const CONFIG = { name: 'platform-manager-config' }
 /** The API server looks for the kind of a policy's settings every now and then only. */

@@ -5,25 +5,23 @@ import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION } from '../../../src/api/names.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { uniqueName } from '../../support/objects.ts'
+import { uniqueName } from '../../support/object-builder.ts'
 import { sampled } from '../../support/tier.ts'
-import { callers, onOurs } from './callers.ts'
-import { digestPlaceRows, digestRows } from './digests.ts'
-import { tableTester } from './each-way.ts'
-import { IDENTITY_CALLERS } from './identities.ts'
-import { DIGEST, KEY } from './last-applied.ts'
-import { limitPlaceRows, limitRows } from './limits.ts'
-import { RESERVED_CALLERS, reservedRows } from './reserved.ts'
-import type { Way } from './ways.ts'
+import { digestPlaceRows, digestRows } from './digest-cases.ts'
+import { IDENTITY_CALLERS } from './identity-cases.ts'
+import { limitPlaceRows, limitRows } from './limit-cases.ts'
+import { rbacUsers, onPlatformKinds } from './rbac-users.ts'
+import { DIGEST, KEY, RESERVED_CALLERS, reservedRows } from './reserved-cases.ts'
+import { type Way, tableTester } from './write-methods.ts'
 
 const plane = await privateControlPlane()
 
-const LIST = onOurs(['list'], ['ownedaccesskeys'])
-const kubeconfigOf = await callers(plane, {
+const LIST = onPlatformKinds(['list'], ['ownedaccesskeys'])
+const kubeconfigOf = await rbacUsers(plane, {
   ...IDENTITY_CALLERS,
   ...RESERVED_CALLERS,
-  patcher: [LIST, onOurs(['patch'], ['ownedaccesskeys'])],
-  thief: [LIST, onOurs(['create', 'patch'], ['ownedaccesskeys'])],
+  patcher: [LIST, onPlatformKinds(['patch'], ['ownedaccesskeys'])],
+  thief: [LIST, onPlatformKinds(['create', 'patch'], ['ownedaccesskeys'])],
 })
 const eachWay = tableTester(plane, kubeconfigOf)
 const QUICKLY = { oneInQuick: true } as const

@@ -5,9 +5,9 @@ import type { KubeObject } from '../../../src/api/objects.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { bound, may } from './callers.ts'
-import { ownedBy } from './owners.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { ownedBy } from './owner-cases.ts'
+import { bindRole, may } from './rbac-users.ts'
 
 const plane = await sharedControlPlane()
 
@@ -74,7 +74,7 @@ describe('Config is cluster-scoped', () => {
 
 describe('who has the role platform-key-admin', async () => {
   const user = uniqueName('key-admin')
-  const kubeconfig = await bound(plane, user, 'platform-key-admin')
+  const kubeconfig = await bindRole(plane, user, 'platform-key-admin')
   const by = { kubeconfig }
 
   test('may do everything with keys and tokens, and nothing beside (5.5)', async () => {
@@ -164,7 +164,7 @@ function objectOf({ kind }: Resource, spec: object = {}, metadata: object = {}) 
 }
 
 /** A new user with a role that is there, once its rights on our kinds count. */
-const userWith = (role: string): Promise<string> => bound(plane, uniqueName(role), role)
+const userWith = (role: string): Promise<string> => bindRole(plane, uniqueName(role), role)
 
 /** Everything that a caller may do with our kinds, as `verb resource`. */
 async function rightsOf(kubeconfig: string): Promise<string[]> {

@@ -14,25 +14,31 @@ import {
 import type { Secret } from '../../../src/api/objects.ts'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
-import { auditOf } from '../../support/audit.ts'
-import { type Canary, canary, scan } from '../../support/canary.ts'
-import { IN_FORCE_PATH, RECORD_PATH, isReadyBy, settingsOf } from '../../support/config.ts'
+import { auditOf } from '../../support/audit-log.ts'
+import { type Canary, plantCanary, findCanaries } from '../../support/canary.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
+import { IN_FORCE_PATH, RECORD_PATH, isReadyBy, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
-import { type Act, type SeenRequest, first } from '../../support/proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../../support/proxy.ts'
-import { keysOf } from '../keys/keys.ts'
-import { JWKS_PATH, SECRETS_PATH, bearerOf, generationOf, platformOf } from './platform.ts'
-import { kidInUse, kidsIn, signingKeysOf } from './signing-keys.ts'
-import { type StoredToken, issuedInTime, tokensOf, under } from './tokens.ts'
+import { type Act, type SeenRequest, first } from '../../support/fault-proxy-rules.ts'
+import { type FaultProxy, startProxy } from '../../support/fault-proxy.ts'
+import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed-control-plane.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { keyClientOf } from '../keys/key-client.ts'
+import {
+  JWKS_PATH,
+  SECRETS_PATH,
+  bearerOf,
+  generationOf,
+  platformStateOf,
+} from './platform-state.ts'
+import { kidInUse, kidsIn, signingKeyClientOf } from './signing-key-client.ts'
+import { type StoredToken, issuedInTime, tokenClientOf, under } from './token-client.ts'
 
 const plane = await privateControlPlane()
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
-const platform = platformOf(plane)
-const signingKeys = signingKeysOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
+const platform = platformStateOf(plane)
+const signingKeys = signingKeyClientOf(plane)
 const audit = auditOf(plane)
 const settings = settingsOf(plane)
 const CONFIG_MAPS_PATH = pathOf(CONFIG_MAPS, { namespace: OPERATOR_ACCOUNT.namespace })
@@ -60,7 +66,7 @@ afterAll(async () => {
 
 /** A new text that is looked for later. */
 function plant(among: Canary[], label: string): string {
-  const made = canary(label)
+  const made = plantCanary(label)
   among.push(made)
   return made.secret
 }
@@ -257,7 +263,7 @@ async function sinks(mark: Awaited<ReturnType<typeof audit.mark>>) {
 const foundIn = (
   written: Readonly<Record<string, string>>,
   canaries: readonly Canary[],
-): readonly string[] => [...new Set(scan(written, canaries).map(({ sink }) => sink))]
+): readonly string[] => [...new Set(findCanaries(written, canaries).map(({ sink }) => sink))]
 
 describe('a private key, a token and the scope in it', () => {
   test('are found nowhere but where they belong (3.5, 4.5, 7.3)', async () => {
@@ -290,7 +296,7 @@ describe('a private key, a token and the scope in it', () => {
       'TokenIssued',
     ])
       expect(written.events).toContain(`"reason":"${reason}"`)
-    expect(scan(written, planted)).toEqual([])
+    expect(findCanaries(written, planted)).toEqual([])
     expect(foundIn(written, scopes)).toEqual(['status written'])
     expect(foundIn(written, bearers)).toEqual(['status written'])
     expect(foundIn(written, privateKeys)).toEqual(['Secrets created'])

@@ -1,29 +1,36 @@
 // The caps that bind a token when it is issued and afterwards (contract 2.4, 2.5), and what happens to
 // tokens while they wait, or while no operator runs. Each test sets the settings that it needs.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isReadyBy, readyOf, type SeenStatus, settingsOf } from '../../support/config.ts'
+import { type OwnOperator, startOperator } from '../../support/command-process.ts'
+import { type SeenStatus, isReadyBy, readyOf, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { type OwnOperator, startOperator } from '../../support/operator.ts'
-import { conditionIn } from '../../support/stored.ts'
-import { createdMs, keysOf, outlived, SOON, type StoredKey, textAfter } from '../keys/keys.ts'
-import { claimsIn, platformOf } from './platform.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { conditionIn } from '../../support/object-client.ts'
 import {
+  SOON,
+  type StoredKey,
+  createdMs,
+  keyClientOf,
+  outlived,
+  textAfter,
+} from '../keys/key-client.ts'
+import { claimsIn, platformStateOf } from './platform-state.ts'
+import {
+  FOREIGN,
+  type StoredToken,
   bornMs,
   bornPlus,
   collectorReady,
-  FOREIGN,
   issuedInTime,
-  type StoredToken,
-  tokensOf,
+  tokenClientOf,
   under,
-} from './tokens.ts'
+} from './token-client.ts'
 
 const plane = await privateControlPlane()
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
-const platform = platformOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
+const platform = platformStateOf(plane)
 const settings = settingsOf(plane)
 const kubeconfig = await plane.operatorKubeconfig()
 let operator: OwnOperator

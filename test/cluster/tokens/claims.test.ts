@@ -2,17 +2,17 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { Scope } from '../../../src/api/scope.gen.ts'
+import { ISSUER } from '../../support/command-process.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
-import { conditionIn } from '../../support/stored.ts'
-import { ISSUER } from '../../support/operator.ts'
-import { keysOf } from '../keys/keys.ts'
-import { claimsIn, platformOf, verified } from './platform.ts'
-import { bornMs, bornPlus, tokensOf, under } from './tokens.ts'
+import { conditionIn } from '../../support/object-client.ts'
+import { keyClientOf } from '../keys/key-client.ts'
+import { claimsIn, platformStateOf, verified } from './platform-state.ts'
+import { bornMs, bornPlus, tokenClientOf, under } from './token-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
-const platform = platformOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
+const platform = platformStateOf(plane)
 
 const HOUR = 3600
 

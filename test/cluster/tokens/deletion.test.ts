@@ -4,23 +4,23 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { type Propagation, conditionIn } from '../../support/stored.ts'
-import { type StoredKey, keysOf } from '../keys/keys.ts'
-import { platformOf } from './platform.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { type Propagation, conditionIn } from '../../support/object-client.ts'
+import { type StoredKey, keyClientOf } from '../keys/key-client.ts'
+import { platformStateOf } from './platform-state.ts'
 import {
   FOREIGN,
   type StoredToken,
   collectorReady,
   controllerOf,
-  tokensOf,
+  tokenClientOf,
   under,
-} from './tokens.ts'
+} from './token-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
-const platform = platformOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
+const platform = platformStateOf(plane)
 
 /** For whatever the garbage collector has a part in. */
 const collector = collectorReady(tokens)

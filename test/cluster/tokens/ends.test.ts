@@ -4,16 +4,23 @@
 import { describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
-import { auditOf } from '../../support/audit.ts'
+import { auditOf } from '../../support/audit-log.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
-import { keysOf } from '../keys/keys.ts'
-import { platformOf } from './platform.ts'
-import { FOREIGN, type StoredToken, issuedInTime, tokensOf, under, writesTo } from './tokens.ts'
+import { keyClientOf } from '../keys/key-client.ts'
+import { platformStateOf } from './platform-state.ts'
+import {
+  FOREIGN,
+  type StoredToken,
+  issuedInTime,
+  tokenClientOf,
+  under,
+  writesTo,
+} from './token-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
-const platform = platformOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
+const platform = platformStateOf(plane)
 const audit = auditOf(plane)
 
 const KIND = 'directclusterendpointtokens'

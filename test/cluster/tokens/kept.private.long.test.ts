@@ -3,23 +3,29 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
-import { auditOf } from '../../support/audit.ts'
-import { isReadyBy, settingsOf } from '../../support/config.ts'
+import { auditOf } from '../../support/audit-log.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
+import { isReadyBy, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { OPERATOR_USER } from '../../support/installed.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
-import { ONCE_TOLD, keysOf } from '../keys/keys.ts'
-import { platformOf } from './platform.ts'
-import { type StoredToken, issuedInTime, tokensOf, under, writesSince } from './tokens.ts'
+import { OPERATOR_USER } from '../../support/installed-control-plane.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { EVENT_WITHIN, keyClientOf } from '../keys/key-client.ts'
+import { platformStateOf } from './platform-state.ts'
+import {
+  type StoredToken,
+  issuedInTime,
+  tokenClientOf,
+  under,
+  writesSince,
+} from './token-client.ts'
 
 const RETENTION = 2
 
 const plane = await privateControlPlane()
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
-const platform = platformOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
+const platform = platformStateOf(plane)
 const audit = auditOf(plane)
 const settings = settingsOf(plane)
 let operator: OwnOperator
@@ -70,7 +76,7 @@ describe('the operator writes', () => {
       return wasIssued(token) ? written : undefined
     }
     const writes = [ADOPTED, TOLD, TOLD, DELETED, RELEASED]
-    expect(await eventually('one was issued', writtenOfIssued, ONCE_TOLD)).toEqual(writes)
+    expect(await eventually('one was issued', writtenOfIssued, EVENT_WITHIN)).toEqual(writes)
   })
 
   test('a record and a status when a token is revoked (5.4, 7.4)', async () => {
@@ -209,7 +215,7 @@ describe('when the retention is over', () => {
   test('so is one that the cap ended, whatever its annotation asks (5.2)', async () => {
     const created = await tokens.issue({ ttl: 600 }, { annotations: remove })
     const isOld = () => Date.now() >= Date.parse(created.metadata.creationTimestamp) + 1000
-    await eventually('the token is a second old', () => isOld() || undefined, ONCE_TOLD)
+    await eventually('the token is a second old', () => isOld() || undefined, EVENT_WITHIN)
     const mark = await audit.mark()
     const loweredMs = Math.floor(Date.now() / 1000) * 1000
     await settings.declare({ auth: { accessKeyMaxTTLSeconds: 1 } })
@@ -217,7 +223,7 @@ describe('when the retention is over', () => {
     // Its status may have been there for less than two seconds: the event stays.
     const isTold = async () =>
       (await tokens.events(created)).find(({ reason }) => reason === 'Revoked')
-    const { message } = await eventually('its revocation is told', isTold, ONCE_TOLD)
+    const { message } = await eventually('its revocation is told', isTold, EVENT_WITHIN)
     expect(message).toContain(
       'accessKeyMaxTTLSeconds of Config platform-manager-config ended it 1 s',
     )
@@ -237,7 +243,7 @@ describe('kubectl describe tells', () => {
         const events = stdout.slice(stdout.indexOf('\nEvents:'))
         return reasons.every((reason) => events.includes(reason)) ? events : undefined
       },
-      ONCE_TOLD,
+      EVENT_WITHIN,
     )
   const line = (type: string, reason: string, note: string): RegExp =>
     new RegExp(`${type} +${reason} +\\S+ +management-operator +${note}`)

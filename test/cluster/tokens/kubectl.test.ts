@@ -2,14 +2,21 @@
 import { describe, expect, test } from 'vitest'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { mustKubectl } from '../../support/must-kubectl.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { keysOf } from '../keys/keys.ts'
-import { bearerOf } from './platform.ts'
-import { bornPlus, issuedInTime, newToken, type StoredToken, tokensOf, under } from './tokens.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { keyClientOf } from '../keys/key-client.ts'
+import { bearerOf } from './platform-state.ts'
+import {
+  type StoredToken,
+  bornPlus,
+  issuedInTime,
+  newToken,
+  tokenClientOf,
+  under,
+} from './token-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
 
 const HEAD = ['NAME', 'READY', 'REASON', 'EXPIRES', 'AGE']
 const WIDE = [...HEAD, 'KEY ID', 'OWNER']

@@ -9,23 +9,23 @@ import { findCondition } from '../../../src/domain/conditions.ts'
 import { formatTimestamp } from '../../../src/domain/time.ts'
 import { sharedControlPlane, sharedOperator } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { conditionIn } from '../../support/stored.ts'
+import { conditionIn } from '../../support/object-client.ts'
 import {
   SOON,
   type StoredKey,
   createdMs,
-  expectToldInTime,
-  keysOf,
-  seenAgo,
+  expectEventInTime,
+  keyClientOf,
+  createdAgo,
   textAfter,
-} from '../keys/keys.ts'
-import { claimsIn, platformOf } from './platform.ts'
-import { type StoredToken, bornPlus, issuedInTime, tokensOf, under } from './tokens.ts'
+} from '../keys/key-client.ts'
+import { claimsIn, platformStateOf } from './platform-state.ts'
+import { type StoredToken, bornPlus, issuedInTime, tokenClientOf, under } from './token-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
-const platform = platformOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
+const platform = platformStateOf(plane)
 
 const HOUR = 3600
 const DAY = 24 * HOUR
@@ -144,7 +144,7 @@ describe.concurrent('a token of seconds', () => {
   test(
     'expires, and status says so within a second (2.4, 2.7, 4.2, 5.2)',
     { timeout: 120_000 },
-    () => expectToldInTime(lagsOfEnds),
+    () => expectEventInTime(lagsOfEnds),
   )
 
   test('that ended by itself is not recorded as revoked (5.4, 7.4)', async () => {
@@ -171,7 +171,7 @@ describe.concurrent('a token of seconds', () => {
   })
 
   test('under a key that has ended is not issued (5.4)', async () => {
-    const owner = await keys.shown(await keys.create({ ttl: HOUR }, seenAgo(HOUR)), 'Expired')
+    const owner = await keys.shown(await keys.create({ ttl: HOUR }, createdAgo(HOUR)), 'Expired')
     const token = await tokens.shown(await tokens.create({}, under(owner)), 'OwnerNotReady')
     expect(conditionIn(token, 'Ready').message).toBe(
       `Access key ${owner.metadata.name} has expired.`,

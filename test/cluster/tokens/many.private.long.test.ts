@@ -4,19 +4,19 @@ import { describe, expect, test } from 'vitest'
 import { CONFIG_MAPS, REVOKED_TOKENS_PREFIX, TOKENS } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
-import { type AuditedWrite, auditOf } from '../../support/audit.ts'
+import { type AuditedWrite, auditOf } from '../../support/audit-log.ts'
+import { createMany, isIdle, metric, reconciled, countWrites } from '../../support/bulk-objects.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed.ts'
-import { createMany, isIdle, metric, reconciled, tally } from '../../support/many.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
+import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed-control-plane.ts'
 import { repeated } from '../../support/tier.ts'
-import { keysOf } from '../keys/keys.ts'
-import { type StoredToken, newToken, under } from './tokens.ts'
+import { keyClientOf } from '../keys/key-client.ts'
+import { type StoredToken, newToken, under } from './token-client.ts'
 
 const plane = await privateControlPlane()
 const audit = auditOf(plane)
-const keys = keysOf(plane)
+const keys = keyClientOf(plane)
 const kubeconfig = await plane.operatorKubeconfig()
 
 /** More than one ConfigMap holds, with the same hour of exp and with another (contract 7.4). */
@@ -78,7 +78,7 @@ describe('thousands of tokens of one key', () => {
     )
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
     const toTokens = writes.filter(({ resource }) => resource === TOKENS.plural)
-    expect(tally(toTokens)).toEqual({ 'patch  200': MANY, 'patch status 200': MANY })
+    expect(countWrites(toTokens)).toEqual({ 'patch  200': MANY, 'patch status 200': MANY })
     expect(new Set(tokens.map(({ status }) => status.token)).size).toBe(MANY)
   })
 
@@ -106,7 +106,7 @@ describe('thousands of tokens of one key', () => {
 
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER, notLeases: true })
     const toTokens = writes.filter(({ resource }) => resource === TOKENS.plural)
-    expect(tally(toTokens)).toEqual({ 'patch status 200': MANY })
+    expect(countWrites(toTokens)).toEqual({ 'patch status 200': MANY })
     const toRecords = writes.filter(({ resource }) => resource === CONFIG_MAPS.plural)
     // One by one they would be as many as tokens.
     expect(toRecords.length).toBeLessThan(MANY / 10)

@@ -5,28 +5,28 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject, OwnerReference } from '../../../src/api/objects.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'
+import { ISSUER, startOperator } from '../../support/command-process.ts'
 import { ownControlPlane } from '../../support/control-plane.ts'
 import { eventuallyPasses } from '../../support/eventually.ts'
-import { ask, gatewayCa, startGateway } from '../../support/gateway.ts'
-import { GATEWAY_ACCOUNT } from '../../support/installed.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { ISSUER, startOperator } from '../../support/operator.ts'
-import { keysOf } from '../keys/keys.ts'
-import { type Grant, WRITES, caller, onOurs } from '../policies/callers.ts'
+import { ask, gatewayCa, startGateway } from '../../support/gateway-process.ts'
+import { GATEWAY_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { keyClientOf } from '../keys/key-client.ts'
+import { type Grant, WRITES, rbacUser, onPlatformKinds } from '../policies/rbac-users.ts'
 import {
   type StoredToken,
   collectorReady,
   controllerOf,
   newToken,
-  tokensOf,
+  tokenClientOf,
   under,
-} from './tokens.ts'
+} from './token-client.ts'
 
 const plane = await ownControlPlane({
   apiServerFlags: ['--enable-admission-plugins=OwnerReferencesPermissionEnforcement'],
 })
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
 const flags = [`--issuer-url=${ISSUER}`]
 const operator = await startOperator({ kubeconfig: await plane.operatorKubeconfig(), flags })
 afterAll(() => operator.stop())
@@ -103,7 +103,7 @@ describe('past the gateway (4.2, E3)', () => {
   // The plugin looks at the kinds that are served when it starts, and again every 30 s.
   beforeAll(async () => {
     const owner = await keys.shown(await keys.create(), 'Active')
-    const by = await caller(plane, uniqueName('first'), [WRITES])
+    const by = await rbacUser(plane, uniqueName('first'), [WRITES])
     const isKnown = async (): Promise<void> => {
       const { message } = await create(newToken({}, under(owner, { blockOwnerDeletion: true })), by)
       expect(message).not.toContain('RESTMapping')
@@ -111,9 +111,9 @@ describe('past the gateway (4.2, E3)', () => {
     await eventuallyPasses('the plugin knows our kinds', isKnown, { withinMs: 60_000 })
   }, 90_000)
 
-  const MAY_USE = onOurs(['use'], [ACCESS_KEYS.plural])
-  const MAY_DELETE = onOurs(['delete'], [ACCESS_KEYS.plural])
-  const MAY_FINALIZE = onOurs(['update'], [`${ACCESS_KEYS.plural}/finalizers`])
+  const MAY_USE = onPlatformKinds(['use'], [ACCESS_KEYS.plural])
+  const MAY_DELETE = onPlatformKinds(['delete'], [ACCESS_KEYS.plural])
+  const MAY_FINALIZE = onPlatformKinds(['update'], [`${ACCESS_KEYS.plural}/finalizers`])
   const PLUGIN = /cannot set blockOwnerDeletion if an ownerReference refers to a resource/
   const POLICY = /setting blockOwnerDeletion needs the verb delete on /
 
@@ -130,7 +130,7 @@ describe('past the gateway (4.2, E3)', () => {
     { name: 'update on its finalizers', grants: [MAY_FINALIZE], code: 422, says: POLICY },
     { name: 'both', grants: [MAY_DELETE, MAY_FINALIZE], code: 201 },
   ])('who holds up an owner with $name: $code', async ({ grants, code, says = /^$/ }) => {
-    const by = await caller(plane, uniqueName('holder'), [WRITES, MAY_USE, ...grants])
+    const by = await rbacUser(plane, uniqueName('holder'), [WRITES, MAY_USE, ...grants])
     const owner = await keys.shown(await keys.create(), 'Active')
     const held = newToken({}, under(owner, { blockOwnerDeletion: true }))
     const answer = await create(held, by)
@@ -138,7 +138,7 @@ describe('past the gateway (4.2, E3)', () => {
   })
 
   test('an owner that is not held up needs the right to use it, and no other', async () => {
-    const by = await caller(plane, uniqueName('user'), [WRITES, MAY_USE])
+    const by = await rbacUser(plane, uniqueName('user'), [WRITES, MAY_USE])
     const owner = await keys.shown(await keys.create(), 'Active')
     const name = uniqueName('free')
     const token = newToken({}, { name, ...under(owner) })
@@ -147,7 +147,7 @@ describe('past the gateway (4.2, E3)', () => {
   })
 
   test('who may not delete a token may not change its owners', async () => {
-    const by = await caller(plane, uniqueName('changer'), [WRITES, MAY_USE])
+    const by = await rbacUser(plane, uniqueName('changer'), [WRITES, MAY_USE])
     const [one, other] = [await keys.create(), await keys.create()]
     const token = await tokens.issue({}, under(one))
     const change = (ownerReferences: readonly OwnerReference[]) =>

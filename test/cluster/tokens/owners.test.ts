@@ -5,17 +5,23 @@ import type { DirectClusterEndpointTokenSpec } from '../../../src/api/directclus
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { Scope } from '../../../src/api/scope.gen.ts'
+import { ISSUER } from '../../support/command-process.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
-import { ISSUER } from '../../support/operator.ts'
-import { conditionIn } from '../../support/stored.ts'
-import { type StoredKey, keysOf } from '../keys/keys.ts'
-import { platformOf } from './platform.ts'
-import { type StoredToken, collectorReady, controllerOf, tokensOf, under } from './tokens.ts'
+import { conditionIn } from '../../support/object-client.ts'
+import { type StoredKey, keyClientOf } from '../keys/key-client.ts'
+import { platformStateOf } from './platform-state.ts'
+import {
+  type StoredToken,
+  collectorReady,
+  controllerOf,
+  tokenClientOf,
+  under,
+} from './token-client.ts'
 
 const plane = await sharedControlPlane()
-const keys = keysOf(plane)
-const tokens = tokensOf(plane)
-const platform = platformOf(plane)
+const keys = keyClientOf(plane)
+const tokens = tokenClientOf(plane)
+const platform = platformStateOf(plane)
 
 const collector = collectorReady(tokens)
 

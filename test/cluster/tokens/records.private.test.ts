@@ -4,15 +4,15 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { CONFIG_MAPS, REVOKED_TOKENS_PREFIX } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'
 import { findCondition } from '../../../src/domain/conditions.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, staysTrue } from '../../support/eventually.ts'
-import { OPERATOR_ACCOUNT } from '../../support/installed.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
-import { first } from '../../support/proxy-rules.ts'
-import { type FaultProxy, startProxy } from '../../support/proxy.ts'
-import { keysOf } from '../keys/keys.ts'
-import { platformOf } from './platform.ts'
-import { type StoredToken, tokensOf, under } from './tokens.ts'
+import { first } from '../../support/fault-proxy-rules.ts'
+import { type FaultProxy, startProxy } from '../../support/fault-proxy.ts'
+import { OPERATOR_ACCOUNT } from '../../support/installed-control-plane.ts'
+import { keyClientOf } from '../keys/key-client.ts'
+import { platformStateOf } from './platform-state.ts'
+import { type StoredToken, tokenClientOf, under } from './token-client.ts'
 
 const HOUR_S = 3600
 const SOON = { withinMs: 20_000 }
@@ -20,9 +20,9 @@ const { namespace } = OPERATOR_ACCOUNT
 const OVER = { namespace, name: `${REVOKED_TOKENS_PREFIX}2026010100` }
 
 const plane = await privateControlPlane()
-const tokens = tokensOf(plane)
-const keys = keysOf(plane)
-const platform = platformOf(plane)
+const tokens = tokenClientOf(plane)
+const keys = keyClientOf(plane)
+const platform = platformStateOf(plane)
 let proxy: FaultProxy
 let operator: OwnOperator
 

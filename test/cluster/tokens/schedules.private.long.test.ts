@@ -3,19 +3,19 @@
 import { afterAll, expect, test } from 'vitest'
 import { ROTATE_ANNOTATION } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'
-import { steppedClock } from '../../support/ahead.ts'
+import { ISSUER, type OwnOperator, startOperator } from '../../support/command-process.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
 import { eventually, eventuallyPasses } from '../../support/eventually.ts'
-import { ISSUER, type OwnOperator, startOperator } from '../../support/operator.ts'
-import { platformOf } from './platform.ts'
-import { kidsIn, managersOf, signingKeysOf } from './signing-keys.ts'
-import { tokensOf } from './tokens.ts'
+import { steppedClock } from '../../support/stepped-clock.ts'
+import { platformStateOf } from './platform-state.ts'
+import { kidsIn, managersOf, signingKeyClientOf } from './signing-key-client.ts'
+import { tokenClientOf } from './token-client.ts'
 
 const plane = await privateControlPlane()
 const kubeconfig = await plane.operatorKubeconfig()
-const tokens = tokensOf(plane)
-const platform = platformOf(plane)
-const signingKeys = signingKeysOf(plane)
+const tokens = tokenClientOf(plane)
+const platform = platformStateOf(plane)
+const signingKeys = signingKeyClientOf(plane)
 const managers = managersOf(kubeconfig)
 const clock = steppedClock()
 let stepped: OwnOperator | undefined

@@ -1,17 +1,17 @@
 // Who may read the Secrets of the platform's namespace, where the private signing keys are: the
 // operator's ServiceAccount, and nobody else to whom the product gives rights (contract 7.3).
 import { describe, expect, test } from 'vitest'
+import { type Person, type Wish, may } from '../../support/access-review.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
-import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed.ts'
-import { uniqueName } from '../../support/objects.ts'
-import { may, type Person, type Wish } from '../../support/rights.ts'
-import { SOON } from '../keys/keys.ts'
-import { platformOf } from './platform.ts'
+import { OPERATOR_ACCOUNT, OPERATOR_USER } from '../../support/installed-control-plane.ts'
+import { uniqueName } from '../../support/object-builder.ts'
+import { SOON } from '../keys/key-client.ts'
+import { platformStateOf } from './platform-state.ts'
 
 const { raw } = await sharedControlPlane()
 const { namespace } = OPERATOR_ACCOUNT
-const platform = platformOf({ raw })
+const platform = platformStateOf({ raw })
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const OURS = 'labelSelector=app.kubernetes.io%2Fpart-of%3Dmanagement-operator'

@@ -4,18 +4,24 @@
 import { describe, expect, test } from 'vitest'
 import { ROTATE_ANNOTATION, WITHDRAW_ANNOTATION } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'
-import { type SeenStatus, settingsOf } from '../../support/config.ts'
+import { type SeenStatus, settingsOf } from '../../support/config-client.ts'
 import { privateControlPlane } from '../../support/control-plane.ts'
-import { conditionIn } from '../../support/stored.ts'
-import { jwksIn, notesIn, platformOf } from './platform.ts'
-import { kidInUse, kidsIn, managersOf, secretName, signingKeysOf } from './signing-keys.ts'
-import { tokensOf } from './tokens.ts'
+import { conditionIn } from '../../support/object-client.ts'
+import { jwksIn, notesIn, platformStateOf } from './platform-state.ts'
+import {
+  kidInUse,
+  kidsIn,
+  managersOf,
+  secretName,
+  signingKeyClientOf,
+} from './signing-key-client.ts'
+import { tokenClientOf } from './token-client.ts'
 
 const plane = await privateControlPlane()
-const tokens = tokensOf(plane)
-const platform = platformOf(plane)
+const tokens = tokenClientOf(plane)
+const platform = platformStateOf(plane)
 const settings = settingsOf(plane)
-const signingKeys = signingKeysOf(plane)
+const signingKeys = signingKeyClientOf(plane)
 const managers = managersOf(await plane.operatorKubeconfig())
 
 const MINUTE_MS = 60_000

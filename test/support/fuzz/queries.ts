@@ -1,6 +1,6 @@
 // Queries with what the API server looks for in them, and what it does not.
 import type { Random } from '../random.ts'
-import { spelt } from './spelling.ts'
+import { spelled } from './spelling.ts'
 
 /** A query with its question mark, or none. */
 export function querySent(random: Random): string {
@@ -39,8 +39,8 @@ function pairSent(random: Random): string {
   // A value may stand without its sign, and spaces as they are in forms.
   const text = pick(['=', '=', '=', '=', '=', '=', '=', ''])
   const isForm = pick([true, false])
-  const written = spelt(value, random)
-  return `${spelt(name, random)}${text}${text === '' ? '' : isForm ? written.replaceAll('%20', '+') : written}`
+  const written = spelled(value, random)
+  return `${spelled(name, random)}${text}${text === '' ? '' : isForm ? written.replaceAll('%20', '+') : written}`
 }
 
 // biome-ignore format: a table

@@ -3,7 +3,7 @@
 import { METHODS } from '../../../src/gateway/request/request-info.ts'
 import type { Random } from '../random.ts'
 import { querySent } from './queries.ts'
-import { spelt, spoilt } from './spelling.ts'
+import { spelled, misspelled } from './spelling.ts'
 
 /** A request as it is sent: what follows the route of its target, byte by byte. */
 export interface SentRequest {
@@ -15,8 +15,8 @@ export interface SentRequest {
 export function requestSent(random: Random): SentRequest {
   const { pick } = random
   const method = pick([...METHODS, ...METHODS, ...GETS, pick(ODD_METHODS)])
-  const segments = spoilt(segmentsAsked(random), random)
-  const path = segments.map((segment) => spelt(segment, random)).join('/')
+  const segments = misspelled(segmentsAsked(random), random)
+  const path = segments.map((segment) => spelled(segment, random)).join('/')
   const slash = pick([...Array.from({ length: 20 }, () => ''), '/', '/', '/', '//'])
   const rest = `${pick(BEGINNINGS)}${path}${slash}${querySent(random)}`
   // Spaces at its end are part of no target: a line has one or more of them before the version.

@@ -2,7 +2,10 @@
 import type { Random } from '../random.ts'
 
 /** Now and then a segment is lost, doubled, or makes way for one that paths should not have. */
-export function spoilt(segments: readonly string[], { pick, between }: Random): readonly string[] {
+export function misspelled(
+  segments: readonly string[],
+  { pick, between }: Random,
+): readonly string[] {
   const at = Math.floor(between(0, segments.length + 1))
   const [before, after] = [segments.slice(0, at), segments.slice(at)]
   switch (pick([...SOUND, 'lose', 'double', 'insert', 'swap'])) {
@@ -73,4 +76,4 @@ const SPELLINGS: readonly Spelling[] = [
 ]
 
 /** A text percent-encoded, once, twice, in part or not at all. */
-export const spelt: Spelling = (text, random) => random.pick(SPELLINGS)(text, random)
+export const spelled: Spelling = (text, random) => random.pick(SPELLINGS)(text, random)

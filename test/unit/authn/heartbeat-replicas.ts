@@ -6,7 +6,6 @@ import {
   HEARTBEAT_KEY,
 } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { currentMoment, msBetween } from '../../../src/runtime/moment.ts'
 import { type WatchHeartbeat, createWatchHeartbeat } from '../../../src/authn/watch-heartbeat.ts'
 import { StatusError } from '../../../src/kube/client/api-error.ts'
 import type {
@@ -17,10 +16,11 @@ import type {
 } from '../../../src/kube/client/client.ts'
 import type { StoreSink } from '../../../src/kube/informer/store.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
-import { t0, textAfter } from '../../support/access-key.ts'
+import { currentMoment, msBetween } from '../../../src/runtime/moment.ts'
 import { type ManualClock, manualClock } from '../../support/clock.ts'
-import { rememberingLog } from '../../support/log.ts'
-import { keyObject } from '../../support/objects.ts'
+import { t0, textAfter } from '../../support/key-builder.ts'
+import { memoryLog } from '../../support/memory-log.ts'
+import { keyObject } from '../../support/object-builder.ts'
 
 /** The state of a gateway's connection to the API server; a test changes it. */
 interface Connection {
@@ -90,7 +90,7 @@ class FakeHeartbeatServer {
       refusesDeletes: false,
     }
     const delivered: number[] = []
-    const { log, lines } = rememberingLog()
+    const { log, lines } = memoryLog()
     let relists = 0
     const heartbeat = createWatchHeartbeat({
       client: this.#client(name, connection),

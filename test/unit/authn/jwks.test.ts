@@ -6,7 +6,7 @@ import type { ConfigMap } from '../../../src/api/objects.ts'
 import { checkJwk, followJwks, parseJwks } from '../../../src/authn/jwks.ts'
 import { jwksText } from '../../../src/domain/signingkey/published-keys.ts'
 import { Store, fullObject } from '../../../src/kube/informer/store.ts'
-import { rememberingLog } from '../../support/log.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -205,7 +205,7 @@ describe('what is served (7.3)', () => {
 
   test('follows the ConfigMap, and keeps the last set that could be read', () => {
     const records = new Store(fullObject<ConfigMap>)
-    const { log, lines } = rememberingLog()
+    const { log, lines } = memoryLog()
     const jwks = followJwks(records, 'platform-system', log)
     expect(jwks.current()).toBeNull()
     const one = jwksText([jwkOf(EC)])
@@ -229,7 +229,7 @@ describe('what is served (7.3)', () => {
   test('begins with what is there', () => {
     const records = new Store(fullObject<ConfigMap>)
     records.put(recordOf(jwksText([jwkOf(EC)]), 1))
-    expect(followJwks(records, 'platform-system', rememberingLog().log).current()).toBe(
+    expect(followJwks(records, 'platform-system', memoryLog().log).current()).toBe(
       jwksText([jwkOf(EC)]),
     )
   })

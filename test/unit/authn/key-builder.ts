@@ -2,8 +2,8 @@
 import { CREATED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import { type KeyIndex, createKeyIndex } from '../../../src/authn/key-index.ts'
-import { textAfter } from '../../support/access-key.ts'
-import { type Parts, keyObject } from '../../support/objects.ts'
+import { textAfter } from '../../support/key-builder.ts'
+import { type Parts, keyObject } from '../../support/object-builder.ts'
 
 /** The secret of the key of that name. */
 export const secretOf = (name: string): string => `pak_${name}_`.padEnd(40, 'x')

@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest'
 import { secretDigest } from '../../../src/authn/key-index.ts'
 import { UNKNOWN_KEY, checkKey } from '../../../src/authn/key-validity.ts'
-import { t0, textAfter } from '../../support/access-key.ts'
+import { t0, textAfter } from '../../support/key-builder.ts'
 import { indexOf, key, secretOf } from './key-builder.ts'
 import { createTestAuthenticator } from './test-authenticator.ts'
 

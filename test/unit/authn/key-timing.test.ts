@@ -2,7 +2,7 @@
 // remaining difference is measured against the duration itself.
 import { performance } from 'node:perf_hooks'
 import { expect, test } from 'vitest'
-import { textAfter } from '../../support/access-key.ts'
+import { textAfter } from '../../support/key-builder.ts'
 import { key, secretOf } from './key-builder.ts'
 import { createTestAuthenticator } from './test-authenticator.ts'
 

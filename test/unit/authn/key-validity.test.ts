@@ -4,7 +4,7 @@ import { secretDigest } from '../../../src/authn/key-index.ts'
 import { UNKNOWN_KEY, checkKey } from '../../../src/authn/key-validity.ts'
 import type { Caps } from '../../../src/domain/accesskey/lifetime.ts'
 import { MAX_CHAIN_LENGTH } from '../../../src/domain/accesskey/owner-chain.ts'
-import { after, t0, textAfter } from '../../support/access-key.ts'
+import { after, t0, textAfter } from '../../support/key-builder.ts'
 import { firstSeen, indexOf, key, ownedBy, secretOf } from './key-builder.ts'
 
 const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 }

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import { checkKey } from '../../../src/authn/key-validity.ts'
-import { after } from '../../support/access-key.ts'
+import { after } from '../../support/key-builder.ts'
 import { indexOf, key, ownedBy } from './key-builder.ts'
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }

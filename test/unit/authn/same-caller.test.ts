@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
 import { type Caller, isSameCaller } from '../../../src/authn/caller.ts'
 import { userInfoOf } from '../../../src/authn/user-info.ts'
-import { viewOf } from '../../support/access-key.ts'
+import { viewOf } from '../../support/key-builder.ts'
 
 const SHOP = { projects: [{ project: 'shop' }] }
 

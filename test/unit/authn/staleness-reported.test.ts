@@ -12,12 +12,12 @@ import {
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { startAuthenticator } from '../../../src/authn/start.ts'
 import type { KubeClient } from '../../../src/kube/client/client.ts'
-import { type StoreSink, Store, fullObject } from '../../../src/kube/informer/store.ts'
+import { Store, type StoreSink, fullObject } from '../../../src/kube/informer/store.ts'
 import { platformConfigMap } from '../../../src/settings/follow.ts'
-import { t0 } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
-import { rememberingLog } from '../../support/log.ts'
-import { keyObject } from '../../support/objects.ts'
+import { t0 } from '../../support/key-builder.ts'
+import { memoryLog } from '../../support/memory-log.ts'
+import { keyObject } from '../../support/object-builder.ts'
 
 const KNOWN_FOR_MS = 15_000
 const LOOKED_AT_WITHIN_MS = 1000
@@ -72,7 +72,7 @@ function followed() {
     random: () => 0.5,
     onDelivered: () => undefined,
     clock,
-    log: rememberingLog().log,
+    log: memoryLog().log,
     signal: stop.signal,
   })
   const notifiedAtMs: number[] = []

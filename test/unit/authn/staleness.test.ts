@@ -1,9 +1,9 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { type Moment, laterMoment, currentMoment, msBetween } from '../../../src/runtime/moment.ts'
 import { isFresh, momentProvenBy } from '../../../src/authn/staleness.ts'
-import { after, t0, textAfter } from '../../support/access-key.ts'
+import { type Moment, currentMoment, laterMoment, msBetween } from '../../../src/runtime/moment.ts'
 import { manualClock } from '../../support/clock.ts'
+import { after, t0, textAfter } from '../../support/key-builder.ts'
 
 /** So many seconds after t0 on both clocks; the counter began a minute before. */
 const moment = (seconds: number, counter = seconds): Moment => ({

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
 import { createTokenIndex } from '../../../src/authn/token-index.ts'
-import { t0, textAfter } from '../../support/access-key.ts'
+import { t0, textAfter } from '../../support/key-builder.ts'
 import { indexOf, key, ownedBy } from './key-builder.ts'
 
 const token = (name: string, owner: string, endsAfter: number | null, version = 1): KubeObject => ({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { userInfoOf } from '../../../src/authn/user-info.ts'
 import type { AccessKey } from '../../../src/domain/accesskey/access-key.ts'
-import { viewOf } from '../../support/access-key.ts'
+import { viewOf } from '../../support/key-builder.ts'
 
 /** A key as the gateway sees it, with an identity as the object would have it. */
 const keyOf = (identity: string | null, groups: readonly string[] = []): AccessKey => ({

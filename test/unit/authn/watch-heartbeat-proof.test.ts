@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_ANNOTATION } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { textAfter } from '../../support/access-key.ts'
-import { keyObject } from '../../support/objects.ts'
+import { textAfter } from '../../support/key-builder.ts'
+import { keyObject } from '../../support/object-builder.ts'
 import { heartbeatObject, highestAges, startReplicas } from './heartbeat-replicas.ts'
 
 describe('a heartbeat that proves no later moment (10.4, C4)', () => {

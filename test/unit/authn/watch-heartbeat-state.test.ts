@@ -8,7 +8,7 @@ import {
   isUnseen,
 } from '../../../src/authn/watch-heartbeat-state.ts'
 import type { Moment } from '../../../src/runtime/moment.ts'
-import { after, textAfter } from '../../support/access-key.ts'
+import { after, textAfter } from '../../support/key-builder.ts'
 
 /** That many seconds after t0, on both clocks. */
 const at = (seconds: number): Moment => ({

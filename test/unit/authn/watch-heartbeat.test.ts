@@ -4,7 +4,7 @@ import {
   HEARTBEAT_ANNOTATION,
   HEARTBEAT_BEFORE_ANNOTATION,
 } from '../../../src/api/names.ts'
-import { textAfter } from '../../support/access-key.ts'
+import { textAfter } from '../../support/key-builder.ts'
 import {
   heartbeatObject,
   heartbeatWithSpec,

@@ -9,9 +9,9 @@ import { NOTHING_OVERDUE } from '../../../src/domain/time.ts'
 import { tokenOf } from '../../../src/domain/token/token.ts'
 import { Store } from '../../../src/kube/informer/store.ts'
 import { EventLoopShare } from '../../../src/runtime/concurrency/event-loop.ts'
-import { settledKeys } from '../../support/many-keys.ts'
-import { issuedObject, withMetadata } from '../../support/token.ts'
-import { counting, ticking } from '../../support/turns.ts'
+import { countPerTurn, tickingClock } from '../../support/event-loop-turns.ts'
+import { settledKeys } from '../../support/key-controller-at-scale.ts'
+import { issuedObject, withMetadata } from '../../support/token-builder.ts'
 import { scraped, started } from './manager/metrics-stage.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
@@ -52,7 +52,7 @@ function stage() {
     KEY_ORDERS,
   )
   const tokens = new Store((object) => seen(tokenOf(object as never)), TOKEN_INDEXERS)
-  const clock = ticking(T0, 1)
+  const clock = tickingClock(T0, 1)
   const options = {
     stores: { keys, tokens },
     caps: { current: () => ({ maxTtlSeconds: null, loginTtlSeconds: null }) },
@@ -69,7 +69,7 @@ function stage() {
     for (const object of objects) store.put(object)
     store.end()
   }
-  const looks = counting()
+  const looks = countPerTurn()
   looked = looks.count
   return { keys, clock, looks, counts: countObjects(options as unknown as CountsOptions) }
 }

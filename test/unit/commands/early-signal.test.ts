@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, expect, test } from 'vitest'
+import { PROGRAM, cleanEnv } from '../../support/command-process.ts'
 import { eventually } from '../../support/eventually.ts'
-import { cleanEnv, PROGRAM } from '../../support/program.ts'
 import { kubeconfigOfNone } from './no-cluster.ts'
 
 /** Prints a line when the program begins to listen. */

@@ -1,6 +1,6 @@
 // --help names the commands, flags, defaults and exit codes that the program has.
 import { afterAll, describe, expect, test } from 'vitest'
-import { type RunResult, runProgram } from '../../support/program.ts'
+import { type RunResult, runProgram } from '../../support/command-process.ts'
 import { kubeconfigOfNone } from './no-cluster.ts'
 
 const run = (line: string): Promise<RunResult> => runProgram(line.split(' '))

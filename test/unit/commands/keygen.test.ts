@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { PROGRAM } from '../../support/program.ts'
-import { hasValidChecksum } from '../../support/scanner.ts'
 import { PROGRAM_VERSION } from '../../../src/runtime/version.ts'
+import { hasValidChecksum } from '../../support/canary.ts'
+import { PROGRAM } from '../../support/command-process.ts'
 
 interface Ran {
   readonly status: number | null

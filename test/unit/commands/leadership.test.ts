@@ -8,7 +8,7 @@ import { createManagerMetrics } from '../../../src/commands/manager/metrics.ts'
 import { createClient } from '../../../src/kube/client/client.ts'
 import { manualClock } from '../../support/clock.ts'
 import { eventually } from '../../support/eventually.ts'
-import { rememberingLog } from '../../support/log.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 import {
   type Answer,
   json,
@@ -47,7 +47,7 @@ test('a leader keeps its Lease while all other calls wait for an answer (8.1)', 
   const server = await startScripted(leasesOnly())
   const settings = settingsOf(await writeKubeconfig({ server: server.url }))
   const clock = manualClock(Date.parse('2026-11-21T10:00:00Z'))
-  const { log } = rememberingLog()
+  const { log } = memoryLog()
   const metrics = createManagerMetrics(settings)
   const stops: (() => unknown)[] = []
   let ended: string | null = null

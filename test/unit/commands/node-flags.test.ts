@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { NODE_FLAGS } from '../../../tools/node-flags.ts'
-import { startCommand } from '../../support/started.ts'
+import { startCommand } from '../../support/command-process.ts'
 import { kubeconfigOfNone } from './no-cluster.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { prometheusRule } from '../../../tools/generate/prometheus-rule.ts'
-import { alerts, RULE_TESTS, text } from '../../support/monitoring.ts'
-import { namedIn, selects } from '../../support/promql.ts'
+import { RULE_TESTS, alerts, monitoringFile, namedIn, selects } from '../../support/monitoring.ts'
 
 const TROUBLESHOOTING = readFileSync(
   join(import.meta.dirname, '../../../docs/troubleshooting.md'),
@@ -98,9 +97,9 @@ describe('the alerts (8.4)', () => {
   })
 
   test('the PrometheusRule holds the same groups', () => {
-    const rule = text('prometheus-rule.yaml')
-    expect(rule).toBe(prometheusRule(text('rules.yml')))
-    expect((parse(rule) as { spec: unknown }).spec).toEqual(parse(text('rules.yml')))
+    const rule = monitoringFile('prometheus-rule.yaml')
+    expect(rule).toBe(prometheusRule(monitoringFile('rules.yml')))
+    expect((parse(rule) as { spec: unknown }).spec).toEqual(parse(monitoringFile('rules.yml')))
   })
 })
 

@@ -1,7 +1,6 @@
 // The dashboard as a file. Its expressions run on a Prometheus in test/cluster/metrics.
 import { expect, test } from 'vitest'
-import { dashboard, type Panel } from '../../support/monitoring.ts'
-import { namedIn } from '../../support/promql.ts'
+import { type Panel, dashboard, namedIn } from '../../support/monitoring.ts'
 
 const { panels, templating, schemaVersion } = dashboard()
 const shown = panels.filter(({ type }) => type !== 'row')

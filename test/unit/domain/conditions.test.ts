@@ -6,7 +6,7 @@ import {
   sameConditions,
   withTransitionTimes,
 } from '../../../src/domain/conditions.ts'
-import { after, textAfter } from '../../support/access-key.ts'
+import { after, textAfter } from '../../support/key-builder.ts'
 
 const active: DesiredCondition = {
   type: 'Ready',

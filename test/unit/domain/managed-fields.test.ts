@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Condition, ManagedFieldsEntry } from '../../../src/api/objects.ts'
 import { ownedFieldsOf } from '../../../src/domain/managed-fields.ts'
-import { statusEntry, viewOf } from '../../support/access-key.ts'
+import { statusEntry, viewOf } from '../../support/key-builder.ts'
 
 const ready: Condition = {
   type: 'Ready',

@@ -7,8 +7,8 @@ import { logRefusal, logWrite, requestLogFields } from '../../../src/gateway/acc
 import { ERRORS } from '../../../src/gateway/errors.ts'
 import { parseRequest } from '../../../src/gateway/request/parse.ts'
 import { refuse } from '../../../src/serving/http/answer.ts'
-import { accessKey, viewOf } from '../../support/access-key.ts'
-import { rememberingLog } from '../../support/log.ts'
+import { accessKey, viewOf } from '../../support/key-builder.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 
 const KEY = formatAccessKey(new Uint8Array(32).fill(7), crc32)
 const PLACE = '/api/v1/namespaces/shop/pods'
@@ -82,7 +82,7 @@ test.each([
   { name: 'an unknown caller', isKnown: false, least: 'info', levels: [] },
   { name: 'an unknown caller, at level debug', isKnown: false, least: 'debug', levels: ['debug'] },
 ] as const)('the refusal of $name is logged at $levels', ({ isKnown, least, levels }) => {
-  const { log, lines } = rememberingLog(least)
+  const { log, lines } = memoryLog(least)
   const key = viewOf({ metadata: { name: 'ci' }, spec: { key: KEY } })
   const caller = { key, identity: { user: 'ada', groups: [] }, scope: null, expiresMs: null }
   const known = isKnown ? caller : null
@@ -124,7 +124,7 @@ const ROWS: readonly Row[] = [
 ]
 
 test.each(ROWS)('$name', ({ method, path, status = 200, body = {}, says }) => {
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const reading = parseRequest(method, { kind: 'Management' }, path)
   if (!reading.ok) throw new Error(reading.answer.body.toString())
   logWrite(log, reading.request, CALLER, {
@@ -151,7 +151,7 @@ test.each(ROWS)('$name', ({ method, path, status = 200, body = {}, says }) => {
 })
 
 test.each(['GET', 'HEAD'])('%s is no write', (method) => {
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const reading = parseRequest(method, { kind: 'Management' }, KEYS)
   if (!reading.ok) throw new Error(reading.answer.body.toString())
   logWrite(log, reading.request, CALLER, { status: 200, headers: {}, body: Buffer.from('{}') })

@@ -11,9 +11,9 @@ import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import { createTargetRegistry } from '../../../src/gateway/targets/registry.ts'
 import type { Upstream } from '../../../src/kube/proxy/types.ts'
 import type { RequestHandler } from '../../../src/serving/http/server.ts'
-import { t0 } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
-import { rememberingLog } from '../../support/log.ts'
+import { t0 } from '../../support/key-builder.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 
 /** The header that says whose key an answer is for, and whether the request was a use of it. */
 export const EXPIRES = 'x-platform-key-expires'
@@ -65,7 +65,7 @@ export function handlerFor(
     }),
     answered: () => undefined,
     clock,
-    log: rememberingLog().log,
+    log: memoryLog().log,
     ...given,
   })
 }

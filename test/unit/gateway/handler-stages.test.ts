@@ -11,8 +11,8 @@ import { createMaxInFlight } from '../../../src/gateway/stages/max-in-flight.ts'
 import type { Upstream, UpstreamHeaders } from '../../../src/kube/proxy/types.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
 import type { HttpRequest } from '../../../src/serving/http/server.ts'
-import { viewOf } from '../../support/access-key.ts'
-import { rememberingLog } from '../../support/log.ts'
+import { viewOf } from '../../support/key-builder.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 import { callTo } from './calls.ts'
 import { EXPIRES, handlerFor } from './handler-builder.ts'
 
@@ -35,7 +35,7 @@ const OK: Answer = {
 
 function world({ scope, noted = 'later', isKnown = true, upstream = () => OK }: World = {}) {
   const trace: string[] = []
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const caller: Caller = {
     key: viewOf({ metadata: { name: 'ci', uid: 'uid-ci' } }),
     identity: { user: 'ada', groups: [] },

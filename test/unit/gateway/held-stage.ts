@@ -16,9 +16,9 @@ import {
   UpstreamUnavailable,
 } from '../../../src/kube/proxy/types.ts'
 import type { Answer } from '../../../src/serving/http/answer.ts'
-import { t0, viewOf } from '../../support/access-key.ts'
 import { manualClock } from '../../support/clock.ts'
-import { rememberingLog } from '../../support/log.ts'
+import { t0, viewOf } from '../../support/key-builder.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 import { callTo } from './calls.ts'
 import { EXPIRES, handlerFor } from './handler-builder.ts'
 import { COUNTS } from './selfservice/self-service-request.ts'
@@ -117,7 +117,7 @@ export function world({
   const clock = manualClock(t0)
   let now: Reauthentication = { ok: true, caller: CALLER }
   const counted: string[] = []
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const streams = new InFlightRequests({
     clock,
     reconsider: async () => now,

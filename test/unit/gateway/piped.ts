@@ -8,8 +8,8 @@ import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { refuse } from '../../../src/serving/http/answer.ts'
-import { viewOf } from '../../support/access-key.ts'
-import { rememberingLog } from '../../support/log.ts'
+import { viewOf } from '../../support/key-builder.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 import { PAGES, handlerFor } from './handler-builder.ts'
 import { answersIn, served } from './served.ts'
 
@@ -33,7 +33,7 @@ export async function gateway(
 ) {
   const counted: string[] = []
   const forwarded: string[] = []
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const clock = systemClock()
   let hasEnded = false
   const inFlight = new InFlightRequests({

@@ -11,7 +11,7 @@ import {
   type RequestHandler,
   createHttpServer,
 } from '../../../src/serving/http/server.ts'
-import { serverPair } from '../../support/server-pair.ts'
+import { serverPair } from '../../support/certificate-builder.ts'
 
 const PAIR = serverPair('localhost')
 

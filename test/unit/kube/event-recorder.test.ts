@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { NotLeaderError } from '../../../src/kube/client/api-error.ts'
 import { type ObjectEvent, createEventRecorder } from '../../../src/kube/event-recorder.ts'
 import { manualClock } from '../../support/clock.ts'
-import { rememberingLog } from '../../support/log.ts'
-import { type Line, memoryApi, silence } from '../../support/memory-api.ts'
+import { type Line, memoryApi, silence } from '../../support/in-memory-api.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00.123Z')
 const never = new AbortController().signal
@@ -24,7 +24,7 @@ function expired(fields: Partial<ObjectEvent> & { name?: string; uid?: string } 
 function stage(api = memoryApi()) {
   const clock = manualClock(T0)
   const line: Line = {}
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const recorder = createEventRecorder({ client: api.client(line), clock, log, instance: 'host_1' })
   const names = () => [...api.objects.keys()]
   const stored = () => [...api.objects.values()] as unknown as Record<string, unknown>[]

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { type Lifecycle, startLifecycle } from '../../../src/runtime/lifecycle.ts'
 import { type ManualClock, manualClock } from '../../support/clock.ts'
-import { type LoggedLine, rememberingLog } from '../../support/log.ts'
+import { type LoggedLine, memoryLog } from '../../support/memory-log.ts'
 
 interface World {
   readonly lifecycle: Lifecycle
@@ -17,7 +17,7 @@ function world(): World {
   const exits: number[] = []
   const signals = new EventEmitter()
   const clock = manualClock(0)
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const process = Object.assign(signals, { exit: (code: number) => exits.push(code) })
   return { lifecycle: startLifecycle(process, clock, log), clock, lines, signals, exits }
 }

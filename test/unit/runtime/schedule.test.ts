@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { runOnSchedule } from '../../../src/runtime/schedule.ts'
-import { rememberingLog } from '../../support/log.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 
 const MINUTE_MS = 60_000
 
@@ -13,7 +13,7 @@ afterEach(() => {
 
 /** A job every ten minutes, and the times of its runs. */
 function stage(job: () => void = () => undefined) {
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const ran: string[] = []
   const stop = runOnSchedule('*/10 * * * *', log, () => {
     ran.push(new Date().toISOString().slice(11, 16))
@@ -73,7 +73,7 @@ describe('a scheduled job (7.3)', () => {
   })
 
   test('needs a valid expression', () => {
-    const { log } = rememberingLog()
+    const { log } = memoryLog()
     expect(() => runOnSchedule('every day', log, () => undefined)).toThrow('expected 5 or 6 fields')
   })
 })

@@ -4,8 +4,8 @@ import { CONFIG_MAPS, IN_FORCE_CONFIG_MAP } from '../../../src/api/names.ts'
 import type { ConfigMap, KubeObject } from '../../../src/api/objects.ts'
 import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { type FollowedIssuer, followIssuer } from '../../../src/settings/issuer.ts'
-import { rememberingLog } from '../../support/log.ts'
-import { configObject } from '../../support/objects.ts'
+import { memoryLog } from '../../support/memory-log.ts'
+import { configObject } from '../../support/object-builder.ts'
 
 const HOST = 'platform.example.com'
 const ISSUER = `https://${HOST}/oidc`
@@ -14,7 +14,7 @@ const ISSUER = `https://${HOST}/oidc`
 function followed(flag: string | null = null) {
   const configs = new Store(fullObject<Config>)
   const configMaps = new Store(fullObject<ConfigMap>)
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const issuer = followIssuer({
     flag,
     configs,

@@ -7,7 +7,7 @@ import {
 } from '../../../src/domain/token/token-claims.ts'
 import { createSigningKey } from '../../../src/signing/create.ts'
 import { examineSigningKey } from '../../../src/signing/examine.ts'
-import { type Line, memoryApi } from '../../support/memory-api.ts'
+import { type Line, memoryApi } from '../../support/in-memory-api.ts'
 import { newPem, signingKeySecret } from './signing-key-builder.ts'
 
 function stage() {

@@ -6,13 +6,13 @@ import type { TokenClaims } from '../../../src/domain/token/token-claims.ts'
 import { Store, fullObject } from '../../../src/kube/informer/store.ts'
 import { createKeyring } from '../../../src/signing/keyring.ts'
 import { manualClock } from '../../support/clock.ts'
-import { rememberingLog } from '../../support/log.ts'
+import { memoryLog } from '../../support/memory-log.ts'
 import {
   CREATED_MS,
+  jwksConfigMap,
   newPem,
   noteOf,
   publicJwkOf,
-  jwksConfigMap,
   signingKeySecret,
 } from './signing-key-builder.ts'
 
@@ -28,7 +28,7 @@ function stage() {
   const clock = manualClock(CREATED_MS + DAY_MS)
   const secrets = new Store(fullObject<Secret>)
   const records = new Store(fullObject<ConfigMap>)
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const keyring = createKeyring({ secrets, records, namespace: 'platform-system', clock, log })
   const notifiedKids: (string | null)[] = []
   keyring.subscribe(() => notifiedKids.push(keyring.current()?.kid ?? null))
@@ -193,7 +193,7 @@ test('begins with what is there already', () => {
   const { secrets, records, clock, publish } = stage()
   secrets.put(signingKeySecret(A, 1))
   publish([A], [noteOf(A, 1)])
-  const { log } = rememberingLog()
+  const { log } = memoryLog()
   expect(
     createKeyring({ secrets, records, namespace: 'platform-system', clock, log }).current()?.kid,
   ).toBe(kidOf(A))

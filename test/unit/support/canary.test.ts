@@ -1,8 +1,8 @@
 /** @module-tag no-retry */
 import { expect, test } from 'vitest'
-import { canary, scan } from '../../support/canary.ts'
+import { plantCanary, findCanaries } from '../../support/canary.ts'
 
-const { secret } = canary('key')
+const { secret } = plantCanary('key')
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const percent = (text: string) => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&')
 
@@ -22,9 +22,9 @@ test.each([
     form: 'percent',
   },
 ])('finds $name', ({ text, form }) => {
-  const findings = scan({ log: `before ${text} after`, events: 'nothing here' }, [
+  const findings = findCanaries({ log: `before ${text} after`, events: 'nothing here' }, [
     { label: 'key', secret },
-    canary('other'),
+    plantCanary('other'),
   ])
   expect(findings).toEqual([expect.objectContaining({ sink: 'log', label: 'key', form })])
   expect(JSON.stringify(findings)).not.toContain(secret.slice(0, 12))
@@ -34,12 +34,12 @@ test.each([
   { name: 'the first 11 characters', text: secret.slice(0, 11) },
   { name: '10 characters in base64', text: base64(secret.slice(0, 10)) },
   { name: '11 characters in percents', text: percent(secret.slice(0, 11)) },
-  { name: 'another canary', text: canary('other').secret },
+  { name: 'another canary', text: plantCanary('other').secret },
 ])('passes over $name', ({ text }) => {
-  expect(scan({ log: text }, [{ label: 'key', secret }])).toEqual([])
+  expect(findCanaries({ log: text }, [{ label: 'key', secret }])).toEqual([])
 })
 
 test('a canary is taken as a given key and differs each time', () => {
   expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/)
-  expect(canary('key').secret).not.toBe(secret)
+  expect(plantCanary('key').secret).not.toBe(secret)
 })

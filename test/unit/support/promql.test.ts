@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { namedIn, selects } from '../../support/promql.ts'
+import { namedIn, selects } from '../../support/monitoring.ts'
 
 test.each([
   { name: 'a metric', expression: 'up == 0', selectors: ['up'], metrics: ['up'], by: [], on: [] },

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import { API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { uniqueName } from '../../../support/objects.ts'
+import { uniqueName } from '../../../support/object-builder.ts'
 import { sampled } from '../../../support/tier.ts'
-import type { StoredKey } from '../../keys/keys.ts'
+import type { StoredKey } from '../../keys/key-client.ts'
 import { APPLY_PATCH, type Answered, JSON_PATCH, tellsAll } from './self-service-clients.ts'
 import { type By, CORNER, type World } from './self-service-gateway.ts'
 

@@ -9,11 +9,11 @@ import {
   REVOKE_FINALIZER,
 } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { auditOf } from '../../../support/audit.ts'
+import { auditOf } from '../../../support/audit-log.ts'
 import { eventually, eventuallyPasses } from '../../../support/eventually.ts'
-import { OPERATOR_USER } from '../../../support/installed.ts'
-import { uniqueName } from '../../../support/objects.ts'
-import { SOON } from '../front.ts'
+import { OPERATOR_USER } from '../../../support/installed-control-plane.ts'
+import { uniqueName } from '../../../support/object-builder.ts'
+import { SOON } from '../test-gateway.ts'
 import { APPLY_PATCH, hand } from './self-service-clients.ts'
 import { KEEPER, SHOP, type World } from './self-service-gateway.ts'
 

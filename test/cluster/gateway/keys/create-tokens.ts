@@ -6,8 +6,8 @@ import type {
 } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import { API_VERSION, TOKENS } from '../../../../src/api/names.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { uniqueName } from '../../../support/objects.ts'
-import { SOON } from '../front.ts'
+import { uniqueName } from '../../../support/object-builder.ts'
+import { SOON } from '../test-gateway.ts'
 import { type Answered, type Hand, TABLE, hand } from './self-service-clients.ts'
 import { CORNER, KEEPER, SHOP, type World } from './self-service-gateway.ts'
 

@@ -2,13 +2,13 @@
 // somebody who may do everything, and by who may see nothing of it.
 import { beforeAll, describe, expect, test } from 'vitest'
 import { API_VERSION } from '../../../../src/api/names.ts'
-import { scan } from '../../../support/canary.ts'
+import { findCanaries } from '../../../support/canary.ts'
 import { privateControlPlane } from '../../../support/control-plane.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { LAST_APPLIED } from '../../../support/installed.ts'
-import { uniqueName } from '../../../support/objects.ts'
-import { bound } from '../../policies/callers.ts'
-import { SOON, startFront } from '../front.ts'
+import { LAST_APPLIED } from '../../../support/installed-control-plane.ts'
+import { uniqueName } from '../../../support/object-builder.ts'
+import { bindRole } from '../../policies/rbac-users.ts'
+import { SOON, startTestGateway } from '../test-gateway.ts'
 import {
   APPLIED,
   type Door,
@@ -23,9 +23,9 @@ import {
 } from './doors.ts'
 import { movesEntries } from './moved-entries.ts'
 import type { Answered, Hand, Held } from './self-service-clients.ts'
-import { APPLY_PATCH, hand, JSON_PATCH, OURS, tellsAll } from './self-service-clients.ts'
+import { APPLY_PATCH, JSON_PATCH, OURS, hand, tellsAll } from './self-service-clients.ts'
 
-const front = await startFront(await privateControlPlane())
+const front = await startTestGateway(await privateControlPlane())
 const { plane, operator } = front
 
 /** The signed token of a token object; known once it is issued. */
@@ -39,7 +39,7 @@ type By = 'owner' | 'root' | 'stranger'
 let hands: Readonly<Record<By, Hand>>
 
 beforeAll(async () => {
-  await bound(plane, 'root-user', 'cluster-admin')
+  await bindRole(plane, 'root-user', 'cluster-admin')
   hands = {
     owner: await hand(front, { user: 'ada', type: 'Login' }),
     root: await hand(front, { user: 'root-user', type: 'Login' }),
@@ -94,7 +94,7 @@ async function makeSecret(name: string, key = secrets.key.secret): Promise<Held[
 
 /** Nothing of the answer, its headers included, holds any secret. */
 function clean({ text, headers }: Answered): void {
-  expect(scan({ answer: `${text}\n${JSON.stringify(headers)}` }, canaries())).toEqual([])
+  expect(findCanaries({ answer: `${text}\n${JSON.stringify(headers)}` }, canaries())).toEqual([])
 }
 
 /** What is answered at a door to who may; a watch is to tell of the object. */
@@ -106,7 +106,7 @@ function asked(by: By, door: Door, about = NAME): Promise<Answered> {
 /** What comes out of a door; what is hidden must not be hidden for want of the object. */
 async function triedBy(by: By, door: Door): Promise<object> {
   const { code, text } = await asked(by, door)
-  return { code, leaks: scan({ text }, canaries()), isAboutIt: text.includes(NAME) }
+  return { code, leaks: findCanaries({ text }, canaries()), isAboutIt: text.includes(NAME) }
 }
 
 /** Whether somebody was told more than he may know: of one object, or of it among others. */
@@ -346,5 +346,5 @@ describe('a Config (6.3, 9.3, 12.4)', () => {
 
 test('neither the gateway nor the operator has said any of the secrets (3.5, 12.4)', () => {
   const logs = [...front.gateways, operator].map((one) => JSON.stringify(one.logs()))
-  expect(scan({ logs: logs.join('\n') }, canaries())).toEqual([])
+  expect(findCanaries({ logs: logs.join('\n') }, canaries())).toEqual([])
 })

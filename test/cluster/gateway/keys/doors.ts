@@ -1,7 +1,7 @@
 // The doors through which what is hidden might come out (contract 12.4, threats C8).
 import { API_VERSION } from '../../../../src/api/names.ts'
-import { canary } from '../../../support/canary.ts'
-import { LAST_APPLIED } from '../../../support/installed.ts'
+import { plantCanary } from '../../../support/canary.ts'
+import { LAST_APPLIED } from '../../../support/installed-control-plane.ts'
 import {
   APPLY_PATCH,
   JSON_PATCH,
@@ -13,12 +13,12 @@ import {
 
 /** What is looked for in every answer. */
 export const secrets = {
-  key: canary('key'),
-  connectorData: canary('connectorData'),
-  idToken: canary('idToken'),
-  accessToken: canary('accessToken'),
-  refreshToken: canary('refreshToken'),
-  clientSecret: canary('clientSecret'),
+  key: plantCanary('key'),
+  connectorData: plantCanary('connectorData'),
+  idToken: plantCanary('idToken'),
+  accessToken: plantCanary('accessToken'),
+  refreshToken: plantCanary('refreshToken'),
+  clientSecret: plantCanary('clientSecret'),
 }
 /** One key and one token of that name. */
 export const NAME = 'guarded'

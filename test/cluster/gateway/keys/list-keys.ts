@@ -1,8 +1,8 @@
 // What callers see of all keys, and go on seeing (contract 12.1, 12.3, threats B10).
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION, HEARTBEAT_KEY } from '../../../../src/api/names.ts'
-import { LAST_APPLIED } from '../../../support/installed.ts'
-import { uniqueName } from '../../../support/objects.ts'
+import { LAST_APPLIED } from '../../../support/installed-control-plane.ts'
+import { uniqueName } from '../../../support/object-builder.ts'
 import { ABOUT, ACTS } from './caller-rights.ts'
 import { type Held, TABLE, hand, tellsAll } from './self-service-clients.ts'
 import { type By, CORNER, type World } from './self-service-gateway.ts'

@@ -1,9 +1,9 @@
 // A key that leaked, and what was made with it through a gateway (contract 12.2, threats X9).
 import { beforeAll, describe, expect, test } from 'vitest'
+import { type RunResult, runProgram } from '../../../support/command-process.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { type RunResult, runProgram } from '../../../support/program.ts'
-import { bound } from '../../policies/callers.ts'
-import { SOON } from '../front.ts'
+import { bindRole } from '../../policies/rbac-users.ts'
+import { SOON } from '../test-gateway.ts'
 import { hand } from './self-service-clients.ts'
 import type { World } from './self-service-gateway.ts'
 
@@ -12,7 +12,7 @@ export function testRevoking(world: World): void {
   const { keys, make, opens, held, plane } = world
   let kubeconfig: string
   beforeAll(async () => {
-    kubeconfig = await bound(plane, 'key-keeper', 'platform-key-admin')
+    kubeconfig = await bindRole(plane, 'key-keeper', 'platform-key-admin')
   })
   const revoke = (...args: readonly string[]): Promise<RunResult> =>
     runProgram(['revoke', ...args, `--kubeconfig=${kubeconfig}`])

@@ -4,7 +4,7 @@ import type { ObjectMeta } from '../../../../src/api/objects.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { type Front, SOON, type UsableKey } from '../front.ts'
+import { type TestGateway, SOON, type UsableKey } from '../test-gateway.ts'
 
 /** What an answer holds, as far as these tests look. */
 export interface Held {
@@ -50,7 +50,7 @@ export const OURS = `/apis/${GROUP}/v1`
 
 /** A key that an administrator made, in a hand. */
 export async function hand(
-  front: Front,
+  front: TestGateway,
   spec: OwnedAccessKeySpec,
   metadata: Partial<ObjectMeta> = {},
 ): Promise<Hand> {
@@ -58,7 +58,7 @@ export async function hand(
 }
 
 /** A key in a hand. */
-export function inHand(front: Front, key: UsableKey): Hand {
+export function inHand(front: TestGateway, key: UsableKey): Hand {
   return {
     ...key,
     name: key.object.metadata.name,

@@ -3,8 +3,8 @@ import { beforeAll } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { privateControlPlane } from '../../../support/control-plane.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { bound } from '../../policies/callers.ts'
-import { type Front, SOON, startFront } from '../front.ts'
+import { bindRole } from '../../policies/rbac-users.ts'
+import { type TestGateway, SOON, startTestGateway } from '../test-gateway.ts'
 import { type Answered, type Hand, type Held, hand, inHand } from './self-service-clients.ts'
 
 /** A scope, and one within it. */
@@ -34,7 +34,7 @@ const CALLERS = {
 export type By = keyof typeof CALLERS | 'child'
 
 /** The front and who calls it. */
-export interface World extends Front {
+export interface World extends TestGateway {
   /** Filled before the first test. */
   readonly hands: Readonly<Record<By, Hand>>
   /** Makes a key through the gateway. */
@@ -47,11 +47,11 @@ export interface World extends Front {
 
 /** Starts it, for one test file. */
 export async function startWorld(): Promise<World> {
-  const front = await startFront(await privateControlPlane())
+  const front = await startTestGateway(await privateControlPlane())
   const hands = {} as Record<By, Hand>
   beforeAll(async () => {
     for (const user of ['root-user', 'platform:team:admins'])
-      await bound(front.plane, user, 'cluster-admin')
+      await bindRole(front.plane, user, 'cluster-admin')
     for (const by of Object.keys(CALLERS) as (keyof typeof CALLERS)[])
       hands[by] = await hand(front, CALLERS[by])
     hands.child = await held(await make('plain'))

@@ -1,9 +1,9 @@
 // What is changed through a gateway, by many at a time, and by each kind of patch (contract 12.1, 12.5).
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
-import { auditOf } from '../../../support/audit.ts'
-import { GATEWAY_USER } from '../../../support/installed.ts'
-import { uniqueName } from '../../../support/objects.ts'
+import { auditOf } from '../../../support/audit-log.ts'
+import { GATEWAY_USER } from '../../../support/installed-control-plane.ts'
+import { uniqueName } from '../../../support/object-builder.ts'
 import { APPLY_PATCH, type Answered, type Hand, JSON_PATCH } from './self-service-clients.ts'
 import { SHOP, type World } from './self-service-gateway.ts'
 

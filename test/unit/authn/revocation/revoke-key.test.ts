@@ -7,7 +7,7 @@ import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/acce
 import { statusErrorOf } from '../../../../src/kube/client/api-error.ts'
 import type { PatchOperation } from '../../../../src/kube/client/client.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { keyObject } from '../../../support/objects.ts'
+import { keyObject } from '../../../support/object-builder.ts'
 
 const of = (name: string, maker: string | null = null, spec = {}): OwnedAccessKeyObject =>
   keyObject({

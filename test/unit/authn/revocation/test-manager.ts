@@ -4,14 +4,14 @@ import {
   createRevocationList,
 } from '../../../../src/authn/revocation/revocation-list.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
-import { type LoggedLine, rememberingLog } from '../../../support/log.ts'
+import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
 import {
   type Connection,
-  type RequestFailure,
-  type Request,
   type FakeConfigMapServer,
-  fakeConfigMapServer,
+  type Request,
+  type RequestFailure,
   connect,
+  fakeConfigMapServer,
 } from './fake-config-map-server.ts'
 
 /** 2026-11-21T10:00:00Z, when every test begins. */
@@ -41,7 +41,7 @@ export interface Manager extends Connection {
 /** Starts a manager that leads. */
 export function startManager(server: FakeConfigMapServer, clock: ManualClock): Manager {
   const connection = connect(server, clock)
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const notified: string[] = []
   const self = Object.assign(connection, { notified, lines, revoked: 0 })
   const records = createRevocationList({

@@ -4,7 +4,7 @@ import {
   createGatewayMetrics,
 } from '../../../../src/commands/gateway/metrics.ts'
 import { PROGRAM_VERSION } from '../../../../src/runtime/version.ts'
-import { seriesOf } from '../../../support/exposition.ts'
+import { seriesOf } from '../../../support/metrics-text.ts'
 
 const started = (): GatewayMetrics =>
   createGatewayMetrics({

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { createMetrics } from '../../../../src/commands/gateway/metrics.ts'
 import { connectionObserver, ofForwarded } from '../../../../src/commands/gateway/observers.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { rememberingLog } from '../../../support/log.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 import { ANN, call } from '../../kube/proxy/upstream-server.ts'
 
 test('connections that are turned away are counted, and told of once a minute, all of them (13.3, 15)', async () => {
   const clock = manualClock(0)
   const metrics = createMetrics()
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const { dropped } = connectionObserver({ clock, log, metrics })
   const told = () => lines.map(({ fields }) => fields['dropped'])
   for (let count = 0; count < 3; count += 1) dropped()

@@ -5,7 +5,7 @@ import {
   createMetrics,
 } from '../../../../src/commands/manager/metrics.ts'
 import { NOTHING_OVERDUE } from '../../../../src/domain/time.ts'
-import { seriesOf } from '../../../support/exposition.ts'
+import { seriesOf } from '../../../support/metrics-text.ts'
 
 /** A registry of a small manager. */
 export const started = (perObject = false): Metrics =>

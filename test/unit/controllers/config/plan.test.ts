@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import type { Config } from '../../../../src/api/config.gen.ts'
 import {
   type ConfigInForce,
+  type ConfigStep,
   planInForce,
   planOther,
-  type ConfigStep,
 } from '../../../../src/controllers/config/plan.ts'
-import { statusEntry } from '../../../support/access-key.ts'
-import { configObject } from '../../../support/objects.ts'
+import { statusEntry } from '../../../support/key-builder.ts'
+import { configObject } from '../../../support/object-builder.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21, 10)
 

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { findCondition } from '../../../../src/domain/conditions.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { after } from '../../../support/access-key.ts'
-import { issuedObject, tokenAfter, tokenCircumstances } from '../../../support/token.ts'
+import { after } from '../../../support/key-builder.ts'
+import { issuedObject, tokenAfter, tokenCircumstances } from '../../../support/token-builder.ts'
 
 const HOUR = 3600
 const out = issuedObject({ spec: { ttl: HOUR } })

@@ -16,7 +16,7 @@ import {
   referenceTo,
   tokenObject,
   tokenStore,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 
 const named = (name: string, key?: string) => ({
   name,

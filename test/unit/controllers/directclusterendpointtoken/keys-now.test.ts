@@ -2,9 +2,15 @@
 import { describe, expect, test } from 'vitest'
 import { keysIn } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
-import { after } from '../../../support/access-key.ts'
-import { keyObject } from '../../../support/objects.ts'
-import { UNDER_CI, issuedObject, keyStore, owner, tokenObject } from '../../../support/token.ts'
+import { after } from '../../../support/key-builder.ts'
+import { keyObject } from '../../../support/object-builder.ts'
+import {
+  UNDER_CI,
+  issuedObject,
+  keyStore,
+  owner,
+  tokenObject,
+} from '../../../support/token-builder.ts'
 import { type Given, run } from './reconciled.ts'
 
 const underCi = () => issuedObject({ metadata: UNDER_CI, spec: { ttl: 600 } }, { owner: owner() })

@@ -15,7 +15,7 @@ import { keyStateOf } from '../../../../src/domain/accesskey/key-state.ts'
 import { type Caps, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import type { TokenClaims } from '../../../../src/domain/token/token-claims.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { DAY_MS, accessKey, after, textAfter } from '../../../support/access-key.ts'
+import { DAY_MS, accessKey, after, textAfter } from '../../../support/key-builder.ts'
 import type { Random } from '../../../support/random.ts'
 import {
   ISSUER,
@@ -26,7 +26,7 @@ import {
   tokenCircumstances,
   tokenObject,
   withMetadata,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 
 /** What is there besides the token. */
 export interface Surroundings {

@@ -1,11 +1,11 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import {
-  capEndMs,
   type Cut,
+  capEndMs,
   tokenLifetimeOf,
 } from '../../../../src/controllers/directclusterendpointtoken/lifetime.ts'
-import { after } from '../../../support/access-key.ts'
+import { after } from '../../../support/key-builder.ts'
 
 interface Row {
   readonly name: string

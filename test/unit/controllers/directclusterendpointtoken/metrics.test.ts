@@ -11,8 +11,8 @@ import {
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
-import { after, capped, textAfter } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
+import { after, capped, textAfter } from '../../../support/key-builder.ts'
 import {
   UNDER_CI,
   issuedObject,
@@ -23,7 +23,7 @@ import {
   tokenObject,
   tokenStore,
   withMetadata,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 
 const turns = new EventLoopShare(manualClock(after(0)))
 

@@ -7,8 +7,8 @@ import {
 import { keysIn } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import { keysAffectedBy } from '../../../../src/domain/accesskey/owner-chain.ts'
-import { DAY_MS, after, t0, textAfter, viewOf } from '../../../support/access-key.ts'
-import { type Parts, keyObject } from '../../../support/objects.ts'
+import { DAY_MS, after, t0, textAfter, viewOf } from '../../../support/key-builder.ts'
+import { type Parts, keyObject } from '../../../support/object-builder.ts'
 import {
   UNDER_CI,
   issuedObject,
@@ -19,7 +19,7 @@ import {
   tokenObject,
   tokenStore,
   withMetadata,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 const KEY = 'k'.repeat(32)

@@ -4,7 +4,7 @@ import type { TokenStep } from '../../../../src/controllers/directclusterendpoin
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import { findCondition } from '../../../../src/domain/conditions.ts'
 import { parseTimestamp } from '../../../../src/domain/time.ts'
-import { after } from '../../../support/access-key.ts'
+import { after } from '../../../support/key-builder.ts'
 import { randomFrom } from '../../../support/random.ts'
 import { repeated } from '../../../support/tier.ts'
 import {

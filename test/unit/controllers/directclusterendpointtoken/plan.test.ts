@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import { EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
-  type TokenTransition,
   type TokenPlanCircumstances,
   type TokenStep,
+  type TokenTransition,
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { after, capped, textAfter } from '../../../support/access-key.ts'
+import { after, capped, textAfter } from '../../../support/key-builder.ts'
 import {
   type TokenParts,
   UNDER_CI,
@@ -20,7 +20,7 @@ import {
   tokenObject,
   tokenText,
   withMetadata,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 
 type Around = Partial<TokenPlanCircumstances>
 

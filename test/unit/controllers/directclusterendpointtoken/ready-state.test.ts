@@ -8,7 +8,7 @@ import {
   readyStateOf,
 } from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import type { SigningAlgorithm } from '../../../../src/domain/token/token-claims.ts'
-import { after, capped } from '../../../support/access-key.ts'
+import { after, capped } from '../../../support/key-builder.ts'
 import {
   type TokenParts,
   UNDER_CI,
@@ -16,7 +16,7 @@ import {
   token,
   tokenCircumstances,
   tokenText,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 
 interface Given {
   readonly parts?: TokenParts

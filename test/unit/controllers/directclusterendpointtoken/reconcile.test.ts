@@ -10,8 +10,8 @@ import {
 import { plan } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { findCondition } from '../../../../src/domain/conditions.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { after, textAfter } from '../../../support/access-key.ts'
-import { type Asked, refused } from '../../../support/asked.ts'
+import { after, textAfter } from '../../../support/key-builder.ts'
+import { type RecordedRequest, refused } from '../../../support/recording-client.ts'
 import {
   KID,
   UNDER_CI,
@@ -22,7 +22,7 @@ import {
   tokenCircumstances,
   tokenObject,
   withMetadata,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 import { type Given, run } from './reconciled.ts'
 
 const WHO = { name: 'deploy', uid: 'uid-deploy', resourceVersion: '1' }
@@ -46,7 +46,7 @@ const statusWrite = (status: object) => ({
 })
 
 /** Reasons of Ready in the statuses that were applied. */
-const reasonsIn = (asked: readonly Asked[]) =>
+const reasonsIn = (asked: readonly RecordedRequest[]) =>
   asked.map(({ body }) => {
     const { status } = body as Pick<DirectClusterEndpointToken, 'status'>
     return findCondition(status?.conditions ?? [], 'Ready')?.reason

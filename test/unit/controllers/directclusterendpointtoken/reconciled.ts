@@ -9,12 +9,16 @@ import { keysIn } from '../../../../src/controllers/ownedaccesskey/indexes.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import type { TokenClaims } from '../../../../src/domain/token/token-claims.ts'
 import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'
-import { DAY_MS, after } from '../../../support/access-key.ts'
-import { type Answers, askedClient, askedRecords } from '../../../support/asked.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { rememberingLog } from '../../../support/log.ts'
-import { keyObject } from '../../../support/objects.ts'
-import { ISSUER, KID, keyStore, tokenStore, tokenText } from '../../../support/token.ts'
+import { DAY_MS, after } from '../../../support/key-builder.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
+import { keyObject } from '../../../support/object-builder.ts'
+import {
+  type Answers,
+  recordingClient,
+  recordedRevocations,
+} from '../../../support/recording-client.ts'
+import { ISSUER, KID, keyStore, tokenStore, tokenText } from '../../../support/token-builder.ts'
 
 /** What a row says; the owner is key `ci` of user ada. */
 export interface Given {
@@ -35,11 +39,11 @@ export interface Given {
 /** Dependencies of the controller of tokens, with the writes and events that it asks for. */
 export function tokenStage(given: Given) {
   const { object, key, now = 60, answers, withdrawn = [], isStored = false, fault, signs } = given
-  const records = askedRecords()
+  const records = recordedRevocations()
   if (isStored) records.stored.add('uid-deploy')
   records.fault = fault ?? null
-  const { client, asked } = askedClient(answers)
-  const { log, lines } = rememberingLog()
+  const { client, asked } = recordingClient(answers)
+  const { log, lines } = memoryLog()
   const events: ObjectEvent[] = []
   const observed: string[] = []
   const tokens = tokenStore(...(object ? [object] : []))

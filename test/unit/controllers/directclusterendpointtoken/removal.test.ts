@@ -8,7 +8,7 @@ import {
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { after, capped, textAfter } from '../../../support/access-key.ts'
+import { after, capped, textAfter } from '../../../support/key-builder.ts'
 import {
   UNDER_CI,
   issuedObject,
@@ -16,7 +16,7 @@ import {
   tokenAfter,
   tokenCircumstances,
   tokenObject,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 
 const DAY = 86_400
 const HOUR = 3600

@@ -1,8 +1,8 @@
 /** @module-tag no-retry */
 // What becomes of a token that is out: it stays, or it ends for good (contract 2.5, 5.4, 7.3, 7.4).
 import { describe, expect, test } from 'vitest'
-import { REASONS } from '../../../../src/api/names.ts'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
+import { REASONS } from '../../../../src/api/names.ts'
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import type { Scope } from '../../../../src/api/scope.gen.ts'
 import {
@@ -10,13 +10,13 @@ import {
   plan,
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import {
-  type TokenReadyState,
   type Owner,
+  type TokenReadyState,
   readyStateOf,
 } from '../../../../src/controllers/directclusterendpointtoken/ready-state.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { after, capped, textAfter } from '../../../support/access-key.ts'
+import { after, capped, textAfter } from '../../../support/key-builder.ts'
 import {
   UNDER_CI,
   claimsIn,
@@ -29,7 +29,7 @@ import {
   tokenObject,
   tokenText,
   withMetadata,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 
 type Around = Partial<TokenPlanCircumstances>
 type Change = (object: DirectClusterEndpointToken) => DirectClusterEndpointToken

@@ -11,7 +11,7 @@ import {
 } from '../../../../src/controllers/directclusterendpointtoken/status.ts'
 import { findCondition } from '../../../../src/domain/conditions.ts'
 import { type PublishedTokenStatus, tokenOf } from '../../../../src/domain/token/token.ts'
-import { after, capped, textAfter } from '../../../support/access-key.ts'
+import { after, capped, textAfter } from '../../../support/key-builder.ts'
 import {
   KID,
   UNDER_CI,
@@ -22,7 +22,7 @@ import {
   tokenCircumstances,
   tokenObject,
   withMetadata,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 
 type Around = Partial<TokenPlanCircumstances>
 

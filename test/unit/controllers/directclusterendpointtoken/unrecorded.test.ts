@@ -8,8 +8,8 @@ import {
 } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { findCondition } from '../../../../src/domain/conditions.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { after, textAfter } from '../../../support/access-key.ts'
-import { askedRecords } from '../../../support/asked.ts'
+import { after, textAfter } from '../../../support/key-builder.ts'
+import { recordedRevocations } from '../../../support/recording-client.ts'
 import {
   UNDER_CI,
   issuedObject,
@@ -17,7 +17,7 @@ import {
   tokenAfter,
   tokenCircumstances,
   withMetadata,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 import { run } from './reconciled.ts'
 
 type Around = Partial<TokenPlanCircumstances>
@@ -104,7 +104,7 @@ describe('a record that can’t be stored (4.2, 7.4)', () => {
 
 describe('while a record is asked for (7.4)', () => {
   const asking = () => {
-    const records = askedRecords()
+    const records = recordedRevocations()
     records.asked.set('uid-deploy', after(600))
     records.fault = 'the API server answered 403 Forbidden'
     records.askedForMs = 8000

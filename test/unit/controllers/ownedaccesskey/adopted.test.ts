@@ -3,12 +3,17 @@ import { describe, expect, test } from 'vitest'
 import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/issues-in-progress.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
-import { after, circumstances } from '../../../support/access-key.ts'
-import { type Answers, askedClient, askedRecords, refused } from '../../../support/asked.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { rememberingLog } from '../../../support/log.ts'
-import { keyObject } from '../../../support/objects.ts'
-import { keyStore, tokenStore } from '../../../support/token.ts'
+import { after, circumstances } from '../../../support/key-builder.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
+import { keyObject } from '../../../support/object-builder.ts'
+import {
+  type Answers,
+  recordingClient,
+  recordedRevocations,
+  refused,
+} from '../../../support/recording-client.ts'
+import { keyStore, tokenStore } from '../../../support/token-builder.ts'
 
 const GENERATED = 'k'.repeat(43)
 
@@ -29,13 +34,13 @@ function stage(spec: object = {}, answer?: NonNullable<Answers['apply']>) {
     return Promise.resolve(object as never)
   }
   const keys = keyStore({ ...object, metadata: { ...object.metadata, resourceVersion: '7' } })
-  const { client, asked } = askedClient({ apply: answer ?? store })
+  const { client, asked } = recordingClient({ apply: answer ?? store })
   const { caps, configName, retentionMs } = circumstances()
   const deps = {
     client,
     keys,
     tokens: tokenStore(),
-    revocations: askedRecords().revocations,
+    revocations: recordedRevocations().revocations,
     issues: new IssuesInProgress(),
     clock: manualClock(after(1)),
     caps: () => caps,
@@ -43,7 +48,7 @@ function stage(spec: object = {}, answer?: NonNullable<Answers['apply']>) {
     retentionMs,
     newKey: () => GENERATED,
     events: { record: () => undefined, flush: () => Promise.resolve(), stop: () => undefined },
-    log: rememberingLog().log,
+    log: memoryLog().log,
     observer: { expired: () => undefined },
   }
   return { asked, keys, look: () => reconcile('ci', deps) }

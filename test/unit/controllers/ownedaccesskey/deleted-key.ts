@@ -1,8 +1,8 @@
 // Key `ci` while it is deleted, and the dependencies of its controller.
 import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
-import { DAY_MS, statusEntry, textAfter } from '../../../support/access-key.ts'
-import { rememberingLog } from '../../../support/log.ts'
-import { keyObject } from '../../../support/objects.ts'
+import { DAY_MS, statusEntry, textAfter } from '../../../support/key-builder.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
+import { keyObject } from '../../../support/object-builder.ts'
 
 /** The object of the key, with a deletionTimestamp and our finalizer. */
 export const deletedKeyObject = (resourceVersion = '1', status: object = {}) =>
@@ -24,7 +24,7 @@ export const otherKeyDeps = () => ({
   retentionMs: DAY_MS,
   newKey: () => 'never',
   events: { record: () => undefined, flush: () => Promise.resolve(), stop: () => undefined },
-  log: rememberingLog().log,
+  log: memoryLog().log,
   observer: { expired: () => undefined },
 })
 

@@ -6,9 +6,9 @@ import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { Store } from '../../../../src/kube/informer/store.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
-import { accessKey, after, circumstances, stepped } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { keyObject } from '../../../support/objects.ts'
+import { accessKey, after, circumstances, stepped } from '../../../support/key-builder.ts'
+import { keyObject } from '../../../support/object-builder.ts'
 
 const turns = new EventLoopShare(manualClock(after(0)))
 const CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
-import { REVOKE_FINALIZER, REASONS } from '../../../../src/api/names.ts'
+import { REASONS, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
   type KeyCircumstances,
   type KeyStep,
@@ -14,9 +14,9 @@ import {
   accessKey,
   after,
   circumstances,
-  elder,
+  olderThan,
   stepped,
-} from '../../../support/access-key.ts'
+} from '../../../support/key-builder.ts'
 import { type Random, randomFrom } from '../../../support/random.ts'
 
 const STEPS: readonly KeyStep['kind'][] = [
@@ -64,7 +64,7 @@ const randomCircumstances = ({ pick }: Random): KeyCircumstances =>
       loginTtlSeconds: pick([null, 60, 1_728_000]),
     },
     retentionMs: pick([0, 1000, DAY_MS]),
-    conflict: pick([null, null, null, elder('old-ci').conflict]),
+    conflict: pick([null, null, null, olderThan('old-ci').conflict]),
     ownerFault: pick([null, null, null, 'access key login, which it depends on, is disabled']),
     nowMs: after(pick([0, 1, 30, 59.999, 60, 60.001, 90, 120, 500, 90_000])),
   })

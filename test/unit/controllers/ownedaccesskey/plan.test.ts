@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { HEARTBEAT_KEY, REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import {
-  type KeyTransition,
   type KeyCircumstances,
   type KeyStep,
+  type KeyTransition,
   plan,
 } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
@@ -12,10 +12,10 @@ import {
   after,
   capped,
   circumstances,
-  elder,
+  olderThan,
   stepped,
   textAfter,
-} from '../../../support/access-key.ts'
+} from '../../../support/key-builder.ts'
 
 const DAY = 86_400
 const FOREIGN = 'example.com/backup'
@@ -173,7 +173,7 @@ describe('when nothing differs from what is published', () => {
     { name: 'kept for good: nothing', differing: { ttl: 60, onExpiry: 'Keep' }, now: 900 * DAY, step: nothing },
     { name: 'tracked: nothing', differing: { ttl: 60, isTracked: true }, now: 900 * DAY, step: nothing },
     { name: 'disabled, it still ends', differing: { ttl: 60, isDisabled: true }, step: waitFor(60) },
-    { name: 'in conflict and overdue', differing: { ttl: 60, type: 'Login' }, around: elder('x'), now: 60, step: { kind: 'delete' } },
+    { name: 'in conflict and overdue', differing: { ttl: 60, type: 'Login' }, around: olderThan('x'), now: 60, step: { kind: 'delete' } },
     { name: 'for nobody and overdue', differing: { ttl: 60, type: 'Login', identity: null }, now: 60, step: { kind: 'delete' } },
     { name: 'a cap', differing: { ttl: 600 }, around: capped(90), step: waitFor(90) },
     { name: 'an ignored use: wait until it counts', differing: { ttl: 600, slides: true, lastActivityMs: after(61) }, step: waitFor(1) },
@@ -202,8 +202,8 @@ describe('a change is published before anything else is done', () => {
     { name: 'a cap came', key: settled({ ttl: 600 }, at(0)), when: at(0, capped(90)), wake: 90 },
     { name: 'the cap went', key: settled({}, at(0, capped(90))), when: at(0), wake: null },
     { name: 'it revives', key: settled({ ttl: 600 }, at(99, capped(90))), when: at(99, capped(DAY)), wake: 600 },
-    { name: 'an elder appeared', key: settled({}, at(0)), when: at(1, elder('x')), wake: null },
-    { name: 'the elder went', key: settled({}, at(0, elder('x'))), when: at(1), wake: null },
+    { name: 'an elder appeared', key: settled({}, at(0)), when: at(1, olderThan('x')), wake: null },
+    { name: 'the elder went', key: settled({}, at(0, olderThan('x'))), when: at(1), wake: null },
     { name: 'the spec changed', key: { ...settled({}, at(0)), generation: 2 }, when: at(0), wake: null },
     { name: 'the ignored use counts', key: settled({ ttl: 60, slides: true, lastActivityMs: after(61) }, at(0)), when: at(1), wake: 121 },
     { name: 'Keep was asked for', key: { ...settled({ ttl: 60 }, at(99)), onExpiry: 'Keep' }, when: at(99), wake: null },
@@ -245,9 +245,9 @@ describe('announced on transitions only (contract 4.5)', () => {
     { name: 'it expired', key: settled({ ttl: 60 }, at(0)), when: at(60), events: [{ reason: 'Expired', of: textAfter(60) }] },
     { name: 'expired when first seen', key: ended, when: at(99), events: [{ reason: 'Expired', of: textAfter(60) }] },
     { name: 'expired, now also changed', key: { ...settled({ ttl: 60 }, at(60)), generation: 2 }, when: at(61), events: [] },
-    { name: 'a conflict', key: settled({}, at(0)), when: at(0, elder('x')), events: [{ reason: 'KeyConflict', of: 'x' }] },
-    { name: 'still a conflict', key: { ...settled({}, at(0, elder('x'))), generation: 2 }, when: at(1, elder('x')), events: [] },
-    { name: 'a conflict hides the end', key: ended, when: at(60, elder('x')), events: [{ reason: 'KeyConflict', of: 'x' }] },
+    { name: 'a conflict', key: settled({}, at(0)), when: at(0, olderThan('x')), events: [{ reason: 'KeyConflict', of: 'x' }] },
+    { name: 'still a conflict', key: { ...settled({}, at(0, olderThan('x'))), generation: 2 }, when: at(1, olderThan('x')), events: [] },
+    { name: 'a conflict hides the end', key: ended, when: at(60, olderThan('x')), events: [{ reason: 'KeyConflict', of: 'x' }] },
     { name: 'a use ignored', key: ahead, when: at(0), events: [{ reason: 'ActivityIgnored', of: String(after(61)) }] },
     { name: 'disabled: nothing', key: accessKey({ isDisabled: true }), when: at(0), events: [] },
     { name: 'it revives: nothing', key: settled({ ttl: 600 }, at(99, capped(90))), when: at(99), events: [] },

@@ -10,7 +10,7 @@ import {
   circumstances,
   stepped,
   textAfter,
-} from '../../../support/access-key.ts'
+} from '../../../support/key-builder.ts'
 
 const DAY = 86_400
 const HOUR = 3600

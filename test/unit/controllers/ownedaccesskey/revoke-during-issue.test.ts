@@ -6,9 +6,14 @@ import { IssuesInProgress } from '../../../../src/controllers/directclusterendpo
 import { reconcile as reconcileToken } from '../../../../src/controllers/directclusterendpointtoken/reconcile.ts'
 import { type KeyDeps, reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { after } from '../../../support/access-key.ts'
-import { type Answers, askedClient, askedRecords, refused } from '../../../support/asked.ts'
 import { manualClock } from '../../../support/clock.ts'
+import { after } from '../../../support/key-builder.ts'
+import {
+  type Answers,
+  recordingClient,
+  recordedRevocations,
+  refused,
+} from '../../../support/recording-client.ts'
 import {
   issuedObject,
   keyStore,
@@ -17,7 +22,7 @@ import {
   tokenObject,
   tokenStore,
   withMetadata,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 import { tokenStage } from '../directclusterendpointtoken/reconciled.ts'
 import { RELEASE, deletedKeyObject, deletedNames, otherKeyDeps } from './deleted-key.ts'
 
@@ -88,10 +93,10 @@ describe('the finalizer of a key stays while a token is being issued under the k
   })
 
   test('a token that is being issued under another key does not hold this one', async () => {
-    const { client, asked } = askedClient()
+    const { client, asked } = recordingClient()
     const issues = new IssuesInProgress()
     issues.begin(tokenOf(pending('uid-of-another')))
-    const { revocations } = askedRecords()
+    const { revocations } = recordedRevocations()
     const [keys, tokens] = [keyStore(deletedKeyObject()), tokenStore()]
     const deps = { client, keys, tokens, revocations, issues, clock: manualClock(NOW) }
     expect(await reconcile('ci', { ...deps, ...otherKeyDeps() })).toEqual({ result: 'done' })

@@ -14,9 +14,20 @@ import {
 } from '../../../../src/controllers/ownedaccesskey/revoke-owned-tokens.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { accessKey, after, circumstances, stepped, textAfter } from '../../../support/access-key.ts'
-import { type Answers, askedClient, askedRecords, refused } from '../../../support/asked.ts'
 import { manualClock } from '../../../support/clock.ts'
+import {
+  accessKey,
+  after,
+  circumstances,
+  stepped,
+  textAfter,
+} from '../../../support/key-builder.ts'
+import {
+  type Answers,
+  recordingClient,
+  recordedRevocations,
+  refused,
+} from '../../../support/recording-client.ts'
 import {
   issuedObject,
   keyStore,
@@ -28,7 +39,7 @@ import {
   tokenObject,
   tokenStore,
   withMetadata,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 import { RELEASE, deletedKeyObject, deletedNames, otherKeyDeps } from './deleted-key.ts'
 
 const CI = accessKey()
@@ -52,8 +63,8 @@ const issuedUnderOther = () => {
 
 /** The key with its tokens, a minute after they were issued. */
 function world(objects: readonly DirectClusterEndpointToken[], answers: Answers = {}) {
-  const records = askedRecords()
-  const { client, asked } = askedClient(answers)
+  const records = recordedRevocations()
+  const { client, asked } = recordingClient(answers)
   const tokens = tokenStore(...objects)
   const clock = manualClock(NOW)
   return {

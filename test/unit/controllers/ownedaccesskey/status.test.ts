@@ -11,9 +11,9 @@ import {
   after,
   capped,
   circumstances,
-  elder,
+  olderThan,
   textAfter,
-} from '../../../support/access-key.ts'
+} from '../../../support/key-builder.ts'
 
 interface Given {
   readonly key?: Partial<AccessKey>
@@ -70,7 +70,7 @@ describe('the message of Ready, with the numbers in it (contract 4.4)', () => {
       says: 'The key does not work, because access key login, which it depends on, is disabled.' },
     { name: 'nobody', key: { identity: null },
       says: 'The key names no user, team or subject and does not work: set one of spec.user, spec.team and spec.subject.' },
-    { name: 'a conflict', around: elder('old-ci'),
+    { name: 'a conflict', around: olderThan('old-ci'),
       says: 'old-ci has the same key and is older: this object does not work; delete one of the two.' },
     { name: 'a conflict that nobody wins', around: { conflict: { kind: 'unproven', names: ['old', 'ci'] } },
       says: 'old, ci have the same key, and the oldest holds only its digest, which does not prove that its author knew the key. None of them works: delete all but the one that is to have it.' },
@@ -96,7 +96,7 @@ describe('conditions (contract 4.1)', () => {
     { name: 'Active', given: {}, ready: 'True Active', stalled: undefined },
     { name: 'Terminating', given: { key: { isDeleting: true, finalizers: ['a/b'] } }, ready: 'False Terminating', stalled: undefined },
     { name: 'NoIdentity', given: { key: { identity: null } }, ready: 'False NoIdentity', stalled: 'True NoIdentity' },
-    { name: 'KeyConflict', given: { around: elder('x') }, ready: 'False KeyConflict', stalled: 'True KeyConflict' },
+    { name: 'KeyConflict', given: { around: olderThan('x') }, ready: 'False KeyConflict', stalled: 'True KeyConflict' },
     { name: 'Expired', given: { key: { ttl: 1 }, now: 1 }, ready: 'False Expired', stalled: 'True Expired' },
     { name: 'Disabled', given: { key: { isDisabled: true } }, ready: 'False Disabled', stalled: 'True Disabled' },
     { name: 'disabled, and so is its owner', given: { key: { isDisabled: true }, around: { ownerFault: 'x' } }, ready: 'False Disabled', stalled: 'True Disabled' },

@@ -13,10 +13,10 @@ import type { SigningAlgorithm } from '../../../../src/domain/token/token-claims
 import { isConflict } from '../../../../src/kube/client/api-error.ts'
 import type { Outcome } from '../../../../src/kube/controller/controller.ts'
 import type { ObjectEvent } from '../../../../src/kube/event-recorder.ts'
-import { type StoreSink, Store, fullObject } from '../../../../src/kube/informer/store.ts'
+import { Store, type StoreSink, fullObject } from '../../../../src/kube/informer/store.ts'
 import { type Keyring, createKeyring } from '../../../../src/signing/keyring.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
-import { type LoggedLine, rememberingLog } from '../../../support/log.ts'
+import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
 import { type Api, type Given, type Line, apiWith } from './api.ts'
 
 export const T0 = Date.parse('2026-11-21T10:00:00Z')
@@ -135,7 +135,7 @@ function managerOf(
     secrets: new Store(fullObject<Secret>),
     records: new Store(fullObject<ConfigMap>),
   }
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const writes: string[] = []
   const told: ObjectEvent[] = []
   const line: Line = {}

@@ -7,7 +7,7 @@ import {
 import type { ManagedFieldsEntry, ObjectMeta } from '../../../../src/api/objects.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { keyIdOf } from '../../../../src/domain/accesskey/access-key.ts'
-import { accessKey, after, textAfter, viewOf } from '../../../support/access-key.ts'
+import { accessKey, after, textAfter, viewOf } from '../../../support/key-builder.ts'
 
 describe('the identity of a key, where an empty string equals absent (contract 1.2, 1.5)', () => {
   const nobody = { user: '', team: '', subject: '' }

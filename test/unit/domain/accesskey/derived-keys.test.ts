@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import {
   type DerivedKey,
-  descendantsOf,
   derivedKeyOf,
+  descendantsOf,
   resolveKeyUid,
 } from '../../../../src/domain/accesskey/derived-keys.ts'
-import { keyObject } from '../../../support/objects.ts'
+import { keyObject } from '../../../support/object-builder.ts'
 
 /** Keys by name, each with the one that it was made with; uids are `uid-<name>`. */
 const keysOf = (made: Readonly<Record<string, string | null>>): readonly DerivedKey[] =>

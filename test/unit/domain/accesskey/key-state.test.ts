@@ -4,11 +4,11 @@ import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import {
   keyConflictKindOf,
   keyConflictOf,
-  oldestKeyOf,
   keyStateOf,
+  oldestKeyOf,
 } from '../../../../src/domain/accesskey/key-state.ts'
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
-import { accessKey, after } from '../../../support/access-key.ts'
+import { accessKey, after } from '../../../support/key-builder.ts'
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 

@@ -4,7 +4,7 @@ import { CREATED_ANNOTATION } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { type Lifetime, isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import { capsOfSettings } from '../../../../src/domain/settings/in-force.ts'
-import { after, textAfter, viewOf } from '../../../support/access-key.ts'
+import { after, textAfter, viewOf } from '../../../support/key-builder.ts'
 
 /** Moments are seconds after t0; a text stands in the annotation as it is. */
 interface Given {

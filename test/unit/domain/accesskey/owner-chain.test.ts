@@ -8,7 +8,7 @@ import {
   keysAffectedBy,
   ownerChainOf,
 } from '../../../../src/domain/accesskey/owner-chain.ts'
-import { accessKey, after } from '../../../support/access-key.ts'
+import { accessKey, after } from '../../../support/key-builder.ts'
 
 const NO_CAPS = { maxTtlSeconds: null, loginTtlSeconds: null }
 const clusters = (...names: readonly string[]): Scope => ({

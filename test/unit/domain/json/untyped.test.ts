@@ -7,7 +7,7 @@ import { plan as planToken } from '../../../../src/controllers/directclusterendp
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { accessKeyOf } from '../../../../src/domain/accesskey/access-key.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
-import { circumstances } from '../../../support/access-key.ts'
+import { circumstances } from '../../../support/key-builder.ts'
 import {
   ISSUER,
   UNDER_CI,
@@ -16,7 +16,7 @@ import {
   token,
   tokenCircumstances,
   tokenObject,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 import { key, secretOf } from '../../authn/key-builder.ts'
 import { createTestAuthenticator } from '../../authn/test-authenticator.ts'
 

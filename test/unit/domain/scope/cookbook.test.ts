@@ -10,7 +10,7 @@ import { SCOPE_ROLES, clusterRoleNameOf } from '../../../../src/domain/scope/rol
 import { isEscalatingVerb, isSensitiveResource } from '../../../../src/domain/scope/sensitive.ts'
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import { authorizeRequest, mayCreate } from '../../../../src/gateway/stages/authorization.ts'
-import { cookbook, cookbookScopes } from '../../../support/cookbook.ts'
+import { cookbook, cookbookScopes } from '../../../support/documentation-blocks.ts'
 import { shippedRoles } from '../../../support/scope-roles.ts'
 
 const ROLES = shippedRoles()

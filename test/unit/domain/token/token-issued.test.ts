@@ -5,7 +5,7 @@ import {
   issuedScopeOf,
   parseIssuedToken,
 } from '../../../../src/domain/token/token.ts'
-import { tokenText } from '../../../support/token.ts'
+import { tokenText } from '../../../support/token-builder.ts'
 
 const UID = '0b1c2d3e-0000-4000-8000-000000000001'
 

@@ -3,11 +3,11 @@ import { EXPIRED_ANNOTATION, REVOKE_FINALIZER } from '../../../../src/api/names.
 import type { OwnerReference } from '../../../../src/api/objects.ts'
 import {
   type PublishedTokenStatus,
-  issuingKeyUidOf,
   issuedTokenEndMs,
+  issuingKeyUidOf,
   tokenOf,
 } from '../../../../src/domain/token/token.ts'
-import { after, textAfter } from '../../../support/access-key.ts'
+import { after, textAfter } from '../../../support/key-builder.ts'
 import {
   KID,
   UNDER_CI,
@@ -20,7 +20,7 @@ import {
   tokenObject,
   tokenText,
   withMetadata,
-} from '../../../support/token.ts'
+} from '../../../support/token-builder.ts'
 
 describe('the view of a token', () => {
   test('of a new object', () => {

@@ -5,7 +5,7 @@ import {
   mustPrecede,
   recordedUseOf,
 } from '../../../../src/gateway/activity/flush-policy.ts'
-import { accessKey, after } from '../../../support/access-key.ts'
+import { accessKey, after } from '../../../support/key-builder.ts'
 import { UNCAPPED } from './simulated.ts'
 
 const HOUR = 3600

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { sleep } from '../../../../src/runtime/clock.ts'
-import { textAfter } from '../../../support/access-key.ts'
-import { refused } from '../../../support/asked.ts'
 import type { ManualClock } from '../../../support/clock.ts'
-import type { Parts } from '../../../support/objects.ts'
+import { textAfter } from '../../../support/key-builder.ts'
+import type { Parts } from '../../../support/object-builder.ts'
+import { refused } from '../../../support/recording-client.ts'
 import type { Line } from './simulated.ts'
 import { HOUR, slides, stage } from './stage.ts'
 

@@ -8,10 +8,10 @@ import {
 } from '../../../../src/gateway/activity/recorder.ts'
 import type { Store } from '../../../../src/kube/informer/store.ts'
 import { sleep } from '../../../../src/runtime/clock.ts'
-import { t0 } from '../../../support/access-key.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
-import { rememberingLog } from '../../../support/log.ts'
-import { keyObject } from '../../../support/objects.ts'
+import { t0 } from '../../../support/key-builder.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
+import { keyObject } from '../../../support/object-builder.ts'
 import type { Random } from '../../../support/random.ts'
 import { type SimulatedApi, callerWith, keyStore, simulatedApi } from './simulated.ts'
 
@@ -133,7 +133,7 @@ export function createReplica(surroundings: Surroundings): Replica {
     keys,
     caps: () => caps,
     clock,
-    log: rememberingLog().log,
+    log: memoryLog().log,
     budgetPerSecond: 10,
     random: () => random.between(0, 1),
     observer: { written: () => undefined, failed: () => undefined },

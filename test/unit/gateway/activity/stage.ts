@@ -7,10 +7,10 @@ import {
   createActivityRecorder,
 } from '../../../../src/gateway/activity/recorder.ts'
 import type { Store } from '../../../../src/kube/informer/store.ts'
-import { t0 } from '../../../support/access-key.ts'
 import { type ManualClock, manualClock } from '../../../support/clock.ts'
-import { rememberingLog } from '../../../support/log.ts'
-import { type Parts, keyObject } from '../../../support/objects.ts'
+import { t0 } from '../../../support/key-builder.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
+import { type Parts, keyObject } from '../../../support/object-builder.ts'
 import {
   type Line,
   type SimulatedApi,
@@ -46,7 +46,7 @@ export function stage({ line = {}, budget = 10 }: { line?: Line; budget?: number
   const api = simulatedApi()
   const clock = manualClock(t0)
   const keys = keyStore()
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   api.follow(keys, (event) => event())
   const written: string[] = []
   api.listen((now, before) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { textAfter } from '../../../support/access-key.ts'
+import { textAfter } from '../../../support/key-builder.ts'
 import { HOUR, slides, stage } from './stage.ts'
 
 describe('what another replica recorded', () => {

@@ -5,7 +5,7 @@ import { checkJwk, followJwks } from '../../../../src/authn/jwks.ts'
 import { createKeysPage, discoveryAnswer } from '../../../../src/gateway/oidc/discovery.ts'
 import { Store } from '../../../../src/kube/informer/store.ts'
 import { platformConfigMap } from '../../../../src/settings/follow.ts'
-import { rememberingLog } from '../../../support/log.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 import { configMap, statusOf, textOf } from './pages.ts'
 
 describe('discovery (contract 7.2)', () => {
@@ -46,7 +46,7 @@ function keyPair() {
 describe('keys (contract 7.2, 7.3; threats D5, D6)', () => {
   function keysOver() {
     const store = new Store(platformConfigMap)
-    const { log, lines } = rememberingLog()
+    const { log, lines } = memoryLog()
     const page = createKeysPage(followJwks(store, 'platform-system', log))
     const put = (keys: unknown): void =>
       store.put(configMap(JWKS_CONFIG_MAP, { 'jwks.json': JSON.stringify(keys) }))

@@ -9,8 +9,8 @@ import { type RunsAs, forward, isLongRunning } from '../../../../src/gateway/pro
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import type { Upstream } from '../../../../src/kube/proxy/types.ts'
 import type { RequestHandler } from '../../../../src/serving/http/server.ts'
-import { viewOf } from '../../../support/access-key.ts'
 import { eventually } from '../../../support/eventually.ts'
+import { viewOf } from '../../../support/key-builder.ts'
 import {
   type Act,
   type UpstreamServer,

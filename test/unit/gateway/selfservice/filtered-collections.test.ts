@@ -19,9 +19,9 @@ import {
 } from '../../../../src/gateway/stages/max-in-flight.ts'
 import { type UpstreamAnswer, UpstreamUnavailable } from '../../../../src/kube/proxy/types.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
-import { t0, viewOf } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { uniqueName } from '../../../support/objects.ts'
+import { t0, viewOf } from '../../../support/key-builder.ts'
+import { uniqueName } from '../../../support/object-builder.ts'
 import { callTo } from '../calls.ts'
 
 const limits = createMaxInFlight(() => undefined)

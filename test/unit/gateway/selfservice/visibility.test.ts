@@ -10,7 +10,7 @@ import {
   callerAccessOf,
 } from '../../../../src/gateway/selfservice/request.ts'
 import { isOwn, isVisible, shownTo } from '../../../../src/gateway/selfservice/visibility.ts'
-import { accessKey } from '../../../support/access-key.ts'
+import { accessKey } from '../../../support/key-builder.ts'
 import { callers, key, owner, project, token } from './key-objects.ts'
 
 const SHOP = project('shop')

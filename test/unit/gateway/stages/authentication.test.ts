@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createAuthentication } from '../../../../src/gateway/stages/authentication.ts'
-import { textAfter } from '../../../support/access-key.ts'
+import { textAfter } from '../../../support/key-builder.ts'
 import { key, ownedBy, secretOf } from '../../authn/key-builder.ts'
 import { createTestAuthenticator } from '../../authn/test-authenticator.ts'
 

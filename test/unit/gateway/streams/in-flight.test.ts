@@ -4,12 +4,12 @@ import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.
 import type { Reauthentication } from '../../../../src/authn/authenticator.ts'
 import type { Caller } from '../../../../src/authn/caller.ts'
 import {
+  InFlightRequests,
   type Opened,
   type Pending,
-  InFlightRequests,
 } from '../../../../src/gateway/streams/in-flight.ts'
-import { after, t0, viewOf } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
+import { after, t0, viewOf } from '../../../support/key-builder.ts'
 
 const callerOf = (
   uid: string,

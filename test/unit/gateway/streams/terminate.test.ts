@@ -5,13 +5,13 @@ import { text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import {
-  type TerminationReason,
   InFlightRequests,
+  type TerminationReason,
 } from '../../../../src/gateway/streams/in-flight.ts'
 import { terminable } from '../../../../src/gateway/streams/terminate.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
-import { t0, viewOf } from '../../../support/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
+import { t0, viewOf } from '../../../support/key-builder.ts'
 
 const caller = {
   key: viewOf({}),

@@ -9,7 +9,7 @@ import {
   UpstreamUnavailable,
 } from '../../../../src/kube/proxy/types.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { rememberingLog } from '../../../support/log.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 
 /** Answers one attempt. */
 type Act = (call: UpstreamCall) => UpstreamAnswer
@@ -41,7 +41,7 @@ const breaksOff = (status: number): Act =>
 /** A trial whose attempts are answered in this order, the last one from then on. */
 function trying(...acts: readonly Act[]) {
   const clock = manualClock(0)
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const ending = new AbortController()
   const calls: UpstreamCall[] = []
   let refusals = 0

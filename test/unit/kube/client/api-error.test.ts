@@ -6,7 +6,7 @@ import {
   isGone,
   isNotFound,
 } from '../../../../src/kube/client/api-error.ts'
-import { canary, scan } from '../../../support/canary.ts'
+import { plantCanary, findCanaries } from '../../../support/canary.ts'
 
 const CALL = 'PATCH /apis/g/v1/things/a'
 
@@ -68,7 +68,7 @@ describe('the message of a StatusError', () => {
   })
 
   test.each([400, 413, 422, 500, 502])('a %i repeats no value', (code) => {
-    const planted = canary('answer')
+    const planted = plantCanary('answer')
     const failure = fails(code, {
       reason: 'Invalid',
       message: `spec.key: Invalid value: "${planted.secret}"`,
@@ -78,7 +78,7 @@ describe('the message of a StatusError', () => {
       },
     })
     const sinks = { text: `${failure.stack}`, fields: JSON.stringify(failure) }
-    expect(scan(sinks, [planted])).toEqual([])
+    expect(findCanaries(sinks, [planted])).toEqual([])
   })
 })
 

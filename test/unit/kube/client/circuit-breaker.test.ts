@@ -5,7 +5,7 @@ import { done, startController } from '../../../../src/kube/controller/controlle
 import { WorkQueue } from '../../../../src/kube/controller/work-queue.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { rememberingLog } from '../../../support/log.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
 const DOES_NOT = 'the API server does not answer'
@@ -17,7 +17,7 @@ const late = Object.assign(new Error('late'), { code: 'UND_ERR_HEADERS_TIMEOUT' 
 /** A circuit breaker, an API server that a test switches off, and a controller that sends a request per key. */
 function stage(keys: number, workers = 32) {
   const clock = manualClock(T0)
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const outage = new CircuitBreaker(clock)
   outage.report(log)
   const queue = new WorkQueue({

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { canary, scan } from '../../../support/canary.ts'
+import { plantCanary, findCanaries } from '../../../support/canary.ts'
 import {
   type Answer,
   type Connected,
@@ -191,10 +191,12 @@ describe('a credential plugin', () => {
   })
 
   test('that prints text around its token is not quoted in the error', async () => {
-    const planted = canary('plugin')
+    const planted = plantCanary('plugin')
     const { it } = await plugin(good, `echo '${planted.secret}: {"status": 1}'`)
     const error = (await read(it).catch((thrown: unknown) => thrown)) as Error
     expect(error.message).toMatch(/printed no JSON/)
-    expect(scan({ stack: String(error.stack), cause: String(error.cause) }, [planted])).toEqual([])
+    expect(
+      findCanaries({ stack: String(error.stack), cause: String(error.cause) }, [planted]),
+    ).toEqual([])
   })
 })

@@ -9,7 +9,7 @@ import {
   issueServing,
 } from '../../../../tools/control-plane/certificates.ts'
 import type { CertificatePair } from '../../../../src/serving/tls/key-pair.ts'
-import { canary, scan } from '../../../support/canary.ts'
+import { plantCanary, findCanaries } from '../../../support/canary.ts'
 import { json, scratchFolder, startScripted, thing } from '../informer/scripted-server.ts'
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
@@ -282,7 +282,7 @@ describe('a kubeconfig from a value', () => {
   })
 
   test('is refused with an error that quotes none of its values', async () => {
-    const planted = canary('value')
+    const planted = plantCanary('value')
     const { secret } = planted
     const texts = [
       kubeconfig({ user: { token: `${secret} x`, [secret]: 1, exec: { command: secret } } }),
@@ -296,7 +296,7 @@ describe('a kubeconfig from a value', () => {
       const error = (await ofValue(text).catch((thrown: unknown) => thrown)) as Error
       expect(error).toBeInstanceOf(Error)
       const chain = [error, error.cause].map((one) => String((one as Error | undefined)?.stack))
-      expect(scan({ chain: chain.join('\n') }, [planted])).toEqual([])
+      expect(findCanaries({ chain: chain.join('\n') }, [planted])).toEqual([])
     }
   })
 })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type Connection, connect } from '../../../../src/kube/client/connection.ts'
 import { findKubeconfig } from '../../../../src/kube/client/kubeconfig.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
-import { canary, scan } from '../../../support/canary.ts'
+import { plantCanary, findCanaries } from '../../../support/canary.ts'
 import {
   type Connected,
   THINGS,
@@ -125,11 +125,11 @@ describe('a faulty kubeconfig', () => {
   })
 
   test('gives an error that quotes none of its secrets', async () => {
-    const planted = canary('kubeconfig')
+    const planted = plantCanary('kubeconfig')
     const path = join(await scratchFolder(), 'kubeconfig')
     await writeFile(path, `users:\n- name: a\n  user:\n    token: ${planted.secret}\n   bad: x\n`)
     const error = await find(path).catch((thrown: unknown) => thrown as Error)
     const chain = [error, (error as Error).cause].map((one) => String((one as Error).stack))
-    expect(scan({ chain: chain.join('\n') }, [planted])).toEqual([])
+    expect(findCanaries({ chain: chain.join('\n') }, [planted])).toEqual([])
   })
 })

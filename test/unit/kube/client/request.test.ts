@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { NotLeaderError } from '../../../../src/kube/client/api-error.ts'
 import type { KubeClient } from '../../../../src/kube/client/client.ts'
-import { canary, scan } from '../../../support/canary.ts'
+import { plantCanary, findCanaries } from '../../../support/canary.ts'
 import type { ManualClock } from '../../../support/clock.ts'
 import { eventually } from '../../../support/eventually.ts'
 import {
@@ -284,8 +284,8 @@ describe('an unusable answer', () => {
 
 describe('an error quotes neither request nor answer', () => {
   test.each([400, 413, 422, 500, 502])('%i', async (code) => {
-    const sent = canary('sent')
-    const received = canary('received')
+    const sent = plantCanary('sent')
+    const received = plantCanary('received')
     const { client, clock, told } = await stage(
       refuse(code, {
         reason: 'Invalid',
@@ -303,7 +303,7 @@ describe('an error quotes neither request nor answer', () => {
       fields: JSON.stringify(error),
       told: told.join(),
     }
-    expect(scan(sinks, [sent, received])).toEqual([])
+    expect(findCanaries(sinks, [sent, received])).toEqual([])
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { StatusError, NotLeaderError } from '../../../../src/kube/client/api-error.ts'
+import { NotLeaderError, StatusError } from '../../../../src/kube/client/api-error.ts'
 import {
   type ControllerOptions,
   type Outcome,
@@ -9,8 +9,8 @@ import {
 import { WorkQueue } from '../../../../src/kube/controller/work-queue.ts'
 import { EventLoopShare } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { OPEN } from '../../../support/gate.ts'
-import { rememberingLog } from '../../../support/log.ts'
+import { OPEN_GATE } from '../../../support/event-loop-turns.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
 const failure = (code: number, retryAfterMs: number | null = null): StatusError =>
@@ -27,7 +27,7 @@ function stage(
   { level, objectOf }: Logged = { level: 'info', objectOf: () => undefined },
 ) {
   const clock = manualClock(T0)
-  const { log, lines } = rememberingLog(level)
+  const { log, lines } = memoryLog(level)
   const finished: { result: string; seconds: number }[] = []
   /** What was reconciled, each with the milliseconds since the start. */
   const turns: string[] = []
@@ -39,7 +39,7 @@ function stage(
     baseDelayMs: 200,
     maxDelayMs: 1000,
     observer: { added: ignore, retried: ignore, waited: ignore, worked: ignore },
-    gate: OPEN,
+    gate: OPEN_GATE,
   })
   const stop = startController({
     name: 'things',

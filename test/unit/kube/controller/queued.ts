@@ -1,7 +1,7 @@
 // A queue for tests, which move its clock.
 import { WorkQueue } from '../../../../src/kube/controller/work-queue.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { OPEN } from '../../../support/gate.ts'
+import { OPEN_GATE } from '../../../support/event-loop-turns.ts'
 
 /** When its clock begins, in epoch milliseconds. */
 export const T0 = Date.parse('2026-11-21T10:00:00Z')
@@ -20,7 +20,7 @@ export function stage() {
       waited: (seconds) => told.waited.push(seconds),
       worked: (seconds) => told.worked.push(seconds),
     },
-    gate: OPEN,
+    gate: OPEN_GATE,
   })
   /** Takes what waits, and puts each down at once. */
   const drain = async (): Promise<readonly (string | null)[]> => {

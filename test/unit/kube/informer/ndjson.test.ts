@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { jsonLines } from '../../../../src/kube/informer/ndjson.ts'
-import { canary, scan } from '../../../support/canary.ts'
+import { plantCanary, findCanaries } from '../../../support/canary.ts'
 
 /** What was read before the stream ended or failed, and how often it was alive. */
 async function read(chunks: Iterable<Uint8Array>) {
@@ -53,12 +53,14 @@ describe('what is odd', () => {
     { name: 'a line cut short', line: (secret: string) => `{"key":"${secret}` },
     { name: 'a raw control character', line: (secret: string) => `{"key":"${secret}\u0001"}` },
   ])('$name ends the reading, and its error quotes none of it', async ({ line }) => {
-    const planted = canary('line')
+    const planted = plantCanary('line')
     const { seen, error } = await read([Buffer.from(`{"a":1}\n${line(planted.secret)}\n{"b":2}\n`)])
     expect(seen).toEqual([{ a: 1 }])
     expect(error).toBeInstanceOf(SyntaxError)
     const { message, stack, cause } = error as Error
-    expect(scan({ message, stack: stack ?? '', cause: String(cause) }, [planted])).toEqual([])
+    expect(findCanaries({ message, stack: stack ?? '', cause: String(cause) }, [planted])).toEqual(
+      [],
+    )
   })
 
   test('a failure of the stream is passed on', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { runReflector } from '../../../../src/kube/informer/reflector.ts'
 import { Store, fullObject } from '../../../../src/kube/informer/store.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { rememberingLog } from '../../../support/log.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 import {
   type Answer,
   type Received,
@@ -274,7 +274,7 @@ describe('an abort ends it without time passing', () => {
     abort.abort()
     const server = await startScripted(stall)
     const { client, clock } = await connectTo(await writeKubeconfig({ server: server.url }))
-    const { log } = rememberingLog()
+    const { log } = memoryLog()
     const nothing = (): void => undefined
     await runReflector(
       {

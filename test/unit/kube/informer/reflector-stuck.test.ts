@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { KubeObject } from '../../../../src/api/objects.ts'
 import { createInformerFactory } from '../../../../src/kube/informer/informers.ts'
 import { Store, fullObject } from '../../../../src/kube/informer/store.ts'
-import { rememberingLog } from '../../../support/log.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 import { THINGS, connectTo, inTurn, startScripted, writeKubeconfig } from './scripted-server.ts'
 import {
   added,
@@ -79,7 +79,7 @@ test('what breaks is no fault of what was read, however often it does (8.2)', as
 test('a factory names what is stuck, once for each resource (8.2)', async () => {
   const server = await startScripted(open(UNREADABLE))
   const { client, clock } = await connectTo(await writeKubeconfig({ server: server.url }))
-  const { log } = rememberingLog()
+  const { log } = memoryLog()
   const abort = new AbortController()
   const factory = createInformerFactory({
     client,

@@ -1,7 +1,7 @@
 // A listing that no longer holds thousands of objects: they are taken out in many turns of the event loop, and
 // nothing is taken for complete before all of them are.
 import { expect, test } from 'vitest'
-import { counting } from '../../../support/turns.ts'
+import { countPerTurn } from '../../../support/event-loop-turns.ts'
 import { type Answer, inTurn } from './scripted-server.ts'
 import {
   EXPIRED,
@@ -40,7 +40,7 @@ test.each<{ readonly name: string; readonly answers: readonly Answer[] }>([
   `${COUNT} are gone, listed $name: no turn takes out more than a thousand`,
   async ({ answers }) => {
     const it = await watch(inTurn(...answers))
-    const removed = counting()
+    const removed = countPerTurn()
     it.store.subscribe(({ after }) => after ?? removed.count())
     await it.until('the last event is taken in', () => it.store.get('b')?.resourceVersion === '8')
     expect(removed.all()).toBe(COUNT)

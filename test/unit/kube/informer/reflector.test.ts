@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { canary, scan } from '../../../support/canary.ts'
+import { plantCanary, findCanaries } from '../../../support/canary.ts'
 import { type Answer, type Received, breakOff, inTurn, refuse, thing } from './scripted-server.ts'
 import {
   EXPIRED,
@@ -220,12 +220,12 @@ describe('where it was, it goes on', () => {
   })
 
   test('garbage is not quoted in the log', async () => {
-    const planted = canary('watch')
+    const planted = plantCanary('watch')
     const it = await watch(inTurn(closing(end(5), `{"key":x"${planted.secret}"}\n`), open()))
     await it.becomes({ world: [], requests: ['stream', 'follow 5'] })
     const logged = it.lines.map(({ fields }) => String((fields['err'] as Error | undefined)?.stack))
     expect(logged.join()).toMatch(/is not valid JSON/)
-    expect(scan({ logged: logged.join('\n') }, [planted])).toEqual([])
+    expect(findCanaries({ logged: logged.join('\n') }, [planted])).toEqual([])
   })
 })
 

@@ -6,7 +6,7 @@ import { runReflector } from '../../../../src/kube/informer/reflector.ts'
 import { Store, fullObject } from '../../../../src/kube/informer/store.ts'
 import type { Clock } from '../../../../src/runtime/clock.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { rememberingLog } from '../../../support/log.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 import {
   type Answer,
   type Received,
@@ -88,7 +88,7 @@ export async function watch(answer: Answer, query: ListQuery = {}) {
   const server = await startScripted(answer)
   const { client, clock } = await connectTo(await writeKubeconfig({ server: server.url }))
   const store = new Store(fullObject)
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const restarts: string[] = []
   const served: boolean[] = []
   const stuck: boolean[] = []

@@ -7,8 +7,8 @@ import {
 } from '../../../../src/kube/leader-election/elector.ts'
 import type { LeaseSpec } from '../../../../src/kube/leader-election/rules.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { rememberingLog } from '../../../support/log.ts'
-import { type Line, memoryApi, silence } from '../../../support/memory-api.ts'
+import { type Line, memoryApi, silence } from '../../../support/in-memory-api.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 
 const timing = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2000 }
 /** The longest pause of a standby candidate between two reads of the Lease. */
@@ -18,7 +18,7 @@ const T0 = Date.parse('2026-11-21T10:00:00Z')
 function stage() {
   const clock = manualClock(T0)
   const api = memoryApi()
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const join = (identity: string, line: Line = {}) => {
     const ref = { namespace: 'platform-system', name: 'lease' }
     const election = runLeaderElection({

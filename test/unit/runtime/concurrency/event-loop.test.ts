@@ -6,17 +6,17 @@ import {
   forEachYieldingByTime,
 } from '../../../../src/runtime/concurrency/event-loop.ts'
 import { manualClock } from '../../../support/clock.ts'
+import { countPerTurn, tickingClock } from '../../../support/event-loop-turns.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { manyKeys, settledKeys } from '../../../support/many-keys.ts'
-import { counting, ticking } from '../../../support/turns.ts'
+import { manyKeys, settledKeys } from '../../../support/key-controller-at-scale.ts'
 
 const T0 = Date.parse('2026-11-21T10:00:00Z')
 const SOON = { withinMs: 30_000 }
 
 describe('work yields after its share of a turn', () => {
   test('it goes on in the next turn when the time is over', async () => {
-    const turns = new EventLoopShare(ticking(T0, 1))
-    const seen = counting()
+    const turns = new EventLoopShare(tickingClock(T0, 1))
+    const seen = countPerTurn()
     await forEachYielding(turns, Array.from({ length: 5000 }), seen.count)
     // One read of the clock for each 50 items, 10 ms in each turn.
     expect(seen.all()).toBe(5000)
@@ -25,8 +25,8 @@ describe('work yields after its share of a turn', () => {
   })
 
   test('two kinds of work have one share', async () => {
-    const turns = new EventLoopShare(ticking(T0, 1))
-    const seen = counting()
+    const turns = new EventLoopShare(tickingClock(T0, 1))
+    const seen = countPerTurn()
     const items = Array.from({ length: 5000 })
     await Promise.all([
       forEachYielding(turns, items, seen.count),
@@ -37,13 +37,13 @@ describe('work yields after its share of a turn', () => {
 
   test('work without duration takes one turn', async () => {
     const turns = new EventLoopShare(manualClock(T0))
-    const seen = counting()
+    const seen = countPerTurn()
     await forEachYielding(turns, Array.from({ length: 5000 }), seen.count)
     expect(seen.most()).toBe(5000)
   })
 
   test('items run by time, earliest first, those without one last', async () => {
-    const turns = new EventLoopShare(ticking(T0, 1))
+    const turns = new EventLoopShare(tickingClock(T0, 1))
     const never = Number.POSITIVE_INFINITY
     const items = Array.from({ length: 3000 }, (_, n) => ({
       n,
@@ -68,9 +68,9 @@ describe('20,000 keys block no turn for seconds', () => {
 
   /** All keys, and how many were reconciled and put into the queue in one turn. */
   function stage(ttlOf: (n: number) => number) {
-    const clock = ticking(T0, 0.01)
-    const reconciled = counting()
-    const added = counting()
+    const clock = tickingClock(T0, 0.01)
+    const reconciled = countPerTurn()
+    const added = countPerTurn()
     const ignore = (): void => undefined
     const metrics = {
       keyExpired: ignore,

@@ -1,15 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { FRESH_FOR_MS, RENEW_AFTER_MS } from '../../../../src/authn/staleness.ts'
-import { currentMoment, msBetween } from '../../../../src/runtime/moment.ts'
 import { startPoller } from '../../../../src/runtime/concurrency/poller.ts'
-import { t0 } from '../../../support/access-key.ts'
+import { currentMoment, msBetween } from '../../../../src/runtime/moment.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { rememberingLog } from '../../../support/log.ts'
+import { t0 } from '../../../support/key-builder.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 
 /** A poller of a server that a test stops. */
 function polling() {
   const clock = manualClock(t0)
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const abort = new AbortController()
   onTestFinished(() => abort.abort())
   const server = { isDown: false, takesMs: 0, reads: 0 }

@@ -7,7 +7,7 @@ import { type TLSSocket, connect as connectTls } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../../../src/runtime/address.ts'
 import { answerBroken } from '../../../../src/serving/http/malformed-requests.ts'
-import { serverPair } from '../../../support/server-pair.ts'
+import { serverPair } from '../../../support/certificate-builder.ts'
 import { answersIn } from '../../gateway/served.ts'
 import { head, hearing, told, toldIn } from './told.ts'
 

@@ -7,7 +7,7 @@ import {
   plainText,
   servePages,
 } from '../../../../src/serving/http/pages.ts'
-import { type LoggedLine, rememberingLog } from '../../../support/log.ts'
+import { type LoggedLine, memoryLog } from '../../../support/memory-log.ts'
 
 const anyPort = { host: '127.0.0.1', port: 0 }
 let log: Log
@@ -17,7 +17,7 @@ let reason: string | null
 let held: PromiseWithResolvers<void>
 
 beforeEach(async () => {
-  ;({ log, lines } = rememberingLog())
+  ;({ log, lines } = memoryLog())
   reason = null
   held = Promise.withResolvers()
   server = await servePages(

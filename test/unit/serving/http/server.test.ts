@@ -4,8 +4,8 @@ import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { type Answer, failure } from '../../../../src/serving/http/answer.ts'
 import { type RequestHandler, createHttpServer } from '../../../../src/serving/http/server.ts'
+import { serverPair } from '../../../support/certificate-builder.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { serverPair } from '../../../support/server-pair.ts'
 import { answersIn, served } from '../../gateway/served.ts'
 
 const hello: Answer = { status: 200, headers: {}, body: Buffer.from('hello') }

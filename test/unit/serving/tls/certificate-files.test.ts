@@ -7,9 +7,9 @@ import {
   type CheckedPair,
   checkPair,
 } from '../../../../src/serving/tls/key-pair.ts'
+import { serverPair } from '../../../support/certificate-builder.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { rememberingLog } from '../../../support/log.ts'
-import { serverPair } from '../../../support/server-pair.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 import { scratchFolder } from '../../kube/informer/scripted-server.ts'
 
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z')
@@ -38,7 +38,7 @@ async function followed(first: CertificatePair) {
 
 function follow(files: { readonly certificateFile: string; readonly keyFile: string }) {
   const clock = manualClock(NOW_MS)
-  const { log, lines } = rememberingLog()
+  const { log, lines } = memoryLog()
   const abort = new AbortController()
   onTestFinished(() => abort.abort())
   const names: string[] = []

@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createAuthority, issueCertificate } from '../../../../src/serving/tls/issue.ts'
 import { checkPair, isSignedBy } from '../../../../src/serving/tls/key-pair.ts'
-import { serverPair } from '../../../support/server-pair.ts'
+import { serverPair } from '../../../support/certificate-builder.ts'
 import { scratchFolder } from '../../kube/informer/scripted-server.ts'
 
 const HOSTS = ['localhost', '127.0.0.1', '::1', '2001:db8::5:0', '::ffff:1.2.3.4', 'gateway.n.svc']

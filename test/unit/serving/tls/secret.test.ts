@@ -13,8 +13,8 @@ import {
   serverIn,
   serverSecret,
 } from '../../../../src/serving/tls/secret.ts'
-import { oneKeySecret } from '../../../support/one-key-secret.ts'
-import { serverPair } from '../../../support/server-pair.ts'
+import { serverPair } from '../../../support/certificate-builder.ts'
+import { oneKeySecret } from '../../../support/former-gateway-secret.ts'
 
 const DAY_MS = 86_400_000
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z')

@@ -10,11 +10,11 @@ import {
   serverSecret,
 } from '../../../../src/serving/tls/secret.ts'
 import { maintainCertificate } from '../../../../src/serving/tls/serving-certificate.ts'
+import { serverPair } from '../../../support/certificate-builder.ts'
 import { manualClock } from '../../../support/clock.ts'
-import { rememberingLog } from '../../../support/log.ts'
-import { type Line, memoryApi } from '../../../support/memory-api.ts'
-import { oneKeySecret } from '../../../support/one-key-secret.ts'
-import { serverPair } from '../../../support/server-pair.ts'
+import { oneKeySecret } from '../../../support/former-gateway-secret.ts'
+import { type Line, memoryApi } from '../../../support/in-memory-api.ts'
+import { memoryLog } from '../../../support/memory-log.ts'
 
 const DAY_MS = 86_400_000
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z')
@@ -27,7 +27,7 @@ function cluster() {
   onTestFinished(() => abort.abort())
   const replica = (hosts: string[] = ['localhost'], line: Line = {}) => {
     const client = api.client(line)
-    const { log, lines } = rememberingLog()
+    const { log, lines } = memoryLog()
     const taken: CheckedPair[] = []
     const writes: string[] = []
     const keeper = maintainCertificate({

@@ -1,0 +1,139 @@
+// Every state that status can show, of objects on a control plane whose operator works.
+import { CONFIGS } from '../../../src/api/names.ts'
+import type { KubeObject } from '../../../src/api/objects.ts'
+import type { TokenReadyState } from '../../../src/controllers/directclusterendpointtoken/ready-state.ts'
+import type { KeyState } from '../../../src/domain/accesskey/key-state.ts'
+import { IN_FORCE_PATH, isReadyBy, settingsOf } from '../../support/config-client.ts'
+import type { TestControlPlane } from '../../support/control-plane.ts'
+import { type StoredObject, objectClientOf } from '../../support/object-client.ts'
+import { type KeyClient, keyClientOf, outlived, createdAgo } from '../keys/key-client.ts'
+import {
+  FOREIGN,
+  type TokenClient,
+  controllerOf,
+  tokenClientOf,
+  under,
+} from '../tokens/token-client.ts'
+
+/** Reasons of a Ready condition. `Pending` is not among them: it waits without saying so in status. */
+export type TokenReason = Exclude<TokenReadyState['reason'], 'Pending'> | 'Terminating'
+/** Reasons of a Config. */
+export type ConfigReason = 'Applied' | 'Invalid' | 'NotInForce'
+
+/** An object in each state, by the reason of its Ready condition. */
+export interface States {
+  readonly keys: Readonly<Record<KeyState, KubeObject>>
+  readonly tokens: Readonly<Record<TokenReason, KubeObject>>
+  readonly configs: Readonly<Record<ConfigReason, KubeObject>>
+}
+
+const HOUR = 3600
+
+/** Brings an object into each state of a key. */
+export async function keyStates(plane: TestControlPlane): Promise<States['keys']> {
+  const keys = keyClientOf(plane)
+  const key = `sha256:${'0'.repeat(64)}`
+  const elder = await keys.shown(await keys.create({ key }), 'Active')
+  // Of two of one second the uid decides.
+  await outlived(elder)
+  const conflicting = await keys.create({ key })
+  const login = await keys.create({ disabled: true })
+  const [active, nobody, conflict, expired, disabled, owned] = await Promise.all([
+    keys.shown(await keys.create(), 'Active'),
+    keys.shown(await keys.create({ user: '' }), 'NoIdentity'),
+    keys.shown(conflicting, 'KeyConflict'),
+    keys.shown(await keys.create({ ttl: 60 }, createdAgo(HOUR)), 'Expired'),
+    keys.shown(login, 'Disabled'),
+    keys.shown(await keys.create({}, { ownerReferences: [controllerOf(login)] }), 'OwnerNotReady'),
+  ])
+  return {
+    Active: active,
+    NoIdentity: nobody,
+    KeyConflict: conflict,
+    Expired: expired,
+    Disabled: disabled,
+    OwnerNotReady: owned,
+    Terminating: await held(keys),
+  }
+}
+
+/** A key that is being deleted, and that somebody else's finalizer holds. */
+async function held(keys: KeyClient): Promise<KubeObject> {
+  const created = await keys.shown(await keys.create({}, { finalizers: [FOREIGN] }), 'Active')
+  await keys.remove(created)
+  return keys.shown(created, 'Terminating')
+}
+
+/**
+ * Brings an object into each state of a token. The operator must have no issuer yet and must not be able
+ * to create signing keys until `allowSigning` is called.
+ */
+export async function tokenStates(
+  plane: TestControlPlane,
+  allowSigning: () => Promise<void>,
+): Promise<States['tokens']> {
+  const tokens = tokenClientOf(plane)
+  const waiting = await tokens.create()
+  const issuerUnknown = await tokens.shown(waiting, 'IssuerUnknown')
+  await settingsOf(plane).declare({ platformHost: 'platform.example.com' })
+  const noKey = await tokens.shown(waiting, 'SigningKeyUnavailable')
+  await allowSigning()
+  return {
+    IssuerUnknown: issuerUnknown,
+    SigningKeyUnavailable: noKey,
+    Issued: await tokens.shown(waiting, 'Issued'),
+    ...(await endedTokens(tokens)),
+    ...(await refusedTokens(plane, tokens)),
+  }
+}
+
+async function endedTokens(tokens: TokenClient) {
+  const leaving = await tokens.issue({}, { finalizers: [FOREIGN] })
+  await tokens.remove(leaving)
+  const short = await tokens.create({ ttl: 1 })
+  return {
+    Terminating: await tokens.shown(leaving, 'Terminating'),
+    Expired: await tokens.shown(short, 'Expired'),
+  }
+}
+
+async function refusedTokens(plane: TestControlPlane, tokens: TokenClient) {
+  const keys = keyClientOf(plane)
+  const narrow = { scope: { clusters: [{ cluster: 'a' }] } }
+  const owner = await keys.shown(await keys.create(narrow), 'Active')
+  const issued = await tokens.issue({}, under(owner))
+  const wide = await tokens.create({ scope: { clusters: [{ cluster: 'b' }] } }, under(owner))
+  const exceeding = await tokens.shown(wide, 'ScopeExceedsOwner')
+  await keys.patch(owner, { spec: { disabled: true } })
+  const clusters = Array.from({ length: 60 }, (_, at) => ({ cluster: `${at}-${'c'.repeat(100)}` }))
+  return {
+    ScopeExceedsOwner: exceeding,
+    Revoked: await tokens.shown(issued, 'Revoked'),
+    OwnerNotReady: await tokens.shown(await tokens.create({}, under(owner)), 'OwnerNotReady'),
+    ScopeTooLarge: await tokens.shown(
+      await tokens.create({ scope: { clusters } }),
+      'ScopeTooLarge',
+    ),
+  }
+}
+
+/** Brings a Config into each state; the one in force ends without a fault. */
+export async function configStates(plane: TestControlPlane): Promise<States['configs']> {
+  const settings = settingsOf(plane)
+  const read = async (reason: string): Promise<KubeObject> => {
+    await settings.settled(`Config is ${reason}`, isReadyBy(reason))
+    return (await plane.raw<KubeObject>('GET', IN_FORCE_PATH)).body
+  }
+  const { spec } = await settings.read()
+  await settings.declare({ ...spec, auth: { accessKeyMaxTTLSeconds: -5 } })
+  const invalid = await read('Invalid')
+  await settings.declare(spec)
+  const configs = objectClientOf<StoredObject>(plane, CONFIGS)
+  const { apiVersion, kind } = invalid
+  const other = await configs.create({ apiVersion, kind, metadata: { name: 'another' }, spec: {} })
+  return {
+    Invalid: invalid,
+    Applied: await read('Applied'),
+    NotInForce: await configs.shown(other, 'NotInForce'),
+  }
+}

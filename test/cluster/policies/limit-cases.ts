@@ -1,0 +1,126 @@
+// Who may lift which limit of a key that is stored. The callers are those of identities.ts.
+import { type IdentityCaller, MOST } from './identity-cases.ts'
+import type { Manifest, Row } from './write-methods.ts'
+
+type Spec = Manifest['spec']
+
+interface Case {
+  readonly name: string
+  readonly from: Spec
+  /** Fields as they are to be; undefined takes one off. */
+  readonly change: Spec
+  /** Why it is refused: the fields, and on what the verb impersonate is missing. */
+  readonly lacks?: readonly [fields: string, right: string]
+  readonly tooMany?: string
+}
+
+const PROJECT = { projects: [{ project: 'shop' }] }
+const WIDER = { projects: [{ project: 'shop' }, { project: 'back' }] }
+const BOB = { user: 'bob' }
+const LIFTED = { scope: undefined, ttl: undefined, ttlAfterLastActivity: true, disabled: undefined }
+const LIMITED = { scope: PROJECT, ttl: 60, disabled: true }
+const ALL = 'spec.scope, spec.ttl, spec.ttlAfterLastActivity, spec.disabled'
+
+const instead = (by: string): string =>
+  `, which ${by} does not have; shorten, disable or delete it instead, or have that granted`
+
+function refusalOf(by: string, { lacks, tooMany }: Pick<Case, 'lacks' | 'tooMany'>) {
+  if (tooMany !== undefined) {
+    const needs = `${tooMany}: lifting a limit of a key that names 17 groups needs the verb delegate on ownedaccesskeys, as a policy can check 16 at most`
+    return { code: 403, says: needs + instead(by) } as const
+  }
+  if (!lacks) return undefined
+  const [fields, right] = lacks
+  const needs = `${fields}: lifting a limit of a key that acts for others needs the verb impersonate on ${right}`
+  return { code: 403, says: needs + instead(by) } as const
+}
+
+const rowsOf = (by: IdentityCaller, cases: readonly Case[]): readonly Row<IdentityCaller>[] =>
+  cases.map(({ name, from, change, ...reasons }) => {
+    const refused = refusalOf(by, reasons)
+    const to = JSON.parse(JSON.stringify({ ...from, ...change })) as Spec
+    return { name, by, from: { spec: from }, to: { spec: to }, ...(refused && { refused }) }
+  })
+
+/** A user who names nobody but himself and may impersonate nobody. */
+// biome-ignore format: a table
+const BY_WRITER: readonly Case[] = [
+  { name: 'a scope to none', from: { ...BOB, scope: PROJECT }, change: { scope: undefined }, lacks: ['spec.scope', 'users/bob'] },
+  { name: 'a scope to a wider one', from: { ...BOB, scope: PROJECT }, change: { scope: WIDER }, lacks: ['spec.scope', 'users/bob'] },
+  { name: 'a scope to a narrower one', from: { ...BOB, scope: WIDER }, change: { scope: PROJECT }, lacks: ['spec.scope', 'users/bob'] },
+  { name: 'no scope to one', from: BOB, change: { scope: PROJECT } },
+  { name: 'a ttl to a longer one', from: { ...BOB, ttl: 60 }, change: { ttl: 61 }, lacks: ['spec.ttl', 'users/bob'] },
+  { name: 'a ttl to none', from: { ...BOB, ttl: 60 }, change: { ttl: undefined }, lacks: ['spec.ttl', 'users/bob'] },
+  { name: 'a ttl to 0, which is none', from: { ...BOB, ttl: 60 }, change: { ttl: 0 }, lacks: ['spec.ttl', 'users/bob'] },
+  { name: 'a ttl to a shorter one', from: { ...BOB, ttl: 60 }, change: { ttl: 59 } },
+  { name: 'no ttl to a first one', from: BOB, change: { ttl: 60 } },
+  { name: 'a ttl of 0 to a first one', from: { ...BOB, ttl: 0 }, change: { ttl: 60 } },
+  { name: 'a ttl of 0 to none', from: { ...BOB, ttl: 0 }, change: { ttl: undefined } },
+  { name: 'no ttl of a Login key to a first one', from: { ...BOB, type: 'Login' }, change: { ttl: 60 }, lacks: ['spec.ttl', 'users/bob'] },
+  { name: 'a ttl of a Login key to none', from: { ...BOB, type: 'Login', ttl: 60 }, change: { ttl: 0 }, lacks: ['spec.ttl', 'users/bob'] },
+  { name: 'a ttl of a Login key to a shorter one', from: { ...BOB, type: 'Login', ttl: 60 }, change: { ttl: 59 } },
+  { name: 'a fixed end to a sliding one', from: { ...BOB, ttl: 60 }, change: { ttlAfterLastActivity: true }, lacks: ['spec.ttlAfterLastActivity', 'users/bob'] },
+  { name: 'a sliding end to a fixed one', from: { ...BOB, ttl: 60, ttlAfterLastActivity: true }, change: { ttlAfterLastActivity: false } },
+  { name: 'a sliding end to none said', from: { ...BOB, ttl: 60, ttlAfterLastActivity: true }, change: { ttlAfterLastActivity: undefined } },
+  { name: 'disabled to false', from: { ...BOB, disabled: true }, change: { disabled: false }, lacks: ['spec.disabled', 'users/bob'] },
+  { name: 'disabled to absent', from: { ...BOB, disabled: true }, change: { disabled: undefined }, lacks: ['spec.disabled', 'users/bob'] },
+  { name: 'enabled to disabled', from: { ...BOB, disabled: false }, change: { disabled: true } },
+  { name: 'all limits at once', from: { ...BOB, ...LIMITED }, change: LIFTED, lacks: [ALL, 'users/bob'] },
+  { name: 'a shorter ttl beside no scope', from: { ...BOB, ...LIMITED }, change: { ttl: 30, scope: undefined }, lacks: ['spec.scope', 'users/bob'] },
+  { name: 'no limit', from: { ...BOB, ...LIMITED }, change: { displayName: 'changed' } },
+  { name: 'the user to himself, and lifts', from: { ...BOB, ...LIMITED }, change: { ...LIFTED, user: 'writer' }, lacks: [ALL, 'users/bob'] },
+  { name: 'the user to nobody, and lifts', from: { ...BOB, ...LIMITED }, change: { ...LIFTED, user: undefined }, lacks: [ALL, 'users/bob'] },
+  { name: 'limits of a team', from: { team: 'ops', ...LIMITED }, change: LIFTED, lacks: [ALL, 'groups/platform:team:ops'] },
+  { name: 'limits of a subject', from: { subject: 'robot', ...LIMITED }, change: LIFTED, lacks: [ALL, 'users/robot'] },
+  { name: 'limits of a subject of his name', from: { subject: 'writer', ...LIMITED }, change: LIFTED, lacks: [ALL, 'users/writer'] },
+  { name: 'limits of his own key', from: { user: 'writer', ...LIMITED }, change: LIFTED },
+  { name: 'limits of his own key in a group', from: { user: 'writer', groups: ['dev'], ...LIMITED }, change: LIFTED, lacks: [ALL, 'groups/dev'] },
+  { name: 'limits of his own key, and leaves its group', from: { user: 'writer', groups: ['dev'], ...LIMITED }, change: { ...LIFTED, groups: undefined }, lacks: [ALL, 'groups/dev'] },
+  { name: 'limits of a key of nobody', from: LIMITED, change: LIFTED },
+]
+
+// biome-ignore format: a table
+const BY_IMPERSONATOR: readonly Case[] = [
+  { name: 'limits of a user in groups', from: { ...BOB, groups: ['dev', 'audit'], ...LIMITED }, change: LIFTED },
+  { name: 'limits of a team', from: { team: 'ops', ...LIMITED }, change: LIFTED },
+  { name: 'limits of a subject', from: { subject: 'robot', ...LIMITED }, change: LIFTED },
+  { name: 'limits of an unknown user, and names another', from: { user: 'eve', ...LIMITED }, change: { ...LIFTED, ...BOB }, lacks: [ALL, 'users/eve'] },
+  { name: 'limits of a user in an unknown group', from: { ...BOB, groups: ['dev', 'root'], ...LIMITED }, change: LIFTED, lacks: [ALL, 'groups/root'] },
+  { name: 'limits of a key in 16 groups', from: { ...BOB, groups: MOST, ...LIMITED }, change: LIFTED },
+  { name: 'limits of a key in 17 groups', from: { ...BOB, groups: [...MOST, 'dev'], ...LIMITED }, change: LIFTED, tooMany: ALL },
+  { name: 'a key in 17 groups to a disabled, shorter one', from: { ...BOB, groups: [...MOST, 'dev'] }, change: LIMITED },
+]
+
+// biome-ignore format: a table
+const BY_LOOKALIKE: readonly Case[] = [
+  { name: 'limits of a user, with rights on groups', from: { ...BOB, ...LIMITED }, change: LIFTED, lacks: [ALL, 'users/bob'] },
+  { name: 'limits of a team, with rights on users', from: { team: 'ops', ...LIMITED }, change: LIFTED, lacks: [ALL, 'groups/platform:team:ops'] },
+  { name: 'limits of a group, with the prefixed name', from: { groups: ['dev'], ...LIMITED }, change: LIFTED, lacks: [ALL, 'groups/dev'] },
+]
+
+const BY_DELEGATE: readonly Case[] = [
+  {
+    name: 'limits of a key in 17 groups',
+    from: { user: 'anybody', groups: [...MOST, 'dev'], ...LIMITED },
+    change: LIFTED,
+  },
+]
+
+/** Each change of a limit, by a user who may and by one who may not. */
+export const limitRows: readonly Row<IdentityCaller>[] = [
+  ...rowsOf('writer', BY_WRITER),
+  ...rowsOf('impersonator', BY_IMPERSONATOR),
+  ...rowsOf('lookalike', BY_LOOKALIKE),
+  ...rowsOf('delegate', BY_DELEGATE),
+]
+
+/** A lifted limit where one group of the stored key may not be impersonated, in each place of the list. */
+export const limitPlaceRows: readonly Row<IdentityCaller>[] = rowsOf(
+  'impersonator',
+  MOST.map((_, place) => ({
+    name: `a key with an unknown group in place ${place}`,
+    from: { groups: MOST.with(place, 'root'), ...LIMITED },
+    change: { disabled: undefined },
+    lacks: ['spec.disabled', 'groups/root'],
+  })),
+)

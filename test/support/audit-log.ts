@@ -1,0 +1,156 @@
+// What the API server saw, from its audit log: who wrote what, and how often.
+import { randomUUID } from 'node:crypto'
+import { open, stat } from 'node:fs/promises'
+import type { TestControlPlane } from './control-plane.ts'
+import { eventually } from './eventually.ts'
+
+/** A moment in the audit log: an offset in bytes. */
+export interface Mark {
+  readonly offset: number
+}
+
+/** A request that changes something, as it was answered. */
+export interface AuditedWrite {
+  readonly verb: 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
+  readonly resource: string
+  /** Such as `status`; empty when there is none. */
+  readonly subresource: string
+  /** Empty for a create whose name the server chose. */
+  readonly name: string
+  readonly user: string
+  /** HTTP status code of the answer. */
+  readonly code: number
+  /** When the request came in, RFC 3339 with microseconds. */
+  readonly at: string
+}
+
+/** Which writes are asked for. */
+export interface WriteFilter {
+  /** Of this user only, such as OPERATOR_USER; of everybody when absent. */
+  readonly user?: string
+  /** Leave out the Leases, which leader election renews for ever. */
+  readonly notLeases?: true
+}
+
+/** The audit log of one control plane. */
+export interface Audit {
+  /** Now: requests that have been answered by now are before it. */
+  mark(): Promise<Mark>
+  /**
+   * The writes that came in between a mark and now, in the order of their answers. One that is under
+   * way is waited for: an object may be gone before the request that let it go is answered. One that
+   * was under way at the mark is none of them: its effect may be seen before its answer is logged.
+   */
+  writesSince(mark: Mark, filter?: WriteFilter): Promise<readonly AuditedWrite[]>
+  /** The lines between a mark and now, as they are; of everybody where no user is given. */
+  linesSince(mark: Mark, user?: string): Promise<readonly string[]>
+}
+
+interface AuditEvent {
+  readonly auditID: string
+  readonly stage: 'RequestReceived' | 'ResponseStarted' | 'ResponseComplete' | 'Panic'
+  readonly verb: string
+  readonly user: { readonly username: string }
+  readonly objectRef?: {
+    readonly resource?: string
+    readonly subresource?: string
+    readonly name?: string
+  }
+  readonly responseStatus?: { readonly code?: number }
+  readonly requestReceivedTimestamp: string
+}
+
+const WRITES: ReadonlySet<string> = new Set([
+  'create',
+  'update',
+  'patch',
+  'delete',
+  'deletecollection',
+])
+const FLUSH_LIMIT_MS = 10_000
+
+/** Reads the audit log of a control plane whose API server runs. */
+export function auditOf({ auditLog, raw }: Pick<TestControlPlane, 'auditLog' | 'raw'>): Audit {
+  /** The offset behind a request of ours: each answered before it has its line before that one. */
+  const fence = async (): Promise<number> => {
+    const id = randomUUID()
+    const { size } = await stat(auditLog)
+    await raw('GET', `/version?fence=${id}`)
+    return eventually(
+      'the audit log has the latest request',
+      async () => {
+        const tail = await read(auditLog, size)
+        const at = tail.indexOf(id)
+        const end = at === -1 ? -1 : tail.indexOf('\n', at)
+        return end === -1 ? undefined : size + end + 1
+      },
+      { withinMs: FLUSH_LIMIT_MS },
+    )
+  }
+  const since = async ({ offset }: Mark): Promise<readonly string[]> =>
+    (await read(auditLog, offset, await fence())).toString('utf8').split('\n').filter(Boolean)
+  return {
+    mark: async () => ({ offset: await fence() }),
+    writesSince: async (mark, filter = {}) => {
+      const isWanted = ({ verb, user, objectRef }: AuditEvent): boolean =>
+        WRITES.has(verb) &&
+        (filter.user === undefined || filter.user === user.username) &&
+        !(filter.notLeases && objectRef?.resource === 'leases')
+      const events = await eventually(
+        'each write is answered',
+        async () => {
+          const lines = (await since(mark)).map((line) => JSON.parse(line) as AuditEvent)
+          const wanted = lines.filter(isWanted)
+          return areAnswered(wanted) ? wanted : undefined
+        },
+        { withinMs: FLUSH_LIMIT_MS },
+      )
+      const received = new Set(events.filter(isArrival).map(({ auditID }) => auditID))
+      return events.filter((event) => isAnswer(event) && received.has(event.auditID)).map(writeOf)
+    },
+    linesSince: async (mark, user) =>
+      (await since(mark)).filter(
+        (line) => user === undefined || (JSON.parse(line) as AuditEvent).user.username === user,
+      ),
+  }
+}
+
+const isAnswer = ({ stage }: AuditEvent): boolean =>
+  stage === 'ResponseComplete' || stage === 'Panic'
+
+const isArrival = ({ stage }: AuditEvent): boolean => stage === 'RequestReceived'
+
+function areAnswered(events: readonly AuditEvent[]): boolean {
+  // Requests of the gateway for one request of a caller have one ID.
+  const pending = new Map<string, number>()
+  for (const event of events) {
+    const change = isArrival(event) ? 1 : isAnswer(event) ? -1 : 0
+    pending.set(event.auditID, (pending.get(event.auditID) ?? 0) + change)
+  }
+  return [...pending.values()].every((count) => count <= 0)
+}
+
+function writeOf(event: AuditEvent): AuditedWrite {
+  const { resource = '', subresource = '', name = '' } = event.objectRef ?? {}
+  return {
+    verb: event.verb as AuditedWrite['verb'],
+    resource,
+    subresource,
+    name,
+    user: event.user.username,
+    code: event.responseStatus?.code ?? 0,
+    at: event.requestReceivedTimestamp,
+  }
+}
+
+/** The bytes from `start` to `end`; to where the file ends now when that is absent. */
+async function read(path: string, start: number, end?: number): Promise<Buffer> {
+  const file = await open(path)
+  try {
+    const length = (end ?? (await file.stat()).size) - start
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, start)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}

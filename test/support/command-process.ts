@@ -1,0 +1,198 @@
+// A command of the program as a process of its own, such as `node src/main.ts manager`. Its output goes to
+// files, so that nothing is lost when it is killed and any process can read it.
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdirSync, mkdtempSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { NODE_FLAGS } from '../../tools/node-flags.ts'
+import { tether } from '../../tools/tether.ts'
+import { eventually } from './eventually.ts'
+import { type Operator, observeProcess } from './process-output.ts'
+
+/** How a process ended: by an exit code, or by a signal. */
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** A process of the test's own. `await using` stops it where the block ends. */
+export interface OwnProcess extends Operator, AsyncDisposable {
+  /** How it ended, once it has. */
+  readonly exited: Promise<Exit>
+  kill(signal: NodeJS.Signals): void
+  /** Ends it by SIGTERM, also one that SIGSTOP holds; by SIGKILL when that takes too long. */
+  stop(): Promise<Exit>
+}
+
+/** How to start a command that serves health and metrics. */
+export interface ProcessOptions {
+  readonly kubeconfig: string
+  /** More flags; they win over the ones that every test has. */
+  readonly flags?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  /** What to wait for: `ready` (absent), or only that its health endpoints answer. */
+  readonly until?: 'ready' | 'serving'
+}
+
+const START_LIMIT_MS = 30_000
+/** The program's own limit for a shutdown (contract 8.3), and something for a busy machine. */
+const STOP_LIMIT_MS = 40_000
+const ANY_PORT = '127.0.0.1:0'
+/** Where processes of a run leave their output; tools/test.ts names a folder for each run. */
+const OUTPUT_ROOT = process.env['TEST_OUTPUT'] ?? join(import.meta.dirname, '../../.test')
+
+/**
+ * Starts a command and waits until it is ready. It ends with the test process, whatever ends that.
+ *
+ * @throws Error with the end of its output when it ends first or is not ready within 30 s
+ */
+export async function startCommand(
+  command: 'manager' | 'gateway',
+  options: ProcessOptions,
+): Promise<OwnProcess> {
+  const { child, directory } = spawnCommand(command, options)
+  const exited = once(child, 'exit').then(([code, signal]): Exit => ({ code, signal }))
+  tether(child)
+  try {
+    if (child.pid === undefined) throw new Error(`${process.execPath} could not be started`)
+    const running = observeProcess({ pid: child.pid, directory })
+    await awaitHealth(child, running, options.until ?? 'ready')
+    const stop = () => stopped(child, exited)
+    return {
+      ...running,
+      exited,
+      kill: (signal) => void child.kill(signal),
+      stop,
+      [Symbol.asyncDispose]: async () => void (await stop()),
+    }
+  } catch (error) {
+    child.kill('SIGKILL')
+    await exited
+    throw error
+  }
+}
+
+function spawnCommand(
+  command: string,
+  { kubeconfig, flags = [], env }: ProcessOptions,
+): {
+  readonly child: ChildProcess
+  readonly directory: string
+} {
+  mkdirSync(OUTPUT_ROOT, { recursive: true })
+  const directory = mkdtempSync(join(OUTPUT_ROOT, `${command}-`))
+  const files = ['stdout.log', 'stderr.log'].map((name) => openSync(join(directory, name), 'a'))
+  const own = [
+    `--kubeconfig=${kubeconfig}`,
+    `--health-probe-bind-address=${ANY_PORT}`,
+    `--metrics-bind-address=${ANY_PORT}`,
+  ]
+  const child = spawn(process.execPath, [...PROGRAM, command, ...own, ...flags], {
+    env: cleanEnv(env),
+    stdio: ['ignore', ...files],
+  })
+  for (const file of files) closeSync(file)
+  return { child, directory }
+}
+
+async function stopped(child: ChildProcess, exited: Promise<Exit>): Promise<Exit> {
+  child.kill('SIGTERM')
+  child.kill('SIGCONT')
+  const limit = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS)
+  try {
+    return await exited
+  } finally {
+    clearTimeout(limit)
+  }
+}
+
+/** Asked for its health, it answers; to be ready, with 200. */
+async function awaitHealth(
+  child: ChildProcess,
+  running: Operator,
+  until: 'ready' | 'serving',
+): Promise<void> {
+  const path = until === 'ready' ? '/readyz?verbose' : '/healthz'
+  await awaited(child, running, `the process is ${until}`, async () => {
+    const { code, body } = await running.health(path)
+    if (code !== 200 && until === 'ready') throw new Error(`${path} answers ${code}: ${body}`)
+    return true
+  })
+}
+
+/** `eventually`, but it gives up as soon as the process ends, and it quotes what that wrote. */
+async function awaited<T extends {}>(
+  child: ChildProcess,
+  running: Operator,
+  what: string,
+  probe: () => Promise<T | undefined> | T | undefined,
+): Promise<T> {
+  const ended = (): number | NodeJS.Signals | null => child.exitCode ?? child.signalCode
+  try {
+    const probeLiving = async () => (ended() === null ? probe() : null)
+    const seen = await eventually(what, probeLiving, { withinMs: START_LIMIT_MS })
+    if (seen === null) throw new Error(`${what}: it ended instead (${ended()})`)
+    return seen
+  } catch (cause) {
+    const { stdout, stderr } = running.output()
+    const tail = `${stdout}${stderr}`.trimEnd().split('\n').slice(-20).join('\n')
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`${why}\nits output in ${running.directory} ends with:\n${tail}`, { cause })
+  }
+}
+
+// The operator as a process of its own: `node src/main.ts manager`, with its own ServiceAccount.
+
+/** An operator of the test's own. `await using` stops it where the block ends. */
+export type OwnOperator = OwnProcess
+
+/** The issuer of tokens of operators that are told one (contract 7.2). Nothing is served there. */
+export const ISSUER = 'https://platform.example.com/oidc'
+
+/**
+ * Starts an operator and waits until it is ready. It ends with the test process, whatever ends that.
+ *
+ * @throws Error with the end of its output when it ends first or is not ready within 30 s
+ */
+export const startOperator = (options: ProcessOptions): Promise<OwnOperator> =>
+  startCommand('manager', options)
+
+/** What Node is called with to run the program; its command and flags come behind. */
+export const PROGRAM: readonly string[] = [
+  ...NODE_FLAGS,
+  join(import.meta.dirname, '../../src/main.ts'),
+]
+
+/** How a finished run ended and what it printed. */
+export interface RunResult {
+  /** Its exit code; null when a signal ended it. */
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Variables of a test's child processes: what they need to run, and what the test adds. */
+export function cleanEnv(added: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
+  return {
+    ...(PATH ? { PATH } : {}),
+    ...(HOME ? { HOME } : {}),
+    ...(NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}),
+    ...added,
+  }
+}
+
+/** Runs `management-operator <args>` to its end; killed when that takes longer than 30 s. */
+export function runProgram(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunResult> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [...PROGRAM, ...args],
+      { env: cleanEnv(env), timeout: 30_000, killSignal: 'SIGKILL' },
+      (_, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
+    )
+  })
+}

@@ -1,0 +1,240 @@
+// A control plane as it was: what a test file left there is removed, what it changed or removed is put back. So
+// files can have a control plane one after the other, each for itself, without a start of a new one between them.
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { eventually } from './eventually.ts'
+import { type Coordinates, policiesBind } from './installed-control-plane.ts'
+import type { Raw } from './raw-client.ts'
+
+interface StoredObject {
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly resourceVersion?: string
+    readonly finalizers?: readonly string[]
+    readonly managedFields?: readonly object[] | undefined
+  }
+}
+
+interface Resource {
+  /** Of the collection, across namespaces. */
+  readonly path: string
+  readonly plural: string
+  readonly namespaced: boolean
+}
+
+/** Objects by the path of each. */
+type State = Readonly<Record<string, StoredObject>>
+
+interface Discovery {
+  readonly items: readonly {
+    readonly metadata: { readonly name?: string }
+    readonly versions: readonly {
+      readonly version: string
+      readonly resources: readonly {
+        readonly resource: string
+        readonly scope: 'Cluster' | 'Namespaced'
+        readonly verbs: readonly string[]
+      }[]
+    }[]
+  }[]
+}
+
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+const ADMISSION = '/apis/admissionregistration.k8s.io/'
+const NAMESPACE = /^\/api\/v1\/namespaces\/([^/]+)$/
+/** What the servers keep for themselves: what they hold of each other, and second views of the same objects. */
+const OF_SERVERS =
+  /^\/apis\/(events\.k8s\.io|apiregistration\.k8s\.io|flowcontrol\.apiserver\.k8s\.io)\/|\/(componentstatuses|ipaddresses|servicecidrs)$/
+const LEASE_OF_SERVERS = /\/namespaces\/kube-[^/]+\/leases\//
+const AT_ONCE = 16
+const REMOVED = { withinMs: 30_000 }
+
+/** Notes in the data folder what `reset` goes back to: everything that is there now. */
+export async function recordState(
+  { dataDir }: Pick<Coordinates, 'dataDir'>,
+  raw: Raw,
+): Promise<void> {
+  await writeFile(fileOf(dataDir), JSON.stringify(await stateOf(raw)))
+}
+
+/**
+ * Goes back to the noted state; what a policy said meanwhile binds nobody any more. Nothing may write meanwhile.
+ *
+ * @throws Error that names what can't be put back, or is still there after 30 s
+ */
+export async function reset(
+  { dataDir, adminKubeconfig }: Pick<Coordinates, 'dataDir' | 'adminKubeconfig'>,
+  raw: Raw,
+): Promise<void> {
+  const noted = JSON.parse(await readFile(fileOf(dataDir), 'utf8')) as State
+  const now = await stateOf(raw)
+  const isAdmission = (path: string): boolean => path.startsWith(ADMISSION)
+  const extra = Object.keys(now).filter((path) => !(path in noted))
+  // Policies and webhooks first: they may refuse the rest.
+  await mapEach(extra.filter(isAdmission), (path) => remove(raw, path))
+  const changed = Object.keys(noted).filter(
+    (path) => contentOf(now[path]) !== contentOf(noted[path]),
+  )
+  await mapEach(changed, (path) => putBack(raw, path, noted[path]))
+  if ([...extra, ...changed].some(isAdmission)) await policiesAreRead(raw)
+  if (changed.some(isAdmission)) await policiesBind({ adminKubeconfig })
+  const left = new Set(extra)
+  await eventually(
+    'what the last file left is gone',
+    async () => {
+      await mapEach([...left], async (path) => {
+        if (await remove(raw, path)) left.delete(path)
+      })
+      if (left.size > 0) throw new Error([...left].slice(0, 10).join(', '))
+      return true
+    },
+    REMOVED,
+  )
+}
+
+const fileOf = (dataDir: string): string => join(dataDir, 'state.json')
+
+async function stateOf(raw: Raw): Promise<State> {
+  const lists = await mapEach(await resources(raw), async (resource) => {
+    const { code, body } = await raw<{ readonly items: readonly StoredObject[] }>(
+      'GET',
+      resource.path,
+    )
+    // A kind that is going, or that was just there.
+    if (code === 404) return []
+    if (code !== 200) throw new Error(`list of ${resource.path}: ${code} ${JSON.stringify(body)}`)
+    return body.items.map((object): [string, StoredObject] => [pathOf(resource, object), object])
+  })
+  return Object.fromEntries(lists.flat().filter(([path]) => !LEASE_OF_SERVERS.test(path)))
+}
+
+async function resources(raw: Raw): Promise<readonly Resource[]> {
+  const found: Resource[] = []
+  for (const root of ['/api', '/apis']) {
+    const { body } = await raw<Discovery>('GET', root, undefined, {
+      headers: { accept: AGGREGATED },
+    })
+    for (const { metadata, versions } of body.items) {
+      const [preferred] = versions
+      const prefix = [root, metadata.name, preferred?.version].filter(Boolean).join('/')
+      for (const { resource: plural, scope, verbs } of preferred?.resources ?? []) {
+        const path = `${prefix}/${plural}`
+        if (!verbs.includes('list') || !verbs.includes('delete') || OF_SERVERS.test(path)) continue
+        found.push({ path, plural, namespaced: scope === 'Namespaced' })
+      }
+    }
+  }
+  return found
+}
+
+function pathOf({ path, plural, namespaced }: Resource, { metadata }: StoredObject): string {
+  const at = path.slice(0, -plural.length)
+  const name = encodeURIComponent(metadata.name)
+  return namespaced ? `${at}namespaces/${metadata.namespace}/${plural}/${name}` : `${path}/${name}`
+}
+
+/** What a reset puts back: not what the server itself writes. */
+function contentOf(object: StoredObject | undefined): string | undefined {
+  if (object === undefined) return undefined
+  const { metadata, ...rest } = object
+  const { name, namespace } = metadata
+  const own = {
+    ...metadata,
+    name,
+    namespace,
+    uid: undefined,
+    resourceVersion: undefined,
+    generation: undefined,
+    creationTimestamp: undefined,
+    managedFields: undefined,
+  }
+  return JSON.stringify({ ...rest, status: undefined, metadata: own })
+}
+
+async function putBack(raw: Raw, path: string, object: StoredObject | undefined): Promise<void> {
+  const wanted = JSON.parse(contentOf(object) ?? 'null') as StoredObject
+  const { code, body } = await raw<StoredObject>('GET', path)
+  const answer =
+    code === 404
+      ? await raw<StoredObject>('POST', path.slice(0, path.lastIndexOf('/')), wanted)
+      : await replaced(raw, path, wanted, body.metadata.resourceVersion)
+  // Only a change of nothing else leaves the owners of the fields as they are sent.
+  const { metadata } = answer.body
+  const { managedFields } = object?.metadata ?? {}
+  const owned =
+    answer.code < 300
+      ? await replaced(
+          raw,
+          path,
+          { ...wanted, metadata: { ...wanted.metadata, managedFields } },
+          metadata.resourceVersion,
+        )
+      : answer
+  if (owned.code >= 300) {
+    throw new Error(`${path} is not put back: ${owned.code} ${JSON.stringify(owned.body)}`)
+  }
+}
+
+const replaced = (raw: Raw, path: string, object: StoredObject, resourceVersion = '') =>
+  raw<StoredObject>('PUT', path, { ...object, metadata: { ...object.metadata, resourceVersion } })
+
+/** Asks for it, and holds nothing up: finalizers come off, a namespace is finished. Whether it is gone. */
+async function remove(raw: Raw, path: string): Promise<boolean> {
+  const { code, body } = await raw<Partial<StoredObject>>('DELETE', `${path}?gracePeriodSeconds=0`)
+  if (code === 404) return true
+  if (body.metadata?.finalizers?.length) await raw('PATCH', path, WITHOUT_FINALIZERS)
+  const name = NAMESPACE.exec(path)?.[1]
+  if (name !== undefined) {
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }
+    await raw('PUT', `${path}/finalize`, { ...namespace, spec: { finalizers: [] } })
+  }
+  // The answer to what is gone at once is a Status, or the object as it was.
+  return (await raw('GET', path)).code === 404
+}
+
+const WITHOUT_FINALIZERS = { metadata: { finalizers: null } }
+
+/**
+ * Waits until the server has read the policies as they are now: it reads all at once, so it has when it binds by
+ * one that was made now.
+ */
+async function policiesAreRead(raw: Raw): Promise<void> {
+  const name = 'reset.test'
+  const policies = `${ADMISSION}v1/validatingadmissionpolicies`
+  const bindings = `${ADMISSION}v1/validatingadmissionpolicybindings`
+  const rule = { apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }
+  const matchConstraints = { resourceRules: [{ ...rule, operations: ['CREATE'] }] }
+  const expression = `object.metadata.name != '${name}'`
+  await raw('POST', policies, {
+    metadata: { name },
+    spec: { matchConstraints, validations: [{ expression }] },
+  })
+  await raw('POST', bindings, {
+    metadata: { name },
+    spec: { policyName: name, validationActions: ['Deny'] },
+  })
+  const configMap = { metadata: { name } }
+  await eventually(
+    'the policies are read',
+    async () => {
+      const { code } = await raw(
+        'POST',
+        '/api/v1/namespaces/default/configmaps?dryRun=All',
+        configMap,
+      )
+      return code === 422 || undefined
+    },
+    REMOVED,
+  )
+  for (const kind of [bindings, policies]) await raw('DELETE', `${kind}/${name}`)
+}
+
+/** A few at a time, in order. */
+async function mapEach<T, R>(all: readonly T[], act: (one: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (let at = 0; at < all.length; at += AT_ONCE) {
+    results.push(...(await Promise.all(all.slice(at, at + AT_ONCE).map(act))))
+  }
+  return results
+}

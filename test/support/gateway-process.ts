@@ -1,0 +1,78 @@
+// The gateway as a process of its own: `node src/main.ts gateway`, with its own ServiceAccount.
+import type { IncomingHttpHeaders } from 'node:http'
+import { type Agent, request } from 'node:https'
+import { GATEWAY_TLS_SECRET, SECRETS } from '../../src/api/names.ts'
+import type { Secret } from '../../src/api/objects.ts'
+import type { KubeClient } from '../../src/kube/client/client.ts'
+import { type OwnProcess, type ProcessOptions, startCommand } from './command-process.ts'
+import { GATEWAY_ACCOUNT } from './installed-control-plane.ts'
+
+/** A gateway of the test's own. `await using` stops it where the block ends. */
+export interface OwnGateway extends OwnProcess {
+  /** Where it serves, such as `https://127.0.0.1:20123`. @throws Error before it does */
+  url(): string
+}
+
+/**
+ * Starts a gateway and waits until it is ready. It ends with the test process, whatever ends that.
+ *
+ * @throws Error with the end of its output when it ends first or is not ready within 30 s
+ */
+export async function startGateway(options: ProcessOptions): Promise<OwnGateway> {
+  const flags = ['--bind-address=127.0.0.1:0', ...(options.flags ?? [])]
+  const running = await startCommand('gateway', { ...options, flags })
+  return {
+    ...running,
+    url: () => {
+      const line = running.logs().find(({ msg }) => msg === 'serving the gateway')
+      if (!line) throw new Error('the gateway does not serve yet')
+      return `https://127.0.0.1:${Number(line['port'])}`
+    },
+  }
+}
+
+/** The authority that signs the certificates of gateways without files, PEM. */
+export async function gatewayCa(admin: KubeClient): Promise<string> {
+  const ref = { namespace: GATEWAY_ACCOUNT.namespace, name: GATEWAY_TLS_SECRET }
+  const secret = await admin.get<Secret>(SECRETS, ref)
+  if (!secret) throw new Error(`there is no Secret ${GATEWAY_TLS_SECRET}`)
+  return Buffer.from(secret.data?.['ca.crt'] ?? '', 'base64').toString('utf8')
+}
+
+/** An answer, whole. */
+export interface GatewayAnswer {
+  readonly code: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** What a request may differ in. Without an agent each has a connection of its own. */
+export interface AskOptions {
+  readonly ca: string
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as it is; none when absent. */
+  readonly body?: string
+  readonly agent?: Agent
+}
+
+/** One request to a gateway. An answer of any code is a result. @throws Error when none comes */
+export function ask(
+  url: string,
+  { ca, agent, body, ...options }: AskOptions,
+): Promise<GatewayAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { ...options, ca, agent: agent ?? false }, (incoming) => {
+      let text = ''
+      incoming.setEncoding('utf8').on('data', (part: string) => (text += part))
+      incoming.once('error', reject)
+      incoming.once('end', () =>
+        resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, body: text }),
+      )
+    })
+    outgoing.once('error', reject)
+    // Of some methods Node frames no body by itself.
+    if (body !== undefined) outgoing.setHeader('content-length', Buffer.byteLength(body))
+    outgoing.end(body)
+  })
+}

@@ -1,0 +1,169 @@
+// The manager's controller of access keys over many of them, with an API server in memory: for what a cluster
+// of a hundred thousand keys would show.
+import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/names.ts'
+import type { ConfigMap } from '../../src/api/objects.ts'
+import { secretDigest } from '../../src/authn/key-index.ts'
+import type { ControllersOptions } from '../../src/commands/manager/controllers.ts'
+import type { Metrics } from '../../src/commands/manager/metrics.ts'
+import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/indexes.ts'
+import { KEY_INDEXERS, KEY_ORDERS } from '../../src/controllers/ownedaccesskey/indexes.ts'
+import { plan } from '../../src/controllers/ownedaccesskey/plan.ts'
+import { keyController as ownedAccessKeys } from '../../src/controllers/ownedaccesskey/setup.ts'
+import {
+  type AccessKey,
+  type OwnedAccessKeyObject,
+  accessKeyOf,
+} from '../../src/domain/accesskey/access-key.ts'
+import type { Caps } from '../../src/domain/accesskey/lifetime.ts'
+import { NOTHING_OVERDUE, formatTimestamp } from '../../src/domain/time.ts'
+import { tokenOf } from '../../src/domain/token/token.ts'
+import { CircuitBreaker } from '../../src/kube/client/circuit-breaker.ts'
+import type { AppliedObject, KubeClient } from '../../src/kube/client/client.ts'
+import { runController } from '../../src/kube/controller/builder.ts'
+import { Store, type StoreSink, fullObject } from '../../src/kube/informer/store.ts'
+import type { Clock } from '../../src/runtime/clock.ts'
+import { EventLoopShare } from '../../src/runtime/concurrency/event-loop.ts'
+import type { Log } from '../../src/runtime/log.ts'
+import { memoryApi } from './in-memory-api.ts'
+import { circumstances, statusEntry } from './key-builder.ts'
+import { memoryLog } from './memory-log.ts'
+import { keyObject } from './object-builder.ts'
+
+const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: null }
+
+/** Keys that need nothing done: adopted, and their status says all. They end at these moments, or never. */
+export function settledKeys(
+  count: number,
+  creationMs: number,
+  ttlOf: (n: number) => number,
+): readonly OwnedAccessKeyObject[] {
+  const createdAt = formatTimestamp(creationMs)
+  return Array.from({ length: count }, (_, n) => {
+    const object = keyObject({
+      metadata: {
+        name: `key-${n}`,
+        resourceVersion: String(n + 1),
+        creationTimestamp: createdAt,
+        annotations: { [CREATED_ANNOTATION]: createdAt },
+        finalizers: [REVOKE_FINALIZER],
+      },
+      spec: { user: 'ada', ttl: ttlOf(n), key: `${n}-`.padEnd(32, 'k') },
+    })
+    const step = plan(
+      accessKeyOf(object, secretDigest),
+      circumstances({ caps: NO_CAPS, nowMs: creationMs }),
+    )
+    if (step.kind !== 'publish') throw new Error('a new key has no status')
+    return withStatus(object, step.status, object.metadata.resourceVersion)
+  })
+}
+
+/** The same key with this status, as our apply leaves it. */
+export const withStatus = (
+  { metadata, ...rest }: OwnedAccessKeyObject,
+  status: object,
+  resourceVersion: string,
+): OwnedAccessKeyObject => ({
+  ...rest,
+  metadata: { ...metadata, resourceVersion, managedFields: [statusEntry(status)] },
+  status,
+})
+
+/** Applies of status, answered a turn later, and nothing else. */
+function statusOnly(objects: Map<string, OwnedAccessKeyObject>): KubeClient {
+  let revision = objects.size
+  const apply = async (_: unknown, { metadata, ...rest }: AppliedObject): Promise<never> => {
+    await new Promise(setImmediate)
+    const before = objects.get(metadata.name)
+    if (!before) throw new Error('no such key')
+    revision += 1
+    const after = withStatus(before, rest['status'] as object, String(revision))
+    objects.set(metadata.name, after)
+    return after as never
+  }
+  return { ...memoryApi().client(), apply }
+}
+
+/** What the controller of access keys stands on. */
+export interface KeyControllerParts {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly log: Log
+  readonly stores: Pick<ControllersOptions['stores'], 'keys' | 'tokens' | 'configMaps'>
+  readonly metrics: Pick<Metrics, 'controller' | 'keyExpired'>
+}
+
+/** The controller of access keys, at work once its stores are listed, and the caps in the hand of who asks. */
+export function keyController(parts: KeyControllerParts) {
+  const listeners: ((caps: Caps) => void)[] = []
+  let current = NO_CAPS
+  const caps: ControllersOptions['caps'] = {
+    current: () => current,
+    subscribe: (listener) => {
+      listeners.push(listener)
+      listener(current)
+    },
+  }
+  const given = {
+    ...parts,
+    settings: { configName: 'config', expiredRetentionMs: 86_400_000, workers: 16 },
+    caps,
+    turns: new EventLoopShare(parts.clock),
+    outage: new CircuitBreaker(parts.clock),
+    events: { record: () => undefined },
+    revocations: { ...NO_REVOCATIONS, subscribe: () => undefined },
+    keyring: { lives: () => [], faults: () => [] },
+  }
+  const options = given as unknown as ControllersOptions
+  return {
+    options,
+    stop: runController(ownedAccessKeys.setUp(options), options),
+    /** Puts other caps in force. */
+    cap: (maxTtlSeconds: number | null) => {
+      current = { ...NO_CAPS, maxTtlSeconds }
+      for (const listener of listeners) listener(current)
+    },
+  }
+}
+
+const NO_REVOCATIONS = {
+  fault: () => null,
+  has: () => false,
+  countAt: () => 0,
+  backlog: () => NOTHING_OVERDUE,
+}
+
+/** The controller at work on these keys, once `list` is called. */
+export function manyKeys(
+  given: readonly OwnedAccessKeyObject[],
+  clock: Clock,
+  metrics: Pick<Metrics, 'controller' | 'keyExpired'>,
+) {
+  const objects = new Map(given.map((object) => [object.metadata.name, object]))
+  const keys = new Store<AccessKey>(
+    (object) => accessKeyOf(object as OwnedAccessKeyObject, secretDigest),
+    KEY_INDEXERS,
+    KEY_ORDERS,
+  )
+  const tokens = new Store((object) => tokenOf(object as never), TOKEN_INDEXERS)
+  const configMaps = new Store(fullObject<ConfigMap>)
+  const stores = { keys, tokens, configMaps }
+  const { log } = memoryLog()
+  const empty = (store: StoreSink): void => {
+    store.begin()
+    store.end()
+  }
+  return {
+    ...keyController({ client: statusOnly(objects), clock, log, stores, metrics }),
+    keys,
+    objects,
+    /** Lists all keys in this moment, as a process does that starts. */
+    list: () => {
+      empty(tokens)
+      empty(configMaps)
+      keys.begin()
+      for (const object of objects.values()) keys.put(object)
+      keys.end()
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import type { Log, LogFields } from '../../src/runtime/log.ts'
+
+/** A line as it was logged, fields of parents included. */
+export interface LoggedLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly fields: LogFields
+  readonly sentence: string
+}
+
+/** A log that only remembers, also what is below the level that it says it has. */
+export function memoryLog(least: 'debug' | 'info' = 'info'): {
+  readonly log: Log
+  readonly lines: readonly LoggedLine[]
+} {
+  const lines: LoggedLine[] = []
+  const logOf = (parent: LogFields): Log => {
+    const at =
+      (level: LoggedLine['level']) =>
+      (fields: LogFields, sentence: string): void =>
+        void lines.push({ level, fields: { ...parent, ...fields }, sentence })
+    return {
+      tellsDebug: least === 'debug',
+      debug: at('debug'),
+      info: at('info'),
+      warn: at('warn'),
+      error: at('error'),
+      child: (fields) => logOf({ ...parent, ...fields }),
+    }
+  }
+  return { log: logOf({}), lines }
+}

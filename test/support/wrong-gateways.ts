@@ -1,0 +1,180 @@
+// A gateway as one writes it in an afternoon. It is wrong on purpose: every attack of the tests works on it,
+// so that each of them is known to be one.
+import type { IncomingMessage } from 'node:http'
+import { Agent, createServer, request } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { Scope } from '../../src/api/scope.gen.ts'
+import { createAuthority, issueServing } from '../../tools/control-plane/certificates.ts'
+import { serverPair } from './certificate-builder.ts'
+import { tunnel } from './strict-proxy.ts'
+
+/** What it decided on, by the path and the method as they came. */
+export interface NaiveDecision {
+  readonly verb: string
+  readonly namespace: string
+  readonly resource: string
+  readonly name: string
+}
+
+/** Whom a key stands for. */
+export interface NaiveCaller {
+  readonly user: string
+  readonly groups?: readonly string[]
+  readonly scope?: Scope
+}
+
+/** A naive gateway that listens. `await using` closes it where the block ends. */
+export interface NaiveGateway extends AsyncDisposable {
+  readonly port: number
+  readonly caPem: string
+  /** What it decided on for the request with this User-Agent. */
+  decided(userAgent: string): NaiveDecision | undefined
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+}
+
+/** Starts one that holds a token of the API server at `upstream`, and knows whose key is whose. */
+export async function startNaiveGateway(options: {
+  readonly upstream: { readonly url: string; readonly ca: string; readonly token: string }
+  /** By the key, for as long as it runs. */
+  readonly callers: ReadonlyMap<string, NaiveCaller>
+}): Promise<NaiveGateway> {
+  const { upstream, callers } = options
+  const { certificatePem: cert, keyPem: key, caPem } = serverPair('localhost')
+  const decisions = new Map<string, NaiveDecision>()
+
+  /** Where a request goes, as whom and with what. */
+  const onwardOf = ({ url = '', headers, rawHeaders }: IncomingMessage) => {
+    const bearer = (headers.authorization ?? '').replace('Bearer ', '')
+    const caller = callers.get(bearer) ?? { user: '' }
+    const isKey = (at: number): boolean =>
+      rawHeaders[at - (at % 2)]?.toLowerCase() === 'authorization'
+    const ours = ['Authorization', `Bearer ${upstream.token}`, 'Impersonate-User', caller.user]
+    const groups = (caller.groups ?? []).flatMap((group) => ['Impersonate-Group', group])
+    const all = [...rawHeaders.filter((_, at) => !isKey(at)), ...ours, ...groups]
+    return { caller, target: url.replace('/kubernetes/management', ''), headers: all }
+  }
+
+  const server = createServer({ cert, key, insecureHTTPParser: true }, (incoming, outgoing) => {
+    const { method = '' } = incoming
+    const { caller, target, headers } = onwardOf(incoming)
+    const decision = read(method, target)
+    decisions.set(incoming.headers['user-agent'] ?? '', decision)
+    if (!grants(caller.scope, decision)) {
+      outgoing.writeHead(403).end()
+      return
+    }
+    const ask = (url: URL): void => {
+      const onward = request(url, { method, headers, ca: upstream.ca, agent: false })
+      onward.once('error', () => outgoing.destroy())
+      onward.once('response', (answer) => {
+        if (answer.headers.location) {
+          ask(new URL(answer.headers.location))
+          return
+        }
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(outgoing)
+      })
+      incoming.pipe(onward)
+    }
+    ask(new URL(target, upstream.url))
+  })
+  server.on('upgrade', (incoming, socket, head) =>
+    tunnel(incoming, { socket, head }, { ...upstream, ...onwardOf(incoming) }),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    caPem,
+    decided: (userAgent) => decisions.get(userAgent),
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function read(method: string, target: string): NaiveDecision {
+  const [path = '', query] = target.split('?')
+  const { watch, fieldSelector = '' } = Object.fromEntries(new URLSearchParams(query))
+  const [, namespace = '', rest = ''] =
+    /\/namespaces\/([^/]*)\/(.*)/.exec(path) ??
+    /^\/api(?:s\/[^/]*)?\/[^/]*()\/(.*)/.exec(path) ??
+    []
+  const [resource = '', name] = rest.split('/')
+  const reading = name ? 'get' : watch === 'true' ? 'watch' : 'list'
+  const selected = /metadata\.name\W*(\w+)/.exec(fieldSelector)?.[1] ?? ''
+  return { verb: VERBS[method] ?? reading, namespace, resource, name: name ?? selected }
+}
+
+/** Whether there is no rule, or one that names the verb and the resource. */
+function grants(scope: Scope | undefined, decision: NaiveDecision): boolean {
+  const { verb, resource, name } = decision
+  const rules = scope?.rules ?? []
+  const isNamed = (names: readonly string[] | undefined, one: string): boolean =>
+    !names?.length || names.includes('*') || names.includes(one)
+  return (
+    rules.length === 0 ||
+    rules.some(
+      ({ verbs, resources }) =>
+        isNamed(verbs, verb) &&
+        resources?.some(
+          (kinds) => isNamed(kinds.resources, resource) && isNamed(kinds.resourceNames, name),
+        ),
+    )
+  )
+}
+
+// A gateway as somebody might write it: who calls is kept where the next request finds it, too. So that it is
+// known that tests find such a thing out (threats A12).
+
+/** Where it serves. `await using` closes it where the block ends. */
+export interface ForgetfulGateway extends AsyncDisposable {
+  readonly url: string
+  readonly ca: string
+}
+
+/** Starts one that passes everything on to a server, with the credential of whoever came last. */
+export async function startForgetfulGateway(upstream: {
+  readonly url: string
+  readonly ca: string
+}): Promise<ForgetfulGateway> {
+  const authority = createAuthority('forgetful')
+  const { certificatePem: cert, keyPem: key } = issueServing(authority, ['127.0.0.1'])
+  const agent = new Agent({ keepAlive: true, ca: upstream.ca })
+  let authorization = ''
+  const server = createServer({ cert, key }, (incoming, outgoing) => {
+    authorization = incoming.headers.authorization ?? ''
+    setImmediate(() => {
+      const { method = '', url } = incoming
+      const headers = { ...incoming.headers, authorization }
+      const sent = request(`${upstream.url}${url}`, { method, agent, headers })
+      sent.once('error', () => outgoing.destroy())
+      sent.once('response', (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 0, answer.headers)
+        answer.once('error', () => outgoing.destroy())
+        answer.pipe(outgoing)
+      })
+      outgoing.once('close', () => sent.destroy())
+      incoming.once('error', () => sent.destroy())
+      incoming.pipe(sent)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ca: authority.certificatePem,
+    [Symbol.asyncDispose]: async () => {
+      agent.destroy()
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
