@@ -10,10 +10,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ACCESS_KEYS } from '../src/api/names.ts'
 import { clientDeps } from '../src/commands/cluster-command.ts'
-import { countObjects } from '../src/commands/manager/counts.ts'
 import type { ManagerSettings } from '../src/commands/manager/flags.ts'
 import { createStores } from '../src/commands/manager/informers.ts'
-import { type Metrics, createManagerMetrics } from '../src/commands/manager/metrics.ts'
+import {
+  type Metrics,
+  countObjects,
+  createManagerMetrics,
+} from '../src/commands/manager/metrics.ts'
 import type { AccessKey } from '../src/domain/accesskey/access-key.ts'
 import { createClient } from '../src/kube/client/client.ts'
 import { connect } from '../src/kube/client/connection.ts'

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S node --disable-sigusr1 --disable-proto=delete --disallow-code-generation-from-strings
-import { PROGRAM_VERSION } from './runtime/version.ts'
+import { PROGRAM_VERSION } from './runtime/flags.ts'
 
 /** A command by its name. */
 interface Command {

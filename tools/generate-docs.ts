@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { gatewayFlagsTable } from '../src/commands/gateway/flags.ts'
 import { keygenFlagsTable } from '../src/commands/keygen.ts'
 import { managerFlagsTable } from '../src/commands/manager/flags.ts'
-import { revokeFlagsTable } from '../src/commands/revoke/flags.ts'
+import { revokeFlagsTable } from '../src/commands/revoke.ts'
 import { referencePages } from './generate/reference.ts'
 import { answersTable, remediesTable } from './generate/refusals.ts'
 

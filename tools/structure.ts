@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { sourceFile } from './structure/imports.ts'
 import { measure, SMALL_BELOW_LINES } from './structure/measures.ts'
 
-/** They may only fall. Goals not reached yet: 210 files, 6 ambiguous names of types. */
+/** They may only fall. Goal not reached yet: 6 ambiguous names of types. */
 const MOST = {
-  files: 245,
+  files: 210,
   smallPercent: 7,
   circles: 0,
   unused: 0,

@@ -4,15 +4,13 @@ import type { Scope } from '../api/scope.gen.ts'
 import type { AccessKey } from '../domain/accesskey/access-key.ts'
 import type { Caps } from '../domain/accesskey/lifetime.ts'
 import type { KeyLookup } from '../domain/accesskey/owner-chain.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, type Moment, currentMoment } from '../runtime/clock.ts'
 import type { Poller } from '../runtime/concurrency/poller.ts'
-import { type Moment, currentMoment } from '../runtime/moment.ts'
-import { type Caller, isSameCaller } from './caller.ts'
-import type { KeyIndex } from './key-index.ts'
+import { type Caller, identityAndScopeOf, isSameCaller } from './caller.ts'
+import type { KeyIndex } from './credential-index.ts'
 import { type InvalidKeyReason, UNKNOWN_KEY, checkKey } from './key-validity.ts'
 import type { LiveKeyReader } from './live-reader.ts'
 import { isFresh } from './staleness.ts'
-import { identityAndScopeOf } from './user-info.ts'
 
 /** The caller, or the reason of the refusal. `unavailable`: it can't be decided now. */
 export type AuthenticationResult =

@@ -10,7 +10,7 @@ import {
   hasKeyConflict,
   ownerChainOf,
 } from '../domain/accesskey/owner-chain.ts'
-import { identityAndScopeOf } from './user-info.ts'
+import { identityAndScopeOf } from './caller.ts'
 
 /** Why a key is invalid, for log and metrics; answers to callers say less (contract 10.2). */
 export const INVALID_KEY_REASONS = [

@@ -5,7 +5,7 @@ import { type KeyLookup, MAX_CHAIN_LENGTH } from '../domain/accesskey/owner-chai
 import type { KubeClient } from '../kube/client/client.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { singleFlight } from '../runtime/concurrency/single-flight.ts'
-import { keyWithoutStatus } from './key-index.ts'
+import { keyWithoutStatus } from './credential-index.ts'
 import { READ_TIMEOUT_MS, REUSE_READS_FOR_MS } from './staleness.ts'
 
 /** Reads keys from the API server while the watch can't be trusted (contract 10.4). */

@@ -1,6 +1,6 @@
 // How long a proof that the gateway's knowledge is complete counts (contract 10.4). Pure.
 import { parseTimestamp } from '../domain/time.ts'
-import { type Moment, msBetween } from '../runtime/moment.ts'
+import { type Moment, msBetween } from '../runtime/clock.ts'
 
 /** An older proof does not count: the API server is asked instead (contract 10.4). */
 export const FRESH_FOR_MS = 15_000

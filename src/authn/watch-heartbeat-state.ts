@@ -1,6 +1,6 @@
 // What the heartbeats on the watch of the keys prove (contract 10.4). Pure: each event gives the next state.
-import { type Moment, laterMoment, msBetween } from '../runtime/moment.ts'
-import { type SentHeartbeat, RENEW_AFTER_MS, momentProvenBy } from './staleness.ts'
+import { type Moment, laterMoment, msBetween } from '../runtime/clock.ts'
+import { RENEW_AFTER_MS, type SentHeartbeat, momentProvenBy } from './staleness.ts'
 
 /** A replica that finds the heartbeat old waits for a random part of this, so that one is first. */
 export const MAX_JITTER_MS = 1000

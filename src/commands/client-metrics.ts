@@ -1,7 +1,7 @@
 // The metrics of every process that talks to the API server (contract 8.4).
 import type { MetricName } from '../api/metrics.ts'
+import { PROGRAM_VERSION } from '../runtime/flags.ts'
 import type { Instruments } from '../runtime/metrics.ts'
-import { PROGRAM_VERSION } from '../runtime/version.ts'
 import type { HealthCheck } from '../serving/http/pages.ts'
 
 /** The closed sets of label values. */

@@ -1,19 +1,21 @@
 // Flags that the commands which reach the API server share, and how their command lines are read.
 import { isIssuerUrl } from '../domain/token/token-claims.ts'
-import { choiceKind, fileKind, optionalAddressKind } from '../runtime/flag-kinds.ts'
 import {
   type Flag,
   type Invocation,
+  PROGRAM_VERSION,
   type ValueKind,
   type ValuesOf,
+  choiceKind,
+  fileKind,
   helpFlag,
   helpText,
+  optionalAddressKind,
   readFlags,
   refusal,
   switchKind,
 } from '../runtime/flags.ts'
 import { LOG_LEVELS } from '../runtime/log.ts'
-import { PROGRAM_VERSION } from '../runtime/version.ts'
 
 /** Environment variables and files; null for one that does not exist. */
 export interface ProcessInputs {

@@ -1,23 +1,31 @@
 // The gateway: settings -> client -> stores -> certificate -> servers -> ordered shutdown. Composition only.
 // It keeps no state, and replicas need no leader.
 import { randomUUID } from 'node:crypto'
+import type { StartedAuthenticator } from '../authn/start.ts'
 import { createHandler } from '../gateway/handler.ts'
-import { versionPage } from '../gateway/stages/public-routes.ts'
+import { createKeysPage, createRevokedPage, discoveryAnswer } from '../gateway/oidc/documents.ts'
+import { type PublicPage, type PublicRoute, versionPage } from '../gateway/stages/public-routes.ts'
 import { createClient } from '../kube/client/client.ts'
-import { systemClock } from '../runtime/clock.ts'
+import { type Clock, systemClock } from '../runtime/clock.ts'
+import { PROGRAM_VERSION } from '../runtime/flags.ts'
 import { startLifecycle } from '../runtime/lifecycle.ts'
 import { createLogger } from '../runtime/log.ts'
-import { PROGRAM_VERSION } from '../runtime/version.ts'
+import { type HealthCheck, type Page, healthPage } from '../serving/http/pages.ts'
 import { createHttpServer } from '../serving/http/server.ts'
-import { printText, clientDeps, connectCluster, processInputs } from './cluster-command.ts'
-import { startCertificate } from './gateway/certificate.ts'
+import {
+  clientDeps,
+  commonChecks,
+  connectCluster,
+  livenessPage,
+  printText,
+  processInputs,
+  serveProbes,
+} from './cluster-command.ts'
+import { type Certificate, startCertificate } from './gateway/certificate.ts'
 import { readGatewaySettings } from './gateway/flags.ts'
-import { startFollowing } from './gateway/informers.ts'
+import { type Following, startFollowing } from './gateway/informers.ts'
 import { type GatewayProcess, createMetrics } from './gateway/metrics.ts'
-import { connectionObserver } from './gateway/observers.ts'
-import { publicPages, readinessOf } from './gateway/public-pages.ts'
-import { startApi } from './gateway/wiring.ts'
-import { serveProbes } from './probes.ts'
+import { connectionObserver, startApi } from './gateway/wiring.ts'
 
 /**
  * `management-operator gateway` (contract 9.1, 9.7).
@@ -82,3 +90,45 @@ async function start(self: GatewayProcess): Promise<void> {
   })
   log.info({ port }, 'serving the gateway')
 }
+
+/** When the gateway is ready (contract 8.2). */
+export function readinessOf(
+  stopping: AbortSignal,
+  following: Following,
+  callers: Pick<StartedAuthenticator, 'readiness'>,
+  certificate: Certificate,
+): Readonly<Record<string, HealthCheck>> {
+  return {
+    ...commonChecks(stopping, following, following.stores),
+    'settings-seen': () =>
+      following.settingsSeen() ? null : 'no settings in force have been seen',
+    'keys-known': () =>
+      following.jwks.current() === null ? 'no public signing keys have been seen' : null,
+    ...callers.readiness,
+    certificate: certificate.fault,
+  }
+}
+
+/** The page of each route without a credential. */
+export function publicPages(
+  following: Following,
+  readiness: Readonly<Record<string, HealthCheck>>,
+  clock: Clock,
+): Readonly<Record<PublicRoute, PublicPage>> {
+  const { issuer, jwks, stores, heardMs } = following
+  return {
+    '/healthz': textual(livenessPage),
+    '/readyz': textual(healthPage('readyz', readiness)),
+    '/oidc/.well-known/openid-configuration': () => discoveryAnswer(issuer.current()),
+    '/oidc/keys': createKeysPage(jwks),
+    '/oidc/revoked': createRevokedPage({ ...stores, heardMs, clock }),
+  }
+}
+
+const textual =
+  (page: Page): PublicPage =>
+  async (_, query) => {
+    const { status, contentType, body } = await page(query)
+    const headers = { 'content-type': contentType, 'cache-control': 'no-store' }
+    return { status, headers, body: Buffer.from(body) }
+  }

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { formatAccessKey } from '../domain/accesskey/access-key-format.ts'
-import { choiceKind } from '../runtime/flag-kinds.ts'
 import {
   type Flag,
+  choiceKind,
   flagsMarkdown,
   helpFlag,
   helpText,

@@ -1,5 +1,7 @@
 // A table of flags is the one source of parsing, --help and the page in the docs (contract 8.1).
-import { PROGRAM_NAME } from './version.ts'
+import manifest from '../../package.json' with { type: 'json' }
+import { parseDuration } from '../domain/time.ts'
+import { type BindAddress, parseBindAddress } from './address.ts'
 
 /** How a value is written and read. */
 export interface ValueKind<T> {
@@ -175,3 +177,62 @@ export function flagsMarkdown(flags: Flags): string {
 /** Empty for a switch without words for its default: --help and --version have none. */
 const defaultOf = ({ kind, fallback, shownDefault }: Flag<unknown>): string =>
   shownDefault ?? (kind === switchKind && fallback === 'false' ? '' : fallback)
+
+// Kinds of flag values that know no command.
+
+/** One of a few words. */
+export const choiceKind = <const Word extends string>(words: readonly Word[]): ValueKind<Word> => ({
+  placeholder: '<word>',
+  accepts: `one of ${words.join(', ')}`,
+  read: (text) => words.find((word) => word === text),
+})
+
+/** A path; an empty text means none. */
+export const fileKind: ValueKind<string | null> = {
+  placeholder: '<file>',
+  accepts: 'a path',
+  read: (text) => text || null,
+}
+
+/** A whole number from 1 to `most`, which is below 10 million. */
+export const countKind = (most: number): ValueKind<number> => ({
+  placeholder: '<number>',
+  accepts: `a whole number from 1 to ${most}`,
+  read: (text) => (/^[1-9]\d{0,6}$/.test(text) && Number(text) <= most ? Number(text) : undefined),
+})
+
+/** A duration of at least `leastMs` milliseconds, in Go's syntax; `least` is its text. */
+export const durationKind = (leastMs: number, least: string): ValueKind<number> => ({
+  placeholder: '<duration>',
+  accepts: `a duration of at least ${least}, such as 15s, 1h30m or 24h`,
+  read: (text) => {
+    const ms = parseDuration(text)
+    return ms !== null && ms >= leastMs ? ms : undefined
+  },
+})
+
+/** Address that a server listens on; null = it is off. */
+export const optionalAddressKind: ValueKind<BindAddress | null> = {
+  placeholder: '<address>',
+  accepts: 'an address such as :8080 or 127.0.0.1:8080, or 0 for none',
+  read: (text) => {
+    const address = parseBindAddress(text)
+    return address === 'off' ? null : (address ?? undefined)
+  },
+}
+
+/** Address that a server listens on, which can't be switched off. */
+export const addressKind: ValueKind<BindAddress> = {
+  placeholder: '<address>',
+  accepts: 'an address such as :8443 or 127.0.0.1:8443',
+  read: (text) => {
+    const address = parseBindAddress(text)
+    return address === 'off' || address === null ? undefined : address
+  },
+}
+
+/** Name of this program, as in --help. */
+export const PROGRAM_NAME: string = manifest.name
+
+/** Version of this program, for --version and the user agent. */
+export const PROGRAM_VERSION: string = manifest.version

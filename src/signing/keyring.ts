@@ -14,15 +14,15 @@ import {
   type KeyLife,
   type PublishedKeyRecord,
   type SigningKeySecret,
-  keyLifeOf,
-  eligibleSigners,
   currentSigner,
+  eligibleSigners,
+  keyLifeOf,
 } from '../domain/signingkey/signing-key.ts'
 import type { SigningAlgorithm, TokenClaims } from '../domain/token/token-claims.ts'
-import type { StoreChange, Store, FullObject } from '../kube/informer/store.ts'
+import type { FullObject, Store, StoreChange } from '../kube/informer/store.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
-import { type ExaminedSigningKey, examineSigningKey } from './examine.ts'
+import { type ExaminedSigningKey, examineSigningKey } from './signing-key-secret.ts'
 
 /** Signs tokens: the token controller's view of the signing keys. */
 export interface TokenSigner {

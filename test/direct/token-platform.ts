@@ -18,7 +18,7 @@ import {
 import type { ConfigMap, Secret } from '../../src/api/objects.ts'
 import type { OwnedAccessKey } from '../../src/api/ownedaccesskey.gen.ts'
 import { JWKS_DATA_KEY } from '../../src/domain/signingkey/published-keys.ts'
-import { KID_DATA_KEY, PRIVATE_KEY_DATA_KEY } from '../../src/signing/examine.ts'
+import { KID_DATA_KEY, PRIVATE_KEY_DATA_KEY } from '../../src/signing/signing-key-secret.ts'
 import { startOperator } from '../support/command-process.ts'
 import { type TestControlPlane, ownControlPlane } from '../support/control-plane.ts'
 import { eventually } from '../support/eventually.ts'

@@ -9,7 +9,7 @@ import {
 } from '../../src/api/names.ts'
 import type { ConfigMap, KubeObject } from '../../src/api/objects.ts'
 import type { KubeClient } from '../../src/kube/client/client.ts'
-import { jsonLines } from '../../src/kube/informer/ndjson.ts'
+import { jsonLines } from '../../src/kube/client/request.ts'
 import type { StoredKey } from '../cluster/keys/key-client.ts'
 import { jwksIn } from '../cluster/tokens/platform-state.ts'
 import type { StoredToken } from '../cluster/tokens/token-client.ts'

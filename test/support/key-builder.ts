@@ -1,6 +1,6 @@
 import { CREATED_ANNOTATION, FIELD_MANAGER, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ManagedFieldsEntry } from '../../src/api/objects.ts'
-import { secretDigest } from '../../src/authn/key-index.ts'
+import { secretDigest } from '../../src/authn/credential-index.ts'
 import type { KeyCircumstances, KeyStep } from '../../src/controllers/ownedaccesskey/plan.ts'
 import {
   type AccessKey,

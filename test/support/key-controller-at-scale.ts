@@ -2,7 +2,7 @@
 // of a hundred thousand keys would show.
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../src/api/names.ts'
 import type { ConfigMap } from '../../src/api/objects.ts'
-import { secretDigest } from '../../src/authn/key-index.ts'
+import { secretDigest } from '../../src/authn/credential-index.ts'
 import type { ControllersOptions } from '../../src/commands/manager/controllers.ts'
 import type { Metrics } from '../../src/commands/manager/metrics.ts'
 import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/indexes.ts'

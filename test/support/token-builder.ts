@@ -2,7 +2,7 @@
 import type { DirectClusterEndpointToken } from '../../src/api/directclusterendpointtoken.gen.ts'
 import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, TOKENS } from '../../src/api/names.ts'
 import type { KubeObject, ManagedFieldsEntry, OwnerReference } from '../../src/api/objects.ts'
-import { secretDigest } from '../../src/authn/key-index.ts'
+import { secretDigest } from '../../src/authn/credential-index.ts'
 import { TOKEN_INDEXERS } from '../../src/controllers/directclusterendpointtoken/indexes.ts'
 import {
   type TokenPlanCircumstances,

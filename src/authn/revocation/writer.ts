@@ -14,8 +14,7 @@ import { NotLeaderError, StatusError, isConflict, isNotFound } from '../../kube/
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import { backoffMs } from '../../runtime/concurrency/backoff.ts'
-import type { RateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
+import { type RateLimiter, backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 
 /** Dependencies of the writer; nothing is written once the signal has aborted. */

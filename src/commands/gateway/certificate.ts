@@ -2,8 +2,7 @@ import { SECRETS } from '../../api/names.ts'
 import { issuerOfHost } from '../../domain/token/token-claims.ts'
 import { type KubeClient, claim } from '../../kube/client/client.ts'
 import type { ClientDeps } from '../../kube/client/request.ts'
-import { followCertificateFiles } from '../../serving/tls/certificate-files.ts'
-import type { CheckedPair } from '../../serving/tls/key-pair.ts'
+import { type CheckedPair, followCertificateFiles } from '../../serving/tls/key-pair.ts'
 import { hostsOf } from '../../serving/tls/secret.ts'
 import {
   type ServingCertificate,

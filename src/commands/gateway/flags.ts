@@ -1,15 +1,17 @@
 import { quantityAmount } from '../../domain/settings/validation/formats.ts'
 import type { BindAddress } from '../../runtime/address.ts'
-import { addressKind, countKind, fileKind } from '../../runtime/flag-kinds.ts'
 import {
   type Flag,
   type Invocation,
   type ValueKind,
   type ValuesOf,
+  addressKind,
+  countKind,
+  fileKind,
   flagsMarkdown,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
-import type { CertificateFiles } from '../../serving/tls/certificate-files.ts'
+import type { CertificateFiles } from '../../serving/tls/key-pair.ts'
 import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,

@@ -1,19 +1,23 @@
 // The gateway's metrics (contract 8.4 and, of the gateway's own, 15).
 import { METRIC_HELP, type MetricName } from '../../api/metrics.ts'
 import { ACCESS_KEYS, CONFIGS, CONFIG_MAPS, SECRETS, TOKENS } from '../../api/names.ts'
-import { HEARTBEAT_REASON } from '../../authn/heartbeat-key.ts'
+import { HEARTBEAT_REASON } from '../../authn/watch-heartbeat.ts'
 import { ACTIVITY_WRITE_REASONS } from '../../gateway/activity/write.ts'
 import { AUTHENTICATION_REFUSALS } from '../../gateway/stages/authentication.ts'
 import { ADMISSION_KINDS } from '../../gateway/stages/max-in-flight.ts'
-import { TERMINATION_REASONS, STREAM_KINDS } from '../../gateway/streams/in-flight.ts'
+import { STREAM_KINDS, TERMINATION_REASONS } from '../../gateway/streams/in-flight.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'
-import { type Instruments, instruments } from '../../runtime/metrics.ts'
+import {
+  type Instruments,
+  type Scrape,
+  instruments,
+  processRegistry,
+} from '../../runtime/metrics.ts'
 import { CERTIFICATE_WRITE_REASONS } from '../../serving/tls/serving-certificate.ts'
 import { type ClientLabels, type ClientMetrics, clientMetrics } from '../client-metrics.ts'
-import { type Scrape, processRegistry } from '../../runtime/metrics.ts'
 import type { GatewaySettings } from './flags.ts'
 
 /** The closed sets of label values of the gateway. */

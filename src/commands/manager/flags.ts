@@ -1,17 +1,19 @@
 import { LONGEST_TOKEN_TTL_MS } from '../../domain/signingkey/signing-key.ts'
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '../../domain/token/token-claims.ts'
+import type { LeaderElectionSettings } from '../../kube/leader-election/elector.ts'
 import type { BindAddress } from '../../runtime/address.ts'
-import { choiceKind, countKind, durationKind } from '../../runtime/flag-kinds.ts'
 import {
   type Flag,
   type Invocation,
   type ValueKind,
   type ValuesOf,
+  choiceKind,
+  countKind,
+  durationKind,
   flagsMarkdown,
   switchKind,
 } from '../../runtime/flags.ts'
 import type { LogLevel } from '../../runtime/log.ts'
-import type { LeaderElectionSettings } from '../../kube/leader-election/elector.ts'
 import {
   CLOSING_FLAGS,
   CLUSTER_FLAGS,

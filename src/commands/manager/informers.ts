@@ -10,7 +10,7 @@ import {
   TOKENS,
 } from '../../api/names.ts'
 import type { ConfigMap, KubeObject, Secret } from '../../api/objects.ts'
-import { secretDigest } from '../../authn/key-index.ts'
+import { secretDigest } from '../../authn/credential-index.ts'
 import { TOKEN_INDEXERS } from '../../controllers/directclusterendpointtoken/indexes.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../controllers/ownedaccesskey/indexes.ts'
 import {
@@ -21,7 +21,7 @@ import {
 import { type TokenObject, tokenOf } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import { type InformerFactory, createInformerFactory } from '../../kube/informer/informers.ts'
-import { Store, type FullObject, fullObject } from '../../kube/informer/store.ts'
+import { type FullObject, Store, fullObject } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import { type FollowedCaps, followCaps } from '../../settings/caps.ts'

@@ -5,8 +5,13 @@ import { runLeaderElection } from '../../kube/leader-election/elector.ts'
 import type { Lifecycle } from '../../runtime/lifecycle.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Keyring } from '../../signing/keyring.ts'
-import { type ClientParts, clientDeps, connectCluster } from '../cluster-command.ts'
-import { commonChecks, serveProbes } from '../probes.ts'
+import {
+  type ClientParts,
+  clientDeps,
+  commonChecks,
+  connectCluster,
+  serveProbes,
+} from '../cluster-command.ts'
 import type { ManagerSettings } from './flags.ts'
 import type { Following, Stores } from './informers.ts'
 import type { Metrics } from './metrics.ts'

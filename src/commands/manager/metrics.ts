@@ -8,36 +8,46 @@ import {
   LEASES,
   TOKENS,
 } from '../../api/names.ts'
-import { REVOCATION_WRITE_REASONS } from '../../authn/revocation/revocation-list.ts'
+import {
+  REVOCATION_WRITE_REASONS,
+  type RevocationList,
+} from '../../authn/revocation/revocation-list.ts'
 import { type ConfigMetrics, configMetrics } from '../../controllers/config/setup.ts'
 import {
   TOKEN_STATE_LABELS,
   type TokenMetrics,
   type TokenSources,
+  countTokens,
   tokenMetrics,
 } from '../../controllers/directclusterendpointtoken/metrics.ts'
 import {
   KEY_STATE_LABELS,
   type KeyMetrics,
   type KeySources,
+  countKeys,
+  exportKeyExpiry,
   keyEndsText,
   keyMetrics,
 } from '../../controllers/ownedaccesskey/metrics.ts'
 import { NOTHING_OVERDUE, type Overdue } from '../../domain/time.ts'
-import { type ControllerMetrics, controllerMetrics } from '../../kube/controller/metrics.ts'
+import { type ControllerMetrics, controllerMetrics } from '../../kube/controller/builder.ts'
 import { EVENT_WRITE_REASONS } from '../../kube/event-recorder.ts'
 import { RESTART_REASONS } from '../../kube/informer/reflector-state.ts'
-import { LEASE_WRITE_REASONS } from '../../kube/leader-election/lock.ts'
+import { LEASE_WRITE_REASONS } from '../../kube/leader-election/elector.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
 import {
   type Instruments,
   type Scrape,
   instruments,
   processRegistry,
 } from '../../runtime/metrics.ts'
+import type { FollowedCaps } from '../../settings/caps.ts'
+import type { Keyring } from '../../signing/keyring.ts'
 import { type ClientLabels, type ClientMetrics, clientMetrics } from '../client-metrics.ts'
 import { CONTROLLERS } from './controllers.ts'
 import type { ManagerSettings } from './flags.ts'
-import { WATCHED } from './informers.ts'
+import { type Stores, WATCHED } from './informers.ts'
 
 /** The closed sets of label values. */
 interface MetricLabels extends ClientLabels {
@@ -159,4 +169,69 @@ function writeReasons(): Readonly<Record<string, readonly string[]>> {
       writes[kind] = [...(writes[kind] ?? []), ...reasons]
   }
   return writes
+}
+
+/** The sources of the counts. */
+export interface CountsOptions {
+  readonly stores: Pick<Stores, 'keys' | 'tokens'>
+  readonly caps: FollowedCaps
+  readonly clock: Clock
+  readonly turns: EventLoopShare
+  readonly keyring: Keyring
+  readonly revocations: RevocationList
+}
+
+/** Scrapes within this time get the same counts: going over all objects costs time. */
+const COUNT_AGAIN_AFTER_MS = 1000
+
+/** Only the leader counts: a standby replica would count every object a second time. */
+export function countObjects({
+  stores: { keys, tokens },
+  caps,
+  clock,
+  turns,
+  keyring,
+  revocations,
+}: CountsOptions): MetricSources {
+  const none = { byState: {}, capped: 0, overdue: NOTHING_OVERDUE }
+  let counts = { keys: none, tokens: none }
+  let countedMs = Number.NEGATIVE_INFINITY
+  let counting: Promise<void> | null = null
+  const count = async (): Promise<void> => {
+    const current = caps.current()
+    if (!current || clock.monotonicMs() - countedMs <= COUNT_AGAIN_AFTER_MS) return
+    const nowMs = clock.nowMs()
+    const [ofKeys, ofTokens] = await Promise.all([
+      countKeys(keys, current, nowMs, turns),
+      countTokens(tokens, nowMs, turns),
+    ])
+    counts = { keys: ofKeys, tokens: ofTokens }
+    countedMs = clock.monotonicMs()
+  }
+  return {
+    refresh: () => {
+      counting ??= count().finally(() => {
+        counting = null
+      })
+      return counting
+    },
+    keysByState: () => counts.keys.byState,
+    tokensByState: () => counts.tokens.byState,
+    cappedByKind: () => ({
+      [ACCESS_KEYS.kind]: counts.keys.capped,
+      [TOKENS.kind]: counts.tokens.capped,
+    }),
+    overdueByKind: () => ({
+      [ACCESS_KEYS.kind]: counts.keys.overdue,
+      [TOKENS.kind]: counts.tokens.overdue,
+    }),
+    keyEnds: async (report) => {
+      const current = caps.current()
+      if (current) await exportKeyExpiry(keys, current, clock.nowMs(), turns, report)
+    },
+    signingKeys: () => keyring.lives(),
+    signingKeyFaults: () => keyring.faults().length,
+    revokedTokens: () => revocations.countAt(clock.nowMs()),
+    revocationBacklog: () => revocations.backlog(),
+  }
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../../api/config.gen.ts'
-import { FIELD_MANAGER, type EventReason } from '../../api/names.ts'
+import { type EventReason, FIELD_MANAGER } from '../../api/names.ts'
 import type { Condition } from '../../api/objects.ts'
 import {
   type DesiredCondition,
@@ -12,8 +12,8 @@ import { ownedFieldsOf, settingsByOwner } from '../../domain/managed-fields.ts'
 import type { ConfigMapData } from '../../domain/settings/in-force.ts'
 import type { UnknownField } from '../../domain/settings/read-source.ts'
 import {
-  type SettingsResolution,
   type ConfigSources,
+  type SettingsResolution,
   resolveSettings,
 } from '../../domain/settings/resolve.ts'
 import { unimplementedConditions } from '../../domain/settings/unimplemented.ts'
@@ -22,7 +22,7 @@ import {
   EVENT_NOTE_LIMIT,
   faultsMessage,
 } from '../../domain/settings/validation/faults.ts'
-import type { TransitionEvent } from '../../kube/controller/transition-event.ts'
+import type { TransitionEvent } from '../../kube/event-recorder.ts'
 
 /** A change of the settings that an event reports. */
 type ConfigTransition = TransitionEvent<

@@ -1,17 +1,17 @@
-import { REVOKE_FINALIZER, type EventReason } from '../../api/names.ts'
+import { type EventReason, REVOKE_FINALIZER } from '../../api/names.ts'
 import { findCondition } from '../../domain/conditions.ts'
 import type { TokenClaims } from '../../domain/token/token-claims.ts'
 import { type TokenObject, issuedTokenEndMs } from '../../domain/token/token.ts'
+import type { TransitionEvent } from '../../kube/event-recorder.ts'
 import { deletionMsOf } from './lifetime.ts'
 import {
   type EndedState,
-  type TokenReadyState,
   type TokenCircumstances,
+  type TokenReadyState,
   readyStateOf,
   unrecordedMessage,
 } from './ready-state.ts'
 import { type DesiredTokenStatus, isPublished, statusOf, terminatingStatus } from './status.ts'
-import type { TransitionEvent } from '../../kube/controller/transition-event.ts'
 
 /** The input of the plan besides the token. */
 export interface TokenPlanCircumstances extends TokenCircumstances {

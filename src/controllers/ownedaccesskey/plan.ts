@@ -1,4 +1,4 @@
-import { REVOKE_FINALIZER, type EventReason } from '../../api/names.ts'
+import { type EventReason, REVOKE_FINALIZER } from '../../api/names.ts'
 import { type AccessKey, isHeartbeatKey } from '../../domain/accesskey/access-key.ts'
 import { type KeyConflict, keyStateOf } from '../../domain/accesskey/key-state.ts'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../domain/accesskey/lifetime.ts'
 import { findCondition } from '../../domain/conditions.ts'
 import { formatTimestamp, parseTimestamp } from '../../domain/time.ts'
-import type { TransitionEvent } from '../../kube/controller/transition-event.ts'
+import type { TransitionEvent } from '../../kube/event-recorder.ts'
 import { type DesiredKeyStatus, type KeySnapshot, isPublished, statusOf } from './status.ts'
 
 /** What the plan stands on besides the key. */

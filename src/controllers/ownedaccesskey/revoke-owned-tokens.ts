@@ -5,8 +5,7 @@ import { type TokenObject, issuedTokenEndMs } from '../../domain/token/token.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { BY_ISSUED_UNDER } from '../directclusterendpointtoken/indexes.ts'
-import type { IssuesInProgress } from '../directclusterendpointtoken/issues-in-progress.ts'
+import { BY_ISSUED_UNDER, type IssuesInProgress } from '../directclusterendpointtoken/indexes.ts'
 
 /** What ending a key's tokens takes. */
 export interface TokensDeps {

@@ -7,12 +7,12 @@ import {
   keyRecordsText,
 } from '../../domain/signingkey/published-keys.ts'
 import {
-  type SigningKeySecret,
   SUCCESSOR_AFTER_MS,
+  type SigningKeySecret,
   signsFromMs,
 } from '../../domain/signingkey/signing-key.ts'
 import { formatTimestamp } from '../../domain/time.ts'
-import type { TransitionEvent } from '../../kube/controller/transition-event.ts'
+import type { TransitionEvent } from '../../kube/event-recorder.ts'
 import {
   type DesiredKey,
   type SigningKeyCircumstances,

@@ -13,7 +13,7 @@ import {
   secondsOf,
   stringOf,
   stringsOf,
-} from '../json/untyped.ts'
+} from '../json/json.ts'
 import { ownedFieldsOf, ownedStatusField } from '../managed-fields.ts'
 import { parseTimestamp } from '../time.ts'
 import type { LifetimeFields } from './lifetime.ts'

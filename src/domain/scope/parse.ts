@@ -14,8 +14,13 @@ import type {
 import { type FieldPath, pathText } from '../json/field-path.ts'
 import { isMap, ownValue, quoteForMessage } from '../json/json.ts'
 import { TARGET_KINDS } from './request-info.ts'
-import { isResourcePattern } from './resource-pattern.ts'
-import { type AllowedValues, type RuleGrant, allowedValues, ruleGrantOf } from './rule.ts'
+import {
+  type AllowedValues,
+  type RuleGrant,
+  allowedValues,
+  isResourcePattern,
+  ruleGrantOf,
+} from './rule.ts'
 
 type ValueCheck = (value: unknown) => boolean
 

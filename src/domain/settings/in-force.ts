@@ -9,7 +9,7 @@ import {
   ownValue,
   parseJson,
 } from '../json/json.ts'
-import { DEFAULT_LOGIN_TTL_SECONDS, DEFAULT_NAMESPACE_PREFIX } from './defaults.ts'
+import { DEFAULT_LOGIN_TTL_SECONDS, DEFAULT_NAMESPACE_PREFIX } from './layers.ts'
 import { namespacePrefix } from './validation/formats.ts'
 
 /** The settings that this program acts on. docs/config.md lists them, and a test compares. */

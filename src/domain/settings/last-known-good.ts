@@ -1,8 +1,7 @@
 // The settings that were in force last: they stay in force while the declared ones have faults (contract 6.5).
 import type { ConfigSettings } from '../../api/config.gen.ts'
-import { type JsonMap, settingsToJson, jsonToSettings, isEmptyMap, sameJson } from '../json/json.ts'
+import { type JsonMap, isEmptyMap, jsonToSettings, sameJson, settingsToJson } from '../json/json.ts'
 import { type SettingsByOwner, settingsOfStatus } from '../managed-fields.ts'
-import { withDefaults } from './defaults.ts'
 import {
   type ConfigMapData,
   type RecordOrigin,
@@ -11,7 +10,7 @@ import {
   parseRecord,
   recordData,
 } from './in-force.ts'
-import { withoutPathsOf } from './merge.ts'
+import { withDefaults, withoutPathsOf } from './layers.ts'
 import { type SourceReading, readSource } from './read-source.ts'
 import { redactSettings } from './redaction.ts'
 import type { SchemaCheck } from './schema.ts'

@@ -1,6 +1,6 @@
 import { isInsidePath, pathText } from '../json/field-path.ts'
 import { type JsonMap, isMap } from '../json/json.ts'
-import { mergeSettings, sourceOfPath } from './merge.ts'
+import { mergeSettings, sourceOfPath } from './layers.ts'
 import { isRedactedLeaf } from './redaction.ts'
 import { type SchemaCheck, splitUnknownFields } from './schema.ts'
 import { type Environment, resolveReferences } from './secret-values.ts'

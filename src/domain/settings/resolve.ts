@@ -3,20 +3,19 @@
 
 import type { ConfigSettings } from '../../api/config.gen.ts'
 import type { ManagedFieldsEntry } from '../../api/objects.ts'
-import { type JsonMap, settingsToJson, jsonToSettings, isEmptyMap } from '../json/json.ts'
+import { type JsonMap, isEmptyMap, jsonToSettings, settingsToJson } from '../json/json.ts'
 import { type SettingsByOwner, settingsByOwner } from '../managed-fields.ts'
-import { withDefaults } from './defaults.ts'
 import { type ConfigMapData, recordData } from './in-force.ts'
 import {
   type LastKnownGood,
   carriedOverSettings,
   isAbsentSecretNeeded,
-  recordOfLastKnownGood,
   lastKnownGood,
+  recordOfLastKnownGood,
   secretForRecord,
   usableSettings,
 } from './last-known-good.ts'
-import { mergeSettings, withoutPathsOf, withoutEqualValues } from './merge.ts'
+import { mergeSettings, withDefaults, withoutEqualValues, withoutPathsOf } from './layers.ts'
 import {
   type SourceReading,
   type UnknownField,

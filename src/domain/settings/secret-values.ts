@@ -11,7 +11,7 @@ import {
   sameJson,
 } from '../json/json.ts'
 import type { Secrecy } from './field-rules.ts'
-import { type SettingsLayer, sourceOfPath } from './merge.ts'
+import { type SettingsLayer, sourceOfPath } from './layers.ts'
 import {
   REDACTED,
   REDACTORS,

@@ -1,8 +1,7 @@
 import type { AuthSettings, ConfigSettings } from '../../api/config.gen.ts'
 import type { DesiredCondition } from '../conditions.ts'
 import { type FieldPath, pathText } from '../json/field-path.ts'
-import { isMap } from '../json/json.ts'
-import { indexedMaps } from '../json/untyped.ts'
+import { indexedMaps, isMap } from '../json/json.ts'
 import { configuredProviders } from './validation/auth.ts'
 import { CONDITION_MESSAGE_LIMIT } from './validation/faults.ts'
 

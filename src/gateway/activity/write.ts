@@ -1,5 +1,5 @@
 import { ACCESS_KEYS } from '../../api/names.ts'
-import { secretDigest } from '../../authn/key-index.ts'
+import { secretDigest } from '../../authn/credential-index.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,

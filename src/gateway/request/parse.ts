@@ -4,9 +4,8 @@ import { CONFIGS } from '../../api/names.ts'
 import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info.ts'
 import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
-import { parsePath, formatPath } from './path.ts'
-import { parseQuery, formatQuery } from './query.ts'
-import { METHODS, requestInfoOf, isMethod } from './request-info.ts'
+import { formatPath, formatQuery, parsePath, parseQuery } from './path-and-query.ts'
+import { METHODS, isMethod, requestInfoOf } from './request-info.ts'
 
 /**
  * Reads a request. `rest` is what follows the route of the target in the request-target, as it was sent:

@@ -4,8 +4,7 @@ import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info
 import { refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { isLabelSelector } from './label-selector.ts'
-import { type Parsed, read, refused } from './path.ts'
-import { type Query, valueOf } from './query.ts'
+import { type Parsed, type Query, read, refused, valueOf } from './path-and-query.ts'
 
 /** A request as the API server takes it, whatever its target. */
 interface Asked {

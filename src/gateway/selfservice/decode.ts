@@ -5,10 +5,14 @@ import type { UserInfo } from '../../authn/caller.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
 import { strictJsonError } from '../../domain/json/strict-json.ts'
 import { createTurnQueue } from '../../runtime/concurrency/event-loop.ts'
-import { createSemaphore } from '../../runtime/concurrency/semaphore.ts'
+import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
 import { hasOddCharacter, parsePlainYaml } from '../../runtime/yaml.ts'
-import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
-import { LONGEST_PARSED_BODY, readBody } from '../../serving/http/body.ts'
+import {
+  LONGEST_PARSED_BODY,
+  type WholeAnswer,
+  failure,
+  readBody,
+} from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 
 /** The ways to change an object by a patch (contract 12.5). */

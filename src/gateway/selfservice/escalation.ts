@@ -1,7 +1,7 @@
 // Escalation checks beyond RBAC, as its own for roles (contract 12.1, 12.3). A key that does not act as a person
 // creates no key that outlives or exceeds it, gives existing keys less only, and stores no digest.
 import { ACCESS_KEYS, type Resource } from '../../api/names.ts'
-import { teamUsername } from '../../authn/user-info.ts'
+import { teamUsername } from '../../authn/caller.ts'
 import {
   type AccessKey,
   type OwnedAccessKeyObject,

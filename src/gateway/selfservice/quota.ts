@@ -1,8 +1,7 @@
 // The quota of self-service: how many keys and tokens one user, team or subject may have, and how large they may be
 // (contract 12.2). It counts the objects in this replica's informers, and those that this replica has just stored.
 import { ACCESS_KEYS, type Resource, TOKENS } from '../../api/names.ts'
-import { type KeyIndex, secretDigest } from '../../authn/key-index.ts'
-import type { TokenIndex } from '../../authn/token-index.ts'
+import { type KeyIndex, type TokenIndex, secretDigest } from '../../authn/credential-index.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from '../../domain/accesskey/access-key.ts'
 import { type Caps, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRef } from '../../domain/credential-object.ts'

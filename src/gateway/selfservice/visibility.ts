@@ -17,7 +17,7 @@ import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
 import { TOKEN } from '../redaction/fields.ts'
 import type { VisibleSecrets } from '../redaction/redact.ts'
-import { type Query, parameter, pick } from '../request/query.ts'
+import { type Query, parameter, pick } from '../request/path-and-query.ts'
 import type { Admission, AdmissionKind } from '../stages/max-in-flight.ts'
 import {
   type FindKey,

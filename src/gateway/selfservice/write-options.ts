@@ -22,7 +22,7 @@ import {
   sameJson,
 } from '../../domain/json/json.ts'
 import { type Answer, failure } from '../../serving/http/answer.ts'
-import { type Query, parameter, pick } from '../request/query.ts'
+import { type Query, parameter, pick } from '../request/path-and-query.ts'
 
 /** A field that must not be stored so, and why. */
 export interface FieldRefusal {

@@ -2,7 +2,7 @@
 // authentication, as in a kube-apiserver; what it refuses is said to authenticated callers alone.
 import { refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
-import { headersRefusal } from '../proxy/headers.ts'
+import { headersRefusal } from '../proxy/forward.ts'
 import { type Stage, known } from '../request-context.ts'
 import { parseRequest } from '../request/parse.ts'
 import { routeOf } from '../targets/registry.ts'

@@ -7,8 +7,7 @@ import {
   type RequestTarget,
   isResourceRequest,
 } from '../../domain/scope/request-info.ts'
-import { type Answer, refuse } from '../../serving/http/answer.ts'
-import { readBody } from '../../serving/http/body.ts'
+import { type Answer, readBody, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
 

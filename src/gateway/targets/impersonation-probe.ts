@@ -1,11 +1,11 @@
 // A probe of the gateway's right to impersonate: nothing else shows it before the first request.
 import { HEARTBEAT_KEY } from '../../api/names.ts'
-import { AUTHENTICATED_GROUP } from '../../authn/user-info.ts'
+import { AUTHENTICATED_GROUP } from '../../authn/caller.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
-import { readBody } from '../../serving/http/body.ts'
+import { readBody } from '../../serving/http/answer.ts'
 import type { HealthCheck } from '../../serving/http/pages.ts'
 import { impersonationOf } from '../proxy/forward.ts'
 

@@ -1,7 +1,7 @@
 // One circuit breaker for all work with an API server. Without it each key would retry on its own while the
 // server is down, with a log line each time.
 import type { Clock } from '../../runtime/clock.ts'
-import { backoffMs } from '../../runtime/concurrency/backoff.ts'
+import { backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 
 const BACK_OFF = { firstMs: 200, longestMs: 5000 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
-import { backoffMs } from '../../runtime/concurrency/backoff.ts'
+import { backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import { TimerHeap } from '../../runtime/timer-heap.ts'
 
 /** The most urgent first. */

@@ -4,23 +4,23 @@ import type { KubeObject } from '../../api/objects.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import {
-  StatusError,
   NoResponseError,
-  statusErrorOf,
+  StatusError,
   isGone,
   isNotFound,
+  statusErrorOf,
 } from '../client/api-error.ts'
 import type { KubeClient, ListQuery } from '../client/client.ts'
-import { jsonLines } from './ndjson.ts'
+import { jsonLines } from '../client/request.ts'
 import {
   type Ending,
-  type Repeated,
   type ReflectorState,
+  type Repeated,
   afterEnding,
-  relistFrom,
-  mustRelist,
   following,
   isStuck,
+  mustRelist,
+  relistFrom,
   repeatedAfter,
 } from './reflector-state.ts'
 import type { StoreSink } from './store.ts'

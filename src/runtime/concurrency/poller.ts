@@ -1,6 +1,5 @@
-import { type Clock, sleep } from '../clock.ts'
+import { type Clock, type Moment, currentMoment, laterMoment, msBetween, sleep } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { type Moment, laterMoment, currentMoment, msBetween } from '../moment.ts'
 import { type SingleFlightLimits, singleFlight } from './single-flight.ts'
 
 /** A read, and how often it is repeated. */

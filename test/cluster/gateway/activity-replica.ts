@@ -2,7 +2,7 @@
 import { ACCESS_KEYS, FIELD_MANAGER } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
 import type { Caller } from '../../../src/authn/caller.ts'
-import { secretDigest } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/credential-index.ts'
 import { type AccessKey, accessKeyOf } from '../../../src/domain/accesskey/access-key.ts'
 import {
   type ActivityRecorder,

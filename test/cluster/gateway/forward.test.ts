@@ -1,8 +1,7 @@
 // Requests through forward() to a real API server, by the gateway's ServiceAccount (contract 10.5, 13.1).
 import { Readable } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Caller } from '../../../src/authn/caller.ts'
-import { userInfoOf } from '../../../src/authn/user-info.ts'
+import { type Caller, userInfoOf } from '../../../src/authn/caller.ts'
 import { forward } from '../../../src/gateway/proxy/forward.ts'
 import { parseRequest } from '../../../src/gateway/request/parse.ts'
 import { connect } from '../../../src/kube/client/connection.ts'

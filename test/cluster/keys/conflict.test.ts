@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { secretDigest } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/credential-index.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
 import { uniqueName } from '../../support/object-builder.ts'
@@ -11,10 +11,10 @@ import {
   SOON,
   type StoredKey,
   condition,
+  createdAgo,
   createdMs,
   keyClientOf,
   outlived,
-  createdAgo,
 } from './key-client.ts'
 
 const plane = await sharedControlPlane()

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { CREATED_ANNOTATION, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { secretDigest } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/credential-index.ts'
 import { KEY_PATTERN, hasValidChecksum } from '../../support/canary.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'
 import { newKey, uniqueName } from '../../support/object-builder.ts'

@@ -1,14 +1,14 @@
 // Whatever a key can go through, with something of the test's in each of its secret fields.
 import { REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../src/api/ownedaccesskey.gen.ts'
-import { secretDigest } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/credential-index.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
-  type KeyClient,
   EVENT_WITHIN,
+  type KeyClient,
   type StoredKey,
-  hasConditions,
   createdAgo,
+  hasConditions,
 } from './key-client.ts'
 
 const HOUR = 3600

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { secretDigest } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/credential-index.ts'
 import { parseScope } from '../../../src/domain/scope/authorize.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
 import { key, ownedBy, secretOf } from './key-builder.ts'

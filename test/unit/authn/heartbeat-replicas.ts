@@ -15,8 +15,7 @@ import type {
   Preconditions,
 } from '../../../src/kube/client/client.ts'
 import type { StoreSink } from '../../../src/kube/informer/store.ts'
-import type { Clock } from '../../../src/runtime/clock.ts'
-import { currentMoment, msBetween } from '../../../src/runtime/moment.ts'
+import { type Clock, currentMoment, msBetween } from '../../../src/runtime/clock.ts'
 import { type ManualClock, manualClock } from '../../support/clock.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
 import { memoryLog } from '../../support/memory-log.ts'

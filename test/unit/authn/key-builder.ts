@@ -1,7 +1,7 @@
 // Builds keys as a watch delivers them, and an index of them.
 import { CREATED_ANNOTATION } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { type KeyIndex, createKeyIndex } from '../../../src/authn/key-index.ts'
+import { type KeyIndex, createKeyIndex } from '../../../src/authn/credential-index.ts'
 import { textAfter } from '../../support/key-builder.ts'
 import { type Parts, keyObject } from '../../support/object-builder.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { secretDigest } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/credential-index.ts'
 
 // The digests of "abc" and of the empty text are those of FIPS 180-4 and of every shasum.
 const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'

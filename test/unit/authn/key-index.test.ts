@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { secretDigest } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/credential-index.ts'
 import { UNKNOWN_KEY } from '../../../src/authn/key-validity.ts'
 import { indexOf, key, ownedBy, secretOf } from './key-builder.ts'
 

@@ -1,7 +1,7 @@
 // Recorded watch events delivered again, in any order: a deleted key stays deleted (threat C4).
 import { expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { secretDigest } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/credential-index.ts'
 import { UNKNOWN_KEY } from '../../../src/authn/key-validity.ts'
 import { type Random, randomFrom } from '../../support/random.ts'
 import { repeated } from '../../support/tier.ts'

@@ -1,6 +1,6 @@
 // The look-ups that refuse a key, counted and not timed (contract 3.3, 10.2; threat C1).
 import { expect, test, vi } from 'vitest'
-import { secretDigest } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/credential-index.ts'
 import { UNKNOWN_KEY, checkKey } from '../../../src/authn/key-validity.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
 import { indexOf, key, secretOf } from './key-builder.ts'

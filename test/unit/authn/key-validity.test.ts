@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
-import { secretDigest } from '../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../src/authn/credential-index.ts'
 import { UNKNOWN_KEY, checkKey } from '../../../src/authn/key-validity.ts'
 import type { Caps } from '../../../src/domain/accesskey/lifetime.ts'
 import { MAX_CHAIN_LENGTH } from '../../../src/domain/accesskey/owner-chain.ts'

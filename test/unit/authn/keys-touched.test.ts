@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type KeyIndex, secretDigest } from '../../../src/authn/key-index.ts'
+import { type KeyIndex, secretDigest } from '../../../src/authn/credential-index.ts'
 import { keysAffectedBy } from '../../../src/domain/accesskey/owner-chain.ts'
 import { indexOf, key, ownedBy, secretOf } from './key-builder.ts'
 

@@ -1,8 +1,7 @@
 // Whoever has many watches is looked at once for each of them when his key changes (contract 13.3, 13.4).
 import { expect, test } from 'vitest'
 import type { Scope } from '../../../src/api/scope.gen.ts'
-import { type Caller, isSameCaller } from '../../../src/authn/caller.ts'
-import { userInfoOf } from '../../../src/authn/user-info.ts'
+import { type Caller, isSameCaller, userInfoOf } from '../../../src/authn/caller.ts'
 import { viewOf } from '../../support/key-builder.ts'
 
 const SHOP = { projects: [{ project: 'shop' }] }

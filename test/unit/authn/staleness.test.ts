@@ -1,7 +1,7 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
 import { isFresh, momentProvenBy } from '../../../src/authn/staleness.ts'
-import { type Moment, currentMoment, laterMoment, msBetween } from '../../../src/runtime/moment.ts'
+import { type Moment, currentMoment, laterMoment, msBetween } from '../../../src/runtime/clock.ts'
 import { manualClock } from '../../support/clock.ts'
 import { after, t0, textAfter } from '../../support/key-builder.ts'
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { TOKENS } from '../../../src/api/names.ts'
 import type { KubeObject } from '../../../src/api/objects.ts'
-import { createTokenIndex } from '../../../src/authn/token-index.ts'
+import { createTokenIndex } from '../../../src/authn/credential-index.ts'
 import { t0, textAfter } from '../../support/key-builder.ts'
 import { indexOf, key, ownedBy } from './key-builder.ts'
 

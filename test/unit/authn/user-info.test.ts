@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { userInfoOf } from '../../../src/authn/user-info.ts'
+import { userInfoOf } from '../../../src/authn/caller.ts'
 import type { AccessKey } from '../../../src/domain/accesskey/access-key.ts'
 import { viewOf } from '../../support/key-builder.ts'
 

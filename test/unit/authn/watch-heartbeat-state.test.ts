@@ -7,7 +7,7 @@ import {
   initialHeartbeatState,
   isUnseen,
 } from '../../../src/authn/watch-heartbeat-state.ts'
-import type { Moment } from '../../../src/runtime/moment.ts'
+import type { Moment } from '../../../src/runtime/clock.ts'
 import { after, textAfter } from '../../support/key-builder.ts'
 
 /** That many seconds after t0, on both clocks. */

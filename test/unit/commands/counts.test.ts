@@ -1,7 +1,7 @@
 // What a scrape counts: as many objects as a cluster has, and the event loop is kept from nothing else.
 import { describe, expect, test } from 'vitest'
-import { secretDigest } from '../../../src/authn/key-index.ts'
-import { type CountsOptions, countObjects } from '../../../src/commands/manager/counts.ts'
+import { secretDigest } from '../../../src/authn/credential-index.ts'
+import { type CountsOptions, countObjects } from '../../../src/commands/manager/metrics.ts'
 import { TOKEN_INDEXERS } from '../../../src/controllers/directclusterendpointtoken/indexes.ts'
 import { KEY_INDEXERS, KEY_ORDERS } from '../../../src/controllers/ownedaccesskey/indexes.ts'
 import { type OwnedAccessKeyObject, accessKeyOf } from '../../../src/domain/accesskey/access-key.ts'

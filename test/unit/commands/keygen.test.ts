@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { PROGRAM_VERSION } from '../../../src/runtime/version.ts'
+import { PROGRAM_VERSION } from '../../../src/runtime/flags.ts'
 import { hasValidChecksum } from '../../support/canary.ts'
 import { PROGRAM } from '../../support/command-process.ts'
 

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import type { Caller } from '../../../src/authn/caller.ts'
 import { ERRORS } from '../../../src/gateway/errors.ts'
-import { credentialOf } from '../../../src/gateway/stages/credential.ts'
+import { credentialOf } from '../../../src/gateway/stages/authentication.ts'
 import type { PublicPage, PublicRoute } from '../../../src/gateway/stages/public-routes.ts'
 import { InFlightRequests } from '../../../src/gateway/streams/in-flight.ts'
 import { type Upstream, UpstreamUnavailable } from '../../../src/kube/proxy/types.ts'

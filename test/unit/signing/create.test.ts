@@ -5,8 +5,7 @@ import {
   SIGNING_ALGORITHMS,
   type SigningAlgorithm,
 } from '../../../src/domain/token/token-claims.ts'
-import { createSigningKey } from '../../../src/signing/create.ts'
-import { examineSigningKey } from '../../../src/signing/examine.ts'
+import { createSigningKey, examineSigningKey } from '../../../src/signing/signing-key-secret.ts'
 import { type Line, memoryApi } from '../../support/in-memory-api.ts'
 import { newPem, signingKeySecret } from './signing-key-builder.ts'
 

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Secret } from '../../../src/api/objects.ts'
-import { examineSigningKey } from '../../../src/signing/examine.ts'
+import { examineSigningKey } from '../../../src/signing/signing-key-secret.ts'
 import { CREATED_MS, newPem, publicJwkOf, signingKeySecret } from './signing-key-builder.ts'
 
 const EC = newPem()

@@ -4,8 +4,8 @@ import type {
   AuditSettings,
 } from '../../../api/config.gen.ts'
 import type { FieldPath } from '../../json/field-path.ts'
-import { firstOverlappingPatterns, isResourcePattern } from '../../scope/resource-pattern.ts'
-import { indexedMaps, indexedStrings } from '../../json/untyped.ts'
+import { indexedMaps, indexedStrings } from '../../json/json.ts'
+import { firstOverlappingPatterns, isResourcePattern } from '../../scope/rule.ts'
 import type { UnsourcedFault } from './faults.ts'
 
 const LEVELS = ['None', 'Metadata', 'Request', 'RequestResponse']

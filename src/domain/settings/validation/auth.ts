@@ -5,7 +5,7 @@ import type {
   SamlProvider,
 } from '../../../api/config.gen.ts'
 import type { FieldPath } from '../../json/field-path.ts'
-import { indexedMaps } from '../../json/untyped.ts'
+import { indexedMaps } from '../../json/json.ts'
 import type { UnsourcedFault } from './faults.ts'
 import { type FormatCheck, webUrl } from './formats.ts'
 

@@ -4,8 +4,7 @@ import {
   gatewayFlagsTable,
   readGatewaySettings,
 } from '../../../../src/commands/gateway/flags.ts'
-import type { Invocation } from '../../../../src/runtime/flags.ts'
-import { PROGRAM_VERSION } from '../../../../src/runtime/version.ts'
+import { type Invocation, PROGRAM_VERSION } from '../../../../src/runtime/flags.ts'
 
 const nothing = { env: () => null, file: () => null }
 

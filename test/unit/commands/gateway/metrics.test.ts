@@ -3,7 +3,7 @@ import {
   type GatewayMetrics,
   createGatewayMetrics,
 } from '../../../../src/commands/gateway/metrics.ts'
-import { PROGRAM_VERSION } from '../../../../src/runtime/version.ts'
+import { PROGRAM_VERSION } from '../../../../src/runtime/flags.ts'
 import { seriesOf } from '../../../support/metrics-text.ts'
 
 const started = (): GatewayMetrics =>

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import type { ProcessInputs } from '../../../../src/commands/cluster-flags.ts'
 import {
   type ManagerSettings,
   managerFlagsTable,
   readManagerSettings,
 } from '../../../../src/commands/manager/flags.ts'
-import type { ProcessInputs } from '../../../../src/commands/cluster-flags.ts'
-import type { Invocation } from '../../../../src/runtime/flags.ts'
-import { PROGRAM_VERSION } from '../../../../src/runtime/version.ts'
+import { type Invocation, PROGRAM_VERSION } from '../../../../src/runtime/flags.ts'
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Metrics } from '../../../../src/commands/manager/metrics.ts'
-import { PROGRAM_VERSION } from '../../../../src/runtime/version.ts'
+import { PROGRAM_VERSION } from '../../../../src/runtime/flags.ts'
 import { none, scraped, started } from './metrics-stage.ts'
 
 const IDLE = { depth: 0, longestWorkSeconds: 0, unfinishedWorkSeconds: 0, longestWaitSeconds: 0 }

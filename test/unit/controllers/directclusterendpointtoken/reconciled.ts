@@ -1,6 +1,6 @@
 // One reconcile of a token on an API server and a signer of which only the answers are there.
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
-import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/issues-in-progress.ts'
+import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
 import {
   type TokenDeps,
   reconcile,
@@ -15,8 +15,8 @@ import { memoryLog } from '../../../support/memory-log.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 import {
   type Answers,
-  recordingClient,
   recordedRevocations,
+  recordingClient,
 } from '../../../support/recording-client.ts'
 import { ISSUER, KID, keyStore, tokenStore, tokenText } from '../../../support/token-builder.ts'
 

@@ -1,6 +1,6 @@
 // A new key works as soon as it is adopted: its status says so in the same pass.
 import { describe, expect, test } from 'vitest'
-import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/issues-in-progress.ts'
+import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import type { OwnedAccessKeyObject } from '../../../../src/domain/accesskey/access-key.ts'
 import { manualClock } from '../../../support/clock.ts'
@@ -9,8 +9,8 @@ import { memoryLog } from '../../../support/memory-log.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 import {
   type Answers,
-  recordingClient,
   recordedRevocations,
+  recordingClient,
   refused,
 } from '../../../support/recording-client.ts'
 import { keyStore, tokenStore } from '../../../support/token-builder.ts'

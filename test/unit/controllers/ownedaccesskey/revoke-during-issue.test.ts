@@ -2,7 +2,7 @@
 // A key that is deleted while the API server has a token under it, or may have, that the store does not show yet.
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../../../src/api/objects.ts'
-import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/issues-in-progress.ts'
+import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
 import { reconcile as reconcileToken } from '../../../../src/controllers/directclusterendpointtoken/reconcile.ts'
 import { type KeyDeps, reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
 import { tokenOf } from '../../../../src/domain/token/token.ts'
@@ -10,8 +10,8 @@ import { manualClock } from '../../../support/clock.ts'
 import { after } from '../../../support/key-builder.ts'
 import {
   type Answers,
-  recordingClient,
   recordedRevocations,
+  recordingClient,
   refused,
 } from '../../../support/recording-client.ts'
 import {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import { REVOKE_FINALIZER, TOKENS } from '../../../../src/api/names.ts'
 import type { KubeObject, ObjectMeta } from '../../../../src/api/objects.ts'
-import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/issues-in-progress.ts'
+import { IssuesInProgress } from '../../../../src/controllers/directclusterendpointtoken/indexes.ts'
 import { plan as planToken } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { type KeyStep, plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { reconcile } from '../../../../src/controllers/ownedaccesskey/reconcile.ts'
@@ -24,8 +24,8 @@ import {
 } from '../../../support/key-builder.ts'
 import {
   type Answers,
-  recordingClient,
   recordedRevocations,
+  recordingClient,
   refused,
 } from '../../../support/recording-client.ts'
 import {

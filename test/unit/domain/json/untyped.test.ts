@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DirectClusterEndpointToken } from '../../../../src/api/directclusterendpointtoken.gen.ts'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { secretDigest } from '../../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../../src/authn/credential-index.ts'
 import { plan as planToken } from '../../../../src/controllers/directclusterendpointtoken/plan.ts'
 import { plan } from '../../../../src/controllers/ownedaccesskey/plan.ts'
 import { accessKeyOf } from '../../../../src/domain/accesskey/access-key.ts'

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ConfigSettings } from '../../../../src/api/config.gen.ts'
 import { settingsToJson } from '../../../../src/domain/json/json.ts'
-import { withDefaults } from '../../../../src/domain/settings/defaults.ts'
-import { mergeSettings } from '../../../../src/domain/settings/merge.ts'
+import { mergeSettings, withDefaults } from '../../../../src/domain/settings/layers.ts'
 
 const ALWAYS: ConfigSettings = {
   auth: { loginAccessKeyTTLSeconds: 1_728_000 },

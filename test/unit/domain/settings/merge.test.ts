@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { type JsonMap, settingsToJson, sameJson } from '../../../../src/domain/json/json.ts'
+import { type JsonMap, sameJson, settingsToJson } from '../../../../src/domain/json/json.ts'
 import {
   mergeSettings,
   sourceOfPath,
-  withoutPathsOf,
   withoutEqualValues,
-} from '../../../../src/domain/settings/merge.ts'
+  withoutPathsOf,
+} from '../../../../src/domain/settings/layers.ts'
 
 describe('mergeSettings', () => {
   test.each<{ name: string; above: JsonMap; below: JsonMap; gives: JsonMap }>([

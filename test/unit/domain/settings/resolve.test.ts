@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { mergeSettings } from '../../../../src/domain/settings/merge.ts'
+import { mergeSettings } from '../../../../src/domain/settings/layers.ts'
 import { BROKEN, DEFAULTS, cap, deleted, host, readCap, run } from './settings-history.ts'
 import { type World, settled, shown } from './settings-sources.ts'
 

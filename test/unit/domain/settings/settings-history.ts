@@ -1,8 +1,8 @@
 // What happens to a Config and its sources over time, told in worlds.
 import { expect } from 'vitest'
 import { settingsToJson } from '../../../../src/domain/json/json.ts'
-import { withDefaults } from '../../../../src/domain/settings/defaults.ts'
 import { capsInForce, settingsInForce } from '../../../../src/domain/settings/in-force.ts'
+import { withDefaults } from '../../../../src/domain/settings/layers.ts'
 import { type World, reconciled, shown } from './settings-sources.ts'
 
 /** Settings with a cap of that many seconds. */

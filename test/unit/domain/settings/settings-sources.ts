@@ -5,20 +5,20 @@ import type { ManagedFieldsEntry } from '../../../../src/api/objects.ts'
 import {
   type Json,
   type JsonMap,
-  settingsToJson,
   isList,
   isMap,
   mapFromEntries,
+  settingsToJson,
 } from '../../../../src/domain/json/json.ts'
 import type { ConfigMapData } from '../../../../src/domain/settings/in-force.ts'
 import {
   mergeSettings,
-  withoutPathsOf,
   withoutEqualValues,
-} from '../../../../src/domain/settings/merge.ts'
+  withoutPathsOf,
+} from '../../../../src/domain/settings/layers.ts'
 import {
-  type SettingsResolution,
   type SecretSource,
+  type SettingsResolution,
   resolveSettings,
 } from '../../../../src/domain/settings/resolve.ts'
 import { checkSettingsSchema } from '../../../../src/domain/settings/schema.ts'

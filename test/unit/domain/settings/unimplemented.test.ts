@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ConfigSettings } from '../../../../src/api/config.gen.ts'
-import { withDefaults } from '../../../../src/domain/settings/defaults.ts'
+import { withDefaults } from '../../../../src/domain/settings/layers.ts'
 import { unimplementedConditions } from '../../../../src/domain/settings/unimplemented.ts'
 import { CONDITION_MESSAGE_LIMIT } from '../../../../src/domain/settings/validation/faults.ts'
 

@@ -1,6 +1,6 @@
 /** @module-tag no-retry */
 import { describe, expect, test } from 'vitest'
-import { clampedClock } from '../../../../src/gateway/activity/clamped-clock.ts'
+import { clampedClock } from '../../../../src/runtime/clock.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { t0 } from '../../../support/key-builder.ts'
 

@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../../../src/api/objects.ts'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
 import type { Caller } from '../../../../src/authn/caller.ts'
-import { secretDigest } from '../../../../src/authn/key-index.ts'
+import { secretDigest } from '../../../../src/authn/credential-index.ts'
 import { type AccessKey, accessKeyOf } from '../../../../src/domain/accesskey/access-key.ts'
 import type { Caps } from '../../../../src/domain/accesskey/lifetime.ts'
 import type { KubeClient, PatchOperation } from '../../../../src/kube/client/client.ts'

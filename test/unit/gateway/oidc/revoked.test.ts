@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { REVOKED_TOKENS_PREFIX } from '../../../../src/api/names.ts'
-import { createRevokedPage } from '../../../../src/gateway/oidc/revoked.ts'
+import { createRevokedPage } from '../../../../src/gateway/oidc/documents.ts'
 import { Store } from '../../../../src/kube/informer/store.ts'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { platformConfigMap } from '../../../../src/settings/follow.ts'

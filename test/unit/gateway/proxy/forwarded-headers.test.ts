@@ -4,7 +4,7 @@ import {
   clientHeaders,
   headersRefusal,
   upstreamHeaders,
-} from '../../../../src/gateway/proxy/headers.ts'
+} from '../../../../src/gateway/proxy/forward.ts'
 import { callTo } from '../calls.ts'
 
 const messageOfRefusal = (rawHeaders: readonly string[]): string | null => {

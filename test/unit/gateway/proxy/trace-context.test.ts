@@ -1,7 +1,7 @@
 // Which traces pass from a client to the API server (contract 13.1).
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { upstreamHeaders } from '../../../../src/gateway/proxy/headers.ts'
+import { upstreamHeaders } from '../../../../src/gateway/proxy/forward.ts'
 import { create } from '../../../../src/gateway/selfservice/create.ts'
 import { callTo } from '../calls.ts'
 import { DEPS } from '../selfservice/echoing-api-server.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { createTokenIndex } from '../../../../src/authn/token-index.ts'
+import { createTokenIndex } from '../../../../src/authn/credential-index.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { create } from '../../../../src/gateway/selfservice/create.ts'
 import { type Place, createQuota } from '../../../../src/gateway/selfservice/quota.ts'

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { ACCESS_KEYS, type Resource } from '../../../../src/api/names.ts'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
-import { userInfoOf } from '../../../../src/authn/user-info.ts'
+import { userInfoOf } from '../../../../src/authn/caller.ts'
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import type { Json, JsonMap } from '../../../../src/domain/json/json.ts'
 import type { Quota } from '../../../../src/gateway/selfservice/quota.ts'

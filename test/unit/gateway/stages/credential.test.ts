@@ -3,7 +3,7 @@ import {
   type Credential,
   credentialOf,
   isCredential,
-} from '../../../../src/gateway/stages/credential.ts'
+} from '../../../../src/gateway/stages/authentication.ts'
 
 const PROTOCOL = 'Sec-WebSocket-Protocol'
 const inProtocol = (token: string): string =>

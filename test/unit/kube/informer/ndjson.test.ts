@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { jsonLines } from '../../../../src/kube/informer/ndjson.ts'
-import { plantCanary, findCanaries } from '../../../support/canary.ts'
+import { jsonLines } from '../../../../src/kube/client/request.ts'
+import { findCanaries, plantCanary } from '../../../support/canary.ts'
 
 /** What was read before the stream ended or failed, and how often it was alive. */
 async function read(chunks: Iterable<Uint8Array>) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openSession } from '../../../../src/kube/proxy/http2-session.ts'
+import { openSession } from '../../../../src/kube/proxy/http2-pool.ts'
 import { TLS, echo, startUpstreamServer } from './upstream-server.ts'
 
 test('a session that has just ended gets no ping: its method would throw and end the process', async () => {

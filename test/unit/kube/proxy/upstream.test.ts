@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { headersToSend } from '../../../../src/kube/proxy/headers.ts'
 import type { UpstreamHeaders } from '../../../../src/kube/proxy/types.ts'
+import { headersToSend } from '../../../../src/kube/proxy/upstream.ts'
 import { ANN, WIRES, call, echo, stage, textOf } from './upstream-server.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']

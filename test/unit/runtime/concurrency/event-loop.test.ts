@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { countObjects } from '../../../../src/commands/manager/counts.ts'
+import { countObjects } from '../../../../src/commands/manager/metrics.ts'
 import {
   EventLoopShare,
   forEachYielding,

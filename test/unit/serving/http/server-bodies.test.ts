@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { LONGEST_PARSED_BODY, readBody } from '../../../../src/serving/http/body.ts'
+import { LONGEST_PARSED_BODY, readBody } from '../../../../src/serving/http/answer.ts'
 import type { RequestHandler } from '../../../../src/serving/http/server.ts'
 import { answersIn, served } from '../../gateway/served.ts'
 

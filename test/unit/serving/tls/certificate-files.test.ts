@@ -1,11 +1,11 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { followCertificateFiles } from '../../../../src/serving/tls/certificate-files.ts'
 import {
   type CertificatePair,
   type CheckedPair,
   checkPair,
+  followCertificateFiles,
 } from '../../../../src/serving/tls/key-pair.ts'
 import { serverPair } from '../../../support/certificate-builder.ts'
 import { manualClock } from '../../../support/clock.ts'

@@ -1,20 +1,70 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ConfigMap } from '../../api/objects.ts'
+import type { FollowedJwks } from '../../authn/jwks.ts'
 import { StoredRevocations } from '../../authn/revocation/stored-revocations.ts'
 import { formatTimestamp } from '../../domain/time.ts'
 import {
   revocationHourEndMs,
-  revokedTokensJson,
   revokedJtisIn,
+  revokedTokensJson,
 } from '../../domain/token/revocation.ts'
+import { SIGNING_ALGORITHMS } from '../../domain/token/token-claims.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
 
-const UNKNOWN = refuse(ERRORS.revocationsUnknown)
+/** How long verifiers may keep what they fetched (contract 7.2). */
+const CACHE_FOR = 'max-age=300'
+
+/**
+ * OpenID Connect discovery, as far as verifiers of tokens go, with the members that a Kubernetes API
+ * server publishes for its own: kube-apiserver reads issuer, jwks_uri and the algorithms.
+ *
+ * @param issuer null = not known yet
+ */
+export function discoveryAnswer(issuer: string | null): Answer {
+  if (issuer === null) return refuse(ERRORS.issuerUnknown)
+  const document = {
+    issuer,
+    jwks_uri: `${issuer}/keys`,
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: SIGNING_ALGORITHMS,
+  }
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json', 'cache-control': CACHE_FOR },
+    body: Buffer.from(JSON.stringify(document)),
+  }
+}
+
+const KEYS_UNKNOWN = refuse(ERRORS.signingKeysUnknown)
+
+/**
+ * The JWK Set of `<issuer>/keys` (contract 7.2). The answer is built when the set has changed and not
+ * when it is asked for: a kube-apiserver fetches it once per unknown kid, without limit (threats D5).
+ */
+export function createKeysPage(jwks: FollowedJwks): () => Answer {
+  let text: string | null = null
+  let answer = KEYS_UNKNOWN
+  return () => {
+    const current = jwks.current()
+    if (current !== text && current !== null) {
+      text = current
+      answer = {
+        status: 200,
+        headers: { 'content-type': 'application/jwk-set+json', 'cache-control': CACHE_FOR },
+        body: Buffer.from(current),
+      }
+    }
+    return answer
+  }
+}
+
+const REVOCATIONS_UNKNOWN = refuse(ERRORS.revocationsUnknown)
 
 /** Where the list comes from. */
 interface RevokedSources {
@@ -77,7 +127,7 @@ export function createRevokedPage(sources: RevokedSources): (call: HttpRequest) 
   }
   return async ({ headers }) => {
     const asOfMs = heardMs()
-    if (asOfMs === null) return UNKNOWN
+    if (asOfMs === null) return REVOCATIONS_UNKNOWN
     const list = await current(asOfMs)
     if (isHeld(headers['if-none-match'], list.headers.etag))
       return { status: 304, headers: list.headers, body: Buffer.alloc(0) }

@@ -1,9 +1,76 @@
-// Checks the Secret of a signing key (contract 7.3). The private half never leaves this folder.
-import { type KeyObject, createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
-import { SIGNING_KEY_PREFIX } from '../api/names.ts'
+// Creates the Secret of a new signing key (contract 7.3).
+import {
+  type KeyObject,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  sign,
+  verify,
+} from 'node:crypto'
+import { promisify } from 'node:util'
+import { SECRETS, SIGNING_KEY_PREFIX, SIGNING_KEY_TYPE } from '../api/names.ts'
 import type { Secret } from '../api/objects.ts'
 import { checkJwk } from '../authn/jwks.ts'
-import type { SigningKeySecret, PublicJwk } from '../domain/signingkey/signing-key.ts'
+import type { PublicJwk, SigningKeySecret } from '../domain/signingkey/signing-key.ts'
+import type { SigningAlgorithm } from '../domain/token/token-claims.ts'
+import { isConflict } from '../kube/client/api-error.ts'
+import type { KubeClient, NewObject } from '../kube/client/client.ts'
+
+/** The signing key to create, and the client for it. */
+interface NewSigningKey {
+  readonly client: KubeClient
+  readonly namespace: string
+  readonly generation: number
+  readonly algorithm: SigningAlgorithm
+}
+
+/**
+ * The outcome. `created`: by this process; `raced`: another replica was first, and its key serves as well; `taken`:
+ * an object that is no signing key has the name.
+ */
+type SigningKeyCreation = 'created' | 'raced' | 'taken'
+
+/** Creates a signing key under the name of its generation: of two replicas only one succeeds. */
+export async function createSigningKey(key: NewSigningKey): Promise<SigningKeyCreation> {
+  const { client, namespace, generation } = key
+  try {
+    await client.create(SECRETS, await newSecret(key), 'create')
+    return 'created'
+  } catch (error) {
+    if (!isConflict(error)) throw error
+    const name = `${SIGNING_KEY_PREFIX}${generation}`
+    const existing = await client.get<Secret>(SECRETS, { namespace, name })
+    return existing === null || existing.type === SIGNING_KEY_TYPE ? 'raced' : 'taken'
+  }
+}
+
+async function newSecret({ namespace, generation, algorithm }: NewSigningKey): Promise<NewObject> {
+  const { privateKey, publicKey } = await GENERATORS[algorithm]()
+  const checked = checkJwk(publicKey.export({ format: 'jwk' }))
+  if (!checked.ok) throw new Error(`the new signing key ${checked.because}`)
+  return {
+    apiVersion: 'v1',
+    kind: SECRETS.kind,
+    metadata: { name: `${SIGNING_KEY_PREFIX}${generation}`, namespace },
+    type: SIGNING_KEY_TYPE,
+    immutable: true,
+    data: {
+      [PRIVATE_KEY_DATA_KEY]: toBase64(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+      [KID_DATA_KEY]: toBase64(checked.jwk.kid),
+    },
+  }
+}
+
+const toBase64 = (text: string | Buffer): string => Buffer.from(text).toString('base64')
+
+const generate = promisify(generateKeyPair)
+
+const GENERATORS = {
+  ES256: () => generate('ec', { namedCurve: 'P-256' }),
+  RS256: () => generate('rsa', { modulusLength: 3072 }),
+} as const
+
+// Checks the Secret of a signing key (contract 7.3). The private half never leaves this folder.
 
 /** Data key of the Secret: the private key in PKCS #8 PEM. */
 export const PRIVATE_KEY_DATA_KEY = 'private-key.pem'
