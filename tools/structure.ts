@@ -11,7 +11,7 @@ const MOST = {
   smallPercent: 7,
   circles: 0,
   unused: 0,
-  forTests: 54,
+  forTests: 63,
   ambiguous: 12,
 }
 

@@ -157,7 +157,7 @@ interface HeartbeatWrite {
  * @returns false where `mayWrite` refused
  * @throws StatusError when another gateway wrote at the same time, or the API server refuses
  */
-export async function writeHeartbeat(
+async function writeHeartbeat(
   { client, log, mayWrite }: HeartbeatWrite,
   at: string,
   signal: AbortSignal,

@@ -92,7 +92,7 @@ async function start(self: GatewayProcess): Promise<void> {
 }
 
 /** When the gateway is ready (contract 8.2). */
-export function readinessOf(
+function readinessOf(
   stopping: AbortSignal,
   following: Following,
   callers: Pick<StartedAuthenticator, 'readiness'>,
@@ -110,7 +110,7 @@ export function readinessOf(
 }
 
 /** The page of each route without a credential. */
-export function publicPages(
+function publicPages(
   following: Following,
   readiness: Readonly<Record<string, HealthCheck>>,
   clock: Clock,

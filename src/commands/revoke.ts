@@ -121,7 +121,7 @@ function messageOf(error: unknown): string {
 }
 
 /** The settings of `revoke` (contract 12.2). */
-export interface RevokeSettings {
+interface RevokeSettings {
   /** Path; null = KUBECONFIG, else the pod's service account. */
   readonly kubeconfig: string | null
   /** Name of the key, or its uid if the key is gone. Never empty. */

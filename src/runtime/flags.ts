@@ -232,7 +232,7 @@ export const addressKind: ValueKind<BindAddress> = {
 }
 
 /** Name of this program, as in --help. */
-export const PROGRAM_NAME: string = manifest.name
+const PROGRAM_NAME: string = manifest.name
 
 /** Version of this program, for --version and the user agent. */
 export const PROGRAM_VERSION: string = manifest.version

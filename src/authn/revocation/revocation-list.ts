@@ -137,7 +137,7 @@ interface SweepOptions {
  * Deletes the ConfigMaps of revoked tokens whose hour is over (contract 7.4). One that can't be deleted waits for
  * the next sweep. Never rejects.
  */
-export async function sweepEndedRevocations(options: SweepOptions): Promise<void> {
+async function sweepEndedRevocations(options: SweepOptions): Promise<void> {
   const { configMaps, clock, log, rateLimit, signal } = options
   const names = [...configMaps.values()].map(({ name }) => name)
   try {

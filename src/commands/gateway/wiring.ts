@@ -198,14 +198,14 @@ function startSelfService(
 // What the gateway counts and logs of its connections and of the requests that it sends.
 
 /** Client dependencies, and a clock that follows the API server's. */
-export interface TimedDeps {
+interface TimedDeps {
   /** Held back by the Date headers of responses to `deps`. */
   readonly clock: ClampedClock
   readonly deps: ClientDeps
 }
 
 /** The same dependencies, with a clock that follows the API server's Date headers. */
-export function timedDeps(local: Clock, deps: ClientDeps): TimedDeps {
+function timedDeps(local: Clock, deps: ClientDeps): TimedDeps {
   const clock = clampedClock(local)
   const { observer } = deps
   const responded: typeof observer.responded = (method, code, dateMs) => {

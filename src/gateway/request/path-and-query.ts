@@ -37,7 +37,7 @@ function faultOf(segment: string): Refusal | null {
  * Decodes once; null when an escape is broken or the bytes are no UTF-8. The API server would take such
  * bytes as they are, and the same text could then not be written again.
  */
-export function percentDecode(text: string): string | null {
+function percentDecode(text: string): string | null {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -46,7 +46,7 @@ export function percentDecode(text: string): string | null {
 }
 
 /** Encodes every character that a server on the way could read as more than itself. */
-export const percentEncode = (text: string): string =>
+const percentEncode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
 
 /** A value read from bytes, or the answer that refuses them. */

@@ -199,7 +199,7 @@ class Elector implements LeaderElection {
 export const LEASE_WRITE_REASONS = ['acquire', 'renew', 'release'] as const
 
 /** Reads and writes one Lease, with `limitMs` for the answer. A rejection is a failed try. */
-export interface LeaseLock {
+interface LeaseLock {
   /** null = there is no Lease. */
   read(limitMs: number): Promise<Lease | null>
   /**
@@ -216,7 +216,7 @@ export interface LeaseLock {
 }
 
 /** What access to the Lease needs. */
-export interface LeaseLockOptions {
+interface LeaseLockOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly ref: { readonly namespace: string; readonly name: string }
@@ -225,7 +225,7 @@ export interface LeaseLockOptions {
 const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }
 
 /** The Lease of that name, existing or not. */
-export function createLeaseLock({ client, clock, ref }: LeaseLockOptions): LeaseLock {
+function createLeaseLock({ client, clock, ref }: LeaseLockOptions): LeaseLock {
   return {
     read: (limitMs) => answerWithin(clock, limitMs, () => client.get<Lease>(LEASES, ref)),
     write: (before, spec, reason, limitMs) =>
