@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
+import { lockContent } from '../../tools/control-plane/lock.ts'
 import { cacheDirectory } from '../../tools/control-plane/cache.ts'
 import { eventually, eventuallyPasses } from '../support/eventually.ts'
 import { startMakeRun } from '../support/make-run.ts'
@@ -60,7 +61,7 @@ test('SIGINT while it waits for the build of another process ends it', async () 
   const folder = newFolder()
   const { env, into } = emptyCache(folder)
   mkdirSync(dirname(into), { recursive: true })
-  writeFileSync(`${into}.lock`, `${process.pid}\n`)
+  writeFileSync(`${into}.lock`, await lockContent({}))
   const run = startMakeRun(folder, env)
   await run.says(/is building the control plane already: waiting for it/)
   run.kill('SIGINT')

@@ -1,4 +1,4 @@
-// The metrics of controllers and their queues, under controller-runtime's and client-go's names (contract 8.4).
+// A controller: its queue, its watches, the loop that reconciles, and their metrics under controller-runtime names (contract 8.4).
 import type { MetricName } from '../../api/metrics.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
