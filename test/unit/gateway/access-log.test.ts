@@ -13,39 +13,39 @@ import { memoryLog } from '../../support/memory-log.ts'
 const KEY = formatAccessKey(new Uint8Array(32).fill(7), crc32)
 const PLACE = '/api/v1/namespaces/shop/pods'
 
-/** What is told of a GET behind the route of the management cluster. */
-function toldOfGet(rest: string) {
+/** The log fields of a GET behind the route of the management cluster. */
+function fieldsOfGet(rest: string) {
   const reading = parseRequest('GET', { kind: 'Management' }, rest)
   const asked: RequestInfo | null = reading.ok ? reading.request.attributes : null
   return requestLogFields({ method: 'GET', target: 'Management', caller: null, asked })
 }
 
 test.each([
-  { name: 'what is not read', rest: '/api//v1', told: {} },
-  { name: 'a path that is no object’s', rest: `/openapi/${KEY}`, told: { verb: 'get' } },
-  { name: 'a list of all', rest: '/api/v1/pods', told: { verb: 'list', resource: 'pods' } },
+  { name: 'what is not read', rest: '/api//v1', fields: {} },
+  { name: 'a path that is no object’s', rest: `/openapi/${KEY}`, fields: { verb: 'get' } },
+  { name: 'a list of all', rest: '/api/v1/pods', fields: { verb: 'list', resource: 'pods' } },
   {
     name: 'a watch',
     rest: `${PLACE}?watch=1`,
-    told: { verb: 'watch', resource: 'pods', namespace: 'shop' },
+    fields: { verb: 'watch', resource: 'pods', namespace: 'shop' },
   },
   {
     name: 'a subresource',
     rest: `${PLACE}/web-0/log`,
-    told: { verb: 'get', resource: 'pods/log', namespace: 'shop', name: 'web-0' },
+    fields: { verb: 'get', resource: 'pods/log', namespace: 'shop', name: 'web-0' },
   },
   {
     name: 'an object of a group, with a colon in its name',
     rest: '/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node',
-    told: {
+    fields: {
       verb: 'get',
       group: 'rbac.authorization.k8s.io',
       resource: 'clusterroles',
       name: 'system:node',
     },
   },
-])('$name: no more than there is', ({ rest, told }) => {
-  expect(toldOfGet(rest)).toEqual({ method: 'GET', target: 'Management', ...told })
+])('$name: no more than there is', ({ rest, fields }) => {
+  expect(fieldsOfGet(rest)).toEqual({ method: 'GET', target: 'Management', ...fields })
 })
 
 test.each([KEY, 'f'.repeat(32), 'correct-horse-battery-staple_too', `sha256:${'0a'.repeat(32)}`])(
@@ -60,7 +60,7 @@ test.each([KEY, 'f'.repeat(32), 'correct-horse-battery-staple_too', `sha256:${'0
       `${PLACE}?fieldSelector=metadata.name%3D${secret}`,
       `${PLACE}?labelSelector=key%3D${secret}`,
     ]
-    const texts = places.map((rest) => JSON.stringify(toldOfGet(rest)))
+    const texts = places.map((rest) => JSON.stringify(fieldsOfGet(rest)))
     expect(texts.filter((text) => text.includes(secret) || !text.includes('"verb"'))).toEqual([])
   },
 )
@@ -68,8 +68,8 @@ test.each([KEY, 'f'.repeat(32), 'correct-horse-battery-staple_too', `sha256:${'0
 test('of its caller the name and ID of the key', () => {
   const key = viewOf({ metadata: { name: 'ci' }, spec: { key: KEY } })
   const caller = { key, identity: { user: 'ada', groups: [] }, scope: null, expiresMs: null }
-  const told = requestLogFields({ method: 'PUT', target: 'Other', caller, asked: null })
-  expect(told).toEqual({
+  const fields = requestLogFields({ method: 'PUT', target: 'Other', caller, asked: null })
+  expect(fields).toEqual({
     method: 'PUT',
     target: 'Other',
     keyName: 'ci',

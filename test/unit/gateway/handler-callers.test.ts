@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { keyIdOf } from '../../../src/domain/accesskey/access-key.ts'
 import { EXPIRES } from './handler-builder.ts'
-import { BROKEN, CALLER, ENDING, asked, gateway, withoutIds } from './piped.ts'
-import { answersIn } from './served.ts'
+import { BROKEN, CALLER, ENDING, asked, gateway, withoutIds } from './listening-gateway.ts'
+import { answersIn } from './listening-server.ts'
 
 describe('with a credential', () => {
   const GOOD = 'Authorization: Bearer good\r\n'

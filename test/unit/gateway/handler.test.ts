@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { PUBLIC_ROUTES, type PublicPage } from '../../../src/gateway/stages/public-routes.ts'
-import { asked, gateway, withoutIds } from './piped.ts'
-import { type RawAnswer, answersIn } from './served.ts'
+import { asked, gateway, withoutIds } from './listening-gateway.ts'
+import { type RawAnswer, answersIn } from './listening-server.ts'
 
 const UNAUTHORIZED = {
   kind: 'Status',

@@ -38,7 +38,7 @@ const KINDS = [
 /** A collection that is none of ours. */
 export const MAPS = '/api/v1/namespaces/default/configmaps'
 
-/** Who calls: a person, who may do everything with keys of her own. */
+/** Who calls: a person, who may do everything with their own keys. */
 const CALLER: Caller = {
   key: viewOf({ metadata: { name: 'ada', uid: 'uid-ada' }, spec: { user: 'ada', type: 'Login' } }),
   identity: { user: 'ada', groups: [] },
@@ -183,7 +183,7 @@ export function world({
       body,
     }
   }
-  /** The key ends, and nobody is told. */
+  /** The key ends, and the gateway does not know yet. */
   const endQuietly = (because: Extract<Reauthentication, { ok: false }>['because'] = 'revoked') => {
     now = { ok: false, because }
   }

@@ -7,21 +7,21 @@ import { t0 } from '../../../support/key-builder.ts'
 const HOUR_MS = 3_600_000
 
 test.each([
-  { name: 'as it is, before anything is heard', heardAfter: null, steps: HOUR_MS, reads: HOUR_MS },
-  { name: 'as it is, where both agree', heardAfter: 0, steps: 0, reads: 0 },
-  { name: 'as it is, where it is a little ahead', heardAfter: -1500, steps: 0, reads: 0 },
-  { name: 'as it is, where it is behind', heardAfter: HOUR_MS, steps: 0, reads: 0 },
+  { name: 'as it is, before any answer', answerAfter: null, steps: HOUR_MS, reads: HOUR_MS },
+  { name: 'as it is, where both agree', answerAfter: 0, steps: 0, reads: 0 },
+  { name: 'as it is, where it is a little ahead', answerAfter: -1500, steps: 0, reads: 0 },
+  { name: 'as it is, where it is behind', answerAfter: HOUR_MS, steps: 0, reads: 0 },
   {
     name: 'held back, where it is far ahead',
-    heardAfter: -HOUR_MS,
+    answerAfter: -HOUR_MS,
     steps: 0,
     reads: 2000 - HOUR_MS,
   },
-  { name: 'held back, once it is set ahead', heardAfter: 0, steps: HOUR_MS, reads: 2000 },
-])('$name (2.9)', async ({ heardAfter, steps, reads }) => {
+  { name: 'held back, once it is set ahead', answerAfter: 0, steps: HOUR_MS, reads: 2000 },
+])('$name (2.9)', async ({ answerAfter, steps, reads }) => {
   const clock = manualClock(t0)
   const heldBack = clampedClock(clock)
-  if (heardAfter !== null) heldBack.heard(t0 + heardAfter)
+  if (answerAfter !== null) heldBack.heard(t0 + answerAfter)
   clock.setNow(t0 + steps)
   expect(heldBack.nowMs()).toBe(t0 + reads)
   await clock.advance(60_000)
@@ -31,8 +31,8 @@ test.each([
 describe('an answer that is looked at late', () => {
   const LATE_MS = 5000
 
-  /** Hears the times one after the other, each so long after the one before. */
-  async function heard(...times: readonly { afterMs: number; behindMs: number }[]) {
+  /** What the clock reads after answers with these times, each so long after the one before. */
+  async function readAfter(...times: readonly { afterMs: number; behindMs: number }[]) {
     const clock = manualClock(t0)
     const heldBack = clampedClock(clock)
     for (const { afterMs, behindMs } of times) {
@@ -50,6 +50,6 @@ describe('an answer that is looked at late', () => {
     { name: 'makes way for the next that is not', times: [{ afterMs: 0, behindMs: LATE_MS }, { afterMs: 5000, behindMs: 0 }], reads: 0 },
     { name: 'is none where the clock of the API server is set back, which is followed after a while (2.9)', times: [inTime, { afterMs: 20_000, behindMs: HOUR_MS }, { afterMs: 10_000, behindMs: HOUR_MS }], reads: 2000 - HOUR_MS },
   ])('$name', async ({ times, reads }) => {
-    expect(await heard(...times)).toBe(reads)
+    expect(await readAfter(...times)).toBe(reads)
   })
 })

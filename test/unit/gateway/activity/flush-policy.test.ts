@@ -6,7 +6,7 @@ import {
   recordedUseOf,
 } from '../../../../src/gateway/activity/flush-policy.ts'
 import { accessKey, after } from '../../../support/key-builder.ts'
-import { UNCAPPED } from './simulated.ts'
+import { UNCAPPED } from './simulated-api.ts'
 
 const HOUR = 3600
 const slides: Partial<AccessKey> = { slides: true, ttl: HOUR }

@@ -5,8 +5,8 @@ import type { ManualClock } from '../../../support/clock.ts'
 import { textAfter } from '../../../support/key-builder.ts'
 import type { Parts } from '../../../support/object-builder.ts'
 import { refused } from '../../../support/recording-client.ts'
-import type { Line } from './simulated.ts'
-import { HOUR, slides, stage } from './stage.ts'
+import type { Line } from './simulated-api.ts'
+import { HOUR, slides, stage } from './recorder-builder.ts'
 
 describe('a sliding key (14.1)', () => {
   test('mostly nobody waits, and no promise is made for it', async () => {

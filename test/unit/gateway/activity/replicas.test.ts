@@ -10,7 +10,7 @@ import {
   type Weather,
   type World,
 } from './replicas.ts'
-import { UNCAPPED } from './simulated.ts'
+import { UNCAPPED } from './simulated-api.ts'
 
 const SEEDS = Array.from({ length: repeated(3, 8) }, (_, index) => index + 1)
 /** In seconds. */

@@ -1,5 +1,5 @@
 // Gateways and an operator around one API server, on one clock: requests are let pass or refused, gateways
-// are killed and started anew, and what ended when is remembered.
+// are killed and restarted, and what ended when is remembered.
 import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { type Caps, isLive, lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import {
@@ -13,7 +13,7 @@ import { t0 } from '../../../support/key-builder.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { keyObject } from '../../../support/object-builder.ts'
 import type { Random } from '../../../support/random.ts'
-import { type SimulatedApi, callerWith, keyStore, simulatedApi } from './simulated.ts'
+import { type SimulatedApi, callerWith, keyStore, simulatedApi } from './simulated-api.ts'
 
 /** How bad the world is. */
 export interface Weather {
@@ -52,7 +52,7 @@ export interface Accepted {
 /** What became of it all. */
 export interface History {
   readonly accepted: Accepted[]
-  /** When somebody found a key to have ended: the operator, or a gateway that was asked. */
+  /** When the operator, or a gateway that was asked, found a key to have ended. */
   readonly ends: { readonly uid: string; readonly atMs: number }[]
   /** The use that is recorded after each write to a key, in the order of etcd. */
   readonly recorded: { readonly uid: string; readonly usedMs: number; readonly atMs: number }[]

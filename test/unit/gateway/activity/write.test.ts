@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { textAfter } from '../../../support/key-builder.ts'
-import { HOUR, slides, stage } from './stage.ts'
+import { HOUR, slides, stage } from './recorder-builder.ts'
 
 describe('what another replica recorded', () => {
   test.each<{ name: string; spec: OwnedAccessKeySpec }>([

@@ -19,14 +19,14 @@ import {
   startUpstreamServer,
   upstreamTo,
 } from '../../kube/proxy/upstream-server.ts'
-import { hearing } from '../../serving/http/told.ts'
-import { type Served, answersIn, served } from '../served.ts'
+import { receivedOn } from '../../serving/http/raw-status-response.ts'
+import { type Served, answersIn, served } from '../listening-server.ts'
 
 const SOON = { withinMs: 20_000 }
 const MB = 1024 * 1024
 const key = viewOf({ metadata: { name: 'ci' }, spec: { user: 'ada', groups: ['dev'] } })
 const identity = userInfoOf(key)
-if (!identity) throw new Error('the key of this test names somebody')
+if (!identity) throw new Error('the key of this test names a user')
 const CALLER: Caller = { key, identity, scope: null, expiresMs: null }
 
 const respondBy =
@@ -173,12 +173,12 @@ describe.each(WIRES)('over %s', (wire) => {
       outgoing.write('{"half":')
     })
     const socket = await connect()
-    const { heard, closed } = hearing(socket)
+    const { received, closed } = receivedOn(socket)
     socket.write(bytes(['GET /x HTTP/1.1']))
-    await eventually('half of it', () => heard().includes('{"half":') || undefined, SOON)
+    await eventually('half of it', () => received().includes('{"half":') || undefined, SOON)
     breakConnection(behind)
     await closed
-    expect(heard()).not.toMatch(/0\r\n\r\n$/)
+    expect(received()).not.toMatch(/0\r\n\r\n$/)
   })
 
   test('a client that goes away ends what is under way behind', async () => {

@@ -220,11 +220,11 @@ describe('a failure as it is shown (12.4)', () => {
   })
 
   test('does not repeat what was sent', () => {
-    const told = {
+    const failure = {
       kind: 'Status',
       message: `bad ${SECRET}`,
       details: { causes: [{ message: SECRET }] },
     }
-    expect(JSON.stringify(redactedFailure(told, [SECRET]))).not.toContain(SECRET)
+    expect(JSON.stringify(redactedFailure(failure, [SECRET]))).not.toContain(SECRET)
   })
 })

@@ -4,7 +4,7 @@ import { TARGET_KINDS, type RequestTarget } from '../../../../src/domain/scope/r
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
 import { requestSent } from '../../../support/fuzz/requests.ts'
 import { randomFrom } from '../../../support/random.ts'
-import { readOf, reading, taken } from './read.ts'
+import { readOf, reading, taken } from './request-reader.ts'
 
 function rebuilt(sent: string): string {
   const { path, search } = readOf(sent)

@@ -1,6 +1,6 @@
 // Bytes that two readers could read in two ways: nobody gets to (contract 11.6).
 import { describe, expect, test } from 'vitest'
-import { taken } from './read.ts'
+import { taken } from './request-reader.ts'
 
 const refusals = (because: string, sent: readonly string[]) =>
   sent.map((one) => ({ sent: one, is: `400 ${because}` }))

@@ -1,7 +1,7 @@
 // What requests are about, as the API server has it (contract 11.6). That the API server does have it so
 // is shown by test/cluster/gateway/attribution.private.test.ts.
 import { describe, expect, test } from 'vitest'
-import { taken } from './read.ts'
+import { taken } from './request-reader.ts'
 
 type Row = readonly [sent: string, taken: string]
 

@@ -1,4 +1,4 @@
-// What becomes of a token that nobody issues in time (contract 12.2).
+// What becomes of a token that the operator does not issue in time (contract 12.2).
 import { describe, expect, test } from 'vitest'
 import { TOKENS } from '../../../../src/api/names.ts'
 import { nestedString } from '../../../../src/domain/json/field-path.ts'
@@ -27,7 +27,7 @@ function having(there: JsonMap) {
   return { answers, stored: () => stored }
 }
 
-const anew = token({ metadata: { uid: 'uid-anew' } })
+const recreated = token({ metadata: { uid: 'uid-recreated' } })
 const issued = token({ status: { token: 'a.b.c' } })
 const refused = token({
   status: { conditions: [{ type: 'Ready', reason: 'ScopeExceedsOwner', message: 'too much' }] },
@@ -38,7 +38,12 @@ describe('a token that was made is awaited (12.2)', () => {
     { name: 'issued, it stays', there: issued, code: null, left: issued },
     { name: 'refused, nothing is left behind', there: refused, code: 403, left: null },
     { name: 'not issued in time, nothing is left behind', there: token(), code: 504, left: null },
-    { name: 'another that has its name by now is left', there: anew, code: 504, left: anew },
+    {
+      name: 'another that has its name by now is left',
+      there: recreated,
+      code: 504,
+      left: recreated,
+    },
   ])('$name', async ({ there, code, left }) => {
     const { answers, stored } = having(there)
     const clock = manualClock(t0)

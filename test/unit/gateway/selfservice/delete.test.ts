@@ -85,22 +85,22 @@ const listOf = (...items: readonly JsonMap[]): JsonMap => ({
 test.each(WAYS)(
   '$verb leaves a key that came in the place of the one that was looked at (12.1)',
   async (way) => {
-    const [seen, anew] = [key(), key({ metadata: { uid: 'uid-anew' } })]
+    const [seen, recreated] = [key(), key({ metadata: { uid: 'uid-recreated' } })]
     let stored: JsonMap | null = seen
     const answers = ({ method, path, body }: UpstreamCall): Said => {
       const isOne = path.endsWith('/ci')
       if (method === 'GET') {
-        stored = anew
+        stored = recreated
         return [200, isOne ? seen : listOf(seen)]
       }
       if (!isOne) return FORBIDDEN
       const uid = nestedString(parseJsonMap((body as Buffer).toString()), ['preconditions', 'uid'])
-      if (uid !== '' && uid !== 'uid-anew') return [409, { kind: 'Status', code: 409 }]
+      if (uid !== '' && uid !== 'uid-recreated') return [409, { kind: 'Status', code: 409 }]
       stored = null
-      return [200, anew]
+      return [200, recreated]
     }
     await way.answer(exchangeOf({ verb: way.verb, name: way.name, answers }))
-    expect(stored).toEqual(anew)
+    expect(stored).toEqual(recreated)
   },
 )
 

@@ -1,4 +1,4 @@
-// Lists of our kinds are read in pages, and told as they are read (contract 12.2, 13.3).
+// Lists of our kinds are read in pages, and sent as they are read (contract 12.2, 13.3).
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -57,7 +57,7 @@ const asking = (
   given: Partial<SelfServiceRequest> = {},
 ): SelfServiceRequest => ({ ...exchangeOf({ verb: 'list', name: '', answers }), ...given })
 
-const told = async ({ body }: Answer): Promise<string> =>
+const bodyText = async ({ body }: Answer): Promise<string> =>
   Buffer.isBuffer(body) ? body.toString() : text(body)
 
 const FORMS: readonly { name: string; form: Form }[] = (['json', 'yaml'] as const).flatMap(
@@ -83,7 +83,7 @@ describe.each(FORMS)('a list of several pages: $name (12.2)', ({ form }) => {
   ])('says what one of a single page says: $name', async ({ count, query }) => {
     const { answers, asked } = stored(count, 10, isTable)
     const answer = await list(asking(answers, { form, query }))
-    const said = await told(answer)
+    const said = await bodyText(answer)
     const single = stored(count, 10, isTable)
     // Asked for all at once, this API server says it all at once.
     const atOnce: typeof answers = (call) =>
@@ -91,7 +91,7 @@ describe.each(FORMS)('a list of several pages: $name (12.2)', ({ form }) => {
     const whole = await list(asking(atOnce, { form, query }))
     expect(asked.length).toBeGreaterThan(1)
     expect(Buffer.isBuffer(whole.body)).toBe(true)
-    expect(read(said)).toEqual(read(await told(whole)))
+    expect(read(said)).toEqual(read(await bodyText(whole)))
     expect(said).not.toContain('never-to-be-shown')
     expect(answer.headers).toEqual(whole.headers)
   })
@@ -119,18 +119,18 @@ describe('a list (12.2, 13.3)', () => {
 
   test('of large objects comes in small pages, of small ones in large pages again', async () => {
     const heavy = stored(60, 200_000)
-    await told(await list(asking(heavy.answers)))
+    await bodyText(await list(asking(heavy.answers)))
     const { limit: last = 0 } = heavy.asked.at(-1) ?? {}
     expect(last * 200_000).toBeLessThan(PAGE)
     const light = stored(450, 10)
-    await told(await list(asking(light.answers)))
+    await bodyText(await list(asking(light.answers)))
     expect(light.asked.map(({ limit }) => limit)).toEqual([100, 100, 100, 100, 100])
   })
 
   test('of any version is one of the latest: of any it would come at once', async () => {
     const { answers, asked } = stored(1, 10)
     const query = [['resourceVersion', '0'] as const]
-    await told(await list(asking(answers, { query })))
+    await bodyText(await list(asking(answers, { query })))
     expect(asked.map(({ path }) => path.split('?')[1])).toEqual(['limit=100'])
   })
 
@@ -140,7 +140,7 @@ describe('a list (12.2, 13.3)', () => {
       call.path.includes('continue=200') ? [410, { kind: 'Status', code: 410 }] : answers(call)
     const answer = await list(asking(broken))
     expect(answer.status).toBe(200)
-    await expect(told(answer)).rejects.toThrow('a list broke off')
+    await expect(bodyText(answer)).rejects.toThrow('a list broke off')
   })
 
   test('that nobody reads leaves room for others, and its caller none: 429', async () => {

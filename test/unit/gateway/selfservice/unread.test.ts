@@ -14,7 +14,7 @@ import type { HttpRequest } from '../../../../src/serving/http/server.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { eventually } from '../../../support/eventually.ts'
 import { t0, viewOf } from '../../../support/key-builder.ts'
-import { served } from '../served.ts'
+import { served } from '../listening-server.ts'
 import { COUNTS } from './self-service-request.ts'
 
 const PATH = '/apis/management.platform.sh/v1/ownedaccesskeys'

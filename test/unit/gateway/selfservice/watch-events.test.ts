@@ -119,11 +119,11 @@ describe('a watch (12.2, 13.3)', () => {
   test('of hundreds has one event in each turn of the event loop', async () => {
     const all = Array.from({ length: 200 }, () => watching({}))
     for (const { upstream } of all) upstream.write(event(0))
-    const told = (): number => all.filter(({ given }) => given().length > 0).length
+    const received = (): number => all.filter(({ given }) => given().length > 0).length
     let most = 0
-    for (let before = 0; told() < all.length; before = told()) {
+    for (let before = 0; received() < all.length; before = received()) {
       await turn()
-      most = Math.max(most, told() - before)
+      most = Math.max(most, received() - before)
     }
     expect(most).toBeLessThanOrEqual(2)
   })

@@ -3,22 +3,22 @@ import { clientEventType, withoutContent } from '../../../../src/gateway/selfser
 import { key } from './key-objects.ts'
 
 test.each([
-  { known: false, type: 'ADDED', isVisible: true, told: 'ADDED', knownThen: true },
-  { known: false, type: 'ADDED', isVisible: false, told: null, knownThen: false },
-  { known: false, type: 'MODIFIED', isVisible: true, told: 'ADDED', knownThen: true },
-  { known: false, type: 'MODIFIED', isVisible: false, told: null, knownThen: false },
-  { known: false, type: 'DELETED', isVisible: true, told: null, knownThen: false },
-  { known: false, type: 'DELETED', isVisible: false, told: null, knownThen: false },
-  { known: true, type: 'ADDED', isVisible: true, told: 'MODIFIED', knownThen: true },
-  { known: true, type: 'MODIFIED', isVisible: true, told: 'MODIFIED', knownThen: true },
-  { known: true, type: 'MODIFIED', isVisible: false, told: 'DELETED', knownThen: false },
-  { known: true, type: 'DELETED', isVisible: true, told: 'DELETED', knownThen: false },
-  { known: true, type: 'DELETED', isVisible: false, told: 'DELETED', knownThen: false },
+  { known: false, type: 'ADDED', isVisible: true, sentAs: 'ADDED', knownThen: true },
+  { known: false, type: 'ADDED', isVisible: false, sentAs: null, knownThen: false },
+  { known: false, type: 'MODIFIED', isVisible: true, sentAs: 'ADDED', knownThen: true },
+  { known: false, type: 'MODIFIED', isVisible: false, sentAs: null, knownThen: false },
+  { known: false, type: 'DELETED', isVisible: true, sentAs: null, knownThen: false },
+  { known: false, type: 'DELETED', isVisible: false, sentAs: null, knownThen: false },
+  { known: true, type: 'ADDED', isVisible: true, sentAs: 'MODIFIED', knownThen: true },
+  { known: true, type: 'MODIFIED', isVisible: true, sentAs: 'MODIFIED', knownThen: true },
+  { known: true, type: 'MODIFIED', isVisible: false, sentAs: 'DELETED', knownThen: false },
+  { known: true, type: 'DELETED', isVisible: true, sentAs: 'DELETED', knownThen: false },
+  { known: true, type: 'DELETED', isVisible: false, sentAs: 'DELETED', knownThen: false },
 ] as const)(
-  '$type of what is visible: $isVisible, known: $known, is told as $told (12.3, B10)',
-  ({ known, type, isVisible, told, knownThen }) => {
+  '$type of what is visible: $isVisible, known: $known, is sent as $sentAs (12.3, B10)',
+  ({ known, type, isVisible, sentAs, knownThen }) => {
     const uids = new Set(known ? ['one', 'other'] : ['other'])
-    expect(clientEventType(uids, type, 'one', isVisible)).toBe(told)
+    expect(clientEventType(uids, type, 'one', isVisible)).toBe(sentAs)
     expect([...uids].toSorted()).toEqual(knownThen ? ['one', 'other'] : ['other'])
   },
 )

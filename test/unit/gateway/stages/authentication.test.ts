@@ -20,13 +20,13 @@ function stage() {
     key('short', { ttl: 60 }),
     key('short-disabled', { ttl: 60, disabled: true }),
   )
-  const told: (string | null)[] = []
-  const authenticate = createAuthentication(callers, (refused) => told.push(refused))
+  const reasons: (string | null)[] = []
+  const authenticate = createAuthentication(callers, (refused) => reasons.push(refused))
   const asked = (...rawHeaders: readonly string[]) => authenticate({ rawHeaders })
   return {
     asked,
     bearing: (token: string) => asked('Authorization', `Bearer ${token}`),
-    told,
+    reasons,
     now,
     clock,
   }
@@ -34,25 +34,25 @@ function stage() {
 
 describe('refusals are one and the same, byte by byte (10.2, C1)', () => {
   test.each([
-    { name: 'unknown', token: secretOf('unknown'), told: 'unknown' },
-    { name: 'empty', token: '', told: 'unknown' },
-    { name: 'too long (C2)', token: 'k'.repeat(5000), told: 'unknown' },
-    { name: 'the digest form (3.6)', token: `sha256:${'0'.repeat(64)}`, told: 'unknown' },
-    { name: 'disabled', token: secretOf('disabled'), told: 'disabled' },
-    { name: 'being deleted', token: secretOf('deleted'), told: 'deleted' },
-    { name: 'without an identity', token: secretOf('nobody'), told: 'noIdentity' },
-    { name: 'for one purpose', token: secretOf('reset'), told: 'purpose' },
-    { name: 'of an owner that is gone', token: secretOf('orphan'), told: 'owner' },
-    { name: 'in conflict with one that is disabled', token: secretOf('twin'), told: 'disabled' },
-  ])('$name', async ({ token, told }) => {
-    const { asked, bearing, told: reasons } = stage()
+    { name: 'unknown', token: secretOf('unknown'), reason: 'unknown' },
+    { name: 'empty', token: '', reason: 'unknown' },
+    { name: 'too long (C2)', token: 'k'.repeat(5000), reason: 'unknown' },
+    { name: 'the digest form (3.6)', token: `sha256:${'0'.repeat(64)}`, reason: 'unknown' },
+    { name: 'disabled', token: secretOf('disabled'), reason: 'disabled' },
+    { name: 'being deleted', token: secretOf('deleted'), reason: 'deleted' },
+    { name: 'without an identity', token: secretOf('nobody'), reason: 'noIdentity' },
+    { name: 'for one purpose', token: secretOf('reset'), reason: 'purpose' },
+    { name: 'of an owner that is gone', token: secretOf('orphan'), reason: 'owner' },
+    { name: 'in conflict with one that is disabled', token: secretOf('twin'), reason: 'disabled' },
+  ])('$name', async ({ token, reason }) => {
+    const { asked, bearing, reasons } = stage()
     const none = await asked()
     expect(await bearing(token)).toEqual(none)
     expect(none).toMatchObject({
       ok: false,
       answer: { status: 401, headers: { 'www-authenticate': 'Bearer' } },
     })
-    expect(reasons).toEqual(['none', told])
+    expect(reasons).toEqual(['none', reason])
   })
 
   test('it is a Status that says what to do', async () => {
@@ -77,47 +77,47 @@ describe('what is told apart', () => {
       name: 'a key that is right and expired (10.2)',
       token: secretOf('short'),
       message: EXPIRED,
-      told: 'expired',
+      reason: 'expired',
     },
     {
       name: 'but not one that was disabled before',
       token: secretOf('short-disabled'),
       message: NOT_FOUND,
-      told: 'disabled',
+      reason: 'disabled',
     },
-  ])('$name', async ({ token, message, told: reason }) => {
-    const { clock, now, bearing, told } = stage()
+  ])('$name', async ({ token, message, reason }) => {
+    const { clock, now, bearing, reasons } = stage()
     await clock.advance(60_000)
     now.proven = { wallMs: clock.nowMs(), monotonicMs: 60_000 }
     const refused = await bearing(token)
     expect(refused.ok ? '' : messageOf(refused.answer.body)).toBe(message)
-    expect(told).toEqual([reason])
+    expect(reasons).toEqual([reason])
   })
 
   test('two credentials are a bad request (10.1, A7)', async () => {
-    const { asked, told } = stage()
+    const { asked, reasons } = stage()
     const bearer = `Bearer ${secretOf('good')}`
     const refused = await asked('Authorization', bearer, 'Authorization', bearer)
     expect(refused).toMatchObject({ ok: false, answer: { status: 400 } })
-    expect(told).toEqual(['twice'])
+    expect(reasons).toEqual(['twice'])
   })
 
   test('what nobody can tell now is a 503 that says when to come again (10.4)', async () => {
-    const { bearing, now, told } = stage()
+    const { bearing, now, reasons } = stage()
     Object.assign(now, { proven: null, stored: null })
     for (const token of [secretOf('good'), secretOf('unknown'), 'x', '']) {
       const answer = { status: 503, headers: { 'retry-after': '1' } }
       expect(await bearing(token)).toMatchObject({ ok: false, answer })
     }
-    expect(new Set(told)).toEqual(new Set(['unavailable']))
+    expect(new Set(reasons)).toEqual(new Set(['unavailable']))
   })
 
   test('a good key has a caller', async () => {
-    const { bearing, told } = stage()
+    const { bearing, reasons } = stage()
     expect(await bearing(secretOf('good'))).toMatchObject({
       ok: true,
       caller: { key: { name: 'good' }, identity: { user: 'ada' }, scope: null, expiresMs: null },
     })
-    expect(told).toEqual([null])
+    expect(reasons).toEqual([null])
   })
 })

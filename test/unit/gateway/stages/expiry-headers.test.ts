@@ -4,7 +4,7 @@ import type { AccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { lifetimeOf } from '../../../../src/domain/accesskey/lifetime.ts'
 import { withExpiryHeaders } from '../../../../src/gateway/stages/expiry-headers.ts'
 import { accessKey, after, textAfter } from '../../../support/key-builder.ts'
-import { UNCAPPED, callerWith } from '../activity/simulated.ts'
+import { UNCAPPED, callerWith } from '../activity/simulated-api.ts'
 
 const DAY = 86_400
 

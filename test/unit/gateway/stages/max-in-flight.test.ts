@@ -9,7 +9,7 @@ import {
   createMaxInFlight,
 } from '../../../../src/gateway/stages/max-in-flight.ts'
 
-/** As many as there may be, and which refusals were told of. */
+/** As many as there may be, and which refusals were reported. */
 type Full = MaxInFlight & {
   readonly releases: readonly (() => void)[]
   readonly limited: readonly AdmissionKind[]
@@ -129,14 +129,14 @@ describe.each(['filteredList', 'filteredWatch'] as const)(
 )
 
 test('each refusal is told, with its kind, and nothing else (15)', () => {
-  const told: AdmissionKind[] = []
-  const { admit } = createMaxInFlight((kind) => told.push(kind))
+  const refusals: AdmissionKind[] = []
+  const { admit } = createMaxInFlight((kind) => refusals.push(kind))
   const { ok: isFirst } = admit('a', 'filteredList')
   for (const _ of [1, 2]) admit('a', 'filteredList')
   for (let at = 1; at <= MAX_IN_TOTAL.filteredWatch; at += 1) admit(`crowd-${at}`, 'filteredWatch')
   admit('a', 'filteredWatch')
-  expect({ isFirst, told }).toEqual({
+  expect({ isFirst, refusals }).toEqual({
     isFirst: true,
-    told: ['filteredList', 'filteredList', 'filteredWatch'],
+    refusals: ['filteredList', 'filteredList', 'filteredWatch'],
   })
 })

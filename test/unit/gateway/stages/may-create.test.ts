@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { mayCreate } from '../../../../src/gateway/stages/authorization.ts'
-import { readOf } from '../request/read.ts'
+import { readOf } from '../request/request-reader.ts'
 
 const POD = '/api/v1/namespaces/a/pods/x'
 const APPLY = 'application/apply-patch+yaml'

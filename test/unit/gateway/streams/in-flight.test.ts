@@ -26,14 +26,14 @@ const callerOf = (
 function started() {
   const clock = manualClock(t0)
   const now = new Map<string, Reauthentication>()
-  const told: string[] = []
+  const observed: string[] = []
   const streams = new InFlightRequests({
     clock,
     reconsider: async (caller) => now.get(caller.key.uid) ?? { ok: true, caller },
     observer: {
-      opened: (kind) => void told.push(`opened ${kind}`),
-      closed: (kind) => void told.push(`closed ${kind}`),
-      cut: (reason) => void told.push(`cut ${reason}`),
+      opened: (kind) => void observed.push(`opened ${kind}`),
+      closed: (kind) => void observed.push(`closed ${kind}`),
+      cut: (reason) => void observed.push(`cut ${reason}`),
     },
   })
   const cuts: string[] = []
@@ -57,7 +57,7 @@ function started() {
     return opened
   }
   const settle = () => clock.advance(0)
-  return { clock, now, told, streams, cuts, open, ask, settle }
+  return { clock, now, observed, streams, cuts, open, ask, settle }
 }
 
 const PENDING: Pending = { mayComplete: () => false, end: () => expect.fail('it is answered') }
@@ -113,7 +113,7 @@ describe('streams', () => {
   })
 
   test('that are closed are forgotten: nothing waits for them, nothing is cut', async () => {
-    const { clock, open, now, streams, cuts, told } = started()
+    const { clock, open, now, streams, cuts, observed } = started()
     const close = open(callerOf('a', after(30)))
     close()
     close()
@@ -121,7 +121,7 @@ describe('streams', () => {
     streams.look('a')
     await clock.advance(60_000)
     expect(cuts).toEqual([])
-    expect(told).toEqual(['opened watch', 'closed watch'])
+    expect(observed).toEqual(['opened watch', 'closed watch'])
     expect(clock.pending()).toBe(0)
   })
 
@@ -136,7 +136,7 @@ describe('streams', () => {
   })
 
   test('that are answers may be completed within half a second, and are cut then (13.4)', async () => {
-    const { clock, streams, now, told } = started()
+    const { clock, streams, now, observed } = started()
     const closes = ['a', 'b'].map((uid) => {
       const { flows, close } = streams.open(callerOf(uid), PENDING)
       flows('body', close)
@@ -147,19 +147,19 @@ describe('streams', () => {
     await clock.advance(499)
     closes[0]?.()
     streams.look(null)
-    expect(told.filter((one) => one.startsWith('cut'))).toEqual([])
+    expect(observed.filter((one) => one.startsWith('cut'))).toEqual([])
     await clock.advance(1)
-    expect(told.slice(2)).toEqual(['closed body', 'cut revoked', 'closed body'])
+    expect(observed.slice(2)).toEqual(['closed body', 'cut revoked', 'closed body'])
   })
 
   test('are told of, each once', async () => {
-    const { open, now, streams, told, settle } = started()
+    const { open, now, streams, observed, settle } = started()
     open(callerOf('a'))
     now.set('a', { ok: false, because: 'revoked' })
     streams.look('a')
     streams.look('a')
     await settle()
-    expect(told).toEqual(['opened watch', 'cut revoked', 'closed watch'])
+    expect(observed).toEqual(['opened watch', 'cut revoked', 'closed watch'])
   })
 
   test('whose end a use may have moved are looked at once more (14.1)', async () => {
@@ -189,12 +189,12 @@ describe('requests that are not answered yet', () => {
   test.each(['expired', 'revoked', 'changed', 'stale'] as const)(
     'are ended at once when their key is %s, and counted as no streams (13.4)',
     async (because) => {
-      const { ask, now, streams, cuts, told, settle } = started()
+      const { ask, now, streams, cuts, observed, settle } = started()
       for (const uid of ['a', 'b']) ask(callerOf(uid))
       now.set('a', { ok: false, because })
       streams.look('a')
       await settle()
-      expect({ cuts, told }).toEqual({ cuts: [`a ended: ${because}`], told: [] })
+      expect({ cuts, observed }).toEqual({ cuts: [`a ended: ${because}`], observed: [] })
     },
   )
 
@@ -207,7 +207,7 @@ describe('requests that are not answered yet', () => {
   })
 
   test('may be completed within half a second where they are all but done', async () => {
-    const { clock, ask, now, streams, cuts, told } = started()
+    const { clock, ask, now, streams, cuts, observed } = started()
     const [first] = ['a', 'b'].map((uid) => ask(callerOf(uid), true))
     for (const uid of ['a', 'b']) now.set(uid, { ok: false, because: 'revoked' })
     streams.look(null)
@@ -215,20 +215,20 @@ describe('requests that are not answered yet', () => {
     first?.close()
     expect(cuts).toEqual([])
     await clock.advance(1)
-    expect({ cuts, told }).toEqual({ cuts: ['b ended: revoked'], told: [] })
+    expect({ cuts, observed }).toEqual({ cuts: ['b ended: revoked'], observed: [] })
   })
 
   test('have no more time when an answer begins within it', async () => {
-    const { clock, ask, now, streams, told } = started()
+    const { clock, ask, now, streams, observed } = started()
     const { flows, close } = ask(callerOf('a'), true)
     now.set('a', { ok: false, because: 'revoked' })
     streams.look('a')
     await clock.advance(400)
     flows('body', close)
     await clock.advance(99)
-    expect(told).toEqual(['opened body'])
+    expect(observed).toEqual(['opened body'])
     await clock.advance(1)
-    expect(told).toEqual(['opened body', 'cut revoked', 'closed body'])
+    expect(observed).toEqual(['opened body', 'cut revoked', 'closed body'])
   })
 
   test('are answered when the gateway ends (8.3)', () => {

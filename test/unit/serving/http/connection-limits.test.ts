@@ -1,4 +1,4 @@
-// Who stays connected: streams however long they are silent, and nobody who waits for nothing (contract 13.3,
+// Which connections stay open: those with a stream, however silent, and not idle ones (contract 13.3,
 // threats A11).
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
@@ -6,10 +6,10 @@ import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import type { RequestHandler } from '../../../../src/serving/http/server.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { DROPPED, type Served, answersIn, served } from '../../gateway/served.ts'
+import { DROPPED, type Served, answersIn, served } from '../../gateway/listening-server.ts'
 
 const SOON = { withinMs: 20_000 }
-/** Node waits for a second more than it is told. */
+/** Node waits for a second more than it is set to. */
 const SHORT = { idleMs: 1, stalledMs: 20 }
 
 const PIECE = Buffer.alloc(65_536)
@@ -153,7 +153,7 @@ describe('where most places are taken (six of eight)', () => {
     await eventually(
       'an answer that is not the last',
       async () => {
-        // Another each time: the server may not have heard yet that the two are gone.
+        // Another each time: the server may not know yet that the two are gone.
         const later = await client(server)
         await later.ask('/')
         return answersIn(later.said())[0]?.headers['connection'] === 'keep-alive' || undefined
@@ -166,13 +166,13 @@ describe('where most places are taken (six of eight)', () => {
     const { server } = await nearlyCrowded()
     const held: Client[] = []
     // Idle ones have gone: the places are filled by those that wait.
-    while (server.told.length === 0) {
+    while (server.observed.length === 0) {
       const next = await client(server).catch(() => null)
       if (next === null) continue
       held.push(next)
       await next.ask('/never')
     }
-    expect(server.told).toEqual([DROPPED])
+    expect(server.observed).toEqual([DROPPED])
     expect(held.map(({ isClosed }) => isClosed())).toEqual(held.map(() => false))
     held.pop()?.socket.destroy()
     await eventually('there is room', () => client(server), SOON)

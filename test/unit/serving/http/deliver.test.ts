@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Answer } from '../../../../src/serving/http/answer.ts'
-import { served } from '../../gateway/served.ts'
+import { served } from '../../gateway/listening-server.ts'
 
 const TEXT = Buffer.from('hello')
 const LENGTH = { 'content-length': TEXT.length }

@@ -1,4 +1,4 @@
-// A client that lets the server wait: it is told that, as long as nothing else was said (contract 13.3; threat A10).
+// A client that lets the server wait gets a 408, unless a response has begun (contract 13.3; threat A10).
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
@@ -8,15 +8,15 @@ import { expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../../../src/runtime/address.ts'
 import { answerBroken } from '../../../../src/serving/http/malformed-requests.ts'
 import { serverPair } from '../../../support/certificate-builder.ts'
-import { answersIn } from '../../gateway/served.ts'
-import { head, hearing, told, toldIn } from './told.ts'
+import { answersIn } from '../../gateway/listening-server.ts'
+import { head, receivedOn, statusResponse, statusResponseIn } from './raw-status-response.ts'
 
 const PAIR = serverPair('localhost')
 
 /** Far away unless a test is about it: this process, which shakes hands itself, may stand still for a while. */
 const HANDSHAKE_MS = 60_000
 
-/** A server that waits for nobody. What a request is answered is up to the test. */
+/** A server with a timeout of no time. The test says how it answers. */
 async function impatient(handshakeTimeout = HANDSHAKE_MS) {
   const calls: ServerResponse[] = []
   const server = createServer({
@@ -34,10 +34,10 @@ async function impatient(handshakeTimeout = HANDSHAKE_MS) {
   const connect = (): TLSSocket => connectTls({ host: '127.0.0.1', port, ca: PAIR.caPem })
   const said = async (text: string): Promise<string> => {
     const socket = connect()
-    const { heard, closed } = hearing(socket)
+    const { received, closed } = receivedOn(socket)
     socket.write(text)
     await closed
-    return heard()
+    return received()
   }
   return { server, port, connect, said, calls }
 }
@@ -49,34 +49,34 @@ test.each([
   { name: 'half a body', text: head(['Content-Length: 9'], 'POST /') + 'half', calls: 1 },
 ])('$name came: 408', async ({ text, calls }) => {
   const { said, calls: asked } = await impatient()
-  expect(toldIn(await said(text))).toEqual(told(...LATE))
+  expect(statusResponseIn(await said(text))).toEqual(statusResponse(...LATE))
   expect(asked).toHaveLength(calls)
 })
 
 test('what comes after that is no request', async () => {
   const { connect, calls } = await impatient()
   const socket = connect()
-  const { heard, closed } = hearing(socket)
+  const { received, closed } = receivedOn(socket)
   const begun = head().slice(0, -5)
   socket.write(begun)
   socket.once('data', () => socket.write(head().slice(begun.length)))
   await closed
-  expect(toldIn(heard())).toEqual(told(...LATE))
+  expect(statusResponseIn(received())).toEqual(statusResponse(...LATE))
   expect(calls).toEqual([])
 })
 
 test('nobody shook hands: cut off', async () => {
   const { port } = await impatient(150)
   const plain = connectPlain(port, '127.0.0.1')
-  let heard = ''
-  plain.on('data', (part) => (heard += String(part)))
+  let received = ''
+  plain.on('data', (part) => (received += String(part)))
   await once(plain, 'close')
-  expect(heard).toBe('')
+  expect(received).toBe('')
 })
 
 test('half a body came, and an answer to it is under way: it breaks off', async () => {
   const { server, said } = await impatient()
-  // Answered as it comes: looked for later, it may have been told that it is late.
+  // Answered as it comes: looked for later, it may have got a 408.
   server.once('request', (_, response) =>
     response.writeHead(200, { 'content-length': 5 }).write('he'),
   )

@@ -1,4 +1,4 @@
-// What a client is told whose request can't be read: a Status like any other failure, once, and never in the
+// What a client is statusResponse whose request can't be read: a Status like any other failure, once, and never in the
 // place of another answer (contract 10.2, 13.3; threats A8, A10, A11).
 import { once } from 'node:events'
 import { connect as connectPlain } from 'node:net'
@@ -11,8 +11,14 @@ import type { Answer } from '../../../../src/serving/http/answer.ts'
 import { LONGEST_HEAD } from '../../../../src/serving/http/malformed-requests.ts'
 import type { RequestHandler } from '../../../../src/serving/http/server.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { answersIn, served } from '../../gateway/served.ts'
-import { CANARY, head, hearing, told, toldIn } from './told.ts'
+import { answersIn, served } from '../../gateway/listening-server.ts'
+import {
+  CANARY,
+  head,
+  receivedOn,
+  statusResponse,
+  statusResponseIn,
+} from './raw-status-response.ts'
 
 const SOON = { withinMs: 20_000 }
 const hello: Answer = { status: 200, headers: {}, body: Buffer.from('hello') }
@@ -73,7 +79,7 @@ describe('a request of which nothing was read yet', () => {
       calls += 1
       return hello
     })
-    expect(toldIn(await say(text))).toEqual(told(code, reason, message))
+    expect(statusResponseIn(await say(text))).toEqual(statusResponse(code, reason, message))
     expect(calls).toBe(0)
   })
 
@@ -85,7 +91,7 @@ describe('a request of which nothing was read yet', () => {
   test('whoever sends on without listening gets to the answer', async () => {
     const { connect } = await served(greet)
     const socket = await connect()
-    const { heard, closed } = hearing(socket)
+    const { received, closed } = receivedOn(socket)
     socket.pause()
     socket.write('GET / HTTP/1.1\r\nHost: h\r\n')
     for (let sent = 0; sent < 100; sent += 1) {
@@ -94,22 +100,26 @@ describe('a request of which nothing was read yet', () => {
     }
     socket.resume()
     await closed
-    expect(toldIn(heard())).toEqual(told(431, 'RequestHeaderFieldsTooLarge', TOO_LONG))
+    expect(statusResponseIn(received())).toEqual(
+      statusResponse(431, 'RequestHeaderFieldsTooLarge', TOO_LONG),
+    )
   })
 
   test('whoever never ends is cut off', async () => {
     const { connect } = await served(greet)
     const socket = await connect({ allowHalfOpen: true } as ConnectionOptions)
-    const { heard } = hearing(socket)
+    const { received } = receivedOn(socket)
     socket.write(head([CANARY]))
     await once(socket, 'end')
-    expect(toldIn(heard())).toEqual(told(400, 'BadRequest', malformed('Invalid header token')))
+    expect(statusResponseIn(received())).toEqual(
+      statusResponse(400, 'BadRequest', malformed('Invalid header token')),
+    )
     const isCut = async (): Promise<true | undefined> => {
       socket.write(head())
       return socket.closed || undefined
     }
     await eventually('it is cut off', isCut, SOON)
-    expect(answersIn(heard())).toHaveLength(1)
+    expect(answersIn(received())).toHaveLength(1)
   })
 })
 
@@ -117,15 +127,17 @@ describe('behind another request', () => {
   test('that has its answer: a second one', async () => {
     const { connect } = await served(greet)
     const socket = await connect()
-    const { heard, closed } = hearing(socket)
+    const { received, closed } = receivedOn(socket)
     socket.write(head())
-    await eventually('it is answered', () => heard().endsWith('hello') || undefined, SOON)
-    const first = heard()
+    await eventually('it is answered', () => received().endsWith('hello') || undefined, SOON)
+    const first = received()
     socket.write(head([CANARY]))
     await closed
     expect(answersIn(first)).toMatchObject([{ code: 200 }])
-    const text = heard().slice(first.length)
-    expect(toldIn(text)).toEqual(told(400, 'BadRequest', malformed('Invalid header token')))
+    const text = received().slice(first.length)
+    expect(statusResponseIn(text)).toEqual(
+      statusResponse(400, 'BadRequest', malformed('Invalid header token')),
+    )
   })
 
   test.each([
@@ -140,7 +152,7 @@ describe('behind another request', () => {
     })
     expect(await say(`${head()}${rest}`)).toBe('')
     const hasLeft = () => gone[0]?.aborted || undefined
-    await eventually('whoever answers is told', hasLeft, SOON)
+    await eventually('whoever answers is statusResponse', hasLeft, SOON)
     held.resolve(hello)
   })
 
@@ -150,14 +162,14 @@ describe('behind another request', () => {
       body: Readable.from(forever(), { objectMode: false }),
     }))
     const socket = await connect()
-    const { heard, closed } = hearing(socket)
+    const { received, closed } = receivedOn(socket)
     socket.write(head())
-    await eventually('it has begun', () => heard().includes('tick') || undefined, SOON)
+    await eventually('it has begun', () => received().includes('tick') || undefined, SOON)
     socket.write(head([CANARY]))
     await closed
-    expect(heard()).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
-    expect(heard().match(/HTTP\/1\.1/g)).toHaveLength(1)
-    expect(heard().slice(heard().indexOf('\r\n\r\n') + 4)).toMatch(/^(?:4\r\ntick\r\n)+$/)
+    expect(received()).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(received().match(/HTTP\/1\.1/g)).toHaveLength(1)
+    expect(received().slice(received().indexOf('\r\n\r\n') + 4)).toMatch(/^(?:4\r\ntick\r\n)+$/)
   })
 })
 
@@ -202,7 +214,9 @@ describe('in the body of a request', () => {
       ended.push(read, call.gone.aborted ? 'gone' : 'there')
       return hello
     })
-    expect(toldIn(await say(chunked(`2\r\nab\r\n${body}`)))).toEqual(told(...failure))
+    expect(statusResponseIn(await say(chunked(`2\r\nab\r\n${body}`)))).toEqual(
+      statusResponse(...failure),
+    )
     await eventually('the body has ended', () => ended.length > 0 || undefined, SOON)
     expect(ended).toEqual(['broken', 'gone'])
   })
@@ -211,36 +225,36 @@ describe('in the body of a request', () => {
     const held = Promise.withResolvers<Answer>()
     const { connect } = await served(() => held.promise)
     const socket = await connect()
-    const { heard, closed } = hearing(socket)
+    const { received, closed } = receivedOn(socket)
     socket.write(chunked(row.body))
     await once(socket, 'end')
     held.resolve(hello)
     await closed
-    expect(toldIn(heard())).toEqual(told(...row.failure))
+    expect(statusResponseIn(received())).toEqual(statusResponse(...row.failure))
   })
 
   test.each(BODIES)('$name: a request that was answered early has one answer', async (row) => {
     const { connect } = await served(greet)
     const socket = await connect()
-    const { heard, closed } = hearing(socket)
+    const { received, closed } = receivedOn(socket)
     socket.write(chunked('2\r\nab\r\n'))
-    await eventually('it is answered', () => heard().endsWith('hello') || undefined, SOON)
+    await eventually('it is answered', () => received().endsWith('hello') || undefined, SOON)
     socket.write(row.body)
     await closed
-    expect(answersIn(heard())).toMatchObject([{ code: 200, body: 'hello' }])
-    expect(heard().endsWith('hello')).toBe(true)
+    expect(answersIn(received())).toMatchObject([{ code: 200, body: 'hello' }])
+    expect(received().endsWith('hello')).toBe(true)
   })
 })
 
 test('what is no TLS is cut off, and so is a client that leaves: others go on', async () => {
   const { port, connect, say } = await served(greet)
   const plain = connectPlain(port, '127.0.0.1')
-  let heard = ''
-  plain.setEncoding('latin1').on('data', (part: string) => (heard += part))
+  let received = ''
+  plain.setEncoding('latin1').on('data', (part: string) => (received += part))
   plain.on('error', () => undefined)
   plain.write(head())
   await once(plain, 'close')
-  expect(heard).not.toContain('HTTP')
+  expect(received).not.toContain('HTTP')
   const leaving = await connect()
   leaving.write(head([CANARY]))
   leaving.destroy()

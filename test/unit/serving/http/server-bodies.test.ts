@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { LONGEST_PARSED_BODY, readBody } from '../../../../src/serving/http/answer.ts'
 import type { RequestHandler } from '../../../../src/serving/http/server.ts'
-import { answersIn, served } from '../../gateway/served.ts'
+import { answersIn, served } from '../../gateway/listening-server.ts'
 
 const echo: RequestHandler = async ({ body }) => ({
   status: 200,

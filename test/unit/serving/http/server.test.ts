@@ -6,7 +6,7 @@ import { type Answer, failure } from '../../../../src/serving/http/answer.ts'
 import { type RequestHandler, createHttpServer } from '../../../../src/serving/http/server.ts'
 import { serverPair } from '../../../support/certificate-builder.ts'
 import { eventually } from '../../../support/eventually.ts'
-import { answersIn, served } from '../../gateway/served.ts'
+import { answersIn, served } from '../../gateway/listening-server.ts'
 
 const hello: Answer = { status: 200, headers: {}, body: Buffer.from('hello') }
 const greet: RequestHandler = async () => hello
@@ -205,7 +205,7 @@ describe('an answer', () => {
     { name: 'has a status that is none', broken: { status: 7 } },
   ])('that can not be sent, as it $name, ends its connection and nothing else', async (row) => {
     const body = new Readable({ read: () => undefined })
-    const { connect, say, told } = await served(async ({ target }) =>
+    const { connect, say, observed } = await served(async ({ target }) =>
       target === '/' ? hello : { status: 200, headers: {}, body, ...row.broken },
     )
     for (const request of [get(), get(['Content-Length: 300000'])]) {
@@ -214,7 +214,7 @@ describe('an answer', () => {
       socket.write(`${request.replace('/ ', '/broken ')}${'x'.repeat(1000)}`)
       await closed
     }
-    expect(told).toEqual([expect.any(Error), expect.any(Error)])
+    expect(observed).toEqual([expect.any(Error), expect.any(Error)])
     expect(body.destroyed).toBe(true)
     expect(answersIn(await say(get()))).toMatchObject([{ code: 200 }])
   })

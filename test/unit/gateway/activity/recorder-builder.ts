@@ -18,7 +18,7 @@ import {
   callerWith,
   keyStore,
   simulatedApi,
-} from './simulated.ts'
+} from './simulated-api.ts'
 
 /** Seconds. */
 export const HOUR = 3600

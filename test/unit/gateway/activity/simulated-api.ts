@@ -33,7 +33,7 @@ export interface Line {
   readonly keeps?: boolean
 }
 
-/** The keys, and whoever is told of them. */
+/** The keys, and the listeners of their changes. */
 export interface SimulatedApi {
   readonly get: (name: string) => OwnedAccessKey | undefined
   /** Stores a key as it is, but for its resourceVersion. */
@@ -41,9 +41,9 @@ export interface SimulatedApi {
   readonly patch: (name: string, operations: readonly PatchOperation[]) => OwnedAccessKey
   /** @returns whether it was of that version still */
   readonly remove: (name: string, resourceVersion: string) => boolean
-  /** Told of every change, null = removed. */
+  /** Calls back at every change, null = removed. */
   readonly listen: (
-    told: (after: OwnedAccessKey | null, before: OwnedAccessKey | null) => void,
+    listener: (after: OwnedAccessKey | null, before: OwnedAccessKey | null) => void,
   ) => void
   /** Fills a store, and keeps it filled by way of `deliver`. */
   readonly follow: (keys: Store<AccessKey>, deliver: (event: () => void) => void) => void
@@ -56,7 +56,7 @@ export function simulatedApi(): SimulatedApi {
   const listeners: Parameters<SimulatedApi['listen']>[0][] = []
   let revision = 0
   const tell = (after: OwnedAccessKey | null, before: OwnedAccessKey | null): void => {
-    for (const told of listeners) told(after, before)
+    for (const listener of listeners) listener(after, before)
   }
   const put: SimulatedApi['put'] = (object) => {
     revision += 1
@@ -96,7 +96,7 @@ export function simulatedApi(): SimulatedApi {
       tell(null, object)
       return true
     },
-    listen: (told) => void listeners.push(told),
+    listen: (listener) => void listeners.push(listener),
     follow: (keys, deliver) => {
       keys.begin()
       for (const object of objects.values()) keys.put(object)

@@ -1,4 +1,4 @@
-// A gateway's server on a free port, and clients that say what they like to it.
+// A gateway's server on a free port, and clients that send any bytes to it.
 import { once } from 'node:events'
 import { type ConnectionOptions, type TLSSocket, connect as connectTls } from 'node:tls'
 import { onTestFinished } from 'vitest'
@@ -19,15 +19,15 @@ const PAIR = serverPair('localhost')
 export interface Served {
   readonly server: GatewayServer
   readonly port: number
-  /** What its observer was told, in the order of coming. */
-  readonly told: readonly unknown[]
+  /** The events of its observer, in their order. */
+  readonly observed: readonly unknown[]
   /** A connection that has shaken hands. Its errors are the test's if it looks at them. */
   readonly connect: (options?: ConnectionOptions) => Promise<TLSSocket>
   /** Sends these bytes on a connection of their own; everything that comes until it ends. */
   readonly say: (text: string) => Promise<string>
 }
 
-/** What is told of a connection that was turned away. */
+/** The event of a connection that was turned away. */
 export const DROPPED = 'dropped'
 
 /** Starts a server that answers by this function. */
@@ -35,9 +35,9 @@ export async function served(
   respond: RequestHandler,
   limits: Partial<ConnectionLimits> = {},
 ): Promise<Served> {
-  const told: unknown[] = []
+  const observed: unknown[] = []
   const server = createHttpServer(
-    { dropped: () => told.push(DROPPED), unsent: (error) => told.push(error) },
+    { dropped: () => observed.push(DROPPED), unsent: (error) => observed.push(error) },
     { ...CONNECTION_LIMITS, ...limits },
   )
   server.show(PAIR)
@@ -63,7 +63,7 @@ export async function served(
     await once(socket, 'close')
     return Buffer.concat(parts).toString()
   }
-  return { server, port, told, connect, say }
+  return { server, port, observed, connect, say }
 }
 
 /** What came back, as far as it is one answer. */

@@ -1,33 +1,33 @@
-// What a client whose request can't be read has been told, and requests for it.
+// The Status that a client gets for a request that the server can't read, and such requests.
 import type { TLSSocket } from 'node:tls'
 import { expect } from 'vitest'
-import { answersIn } from '../../gateway/served.ts'
+import { answersIn } from '../../gateway/listening-server.ts'
 
-/** Stands in every request: nothing of one comes back in what is told. */
+/** Stands in every request: no part of it comes back in a response. */
 export const CANARY = 'canary-7f3a'
 
 /** A head with these lines, and a canary in its path and in a header. */
 export const head = (lines: readonly string[] = [], start = 'GET /'): string =>
   [`${start}?${CANARY} HTTP/1.1`, 'Host: h', `A: ${CANARY}`, ...lines, '', ''].join('\r\n')
 
-/** What comes on a connection, so far; resolves when it has ended. */
-export interface Hearing {
-  readonly heard: () => string
+/** The text that has come on a connection so far; `closed` resolves at its end. */
+export interface Received {
+  readonly received: () => string
   readonly closed: Promise<unknown>
 }
 
-/** A connection: everything that has come on it, and its end. */
-export function hearing(socket: TLSSocket): Hearing {
+/** Collects what comes on a connection until it closes. */
+export function receivedOn(socket: TLSSocket): Received {
   let text = ''
   socket.setEncoding('latin1').on('data', (part: string) => (text += part))
-  // Whoever is cut off has heard what there was.
+  // A client that is cut off keeps what it has received.
   socket.on('error', () => undefined)
   const closed = new Promise((resolve) => socket.once('close', resolve))
-  return { heard: () => text, closed }
+  return { received: () => text, closed }
 }
 
-/** What a text tells: what is looked at of its first answer, and all that is in it besides. */
-export function toldIn(text: string): object {
+/** The first response in a text, as far as tests compare it, and the text behind it. */
+export function statusResponseIn(text: string): object {
   const [{ code, headers, body } = { code: 0, headers: {}, body: 'null' }] = answersIn(text)
   const { date, 'audit-id': _audit, 'x-request-id': _request, ...others } = headers
   return {
@@ -40,8 +40,8 @@ export function toldIn(text: string): object {
   }
 }
 
-/** A failure, told once, whole, and last. */
-export const told = (code: number, reason: string, message: string) => ({
+/** The Status of a failure as the only and whole response of its connection. */
+export const statusResponse = (code: number, reason: string, message: string) => ({
   code,
   isDated: true,
   headers: {

@@ -11,7 +11,7 @@ import { refuse } from '../../../src/serving/http/answer.ts'
 import { viewOf } from '../../support/key-builder.ts'
 import { memoryLog } from '../../support/memory-log.ts'
 import { PAGES, handlerFor } from './handler-builder.ts'
-import { answersIn, served } from './served.ts'
+import { answersIn, served } from './listening-server.ts'
 
 /** The caller with the credential `good`. */
 export const CALLER: Caller = {
