@@ -44,12 +44,12 @@ test.each([
       name: 'system:node',
     },
   },
-])('$name: no more than there is', ({ rest, fields }) => {
+])('the log fields of $name are exactly those that the RequestInfo has', ({ rest, fields }) => {
   expect(fieldsOfGet(rest)).toEqual({ method: 'GET', target: 'Management', ...fields })
 })
 
 test.each([KEY, 'f'.repeat(32), 'correct-horse-battery-staple_too', `sha256:${'0a'.repeat(32)}`])(
-  'what may be a key is not told, wherever it stands: %s (3.5)',
+  'the log fields never hold what may be a key, wherever the path has it: %s (3.5)',
   (secret) => {
     const places = [
       `/apis/${secret}/v1/things`,
@@ -65,7 +65,7 @@ test.each([KEY, 'f'.repeat(32), 'correct-horse-battery-staple_too', `sha256:${'0
   },
 )
 
-test('of its caller the name and ID of the key', () => {
+test('the log fields name the caller by the name and ID of the key', () => {
   const key = viewOf({ metadata: { name: 'ci' }, spec: { key: KEY } })
   const caller = { key, identity: { user: 'ada', groups: [] }, scope: null, expiresMs: null }
   const fields = requestLogFields({ method: 'PUT', target: 'Other', caller, asked: null })

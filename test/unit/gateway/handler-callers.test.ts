@@ -5,21 +5,21 @@ import { EXPIRES } from './handler-builder.ts'
 import { BROKEN, CALLER, ENDING, asked, gateway, withoutIds } from './listening-gateway.ts'
 import { answersIn } from './listening-server.ts'
 
-describe('with a credential', () => {
+describe('a request with a credential', () => {
   const GOOD = 'Authorization: Bearer good\r\n'
 
   test.each([
     { path: '/kubernetes/management/api/v1/pods', rest: '/api/v1/pods', verb: 'list' },
     { path: '/kubernetes/management', rest: '/', verb: 'get' },
     { path: '/kubernetes/management?a', rest: '/?a=', verb: 'get' },
-  ])('$path leads to the API (9.1)', async ({ path, rest, verb }) => {
+  ])('to $path reaches the API (9.1)', async ({ path, rest, verb }) => {
     const { text, counted } = await asked(`GET ${path}`, GOOD)
     expect(text).toMatch(/^HTTP\/1\.1 403 /)
     expect(text).toContain(`ada asks for ${rest}\r\n`)
     expect(counted).toEqual([`Management ${verb} 403`])
   })
 
-  test('a path of the API is read as it was sent (9.1, 11.6)', async () => {
+  test('keeps its path to the API as it was sent (9.1, 11.6)', async () => {
     const { answers, counted } = await asked('GET /kubernetes/management/%2e%2e//x', GOOD)
     expect(answers).toMatchObject([{ code: 400 }])
     expect(answers[0]?.body).toContain('the path must have no dot segment')
@@ -43,7 +43,7 @@ describe('with a credential', () => {
     '/metrics',
     '/version/',
     '/constructor',
-  ])('%s leads nowhere (9.1; threats B2, B11)', async (path) => {
+  ])('to %s reaches nothing (9.1; threats B2, B11)', async (path) => {
     const { answers, counted } = await asked(`GET ${path}`, GOOD)
     expect(answers).toMatchObject([{ code: 404 }])
     expect(counted).toEqual(['Other GET 404'])
@@ -53,22 +53,25 @@ describe('with a credential', () => {
     { name: 'a WebSocket', headers: 'Connection: upgrade\r\nUpgrade: websocket\r\n' },
     { name: 'SPDY', headers: 'Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\n' },
     { name: 'HTTP/2 in the clear', headers: 'Connection: Upgrade\r\nUpgrade: h2c\r\n' },
-  ])('$name is refused, and nothing more is read there (13.2; threats A8)', async ({ headers }) => {
-    const { say, counted } = await gateway()
-    const path = '/kubernetes/management/api/v1/namespaces/a/pods/b/exec'
-    const text = await say(
-      `GET ${path} HTTP/1.1\r\nHost: h\r\n${GOOD}${headers}\r\nGET /healthz HTTP/1.1\r\nHost: h\r\n\r\n`,
-    )
-    expect(answersIn(text).map(({ code }) => code)).toEqual([501])
-    expect(counted).toEqual(['Other GET 501'])
-  })
+  ])(
+    'for $name is refused, and the server reads no more of its connection (13.2; threats A8)',
+    async ({ headers }) => {
+      const { say, counted } = await gateway()
+      const path = '/kubernetes/management/api/v1/namespaces/a/pods/b/exec'
+      const text = await say(
+        `GET ${path} HTTP/1.1\r\nHost: h\r\n${GOOD}${headers}\r\nGET /healthz HTTP/1.1\r\nHost: h\r\n\r\n`,
+      )
+      expect(answersIn(text).map(({ code }) => code)).toEqual([501])
+      expect(counted).toEqual(['Other GET 501'])
+    },
+  )
 
-  test('CONNECT is refused too (threats A8)', async () => {
+  test('by CONNECT is refused too (threats A8)', async () => {
     const { answers } = await asked('CONNECT 169.254.169.254:80', GOOD)
     expect(answers).toMatchObject([{ code: 501 }])
   })
 
-  test('a header that impersonates is refused before anything is asked (13.1; threats A1)', async () => {
+  test('with a header that impersonates is refused before the API server is asked (13.1; threats A1)', async () => {
     const { answers, counted } = await asked(
       'GET /kubernetes/management/api',
       `${GOOD}Impersonate-User: root\r\n`,
@@ -78,7 +81,7 @@ describe('with a credential', () => {
   })
 })
 
-describe('each answer to a key that is good says when it ends, and no other does (13.5)', () => {
+describe('only answers to a valid key say when the key ends (13.5)', () => {
   const GOOD = 'Authorization: Bearer good\r\n'
   const API = 'GET /kubernetes/management'
 
@@ -114,7 +117,7 @@ describe('each answer to a key that is good says when it ends, and no other does
     { name: 'no credential', headers: '' },
     { name: 'a bad one', headers: 'Authorization: Bearer bad\r\n' },
     { name: 'two', headers: `${GOOD}${GOOD}` },
-  ])('$name: the answers stay as they are, whatever is asked (10.2)', async ({ headers }) => {
+  ])('$name: the answer is the same for every path (10.2)', async ({ headers }) => {
     const texts: string[] = []
     for (const start of ['GET /x', `${API}/api//v1`, `${API}${BROKEN}`, 'POST /version']) {
       const { answers, text } = await asked(start, headers)
@@ -125,14 +128,14 @@ describe('each answer to a key that is good says when it ends, and no other does
     expect(new Set(texts).size).toBe(1)
   })
 
-  test('a page that needs no credential looks at none', async () => {
+  test('a public page ignores the credential', async () => {
     const { answers } = await asked('GET /healthz', GOOD)
     expect(answers).toMatchObject([{ code: 200 }])
     expect(answers[0]?.headers).not.toHaveProperty(EXPIRES)
   })
 })
 
-test('a request that fails is a 500 that says nothing, and a line that says whose it was and what (8.5)', async () => {
+test('a request that fails gets a 500 without details, and the log names its caller and the error (8.5)', async () => {
   const { say, counted, lines } = await gateway()
   const target = `/kubernetes/management${BROKEN}`
   const head = `GET ${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n`
@@ -170,7 +173,7 @@ describe('the request ID (13.1)', () => {
     { name: 'CONNECT', start: 'CONNECT a:1', headers: GOOD, code: 501 },
     { name: 'a failure', start: `GET /kubernetes/management${BROKEN}`, headers: GOOD, code: 500 },
     { name: 'the API', start: 'GET /kubernetes/management/api', headers: GOOD, code: 403 },
-  ])('$name: is in the answer twice, and is never the caller’s', async (row) => {
+  ])('stands in two headers of the answer and is never the caller’s own: $name', async (row) => {
     const { text } = await asked(row.start, `${row.headers}${FOREIGN}`)
     const headers = answersIn(text)[0]?.headers ?? {}
     expect(answersIn(text)[0]?.code).toBe(row.code)
@@ -186,7 +189,7 @@ describe('the request ID (13.1)', () => {
     expect(text).not.toContain('of-the-api-server')
   })
 
-  test('is another one for each request on a connection', async () => {
+  test('differs for each request on a connection', async () => {
     const { say } = await gateway()
     const one = 'GET /healthz HTTP/1.1\r\nHost: h\r\n'
     const ids = answersIn(await say(`${one}\r\n${one}Connection: close\r\n\r\n`)).map(
@@ -195,7 +198,7 @@ describe('the request ID (13.1)', () => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  test('finds a refusal of a caller in the log, with its reason and without its bytes (8.5)', async () => {
+  test('finds the refusal of a caller in the log, with its reason and without the bytes of the request (8.5)', async () => {
     const { answers, lines } = await asked(
       'GET /kubernetes/management/api//HUNTER2?a=HUNTER3',
       GOOD,
@@ -218,7 +221,7 @@ describe('the request ID (13.1)', () => {
     expect(JSON.stringify(lines)).not.toContain('HUNTER')
   })
 
-  test('of what the API server refuses the log of the gateway has nothing', async () => {
+  test('is not in the log of the gateway where the API server refuses the request', async () => {
     const { lines } = await asked('GET /kubernetes/management/api', GOOD)
     expect(lines).toEqual([])
   })

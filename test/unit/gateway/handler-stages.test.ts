@@ -93,25 +93,25 @@ describe('a request', () => {
     expect(trace).toEqual(['admitted request', 'used', 'forwarded', 'released'])
   })
 
-  test('that can not be read is refused, and is no use of the key (11.6, 14.1)', async () => {
+  test('that can not be parsed is refused, and is no use of the key (11.6, 14.1)', async () => {
     const { ask, trace } = world()
     const { answer, verbs } = await ask('/api//v1')
     expect({ status: answer.status, verbs }).toEqual({ status: 400, verbs: ['GET'] })
     expect(trace).toEqual([])
   })
 
-  test('of a method that there is not is a 405', async () => {
+  test('with an unknown method gets a 405', async () => {
     const { answer } = await world().ask('/api', { method: 'QUERY' })
     expect(answer.status).toBe(405)
   })
 
-  test('before settings in force are known is a 503 (10.4)', async () => {
+  test('before the settings in force are known gets a 503 (10.4)', async () => {
     const { ask, trace } = world({ isKnown: false })
     expect((await ask('/api')).answer.status).toBe(503)
     expect(trace).toEqual([])
   })
 
-  test('that the scope does not grant is a 403, counted, and no use (11.1, 14.1)', async () => {
+  test('that the scope does not grant gets a 403, is counted, and is no use (11.1, 14.1)', async () => {
     const { ask, trace } = world({ scope: CONFIG_MAPS })
     const { answer, said } = await ask('/api/v1/secrets')
     expect(answer.status).toBe(403)
@@ -125,13 +125,13 @@ describe('a request', () => {
     expect(trace).toEqual(['admitted request', 'used', 'released'])
   })
 
-  test('for a kind of ours is answered here (12.1)', async () => {
+  test('for a kind of the platform is answered by self-service (12.1)', async () => {
     const { ask, trace } = world()
     await ask('/apis/management.platform.sh/v1/ownedaccesskeys')
     expect(trace).toEqual(['admitted request', 'used', 'own kinds', 'released'])
   })
 
-  test('that writes a kind of ours is told of, with whose key it was', async () => {
+  test('that writes a kind of the platform is logged with the key of its caller', async () => {
     const { ask, lines } = world()
     const path = '/apis/management.platform.sh/v1/ownedaccesskeys/a'
     await ask(path)
@@ -144,7 +144,7 @@ describe('a request', () => {
     ])
   })
 
-  test('over the limit is a 429, and no use (13.3)', async () => {
+  test('over the limit gets a 429, and is no use (13.3)', async () => {
     const { ask, trace, limits } = world()
     for (let at = 0; at < 400; at += 1) limits.admit('uid-ci', 'request')
     const { answer } = await ask('/api')
@@ -171,7 +171,7 @@ describe('a request', () => {
     expect(trace).toEqual(['admitted request', 'used', 'forwarded', 'released'])
   })
 
-  test('that watches is admitted as one, and is a use while it flows (13.3, 14.1)', async () => {
+  test('for a watch is admitted as a watch, and is a use while it flows (13.3, 14.1)', async () => {
     const body = Readable.from([Buffer.from('{"type":"ADDED"}\n')])
     const { ask, trace } = world({ upstream: () => ({ ...OK, body }) })
     expect((await ask('/api/v1/pods?watch=1')).said).toBe('{"type":"ADDED"}\n')
@@ -197,7 +197,7 @@ test.each<World & { rest: string; method?: string; status: number; use: string }
   expect({ status: answer.status, use }).toEqual({ status: row.status, use: row.use })
 })
 
-describe('what may create needs create as well (11.6; threats B5)', () => {
+describe('a request that may create needs the verb create as well (11.6; threats B5)', () => {
   const PATH = '/api/v1/namespaces/a/configmaps/x'
 
   test.each([
@@ -217,7 +217,7 @@ describe('what may create needs create as well (11.6; threats B5)', () => {
   })
 })
 
-describe('what a caller may do (11.3)', () => {
+describe('the review of what a caller may do (11.3)', () => {
   const REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
   const answered =
     (spec: object) =>
@@ -245,7 +245,7 @@ describe('what a caller may do (11.3)', () => {
       spec: { resourceAttributes: { verb: 'list', resource: 'configmaps' } },
     },
     { name: 'discovery', spec: { nonResourceAttributes: { verb: 'get', path: '/api' } } },
-  ])('$name: as the API server says', async ({ spec }) => {
+  ])('of $name is answered as the API server says', async ({ spec }) => {
     expect(await asks(spec)).toEqual({ allowed: true, reason: 'RBAC' })
   })
 
@@ -266,7 +266,7 @@ describe('what a caller may do (11.3)', () => {
     { name: 'a path', spec: { nonResourceAttributes: { verb: 'get', path: '/metrics' } } },
     { name: 'nothing', spec: {} },
     { name: 'what is malformed', spec: { resourceAttributes: [{ verb: 'list' }] } },
-  ])('$name: no, and why', async ({ spec }) => {
+  ])('of $name is denied with a reason', async ({ spec }) => {
     expect(await asks(spec)).toEqual({
       allowed: false,
       denied: true,
@@ -278,17 +278,22 @@ describe('what a caller may do (11.3)', () => {
     { name: 'in words', body: 'no' },
     { name: 'without a spec', body: '{}' },
     { name: 'as a list', body: '[]' },
-  ])('an answer that can not be read is no yes: $name', async ({ body }) => {
-    const upstream = (): Answer => ({
-      ...OK,
-      status: 201,
-      body: Readable.from([Buffer.from(body)]),
-    })
-    const { answer } = await world({ scope: CONFIG_MAPS, upstream }).ask(REVIEW, { method: 'POST' })
-    expect(answer.status).toBe(503)
-  })
+  ])(
+    'allows nothing where the answer of the API server can not be read: $name',
+    async ({ body }) => {
+      const upstream = (): Answer => ({
+        ...OK,
+        status: 201,
+        body: Readable.from([Buffer.from(body)]),
+      })
+      const { answer } = await world({ scope: CONFIG_MAPS, upstream }).ask(REVIEW, {
+        method: 'POST',
+      })
+      expect(answer.status).toBe(503)
+    },
+  )
 
-  test('a refusal passes as it is', async () => {
+  test('passes a refusal of the API server as it is', async () => {
     const upstream = (): Answer => ({
       ...OK,
       status: 403,
@@ -298,7 +303,7 @@ describe('what a caller may do (11.3)', () => {
     expect(said).toBe('{"code":403}')
   })
 
-  test('without a scope the API server answers alone', async () => {
+  test('is left to the API server for a key without a scope', async () => {
     const upstream = (headers: UpstreamHeaders): Answer => {
       expect(headers).toMatchObject({ accept: 'a/b' })
       return OK

@@ -28,7 +28,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const NOTHING: RawAnswer = { code: 0, headers: {}, body: 'null' }
 
 describe('the routes without a credential (contract 9.1)', () => {
-  test('are these', () => {
+  test('are exactly these', () => {
     expect(PUBLIC_ROUTES).toEqual([
       '/healthz',
       '/readyz',
@@ -81,7 +81,7 @@ describe('the routes without a credential (contract 9.1)', () => {
       { name: 'a whole URL', target: `https://127.0.0.1${route}` },
       { name: 'another server', target: `//127.0.0.1${route}` },
       { name: 'the start of it', target: route.slice(0, -1) },
-    ])('with $name is another path', async ({ target }) => {
+    ])('with $name is not a public route', async ({ target }) => {
       const { answers, counted } = await asked(`GET ${target}`)
       expectUnauthorized(answers[0])
       expect(counted).toEqual(['Other GET 401'])
@@ -98,7 +98,7 @@ test.each<{ name: string; page: PublicPage }>([
   },
   { name: 'rejects', page: () => Promise.reject(new Error('HUNTER2')) },
 ])(
-  'a page that $name is a 500 that says nothing, and a line in the log',
+  'a page that $name gets a 500 without details, and a line in the log',
   async ({ page: broken }) => {
     const { say, counted, lines } = await gateway({ '/oidc/keys': broken })
     const text = await say('GET /oidc/keys HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')
@@ -121,7 +121,7 @@ test.each<{ name: string; page: PublicPage }>([
   },
 )
 
-describe('everything else (contract 9.1, 10.2)', () => {
+describe('every other path (contract 9.1, 10.2)', () => {
   const PATHS = [
     '/',
     '/version',
@@ -141,14 +141,14 @@ describe('everything else (contract 9.1, 10.2)', () => {
     '/__proto__',
   ]
 
-  test.each(PATHS)('%s wants a credential', async (path) => {
+  test.each(PATHS)('requires a credential: %s', async (path) => {
     const { answers } = await asked(`GET ${path}`)
     expect(answers).toHaveLength(1)
     expectUnauthorized(answers[0])
   })
 
   test.each(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY', 'M-SEARCH'])(
-    '%s wants one too',
+    'requires a credential for other methods too: %s',
     async (method) => {
       const { answers, counted } = await asked(`${method} /api`)
       expect(answers[0]?.code).toBe(401)
@@ -156,7 +156,7 @@ describe('everything else (contract 9.1, 10.2)', () => {
     },
   )
 
-  test('nobody learns why a credential does not open it', async () => {
+  test('does not say why a credential is refused', async () => {
     const texts: string[] = []
     for (const credential of [
       '',
@@ -217,12 +217,12 @@ describe('every event that Node has for a request leads to the same answer (thre
     expect(lines).toEqual([])
   })
 
-  test('CONNECT to a public path is no read of it', async () => {
+  test('CONNECT to a public path does not return the page', async () => {
     const { answers } = await asked('CONNECT /healthz')
     expect(answers).toMatchObject([{ code: 405 }])
   })
 
-  test('what follows on a connection that was to be upgraded is not read', async () => {
+  test('the server reads nothing behind an upgrade request on its connection', async () => {
     const { say, counted } = await gateway()
     const upgrade =
       'GET /exec HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n'
@@ -246,7 +246,7 @@ describe('every event that Node has for a request leads to the same answer (thre
       name: 'an upgrade',
       last: 'GET /exec HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
     },
-  ])('$name in one breath with others waits for its turn', async ({ last }) => {
+  ])('$name pipelined with other requests waits for its turn', async ({ last }) => {
     const { say, counted, lines } = await gateway()
     const one = 'GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n'
     const text = await say(`${one}GET /x HTTP/1.1\r\nHost: h\r\n\r\n${one}${last}`)
@@ -267,7 +267,7 @@ describe('every event that Node has for a request leads to the same answer (thre
     expect(answersIn(said).map(({ code }) => code)).toEqual([200, 401])
   })
 
-  test('requests in one breath are answered in order', async () => {
+  test('pipelined requests are answered in order', async () => {
     const { say, counted } = await gateway()
     const one = (path: string, more = ''): string =>
       `GET ${path} HTTP/1.1\r\nHost: h\r\n${more}\r\n`

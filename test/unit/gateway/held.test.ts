@@ -37,7 +37,7 @@ const saidIn = async ({ body }: Answer): Promise<string> =>
   (JSON.parse(Buffer.isBuffer(body) ? body.toString() : await text(body)) as { message: string })
     .message
 
-describe('a write of which the last byte is held back', () => {
+describe('a write whose client holds back the last byte', () => {
   test.each(WRITES)('$name: is answered once its key ends, and stores nothing', async (row) => {
     const { begin, end, stored, counted, underWay } = world()
     const held = begin(row.method, row.path, '{"spec":{}')
@@ -56,21 +56,24 @@ describe('a write of which the last byte is held back', () => {
     expect({ stored, counted, left: underWay() }).toEqual({ stored: [], counted: [], left: 0 })
   })
 
-  test.each(WHYS)('is told why: $because, and nothing of the key (10.2, 13.5)', async (row) => {
-    const { begin, end } = world()
-    const held = begin('POST', MAPS, '{')
-    await turn()
-    await end(row.because)
-    const answer = await held.answer
-    const { status } = answer
-    expect({ status, says: await saidIn(answer), use: await held.use() }).toEqual({
-      status: row.status,
-      says: expect.stringContaining(row.says),
-      use: 'ended',
-    })
-  })
+  test.each(WHYS)(
+    'gets the reason in its answer and no headers about the key: $because (10.2, 13.5)',
+    async (row) => {
+      const { begin, end } = world()
+      const held = begin('POST', MAPS, '{')
+      await turn()
+      await end(row.because)
+      const answer = await held.answer
+      const { status } = answer
+      expect({ status, says: await saidIn(answer), use: await held.use() }).toEqual({
+        status: row.status,
+        says: expect.stringContaining(row.says),
+        use: 'ended',
+      })
+    },
+  )
 
-  test('is told of in the log, where it is one of a kind of ours', async () => {
+  test('is in the log, where it writes a kind of the platform', async () => {
     const { begin, end, lines } = world()
     const held = begin('POST', KEYS, '{')
     await turn()
@@ -79,7 +82,7 @@ describe('a write of which the last byte is held back', () => {
     expect(lines).toMatchObject([{ fields: { keyName: 'ada', verb: 'create', status: 401 } }])
   })
 
-  test('of a key that lives is done', async () => {
+  test('of a key that lives is stored', async () => {
     const { begin, stored } = world()
     const held = begin('POST', MAPS, '{"data":{}')
     await turn()
@@ -89,36 +92,42 @@ describe('a write of which the last byte is held back', () => {
   })
 })
 
-describe('a key that ends before the news of it come: whoever stores something looks for himself', () => {
+describe('the last check of the key before a write, when the watch has not shown its end yet', () => {
   const ours = WRITES.filter(({ path }) => path !== MAPS && !path.startsWith(`${MAPS}/`))
 
-  test.each(ours)('while the body came: $name', async ({ method, path }) => {
-    const { begin, endQuietly, stored, asked } = world()
-    const held = begin(method, path, '{"spec":{}')
-    await turn()
-    endQuietly()
-    held.rest('}')
-    expect({ status: (await held.answer).status, stored }).toEqual({ status: 401, stored: [] })
-    const tried = asked.filter((call) => call.method !== 'GET')
-    expect(tried).toEqual([])
-  })
+  test.each(ours)(
+    'refuses a key that ended while the body came: $name',
+    async ({ method, path }) => {
+      const { begin, endQuietly, stored, asked } = world()
+      const held = begin(method, path, '{"spec":{}')
+      await turn()
+      endQuietly()
+      held.rest('}')
+      expect({ status: (await held.answer).status, stored }).toEqual({ status: 401, stored: [] })
+      const tried = asked.filter((call) => call.method !== 'GET')
+      expect(tried).toEqual([])
+    },
+  )
 
   const looking = ours.filter(({ path, method }) => path !== CONFIGS || method === 'PATCH')
-  test.each(looking)('while it was tried, or what is there was read: $name', async (row) => {
-    const given = world({
-      act: ({ method, path }) => {
-        if (method === 'GET' || path.includes('dryRun')) given.endQuietly()
-      },
-    })
-    const held = given.begin(row.method, row.path, '{"spec":{"user":"ada"}')
-    held.rest('}')
-    expect({ status: (await held.answer).status, stored: given.stored }).toEqual({
-      status: 401,
-      stored: [],
-    })
-  })
+  test.each(looking)(
+    'refuses a key that ended during the dry run or the read of the object: $name',
+    async (row) => {
+      const given = world({
+        act: ({ method, path }) => {
+          if (method === 'GET' || path.includes('dryRun')) given.endQuietly()
+        },
+      })
+      const held = given.begin(row.method, row.path, '{"spec":{"user":"ada"}')
+      held.rest('}')
+      expect({ status: (await held.answer).status, stored: given.stored }).toEqual({
+        status: 401,
+        stored: [],
+      })
+    },
+  )
 
-  test.each(ours)('and one that lives stores: $name', async ({ method, path }) => {
+  test.each(ours)('lets a key that lives store: $name', async ({ method, path }) => {
     const { begin, stored } = world()
     // Tokens have no `spec.user`, and self-service stores no field that it does not know.
     const held = begin(method, path, path === TOKENS ? '{"spec":{}' : '{"spec":{"user":"ada"}')
@@ -152,7 +161,7 @@ describe('a request that is not answered yet', () => {
     expect({ ended, counted, left: underWay() }).toEqual({ ended: 1, counted: [], left: 0 })
   })
 
-  test('a write that is sent whole has half a second to be answered: it may have ended its own key', async () => {
+  test('has half a second to be answered where it is a whole write, as that may have ended its own key', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { begin, end, clock } = world({ act: () => promise })
     const { answer, use } = begin('DELETE', `${MAPS}/a`)
@@ -164,7 +173,7 @@ describe('a request that is not answered yet', () => {
     expect({ status, use: await use() }).toEqual({ status: 200, use: 'used' })
   })
 
-  test('and is cut then', async () => {
+  test('is cut when that half second is over', async () => {
     const { begin, end, clock } = world({ act: never })
     const { answer } = begin('DELETE', `${MAPS}/a`)
     await turn()
@@ -173,7 +182,7 @@ describe('a request that is not answered yet', () => {
     expect((await answer).status).toBe(401)
   })
 
-  test('has no such time where its answer may take as long as it likes', async () => {
+  test('has no such time where its answer has no time limit', async () => {
     const { begin, end } = world({ act: never })
     const { answer } = begin('POST', '/api/v1/namespaces/default/pods/a/proxy/x')
     await turn()
@@ -203,7 +212,7 @@ describe('a request that is not answered yet', () => {
     },
   )
 
-  test('whose answer comes all the same leaves none of it open', async () => {
+  test('whose answer still comes leaves no stream of it open', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { begin, end, answers } = world({ act: () => promise, isDeaf: true })
     const { answer } = begin('GET', MAPS)

@@ -1,4 +1,4 @@
-// The gateway's handler behind a server, and requests to it.
+// The gateway's handler behind a listening server, and requests to it.
 import { Readable } from 'node:stream'
 import type { Caller } from '../../../src/authn/caller.ts'
 import { ERRORS } from '../../../src/gateway/errors.ts'

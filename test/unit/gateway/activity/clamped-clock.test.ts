@@ -18,7 +18,7 @@ test.each([
     reads: 2000 - HOUR_MS,
   },
   { name: 'held back, once it is set ahead', answerAfter: 0, steps: HOUR_MS, reads: 2000 },
-])('$name (2.9)', async ({ answerAfter, steps, reads }) => {
+])('the clamped clock reads the local clock $name (2.9)', async ({ answerAfter, steps, reads }) => {
   const clock = manualClock(t0)
   const heldBack = clampedClock(clock)
   if (answerAfter !== null) heldBack.heard(t0 + answerAfter)

@@ -9,7 +9,7 @@ import type { Line } from './simulated-api.ts'
 import { HOUR, slides, stage } from './recorder-builder.ts'
 
 describe('a sliding key (14.1)', () => {
-  test('mostly nobody waits, and no promise is made for it', async () => {
+  test('mostly makes no request wait, and makes no promise for it', async () => {
     const { activity, add, caller } = stage()
     add('a', { spec: slides })
     const noted = activity.started(caller('a'))
@@ -32,7 +32,7 @@ describe('a sliding key (14.1)', () => {
     expect(written).toHaveLength(4)
   })
 
-  test('not used for more than half its lifetime, a request waits until it is recorded', async () => {
+  test('makes a request wait until its use is recorded after more than half its lifetime without a use', async () => {
     const clockOf: { clock?: ManualClock } = {}
     const { signal } = new AbortController()
     const line: Line = {
@@ -75,7 +75,7 @@ describe('a sliding key (14.1)', () => {
       },
       withinMs: 3000,
     },
-  ])('the request goes no further when the write $name', async ({ line, withinMs }) => {
+  ])('stops the request when the write $name', async ({ line, withinMs }) => {
     const { activity, add, caller, clock } = stage({ line })
     add('a', { spec: slides })
     await clock.advance(1801 * 1000)
@@ -92,7 +92,7 @@ describe('a sliding key (14.1)', () => {
       change: { spec: slides, metadata: { deletionTimestamp: textAfter(1) } },
     },
     { name: 'another of the same name', change: { spec: slides, metadata: { uid: 'other' } } },
-  ])('the request goes no further when the key is $name by now', async ({ change }) => {
+  ])('stops the request when the key is $name by now', async ({ change }) => {
     const { activity, add, caller, clock, lastActivity } = stage()
     add('a', { spec: slides })
     await clock.advance(1801 * 1000)
@@ -103,7 +103,7 @@ describe('a sliding key (14.1)', () => {
     expect(lastActivity('a')).toBeUndefined()
   })
 
-  test('a use of an expired key is not recorded: it would live again', async () => {
+  test('that has expired has no use recorded, as it would live again', async () => {
     const calm = { there: () => Promise.reject(new Error('down')) }
     const line: { there?: () => Promise<void> } = calm
     const { activity, add, caller, clock, lastActivity } = stage({ line })
@@ -115,7 +115,7 @@ describe('a sliding key (14.1)', () => {
     expect(lastActivity('a')).toBeUndefined()
   })
 
-  test('a write that failed is made again while there is time; the log says so once', async () => {
+  test('has a failed write repeated while there is time, and the log says so once', async () => {
     const line: { there?: () => Promise<void> } = {
       there: () => Promise.reject(new Error('down')),
     }
@@ -174,7 +174,7 @@ describe('other keys (14.1)', () => {
     expect(lastActivity('a')).toBe(textAfter(89))
   })
 
-  test('all together within the budget, each in its turn however busy others are', async () => {
+  test('share the budget, each in its turn however busy others are', async () => {
     const { activity, add, caller, clock, written } = stage({ budget: 10 })
     const names = Array.from({ length: 200 }, (_, index) => `k-${index}`)
     for (const name of names) add(name)
@@ -191,7 +191,7 @@ describe('other keys (14.1)', () => {
     expect(written).toHaveLength(names.length)
   })
 
-  test('what fails is left out, and the next use is recorded', async () => {
+  test('lose a write that fails, and have their next use recorded', async () => {
     const line: { there?: () => Promise<void> } = {
       there: () => Promise.reject(new Error('down')),
     }

@@ -3,7 +3,7 @@ import type { OwnedAccessKey, OwnedAccessKeySpec } from '../../../../src/api/own
 import { textAfter } from '../../../support/key-builder.ts'
 import { HOUR, slides, stage } from './recorder-builder.ts'
 
-describe('what another replica recorded', () => {
+describe('a use that another replica recorded', () => {
   test.each<{ name: string; spec: OwnedAccessKeySpec }>([
     { name: 'sliding', spec: slides },
     { name: 'other', spec: { user: 'ada' } },
@@ -23,7 +23,7 @@ describe('what another replica recorded', () => {
       name: 'the same moment in other digits',
       status: { lastActivity: '2026-11-21T09:00:00.000000+00:00' },
     },
-  ])('is found out where our view does not tell: $name (3.4)', async ({ status }) => {
+  ])('is found out where the informer does not show it: $name (3.4)', async ({ status }) => {
     const { activity, add, caller, clock, lastActivity } = stage()
     add('a', { metadata: { creationTimestamp: textAfter(-HOUR) }, ...(status && { status }) })
     await activity.started(caller('a'))
@@ -31,7 +31,7 @@ describe('what another replica recorded', () => {
     expect(lastActivity('a')).toBe(textAfter(0))
   })
 
-  test('a moment to come is left, and no request waits for it (3.4)', async () => {
+  test('stays where it lies in the future, and no request waits for it (3.4)', async () => {
     const { activity, add, caller, clock, lastActivity } = stage()
     add('a', { spec: slides, status: { lastActivity: textAfter(1e6) } })
     await clock.advance(3000 * 1000)
@@ -41,8 +41,8 @@ describe('what another replica recorded', () => {
   })
 })
 
-describe('at shutdown (14.1)', () => {
-  test('everything is recorded at once, sliding keys first, whatever the budget', async () => {
+describe('at shutdown the recorder (14.1)', () => {
+  test('writes everything at once, sliding keys first, whatever the budget', async () => {
     const { activity, add, caller, clock, written, lastActivity } = stage({ budget: 1 })
     const others = Array.from({ length: 40 }, (_, index) => `o-${index}`)
     for (const name of others) add(name)
@@ -57,7 +57,7 @@ describe('at shutdown (14.1)', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  test('a write that fails is made again', async () => {
+  test('repeats a write that fails', async () => {
     const calls = { failing: 2 }
     const line = {
       there: async () => {
@@ -74,7 +74,7 @@ describe('at shutdown (14.1)', () => {
     expect(lastActivity('s')).toBe(textAfter(0))
   })
 
-  test('what can not be recorded is counted in the log', async () => {
+  test('logs how many uses it could not record', async () => {
     const line = { there: () => Promise.reject(new Error('down')) }
     const { activity, add, caller, clock, sentences } = stage({ line })
     add('s', { spec: slides })
@@ -89,7 +89,7 @@ describe('at shutdown (14.1)', () => {
   })
 })
 
-test('a key that is not in the store, but was read, is recorded all the same (10.4)', async () => {
+test('the recorder also records a key that was read but is not in the store (10.4)', async () => {
   const { activity, add, caller, clock, keys, lastActivity } = stage()
   add('a', { spec: slides })
   const read = caller('a')

@@ -8,8 +8,8 @@ import { platformConfigMap } from '../../../../src/settings/follow.ts'
 import { memoryLog } from '../../../support/memory-log.ts'
 import { configMap, statusOf, textOf } from './pages.ts'
 
-describe('discovery (contract 7.2)', () => {
-  test('says what a verifier needs', () => {
+describe('the discovery document (contract 7.2)', () => {
+  test('has the fields that a verifier needs', () => {
     const issuer = 'https://p.example.com/oidc'
     const answer = discoveryAnswer(issuer)
     expect(answer).toMatchObject({
@@ -25,7 +25,7 @@ describe('discovery (contract 7.2)', () => {
     })
   })
 
-  test('says what to set while the issuer is unknown', () => {
+  test('names the setting that is missing while the issuer is unknown', () => {
     expect(statusOf(discoveryAnswer(null))).toEqual({
       status: 503,
       message:
@@ -43,7 +43,7 @@ function keyPair() {
   return { secret: { ...secret, kid: checked.jwk.kid }, jwk: checked.jwk }
 }
 
-describe('keys (contract 7.2, 7.3; threats D5, D6)', () => {
+describe('the published signing keys (contract 7.2, 7.3; threats D5, D6)', () => {
   function keysOver() {
     const store = new Store(platformConfigMap)
     const { log, lines } = memoryLog()
@@ -74,7 +74,7 @@ describe('keys (contract 7.2, 7.3; threats D5, D6)', () => {
     expect(textOf(answer)).not.toContain(String(one.secret.d))
   })
 
-  test('are the same bytes for everybody until they change', () => {
+  test('are the same bytes for every client until they change', () => {
     const { page, put } = keysOver()
     const [one, two] = [keyPair(), keyPair()]
     put({ keys: [one.jwk] })
@@ -106,7 +106,7 @@ describe('keys (contract 7.2, 7.3; threats D5, D6)', () => {
   })
 })
 
-test('of ConfigMaps that are not ours no data is kept', () => {
+test('the informer keeps no data of foreign ConfigMaps', () => {
   const data = { a: 'HUNTER2' }
   expect(JSON.stringify(platformConfigMap(configMap('other', data)))).not.toContain('HUNTER2')
   for (const name of ['platform-jwks', 'platform-config-in-force', `${REVOKED_TOKENS_PREFIX}x`])

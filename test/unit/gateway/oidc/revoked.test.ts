@@ -1,5 +1,5 @@
 /** @module-tag no-retry */
-// The list of revoked tokens: what it says, and what it costs whoever asks (contract 7.4, threat X8).
+// The list of revoked tokens: its content, and what a request for it costs (contract 7.4, threat X8).
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { REVOKED_TOKENS_PREFIX } from '../../../../src/api/names.ts'
@@ -40,7 +40,7 @@ function revokedOver() {
 }
 const etagOf = ({ headers }: Answer): string => String(headers['etag'])
 
-test('it is not known before the records are complete (7.4)', async () => {
+test('the list of revoked tokens is unknown before its records are complete (7.4)', async () => {
   const { put, get } = revokedOver()
   put(NAME, { a: EXP })
   expect(statusOf(await get())).toEqual({
@@ -49,7 +49,7 @@ test('it is not known before the records are complete (7.4)', async () => {
   })
 })
 
-test('it has those of all ConfigMaps, as of when these were last known to be complete (7.4)', async () => {
+test('the list has the tokens of all ConfigMaps, as of when these were last known to be complete (7.4)', async () => {
   const { put, get, hear } = revokedOver()
   put(NAME, { b: EXP })
   put(`${NAME}-1`, { a: EXP, broken: 'soon' })
@@ -66,7 +66,7 @@ test('it has those of all ConfigMaps, as of when these were last known to be com
   })
 })
 
-test('those that end in the last hour come first: a client that stops reading misses what ends soonest (7.4)', async () => {
+test('tokens that end in the last hour come first, so that a client that stops reading misses those that end soonest (7.4)', async () => {
   const { put, tokens, hear } = revokedOver()
   put(NAME, { a: EXP })
   put(NEXT_HOUR, { b: '2026-11-21T12:30:00Z' })
@@ -75,7 +75,7 @@ test('those that end in the last hour come first: a client that stops reading mi
   expect(Object.keys(await tokens())).toEqual(['b', 'c', 'a'])
 })
 
-test('asOf stands still while nothing is heard, however often it is asked for (7.4)', async () => {
+test('asOf stands still while the watch brings nothing, however often clients ask (7.4)', async () => {
   const { get, hear, clock } = revokedOver()
   hear(NOW_MS)
   const first = await get()
@@ -85,7 +85,7 @@ test('asOf stands still while nothing is heard, however often it is asked for (7
   expect(JSON.parse(textOf(await get())).asOf).toBe('2026-11-21T10:01:00Z')
 })
 
-test('it follows what comes and goes, a second later at most (7.4)', async () => {
+test('the list follows added and removed records within a second (7.4)', async () => {
   const { store, put, tokens, hear, clock } = revokedOver()
   hear(NOW_MS)
   expect(await tokens()).toEqual({})
@@ -100,7 +100,7 @@ test('it follows what comes and goes, a second later at most (7.4)', async () =>
   expect(await tokens()).toEqual({})
 })
 
-test('a token that is in several ConfigMaps is there once, to its latest end (7.4)', async () => {
+test('a token that is in several ConfigMaps is listed once, with its latest end (7.4)', async () => {
   const { store, put, get, tokens, hear, clock } = revokedOver()
   hear(NOW_MS)
   const textIn = async (): Promise<string> => {
@@ -126,7 +126,7 @@ test.each([
   { name: 'the same', held: (etag: string) => etag },
   { name: 'the same, weak', held: (etag: string) => `W/${etag}` },
   { name: 'one of several', held: (etag: string) => `"x", ${etag} , "y"` },
-])('it is not sent again to who holds $name (7.4)', async ({ held }) => {
+])('the list is not sent again to a client that holds $name (7.4)', async ({ held }) => {
   const { get, hear } = revokedOver()
   hear(NOW_MS)
   const etag = etagOf(await get())
@@ -141,13 +141,13 @@ test.each([
   { name: 'another', held: '"x"' },
   { name: 'a text without quotes', held: 'x' },
   { name: 'nothing at all', held: '' },
-])('it is sent to who holds $name (7.4)', async ({ held }) => {
+])('the list is sent to a client that holds $name (7.4)', async ({ held }) => {
   const { get, hear } = revokedOver()
   hear(NOW_MS)
   expect((await get(held)).status).toBe(200)
 })
 
-test('it is sent again with another tag when a token or asOf has changed (7.4)', async () => {
+test('the list is sent again with another ETag when a token or asOf has changed (7.4)', async () => {
   const { put, get, hear, clock } = revokedOver()
   hear(NOW_MS)
   const first = etagOf(await get())
@@ -162,7 +162,7 @@ test('it is sent again with another tag when a token or asOf has changed (7.4)',
   expect(new Set([first, etagOf(second), etagOf(third)]).size).toBe(3)
 })
 
-test('the same tokens have the same tag, whichever came first (7.4)', async () => {
+test('the same tokens have the same ETag in any order of arrival (7.4)', async () => {
   const tags = [
     [NAME, NEXT_HOUR],
     [NEXT_HOUR, NAME],
@@ -175,7 +175,7 @@ test('the same tokens have the same tag, whichever came first (7.4)', async () =
   expect(new Set(await Promise.all(tags)).size).toBe(1)
 })
 
-test('however often a record comes, and whoever asks, it is built once a second (7.4, threat X8)', async () => {
+test('the list is built once a second at most, however often records come and clients ask (7.4, threat X8)', async () => {
   const { put, get, hear, clock } = revokedOver()
   const bodies = new Set<Answer['body']>()
   const tags = new Set<string>()
@@ -191,7 +191,7 @@ test('however often a record comes, and whoever asks, it is built once a second 
   expect(tags.size).toBe(10)
 })
 
-test('those who ask at once, before there is one, share it (threat X8)', async () => {
+test('clients that ask at once before the first list is built share it (threat X8)', async () => {
   const { put, get, hear } = revokedOver()
   put(NAME, { a: EXP })
   hear(NOW_MS)
@@ -217,7 +217,7 @@ function countedData(name: string): {
   return counted
 }
 
-test('what has not changed is not read again (7.4, threat X8)', async () => {
+test('unchanged ConfigMaps are not parsed again (7.4, threat X8)', async () => {
   const { put, get, hear, clock } = revokedOver()
   const stable = Array.from({ length: 30 }, (_, at) => countedData(`token-${at}`))
   stable.forEach(({ data }, at) => put(`${NAME}-${at + 1}`, data))
@@ -235,7 +235,7 @@ test('what has not changed is not read again (7.4, threat X8)', async () => {
 })
 
 test.each(Array.from({ length: repeated(20, 1000) }, (_, seed) => seed + 1))(
-  'whatever is written, copied and removed, it has each token of theirs once: story %i (7.4)',
+  'the list has each token once, whatever is written, copied and removed: story %i (7.4)',
   async (seed) => {
     const random = randomFrom(seed)
     const { store, put, get, hear, clock } = revokedOver()
@@ -257,7 +257,7 @@ test.each(Array.from({ length: repeated(20, 1000) }, (_, seed) => seed + 1))(
   },
 )
 
-test('of many ConfigMaps one is read in each turn of the event loop (threat X8)', async () => {
+test('one of many ConfigMaps is parsed in each turn of the event loop (threat X8)', async () => {
   const { put, get, hear } = revokedOver()
   const many = Array.from({ length: 65 }, (_, at) => countedData(`token-${at}`))
   many.forEach(({ data }, at) => put(`${NAME}-${at + 1}`, data))

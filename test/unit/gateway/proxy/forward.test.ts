@@ -62,8 +62,8 @@ const reading =
     })
   }
 
-describe.each(WIRES)('over %s', (wire) => {
-  test('a request runs as the caller, whatever the client says of itself (A1, A2, A6)', async () => {
+describe.each(WIRES)('forwarding over %s', (wire) => {
+  test('runs a request as the caller, whatever identity the client claims (A1, A2, A6)', async () => {
     let headers: IncomingMessage['headers'] = {}
     let groups: readonly string[] = []
     const { say } = await stage(
@@ -118,7 +118,7 @@ describe.each(WIRES)('over %s', (wire) => {
       sent: [`traceparent: ${TRACE}`, `traceparent: ${TRACE}`, 'tracestate: a=1'],
       arrives: [],
     },
-  ])('a trace arrives: $name (13.1)', async ({ sent, arrives }) => {
+  ])('passes the trace context on: $name (13.1)', async ({ sent, arrives }) => {
     let raw: readonly string[] = []
     const { say } = await stage(
       wire,
@@ -155,7 +155,7 @@ describe.each(WIRES)('over %s', (wire) => {
       sent: '',
       seen: 'POST /x ',
     },
-  ])('bodies: $name; the next request on the connection is the next (A11)', async (row) => {
+  ])('passes bodies on, and reads the next request behind them: $name (A11)', async (row) => {
     const seen: string[] = []
     const { say } = await stage(
       wire,
@@ -167,7 +167,7 @@ describe.each(WIRES)('over %s', (wire) => {
     expect(seen.toSorted()).toEqual([row.seen, 'GET /next '].toSorted())
   })
 
-  test('what breaks off behind breaks off here: no end that looks whole', async () => {
+  test('breaks off an answer that upstream breaks off, so that it does not look whole', async () => {
     const { connect, behind } = await stage(wire, (_, outgoing) => {
       outgoing.writeHead(200, { 'content-type': 'application/json' })
       outgoing.write('{"half":')
@@ -181,7 +181,7 @@ describe.each(WIRES)('over %s', (wire) => {
     expect(received()).not.toMatch(/0\r\n\r\n$/)
   })
 
-  test('a client that goes away ends what is under way behind', async () => {
+  test('ends the upstream request when its client goes away', async () => {
     let closed = 0
     const { connect, behind } = await stage(wire, (_, outgoing) => {
       outgoing.once('close', () => (closed += 1))
@@ -195,7 +195,7 @@ describe.each(WIRES)('over %s', (wire) => {
     expect(behind.received).toEqual(['GET /x'])
   })
 
-  test('what is ended before there is a connection for it is not sent', async () => {
+  test('sends no request that was ended before it had a connection', async () => {
     const behind = await startUpstreamServer(wire, (_, outgoing) => outgoing.end('ok'))
     const { upstream } = await upstreamTo(behind.url)
     const sendBy = (method: string, path: string, signal: AbortSignal) =>
@@ -219,7 +219,7 @@ describe.each(WIRES)('over %s', (wire) => {
     expect(behind.received).toEqual(['GET /next', 'GET /next'])
   })
 
-  test('a client that does not read holds the server behind', async () => {
+  test('holds upstream back while the client does not read', async () => {
     let written = 0
     let isHeld = false
     const PIECE = Buffer.alloc(64 * 1024)
@@ -251,7 +251,7 @@ describe.each(WIRES)('over %s', (wire) => {
     socket.destroy()
   })
 
-  test('no server behind: 503, to be tried again; a refusal of our own credential is no word to the client', async () => {
+  test('answers 503 with Retry-After without an upstream or when upstream refuses the credential of the gateway', async () => {
     const { say, behind } = await stage(wire, (_, outgoing) => {
       outgoing.writeHead(401, { 'www-authenticate': 'Bearer realm="behind"' })
       outgoing.end('Unauthorized')
@@ -268,7 +268,7 @@ describe.each(WIRES)('over %s', (wire) => {
     }
   })
 
-  test.each(['GET', 'HEAD'])('the length of an answer stays: %s', async (method) => {
+  test.each(['GET', 'HEAD'])('keeps the length of an answer: %s', async (method) => {
     const { say } = await stage(wire, (_, outgoing) => {
       outgoing.writeHead(200, { 'content-length': '5', 'set-cookie': 'a=b', server: 'behind' })
       outgoing.end(method === 'GET' ? 'hello' : undefined)
@@ -279,7 +279,7 @@ describe.each(WIRES)('over %s', (wire) => {
     expect(text.endsWith(method === 'GET' ? '\r\n\r\nhello' : '\r\n\r\n')).toBe(true)
   })
 
-  test('a redirect is passed on, and not followed (A9)', async () => {
+  test('passes a redirect on, and does not follow it (A9)', async () => {
     const { say, behind } = await stage(wire, (_, outgoing) => {
       outgoing.writeHead(302, { location: 'https://elsewhere.example/' })
       outgoing.end()
@@ -290,7 +290,7 @@ describe.each(WIRES)('over %s', (wire) => {
   })
 })
 
-test('as the gateway itself there is no impersonation', async () => {
+test('a request of the gateway itself has no impersonation headers', async () => {
   let names: readonly string[] = []
   const { say } = await stage(
     'h2',
@@ -302,7 +302,7 @@ test('as the gateway itself there is no impersonation', async () => {
   expect(names).toContain('authorization')
 })
 
-test('a watch comes without an encoding, everything else as the client likes it (13.4)', async () => {
+test('a watch comes without a content encoding, every other answer as the client accepts it (13.4)', async () => {
   const seen: unknown[] = []
   const { say } = await stage(
     'h2',
@@ -324,7 +324,7 @@ test.each([
   ['POST', '/api/v1/namespaces/a/pods/b/exec', true],
   ['POST', '/api/v1/namespaces/a/pods/b/eviction', false],
   ['GET', '/version', false],
-])('how long an answer may take to begin: %s %s: %s', (method, path, expected) => {
+])('the time within which an answer must begin, for %s %s: %s', (method, path, expected) => {
   const request = parseRequest(method, { kind: 'Management' }, path)
   expect(request.ok && isLongRunning(request.request.attributes)).toBe(expected)
 })

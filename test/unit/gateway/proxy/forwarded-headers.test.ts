@@ -17,7 +17,7 @@ const ID = callTo('/').id
 const sent = (headers: Readonly<Record<string, string>>) =>
   upstreamHeaders(callTo('/', { headers, remoteAddress: '192.0.2.7' }))
 
-describe('to the API server', () => {
+describe('the headers of a request to the API server', () => {
   const PASSING = {
     accept: 'application/json;as=Table',
     'accept-encoding': 'gzip',
@@ -30,7 +30,7 @@ describe('to the API server', () => {
     'kubectl-session': 'a-b-c',
     origin: 'https://console.example',
   }
-  test('these pass as they are, with the address of the client', () => {
+  test('include these as they are, with the address of the client', () => {
     expect(sent(PASSING)).toEqual({ ...PASSING, 'x-forwarded-for': '192.0.2.7', 'audit-id': ID })
   })
 
@@ -42,12 +42,12 @@ describe('to the API server', () => {
     'x-http-method-override', 'x-http-method', 'x-method-override', 'x-remote-user', 'x-remote-group', 'x-remote-uid',
     'x-remote-extra-scopes', 'x-remote_user', 'impersonate-user', 'audit-id', 'x-request-id', 'content-encoding', 'range',
     'sec-websocket-protocol', 'baggage', 'b3', 'x-b3-traceid', 'x-cloud-trace-context', 'traceresponse', 'x-anything',
-  ])('%s does not (A2, A6)', (name) => {
+  ])('do not include %s (A2, A6)', (name) => {
     expect(sent({ [name]: 'x' })).toEqual({ 'x-forwarded-for': '192.0.2.7', 'audit-id': ID })
   })
 
   test.each(['accept', 'Accept', ' accept ', 'close, Accept ,te', 'ACCEPT,origin'])(
-    'nor what Connection names: %j (A2)',
+    'do not include what Connection names: %j (A2)',
     (connection) => {
       expect(sent({ connection, accept: 'a', 'user-agent': 'b' })).toEqual({
         'audit-id': ID,
@@ -57,7 +57,7 @@ describe('to the API server', () => {
     },
   )
 
-  test('of a client that is gone already there is no address', () => {
+  test('have no address of a client that is gone already', () => {
     expect(upstreamHeaders(callTo('/', { remoteAddress: '' }))).toEqual({ 'audit-id': ID })
   })
 })
@@ -98,14 +98,14 @@ describe('a request that is refused for its headers', () => {
     expect(messageOfRefusal(raw)).toBe(isTaken ? null : 'header transfer-encoding may be chunked, once')
   })
 
-  test('only a name counts, not a value', () => {
+  test('is judged by header names, not by values', () => {
     expect(
       messageOfRefusal(['User-Agent', 'Impersonate-User', 'Accept', 'authorization']),
     ).toBeNull()
   })
 })
 
-describe('to the client', () => {
+describe('the headers of an answer to the client', () => {
   const PASSING = {
     'content-type': 'application/json',
     'content-encoding': 'gzip',
@@ -120,7 +120,7 @@ describe('to the client', () => {
     'x-kubernetes-pf-flowschema-uid': 'u',
     'x-kubernetes-pf-prioritylevel-uid': 'v',
   }
-  test('these pass as they are', () => {
+  test('include these as they are', () => {
     expect(clientHeaders(PASSING)).toEqual(PASSING)
   })
 
@@ -128,7 +128,7 @@ describe('to the client', () => {
   test.each([
     'www-authenticate', 'set-cookie', 'connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer', 'proxy-authenticate',
     'content-length', 'server', 'access-control-allow-origin', 'strict-transport-security', 'alt-svc', 'x-remote-user', 'audit-id', 'x-request-id', 'x-anything',
-  ])('%s does not', (name) => {
+  ])('do not include %s', (name) => {
     expect(clientHeaders({ [name]: 'x' })).toEqual({})
   })
 })

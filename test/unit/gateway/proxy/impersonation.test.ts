@@ -3,7 +3,7 @@ import { impersonationOf } from '../../../../src/gateway/proxy/forward.ts'
 
 const ADA = { user: 'ada', groups: ['dev', 'system:authenticated'] }
 
-test('headers of an identity: each group one, and always the extra (10.5)', () => {
+test('the headers of an identity hold one per group, and always the extra (10.5)', () => {
   expect(impersonationOf(ADA, 'ci')).toEqual({
     'impersonate-user': 'ada',
     'impersonate-group': ['dev', 'system:authenticated'],
@@ -11,7 +11,7 @@ test('headers of an identity: each group one, and always the extra (10.5)', () =
   })
 })
 
-describe('what is never sent, whoever made the identity (A3, A4, A5)', () => {
+describe('the gateway never impersonates, whatever the key says (A3, A4, A5)', () => {
   const BAD = [
     '',
     ' ',
@@ -43,7 +43,7 @@ describe('what is never sent, whoever made the identity (A3, A4, A5)', () => {
     expect(() => impersonationOf(ADA, name)).toThrow(/identity of an access key/)
   })
 
-  test('the group of the gateway is no user', () => {
+  test('the name of its own group as a user', () => {
     expect(() => impersonationOf({ ...ADA, user: 'system:authenticated' }, 'ci')).toThrow(/system:/)
   })
 })

@@ -50,7 +50,7 @@ describe('traceparent (13.1)', () => {
   })
 
   test.each(['traceparent', 'Tracestate, TraceParent'])(
-    'what Connection names is dropped: %s (A2)',
+    'is dropped where Connection names it: %s (A2)',
     (connection) => {
       expect(sent({ connection, traceparent: PARENT, tracestate: 'a=1' })).toEqual({})
     },
@@ -91,12 +91,12 @@ describe('tracestate (13.1)', () => {
     expect(sent({ traceparent: PARENT, tracestate })).toEqual({ traceparent: PARENT })
   })
 
-  test('it is dropped without a traceparent', () => {
+  test('is dropped without a traceparent', () => {
     expect(sent({ tracestate: 'a=1' })).toEqual({})
   })
 })
 
-test('each request that self-service makes as the gateway is of the same trace (12.1, 13.1)', async () => {
+test('each request that self-service makes as the gateway belongs to the same trace (12.1, 13.1)', async () => {
   const traces: unknown[] = []
   const exchange = exchangeOf({
     verb: 'create',

@@ -27,8 +27,8 @@ const secretKey = (metadata: JsonMap = {}): JsonMap =>
 
 const shown = (object: JsonMap): JsonMap => redacted(ACCESS_KEYS, object, SHOWS_NOTHING)
 
-describe('a key as it is shown (12.4)', () => {
-  test('lacks what is hidden, and nothing else', () => {
+describe('the redaction of a key (12.4)', () => {
+  test('removes the secret fields, and nothing else', () => {
     const object = secretKey()
     expect(shown(object)).toEqual({
       ...object,
@@ -36,7 +36,7 @@ describe('a key as it is shown (12.4)', () => {
     })
   })
 
-  test('with nothing to hide is as it was', () => {
+  test('leaves a key without secrets as it was', () => {
     const object = key({ metadata: annotated({ a: 'b' }), spec: { ttl: 5 } })
     expect(shown(object)).toEqual(object)
   })
@@ -72,7 +72,7 @@ describe('a key as it is shown (12.4)', () => {
         ),
       }),
     },
-  ])('says no secret in $name', ({ metadata }) => {
+  ])('leaves no secret in $name', ({ metadata }) => {
     const text = JSON.stringify(shown(secretKey(metadata)))
     for (const part of [SECRET, 'line one', 'line two', 'another-secret'])
       expect(text).not.toContain(part)
@@ -86,18 +86,18 @@ describe('a key as it is shown (12.4)', () => {
     { name: 'empty', text: '' },
     { name: 'thousands of levels deep (E8)', text: `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}` },
     { name: 'in two minds (E8)', text: `{"spec":{"key":"${SECRET}"},"spec":{}}` },
-  ])('says nothing of a last applied configuration that is $name', ({ text }) => {
+  ])('drops a last applied configuration that is $name', ({ text }) => {
     const object = key({ metadata: annotated({ [LAST_APPLIED]: text, a: 'b' }) })
     expect(shown(object)).toEqual(key({ metadata: annotated({ a: 'b' }) }))
   })
 
-  test('has the last applied configuration as it was, where it hides nothing', () => {
+  test('keeps a last applied configuration without secrets as it was', () => {
     const text = `${JSON.stringify(key({ spec: { ttl: 5 } }), null, 1)}\n`
     const object = key({ metadata: annotated({ [LAST_APPLIED]: text }) })
     expect(shown(object)).toEqual(object)
   })
 
-  test('hides a digest, but lets it stand elsewhere', () => {
+  test('hides a digest in its field, but leaves it elsewhere', () => {
     const digest = `sha256:${'0'.repeat(64)}`
     const object = key({ metadata: annotated({ digest }), spec: { key: digest } })
     expect(shown(object)).toEqual(key({ metadata: annotated({ digest }) }))
@@ -111,7 +111,7 @@ const table = (...objects: readonly JsonMap[]): JsonMap => ({
 })
 const list = (...items: readonly JsonMap[]): JsonMap => ({ kind: 'OwnedAccessKeyList', items })
 
-describe('an answer as it is shown (12.4)', () => {
+describe('the redaction of an answer (12.4)', () => {
   test.each([
     { name: 'one', answer: secretKey() },
     { name: 'a list', answer: list(key(), secretKey()) },
@@ -130,7 +130,7 @@ describe('an answer as it is shown (12.4)', () => {
   test.each([
     { name: 'lists', of: (inner: Json): Json => [inner] },
     { name: 'maps', of: (inner: Json): Json => ({ inner }) },
-  ])('beside one that has thousands of $name in each other (E8)', ({ of }) => {
+  ])('also hides secrets beside an object with thousands of nested $name (E8)', ({ of }) => {
     const claims = (count: number): JsonMap =>
       key({ spec: { identity: { extraClaims: { deep: levels(count, of) } } } })
     const [secret, deep] = [secretKey(), claims(20_000)]
@@ -144,7 +144,7 @@ describe('an answer as it is shown (12.4)', () => {
   })
 
   test.each([{ kind: 'PartialObjectMetadata' }, { kind: 'Secret' }, {}])(
-    'never what is %j',
+    'never takes %j for an answer',
     (answer) => {
       expect(() => redactedAnswer(ACCESS_KEYS, answer, SHOWS_NOTHING, [])).toThrow(
         'of another kind',
@@ -152,7 +152,7 @@ describe('an answer as it is shown (12.4)', () => {
     },
   )
 
-  test('with the token where it is to be shown', () => {
+  test('keeps the token that is to be shown', () => {
     const mine = token({ metadata: { name: 'mine' }, status: { token: SECRET } })
     const others = token({ metadata: { name: 'others' }, status: { token: SECRET } })
     const answer = { kind: 'DirectClusterEndpointTokenList', items: [mine, others] }
@@ -163,7 +163,7 @@ describe('an answer as it is shown (12.4)', () => {
     ])
   })
 
-  test('of Configs: references stay, secrets and what looks like them do not (6.3)', () => {
+  test('of Configs keeps references, and removes secrets and what looks like them (6.3)', () => {
     const settings = (clientSecret: string): JsonMap => ({
       auth: { oidc: { clientSecret, issuerUrl: 'https://a:b@idp.test' } },
     })
@@ -186,7 +186,7 @@ describe('an answer as it is shown (12.4)', () => {
   })
 })
 
-describe('a failure as it is shown (12.4)', () => {
+describe('the redaction of a failure (12.4)', () => {
   const whole = JSON.stringify(JSON.stringify(secretKey()))
   const status = {
     kind: 'Status',
@@ -202,7 +202,7 @@ describe('a failure as it is shown (12.4)', () => {
     },
   }
 
-  test('does not repeat the object', () => {
+  test('removes the object', () => {
     expect(redactedFailure(status, [])).toEqual({
       kind: 'Status',
       message:
@@ -219,7 +219,7 @@ describe('a failure as it is shown (12.4)', () => {
     })
   })
 
-  test('does not repeat what was sent', () => {
+  test('removes the secrets of the request', () => {
     const failure = {
       kind: 'Status',
       message: `bad ${SECRET}`,

@@ -5,7 +5,7 @@ import { repeated } from '../../../support/tier.ts'
 
 const LONG_PREFIX = `${'a.'.repeat(126)}b`
 
-describe('a label selector, as the API server reads it (11.6)', () => {
+describe('the parser of label selectors, like that of the API server (11.6)', () => {
   // biome-ignore format: a table
   test.each([
     '', ' ', '\t\r\n ', 'a', ' a ', 'a,b', 'a , b', '!a', '! a', '!a,b', 'a=', 'a==', 'a!=', 'a=b', 'a == b', 'a!=b,c',
@@ -13,7 +13,7 @@ describe('a label selector, as the API server reads it (11.6)', () => {
     'a in (b,,,c)', 'a in (,,,)', 'a\tin\n(\rb )', 'in', 'notin', '!in', 'in in (in)', 'in=in', 'notin notin (notin)',
     'a>1', 'a < 9223372036854775807', 'a>007', 'x.y/a', `${LONG_PREFIX}/a`, 'a-_.9=B-_.9', `${'a'.repeat(63)}=${'b'.repeat(63)}`,
     'a=b,!c,d in (e),f>1', '!a==b'.slice(0, 2),
-  ])('%j is one', (text) => expect(isLabelSelector(text)).toBe(true))
+  ])('accepts %j', (text) => expect(isLabelSelector(text)).toBe(true))
 
   // biome-ignore format: a table
   test.each([
@@ -22,14 +22,17 @@ describe('a label selector, as the API server reads it (11.6)', () => {
     'a IN (b)', 'a>', 'a>b', 'a>-1', 'a>+1', 'a>1.0', 'a>9223372036854775808', 'a>=1', 'a<>1', '>1', '()', '(a)', '-a', 'a-', 'a=-b', 'a=b-', '_a', 'a=.b',
     '/a', 'x/', 'x/y/z', 'X/a', 'x_y/a', '-x/a', 'x-/a', 'x..y/a', '.x/a', 'x./a', `${LONG_PREFIX}c/a`, 'a'.repeat(64), `a=${'b'.repeat(64)}`,
     'é', 'a=é', 'a\u00a0', 'a\u000b', 'a\0', 'a=b\0,!!', '"a"', 'a=*', 'a in (*)',
-  ])('%j is none', (text) => expect(isLabelSelector(text)).toBe(false))
+  ])('rejects %j', (text) => expect(isLabelSelector(text)).toBe(false))
 })
 
 // A reader that backtracks would not come back from the first of them.
-test.each([60, 100_000])('almost a selector, of %i commas, is refused at once (11.6)', (count) => {
-  for (const almost of [', ', ' ,', ',a ', 'a, '])
-    expect(isLabelSelector(`a in (${almost.repeat(count)}!`)).toBe(false)
-})
+test.each([60, 100_000])(
+  'the parser rejects almost a label selector with %i commas at once (11.6)',
+  (count) => {
+    for (const almost of [', ', ' ,', ',a ', 'a, '])
+      expect(isLabelSelector(`a in (${almost.repeat(count)}!`)).toBe(false)
+  },
+)
 
 /** The same grammar as one reads it: cut into requirements, and each looked at by itself. */
 function reads(text: string): boolean {
@@ -65,7 +68,7 @@ function isOne([first, second, third, ...rest]: readonly string[]): boolean {
   return !hasPair && (commas === 0 || commas % 2 === 1)
 }
 
-test('random texts are read as a plainer reader reads them (11.6)', () => {
+test('the parser agrees with a simpler parser on random label selectors (11.6)', () => {
   const PIECES = [
     'a',
     'b',

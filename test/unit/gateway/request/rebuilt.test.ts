@@ -1,4 +1,4 @@
-// What is sent on is written anew from what was read, and means that and nothing else (contract 11.6).
+// The request that is sent on is rebuilt from the parsed one, and means the same (contract 11.6).
 import { describe, expect, test } from 'vitest'
 import { TARGET_KINDS, type RequestTarget } from '../../../../src/domain/scope/request-info.ts'
 import { parseRequest } from '../../../../src/gateway/request/parse.ts'
@@ -12,7 +12,7 @@ function rebuilt(sent: string): string {
 }
 
 // biome-ignore format: a table
-describe('paths and queries (11.6)', () => {
+describe('rebuilt paths and queries (11.6)', () => {
   test.each([
     { sent: '',                                    is: '/' },
     { sent: '/',                                   is: '/' },
@@ -43,9 +43,9 @@ describe('paths and queries (11.6)', () => {
     { sent: 'POST /api/v1/pods?dryRun=All&dryRun=All', is: '/api/v1/pods?dryRun=All&dryRun=All' },
     { sent: '/readyz?exclude=etcd&exclude=ping',   is: '/readyz?exclude=etcd&exclude=ping' },
     { sent: '/api/v1/namespaces/a/services/b/proxy/x/y/', is: '/api/v1/namespaces/a/services/b/proxy/x/y/' },
-  ])('$sent as $is', ({ sent, is }) => expect(rebuilt(sent)).toBe(is))
+  ])('$sent is rebuilt as $is', ({ sent, is }) => expect(rebuilt(sent)).toBe(is))
 
-  test('are given decoded, too', () => {
+  test('are also given decoded', () => {
     const { method, segments, query } = readOf('DELETE /api/v1/p%6fds/?a+b=%26&dryRun=All&c')
     expect({ method, segments, query }).toEqual({
       method: 'DELETE',
@@ -54,7 +54,7 @@ describe('paths and queries (11.6)', () => {
     })
   })
 
-  test('as many parameters as there may be', () => {
+  test('hold as many parameters as a request may have', () => {
     const sent = Array.from({ length: 1000 }, (_, at) => `a${at}=`).join('&')
     expect(rebuilt(`/api/v1/pods?${sent}`)).toBe(`/api/v1/pods?${sent}`)
   })
@@ -94,7 +94,7 @@ describe('the specified path of Configs (9.3)', () => {
   })
 })
 
-describe('whatever is sent (11.6)', () => {
+describe('among random requests (11.6)', () => {
   const target: RequestTarget = { kind: 'Management' }
   const random = randomFrom(20_260)
   const sent = Array.from({ length: 20_000 }, () => requestSent(random))
@@ -103,19 +103,19 @@ describe('whatever is sent (11.6)', () => {
     return result.ok ? [{ method, rest, request: result.request }] : []
   })
 
-  test('much of it is read, much refused', () => {
+  test('the parser accepts many and refuses many', () => {
     expect(accepted.length).toBeGreaterThan(8000)
     expect(sent.length - accepted.length).toBeGreaterThan(5000)
   })
 
-  test('what is rebuilt is read as the same request', () => {
+  test('the parser reads a rebuilt request as the same request', () => {
     for (const { method, rest, request } of accepted) {
       const again = parseRequest(method, target, `${request.path}?${request.search}`)
       expect({ rest, again }).toEqual({ rest, again: { ok: true, request } })
     }
   })
 
-  test('what is rebuilt means the same to a reader that cleans up (B1)', () => {
+  test('a rebuilt path means the same to a server that normalizes paths (B1)', () => {
     for (const { rest, request } of accepted) {
       const cleaned = new URL(`http://server${request.path}`)
       expect({ rest, path: cleaned.pathname, host: cleaned.host }).toEqual({
@@ -126,14 +126,14 @@ describe('whatever is sent (11.6)', () => {
     }
   })
 
-  test('what is rebuilt is of characters that mean themselves only', () => {
+  test('a rebuilt request has only characters without a second meaning', () => {
     for (const { rest, request } of accepted) {
       const isPlain = /^\/[\w.~%/-]*\?[\w.~%=&-]*$/.test(`${request.path}?${request.search}`)
       expect({ rest, isPlain }).toEqual({ rest, isPlain: true })
     }
   })
 
-  test('no segment of it moves another (B1, B2)', () => {
+  test('no segment of a rebuilt path changes the position of another (B1, B2)', () => {
     for (const { rest, request } of accepted) {
       const [last = '', ...before] = request.segments.toReversed()
       const wrong = [...before, last || 'x'].find((one) => /^\.{0,2}$|[/\\%\p{Cc}]/u.test(one))
@@ -142,7 +142,7 @@ describe('whatever is sent (11.6)', () => {
   })
 })
 
-test('text of any length is read in little time', () => {
+test('the parser takes little time for text of any length', () => {
   const long = 'a,'.repeat(8000)
   const all = [
     `labelSelector=${long}(`,

@@ -1,4 +1,4 @@
-// Bytes that two readers could read in two ways: nobody gets to (contract 11.6).
+// The parser refuses bytes that two parsers could read in two ways (contract 11.6).
 import { describe, expect, test } from 'vitest'
 import { taken } from './request-reader.ts'
 

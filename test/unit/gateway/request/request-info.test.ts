@@ -8,7 +8,7 @@ type Row = readonly [sent: string, taken: string]
 const rows = (table: readonly Row[]) => table.map(([sent, is]) => ({ sent, is }))
 
 // biome-ignore format: a table
-describe('verbs of objects (11.6, B5)', () => {
+describe('the verb in a RequestInfo (11.6, B5)', () => {
   test.each(rows([
     ['/api/v1/pods',                                     'list pods./v1 - -'],
     ['GET /api/v1/namespaces/a/pods',                    'list pods./v1 a -'],
@@ -45,7 +45,7 @@ describe('verbs of objects (11.6, B5)', () => {
 })
 
 // biome-ignore format: a table
-describe('namespaces and what is in them (11.6)', () => {
+describe('the namespace in a RequestInfo (11.6)', () => {
   test.each(rows([
     ['/api/v1/namespaces',                       'list namespaces./v1 - -'],
     ['POST /api/v1/namespaces',                  'create namespaces./v1 - -'],
@@ -75,7 +75,7 @@ describe('namespaces and what is in them (11.6)', () => {
 })
 
 // biome-ignore format: a table
-describe('paths that are no object (11.6)', () => {
+describe('the RequestInfo of a path that names no object (11.6)', () => {
   test.each(rows([
     ['',                                    'get /'],
     ['/',                                   'get /'],
@@ -114,7 +114,7 @@ describe('paths that are no object (11.6)', () => {
 })
 
 // biome-ignore format: a table
-describe('how a path may be spelt (11.6, B1, B3)', () => {
+describe('the RequestInfo of a path in an unusual spelling (11.6, B1, B3)', () => {
   test.each(rows([
     ['/api/v1/%73ecrets',                          'list secrets./v1 - -'],
     ['/%61pi/v1/namespaces/%61/secrets',           'list secrets./v1 a -'],

@@ -127,12 +127,12 @@ test('of bodies that come in at once, one is parsed while others have many turns
   expect(Math.min(...between)).toBeGreaterThanOrEqual(10)
 })
 
-describe('of large bodies only so many are held at a time (13.3)', () => {
+describe('the semaphore of large bodies (13.3)', () => {
   const HELD = 16
   const OF_ONE = 4
   const SOON = { withinMs: 20_000 }
 
-  /** Bodies of which nothing comes, and those that somebody reads, in their order. */
+  /** Bodies of which nothing comes, and those that are read, in their order. */
   const heldBack = () => {
     const begun: Readable[] = []
     const open = () =>
@@ -147,7 +147,7 @@ describe('of large bodies only so many are held at a time (13.3)', () => {
   test.each([
     { name: 'long', headers: { 'content-length': '70000' } },
     { name: 'of a length that is not said', headers: { 'transfer-encoding': 'chunked' } },
-  ])('bodies that are $name', async ({ headers }) => {
+  ])('limits bodies that are $name', async ({ headers }) => {
     const { begun, open } = heldBack()
     const bodies = Array.from({ length: HELD + 2 }, open)
     const answers = bodies.map((body, at) => by(`user-${at}`, body, headers))
@@ -168,7 +168,7 @@ describe('of large bodies only so many are held at a time (13.3)', () => {
     await Promise.all(answers.slice(2))
   })
 
-  test('and fewer of one caller, who keeps nobody else waiting', async () => {
+  test('limits one caller further, who keeps no other caller waiting', async () => {
     const { begun, open } = heldBack()
     const headers = { 'content-length': '70000' }
     const slow = Array.from({ length: HELD }, open)

@@ -10,7 +10,7 @@ const CREATED = 'management.platform.sh/created'
 const of = (by: keyof typeof callers, sent: JsonMap) =>
   defaulted(ACCESS_KEYS, sent, callers[by], () => KEY)
 
-describe('what somebody makes of his own (12.1, 12.3)', () => {
+describe('an object that a caller creates (12.1, 12.3)', () => {
   test.each([
     { spec: {}, own: true },
     { spec: { user: 'ada' }, own: true },
@@ -21,14 +21,14 @@ describe('what somebody makes of his own (12.1, 12.3)', () => {
     { spec: { subject: 'ada' }, own: false },
     { spec: { user: 'ada', team: 'ops' }, own: false },
     { spec: { type: 'Login' }, own: false },
-  ])('of $spec: $own', ({ spec, own }) => {
+  ])('with the spec $spec is the caller’s own: $own', ({ spec, own }) => {
     expect(isForSelf(ACCESS_KEYS, { spec }, callers.person)).toBe(own)
     expect(isForSelf(ACCESS_KEYS, { spec }, callers.team)).toBe(false)
     expect(isForSelf(TOKENS, { spec }, callers.team)).toBe(true)
   })
 })
 
-describe('a key to be made (12.2, 12.3)', () => {
+describe('a key to be created (12.2, 12.3)', () => {
   const marks = { labels: MADE_WITH_CI, finalizers: [REVOKE] }
 
   test.each([
@@ -86,7 +86,7 @@ describe('a key to be made (12.2, 12.3)', () => {
     })
   })
 
-  test('of somebody else is not given to the caller', () => {
+  test('for another user is not given to the caller', () => {
     for (const spec of [{ user: 'bob' }, { team: 'ops' }, { subject: 'robot' }])
       expect(of('person', { spec }).object['spec']).toEqual({ ...spec, key: KEY })
   })
@@ -119,7 +119,7 @@ describe('a key to be made (12.2, 12.3)', () => {
   })
 })
 
-test('a token to be made is the calling key’s (12.2)', () => {
+test('a token to be created belongs to the calling key (12.2)', () => {
   const { object, added } = defaulted(TOKENS, { spec: { ttl: 5 } }, callers.person, () => KEY)
   expect(added).toEqual({ metadata: { ownerReferences: [owner('ci')] } })
   expect(object).toMatchObject({
@@ -129,7 +129,7 @@ test('a token to be made is the calling key’s (12.2)', () => {
   })
 })
 
-test('what is sent reaches for no prototype (E7)', () => {
+test('the fields of a request never set a prototype (E7)', () => {
   const sent = JSON.parse(
     '{"metadata":{"__proto__":{"name":"x"}},"spec":{"__proto__":{"user":"bob"}}}',
   ) as JsonMap

@@ -66,11 +66,14 @@ describe('all keys of a user, deleted with one of them', () => {
     expect(ending).toBe(200)
   })
 
-  test.each([0, 1, 3])('are deleted while it works: it ended after %i', async (most) => {
-    const { removed, ending } = await removedUntil(most)
-    expect(removed).toEqual(['b', 'd', 'e'].slice(0, most))
-    expect(ending).toBe('the access key ended')
-  })
+  test.each([0, 1, 3])(
+    'are deleted only while the caller’s key is valid: the key ended after %i',
+    async (most) => {
+      const { removed, ending } = await removedUntil(most)
+      expect(removed).toEqual(['b', 'd', 'e'].slice(0, most))
+      expect(ending).toBe('the access key ended')
+    },
+  )
 })
 
 type Said = readonly [code: number, json: JsonMap]

@@ -1,4 +1,4 @@
-// An API server that stores whatever it is sent, whoever asks: RBAC and policies open everything.
+// An API server that stores whatever it is sent, by any caller: RBAC and policies open everything.
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
 import { nestedMap, nestedString } from '../../../../src/domain/json/field-path.ts'
 import { type Json, type JsonMap, parseJsonMap } from '../../../../src/domain/json/json.ts'
@@ -21,7 +21,7 @@ export interface Written {
   readonly code: number
   /** Of a refusal of the gateway's: the field that it names. Else empty. */
   readonly field: string
-  /** Who stored it, `gateway` or a user; null = nobody did. */
+  /** Who stored it, `gateway` or a user; null = it is not stored. */
   readonly by: string | null
   /** As it was sent to be stored; empty where it was not. */
   readonly stored: JsonMap

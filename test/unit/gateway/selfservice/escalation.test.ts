@@ -1,4 +1,4 @@
-// What RBAC does not open to a key that stands for nobody in person (contract 12.1, 12.3), tried where RBAC and
+// What RBAC does not open to a key that does not act as a person (contract 12.1, 12.3), tried where RBAC and
 // policies open everything.
 import { describe, expect, test } from 'vitest'
 import type { OwnedAccessKeySpec } from '../../../../src/api/ownedaccesskey.gen.ts'
@@ -93,7 +93,7 @@ const sentBy = (way: Way, spec: JsonMap): Json => {
   return { metadata: { resourceVersion: '5' }, spec }
 }
 
-describe('a key that was made for somebody else is changed (12.3)', () => {
+describe('a key that was made for another user is changed (12.3)', () => {
   const stored = (spec: JsonMap): JsonMap =>
     key({ metadata: { name: 'other', uid: 'uid-other', resourceVersion: '5' }, spec })
   const ROWS = [

@@ -39,7 +39,7 @@ const says = (status: number, body: string | Readable): UpstreamAnswer => ({
 const EMPTY = JSON.stringify({ kind: 'DirectClusterEndpointTokenList', metadata: {}, items: [] })
 const FORBIDDEN = () => says(403, JSON.stringify({ kind: 'Status', code: 403 }))
 
-/** Whoever asks has no right to see all; as the gateway itself it is answered so. */
+/** The caller has no right to read all; the gateway has it and gets this answer. */
 const toNobody =
   (own: (path: string) => UpstreamAnswer | Promise<UpstreamAnswer>): Says =>
   (path, as) =>
@@ -104,7 +104,7 @@ describe('filtered lists (13.3)', () => {
     return { answer, end: () => resolve(says(200, EMPTY)) }
   }
 
-  test('of one key come one after the other, of all only so many at a time', async () => {
+  test('of one key run one after the other, and those of all keys within a limit', async () => {
     const names = Array.from({ length: MAX_IN_TOTAL.filteredList }, () => uniqueName('crowd'))
     const under = names.map((name) => begun(name))
     await turn()
@@ -177,7 +177,7 @@ describe('filtered lists (13.3)', () => {
     ])
   })
 
-  test('what RBAC lets the caller see is not among them', async () => {
+  test('do not count lists that RBAC lets the caller read', async () => {
     const key = uniqueName('key')
     const holding = begun(key)
     await turn()
@@ -279,7 +279,7 @@ describe('filtered watches (13.3)', () => {
     streamOf(next).destroy()
   })
 
-  test('Configs by a scoped key are not among them', async () => {
+  test('do not count watches of Configs by a scoped key', async () => {
     const scope = { projects: [{ project: 'shop' }] }
     const key = uniqueName('key')
     for (let at = 0; at <= MAX_PER_KEY.filteredWatch; at += 1) {

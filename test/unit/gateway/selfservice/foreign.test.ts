@@ -1,4 +1,4 @@
-// Names of what is somebody else's (contract 12.1): to whom RBAC opens nothing, they are like names that nobody
+// Names of other users' objects (contract 12.1): to whom RBAC opens nothing, they are like names that nobody
 // has.
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
@@ -120,19 +120,22 @@ const everyone = (Object.keys(CALLERS) as readonly By[]).flatMap((by) =>
   (Object.keys(KINDS) as readonly Kind[]).map((kind) => ({ by, kind })),
 )
 
-describe('the name of somebody else’s (12.1)', () => {
+describe('the name of another user’s object (12.1)', () => {
   const rows = everyone.flatMap((one) => Object.keys(ACTS).map((act) => ({ ...one, act })))
 
-  test.each(rows)('$kind: $act by $by is answered like a name that nobody has', async (row) => {
-    const { by, kind, act } = row
-    const there = await answered(ACTS[act] as Act, by, kind, 'theirs')
-    const nowhere = await answered(ACTS[act] as Act, by, kind, 'nobody')
-    expect(there).toEqual({ ...nowhere, body: nowhere.body.replaceAll('nobody', 'theirs') })
-    expect(there.status).toBe(404)
-  })
+  test.each(rows)(
+    'is answered like a name that does not exist, for $kind: $act by $by',
+    async (row) => {
+      const { by, kind, act } = row
+      const there = await answered(ACTS[act] as Act, by, kind, 'theirs')
+      const nowhere = await answered(ACTS[act] as Act, by, kind, 'nobody')
+      expect(there).toEqual({ ...nowhere, body: nowhere.body.replaceAll('nobody', 'theirs') })
+      expect(there.status).toBe(404)
+    },
+  )
 
   test.each(everyone)(
-    '$kind: an apply by $by tells that it is taken, as a create does',
+    'is refused as taken by an apply as by a create, for $kind: by $by',
     async (row) => {
       const { status, body } = await answered(apply, row.by, row.kind, 'theirs')
       expect({ status, reason: parseJsonMap(body)?.['reason'] }).toEqual({
@@ -144,10 +147,10 @@ describe('the name of somebody else’s (12.1)', () => {
   )
 })
 
-describe('to whom RBAC opens it, it is no secret (12.1)', () => {
+describe('for a caller to whom RBAC opens another user’s object (12.1)', () => {
   test.each([
     { act: 'get', grants: ['get'], by: 'plain', status: 200 },
-    // What a policy or RBAC says to him, he is told.
+    // The caller gets the refusal of a policy or of RBAC.
     { act: 'merge patch', grants: ['get'], by: 'plain', status: 403 },
     { act: 'merge patch', grants: ['patch'], by: 'plain', status: 403 },
     { act: 'merge patch', grants: ['delete'], by: 'plain', status: 404 },
@@ -155,7 +158,7 @@ describe('to whom RBAC opens it, it is no secret (12.1)', () => {
     { act: 'deletion', grants: ['delete'], by: 'team', status: 403 },
     { act: 'deletion', grants: ['get'], by: 'team', status: 403 },
     { act: 'get of status', grants: [], by: 'person', status: 404 },
-    // A scope narrows his rights: of others' keys he changes none with it.
+    // A scope narrows the caller's rights: with it the caller changes no keys of others.
     { act: 'merge patch', grants: ['get', 'patch'], by: 'scoped', status: 403 },
     { act: 'deletion', grants: ['get'], by: 'scoped', status: 403 },
   ] as const)('$act by $by, granted $grants: $status', async ({ act, grants, by, status }) => {

@@ -1,5 +1,5 @@
 // A JSON patch may move the entries of a list before it tests one (contract 12.4; threat X4). Two objects that
-// differ in nothing but what is hidden must be told apart by no patch that is sent on.
+// differ in nothing but what is hidden must not be distinguishable by a patch that is sent on.
 import { describe, expect, test } from 'vitest'
 import { CONFIGS } from '../../../../src/api/names.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../../../src/domain/json/json.ts'

@@ -6,7 +6,7 @@ import { jsonPatchOf } from '../../../../src/gateway/selfservice/patch.ts'
 
 const GUARD = { op: 'test', path: '/metadata/resourceVersion', value: '7' }
 
-describe('settings (6.3)', () => {
+describe('secrets of settings in a JSON patch (6.3)', () => {
   const connector = (id: string, clientSecret: string): JsonMap => ({
     id,
     oidc: { clientSecret, clientId: 'c' },

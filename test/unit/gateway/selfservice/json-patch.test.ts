@@ -21,10 +21,13 @@ function sent(operations: readonly Json[], object: JsonMap = current): readonly 
 }
 
 describe('a JSON patch (12.4)', () => {
-  test.each(['copy', 'move', 'COPY', 'Test', 'merge', ''])('has no operation %j', (op) => {
-    const one = { op, from: '/metadata/name', path: '/metadata/annotations/a', value: 'x' }
-    expect(sent([{ op: 'add', path: '/spec/ttl', value: 1 }, one])).toContain('is not taken here')
-  })
+  test.each(['copy', 'move', 'COPY', 'Test', 'merge', ''])(
+    'is refused with the operation %j',
+    (op) => {
+      const one = { op, from: '/metadata/name', path: '/metadata/annotations/a', value: 'x' }
+      expect(sent([{ op: 'add', path: '/spec/ttl', value: 1 }, one])).toContain('is not taken here')
+    },
+  )
 
   test.each([
     '',
@@ -38,17 +41,22 @@ describe('a JSON patch (12.4)', () => {
     '/metadata',
     '/metadata/annotations',
     '/metadata/annotations/x~1y',
-  ])('tests nothing of %j, where something is hidden', (path) => {
+  ])('is refused with a test of %j, which holds a hidden field', (path) => {
     expect(sent([{ op: 'test', path, value: 'x' }])).toContain('it holds a hidden field')
   })
 
-  test.each(['-1', '-', '00', '01', '+0', '0x0', ''])('has no entry %j of a list', (entry) => {
-    const path = `/metadata/finalizers/${entry}`
-    expect(sent([{ op: 'test', path, value: 'x' }])).toContain('entries of lists are named by 0, 1')
-    expect(sent([{ op: 'remove', path }])).toContain(
-      'the path does not exist at that point of the patch',
-    )
-  })
+  test.each(['-1', '-', '00', '01', '+0', '0x0', ''])(
+    'is refused with the list entry %j',
+    (entry) => {
+      const path = `/metadata/finalizers/${entry}`
+      expect(sent([{ op: 'test', path, value: 'x' }])).toContain(
+        'entries of lists are named by 0, 1',
+      )
+      expect(sent([{ op: 'remove', path }])).toContain(
+        'the path does not exist at that point of the patch',
+      )
+    },
+  )
 
   test.each([
     { op: 'remove', path: '/spec/ttl' },
@@ -94,12 +102,12 @@ describe('a JSON patch (12.4)', () => {
     '/metadata/annotations/a',
     '/metadata/finalizers/0',
     '/status',
-  ])('tests %j, which everybody sees', (path) => {
+  ])('tests %j, which every caller sees', (path) => {
     const one = { op: 'test', path, value: 'x' }
     expect(sent([one])).toEqual([GUARD, one])
   })
 
-  test.each([null, 'spec', 5, undefined])('has no path like %j', (path) => {
+  test.each([null, 'spec', 5, undefined])('is refused with the path %j', (path) => {
     expect(sent([{ op: 'remove', ...(path === undefined ? {} : { path }) }])).toContain(
       'needs a path',
     )
@@ -123,11 +131,11 @@ describe('a JSON patch (12.4)', () => {
         says: '64 parts and 1024 characters',
       },
     ]),
-  ])('has not so many $name (E8)', ({ bomb, says }) => {
+  ])('is refused with too many $name (E8)', ({ bomb, says }) => {
     expect(sent(bomb)).toContain(`at most ${says}`)
   })
 
-  test('has as many as anybody needs', () => {
+  test('may have as many operations as callers need', () => {
     const longest = { op: 'add', path: `${'/a'.repeat(63)}/${'a'.repeat(897)}`, value: 1 }
     const around = Array.from({ length: 63 }).reduce<JsonMap>((inner) => ({ a: inner }), {})
     const tests = many(100, { op: 'test', path: '/status', value: 1 })
@@ -165,19 +173,19 @@ describe('a JSON patch (12.4)', () => {
     { path: '', value: { spec: { key: 'the-key-that-is-sent' } } },
     { path: '/spec', value: { key: 'the-key-that-is-sent', user: 'ada-of-the-example' } },
     { path: '/spec/key', value: 'the-key-that-is-sent' },
-  ])('brings a secret at $path', ({ path, value }) => {
+  ])('sets a secret at $path', ({ path, value }) => {
     expect(secretsOf(ACCESS_KEYS, [{ op: 'add', path, value }])).toEqual(['the-key-that-is-sent'])
   })
 
   test.each(['/spec/user', '/spec/key/x', '/metadata', 'spec/key', `/spec${'/a'.repeat(64)}`])(
-    'brings none at %s',
+    'sets no secret at %s',
     (path) => {
       const value = { key: 'the-key-that-is-sent' }
       expect(secretsOf(ACCESS_KEYS, [{ op: 'add', path, value }])).toEqual([])
     },
   )
 
-  test('brings nothing but what is known of an operation', () => {
+  test('is sent on with the known fields of its operations only', () => {
     const odd = { op: 'remove', path: '/spec/user', from: '/spec/key', other: 1, value: 2 }
     expect(sent([odd])).toEqual([GUARD, { op: 'remove', path: '/spec/user' }])
   })
@@ -203,12 +211,12 @@ describe('a JSON patch (12.4)', () => {
     },
     { name: 'metadata', path: '/metadata/labels', value: { a: 'b' }, kept: { a: 'b' } },
     { name: 'spec by no object', path: '/spec', value: null, kept: null },
-  ])('that replaces $name keeps what was not shown of it', ({ path, value, kept }) => {
+  ])('that replaces $name keeps its hidden fields', ({ path, value, kept }) => {
     for (const op of ['replace', 'add'])
       expect(sent([{ op, path, value }])).toEqual([GUARD, { op, path, value: kept }])
   })
 
-  test('that replaces all keeps what was not shown', () => {
+  test('that replaces the whole object keeps its hidden fields', () => {
     const [, whole] = sent([{ op: 'replace', path: '', value: { spec: { user: 'ada' } } }])
     expect(whole).toMatchObject({ value: { spec: { key: 's'.repeat(20) } } })
   })

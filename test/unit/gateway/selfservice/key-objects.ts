@@ -73,7 +73,7 @@ const ADA = { user: 'ada', runsAs: 'ada', key: { name: 'ci', uid: 'uid-ci' } } a
 
 /** Callers of user ada by the keys that they call with, and one of a team. */
 export const callers = {
-  /** With a Login key: she acts in person. */
+  /** With a Login key: the user acts in person. */
   person: { ...ADA, groups: ['dev'], scope: null, isPerson: true, expiresMs: null },
   /** With a key of type User that has no scope and no end. */
   plain: { ...ADA, groups: ['dev'], scope: null, isPerson: false, expiresMs: null },

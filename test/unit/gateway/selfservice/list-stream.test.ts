@@ -80,7 +80,7 @@ describe.each(FORMS)('a list of several pages: $name (12.2)', ({ form }) => {
     { name: 'none of the last page', count: 200, query: [] },
     { name: 'as many as the client wants', count: 500, query: [['limit', '230'] as const] },
     { name: 'the rest', count: 500, query: [['continue', '330'] as const] },
-  ])('says what one of a single page says: $name', async ({ count, query }) => {
+  ])('has the content of a list of a single page: $name', async ({ count, query }) => {
     const { answers, asked } = stored(count, 10, isTable)
     const answer = await list(asking(answers, { form, query }))
     const said = await bodyText(answer)
@@ -103,7 +103,7 @@ const atOnceLimit = (query: SelfServiceRequest['query']): string =>
 describe('a list (12.2, 13.3)', () => {
   const HEAVY = 60_000
 
-  test('is read on when its client has taken what was read, and holds a page meanwhile', async () => {
+  test('reads the next page when its client has taken the last one, and holds one page meanwhile', async () => {
     const { answers, asked } = stored(400, HEAVY)
     const exchange = asking(answers)
     const answer = await list(exchange)
@@ -143,7 +143,7 @@ describe('a list (12.2, 13.3)', () => {
     await expect(bodyText(answer)).rejects.toThrow('a list broke off')
   })
 
-  test('that nobody reads leaves room for others, and its caller none: 429', async () => {
+  test('that its client does not read leaves room for other callers, and its own caller gets a 429', async () => {
     const buffer = createResponseBuffer(64 * MEBIBYTE, () => undefined)
     const begin = (caller: string) =>
       list(asking(stored(400, HEAVY).answers, { reservation: buffer.holding(caller) })).then(

@@ -38,7 +38,7 @@ function sentOn(
 describe('a PUT (12.4)', () => {
   const put = (sent: JsonMap) => sentOn({ by: 'put', sent })
 
-  test('keeps what was not shown, and what a manifest does not know', () => {
+  test('keeps the hidden fields and those that a manifest does not have', () => {
     expect(
       put({
         metadata: { name: 'ci', labels: { a: 'b' } },
@@ -64,7 +64,7 @@ describe('a PUT (12.4)', () => {
     })
   })
 
-  test('has what it says itself', () => {
+  test('sets the fields that it has itself', () => {
     const metadata = {
       name: 'ci',
       uid: 'other',
@@ -78,14 +78,14 @@ describe('a PUT (12.4)', () => {
     expect(put(sent)).toEqual(sent)
   })
 
-  test('leaves out a whole part on purpose', () => {
+  test('removes a whole part that it leaves out', () => {
     expect(put({ spec: { user: 'ada' } })).not.toHaveProperty('spec.identity')
     expect(put({})).not.toHaveProperty('spec')
   })
 })
 
 describe('a patch (12.1, 12.5)', () => {
-  test('is of the object that was seen', () => {
+  test('carries the version of the object that was read', () => {
     const sent = { spec: { ttl: 5 } }
     expect(sentOn({ by: 'merge', sent })).toEqual({ metadata: VERSIONED, ...sent })
     expect(sentOn({ by: 'apply', sent })).toEqual({
@@ -99,7 +99,7 @@ describe('a patch (12.1, 12.5)', () => {
     ])
   })
 
-  test('is of the version that the client says', () => {
+  test('keeps the resourceVersion that the client sends', () => {
     const sent = { metadata: { resourceVersion: '5', uid: 'x' } }
     expect(sentOn({ by: 'merge', sent })).toEqual(sent)
   })
@@ -109,7 +109,7 @@ describe('a patch (12.1, 12.5)', () => {
       expect(sentOn({ by, sent: { metadata } })).toBeUndefined()
   })
 
-  test('of settings brings back what was shown as REDACTED', () => {
+  test('of settings restores the values that were shown as REDACTED', () => {
     const config = {
       metadata: { uid: 'u', resourceVersion: '7' },
       spec: { auth: { oidc: { clientSecret: 'literal-secret' } } },
@@ -196,7 +196,7 @@ describe('a body (E8)', () => {
     },
   )
 
-  test('that is packed is refused', async () => {
+  test('that is compressed is refused', async () => {
     expect(await read('{}', JSON_TYPE, { 'content-encoding': 'gzip' })).toBe(415)
   })
 })

@@ -1,4 +1,4 @@
-// How many keys and tokens somebody may have by self-service (contract 12.2).
+// How many keys and tokens a user may have by self-service (contract 12.2).
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../../src/api/ownedaccesskey.gen.ts'
@@ -34,8 +34,8 @@ function saidOf(place: Place): string {
   return `${status} ${(JSON.parse(body.toString()) as { message: string }).message}`
 }
 
-describe('keys of a user (12.2)', () => {
-  test('are as many as the bound says, whoever made them', () => {
+describe('the quota of keys of a user (12.2)', () => {
+  test('admits keys up to the bound, by whichever way they were made', () => {
     const { counts } = started(live('a'), live('b'), key('c', { user: 'bob' }))
     expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toBe('')
     const said = saidOf(counts.take(ACCESS_KEYS, ADA))
@@ -44,7 +44,7 @@ describe('keys of a user (12.2)', () => {
     expect(saidOf(counts.take(ACCESS_KEYS, 'user:bob'))).toBe('')
   })
 
-  test('that have ended, or are being deleted, do not count; disabled ones do', () => {
+  test('counts disabled keys, but none that have ended or are being deleted', () => {
     const deletionTimestamp = textAfter(0)
     const { counts } = started(
       ended('a', 60),
@@ -56,7 +56,7 @@ describe('keys of a user (12.2)', () => {
     expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toContain('has 3 access keys')
   })
 
-  test('that are being made count, each once, until they are told of or not made', async () => {
+  test('counts a key under creation once, until the watch shows it or the creation fails', async () => {
     const { counts, keys } = started(live('a'), live('b'))
     const first = counts.take(ACCESS_KEYS, ADA)
     if (!first.ok) throw new Error('there is a place')
@@ -65,14 +65,16 @@ describe('keys of a user (12.2)', () => {
     if (!second.ok) throw new Error('there is a place again')
     second.stored({ name: 'c', uid: 'uid-c' })
     second.leave()
-    expect(saidOf(counts.take(ACCESS_KEYS, ADA)), 'not told of yet').not.toBe('')
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA)), 'before the watch shows it').not.toBe('')
     keys.store.put(live('c'))
-    expect(saidOf(counts.take(ACCESS_KEYS, ADA)), 'told of').toContain('has 3 access keys')
+    expect(saidOf(counts.take(ACCESS_KEYS, ADA)), 'after the watch has shown it').toContain(
+      'has 3 access keys',
+    )
     keys.store.remove({ ...live('c'), metadata: { ...live('c').metadata, resourceVersion: '99' } })
     expect(saidOf(counts.take(ACCESS_KEYS, ADA)), 'deleted since').toBe('')
   })
 
-  test('that were told of before their creation was answered count once, and not when they go', () => {
+  test('counts a key that the watch showed before its creation was answered once, and no more when it goes', () => {
     const { counts, keys } = started(live('a'), live('b'))
     const place = counts.take(ACCESS_KEYS, ADA)
     if (!place.ok) throw new Error('there is a place')
@@ -84,7 +86,7 @@ describe('keys of a user (12.2)', () => {
     expect(saidOf(counts.take(ACCESS_KEYS, ADA))).toBe('')
   })
 
-  test('that the watch never tells of count for 10 s', async () => {
+  test('counts a key that the watch never shows for 10 s', async () => {
     const { clock, counts } = started(live('a'), live('b'))
     const place = counts.take(ACCESS_KEYS, ADA)
     if (!place.ok) throw new Error('there is a place')
@@ -105,7 +107,7 @@ describe('keys of a user (12.2)', () => {
       after: 3 * HOUR,
       refused: false,
     },
-  ])('at the bound one $name', ({ before, after, refused }) => {
+  ])('decides on a change at the bound by its effect: one $name', ({ before, after, refused }) => {
     const { counts } = started(live('a'), live('b'), live('c'))
     const json = (ttl: number): JsonMap => key('d', { ttl }) as unknown as JsonMap
     const said = counts.revivalRefusal(ADA, json(before), json(after))
@@ -114,13 +116,13 @@ describe('keys of a user (12.2)', () => {
     expect(below).toBeNull()
   })
 
-  test('that have ended are kept as many, the oldest beyond go', () => {
+  test('keeps a number of ended keys, and deletes the oldest beyond it', () => {
     const { counts } = started(...[5, 1, 4, 2, 3].map((after) => ended(`ended-${after}`, after)))
     const place = counts.take(ACCESS_KEYS, ADA)
     expect(place.ok && place.beyond().map(({ name }) => name)).toEqual(['ended-1', 'ended-2'])
   })
 
-  test('that have ended are left where they would come back, or are to be kept', () => {
+  test('leaves ended keys that would come back or are to be kept', () => {
     const annotations = { 'argocd.argoproj.io/tracking-id': 'x' }
     const { counts } = started(
       key('a', { ttl: 1 }, { metadata: { name: 'a', annotations } }),
@@ -131,7 +133,7 @@ describe('keys of a user (12.2)', () => {
   })
 })
 
-describe('tokens of a user (12.2)', () => {
+describe('the quota of tokens of a user (12.2)', () => {
   const token = (name: string, endsAfter: number, version = 1) => ({
     apiVersion: 'management.platform.sh/v1',
     kind: TOKENS.kind,
@@ -145,12 +147,12 @@ describe('tokens of a user (12.2)', () => {
     status: { expirationTimestamp: textAfter(endsAfter) },
   })
 
-  test('are not made before those that there are are known', () => {
+  test('admits no token before the informer knows the existing ones', () => {
     const { counts } = started(live('ci'))
     expect(saidOf(counts.take(TOKENS, ADA))).toContain('503')
   })
 
-  test('count when they are deleted, until their exp', async () => {
+  test('counts deleted tokens until their exp', async () => {
     const { clock, counts, tokens } = started(live('ci'))
     tokens.store.begin()
     for (const name of ['a', 'b']) tokens.store.put(token(name, 2 * HOUR))
@@ -163,7 +165,7 @@ describe('tokens of a user (12.2)', () => {
     expect(saidOf(counts.take(TOKENS, ADA))).toBe('')
   })
 
-  test('count once when they are deleted right after they were made', () => {
+  test('counts a token once that is deleted right after its creation', () => {
     const { counts, tokens } = started(live('ci'))
     tokens.store.begin()
     tokens.store.end()

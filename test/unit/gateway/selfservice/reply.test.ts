@@ -12,7 +12,7 @@ const answer = (bytes: number) => ({
 
 test.each([
   { name: 'large answers are parsed in turns of their own', bytes: 20_000, apart: true },
-  { name: 'small ones wait for nobody', bytes: 20, apart: false },
+  { name: 'small ones do not wait', bytes: 20, apart: false },
 ])('$name (13.3)', async ({ bytes, apart }) => {
   let turns = 0
   let isDone = false

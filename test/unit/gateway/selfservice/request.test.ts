@@ -54,7 +54,7 @@ test.each([
   expect(understood(method, path)).toBe(is)
 })
 
-test('what other clusters have of that group is theirs', () => {
+test('objects of that group in other clusters belong to those clusters', () => {
   const path = `${GROUP}/v1/ownedaccesskeys`
   expect(understood('GET', path, { kind: 'Cluster', cluster: 'c' })).toBe('not ours')
 })

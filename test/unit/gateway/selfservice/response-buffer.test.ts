@@ -16,7 +16,7 @@ function started() {
   return { holding, refused: () => refused }
 }
 
-/** What a caller is told; empty where there is room. */
+/** The message of the refusal; empty where there is room. */
 function saidTo(act: () => void): string {
   try {
     act()
@@ -29,8 +29,8 @@ function saidTo(act: () => void): string {
   }
 }
 
-describe('answers and events under way (12.2)', () => {
-  test('of one caller hold an eighth, in however many requests, and others as much', () => {
+describe('the buffer of answers and events (12.2)', () => {
+  test('gives one caller an eighth, in however many requests, and other callers as much', () => {
     const { holding, refused } = started()
     const [first, second] = [holding('ada'), holding('ada')]
     first.exactly(600)
@@ -43,7 +43,7 @@ describe('answers and events under way (12.2)', () => {
     expect(refused()).toBe(1)
   })
 
-  test('of all callers together hold so much', () => {
+  test('has a bound for all callers together', () => {
     const { holding } = started()
     for (let at = 0; at < 8; at += 1) holding(`user-${at}`).exactly(OF_ONE)
     const said = saidTo(() => holding('ada').exactly(1))
@@ -73,7 +73,7 @@ describe('answers and events under way (12.2)', () => {
     expect(saidTo(() => holding('ada').exactly(1))).not.toBe('')
   })
 
-  test('what has been done is told where there is no room, too, and counts', () => {
+  test('takes the answer of a completed write even without room, and counts it', () => {
     const { holding } = started()
     const one = holding('ada')
     one.anyway(5 * OF_ONE)

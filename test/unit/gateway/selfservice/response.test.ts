@@ -45,9 +45,12 @@ test.each([
   { accept: PROTOBUF, content: 'list', form: null },
   { accept: 'application/cbor', content: 'one', form: null },
   { accept: 'text/html', content: 'one', form: null },
-] as const)('$accept for $content (9.4, 12.4)', ({ accept, content, form }) => {
-  expect(formOf(accept, content)).toEqual(form)
-})
+] as const)(
+  'Accept $accept for $content selects its form (9.4, 12.4)',
+  ({ accept, content, form }) => {
+    expect(formOf(accept, content)).toEqual(form)
+  },
+)
 
 test.each([
   { value: null, include: 'Metadata' },
@@ -55,7 +58,7 @@ test.each([
   { value: 'None', include: 'None' },
   { value: 'Object', include: 'Object' },
   { value: 'object', include: null },
-])('includeObject=$value is $include', ({ value, include }) => {
+])('includeObject=$value is read as $include', ({ value, include }) => {
   expect(includeObjectOf(value)).toBe(include)
 })
 

@@ -38,7 +38,7 @@ function asking(upstream: SelfServiceRequest['upstream'], user: string, as: 'gat
   )
 }
 
-test('so many for one caller, others wait their turn, and others’ do not (13.3)', async () => {
+test('the semaphore admits a number of requests of one caller, the next wait, and those of other callers do not (13.3)', async () => {
   const { upstream, waiting, answerOne } = held()
   const all = Array.from({ length: SELF_SERVICE.ofOne + 2 }, () =>
     asking(upstream, 'ada', 'gateway'),
@@ -60,7 +60,7 @@ test('so many for one caller, others wait their turn, and others’ do not (13.3
   expect(answers.filter((answer) => answer === 'UpstreamUnavailable')).toHaveLength(1)
 })
 
-test('so many for all (13.3)', async () => {
+test('the semaphore has a limit for all callers together (13.3)', async () => {
   const { upstream, waiting, answerOne } = held()
   const all = Array.from({ length: SELF_SERVICE.inAll + 5 }, (_, at) =>
     asking(upstream, `user-${at}`, 'gateway'),

@@ -45,7 +45,7 @@ function storing(before: JsonMap | null, added = 0) {
   return { answers, stored }
 }
 
-describe('one’s own keys are of 64 KiB at most (12.2)', () => {
+describe('the limit of 64 KiB for a caller’s own keys (12.2)', () => {
   test.each([
     { name: 'one that fits', weight: 60_000, added: 0, code: 201, says: '' },
     {
@@ -62,7 +62,7 @@ describe('one’s own keys are of 64 KiB at most (12.2)', () => {
       code: 413,
       says: 'the object would',
     },
-  ])('created: $name: $code', async ({ weight, added, code, says }) => {
+  ])('holds on create: $name: $code', async ({ weight, added, code, says }) => {
     const { answers, stored } = storing(null, added)
     const { metadata: _, ...json } = keyOf(weight)
     const body = { type: 'application/json', json: { ...json, metadata: { name: 'big' } } }
@@ -83,7 +83,7 @@ describe('one’s own keys are of 64 KiB at most (12.2)', () => {
     { name: 'of a larger one, to less', before: 90_000, after: 80_000, code: 200 },
     { name: 'of a larger one, to more', before: 90_000, after: 90_001, code: 413 },
     { name: 'of a larger one, to as much', before: 90_000, after: 90_000, code: 413 },
-  ])('changed $name: $code', async ({ before, after, code }) => {
+  ])('holds on a change $name: $code', async ({ before, after, code }) => {
     const { answers, stored } = storing(keyOf(before))
     const json = { spec: { displayName: 'z'.repeat(after) } }
     const body = { type: 'application/merge-patch+json', json }
@@ -97,7 +97,7 @@ describe('one’s own keys are of 64 KiB at most (12.2)', () => {
     })
   })
 
-  test('a change that gives an ended key a longer life beyond the number that one may have is not stored', async () => {
+  test('refuses a change that gives an ended key a longer life beyond the quota', async () => {
     const { answers, stored } = storing(keyOf(10))
     const body = { type: 'application/merge-patch+json', json: { spec: { ttl: 7200 } } }
     const asked: (readonly [string, unknown, unknown])[] = []
@@ -116,13 +116,13 @@ describe('one’s own keys are of 64 KiB at most (12.2)', () => {
     })
   })
 
-  test('a body counts as it comes, with all its blanks', () => {
+  test('counts the body as it comes, with all its blanks', () => {
     const headers = { 'content-length': String(LARGEST_OWN + 1) }
     expect(bodyRefusal({ headers }, {}, null)?.status).toBe(413)
     expect(bodyRefusal({ headers: {} }, {}, null)).toBeNull()
   })
 
-  test('what an administrator writes for others may be larger', async () => {
+  test('does not hold for what an administrator writes for others', async () => {
     const { answers } = storing(null)
     const json = {
       metadata: { name: 'big' },

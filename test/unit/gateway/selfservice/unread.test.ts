@@ -71,7 +71,7 @@ async function serving(answers: (call: UpstreamCall) => Readable, clock: Clock =
     })
   }
   const { connect } = await served(respond)
-  /** One who reads nothing until told to. */
+  /** A client that reads nothing until the test lets it. */
   const unread = async (query: string) => {
     const socket = await connect()
     socket.on('error', () => undefined)
@@ -98,7 +98,7 @@ function endless(weight: number) {
   return { body, events: () => events }
 }
 
-test('a watch that nobody reads is told what its connection takes, and ended (12.2, 13.3)', async () => {
+test('a watch whose client does not read gets what its connection takes, and is ended (12.2, 13.3)', async () => {
   const { body, events } = endless(500_000)
   const clock = manualClock(t0)
   const { bodies, unread } = await serving(body, clock)
@@ -120,13 +120,13 @@ test('a watch that nobody reads is told what its connection takes, and ended (12
   expect(events()).toBeLessThan(before + 3)
 })
 
-test('a watch that is read is told everything, in the order of coming (12.2)', async () => {
+test('a watch whose client reads gets every event in order (12.2)', async () => {
   const { body, events } = endless(1000)
   const { unread } = await serving(body)
   const socket = await unread('?watch=1')
   let text = ''
   socket.on('data', (piece: Buffer) => (text += piece.toString()))
-  await eventually('it is told much', () => events() > 300 || undefined, SOON)
+  await eventually('many events have come', () => events() > 300 || undefined, SOON)
   socket.destroy()
   const names = [...text.matchAll(/"name":"key-(\d+)"/g)].map(([, at]) => Number(at))
   expect(names.length).toBeGreaterThan(250)

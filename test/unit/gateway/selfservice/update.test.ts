@@ -1,4 +1,4 @@
-// What a change is of, when somebody else writes between the look at an object and the write (contract 12.3).
+// A change while another client writes between the read of an object and the write (contract 12.3).
 import { describe, expect, test } from 'vitest'
 import { nestedMap, nestedString } from '../../../../src/domain/json/field-path.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'

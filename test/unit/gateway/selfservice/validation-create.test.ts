@@ -21,7 +21,7 @@ const owners = 'metadata.ownerReferences'
 const MADE_WITH = 'management.platform.sh/made-with'
 const annotation = (name: string): string => `metadata.annotations[${name}]`
 const label = (name: string): string => `metadata.labels[${name}]`
-const ALL_THAT_IS_HIS = {
+const ALL_OPEN_FIELDS = {
   ttl: 60,
   ttlAfterLastActivity: true,
   displayName: 'x',
@@ -41,8 +41,8 @@ const childOf = (...ownerReferences: ReturnType<typeof owner>[]): Parts =>
   child({ metadata: { ownerReferences } })
 
 const IN_PERSON: readonly Row[] = [
-  ['of his own user', {}, null],
-  ['with everything that is his to say', { spec: ALL_THAT_IS_HIS }, null],
+  ['of the caller’s user', {}, null],
+  ['with every field that the caller may set', { spec: ALL_OPEN_FIELDS }, null],
   ['without a type', { spec: { type: '' } }, null],
   ['of type User', { spec: { type: 'User' } }, null],
   ['of type Other', { spec: { type: 'Other' } }, null],
@@ -52,8 +52,8 @@ const IN_PERSON: readonly Row[] = [
   ['of type NetworkPeer', { spec: { type: 'NetworkPeer' } }, 'spec.type'],
   ['of type Workspace', { spec: { type: 'Workspace' } }, 'spec.type'],
   ['of another user', { spec: { user: 'bob' } }, 'spec.user'],
-  ['of his user in other letters', { spec: { user: 'Ada' } }, 'spec.user'],
-  ['of nobody', { spec: { user: '' } }, 'spec.user'],
+  ['of the caller’s user in other letters', { spec: { user: 'Ada' } }, 'spec.user'],
+  ['of no user', { spec: { user: '' } }, 'spec.user'],
   ['of a team too', { spec: { team: 'ops' } }, 'spec.team'],
   ['of a subject too', { spec: { subject: 'robot' } }, 'spec.subject'],
   ['with sign-on data', { spec: { identity: { userId: '1' } } }, 'spec.identity'],
@@ -62,14 +62,18 @@ const IN_PERSON: readonly Row[] = [
   ['with tokens of a sign-on', { spec: { oidcLogin: { idToken: 't' } } }, 'spec.oidcLogin'],
   ['with a parent', { spec: { parent: 'ci' } }, 'spec.parent'],
   ['with an empty parent, which is none', { spec: { parent: '' } }, null],
-  ['with a group of his', { spec: { groups: ['dev'] } }, null],
+  ['with a group of the caller', { spec: { groups: ['dev'] } }, null],
   ['with another group', { spec: { groups: ['dev', 'ops'] } }, 'spec.groups'],
   ['with an owner', { metadata: MINE }, owners],
-  ['with his finalizer', { metadata: { finalizers: [REVOKE, 'a.b/c'] } }, 'metadata.finalizers'],
+  [
+    'with a finalizer of the caller',
+    { metadata: { finalizers: [REVOKE, 'a.b/c'] } },
+    'metadata.finalizers',
+  ],
   ['without our finalizer', { metadata: { finalizers: [] } }, 'metadata.finalizers'],
   ['to be kept', { metadata: { annotations: { [EXPIRED]: 'Keep' } } }, annotation(EXPIRED)],
   [
-    'with marks of his',
+    'with labels and annotations of the caller',
     { metadata: { annotations: { a: 'b' }, labels: { ...MADE_WITH_CI, c: 'd' } } },
     null,
   ],
@@ -87,12 +91,12 @@ const IN_PERSON: readonly Row[] = [
     { metadata: managed('kubectl', 'management-operator-gateway') },
     'metadata.managedFields',
   ],
-  ['as a manager of his', { metadata: managed('kubectl') }, null],
+  ['with a field manager of the caller', { metadata: managed('kubectl') }, null],
 ]
 
 const WITH_A_KEY: readonly Row[] = [
-  ['owned by his key', child(), null],
-  ['owned by nobody', { spec: { type: 'User' } }, owners],
+  ['owned by the caller’s key', child(), null],
+  ['without an owner', { spec: { type: 'User' } }, owners],
   ['owned by another key', childOf(owner('other')), owners],
   ['owned by a key of that name that was', childOf(owner('ci', 'uid-old')), owners],
   ['owned by another too', childOf(owner('ci'), { ...owner('x'), controller: false }), owners],
@@ -105,7 +109,7 @@ const WITH_A_KEY: readonly Row[] = [
 ]
 
 const WITH_AN_END: readonly Row[] = [
-  ['that ends with his', childWith({ ttl: 3600 }), null],
+  ['that ends with the caller’s key', childWith({ ttl: 3600 }), null],
   ['that ends a second later', childWith({ ttl: 3601 }), 'spec.ttl'],
   ['that never ends', child(), 'spec.ttl'],
   ['that slides, and ends sooner', childWith({ ttl: 60, ttlAfterLastActivity: true }), null],
@@ -123,11 +127,11 @@ const WITH_A_SCOPE: readonly Row[] = [
   ],
   ['without a scope', child(), 'spec.scope'],
   [
-    'with what nobody knows',
+    'with an unknown field',
     childWith({ scope: { ...project('shop'), everything: true } }),
     'spec.scope.everything',
   ],
-  ['owned by nobody', { spec: { type: 'User', scope: project('shop') } }, owners],
+  ['without an owner', { spec: { type: 'User', scope: project('shop') } }, owners],
 ]
 
 const rows = (by: By, all: readonly Row[]) =>
@@ -154,7 +158,7 @@ test.each([
 
 const OF_TOKENS: readonly Row[] = [
   ['owned by the calling key', {}, null],
-  ['owned by nobody', { metadata: { ownerReferences: [] } }, owners],
+  ['without an owner', { metadata: { ownerReferences: [] } }, owners],
   ['owned by another key', { metadata: { ownerReferences: [owner('other')] } }, owners],
   ['with a finalizer', { metadata: { finalizers: ['a.b/c'] } }, 'metadata.finalizers'],
   ['to be kept', { metadata: { annotations: { [EXPIRED]: 'Keep' } } }, annotation(EXPIRED)],
@@ -178,13 +182,13 @@ test.each([
 })
 
 describe('a refusal (12.3)', () => {
-  test('repeats nothing of the scope of the calling key', () => {
+  test('does not repeat the scope of the calling key', () => {
     const fault = judge({ by: 'scoped', after: newKey(childWith({ scope: project('bank') })) })
     expect(fault?.because).toMatch(/more than the scope of the calling access key: .*"bank"/)
     expect(fault?.because).not.toContain('shop')
   })
 
-  test('says what would be right', () => {
+  test('says what would be valid', () => {
     expect(judge({ by: 'ending', after: newKey(childWith({ ttl: 9999 })) })?.because).toBe(
       'the calling access key ends 2026-11-21T11:00:00Z: a key made with it has a ttl of 3600 s at most',
     )

@@ -41,13 +41,13 @@ const ALL_OWNED = meta({ managedFields: [MORE] })
 /** A second entry, which readers may take for the first. */
 const TWICE_OWNED = meta({ managedFields: [MORE, LESS] })
 
-/** What nobody may do to his own keys. */
+/** Changes that no user may make to their own keys. */
 const NEVER: readonly Row[] = [
   ['another user’s', NOTHING, spec({ user: 'bob' }), 'spec.user'],
   ['a team’s', NOTHING, spec({ team: 'ops' }), 'spec.team'],
   ['with a parent', NOTHING, spec({ parent: 'x' }), 'spec.parent'],
-  ['of a group that is not his', NOTHING, spec({ groups: ['ops'] }), 'spec.groups'],
-  ['owned by nobody', meta(MINE), NOTHING, owners],
+  ['of a group that the caller is not in', NOTHING, spec({ groups: ['ops'] }), 'spec.groups'],
+  ['without an owner', meta(MINE), NOTHING, owners],
   ['owned by a key', NOTHING, meta(MINE), owners],
   ['holding its owner', meta(MINE), HELD, owners],
   ['without a finalizer', NOTHING, meta({ finalizers: [] }), 'metadata.finalizers'],
@@ -71,7 +71,7 @@ const ALWAYS: readonly Row[] = [
   ['labelled', NOTHING, meta({ labels: { a: 'b' }, ...noted({ c: 'd' }) }), null],
   ['labelled too', MADE, meta({ labels: { ...MADE_WITH_CI, a: 'b' } }), null],
   ['what a digest opens', KNOWN, spec({ ...KNOWN.spec, displayName: 'x' }), null],
-  ['named anew', NOTHING, spec({ displayName: 'x', description: 'y' }), null],
+  ['with another display name', NOTHING, spec({ displayName: 'x', description: 'y' }), null],
   ['another manager’s too', OPERATED, meta(managed('management-operator', 'kubectl')), null],
   ['less of the operator’s', ALL_OWNED, OPERATED, null],
   ['no manager’s', OPERATED, meta({ managedFields: [] }), null],
@@ -82,7 +82,7 @@ const ALWAYS: readonly Row[] = [
   ['one that slides no more', SLIDING, MINUTE, null],
 ]
 
-/** What only the user himself may do: a person, or nobody by any other key. */
+/** Changes that only a person may make, with no other key. */
 const IN_PERSON: readonly Row[] = [
   ['enabled', DISABLED, NOTHING, 'spec.disabled'],
   ['enabled in other words', DISABLED, spec({ disabled: false }), 'spec.disabled'],
@@ -103,7 +103,7 @@ const IN_PERSON: readonly Row[] = [
   ['another in secret', NOTHING, spec({ key: 'k'.repeat(32) }), 'spec.key'],
 ]
 
-/** What is his to say, and nobody else's, by another key. */
+/** Changes that only the user may make, with another key. */
 const SIGNED_ON = spec({ identity: { userId: '1' } })
 const OTHERS: readonly Row[] = [
   ['of other sign-on data', SIGNED_ON, spec({ identity: { userId: '2' } }), 'spec.identity'],
@@ -133,7 +133,7 @@ test.each([
 const OF_TOKENS: readonly Row[] = [
   ['labelled', NOTHING, meta({ labels: { a: 'b' } }), null],
   ['another key’s', NOTHING, meta({ ownerReferences: [owner('other')] }), owners],
-  ['nobody’s', NOTHING, meta({ ownerReferences: [] }), owners],
+  ['without an owner', NOTHING, meta({ ownerReferences: [] }), owners],
   ['unheld', meta({ finalizers: [REVOKE] }), NOTHING, 'metadata.finalizers'],
 ]
 

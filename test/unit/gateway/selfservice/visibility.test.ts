@@ -88,12 +88,16 @@ const viewer = (resource: Resource, access: CallerAccess, findKey: FindKey = fin
 const mayReadToken = (object: JsonMap, access: CallerAccess, findKey?: FindKey): boolean =>
   shownTo(viewer(TOKENS, access, findKey))(object).length > 0
 
-describe('what is one’s own (12.1)', () => {
+describe('the caller’s own objects (12.1)', () => {
   test.each([
-    { name: 'his user’s key', object: key(), own: true },
+    { name: 'a key of the caller’s user', object: key(), own: true },
     { name: 'another’s', object: key({ spec: { user: 'bob' } }), own: false },
-    { name: 'nobody’s', object: key({ spec: { user: '' } }), own: false },
-    { name: 'a team’s of his name', object: key({ spec: { user: '', team: 'ada' } }), own: false },
+    { name: 'a key of no user', object: key({ spec: { user: '' } }), own: false },
+    {
+      name: 'a key of a team with the user’s name',
+      object: key({ spec: { user: '', team: 'ada' } }),
+      own: false,
+    },
   ])('keys: $name: $own', ({ object, own }) => {
     expect(isOwn(viewer(ACCESS_KEYS, callers.person), object)).toBe(own)
     expect(isOwn(viewer(ACCESS_KEYS, callers.team), object)).toBe(false)
@@ -102,7 +106,7 @@ describe('what is one’s own (12.1)', () => {
 
   test.each([
     { name: 'of the calling key', object: of('ci'), own: true, teams: true },
-    { name: 'of another of his keys', object: of('full'), own: true, teams: false },
+    { name: 'of another key of the user', object: of('full'), own: true, teams: false },
     {
       name: 'of a key of that name that was',
       object: of('full', 'uid-old'),
@@ -120,7 +124,7 @@ describe('what is one’s own (12.1)', () => {
   })
 })
 
-describe('what a scoped key sees (12.3)', () => {
+describe('the objects that a scoped key sees (12.3)', () => {
   const scoped = (scope: JsonMap) => key({ metadata: { uid: 'x' }, spec: { scope } })
 
   test.each([
@@ -159,12 +163,12 @@ describe('what a scoped key sees (12.3)', () => {
       seen: false,
     },
     {
-      name: 'its own, of nothing: nobody issues it',
+      name: 'its own, of nothing: the operator does not issue it',
       object: token({ spec: { scope: {} } }),
       seen: false,
     },
     {
-      name: 'its own, beyond: nobody issues it',
+      name: 'its own, beyond: the operator does not issue it',
       object: token({ spec: { scope: { ...project('bank') } } }),
       seen: false,
     },
@@ -175,9 +179,9 @@ describe('what a scoped key sees (12.3)', () => {
 
 test.each([
   { name: 'of the calling key', object: of('ci'), person: true, plain: true },
-  { name: 'of another key of his', object: of('full'), person: true, plain: false },
+  { name: 'of another key of the user', object: of('full'), person: true, plain: false },
   { name: 'of another’s', object: of('bobs'), person: false, plain: false },
-  { name: 'of a team of his name', object: of('teams'), person: false, plain: false },
+  { name: 'of a team with the user’s name', object: of('teams'), person: false, plain: false },
   { name: 'of nobody', object: NOBODYS, person: false, plain: false },
 ])('the token $name is shown: $person in person, $plain else (12.3, 12.4)', (row) => {
   expect(mayReadToken(row.object, callers.person)).toBe(row.person)

@@ -61,7 +61,7 @@ const event = (at: number, weight = 0): string =>
   `${JSON.stringify({ type: 'ADDED', object: { at, weight: 'x'.repeat(weight) } })}\n`
 
 describe('a watch (12.2, 13.3)', () => {
-  test('is told of one event after the other, however they come', async () => {
+  test('gets one event after the other, in whatever chunks they come', async () => {
     const { upstream, given, settle } = watching({})
     const all = [event(0), event(1, 200_000), event(2)]
     const bytes = Buffer.from(all.join(''))
@@ -71,7 +71,7 @@ describe('a watch (12.2, 13.3)', () => {
     expect(given()).toEqual(all)
   })
 
-  test('that its client does not read is told nothing more, and ended', async () => {
+  test('that its client does not read gets no further event, and is ended', async () => {
     let unsent = 0
     const { clock, upstream, given, ended, settle } = watching({ unsent: () => unsent })
     upstream.write(event(0))

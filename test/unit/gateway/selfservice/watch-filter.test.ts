@@ -15,7 +15,7 @@ test.each([
   { known: true, type: 'DELETED', isVisible: true, sentAs: 'DELETED', knownThen: false },
   { known: true, type: 'DELETED', isVisible: false, sentAs: 'DELETED', knownThen: false },
 ] as const)(
-  '$type of what is visible: $isVisible, known: $known, is sent as $sentAs (12.3, B10)',
+  '$type of an object, visible: $isVisible, known: $known, is sent as $sentAs (12.3, B10)',
   ({ known, type, isVisible, sentAs, knownThen }) => {
     const uids = new Set(known ? ['one', 'other'] : ['other'])
     expect(clientEventType(uids, type, 'one', isVisible)).toBe(sentAs)
@@ -30,7 +30,7 @@ const bare = {
   spec: {},
 }
 
-test('what goes out of sight is told of by its name alone (12.3)', () => {
+test('the event of an object that goes out of sight has its name alone (12.3)', () => {
   const object = key({ metadata: { labels: { a: 'b' } }, spec: { displayName: 'x', scope: {} } })
   expect(withoutContent(object)).toEqual(bare)
   const row = { cells: ['ci', 'True', null, 'user:ada'], object }

@@ -32,7 +32,7 @@ function stage() {
   }
 }
 
-describe('refusals are one and the same, byte by byte (10.2, C1)', () => {
+describe('the authenticator refuses every invalid key with the same bytes (10.2, C1)', () => {
   test.each([
     { name: 'unknown', token: secretOf('unknown'), reason: 'unknown' },
     { name: 'empty', token: '', reason: 'unknown' },
@@ -55,7 +55,7 @@ describe('refusals are one and the same, byte by byte (10.2, C1)', () => {
     expect(reasons).toEqual(['none', reason])
   })
 
-  test('it is a Status that says what to do', async () => {
+  test('with a Status that says what to do', async () => {
     const { bearing } = stage()
     const refused = await bearing('x')
     expect(JSON.parse(refused.ok ? '' : refused.answer.body.toString())).toMatchObject({
@@ -71,7 +71,7 @@ describe('refusals are one and the same, byte by byte (10.2, C1)', () => {
 const messageOf = (body: Buffer): string =>
   (JSON.parse(body.toString()) as { readonly message: string }).message
 
-describe('what is told apart', () => {
+describe('the authenticator distinguishes', () => {
   test.each([
     {
       name: 'a key that is right and expired (10.2)',
@@ -94,7 +94,7 @@ describe('what is told apart', () => {
     expect(reasons).toEqual([reason])
   })
 
-  test('two credentials are a bad request (10.1, A7)', async () => {
+  test('two credentials, which are a bad request (10.1, A7)', async () => {
     const { asked, reasons } = stage()
     const bearer = `Bearer ${secretOf('good')}`
     const refused = await asked('Authorization', bearer, 'Authorization', bearer)
@@ -102,7 +102,7 @@ describe('what is told apart', () => {
     expect(reasons).toEqual(['twice'])
   })
 
-  test('what nobody can tell now is a 503 that says when to come again (10.4)', async () => {
+  test('a key that it can not judge now, which gets a 503 with Retry-After (10.4)', async () => {
     const { bearing, now, reasons } = stage()
     Object.assign(now, { proven: null, stored: null })
     for (const token of [secretOf('good'), secretOf('unknown'), 'x', '']) {
@@ -112,7 +112,7 @@ describe('what is told apart', () => {
     expect(new Set(reasons)).toEqual(new Set(['unavailable']))
   })
 
-  test('a good key has a caller', async () => {
+  test('a valid key, which has a caller', async () => {
     const { bearing, reasons } = stage()
     expect(await bearing(secretOf('good'))).toMatchObject({
       ok: true,

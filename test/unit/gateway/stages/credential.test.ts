@@ -9,7 +9,7 @@ const PROTOCOL = 'Sec-WebSocket-Protocol'
 const inProtocol = (token: string): string =>
   `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`
 const bearer = (token: string): Credential => ({ kind: 'bearer', token })
-/** What nobody has: refused like any other key that nobody has. */
+/** A key that does not exist: refused like every unknown key. */
 const NOBODYS = bearer('')
 
 describe('the credential of a request (10.1)', () => {
@@ -84,7 +84,7 @@ describe('the credential of a request (10.1)', () => {
   })
 })
 
-test('a subprotocol that is a credential is known as one, to be kept back (10.1)', () => {
+test('the gateway recognizes a subprotocol that is a credential, to keep it back (10.1)', () => {
   expect(isCredential(inProtocol('pak_a'))).toBe(true)
   expect(isCredential('v4.channel.k8s.io')).toBe(false)
 })

@@ -155,7 +155,7 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
   test.each<{ name: string; warning: string | string[] }>([
     { name: 'one', warning: '299 - "old API"' },
     { name: 'several', warning: ['299 - "old API"', '299 - "older \\"API\\""'] },
-  ])('the warnings of the API server come after ours: $name', ({ warning }) => {
+  ])('hold the warnings of the API server behind those of the gateway: $name', ({ warning }) => {
     const given = { warning } as { warning: string }
     const all = withExpiryHeaders(given, ending, UNCAPPED, after(95))['warning'] ?? ''
     expect(all).toMatch(OURS)
@@ -163,14 +163,14 @@ describe('the end of a key in the headers of an answer (13.5)', () => {
     expect(withExpiryHeaders(given, ending, UNCAPPED, after(5))['warning']).toEqual(warning)
   })
 
-  test('kubectl shows the same text once: it does not change with the time that is left', () => {
+  test('keep the same text as time passes, so that kubectl shows it once', () => {
     const warnings = [91, 92.5, 99.999].map(
       (at) => withExpiryHeaders({}, ending, UNCAPPED, after(at))['warning'],
     )
     expect(new Set(warnings).size).toBe(1)
   })
 
-  test('an end that upstream claims is not passed', () => {
+  test('do not pass on an end that upstream claims', () => {
     const given = { 'x-platform-key-expires': textAfter(DAY) }
     const endless = { caller: callerWith(accessKey()), isUse: true }
     expect(withExpiryHeaders(given, endless, UNCAPPED, after(5))).toEqual({})

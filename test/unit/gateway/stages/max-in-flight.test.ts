@@ -46,15 +46,15 @@ function messageOf(admission: Admission): string {
   return message
 }
 
-describe.each(ADMISSION_KINDS)('what one key has under way at a time: %s (13.3)', (kind) => {
-  test('one more is a 429 that says how many there are, and when to come again', () => {
+describe.each(ADMISSION_KINDS)('the limit of requests in flight per key: %s (13.3)', (kind) => {
+  test('answers one more with a 429 that has the limit and Retry-After', () => {
     const message = messageOf(filled(kind).admit('a', kind))
     expect(message).toBe(
       `too many ${NAMES[kind]} in progress for this access key (limit ${MAX_PER_KEY[kind]}); try again in 1 s`,
     )
   })
 
-  test('each refusal is told of, and nothing else', () => {
+  test('reports each refusal, and nothing else', () => {
     const { admit, limited } = filled(kind)
     expect(limited).toEqual([])
     admit('a', kind)
@@ -63,20 +63,20 @@ describe.each(ADMISSION_KINDS)('what one key has under way at a time: %s (13.3)'
     expect(limited).toEqual([kind, kind])
   })
 
-  test('leaves others and the other kinds alone', () => {
+  test('does not affect other keys and other kinds', () => {
     const { admit } = filled(kind)
     expect(admit('b', kind).ok).toBe(true)
     for (const other of ADMISSION_KINDS) expect(admit('a', other).ok).toBe(other !== kind)
   })
 
-  test('what is over makes room for one, however often it says so', () => {
+  test('frees one place for each finished request, however often it reports its end', () => {
     const { admit, releases } = filled(kind)
     for (const _ of [1, 2, 3]) releases[0]?.()
     expect(admit('a', kind).ok).toBe(true)
     expect(admit('a', kind).ok).toBe(false)
   })
 
-  test('when all are over there is room for as many', () => {
+  test('admits as many again when all are over', () => {
     const { admit, releases } = filled(kind)
     for (const release of releases) release()
     const again = releases.map(() => admit('a', kind).ok)
@@ -86,7 +86,7 @@ describe.each(ADMISSION_KINDS)('what one key has under way at a time: %s (13.3)'
 })
 
 describe.each(['filteredList', 'filteredWatch'] as const)(
-  'what all keys have under way together: %s (13.3)',
+  'the limit of requests in flight of all keys: %s (13.3)',
   (kind) => {
     /** Each has one. */
     function crowded(): Full {
@@ -98,7 +98,7 @@ describe.each(['filteredList', 'filteredWatch'] as const)(
       return { admit, releases, limited }
     }
 
-    test('one more, of a key that has none, is a 429 that says whose they are', () => {
+    test('answers one more, of a key without any, with a 429 that names the limit of all keys', () => {
       const { admit, limited } = crowded()
       const message = messageOf(admit('a', kind))
       expect(limited).toEqual([kind])
@@ -107,19 +107,19 @@ describe.each(['filteredList', 'filteredWatch'] as const)(
       )
     })
 
-    test('leaves the other kinds alone', () => {
+    test('does not affect the other kinds', () => {
       const { admit } = crowded()
       for (const other of ADMISSION_KINDS) expect(admit('a', other).ok).toBe(other !== kind)
     })
 
-    test('what is over makes room for one, however often it says so', () => {
+    test('frees one place for each finished request, however often it reports its end', () => {
       const { admit, releases } = crowded()
       for (const _ of [1, 2, 3]) releases[0]?.()
       expect(admit('a', kind).ok).toBe(true)
       expect(admit('b', kind).ok).toBe(false)
     })
 
-    test('who is refused takes nobody’s place', () => {
+    test('gives no place to a refused request', () => {
       const { admit, releases } = crowded()
       for (const _ of releases) messageOf(admit('a', kind))
       for (const release of releases) release()
@@ -128,7 +128,7 @@ describe.each(['filteredList', 'filteredWatch'] as const)(
   },
 )
 
-test('each refusal is told, with its kind, and nothing else (15)', () => {
+test('the observer gets each refusal with its kind, and nothing else (15)', () => {
   const refusals: AdmissionKind[] = []
   const { admit } = createMaxInFlight((kind) => refusals.push(kind))
   const { ok: isFirst } = admit('a', 'filteredList')

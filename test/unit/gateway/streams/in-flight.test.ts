@@ -75,7 +75,7 @@ describe('streams', () => {
     },
   )
 
-  test('are all looked at when anything may have changed', async () => {
+  test('are all checked when any key may have changed', async () => {
     const { open, now, streams, cuts, settle } = started()
     for (const uid of ['a', 'b', 'c']) open(callerOf(uid))
     for (const uid of ['a', 'c']) now.set(uid, { ok: false, because: 'revoked' })
@@ -112,7 +112,7 @@ describe('streams', () => {
     expect(cuts).toEqual([])
   })
 
-  test('that are closed are forgotten: nothing waits for them, nothing is cut', async () => {
+  test('that are closed are dropped: no timer waits for them, and none is cut', async () => {
     const { clock, open, now, streams, cuts, observed } = started()
     const close = open(callerOf('a', after(30)))
     close()
@@ -125,7 +125,7 @@ describe('streams', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  test('that close while they are looked at are not cut', async () => {
+  test('that close during a check are not cut', async () => {
     const { open, now, streams, cuts, settle } = started()
     const close = open(callerOf('a'))
     now.set('a', { ok: false, because: 'revoked' })
@@ -152,7 +152,7 @@ describe('streams', () => {
     expect(observed.slice(2)).toEqual(['closed body', 'cut revoked', 'closed body'])
   })
 
-  test('are told of, each once', async () => {
+  test('are reported to the observer, each once', async () => {
     const { open, now, streams, observed, settle } = started()
     open(callerOf('a'))
     now.set('a', { ok: false, because: 'revoked' })
@@ -162,7 +162,7 @@ describe('streams', () => {
     expect(observed).toEqual(['opened watch', 'cut revoked', 'closed watch'])
   })
 
-  test('whose end a use may have moved are looked at once more (14.1)', async () => {
+  test('whose end a use may have moved are checked once more (14.1)', async () => {
     const { clock, open, now, cuts } = started()
     const slides = { ttl: 30, ttlAfterLastActivity: true }
     for (const uid of ['used', 'idle']) {
@@ -238,7 +238,7 @@ describe('requests that are not answered yet', () => {
     expect(cuts).toEqual([])
   })
 
-  test('ask who calls now: the caller, or nobody and the end, all but done or not', async () => {
+  test('can ask for their caller now, and get the caller, or the reason for the end', async () => {
     const { ask, now, cuts } = started()
     const { still } = ask(callerOf('a'), true)
     const caller = callerOf('a', after(60))

@@ -103,7 +103,7 @@ describe('a watch', () => {
     expect(await said).toBe('a\n')
   })
 
-  test('that nobody reads any more is broken off', async () => {
+  test('whose client has stopped reading is broken off', async () => {
     const { answer, source, cut, counts } = started()
     source.write('a\n')
     cut('revoked')
@@ -119,7 +119,7 @@ describe('a watch', () => {
     expect({ done: counts.done, open }).toEqual({ done: 1, open: [] })
   })
 
-  test('in another form than JSON is broken off without a word', async () => {
+  test('in another form than JSON is broken off without a Status', async () => {
     const { answer, cut, open } = started({
       headers: { 'content-type': 'application/vnd.kubernetes.protobuf;stream=watch' },
     })

@@ -25,7 +25,7 @@ describe('the lines of a watch', () => {
     { name: 'between two', pieces: ['a\n', 'b\n'], passed: 'a\nb\n' },
     { name: 'in one', pieces: ['a\n', 'b'], passed: 'a\n' },
     { name: 'in one that came in pieces', pieces: ['a\nb', 'c', 'd'], passed: 'a\n' },
-  ])('end with a line of ours when cut $name (13.4)', async ({ pieces, passed }) => {
+  ])('end with a line of the gateway when cut $name (13.4)', async ({ pieces, passed }) => {
     const lines = new WatchStream(() => undefined)
     for (const piece of pieces) lines.write(Buffer.from(piece))
     lines.cut(WORD)
@@ -34,14 +34,14 @@ describe('the lines of a watch', () => {
     expect(await text(lines)).toBe(`${passed}${WORD.toString()}`)
   })
 
-  test('end without a word where there is none', async () => {
+  test('end without a line where there is none to add', async () => {
     const lines = new WatchStream(() => undefined)
     lines.write(Buffer.from('a\nb'))
     lines.cut(Buffer.alloc(0))
     expect(await text(lines)).toBe('a\n')
   })
 
-  test('tell of each piece that passes, and of none after the cut (14.1)', async () => {
+  test('report each chunk that passes, and none after the cut (14.1)', async () => {
     let pieces = 0
     const lines = new WatchStream(() => {
       pieces += 1

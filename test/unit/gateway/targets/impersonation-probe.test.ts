@@ -1,4 +1,4 @@
-// What a gateway concludes from being let act for somebody, from being refused, and from hearing nothing.
+// What a gateway concludes from a successful impersonation, from a refusal, and from no answer.
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
@@ -82,7 +82,7 @@ function trying(...acts: readonly Act[]) {
 
 const NOT = 'the gateway is not known to act for its callers: '
 
-test('it asks as nobody, with the extra that is always sent, for what everybody may see (10.5)', async () => {
+test('the impersonation probe asks as the user nobody, with the usual extra, for what every user may read (10.5)', async () => {
   const { calls, settled, notReady } = trying(allows)
   expect(notReady()).toBe(`${NOT}it has not been tried yet`)
   await settled()
@@ -154,7 +154,7 @@ test.each<{ name: string; act: Act; because: string | null; refusals?: number }>
   { name: 'too much to do', act: answer(429), because: '/version was answered with 429' },
   { name: 'a failure', act: answer(500, 'impersonate'), because: '/version was answered with 500' },
   { name: 'a proxy that fails', act: answer(502), because: '/version was answered with 502' },
-])('told $name: ready is $because (8.2, 10.5)', async ({ act, because, refusals = 0 }) => {
+])('the readiness after $name is $because (8.2, 10.5)', async ({ act, because, refusals = 0 }) => {
   const trial = trying(act)
   await trial.settled()
   expect(trial.notReady()).toBe(because && `${NOT}${because}`)
@@ -162,7 +162,7 @@ test.each<{ name: string; act: Act; because: string | null; refusals?: number }>
   expect(trial.lines).toHaveLength(refusals)
 })
 
-test('it is refused: tried every 5 seconds, counted each time, logged once, ready when it may', async () => {
+test('a refused probe is repeated every 5 seconds, counted each time and logged once, and the gateway is ready when it succeeds', async () => {
   const trial = trying(refuses, refuses, isAway, refuses, allows)
   await trial.pass(4999)
   expect(trial.calls).toHaveLength(1)
@@ -188,7 +188,7 @@ test('it is refused: tried every 5 seconds, counted each time, logged once, read
   ])
 })
 
-test('what it once was let do keeps it ready: each minute it is tried, and a loss is told', async () => {
+test('a probe that once succeeded keeps the gateway ready, runs each minute, and logs a later refusal', async () => {
   const trial = trying(allows, isAway, refuses)
   await trial.pass(59_999)
   expect(trial.calls).toHaveLength(1)
@@ -204,7 +204,7 @@ test('what it once was let do keeps it ready: each minute it is tried, and a los
   expect(trial.lines).toHaveLength(1)
 })
 
-test('it ends with the signal, whose call it ends too', async () => {
+test('the probe ends with its signal, and so does its call', async () => {
   const trial = trying(allows)
   await trial.settled()
   expect(trial.pending()).toBe(1)

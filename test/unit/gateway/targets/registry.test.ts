@@ -8,9 +8,12 @@ test.each([
   { path: '/kubernetes/management?a', rest: '?a' },
   { path: '/kubernetes/management/api/v1/pods?watch=1', rest: '/api/v1/pods?watch=1' },
   { path: '/kubernetes/management/%2e%2e//x', rest: '/%2e%2e//x' },
-])('$path leads to the management cluster, and the rest is as it was sent (9.1)', (row) => {
-  expect(routeOf(row.path)).toEqual({ target: { kind: 'Management' }, rest: row.rest })
-})
+])(
+  '$path leads to the management cluster with the rest of the path as it was sent (9.1)',
+  (row) => {
+    expect(routeOf(row.path)).toEqual({ target: { kind: 'Management' }, rest: row.rest })
+  },
+)
 
 test.each(['/', '/kubernetes', '/kubernetes/managementx', '/kubernetes/%6danagement/api'])(
   '%s leads to no API (9.1)',

@@ -60,19 +60,19 @@ async function client({ connect }: Served): Promise<Client> {
 const closed = (what: string, { isClosed }: Client): Promise<boolean> =>
   eventually(`${what} is closed`, () => isClosed() || undefined, SOON)
 
-describe('a connection on which nobody waits for anything is closed', () => {
+describe('the idle timeout closes', () => {
   test.each([
     { name: 'that had its answer', asks: ['/'] },
     { name: 'that had several', asks: ['/', '/', '/'] },
     { name: 'that asked for nothing yet', asks: [] },
-  ])('one $name', async ({ asks }) => {
+  ])('a connection $name', async ({ asks }) => {
     const idle = await client(await served(answering().respond, SHORT))
     for (const target of asks) await idle.ask(target)
     await closed('the idle connection', idle)
     expect(answersIn(idle.said()).map(({ code }) => code)).toEqual(asks.map(() => 401))
   })
 
-  test('one with an answer that nobody takes', async () => {
+  test('a connection whose client does not take its answer', async () => {
     const { respond, streams } = answering()
     const server = await served(respond, SHORT)
     const slow = await client(server)
@@ -81,7 +81,7 @@ describe('a connection on which nobody waits for anything is closed', () => {
     await eventually('it is given up', () => streams[0]?.destroyed || undefined, SOON)
   })
 
-  test('and one that waits with the gateway is not, however silent it is', async () => {
+  test('no connection that waits for the gateway, however silent it is', async () => {
     const { respond, streams } = answering()
     const server = await served(respond, SHORT)
     const watching = await client(server)
@@ -98,7 +98,7 @@ describe('a connection on which nobody waits for anything is closed', () => {
   })
 })
 
-describe('where most places are taken (six of eight)', () => {
+describe('a server with six of eight connections taken', () => {
   const FEW = { most: 8 }
 
   /** Five connections: a stream, one that asked for nothing yet, and those that had their answers. */
@@ -118,7 +118,7 @@ describe('where most places are taken (six of eight)', () => {
     return { server, streams, stream, fresh, idle }
   }
 
-  test('until then, whoever had an answer may ask for more', async () => {
+  test('keeps connections open for further requests below that number', async () => {
     const { idle } = await nearlyCrowded()
     for (const { ask } of idle) await ask('/')
     for (const { said } of idle)
@@ -128,7 +128,7 @@ describe('where most places are taken (six of eight)', () => {
       ])
   })
 
-  test('those that wait for nothing make room, and others stay', async () => {
+  test('closes idle connections to make room, and keeps the others', async () => {
     const { server, streams, stream, fresh, idle } = await nearlyCrowded()
     const next = await client(server)
     for (const each of idle) await closed('an idle connection', each)
@@ -140,7 +140,7 @@ describe('where most places are taken (six of eight)', () => {
     }
   })
 
-  test('an answer is the last of its connection, until there is room again', async () => {
+  test('closes each connection behind its answer, until there is room again', async () => {
     const { server, idle } = await nearlyCrowded()
     for (const each of idle) each.socket.write('GET /never HTTP/1.1\r\nHost: h\r\n\r\n')
     const next = await client(server)
@@ -162,7 +162,7 @@ describe('where most places are taken (six of eight)', () => {
     )
   })
 
-  test('with all of them taken, one more is turned away, and told of', async () => {
+  test('refuses a connection beyond eight, and reports it', async () => {
     const { server } = await nearlyCrowded()
     const held: Client[] = []
     // Idle ones have gone: the places are filled by those that wait.

@@ -65,7 +65,7 @@ test.each<{ name: string; answer: () => Answer }>([
   expect(await writesOf(answer)).toBe(1)
 })
 
-test('the head of a body that is silent leaves without it', async () => {
+test('the head of an answer leaves before a body that is silent', async () => {
   const body = new Readable({ read: () => undefined })
   const { connect: open } = await served(async () => ({ status: 200, headers: {}, body }))
   const socket = await open()

@@ -47,13 +47,13 @@ test.each([
   { name: 'nothing', text: '', calls: 0 },
   { name: 'half a head', text: 'GET / HTTP/1.1\r\nHo', calls: 0 },
   { name: 'half a body', text: head(['Content-Length: 9'], 'POST /') + 'half', calls: 1 },
-])('$name came: 408', async ({ text, calls }) => {
+])('a client that sent $name in time gets a 408', async ({ text, calls }) => {
   const { said, calls: asked } = await impatient()
   expect(statusResponseIn(await said(text))).toEqual(statusResponse(...LATE))
   expect(asked).toHaveLength(calls)
 })
 
-test('what comes after that is no request', async () => {
+test('the server reads no request behind a 408', async () => {
   const { connect, calls } = await impatient()
   const socket = connect()
   const { received, closed } = receivedOn(socket)
@@ -65,7 +65,7 @@ test('what comes after that is no request', async () => {
   expect(calls).toEqual([])
 })
 
-test('nobody shook hands: cut off', async () => {
+test('a connection without a TLS handshake is cut off', async () => {
   const { port } = await impatient(150)
   const plain = connectPlain(port, '127.0.0.1')
   let received = ''
@@ -74,7 +74,7 @@ test('nobody shook hands: cut off', async () => {
   expect(received).toBe('')
 })
 
-test('half a body came, and an answer to it is under way: it breaks off', async () => {
+test('an answer under way to a request with half a body breaks off', async () => {
   const { server, said } = await impatient()
   // Answered as it comes: looked for later, it may have got a 408.
   server.once('request', (_, response) =>

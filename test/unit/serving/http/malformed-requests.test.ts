@@ -1,4 +1,4 @@
-// What a client is statusResponse whose request can't be read: a Status like any other failure, once, and never in the
+// What a client gets whose request can't be read: a Status like any other failure, once, and never in the
 // place of another answer (contract 10.2, 13.3; threats A8, A10, A11).
 import { once } from 'node:events'
 import { connect as connectPlain } from 'node:net'
@@ -27,7 +27,7 @@ const chunked = (body: string): string => head(['Transfer-Encoding: chunked'], '
 const malformed = (reason: string) => `the request is malformed: ${reason}`
 const TOO_LONG = `the path and the headers must have at most ${LONGEST_HEAD} bytes`
 
-describe('a request of which nothing was read yet', () => {
+describe('a malformed request at the start of a connection', () => {
   test.each([
     {
       name: 'two framings',
@@ -73,22 +73,25 @@ describe('a request of which nothing was read yet', () => {
       reason: 'RequestHeaderFieldsTooLarge',
       message: TOO_LONG,
     },
-  ])('that has $name', async ({ text, code = 400, reason = 'BadRequest', message }) => {
-    let calls = 0
-    const { say } = await served(async () => {
-      calls += 1
-      return hello
-    })
-    expect(statusResponseIn(await say(text))).toEqual(statusResponse(code, reason, message))
-    expect(calls).toBe(0)
-  })
+  ])(
+    'that has $name gets one Status',
+    async ({ text, code = 400, reason = 'BadRequest', message }) => {
+      let calls = 0
+      const { say } = await served(async () => {
+        calls += 1
+        return hello
+      })
+      expect(statusResponseIn(await say(text))).toEqual(statusResponse(code, reason, message))
+      expect(calls).toBe(0)
+    },
+  )
 
-  test('a client of HTTP/1.0 need not name the host', async () => {
+  test('is not one of HTTP/1.0 without a Host', async () => {
     const { say } = await served(greet)
     expect(answersIn(await say('GET / HTTP/1.0\r\n\r\n'))).toMatchObject([{ code: 200 }])
   })
 
-  test('whoever sends on without listening gets to the answer', async () => {
+  test('is answered even where its client sends on without reading', async () => {
     const { connect } = await served(greet)
     const socket = await connect()
     const { received, closed } = receivedOn(socket)
@@ -105,7 +108,7 @@ describe('a request of which nothing was read yet', () => {
     )
   })
 
-  test('whoever never ends is cut off', async () => {
+  test('is cut off where its client never stops sending', async () => {
     const { connect } = await served(greet)
     const socket = await connect({ allowHalfOpen: true } as ConnectionOptions)
     const { received } = receivedOn(socket)
@@ -123,8 +126,8 @@ describe('a request of which nothing was read yet', () => {
   })
 })
 
-describe('behind another request', () => {
-  test('that has its answer: a second one', async () => {
+describe('a malformed request behind another one', () => {
+  test('that has its answer gets a second answer', async () => {
     const { connect } = await served(greet)
     const socket = await connect()
     const { received, closed } = receivedOn(socket)
@@ -143,7 +146,7 @@ describe('behind another request', () => {
   test.each([
     { name: 'a head', rest: head([CANARY]) },
     { name: 'the body of a request', rest: chunked('zz\r\n') },
-  ])('that waits for its answer: for $name nothing is said in its place', async ({ rest }) => {
+  ])('that waits for its answer gets none in its place: $name', async ({ rest }) => {
     const held = Promise.withResolvers<Answer>()
     const gone: AbortSignal[] = []
     const { say } = await served((call) => {
@@ -152,11 +155,11 @@ describe('behind another request', () => {
     })
     expect(await say(`${head()}${rest}`)).toBe('')
     const hasLeft = () => gone[0]?.aborted || undefined
-    await eventually('whoever answers is statusResponse', hasLeft, SOON)
+    await eventually('the handler sees the end', hasLeft, SOON)
     held.resolve(hello)
   })
 
-  test('whose answer is under way: it breaks off, and nothing stands in it', async () => {
+  test('whose answer is under way breaks that answer off, and adds nothing to it', async () => {
     const { connect } = await served(async () => ({
       ...hello,
       body: Readable.from(forever(), { objectMode: false }),
@@ -173,7 +176,7 @@ describe('behind another request', () => {
   })
 })
 
-/** A body that goes on until somebody destroys it. */
+/** A body that goes on until it is destroyed. */
 async function* forever(): AsyncGenerator<string> {
   for (;;) {
     yield 'tick'
@@ -203,50 +206,59 @@ const BODIES: readonly {
   },
 ]
 
-describe('in the body of a request', () => {
-  test.each(BODIES)('$name: it has this one answer, whoever read it', async ({ body, failure }) => {
-    const ended: string[] = []
-    const { say } = await served(async (call) => {
-      const read = await buffer(call.body).then(
-        () => 'whole',
-        () => 'broken',
+describe('a malformed body', () => {
+  test.each(BODIES)(
+    'gets one Status where the handler reads it: $name',
+    async ({ body, failure }) => {
+      const ended: string[] = []
+      const { say } = await served(async (call) => {
+        const read = await buffer(call.body).then(
+          () => 'whole',
+          () => 'broken',
+        )
+        ended.push(read, call.gone.aborted ? 'gone' : 'there')
+        return hello
+      })
+      expect(statusResponseIn(await say(chunked(`2\r\nab\r\n${body}`)))).toEqual(
+        statusResponse(...failure),
       )
-      ended.push(read, call.gone.aborted ? 'gone' : 'there')
-      return hello
-    })
-    expect(statusResponseIn(await say(chunked(`2\r\nab\r\n${body}`)))).toEqual(
-      statusResponse(...failure),
-    )
-    await eventually('the body has ended', () => ended.length > 0 || undefined, SOON)
-    expect(ended).toEqual(['broken', 'gone'])
-  })
+      await eventually('the body has ended', () => ended.length > 0 || undefined, SOON)
+      expect(ended).toEqual(['broken', 'gone'])
+    },
+  )
 
-  test.each(BODIES)('$name: nobody has read it, and the answer comes late', async (row) => {
-    const held = Promise.withResolvers<Answer>()
-    const { connect } = await served(() => held.promise)
-    const socket = await connect()
-    const { received, closed } = receivedOn(socket)
-    socket.write(chunked(row.body))
-    await once(socket, 'end')
-    held.resolve(hello)
-    await closed
-    expect(statusResponseIn(received())).toEqual(statusResponse(...row.failure))
-  })
+  test.each(BODIES)(
+    'gets one Status where the handler does not read it and answers late: $name',
+    async (row) => {
+      const held = Promise.withResolvers<Answer>()
+      const { connect } = await served(() => held.promise)
+      const socket = await connect()
+      const { received, closed } = receivedOn(socket)
+      socket.write(chunked(row.body))
+      await once(socket, 'end')
+      held.resolve(hello)
+      await closed
+      expect(statusResponseIn(received())).toEqual(statusResponse(...row.failure))
+    },
+  )
 
-  test.each(BODIES)('$name: a request that was answered early has one answer', async (row) => {
-    const { connect } = await served(greet)
-    const socket = await connect()
-    const { received, closed } = receivedOn(socket)
-    socket.write(chunked('2\r\nab\r\n'))
-    await eventually('it is answered', () => received().endsWith('hello') || undefined, SOON)
-    socket.write(row.body)
-    await closed
-    expect(answersIn(received())).toMatchObject([{ code: 200, body: 'hello' }])
-    expect(received().endsWith('hello')).toBe(true)
-  })
+  test.each(BODIES)(
+    'gets no second answer where the handler answered early: $name',
+    async (row) => {
+      const { connect } = await served(greet)
+      const socket = await connect()
+      const { received, closed } = receivedOn(socket)
+      socket.write(chunked('2\r\nab\r\n'))
+      await eventually('it is answered', () => received().endsWith('hello') || undefined, SOON)
+      socket.write(row.body)
+      await closed
+      expect(answersIn(received())).toMatchObject([{ code: 200, body: 'hello' }])
+      expect(received().endsWith('hello')).toBe(true)
+    },
+  )
 })
 
-test('what is no TLS is cut off, and so is a client that leaves: others go on', async () => {
+test('the server cuts off a client without TLS and one that leaves, and serves others on', async () => {
   const { port, connect, say } = await served(greet)
   const plain = connectPlain(port, '127.0.0.1')
   let received = ''

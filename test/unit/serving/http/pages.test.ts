@@ -41,7 +41,7 @@ afterEach(async () => {
 const get = (path: string, method = 'GET'): Promise<Response> =>
   fetch(`http://127.0.0.1:${server.port}${path}`, { method })
 
-describe('health (contract 8.2)', () => {
+describe('the health page (contract 8.2)', () => {
   test.each([
     { name: 'every check passes', fails: null, path: '/readyz', status: 200, body: 'ok\n' },
     {
@@ -81,7 +81,7 @@ describe('health (contract 8.2)', () => {
   })
 })
 
-describe('requests', () => {
+describe('the server of pages', () => {
   test.each([
     { method: 'HEAD', path: '/readyz', status: 200 },
     { method: 'POST', path: '/readyz', status: 405 },
@@ -90,20 +90,20 @@ describe('requests', () => {
     { method: 'GET', path: '/readyz/', status: 404 },
     { method: 'GET', path: '/constructor', status: 404 },
     { method: 'POST', path: '/metrics', status: 404 },
-  ])('$method $path is answered $status', async ({ method, path, status }) => {
+  ])('answers $method $path with $status', async ({ method, path, status }) => {
     const response = await get(path, method)
     expect(response.status).toBe(status)
     expect(response.headers.get('allow')).toBe(status === 405 ? 'GET, HEAD' : null)
   })
 
-  test('a page that fails is a 500 without the reason, which is in the log', async () => {
+  test('answers a page that fails with a 500 without the reason, which is in the log', async () => {
     const response = await get('/broken')
     expect(response.status).toBe(500)
     expect(await response.text()).not.toContain('HUNTER2')
     expect(lines).toMatchObject([{ level: 'error', fields: { err: new Error('HUNTER2') } }])
   })
 
-  test('headers beyond 8 KiB are refused', async () => {
+  test('refuses headers beyond 8 KiB', async () => {
     const response = await fetch(`http://127.0.0.1:${server.port}/readyz`, {
       headers: { 'x-long': 'x'.repeat(9000) },
     })
@@ -111,15 +111,15 @@ describe('requests', () => {
   })
 })
 
-describe('listening and closing', () => {
-  test('a taken port says which', async () => {
+describe('the server of pages, listening and closing,', () => {
+  test('names the port that is taken', async () => {
     const taken = { host: '127.0.0.1', port: server.port }
     await expect(servePages(taken, {}, log)).rejects.toThrow(
       `cannot listen on 127.0.0.1:${server.port}: EADDRINUSE`,
     )
   })
 
-  test('closing ends idle connections and those that never asked anything', async () => {
+  test('ends idle connections and those without a request', async () => {
     const silent = await connected()
     await get('/readyz')
     const ended = new Promise((resolve) => silent.once('close', resolve))
@@ -128,7 +128,7 @@ describe('listening and closing', () => {
     await expect(get('/readyz')).rejects.toThrow('fetch failed')
   })
 
-  test('closing lets an answer under way finish', async () => {
+  test('lets an answer under way finish', async () => {
     const answer = get('/held')
     await answered('/readyz')
     const closing = server.close()

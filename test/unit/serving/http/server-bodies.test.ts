@@ -22,7 +22,7 @@ const refuse: RequestHandler = async () => ({
 const post = (lines: readonly string[]): string =>
   ['POST / HTTP/1.1', 'Host: h', 'Content-Length: 5', ...lines, '', ''].join('\r\n')
 
-test('a client that asks whether to go on is told so once its body is wanted', async () => {
+test('a client that sends Expect: 100-continue gets 100 once the handler reads its body', async () => {
   const { connect } = await served(echo)
   const socket = await connect()
   let said = ''
@@ -35,7 +35,7 @@ test('a client that asks whether to go on is told so once its body is wanted', a
   expect(answersIn(said.slice(said.indexOf('HTTP/1.1 200')))).toMatchObject([{ body: 'hello' }])
 })
 
-test('it is told the refusal and nothing else where its body is not wanted', async () => {
+test('a client that sends Expect: 100-continue gets only the refusal where the handler does not read its body', async () => {
   const { say } = await served(refuse)
   const text = await say(post(['Expect: 100-continue']))
   expect(answersIn(text)).toMatchObject([
@@ -47,7 +47,7 @@ test.each([
   { name: 'that does not come', length: 5, sent: 'hel' },
   { name: 'that is too long to wait for', length: 50_000_000, sent: 'x'.repeat(2_000_000) },
 ])(
-  'behind an answer that comes before the end of a body $name the connection ends',
+  'the connection ends behind an answer that comes before the end of a body $name',
   async (row) => {
     const { say } = await served(refuse)
     const head = post([]).replace('Content-Length: 5', `Content-Length: ${row.length}`)
@@ -56,7 +56,7 @@ test.each([
   },
 )
 
-test('a body that whoever read it gave up ends the connection behind the answer', async () => {
+test('a body that the handler stopped reading ends the connection behind the answer', async () => {
   const { say } = await served(async ({ body }) => {
     expect(await readBody(body)).toBeNull()
     return { status: 413, headers: {}, body: Buffer.from('too long') }
@@ -66,7 +66,7 @@ test('a body that whoever read it gave up ends the connection behind the answer'
   expect(answersIn(text)).toMatchObject([{ code: 413 }])
 })
 
-test('whoever sends on gets to the answer to a body that was read in part', async () => {
+test('a client that sends on receives the answer to a body that was read in part', async () => {
   const { connect } = await served(async ({ body }) => {
     await once(body, 'data')
     body.pause()
@@ -84,7 +84,7 @@ test('whoever sends on gets to the answer to a body that was read in part', asyn
   expect(answersIn(said.join(''))).toMatchObject([{ code: 413 }])
 })
 
-test('whoever sends a body that nobody wants gets to the answer', async () => {
+test('a client that sends a body that the handler does not read receives the answer', async () => {
   const { connect } = await served(refuse)
   const socket = await connect()
   let said = ''

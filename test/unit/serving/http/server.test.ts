@@ -15,7 +15,7 @@ const greet: RequestHandler = async () => hello
 const get = (lines: readonly string[] = []): string =>
   ['GET / HTTP/1.1', 'Host: h', 'Connection: close', ...lines, '', ''].join('\r\n')
 
-describe('what is no HTTP never gets to the pipeline (threats A10, A11)', () => {
+describe('a request that is not valid HTTP never reaches the pipeline (threats A10, A11)', () => {
   test.each([
     {
       name: 'Content-Length and Transfer-Encoding',
@@ -56,7 +56,7 @@ describe('what is no HTTP never gets to the pipeline (threats A10, A11)', () => 
   })
 })
 
-describe('nothing of a body gets out of it (threats A8, A11)', () => {
+describe('no part of a body becomes a request (threats A8, A11)', () => {
   /** Takes the body of each request, and remembers what there was of it. */
   async function taking() {
     const taken: Promise<object>[] = []
@@ -140,7 +140,7 @@ describe('nothing of a body gets out of it (threats A8, A11)', () => {
 })
 
 describe('an answer', () => {
-  test('has its length, and no guesses of a browser about it', async () => {
+  test('has its length, and forbids a browser to guess its type', async () => {
     const { say } = await served(greet)
     expect(answersIn(await say(get()))).toMatchObject([
       {
@@ -219,7 +219,7 @@ describe('an answer', () => {
     expect(answersIn(await say(get()))).toMatchObject([{ code: 200 }])
   })
 
-  test('may find nobody there any more', async () => {
+  test('may come after its client has gone', async () => {
     const late = Promise.withResolvers<Answer>()
     const { connect, say } = await served(({ target }) =>
       target === '/' ? Promise.resolve(hello) : late.promise,
@@ -238,7 +238,7 @@ describe('an answer', () => {
 })
 
 describe('TLS (contract 9.7)', () => {
-  test('nothing older than 1.2', async () => {
+  test('has no version below 1.2', async () => {
     const { connect } = await served(greet)
     await expect(connect({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1' })).rejects.toThrow(
       /protocol/,
@@ -247,14 +247,14 @@ describe('TLS (contract 9.7)', () => {
     expect((await connect()).getProtocol()).toBe('TLSv1.3')
   })
 
-  test('HTTP/1.1 is what is spoken', async () => {
+  test('negotiates HTTP/1.1', async () => {
     const { connect } = await served(greet)
     const socket = await connect({ ALPNProtocols: ['h2', 'http/1.1'] })
     expect(socket.alpnProtocol).toBe('http/1.1')
     await expect(connect({ ALPNProtocols: ['h2'] })).rejects.toThrow(/no application protocol/)
   })
 
-  test('a new certificate is shown to new connections, and open ones go on', async () => {
+  test('shows a new certificate to new connections, and keeps open ones', async () => {
     const { server, connect } = await served(greet)
     const open = await connect()
     const next = serverPair('next')
@@ -268,8 +268,8 @@ describe('TLS (contract 9.7)', () => {
   })
 })
 
-describe('the end (contract 8.3)', () => {
-  test('idle connections end at once, and a request under way is answered first', async () => {
+describe('the shutdown of the server (contract 8.3)', () => {
+  test('ends idle connections at once, and others behind the answer to their request', async () => {
     const held = Promise.withResolvers<Answer>()
     const calls: string[] = []
     const { server, connect } = await served(({ target }) => {

@@ -17,8 +17,8 @@ const hasOpenssl = (process.env['PATH'] ?? '')
   .split(delimiter)
   .some((folder) => existsSync(join(folder, 'openssl')))
 
-describe('certificates of our own (contract 9.7)', () => {
-  test('are an authority, and a server that it signed for, each with a key of its own', () => {
+describe('issued certificates (contract 9.7)', () => {
+  test('are one of an authority and one of a server that it signed, each with its own key', () => {
     const { certificatePem, keyPem, caPem } = serverPair('a gateway')
     const [authority, server] = [new X509Certificate(caPem), new X509Certificate(certificatePem)]
     expect(authority.verify(authority.publicKey)).toBe(true)
@@ -123,7 +123,7 @@ describe('a client that knows the authority and nothing else', () => {
     return incoming.statusCode === 200
   }
 
-  test('takes the server, and the next certificate as well', async () => {
+  test('accepts the server, and its next certificate as well', async () => {
     const authority = createAuthority({ ...times, commonName: 'us' })
     const issue = (host: string) => {
       const use = { hosts: [host, '127.0.0.1'], purposes: ['server'] } as const
@@ -133,12 +133,12 @@ describe('a client that knows the authority and nothing else', () => {
     expect(await isTaken(authority.certificatePem, issue('b.example.com'))).toBe(true)
   })
 
-  test('takes no other', async () => {
+  test('accepts no other server', async () => {
     const [one, other] = [serverPair('one'), serverPair('one')]
     await expect(isTaken(one.caPem, other)).rejects.toThrow(/certificate/)
   })
 
-  test('is openssl at its strictest', async ({ skip }) => {
+  test('may be openssl at its strictest', async ({ skip }) => {
     skip(!hasOpenssl, 'openssl is not on PATH')
     const folder = await scratchFolder()
     const { certificatePem, caPem } = serverPair('a gateway')
