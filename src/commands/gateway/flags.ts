@@ -111,7 +111,7 @@ const FLAGS = {
   ...CLOSING_FLAGS,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
-type Values = ValuesOf<typeof FLAGS>
+type GatewayFlagValues = ValuesOf<typeof FLAGS>
 
 /**
  * Parses a command line of `gateway`; reports every fault (contract 8.1, 9.7). Pure: `inputs` reads the
@@ -135,7 +135,7 @@ Every request runs as the user of its key, within the scope of the key. Replicas
   settingsOf,
 }
 
-function settingsOf(values: Values, namespace: string): GatewaySettings {
+function settingsOf(values: GatewayFlagValues, namespace: string): GatewaySettings {
   const certificateFile = values['tls-cert-file']
   const keyFile = values['tls-private-key-file']
   return {
@@ -156,7 +156,7 @@ function settingsOf(values: Values, namespace: string): GatewaySettings {
   }
 }
 
-function pairFaults(values: Partial<Values>): readonly string[] {
+function pairFaults(values: Partial<GatewayFlagValues>): readonly string[] {
   return Boolean(values['tls-cert-file']) === Boolean(values['tls-private-key-file'])
     ? []
     : ['--tls-cert-file and --tls-private-key-file go together: give both or neither']

@@ -193,9 +193,9 @@ function streamMetrics(
   }
 }
 
-type KeyMetrics = Pick<GatewayMetrics, 'activityWritten' | 'activityFailed' | 'changeArrived'>
+type KeyUseMetrics = Pick<GatewayMetrics, 'activityWritten' | 'activityFailed' | 'changeArrived'>
 
-function keyMetrics(make: Instruments<MetricName>): KeyMetrics {
+function keyMetrics(make: Instruments<MetricName>): KeyUseMetrics {
   const writes = make.counter('platform_gateway_activity_writes_total', [{}])
   const failures = make.counter('platform_gateway_activity_failures_total', [{}])
   const arrivals = make.histogram('platform_gateway_revocation_seconds', REVOCATION_BUCKETS, [{}])

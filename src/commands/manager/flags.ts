@@ -118,7 +118,7 @@ const FLAGS = {
   ...CLOSING_FLAGS,
 } satisfies Readonly<Record<string, Flag<unknown>>>
 
-type Values = ValuesOf<typeof FLAGS>
+type ManagerFlagValues = ValuesOf<typeof FLAGS>
 
 /**
  * Parses a command line of `manager`; reports every fault (contract 8.1). Pure: `inputs` reads the
@@ -142,7 +142,7 @@ Run several replicas only with --leader-elect: one leads, the others stand by.`,
   settingsOf,
 }
 
-function settingsOf(values: Values, namespace: string): ManagerSettings {
+function settingsOf(values: ManagerFlagValues, namespace: string): ManagerSettings {
   return {
     kubeconfig: values.kubeconfig,
     namespace,
@@ -167,7 +167,7 @@ function settingsOf(values: Values, namespace: string): ManagerSettings {
 }
 
 /** A malformed value is reported elsewhere: here it counts as fitting. */
-function electionFaults(values: Partial<Values>): readonly string[] {
+function electionFaults(values: Partial<ManagerFlagValues>): readonly string[] {
   const leaseMs = values['leader-elect-lease-duration'] ?? Number.POSITIVE_INFINITY
   const renewMs = values['leader-elect-renew-deadline'] ?? Number.NaN
   const retryMs = values['leader-elect-retry-period'] ?? 0

@@ -200,7 +200,7 @@ interface RevokedPart {
   readonly digest: Buffer
 }
 
-interface Held {
+interface HeldConfigMap {
   readonly configMap: ConfigMap
   /** null = to be made. */
   part: RevokedPart | null
@@ -212,7 +212,7 @@ interface Held {
  */
 class RevokedParts {
   readonly #stored = new StoredRevocations()
-  readonly #held = new Map<string, Held>()
+  readonly #held = new Map<string, HeldConfigMap>()
 
   /** Names of the ConfigMaps that were taken, the last hour first: what is cut off its end ends soonest. */
   names(): readonly string[] {
@@ -240,7 +240,7 @@ class RevokedParts {
     return { part: held?.part ?? EMPTY, isNew }
   }
 
-  #members(name: string, { configMap }: Held): readonly (readonly [string, number])[] {
+  #members(name: string, { configMap }: HeldConfigMap): readonly (readonly [string, number])[] {
     return revokedJtisIn(configMap).flatMap((jti) => {
       const { places, endMs } = this.#stored.get(jti) ?? NOWHERE
       return places === 1 || this.#isFirst(name, jti) ? [[jti, endMs] as const] : []
@@ -261,4 +261,5 @@ const partWith = (members: string): RevokedPart => {
 const EMPTY = partWith('')
 const NOWHERE = { places: 0, endMs: 0 }
 
-const isIn = ({ configMap: { data = {} } }: Held, jti: string): boolean => Object.hasOwn(data, jti)
+const isIn = ({ configMap: { data = {} } }: HeldConfigMap, jti: string): boolean =>
+  Object.hasOwn(data, jti)

@@ -18,7 +18,7 @@ interface Patching {
   /** Why a place must not be tested: something is hidden there, above or below it. null = it may. */
   readonly untestable: (path: NamePath) => string | null
   /** Carries an operation out. The value holds what stood hidden in its place. */
-  readonly take: (step: Step) => Taken
+  readonly take: (step: DraftStep) => Taken
 }
 
 /** The patching of an object. */
@@ -126,13 +126,13 @@ const MOST_LOOKS = 100_000
  * Compares the redacted view with the object. Each settled part is compared once, however often it is asked for:
  * the comparison runs on the event loop of all requests.
  */
-function comparing(isSettled: (value: Shape) => boolean): Compared {
-  const known = new Map<Shape, { readonly shown: Shape; readonly isSame: boolean }>()
+function comparing(isSettled: (value: Container) => boolean): Compared {
+  const known = new Map<Container, { readonly shown: Container; readonly isSame: boolean }>()
   let looks = 0
 
   const isSame = (shown: Json | undefined, current: Json | undefined): boolean => {
     if (shown === current) return true
-    if (!isShape(shown) || !isShape(current)) return false
+    if (!isContainer(shown) || !isContainer(current)) return false
     const found = known.get(current)
     if (found?.shown === shown) return found.isSame
     const same = areSame(shown, current)
@@ -141,7 +141,7 @@ function comparing(isSettled: (value: Shape) => boolean): Compared {
     return same
   }
 
-  const areSame = (shown: Shape, current: Shape): boolean => {
+  const areSame = (shown: Container, current: Container): boolean => {
     if (isList(shown) !== isList(current)) return false
     // What is shown is made of what is there, with the names in the same order.
     const [seen, there] = [Object.entries(shown), Object.entries(current)]
@@ -158,7 +158,7 @@ type Entry = readonly [name: string, value: Json]
 // (RFC 6902).
 
 /** An operation that changes something. */
-export interface Step {
+export interface DraftStep {
   readonly op: 'add' | 'replace' | 'remove'
   readonly path: NamePath
   /** Of `remove`: without meaning. */
@@ -172,18 +172,18 @@ interface Draft {
   /** What holds each part of a path: one for each, undefined beyond where the path ends. */
   readonly holdersOf: (path: NamePath) => readonly (Json | undefined)[]
   /** Carries out a step; false where it has no place. */
-  readonly apply: (step: Step) => boolean
+  readonly apply: (step: DraftStep) => boolean
   /** Whether this map or list is never changed any more. */
-  readonly isSettled: (value: Shape) => boolean
+  readonly isSettled: (value: Container) => boolean
 }
 
 /** A map or a list. */
-type Shape = JsonMap | readonly Json[]
+type Container = JsonMap | readonly Json[]
 type Names = { [name: string]: Json }
 type Changeable = Names | Json[]
 
 /** Whether the value is a map or a list. */
-const isShape = (value: Json | undefined): value is Shape =>
+const isContainer = (value: Json | undefined): value is Container =>
   typeof value === 'object' && value !== null
 
 /** The place in a list that part of a path names. Other spellings, and places from the end, are none. */
@@ -192,10 +192,10 @@ const indexOf = (part: string): number | null =>
 
 /** A draft of an object. Each map and list is copied once, when it is first changed. */
 function draftOf(object: JsonMap): Draft {
-  const copies = new Set<Shape>()
+  const copies = new Set<Container>()
   let root: Json = object
 
-  const copyOf = (value: Shape): Changeable => {
+  const copyOf = (value: Container): Changeable => {
     if (copies.has(value)) return value as Changeable
     const copy = isList(value) ? [...value] : { ...value }
     copies.add(copy)
@@ -204,12 +204,12 @@ function draftOf(object: JsonMap): Draft {
 
   /** The map or list that holds the last part of a path, ready to be changed. */
   const holderOf = (path: NamePath): Changeable | null => {
-    if (!isShape(root)) return null
+    if (!isContainer(root)) return null
     let found = copyOf(root)
     root = found
     for (const part of path.slice(0, -1)) {
       const inner = entryIn(found, part)
-      if (!isShape(inner)) return null
+      if (!isContainer(inner)) return null
       const copy = copyOf(inner)
       set(found, part, copy)
       found = copy
@@ -223,14 +223,14 @@ function draftOf(object: JsonMap): Draft {
       let holder: Json | undefined = root
       return path.map((part) => {
         const found = holder
-        holder = isShape(found) ? entryIn(found, part) : undefined
+        holder = isContainer(found) ? entryIn(found, part) : undefined
         return found
       })
     },
     apply: (step) => {
       const last = step.path.at(-1)
       if (last === undefined) {
-        const isWhole = step.op === 'replace' && isShape(step.value)
+        const isWhole = step.op === 'replace' && isContainer(step.value)
         if (isWhole) root = step.value
         return isWhole
       }
@@ -245,11 +245,11 @@ function draftOf(object: JsonMap): Draft {
 /** What stands at a place of a value, by names in maps and by indexes in lists. */
 const pointed = (value: Json, path: NamePath): Json | undefined =>
   path.reduce<Json | undefined>(
-    (found, part) => (isShape(found) ? entryIn(found, part) : undefined),
+    (found, part) => (isContainer(found) ? entryIn(found, part) : undefined),
     value,
   )
 
-function entryIn(holder: Shape, part: string): Json | undefined {
+function entryIn(holder: Container, part: string): Json | undefined {
   if (!isList(holder)) return ownValue(holder, part)
   const index = indexOf(part)
   return index === null ? undefined : holder[index]
@@ -266,14 +266,14 @@ function set(holder: Changeable, part: string, value: Json): void {
 }
 
 // The API server sets what it is to replace in a map, be it there or not.
-function changeMap(map: Names, name: string, { op, value }: Step): boolean {
+function changeMap(map: Names, name: string, { op, value }: DraftStep): boolean {
   if (op !== 'remove') set(map, name, value)
   else if (Object.hasOwn(map, name)) delete map[name]
   else return false
   return true
 }
 
-function changeList(list: Json[], part: string, { op, value }: Step): boolean {
+function changeList(list: Json[], part: string, { op, value }: DraftStep): boolean {
   const index = op === 'add' && part === '-' ? list.length : indexOf(part)
   if (index === null || index > list.length - (op === 'add' ? 0 : 1)) return false
   list.splice(index, op === 'add' ? 0 : 1, ...(op === 'remove' ? [] : [value]))

@@ -15,7 +15,7 @@ import { type UpstreamQuery, open, readReply, replyOf } from './upstream-client.
 import { type Selection, admitted, isFiltered, isSelected, selectorsFor } from './visibility.ts'
 
 /** A part of a list, or the refusal of all of it. */
-export interface Page {
+export interface ReplyPage {
   /** Has only the objects that the request is about. */
   readonly reply: UpstreamReply
   /** The length of the API server's answer. */
@@ -40,7 +40,7 @@ export async function* pagesOf(
   request: SelfServiceRequest,
   selection: Selection,
   beside: () => number = () => 0,
-): AsyncGenerator<Page, void> {
+): AsyncGenerator<ReplyPage, void> {
   const isFilteredHere = isFiltered(request, selection)
   if (isFilteredHere && parameter(request.query, 'continue') !== '') {
     yield { reply: EXPIRED, bytes: 0, isLast: true }
@@ -53,7 +53,7 @@ export async function* pagesOf(
   }
   const reading = new Reading(request, selection, isFilteredHere)
   try {
-    for (let page = null as Page | null; page?.isLast !== true; ) {
+    for (let page = null as ReplyPage | null; page?.isLast !== true; ) {
       page = await reading.next(beside())
       admission.release()
       yield page
@@ -108,9 +108,9 @@ class Reading {
     this.#next = isFilteredHere ? '' : parameter(query, 'continue')
   }
 
-  async next(beside: number): Promise<Page> {
+  async next(beside: number): Promise<ReplyPage> {
     for (;;) {
-      const read = (): Promise<Page> => this.#read(beside)
+      const read = (): Promise<ReplyPage> => this.#read(beside)
       try {
         return await (this.#isFilteredHere
           ? filteredListSemaphore(this.#request.caller.key.uid, read)
@@ -122,7 +122,7 @@ class Reading {
     }
   }
 
-  async #read(beside: number): Promise<Page> {
+  async #read(beside: number): Promise<ReplyPage> {
     const { reservation } = this.#request
     const limit = Math.min(this.#most, this.#left)
     // An answer that has begun keeps its room to the end.

@@ -11,7 +11,7 @@ import { type Json, type JsonMap, isMap, quoteForMessage } from '../../domain/js
 import { failure } from '../../serving/http/answer.ts'
 import { secretsAt, secretsIn, withHidden } from '../redaction/fields.ts'
 import { type Sender, type Sent, patchKindOf, sentList, sentMap, sentObject } from './decode.ts'
-import { type Step, patchingOf } from './json-patch-draft.ts'
+import { type DraftStep, patchingOf } from './json-patch-draft.ts'
 import { withMarksOf } from './write-options.ts'
 
 /** A change as the client sent it. */
@@ -204,7 +204,7 @@ export function jsonPatchOf(
   return { ok: true, operations: [...first, ...operations] }
 }
 
-const isStep = (op: string): op is Step['op'] => op !== 'test'
+const isStep = (op: string): op is DraftStep['op'] => op !== 'test'
 
 const no = (because: string): PatchReading => ({ ok: false, because })
 

@@ -8,7 +8,7 @@ import type { Answer } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
 import { secretsIn } from '../redaction/fields.ts'
 import { entriesOf, objectIn, placeOf, redactedAnswer } from '../redaction/redact.ts'
-import { type Page, pagesOf } from './list-pages.ts'
+import { type ReplyPage, pagesOf } from './list-pages.ts'
 import type { SelfServiceRequest } from './request.ts'
 import { type Disclosure, type Form, answerOf, headersOf, shaped } from './response.ts'
 import { type UpstreamQuery, ask } from './upstream-client.ts'
@@ -57,12 +57,12 @@ export async function list(request: SelfServiceRequest): Promise<Answer> {
 
 /** A list that has begun. */
 interface StartedList {
-  readonly first: Page
-  readonly others: AsyncIterator<Page, void>
+  readonly first: ReplyPage
+  readonly others: AsyncIterator<ReplyPage, void>
 }
 
 /** Reads the first page of a list, or the refusal of it. @throws as `pagesOf` does */
-async function startedList(pages: AsyncIterator<Page, void>): Promise<StartedList> {
+async function startedList(pages: AsyncIterator<ReplyPage, void>): Promise<StartedList> {
   const { value } = await pages.next()
   if (!value) throw new Error('a list has at least one page')
   return { first: value, others: pages }
@@ -103,7 +103,7 @@ async function* listBody(
   const writer = WRITERS[form.encoding]()
   let isFirst = true
   for (
-    let page = first as Page | undefined;
+    let page = first as ReplyPage | undefined;
     page;
     page = (await others.next()).value ?? undefined
   ) {

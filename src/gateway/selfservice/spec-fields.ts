@@ -11,7 +11,7 @@ import { type JsonMap, ownValue, sameJson } from '../../domain/json/json.ts'
 type FieldAccess = 'open' | 'checked' | 'closed'
 
 /** What self-service may do with one field. */
-interface FieldRule {
+interface SelfServiceFieldRule {
   readonly create: FieldAccess
   readonly update: FieldAccess
   /**
@@ -43,20 +43,20 @@ const KEY_FIELDS = {
   oidcProvider: closed,
   oidcLogin: closed,
   parent: closed,
-} as const satisfies Readonly<Record<keyof OwnedAccessKeySpec, FieldRule>>
+} as const satisfies Readonly<Record<keyof OwnedAccessKeySpec, SelfServiceFieldRule>>
 
 /** The fields of a token. What a token may grant beyond its owner's scope is the operator's to refuse. */
 const TOKEN_FIELDS = {
   ttl: open,
   scope: { create: 'checked', update: 'open', restrict: 'open' },
-} as const satisfies Readonly<Record<keyof DirectClusterEndpointTokenSpec, FieldRule>>
+} as const satisfies Readonly<Record<keyof DirectClusterEndpointTokenSpec, SelfServiceFieldRule>>
 
 /** The rules for the spec of an access key or token, by field. */
-export const fieldRules = (resource: Resource): Readonly<Record<string, FieldRule>> =>
+export const fieldRules = (resource: Resource): Readonly<Record<string, SelfServiceFieldRule>> =>
   resource === ACCESS_KEYS ? KEY_FIELDS : TOKEN_FIELDS
 
 /** The rule for a field of an access key or token; one that is not listed is closed. */
-export function fieldRule(resource: Resource, name: string): FieldRule {
+export function fieldRule(resource: Resource, name: string): SelfServiceFieldRule {
   const rules = fieldRules(resource)
   return Object.hasOwn(rules, name) ? (rules[name] ?? closed) : closed
 }

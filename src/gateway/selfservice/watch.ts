@@ -46,7 +46,7 @@ export async function watch(request: SelfServiceRequest): Promise<Answer> {
   return own.ok ? answered(request, 'own', own.answer) : refusedAs(request, replyOf(own.answer))
 }
 
-type Opened =
+type OpenedWatch =
   | { readonly ok: true; readonly answer: UpstreamAnswer }
   | { readonly ok: false; readonly answer: WholeAnswer }
 
@@ -55,7 +55,7 @@ async function opened(
   request: SelfServiceRequest,
   selection: Selection,
   as: RunsAs,
-): Promise<Opened> {
+): Promise<OpenedWatch> {
   const admission = admitted(request, selection, 'filteredWatch')
   if (!admission.ok) return admission
   const { info, form } = request

@@ -28,11 +28,11 @@ export interface HeldLease extends RequestLease, Pick<Opened, 'flows' | 'close'>
    */
   readonly outcome: <Result extends Answer | null>(
     answering: Promise<Result>,
-  ) => Promise<Outcome<Result>>
+  ) => Promise<LeaseOutcome<Result>>
 }
 
 /** A result; `isOver`: the key ended before it, so the answer says nothing about the key. */
-type Outcome<Result> =
+type LeaseOutcome<Result> =
   | { readonly answer: Result; readonly isOver: false }
   | { readonly answer: WholeAnswer; readonly isOver: true }
 

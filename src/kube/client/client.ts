@@ -41,7 +41,7 @@ export interface PatchOperation {
 }
 
 /** A page of a list; `next` continues it, absent on the last. */
-interface Page {
+interface ListPage {
   readonly items: readonly KubeObject[]
   readonly resourceVersion: string
   readonly next?: string
@@ -68,7 +68,7 @@ export interface KubeClient {
     limit: number,
     next?: string,
     signal?: AbortSignal,
-  ): Promise<Page>
+  ): Promise<ListPage>
   /** The lines of a watch as bytes. The stream ends or fails when the connection does. */
   watch(
     resource: Resource,

@@ -126,13 +126,13 @@ function faultsOf(config: JsonMap): readonly string[] {
   return [...ofLists, ...(ofLists.length === 0 ? faultsOfCurrent(config) : [])]
 }
 
-interface EntryShape {
+interface KubeconfigEntryShape {
   readonly content: string
   readonly fields: Fields
   readonly required: readonly string[]
 }
 
-function faultsOfEntry(entry: Json, place: string, shape: EntryShape): readonly string[] {
+function faultsOfEntry(entry: Json, place: string, shape: KubeconfigEntryShape): readonly string[] {
   const { content, fields, required } = shape
   const name = isMap(entry) ? entry['name'] : null
   const map = isMap(entry) ? entry[content] : null

@@ -43,14 +43,14 @@ type Places<Message extends string> = Message extends `${string}<${infer Name}>$
   : never
 
 /** The values of a message: no argument where it has none. */
-type Values<Message extends string> = [Places<Message>] extends [never]
+type MessageValues<Message extends string> = [Places<Message>] extends [never]
   ? readonly []
   : readonly [values: Readonly<Record<Places<Message>, string | number>>]
 
 /** The message of a refusal with its values. */
 function messageOf<const Message extends string>(
   { message }: { readonly message: Message },
-  ...[values]: Values<Message>
+  ...[values]: MessageValues<Message>
 ): string {
   const given: Readonly<Record<string, string | number>> = values ?? {}
   return message.replaceAll(/<(\w+)>/g, (_, name: string) => String(given[name]))
@@ -59,21 +59,21 @@ function messageOf<const Message extends string>(
 /** The answer to a request that is refused. */
 export function refuse<const Message extends string>(
   refusal: Refusal & { readonly message: Message },
-  ...values: Values<Message>
+  ...values: MessageValues<Message>
 ): WholeAnswer {
   const { name, code, reason, headers = {} } = refusal
   return { ...statusAnswer(code, reason, messageOf(refusal, ...values), headers), refusal: name }
 }
 
 /** An entry of a catalogue, before it has its name and its code. */
-type Entry = Omit<Refusal, 'name' | 'code' | 'reason'> & {
+type CatalogueEntry = Omit<Refusal, 'name' | 'code' | 'reason'> & {
   readonly reason: FailureReason
   /** Where Kubernetes has another code for the reason, too; absent = the usual one. */
   readonly code?: number
 }
 
 /** A catalogue of refusals by their names. */
-export const catalogue = <const Entries extends Readonly<Record<string, Entry>>>(
+export const catalogue = <const Entries extends Readonly<Record<string, CatalogueEntry>>>(
   entries: Entries,
 ): { readonly [Name in keyof Entries]: Entries[Name] & Refusal } =>
   Object.fromEntries(
