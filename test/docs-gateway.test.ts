@@ -13,7 +13,7 @@ import { LARGEST_OWN } from '../src/gateway/selfservice/quota.ts'
 import { SELF_SERVICE } from '../src/gateway/selfservice/upstream-client.ts'
 import { UNREAD_WITHIN_MS } from '../src/gateway/selfservice/watch-events.ts'
 import { MAX_IN_TOTAL, MAX_PER_KEY } from '../src/gateway/stages/max-in-flight.ts'
-import { type FailureReason, LONGEST_PARSED_BODY, failure } from '../src/serving/http/answer.ts'
+import { LONGEST_PARSED_BODY } from '../src/serving/http/answer.ts'
 import { LONGEST_HEAD } from '../src/serving/http/malformed-requests.ts'
 import { REFUSALS, shownMessage } from '../tools/generate/refusals.ts'
 
@@ -49,85 +49,7 @@ function callsOf(source: string, named: RegExp): readonly string[] {
   })
 }
 
-/** A message with its code. */
-interface Said {
-  readonly code: number
-  readonly message: string
-}
-
-/** What answers of self-service are made by: `failure`, and where words stand there, `refused`. */
-const calls = sourcesIn('src/gateway/selfservice')
-  .map(sourceOf)
-  .flatMap((source) => [
-    ...callsOf(source, /(?<!function )\bfailure/),
-    ...callsOf(source, /\brefused/).filter((call) => /^['"`]/.test(call)),
-  ])
-  .map((call) => call.replace(/,$/, ''))
-
-/** A call that names reason and message. */
-const SPELLED_OUT = new RegExp(`^'([A-Z]\\w*)',\\s*${LITERAL.source.replaceAll('\\1', '\\2')}`)
-
-const SENTENCE = new RegExp(LITERAL.source, 'g')
-
-/** Said in the words of the API server, as if it had. */
-const AS_THE_API_SERVER = [
-  '….… not found',
-  '….… already exists',
-  'the server could not find the requested resource',
-]
-
-/** Everything that self-service may answer by itself. */
-const SAID: readonly Said[] = [
-  ...calls.flatMap((call) => {
-    const [, reason, , message = ''] = SPELLED_OUT.exec(call) ?? []
-    return reason ? [{ code: failure(reason as FailureReason, '').status, message }] : []
-  }),
-  // Every sentence of this file is a message.
-  ...[...sourceOf('src/gateway/selfservice/patch.ts').matchAll(SENTENCE)]
-    .map(([, , message = '']) => ({ code: 422, message }))
-    .filter(({ message }) => /^[a-z]\S* /.test(message)),
-].filter(({ message }) => !AS_THE_API_SERVER.includes(message))
-
-/** Rows of tables whose first cell is a code: each message in them, `<word>` being a place for a value. */
-const answersIn = (page: string): readonly Said[] =>
-  [...page.matchAll(/^\| (\d{3}) \| (.*?) \|/gm)].flatMap(([, code, messages = '']) =>
-    [...messages.matchAll(/`([^`]+)`/g)].map(([, message = '']) => ({
-      code: Number(code),
-      message: message.replaceAll(/<\w+>/g, '…'),
-    })),
-  )
-
-/** Whether a row is about a message: the same, or its beginning and an ellipsis. */
-const isAbout =
-  (row: Said) =>
-  (said: Said): boolean =>
-    row.code === said.code &&
-    (row.message === said.message ||
-      (row.message.endsWith('…') && said.message.startsWith(row.message.slice(0, -1).trimEnd())))
-
-/** The table of docs/gateway.md that no catalogue fills. */
-const [, OF_SELF_SERVICE = ''] = PAGE.split('<!-- /answers -->')
-
-describe('docs/gateway.md: answers of self-service (12.1, 12.2, 12.4)', () => {
-  const rows = answersIn(OF_SELF_SERVICE)
-
-  test('are found in the sources', () => expect(SAID.length).toBeGreaterThan(20))
-
-  test('are spelled out where they are given, or are sentences of these', () => {
-    const others = calls.filter((call) => !SPELLED_OUT.test(call))
-    expect(others.toSorted()).toEqual(["'Invalid', patched.because", 'reason, message'])
-  })
-
-  test.each(rows)('the gateway says: $code $message', (row) =>
-    expect(SAID.filter(isAbout(row))).not.toEqual([]),
-  )
-
-  test.each(SAID)('listed: $code $message', (message) =>
-    expect(rows.filter((row) => isAbout(row)(message))).not.toEqual([]),
-  )
-})
-
-describe('docs: the other answers of the gateway (10.2, 10.4, 11.1, 13.1, 13.3)', () => {
+describe('docs: the answers of the gateway (10.2, 10.4, 11.1, 12.1, 12.2, 12.4, 13.1, 13.3)', () => {
   const TROUBLESHOOTING = textOf('docs/troubleshooting.md')
 
   test.each(REFUSALS)('docs/gateway.md has $code $message', (refusal) =>
@@ -154,10 +76,10 @@ describe('docs: the other answers of the gateway (10.2, 10.4, 11.1, 13.1, 13.3)'
     })
   })
 
-  test('are refused by an entry of a catalogue, or by self-service', () => {
-    const users = sourcesIn('src')
-      .filter((path) => /\b(?:failure|statusAnswer)\b[^']*'\S*answer\.ts'/.test(textOf(path)))
-      .filter((path) => !path.startsWith('src/gateway/selfservice/'))
+  test('are made from entries of a catalogue alone', () => {
+    const users = sourcesIn('src').filter((path) =>
+      /\b(?:failure|statusAnswer)\b[^']*'\S*answer\.ts'/.test(textOf(path)),
+    )
     expect(users).toEqual([])
   })
 })

@@ -8,7 +8,7 @@ import { keygenFlagsTable } from '../src/commands/keygen.ts'
 import { managerFlagsTable } from '../src/commands/manager/flags.ts'
 import { revokeFlagsTable } from '../src/commands/revoke.ts'
 import { referencePages } from './generate/reference.ts'
-import { answersTable, remediesTable } from './generate/refusals.ts'
+import { answersTable, remediesTable, selfServiceAnswersTable } from './generate/refusals.ts'
 
 const DOCS = join(import.meta.dirname, '../docs')
 
@@ -19,7 +19,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'keygen-flags': keygenFlagsTable(),
     'revoke-flags': revokeFlagsTable(),
   },
-  'gateway.md': { answers: answersTable() },
+  'gateway.md': { answers: answersTable(), 'self-service-answers': selfServiceAnswersTable() },
   'troubleshooting.md': { answers: remediesTable() },
 }
 

@@ -1,26 +1,31 @@
 // The tables of docs/ about answers that refuse a request, from the catalogues of the program.
 import { ERRORS } from '../../src/gateway/errors.ts'
+import { SELF_SERVICE_ERRORS } from '../../src/gateway/selfservice/errors.ts'
 import type { Refusal } from '../../src/serving/http/answer.ts'
 import { MALFORMED_REQUESTS } from '../../src/serving/http/malformed-requests.ts'
 
-/** Every refusal that the gateway gives by itself, but for those of self-service, as the documentation orders them. */
-export const REFUSALS: readonly Refusal[] = [
+/** The refusals of any request, as the documentation orders them. */
+const OF_ANY_REQUEST: readonly Refusal[] = [
   ...Object.values(ERRORS),
   ...Object.values(MALFORMED_REQUESTS),
 ]
 
-/** Two refusals of self-service that an administrator acts on. */
-const OF_SELF_SERVICE = [
-  "| 503 | `this gateway has not listed the tokens yet, try again` | nothing, if it has just started. Otherwise log line `watch failed, trying again` says why it can't list them |",
-  '| 504 | `no token was issued within …` | the message says what the token waited for. If it says nothing, check that a manager leads |',
-]
+const OF_SELF_SERVICE: readonly Refusal[] = Object.values(SELF_SERVICE_ERRORS)
 
-/** docs/gateway.md: each answer and why it is given. */
-export const answersTable = (): string =>
+/** Every refusal that the gateway gives by itself. */
+export const REFUSALS: readonly Refusal[] = [...OF_ANY_REQUEST, ...OF_SELF_SERVICE]
+
+/** docs/gateway.md: each answer to any request and why it is given. */
+export const answersTable = (): string => reasonsTable(OF_ANY_REQUEST)
+
+/** docs/gateway.md: the same for requests about keys, tokens and Configs. */
+export const selfServiceAnswersTable = (): string => reasonsTable(OF_SELF_SERVICE)
+
+const reasonsTable = (refusals: readonly Refusal[]): string =>
   [
     '| code | message | because |',
     '|---|---|---|',
-    ...rowsOf(REFUSALS, ({ because }) => because),
+    ...rowsOf(refusals, ({ because }) => because),
   ].join('\n')
 
 /** docs/troubleshooting.md: the answers that an administrator acts on, and how. */
@@ -32,7 +37,6 @@ export const remediesTable = (): string =>
       REFUSALS.filter(({ remedy }) => remedy !== undefined),
       ({ remedy = '' }) => remedy,
     ),
-    ...OF_SELF_SERVICE,
   ].join('\n')
 
 /** A message as the tables have it. */

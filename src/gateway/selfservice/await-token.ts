@@ -3,9 +3,10 @@ import { TOKENS } from '../../api/names.ts'
 import { nestedField, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, isList } from '../../domain/json/json.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
-import { type Answer, failure } from '../../serving/http/answer.ts'
+import { type Answer, refuse } from '../../serving/http/answer.ts'
 import { TOKEN } from '../redaction/fields.ts'
 import { objectIn } from '../redaction/redact.ts'
+import { SELF_SERVICE_ERRORS } from './errors.ts'
 import type { SelfServiceRequest } from './request.ts'
 import type { UpstreamReply } from './response.ts'
 import { ask } from './upstream-client.ts'
@@ -84,9 +85,9 @@ async function readOnce(request: SelfServiceRequest, name: string): Promise<Upst
 }
 
 function withoutToken(look: Exclude<Look, { is: 'issued' }>): Answer {
-  if (look.is === 'refused') return failure('Forbidden', `no token is issued: ${look.said}`)
+  if (look.is === 'refused') return refuse(SELF_SERVICE_ERRORS.tokenRefused, { because: look.said })
   const because = look.said || 'the operator has said nothing about it yet'
-  return failure('Timeout', `no token was issued within ${WITHIN_MS / 1000} s: ${because}`)
+  return refuse(SELF_SERVICE_ERRORS.tokenNotIssued, { seconds: WITHIN_MS / 1000, because })
 }
 
 async function withdraw(request: SelfServiceRequest, name: string, uid: string): Promise<void> {

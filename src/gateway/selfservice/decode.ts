@@ -10,10 +10,11 @@ import { hasOddCharacter, parsePlainYaml } from '../../runtime/yaml.ts'
 import {
   LONGEST_PARSED_BODY,
   type WholeAnswer,
-  failure,
+  refuse,
   readBody,
 } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
+import { SELF_SERVICE_ERRORS } from './errors.ts'
 
 /** The ways to change an object by a patch (contract 12.5). */
 type PatchKind = 'json' | 'merge' | 'apply'
@@ -57,27 +58,21 @@ export type Sent<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly answer: WholeAnswer }
 
-const refused = (
-  ...[reason, message]: Parameters<typeof failure>
-): { ok: false; answer: WholeAnswer } => ({
-  ok: false,
-  answer: failure(reason, message),
-})
+const refused = (answer: WholeAnswer): { ok: false; answer: WholeAnswer } => ({ ok: false, answer })
 
 /** The kind of patch by the content type; the 415 for any other. */
 export function patchKindOf({ headers }: Pick<HttpRequest, 'headers'>): Sent<PatchKind> {
   const kind = PATCH_KINDS.get(typeOf(headers))
   if (kind !== undefined) return { ok: true, value: kind }
   return refused(
-    'UnsupportedMediaType',
-    `the patch must be one of ${[...PATCH_KINDS.keys()].join(', ')}`,
+    refuse(SELF_SERVICE_ERRORS.patchType, { types: [...PATCH_KINDS.keys()].join(', ') }),
   )
 }
 
 /** The object in a body of JSON or YAML; an empty one where `mayBeEmpty` and there is no body. */
 export async function sentObject(sender: Sender, mayBeEmpty: boolean): Promise<Sent<JsonMap>> {
   if (!PLAIN_TYPES.has(typeOf(sender.call.headers)))
-    return refused('UnsupportedMediaType', 'the body must be application/json or application/yaml')
+    return refused(refuse(SELF_SERVICE_ERRORS.bodyType))
   return mapIn(await sentValue(sender, mayBeEmpty))
 }
 
@@ -88,7 +83,7 @@ export const sentMap = async (sender: Sender): Promise<Sent<JsonMap>> =>
 function mapIn(sent: Sent<Json>): Sent<JsonMap> {
   if (!sent.ok) return sent
   const { value } = sent
-  return isMap(value) ? { ok: true, value } : refused('BadRequest', 'the body must be an object')
+  return isMap(value) ? { ok: true, value } : refused(refuse(SELF_SERVICE_ERRORS.bodyNotObject))
 }
 
 /** The list in the body of a JSON patch. */
@@ -96,15 +91,12 @@ export async function sentList(sender: Sender): Promise<Sent<readonly Json[]>> {
   const sent = await sentValue(sender, false)
   if (!sent.ok) return sent
   const { value } = sent
-  return isList(value)
-    ? { ok: true, value }
-    : refused('BadRequest', 'a JSON patch must be a list of operations')
+  return isList(value) ? { ok: true, value } : refused(refuse(SELF_SERVICE_ERRORS.patchNotList))
 }
 
 async function sentValue({ call, caller }: Sender, mayBeEmpty: boolean): Promise<Sent<Json>> {
   const encoding = call.headers['content-encoding'] ?? 'identity'
-  if (encoding !== 'identity')
-    return refused('UnsupportedMediaType', 'the body must come without a content-encoding')
+  if (encoding !== 'identity') return refused(refuse(SELF_SERVICE_ERRORS.bodyEncoding))
   const read = (): Promise<Sent<Json>> => readValue(call, mayBeEmpty)
   return isLarge(call.headers) ? largeBodySemaphore(caller.identity.user, read) : read()
 }
@@ -116,14 +108,11 @@ const isLarge = (headers: IncomingHttpHeaders): boolean =>
 async function readValue(call: HttpRequest, mayBeEmpty: boolean): Promise<Sent<Json>> {
   const bytes = await readBody(call.body)
   if (bytes === null)
-    return refused(
-      'RequestEntityTooLarge',
-      `the body must have at most ${LONGEST_PARSED_BODY} bytes`,
-    )
+    return refused(refuse(SELF_SERVICE_ERRORS.bodyTooLong, { limit: LONGEST_PARSED_BODY }))
   if (bytes.length === 0 && mayBeEmpty) return { ok: true, value: {} }
   await turn()
   const text = decodedText(bytes)
-  if (text === null) return refused('BadRequest', 'the body must be UTF-8')
+  if (text === null) return refused(refuse(SELF_SERVICE_ERRORS.bodyNotUtf8))
   return YAML_TYPES.has(typeOf(call.headers)) ? fromYaml(text) : fromJson(text)
 }
 
@@ -134,32 +123,26 @@ function fromYaml(text: string): Sent<Json> {
     if (json.ok) return json
   }
   if (text.length > LONGEST_YAML)
-    return refused(
-      'RequestEntityTooLarge',
-      `YAML must have at most ${LONGEST_YAML} bytes here: send it as JSON`,
-    )
+    return refused(refuse(SELF_SERVICE_ERRORS.yamlTooLong, { limit: LONGEST_YAML }))
   try {
     return fromJson(JSON.stringify(parsePlainYaml(text)))
   } catch (error) {
-    const place =
+    const fault =
       error instanceof Error && error.message.startsWith('not valid')
         ? error.message
         : 'not valid YAML'
-    return refused(
-      'BadRequest',
-      `the body is ${place}. YAML is read as the API server reads it, or not at all: send JSON`,
-    )
+    return refused(refuse(SELF_SERVICE_ERRORS.bodyNotYaml, { fault }))
   }
 }
 
 function fromJson(text: string): Sent<Json> {
   const fault = strictJsonError(text)
-  if (fault !== null) return refused('BadRequest', `the body is not taken: ${fault}`)
+  if (fault !== null) return refused(refuse(SELF_SERVICE_ERRORS.bodyAmbiguous, { fault }))
   try {
     return { ok: true, value: JSON.parse(text) as Json }
   } catch {
     // V8's own message quotes the text.
-    return refused('BadRequest', 'the body must be valid JSON')
+    return refused(refuse(SELF_SERVICE_ERRORS.bodyNotJson))
   }
 }
 

@@ -5,13 +5,14 @@ import type { Caller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { isResourceRequest } from '../../domain/scope/request-info.ts'
 import { type Upstream, UpstreamUnavailable } from '../../kube/proxy/types.ts'
-import { type Answer, failure } from '../../serving/http/answer.ts'
+import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { UNAVAILABLE } from '../proxy/forward.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 import { parameter } from '../request/path-and-query.ts'
 import type { MaxInFlight } from '../stages/max-in-flight.ts'
 import type { RequestLease } from '../streams/request-lease.ts'
+import { SELF_SERVICE_ERRORS } from './errors.ts'
 import { type WriteDeps, create } from './create.ts'
 import { deleteCollection, deleteOne } from './delete.ts'
 import { get, list } from './read.ts'
@@ -56,7 +57,7 @@ export interface SelfService {
   ) => Promise<Answer>
 }
 
-const UNKNOWN = failure('NotFound', 'the server could not find the requested resource')
+const UNKNOWN = refuse(SELF_SERVICE_ERRORS.resourceNotFound)
 
 /** The handler of requests to our kinds. */
 export function createSelfService(options: SelfServiceOptions): SelfService {
@@ -111,20 +112,14 @@ function reservationFor(
   return reservation
 }
 
-const NOT_ACCEPTABLE = failure(
-  'NotAcceptable',
-  'accept application/json, or application/yaml where nothing is watched, as objects, Table or PartialObjectMetadata',
-)
+const NOT_ACCEPTABLE = refuse(SELF_SERVICE_ERRORS.notAcceptable)
 
-const BAD_INCLUDE = failure('BadRequest', 'includeObject must be None, Metadata or Object')
+const BAD_INCLUDE = refuse(SELF_SERVICE_ERRORS.includeObject)
 
 const contentOf = (verb: Verb): AnswerContent =>
   verb === 'watch' ? 'watch' : verb === 'list' || verb === 'deletecollection' ? 'list' : 'one'
 
-const CONFIG_CLOSED = failure(
-  'Forbidden',
-  'Configs are read only here: disableConfigEndpoint is true in the settings in force',
-)
+const CONFIG_CLOSED = refuse(SELF_SERVICE_ERRORS.configsReadOnly)
 
 /** The refusal of a write that its body can not change; null for none, and for reads. */
 function writeRefusal(

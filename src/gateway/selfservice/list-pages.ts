@@ -4,11 +4,12 @@ import { CONFIGS } from '../../api/names.ts'
 import { nestedString, setNestedField } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.ts'
-import { failure } from '../../serving/http/answer.ts'
+import { refuse } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
 import { entriesOf, joined, keeping } from '../redaction/redact.ts'
 import { type Query, parameter, pick } from '../request/path-and-query.ts'
 import { MAX_IN_TOTAL, MAX_PER_KEY } from '../stages/max-in-flight.ts'
+import { SELF_SERVICE_ERRORS } from './errors.ts'
 import type { SelfServiceRequest } from './request.ts'
 import type { UpstreamReply } from './response.ts'
 import { type UpstreamQuery, open, readReply, replyOf } from './upstream-client.ts'
@@ -64,9 +65,7 @@ export async function* pagesOf(
 }
 
 /** Clients then list again from the beginning. */
-const EXPIRED: UpstreamReply = replyOf(
-  failure('Expired', 'a filtered list has no pages: list again without the parameter continue'),
-)
+const EXPIRED: UpstreamReply = replyOf(refuse(SELF_SERVICE_ERRORS.listHasNoPages))
 
 const VERSIONS = ['resourceVersion', 'resourceVersionMatch']
 

@@ -8,9 +8,10 @@ import {
   setNestedField,
 } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isMap, quoteForMessage } from '../../domain/json/json.ts'
-import { failure } from '../../serving/http/answer.ts'
+import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import { secretsAt, secretsIn, withHidden } from '../redaction/fields.ts'
 import { type Sender, type Sent, patchKindOf, sentList, sentMap, sentObject } from './decode.ts'
+import { SELF_SERVICE_ERRORS } from './errors.ts'
 import { type DraftStep, patchingOf } from './json-patch-draft.ts'
 import { withMarksOf } from './write-options.ts'
 
@@ -82,13 +83,10 @@ export function bodyOf(resource: Resource, change: Change, current: JsonMap): Se
   const type = TYPES[change.by]
   if (change.by === 'json') {
     const patched = jsonPatchOf(resource, change.sent, current)
-    return patched.ok
-      ? { ok: true, value: { type, json: patched.operations } }
-      : { ok: false, answer: failure('Invalid', patched.because) }
+    return patched.ok ? { ok: true, value: { type, json: patched.operations } } : patched
   }
   const metadata = nestedField(change.sent, ['metadata']) ?? {}
-  if (!isMap(metadata))
-    return { ok: false, answer: failure('Invalid', 'metadata must be an object') }
+  if (!isMap(metadata)) return no(refuse(SELF_SERVICE_ERRORS.metadataNotObject))
   return { ok: true, value: { type, json: WHOLE[change.by](resource, change.sent, current) } }
 }
 
@@ -152,10 +150,10 @@ function keeping(sent: JsonMap, current: JsonMap, path: NamePath): JsonMap {
 
 // JSON patches (contract 12.4, 12.5): no operation may disclose a hidden field.
 
-/** The operations to send, or the reason to refuse the patch. */
+/** The operations to send, or the refusal of the patch. */
 type PatchReading =
   | { readonly ok: true; readonly operations: readonly JsonMap[] }
-  | { readonly ok: false; readonly because: string }
+  | { readonly ok: false; readonly answer: WholeAnswer }
 
 /** Operations of one patch: each is judged on the event loop of all requests. */
 const MOST_OPERATIONS = 1000
@@ -185,7 +183,7 @@ export function jsonPatchOf(
   const operations: JsonMap[] = []
   for (const one of sent) {
     const path = pathIn(one)
-    if (typeof path === 'string') return no(path)
+    if (isAnswer(path)) return no(path)
     const [op, pointer, value] = [
       nestedString(one, ['op']),
       nestedString(one, ['path']),
@@ -193,12 +191,19 @@ export function jsonPatchOf(
     ]
     if (isStep(op)) {
       const taken = patching.take({ op, path, value: value ?? null })
-      if (!taken.ok) return no(`operation ${op} of ${quoteForMessage(pointer)}: ${taken.because}`)
+      if (!taken.ok) {
+        const { because } = taken
+        const values = { operation: op, path: quoteForMessage(pointer), because }
+        return no(refuse(SELF_SERVICE_ERRORS.operationRefused, values))
+      }
       operations.push({ op, path: pointer, ...(op === 'remove' ? {} : { value: taken.value }) })
       continue
     }
     const because = patching.untestable(path)
-    if (because !== null) return no(`a test of ${quoteForMessage(pointer)} is refused: ${because}`)
+    if (because !== null)
+      return no(
+        refuse(SELF_SERVICE_ERRORS.testRefused, { path: quoteForMessage(pointer), because }),
+      )
     operations.push({ op, path: pointer, ...(value === undefined ? {} : { value }) })
   }
   return { ok: true, operations: [...first, ...operations] }
@@ -206,26 +211,37 @@ export function jsonPatchOf(
 
 const isStep = (op: string): op is DraftStep['op'] => op !== 'test'
 
-const no = (because: string): PatchReading => ({ ok: false, because })
+const no = (answer: WholeAnswer): { readonly ok: false; readonly answer: WholeAnswer } => ({
+  ok: false,
+  answer,
+})
 
-function tooMany(sent: readonly Json[]): string | null {
+function tooMany(sent: readonly Json[]): WholeAnswer | null {
   if (sent.length > MOST_OPERATIONS)
-    return `a JSON patch has at most ${MOST_OPERATIONS} operations here`
+    return refuse(SELF_SERVICE_ERRORS.tooManyOperations, { limit: MOST_OPERATIONS })
   const tests = sent.filter((one) => nestedString(one, ['op']) === 'test')
-  return tests.length > MOST_TESTS ? `a JSON patch has at most ${MOST_TESTS} tests here` : null
+  return tests.length > MOST_TESTS
+    ? refuse(SELF_SERVICE_ERRORS.tooManyTests, { limit: MOST_TESTS })
+    : null
 }
 
-/** The path of an operation; a text says why it is not taken. */
-export function pathIn(one: Json): NamePath | string {
+/** The path of an operation, or the refusal of the operation. */
+export function pathIn(one: Json): NamePath | WholeAnswer {
   const [op, pointer] = [nestedString(one, ['op']), nestedField(one, ['path'])]
   if (!OPERATIONS.has(op))
-    return `operation ${quoteForMessage(op)} is not taken here, only ${[...OPERATIONS].join(', ')}`
+    return refuse(SELF_SERVICE_ERRORS.operationUnknown, {
+      operation: quoteForMessage(op),
+      operations: [...OPERATIONS].join(', '),
+    })
   const path = pointerOf(pointer)
-  if (path === null) return 'each operation needs a path, empty or of parts that begin with /'
+  if (path === null) return refuse(SELF_SERVICE_ERRORS.pathMissing)
   return path === 'long' || path.length > MOST_PARTS
-    ? `a path has at most ${MOST_PARTS} parts and ${LONGEST_PATH} characters here`
+    ? refuse(SELF_SERVICE_ERRORS.pathTooLong, { parts: MOST_PARTS, characters: LONGEST_PATH })
     : path
 }
+
+/** Whether the operation of a path is refused. */
+export const isAnswer = (path: NamePath | WholeAnswer): path is WholeAnswer => 'status' in path
 
 /** The parts of a JSON pointer; null when it is none. */
 function pointerOf(pointer: Json | undefined): NamePath | 'long' | null {
@@ -238,7 +254,7 @@ function pointerOf(pointer: Json | undefined): NamePath | 'long' | null {
 export const secretsOf = (resource: Resource, sent: readonly Json[]): readonly string[] =>
   sent.flatMap((one) => {
     const path = pathIn(one)
-    return typeof path === 'string' ? [] : secretsAt(resource, nestedField(one, ['value']), path)
+    return isAnswer(path) ? [] : secretsAt(resource, nestedField(one, ['value']), path)
   })
 
 interface Guard extends JsonMap {

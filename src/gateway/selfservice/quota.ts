@@ -7,8 +7,9 @@ import { type Caps, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.t
 import type { KeyRef } from '../../domain/credential-object.ts'
 import type { Json, JsonMap } from '../../domain/json/json.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { type Answer, type WholeAnswer, failure } from '../../serving/http/answer.ts'
+import { type Answer, type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
+import { SELF_SERVICE_ERRORS } from './errors.ts'
 import type { SelfServiceRequest } from './request.ts'
 import { ask } from './upstream-client.ts'
 
@@ -65,11 +66,7 @@ interface QuotaOptions {
 /** The informer has an object that this replica stored within this time, in milliseconds. */
 const OBSERVED_WITHIN_MS = 10_000
 
-const UNKNOWN = failure(
-  'ServiceUnavailable',
-  'this gateway has not listed the tokens yet, try again',
-  { 'retry-after': '1' },
-)
+const UNKNOWN = refuse(SELF_SERVICE_ERRORS.tokensNotListed)
 
 /** A reserved place, counted here until the informer has the object, which is counted there. */
 interface Reservation {
@@ -157,14 +154,8 @@ export function createQuota(options: QuotaOptions): Quota {
 
 const refusalOf = (resource: Resource, count: number, limit: number): WholeAnswer =>
   resource === ACCESS_KEYS
-    ? failure(
-        'Forbidden',
-        `this user has ${count} access keys that have not ended, and ${limit} is the most (--max-keys-per-user): delete some first`,
-      )
-    : failure(
-        'Forbidden',
-        `this user, team or subject has ${count} tokens that have not ended, deleted ones among them, and ${limit} is the most (--max-tokens-per-user): let some end first`,
-      )
+    ? refuse(SELF_SERVICE_ERRORS.tooManyKeys, { count, limit })
+    : refuse(SELF_SERVICE_ERRORS.tooManyTokens, { count, limit })
 
 /** The owned objects of a kind in the informers. */
 function ownedOf(
@@ -276,20 +267,14 @@ export function bodyRefusal(
 ): WholeAnswer | null {
   const bytes = Math.max(Number(headers['content-length'] ?? 0), lengthOf(sent))
   if (bytes <= Math.max(LARGEST_OWN, before === null ? 0 : lengthOf(before))) return null
-  return failure(
-    'RequestEntityTooLarge',
-    `the body has ${bytes} bytes: to write your own keys and tokens it may have ${LARGEST_OWN}`,
-  )
+  return refuse(SELF_SERVICE_ERRORS.ownBodyTooLarge, { bytes, limit: LARGEST_OWN })
 }
 
 /** The 413 for an object that would be stored beyond the bound; null within it, and for one that shrinks. */
 export function sizeRefusal(before: JsonMap | null, after: JsonMap): WholeAnswer | null {
   const bytes = lengthOf(after)
   if (bytes <= LARGEST_OWN || (before !== null && bytes < lengthOf(before))) return null
-  return failure(
-    'RequestEntityTooLarge',
-    `the object would have ${bytes} bytes: your own keys and tokens may have ${LARGEST_OWN} each, with all that the API server adds`,
-  )
+  return refuse(SELF_SERVICE_ERRORS.ownObjectTooLarge, { bytes, limit: LARGEST_OWN })
 }
 
 const lengthOf = (value: Json): number => Buffer.byteLength(JSON.stringify(value))

@@ -1,6 +1,7 @@
 // The memory that answers and events about our own kinds hold until their clients have read them (contract
 // 12.2, 13.3): a limit for all, and an eighth of it for one caller, however many keys they use.
-import { type WholeAnswer, failure } from '../../serving/http/answer.ts'
+import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
+import { SELF_SERVICE_ERRORS } from './errors.ts'
 
 /** Counts the bytes that the requests of one process hold. */
 export interface ResponseBuffer {
@@ -39,21 +40,11 @@ const PART_OF_ONE = 8
 /** The part of a caller's limit for one page: to parse it takes the event loop some milliseconds. */
 const PART_OF_PAGE = 16
 
-const SOON = { 'retry-after': '1' }
-
 const ofOneRefusal = (most: number): WholeAnswer =>
-  failure(
-    'TooManyRequests',
-    `too many bytes of answers and events about keys, tokens and Configs not read yet by this user, team or subject (limit ${most} bytes); read them, then try again in 1 s`,
-    SOON,
-  )
+  refuse(SELF_SERVICE_ERRORS.bufferOfCallerFull, { limit: most })
 
 const inAllRefusal = (most: number): WholeAnswer =>
-  failure(
-    'TooManyRequests',
-    `too many bytes of answers and events about keys, tokens and Configs not read yet at this gateway by all callers together (limit ${most} bytes); try again in 1 s`,
-    SOON,
-  )
+  refuse(SELF_SERVICE_ERRORS.bufferFull, { limit: most })
 
 /**
  * Counts from now on.

@@ -5,9 +5,10 @@ import { nestedString } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
 import { parseTimestamp } from '../../domain/time.ts'
 import { sleep } from '../../runtime/clock.ts'
-import { type Answer, failure } from '../../serving/http/answer.ts'
+import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { RunsAs } from '../proxy/forward.ts'
 import { secretsIn } from '../redaction/fields.ts'
+import { SELF_SERVICE_ERRORS } from './errors.ts'
 import { type WriteDeps, createObject } from './create.ts'
 import { NO_DIGEST, bringsDigest, updateEscalation } from './escalation.ts'
 import {
@@ -176,10 +177,7 @@ const NOT_YOURS: FieldRefusal = {
  * The gateway judges a change of the object that it read. Sent for a later version, the change would be stored on
  * top of fields that no check has seen, such as a calling key that is disabled by now.
  */
-const NOT_THIS = failure(
-  'Conflict',
-  'the object is not the one with this uid and resourceVersion: apply your changes to the latest version',
-)
+const NOT_THIS = refuse(SELF_SERVICE_ERRORS.objectChanged)
 
 /** The reason for the refusal describes the object, so another user's object needs the right to change it. */
 async function refusedBody(attempt: Attempt, because: Answer): Promise<Answer> {

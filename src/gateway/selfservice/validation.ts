@@ -14,9 +14,8 @@ import {
 } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
 import { KEY, isDigest } from '../redaction/fields.ts'
-import { NO_DIGEST, endsWithin, givesLess } from './escalation.ts'
+import { NO_DIGEST, changedClosedField, endsWithin, givesLess } from './escalation.ts'
 import type { CallerAccess } from './request.ts'
-import { changedClosedField } from './spec-fields.ts'
 import { scopeIn } from './visibility.ts'
 import { type FieldRefusal, RESERVED_MANAGERS, entriesOf, marksFault } from './write-options.ts'
 
@@ -71,7 +70,7 @@ function digestStoodThere({ before, after }: Write): FieldRefusal | null {
   return { field: 'spec.key', because: NO_DIGEST }
 }
 
-/** A field is open only by the allow-list of spec-fields.ts. */
+/** A field is open only by the allow-list of escalation.ts. */
 function closedFieldsKept({ resource, before, after }: Write): FieldRefusal | null {
   const changed = changedClosedField(resource, before, after)
   if (changed === undefined) return null

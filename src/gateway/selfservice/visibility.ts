@@ -14,7 +14,7 @@ import { type KeyRef, owningKeyOf } from '../../domain/credential-object.ts'
 import { nestedField, nestedMap, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, quoteForMessage } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
-import { type Answer, failure } from '../../serving/http/answer.ts'
+import { type Answer, refuse } from '../../serving/http/answer.ts'
 import { TOKEN } from '../redaction/fields.ts'
 import type { VisibleSecrets } from '../redaction/redact.ts'
 import { type Query, parameter, pick } from '../request/path-and-query.ts'
@@ -27,6 +27,7 @@ import {
   type Verb,
   type Viewer,
 } from './request.ts'
+import { SELF_SERVICE_ERRORS } from './errors.ts'
 import { type UpstreamClient, ask } from './upstream-client.ts'
 
 /** Whether the name is that of the heartbeat key, which no caller sees or writes (contract 10.4). */
@@ -186,11 +187,16 @@ type Named = Pick<SelfServiceInfo, 'resource' | 'name'>
 
 /** The 404, also for an object that exists. Nothing in it is the API server's, whose answers carry audit ids. */
 export const notFound = ({ resource, name }: Named): Answer =>
-  failure('NotFound', `${resource.plural}.${resource.group} ${quoteForMessage(name)} not found`)
+  refuse(SELF_SERVICE_ERRORS.objectNotFound, valuesOf({ resource, name }))
 
 /** The 409 to an apply of a name that another user's object has, as a create of it gets (contract 12.1). */
 export const taken = ({ resource, name }: Named): Answer =>
-  failure(
-    'AlreadyExists',
-    `${resource.plural}.${resource.group} ${quoteForMessage(name)} already exists`,
-  )
+  refuse(SELF_SERVICE_ERRORS.objectExists, valuesOf({ resource, name }))
+
+const valuesOf = ({
+  resource,
+  name,
+}: Named): { readonly resource: string; readonly name: string } => ({
+  resource: `${resource.plural}.${resource.group}`,
+  name: quoteForMessage(name),
+})

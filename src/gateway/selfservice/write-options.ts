@@ -21,8 +21,9 @@ import {
   mapFromEntries,
   sameJson,
 } from '../../domain/json/json.ts'
-import { type Answer, failure } from '../../serving/http/answer.ts'
+import { type Answer, refuse } from '../../serving/http/answer.ts'
 import { type Query, parameter, pick } from '../request/path-and-query.ts'
+import { SELF_SERVICE_ERRORS } from './errors.ts'
 
 /** A field that must not be stored so, and why. */
 export interface FieldRefusal {
@@ -32,7 +33,7 @@ export interface FieldRefusal {
 
 /** The 403 that names the field. */
 export const refusal = ({ field, because }: FieldRefusal): Answer =>
-  failure('Forbidden', `${field}: ${because}`)
+  refuse(SELF_SERVICE_ERRORS.fieldRefused, { field, because })
 
 /** The parameters of a dry run. */
 export const DRY_RUN: Query = [['dryRun', 'All']]

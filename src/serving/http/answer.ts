@@ -109,16 +109,7 @@ const FAILURES = {
 } as const
 
 /** One of the words. */
-export type FailureReason = keyof typeof FAILURES
-
-/** The failure as a metav1.Status with this message; `headers` add to its own. */
-export function failure(
-  reason: FailureReason,
-  message: string,
-  headers: OutgoingHttpHeaders = {},
-): WholeAnswer {
-  return { ...statusAnswer(FAILURES[reason], reason, message, headers), refusal: reason }
-}
+type FailureReason = keyof typeof FAILURES
 
 /** A metav1.Status with a code and a reason that do not go together elsewhere, or nowhere in Kubernetes. */
 function statusAnswer(

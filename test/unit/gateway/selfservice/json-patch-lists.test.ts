@@ -94,7 +94,10 @@ const read = (object: JsonMap, operations: readonly Json[]) =>
 /** What a client learns of an object by a patch: how it is refused, whether it fails, or what it is shown. */
 function learned(object: JsonMap, operations: readonly Json[]): object {
   const sent = read(object, operations)
-  if (!sent.ok) return { refused: sent.because }
+  if (!sent.ok)
+    return {
+      refused: (JSON.parse(sent.answer.body.toString()) as { readonly message: string }).message,
+    }
   const result = applied(object, sent.operations)
   return result === null ? { failed: true } : { shown: redacted(CONFIGS, result, SHOWS_NOTHING) }
 }

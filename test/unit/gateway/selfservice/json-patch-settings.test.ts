@@ -28,7 +28,9 @@ describe('secrets of settings in a JSON patch (6.3)', () => {
   }
   const read = (operations: readonly Json[]): readonly Json[] | string => {
     const patch = jsonPatchOf(CONFIGS, operations, object)
-    return patch.ok ? patch.operations : patch.because
+    return patch.ok
+      ? patch.operations
+      : (JSON.parse(patch.answer.body.toString()) as { readonly message: string }).message
   }
   const HIDDEN = 'it holds a hidden field'
 

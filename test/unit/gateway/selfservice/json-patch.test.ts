@@ -17,7 +17,9 @@ const GUARD = { op: 'test', path: '/metadata/resourceVersion', value: '7' }
 /** What is sent for it; the refusal as text. */
 function sent(operations: readonly Json[], object: JsonMap = current): readonly Json[] | string {
   const read = jsonPatchOf(ACCESS_KEYS, operations, object)
-  return read.ok ? read.operations : read.because
+  return read.ok
+    ? read.operations
+    : (JSON.parse(read.answer.body.toString()) as { readonly message: string }).message
 }
 
 describe('a JSON patch (12.4)', () => {

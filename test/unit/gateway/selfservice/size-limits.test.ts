@@ -4,11 +4,12 @@ import { REVOKE_FINALIZER } from '../../../../src/api/names.ts'
 import { nestedMap } from '../../../../src/domain/json/field-path.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
 import { create } from '../../../../src/gateway/selfservice/create.ts'
+import { SELF_SERVICE_ERRORS } from '../../../../src/gateway/selfservice/errors.ts'
 import { LARGEST_OWN, type Quota, bodyRefusal } from '../../../../src/gateway/selfservice/quota.ts'
 import { update } from '../../../../src/gateway/selfservice/update.ts'
 import type { UpstreamCall } from '../../../../src/kube/proxy/types.ts'
 import { systemClock } from '../../../../src/runtime/clock.ts'
-import { type Answer, failure } from '../../../../src/serving/http/answer.ts'
+import { type Answer, refuse } from '../../../../src/serving/http/answer.ts'
 import { COUNTS, exchangeOf } from './self-service-request.ts'
 
 const DEPS = {
@@ -103,7 +104,7 @@ describe('the limit of 64 KiB for a caller’s own keys (12.2)', () => {
     const asked: (readonly [string, unknown, unknown])[] = []
     const revivalRefusal: Quota['revivalRefusal'] = (identity, before, after) => {
       asked.push([identity, nestedMap(before, ['spec'])['ttl'], nestedMap(after, ['spec'])['ttl']])
-      return failure('Forbidden', 'too many')
+      return refuse(SELF_SERVICE_ERRORS.tooManyKeys, { count: 2, limit: 1 })
     }
     const answer = await update(exchangeOf({ verb: 'patch', name: 'big', body, answers }, PERSON), {
       ...DEPS,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { type Answer, failure } from '../../../../src/serving/http/answer.ts'
+import { type Answer, refuse } from '../../../../src/serving/http/answer.ts'
 import { type RequestHandler, createHttpServer } from '../../../../src/serving/http/server.ts'
 import { serverPair } from '../../../support/certificate-builder.ts'
 import { eventually } from '../../../support/eventually.ts'
@@ -159,8 +159,13 @@ describe('an answer', () => {
   })
 
   test('of a failure is a Status of Kubernetes', () => {
-    const { status, headers, body } = failure('ServiceUnavailable', 'not yet', {
-      'retry-after': '5',
+    const { status, headers, body } = refuse({
+      name: 'notYet',
+      code: 503,
+      reason: 'ServiceUnavailable',
+      message: 'not yet',
+      headers: { 'retry-after': '5' },
+      because: '',
     })
     expect({ status, headers }).toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
     expect(JSON.parse(body.toString())).toEqual({
