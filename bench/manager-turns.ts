@@ -118,7 +118,7 @@ async function startManager(kubeconfig: string, tally: Tally) {
     clock,
     metrics,
     cap: controller.cap,
-    /** @returns what lists anew */
+    /** @returns what lists again */
     list: () => startInformer(ACCESS_KEYS, toldOf(stores.keys, tally), {}).relist,
     stop: async () => {
       abort.abort()

@@ -15,7 +15,7 @@ import { memoryLog } from '../support/memory-log.ts'
 const plane = await sharedControlPlane()
 const { admin, adminKubeconfig } = plane
 
-/** So long that a machine that stops for seconds costs nobody the Lease. */
+/** So long that a machine that stops for seconds costs no one the Lease. */
 const brief = { leaseDurationMs: 10_000, renewDeadlineMs: 8000, retryPeriodMs: 500 }
 /** So long that within a test only a release can hand the Lease over. */
 const patient = { leaseDurationMs: 600_000, renewDeadlineMs: 400_000, retryPeriodMs: 500 }

@@ -101,14 +101,14 @@ describe('kubectl get', () => {
       columns: ['NAME', 'READY', 'MAX TTL', 'AGE'],
     },
   ])(
-    'of a $kind that nobody has looked at yet: it is in progress (4.3)',
+    'of a $kind that no controller has observed yet: it is in progress (4.3)',
     async ({ kind, short, columns }) => {
       const name = newName()
       await create(raw, kind, {}, name)
       const path = `${collectionOf(kind)}/${name}`
       const { body } = await raw<StoredObject>('GET', path)
       expect(body.status).toEqual({ observedGeneration: -1 })
-      // It belongs to nobody, so whoever writes status first conflicts with nobody.
+      // It has no field manager yet, so the first write of status meets no conflict.
       expect(JSON.stringify(body.metadata.managedFields)).not.toContain('status')
       expect(cells(await kubectl('get', short, name))).toEqual([columns, [name, AGE]])
       const wait = await plane.kubectl([

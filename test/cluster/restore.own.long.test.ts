@@ -1,4 +1,4 @@
-// A restore, from a snapshot of etcd and from manifests: what comes back, what nobody can know, and that
+// A restore, from a snapshot of etcd and from manifests: what comes back, what no one can know, and that
 // the procedure of docs/backup.md ends what was ended (contract 2.8). The blocks of that page are run as
 // they stand there.
 import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'

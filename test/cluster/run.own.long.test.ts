@@ -57,7 +57,7 @@ function emptyCache(folder: string): {
   return { env, into: cacheDirectory('control-plane', env, '', pins) }
 }
 
-test('SIGINT while it waits for the build of another process ends it', async () => {
+test('SIGINT ends a run that waits for the build of another process', async () => {
   const folder = newFolder()
   const { env, into } = emptyCache(folder)
   mkdirSync(dirname(into), { recursive: true })

@@ -107,7 +107,7 @@ async function logged({ offset }: Mark): Promise<string> {
   return readFileSync(plane.auditLog).subarray(offset, end.offset).toString()
 }
 
-/** The command of docs/security.md that writes everything anew. */
+/** The command of docs/security.md that writes everything again. */
 async function writeAnew(): Promise<void> {
   const page = readFileSync(join(DOCS, 'security.md'), 'utf8')
   const [command = 'false'] = shellBlocksOf(page)
@@ -206,7 +206,7 @@ describe('with docs/examples/encryption.yaml and docs/examples/audit-policy.yaml
     canaries = await liveALittle()
   })
 
-  test('what was stored before stays in clear until it is written anew', async () => {
+  test('what was stored before stays in clear until it is written again', async () => {
     expect(labelsIn(await inEtcd(), before)).toContain('access key')
     await writeAnew()
     expect(labelsIn(await inEtcd(), before)).toEqual([])

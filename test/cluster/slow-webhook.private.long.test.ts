@@ -1,4 +1,4 @@
-// A webhook of somebody else that never answers holds every write of the manager for ten seconds. Its Lease is renewed
+// A foreign webhook that never answers holds every write of the manager for ten seconds. Its Lease is renewed
 // all the same (contract 8.1): the calls of the election have a connection of their own.
 import { type AddressInfo, type Socket, createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'

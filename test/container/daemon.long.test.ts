@@ -55,14 +55,14 @@ async function everythingIsGone(folder: string, owner: number): Promise<void> {
   )
 }
 
-test('it ends when its starter is killed', async () => {
+test('the daemon ends when its starter is killed', async () => {
   const { starter, folder, owner } = await startBusy()
   expect(readdirSync('/sys/class/net')).toContain(`mo-${owner}`)
   starter.kill('SIGKILL')
   await everythingIsGone(folder, owner)
 })
 
-test('what it leaves when it is killed itself, the next one removes', async () => {
+test('what a killed daemon leaves, the next one removes', async () => {
   const { starter, folder, owner } = await startBusy()
   process.kill(owner, 'SIGKILL')
   await once(starter, 'exit')

@@ -53,7 +53,7 @@ describe('commands in a read-only container without capabilities (8.1)', () => {
   })
 })
 
-test('it names its user, its program and its version', async () => {
+test('the image names its user, its program and its version', async () => {
   const { Config } = await inspect(image)
   expect(Config.User).toBe('65532:65532')
   expect(Config.Entrypoint?.[0]).toBe(NODE)
@@ -65,7 +65,7 @@ test('it names its user, its program and its version', async () => {
   expect(labels['org.opencontainers.image.revision']).toMatch(/^[0-9a-f]{40}$|^unknown$/)
 })
 
-test('its heap fits into the memory that the container may take', async () => {
+test('the heap of the image fits into the memory that the container may take', async () => {
   const { Config } = await inspect(image)
   const node = [Config.Entrypoint ?? []].flat().slice(0, -1)
   const { log } = await run(image, ['-p', 'v8.getHeapStatistics().heap_size_limit'], node)
@@ -74,7 +74,7 @@ test('its heap fits into the memory that the container may take', async () => {
   expect(share).toBeLessThan(0.9)
 })
 
-test('it shares no layer with its base, and is little more than Node', async () => {
+test('the image shares no layer with its base, and is little more than Node', async () => {
   const [ours, base] = [await inspect(image), await inspect(BASE_IMAGE)]
   const [size, baseSize] = [ours.Size, base.Size].map((bytes) => Math.round(bytes / 1e6))
   console.log(`image ${size} MB, of a base of ${baseSize} MB`)

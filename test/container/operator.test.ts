@@ -92,7 +92,7 @@ test.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway' }]
   },
 )
 
-test('the samples settle, and kubectl can wait for it (4.4)', async () => {
+test('the samples settle, and kubectl can wait until they do (4.4)', async () => {
   const samples = ['-k', join(ROOT, 'config/samples')]
   await cluster.must(['apply', '--server-side', ...samples])
   const seen = '--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}'
@@ -105,7 +105,7 @@ test('the samples settle, and kubectl can wait for it (4.4)', async () => {
   expect(await cluster.must(['wait', capped, '--timeout=30s', 'oak/year-long'])).toContain('met')
 })
 
-test('both serve metrics (8.4)', async () => {
+test('the manager and the gateway serve metrics (8.4)', async () => {
   expect(await page('manager', 8080, '/metrics')).toMatch(
     /^platform_access_keys\{state="active"\} [1-9]/m,
   )
@@ -209,7 +209,7 @@ describe.each<{ command: Command }>([{ command: 'manager' }, { command: 'gateway
   },
 )
 
-describe('SIGTERM ends it in order (8.3)', () => {
+describe('SIGTERM ends the process in order (8.3)', () => {
   test.each<{ command: Command }>([{ command: 'gateway' }, { command: 'manager' }])(
     '$command',
     async ({ command }) => {

@@ -68,7 +68,7 @@ beforeAll(async () => {
 })
 afterAll(() => operator.stop())
 
-describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile', () => {
+describe.each(rounds)('round %i: a standby receives no more watch events, and meanwhile', () => {
   let standby: Manager
   beforeAll(async () => {
     await holdLease(plane)
@@ -96,7 +96,7 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
     await expectGoodEnd(late.operator)
   })
 
-  describe('nobody else serves one key', () => {
+  describe('no other gateway serves one key', () => {
     const unserved = uniqueName('unserved')
     let shunning: Rule
     beforeAll(async () => {
@@ -170,7 +170,7 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
       expectSound(operator)
     })
 
-    test('history is compacted while the operator can not hear it (2.5, 3.3)', async () => {
+    test('history is compacted while the operator receives no watch events (2.5, 3.3)', async () => {
       const given = { key: uniqueName('k'.repeat(32)) }
       const pair = await Promise.all([keys.create(given), keys.create(given)])
       const [elder, younger] = await eventually('one of two wins', () => inOrder(pair), SOON)
@@ -189,7 +189,7 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
       await eventuallyPasses(
         'each is told that its place is gone',
         async () => {
-          // A cache that the server builds anew meanwhile may tell one of them twice.
+          // A cache that the server builds again meanwhile may tell one of them twice.
           const told = await allRestarts(operator)
           for (const [index, count] of (await restartsFor('expired', operator)).entries())
             expect(count, `${before.join()} before, now:\n${told}`).toBeGreaterThan(
@@ -203,7 +203,7 @@ describe.each(rounds)('round %i: a standby hears nothing any more, and meanwhile
       expectSound(operator)
     })
 
-    test.each(inWhole('the ServiceAccount is made anew, the token replaced late, then in time'))(
+    test.each(inWhole('the ServiceAccount is made again, the token replaced late, then in time'))(
       '%s',
       async () => {
         await tokens.replaceAccount()
@@ -254,7 +254,7 @@ test('in the end nothing hangs, and nobody writes but to Leases', async () => {
   await expectGoodEnd(operator)
 })
 
-/** Cuts every watch and holds what follows; undefined where one was to list anew, which forgets its place. */
+/** Cuts every watch and holds what follows; undefined where one was to list again, which forgets its place. */
 async function heldInPlace(): Promise<Rule | undefined> {
   const holding = proxy.on(isWatch, { kind: 'hold' })
   proxy.cut(isWatch)

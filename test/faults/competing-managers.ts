@@ -20,7 +20,7 @@ const electing = (leaseSeconds: number, renewSeconds: number): readonly string[]
   '--leader-elect-retry-period=500ms',
 ]
 
-/** Flags for a lease that runs out within a test, but not where a busy machine stops somebody for seconds. */
+/** Flags for a lease that runs out within a test, but not where a busy machine stops a process for seconds. */
 export const BRIEFLY = electing(9, 7)
 
 /** Flags for a lease so long that within a test only who frees it hands it over. */

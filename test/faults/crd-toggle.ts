@@ -5,7 +5,7 @@ import { mustKubectl } from '../support/must-kubectl.ts'
 const CRDS = join(import.meta.dirname, '../../crds')
 const KEYS_CRD = 'crd/ownedaccesskeys.management.platform.sh'
 
-/** The custom resource definitions of a control plane, as somebody may treat them. */
+/** The custom resource definitions of a control plane, as a user may treat them. */
 export interface CrdToggle {
   /** Waits until the objects are gone, which takes their finalizers off. */
   remove(): Promise<void>

@@ -94,7 +94,7 @@ export const isWatchOf =
   (request) =>
     isWatch(request) && request.path.endsWith(`/${plural}`)
 
-/** How often the operator's watches of these resources were opened anew for this reason. */
+/** How often the operator's watches of these resources were opened again for this reason. */
 export async function restartsFor(
   reason: string,
   operator: Operator,
@@ -106,7 +106,7 @@ export async function restartsFor(
   )
 }
 
-/** Every count of watches that were opened anew, for the text of an error. */
+/** Every count of watches that were opened again, for the text of an error. */
 export async function allRestarts(operator: Operator): Promise<string> {
   const lines = (await operator.metrics()).split('\n')
   return lines.filter((line) => /^platform_watch_restarts_total.* [^0]/.test(line)).join('\n')

@@ -86,7 +86,7 @@ export async function expectAliveDuring(
   await Promise.all([done, alive()])
 }
 
-/** Nothing was thrown that nobody caught, and nothing came from Node itself (contract 8.3). */
+/** Nothing was thrown that no one caught, and nothing came from Node itself (contract 8.3). */
 export function expectSound(operator: Operator): void {
   expect(operator.output().stderr).toBe('')
   const unexpected = operator.logs().filter(({ msg }) => msg.startsWith('unexpected error'))

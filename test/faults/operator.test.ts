@@ -92,7 +92,7 @@ describe.each(rounds)('round %i: two managers, and the leader', () => {
       // Resumed, it is told of this end first, and only then that its time to renew is over.
       await eventually('an end is near', () => Date.now() > endMs(ending) - 30 || undefined, SOON)
       leader.operator.kill('SIGSTOP')
-      // What it had sent has come to its line by the time somebody else is answered.
+      // What it had sent has come to its line by the time another client is answered.
       await readLease(plane)
       const sentBefore = leader.line.requests.length
 

@@ -15,7 +15,7 @@ export interface TokenFixture {
   renew(): Promise<void>
   /** The same, and the function that ends this token early; it resolves once the API server refuses. */
   renewRevocable(): Promise<() => Promise<void>>
-  /** Makes the ServiceAccount anew, and waits until the token in the file is refused. */
+  /** Makes the ServiceAccount again, and waits until the token in the file is refused. */
   replaceAccount(): Promise<void>
 }
 

@@ -65,7 +65,7 @@ describe.each(rounds)('round %i: an operator is killed (5.1, 5.4, 7.3, 7.4, 8.6)
   })
 })
 
-test('in the end nobody writes but to Leases', async () => {
+test('in the end only Leases are written', async () => {
   expect(await writesInAMinute(plane, () => expectAlive(operator))).toEqual([])
   expect(await history.faults()).toEqual([])
   await expectGoodEnd(operator)

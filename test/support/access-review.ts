@@ -3,14 +3,14 @@
 import { eventually } from './eventually.ts'
 import type { Raw } from './raw-client.ts'
 
-/** Somebody, as the API server knows him. */
+/** A user, as the API server knows it. */
 export interface Person {
   readonly user: string
   /** None when absent. */
   readonly groups?: readonly string[]
 }
 
-/** What somebody is to do with an object or a kind. */
+/** What a user is to do with an object or a kind. */
 export interface Wish {
   readonly verb: string
   readonly resource: string
@@ -21,7 +21,7 @@ export interface Wish {
 
 const SOON = { withinMs: 20_000 }
 
-/** Whether the API server lets somebody do that. */
+/** Whether the API server lets a user do that. */
 export async function may(raw: Raw, who: Person, wish: Wish): Promise<boolean> {
   const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
   const review = { spec: { ...who, resourceAttributes: wish } }
@@ -34,7 +34,7 @@ export async function may(raw: Raw, who: Person, wish: Wish): Promise<boolean> {
   return body.status.allowed
 }
 
-/** Waits until the API server lets somebody do that. */
+/** Waits until the API server lets a user do that. */
 export const untilMay = (raw: Raw, who: Person, wish: Wish): Promise<true> =>
   eventually(
     `${who.user} may ${wish.verb} ${wish.resource}`,

@@ -1,4 +1,4 @@
-// Requests that make a naive gateway act for somebody else, on something else or somewhere else, and what
+// Requests that make a naive gateway act for another client, on something else or somewhere else, and what
 // tells that one did (threats A1 to A11, B1 to B4, B11). Those that get around a scope have a file of their own.
 import type { Scope } from '../../src/api/scope.gen.ts'
 import type { Audited, AuditedUser } from './fuzz/audited.ts'

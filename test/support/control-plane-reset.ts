@@ -59,7 +59,7 @@ export async function recordState(
 }
 
 /**
- * Goes back to the noted state; what a policy said meanwhile binds nobody any more. Nothing may write meanwhile.
+ * Goes back to the noted state; what a policy said meanwhile binds no one any more. Nothing may write meanwhile.
  *
  * @throws Error that names what can't be put back, or is still there after 30 s
  */

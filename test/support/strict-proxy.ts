@@ -90,7 +90,7 @@ export async function startStrictProxy(upstream: {
   }
 }
 
-// What becomes of an upgrade where nobody looks at it: bytes, both ways, for as long as somebody has some.
+// What becomes of an upgrade where no one looks at it: bytes, both ways, for as long as either end has some.
 
 /** Sends the request on with these headers, names and values in turn, and then whatever comes from either end. */
 export function tunnel(

@@ -140,7 +140,7 @@ export const withMetadata = (
   metadata: Partial<DirectClusterEndpointToken['metadata']>,
 ): DirectClusterEndpointToken => ({ ...object, metadata: { ...object.metadata, ...metadata } })
 
-/** The object after somebody else has written these fields of status; undefined takes one away. */
+/** The object after another client has written these fields of status; undefined takes one away. */
 export function tampered(
   object: DirectClusterEndpointToken,
   foreign: Readonly<Record<string, unknown>>,
@@ -153,7 +153,7 @@ export function tampered(
 
 type Fields = readonly (readonly [name: string, value: unknown])[]
 
-/** After our server-side apply: what somebody else wrote stays where we say nothing. */
+/** After our server-side apply: what another client wrote stays where we say nothing. */
 function applied(object: DirectClusterEndpointToken, status: object): DirectClusterEndpointToken {
   const { theirs } = fieldsOf(object)
   return withFields(

@@ -6,7 +6,7 @@ export type Kubectl = (...args: readonly string[]) => Promise<string>
 
 /**
  * Waits until Kubernetes' own controllers have put into each namespace of a new cluster what they put
- * there: before, nobody can tell what else has come or gone.
+ * there: before, no one can tell what else has come or gone.
  */
 export async function wholeCluster(kubectl: Kubectl): Promise<void> {
   const count = async (...what: readonly string[]): Promise<number> =>

@@ -131,7 +131,7 @@ function grants(scope: Scope | undefined, decision: NaiveDecision): boolean {
   )
 }
 
-// A gateway as somebody might write it: who calls is kept where the next request finds it, too. So that it is
+// A gateway as a programmer might write it: who calls is kept where the next request finds it, too. So that it is
 // known that tests find such a thing out (threats A12).
 
 /** Where it serves. `await using` closes it where the block ends. */

@@ -124,7 +124,7 @@ describe('faults', () => {
     expect((await settings.read()).metadata.resourceVersion).toBe(before.metadata.resourceVersion)
   })
 
-  test('deleting the invalid Config lifts nothing: it is created anew with the last good settings (6.1, 6.5)', async () => {
+  test('deleting the invalid Config lifts nothing: the manager creates it again with the last good settings (6.1, 6.5)', async () => {
     const { metadata } = await settings.read()
     expect((await raw('DELETE', IN_FORCE_PATH)).code).toBe(200)
     await eventually(

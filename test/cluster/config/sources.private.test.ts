@@ -217,7 +217,7 @@ describe('sources', () => {
     await settings.secret(null)
   })
 
-  test('a second Config is told that it is not in force (6.1, 4.3)', async () => {
+  test('the status of a second Config says that it is not in force (6.1, 4.3)', async () => {
     await settings.declare({})
     const created = await raw('POST', CONFIGS_PATH, {
       apiVersion: 'management.platform.sh/v1',
@@ -261,7 +261,7 @@ describe('sources', () => {
     )
   })
 
-  test('a field that nobody knows is an event, no fault (6.5, 4.5)', async () => {
+  test('an unknown field is an event, no fault (6.5, 4.5)', async () => {
     await settings.secret('auth: {acessKeyMaxTTLSeconds: 60}\nnonsense: 1')
     await eventually(
       'the events are there',

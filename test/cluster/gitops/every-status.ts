@@ -57,7 +57,7 @@ export async function keyStates(plane: TestControlPlane): Promise<States['keys']
   }
 }
 
-/** A key that is being deleted, and that somebody else's finalizer holds. */
+/** A key that is being deleted, and that another client’s finalizer holds. */
 async function held(keys: KeyClient): Promise<KubeObject> {
   const created = await keys.shown(await keys.create({}, { finalizers: [FOREIGN] }), 'Active')
   await keys.remove(created)

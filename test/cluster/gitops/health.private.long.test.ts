@@ -187,7 +187,7 @@ describe.each(KINDS)('$kind', ({ kind, rows, of, rule }) => {
   })
 })
 
-test('a tool without our files waits for an object that nobody has looked at (4.3)', async () => {
+test('a tool without our files waits for an object that no controller has observed (4.3)', async () => {
   const { status: _, ...object } = states.keys.Active as StoredObject
   const fresh = { ...object, status: { observedGeneration: -1 } } as KubeObject
   expect((await tools.plain(fresh)).status).toBe('InProgress')

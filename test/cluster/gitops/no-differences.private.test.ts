@@ -146,7 +146,7 @@ describe.each(sampled(TOOLS, 4, 1))('$tool', ({ tool, flags, marks }) => {
     expect(await versionsOnceSeen()).toEqual(seen)
   })
 
-  test('what somebody disables by hand stays disabled', async () => {
+  test('what a user disables by hand stays disabled', async () => {
     const { metadata } = manifests.find(isKeyWithout) as Manifest
     await keys.patch(metadata.name, { spec: { disabled: true } })
     applied(await kubectl('apply'), manifests.length)

@@ -175,7 +175,7 @@ describe.each(inWhole(OVERLAY))('%s', () => {
     ])
   })
 
-  test('stops at a binding that somebody holds, and names it', async () => {
+  test('stops at a binding that a finalizer holds, and names it', async () => {
     const binding = 'management-operator-gateway-legacy-impersonation'
     const hold = (finalizers: readonly string[]): Promise<string> => {
       const patch = JSON.stringify({ metadata: { finalizers } })

@@ -106,7 +106,7 @@ describe.concurrent('the younger of two objects with the same key', () => {
     await keys.shown(younger, 'Active')
   })
 
-  test('is one to which somebody gave a key that was generated for another (3.3)', async () => {
+  test('is one to which a user gave a key that was generated for another (3.3)', async () => {
     const elder = await keys.shown(await keys.create(), 'Active')
     const key = elder.spec.key ?? ''
     const { younger } = await pair({ key: newSecret() }, { key })

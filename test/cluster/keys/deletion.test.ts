@@ -77,7 +77,7 @@ describe.concurrent('a key that is deleted', () => {
   })
 })
 
-describe.concurrent('what somebody takes off an adopted key comes back', () => {
+describe.concurrent('what a user takes off an adopted key comes back', () => {
   // biome-ignore format: a table
   const taken = [
     { what: 'the finalizer', patch: { metadata: { finalizers: null } } },
@@ -106,7 +106,7 @@ describe.concurrent('what somebody takes off an adopted key comes back', () => {
     },
   )
 
-  test('the finalizer, beside that of somebody else (3.1, 5.1)', async () => {
+  test('the finalizer, beside a foreign one (3.1, 5.1)', async () => {
     const key = await keyWith([FOREIGN])
     const adopted = await keys.until(key, 'is adopted again', isAdopted)
     expect(adopted.metadata.finalizers).toEqual([FOREIGN, REVOKE_FINALIZER])

@@ -1,4 +1,4 @@
-// What somebody else writes into status: it neither stops nor multiplies the operator's work.
+// What another client writes into status: it neither stops nor multiplies the operator's work.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ACCESS_KEYS } from '../../../src/api/names.ts'
 import type { OwnedAccessKey } from '../../../src/api/ownedaccesskey.gen.ts'
@@ -140,7 +140,7 @@ test('a value of a cap in status that spec sets binds no key before it is taken 
   expect((await published(key)).status?.effectiveTTLSeconds).toBe(86_400)
 })
 
-test("a condition of somebody else's on Config costs nothing (4.3)", async () => {
+test('a foreign condition on Config costs nothing (4.3)', async () => {
   const { status } = await settings.read()
   const theirs = {
     type: 'Theirs',

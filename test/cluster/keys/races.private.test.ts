@@ -1,4 +1,4 @@
-// Somebody else is faster: a proxy keeps one write of the operator back while the key changes.
+// Another client is faster: a proxy keeps one write of the operator back while the key changes.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, REVOKE_FINALIZER } from '../../../src/api/names.ts'
 import { pathOf } from '../../../src/kube/client/client.ts'

@@ -6,7 +6,7 @@ import type { SpecOf } from './case-runner.ts'
 /** A key whose parts no refusal may show. */
 export const KEY: Canary = plantCanary('key')
 
-/** A key that somebody wrote as a number. */
+/** A key that a user wrote as a number. */
 export const NUMBER_KEY: Canary = { label: 'number', secret: '98765432109876543210' }
 
 /** The secrets beside the key. */

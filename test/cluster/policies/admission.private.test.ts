@@ -114,7 +114,7 @@ describe('the annotation of kubectl apply on a key (3.5, 5.5)', () => {
 
 describe('kubectl, given a key in clear (3.5, 5.5)', () => {
   test.each(['apply', 'create --save-config'])(
-    '%s stores nothing, and tells what to do',
+    '%s stores nothing, and says what to do',
     async (command) => {
       const name = uniqueName('clear')
       const { code, stderr } = await kubectl(command, name, { key: KEY })
@@ -125,11 +125,11 @@ describe('kubectl, given a key in clear (3.5, 5.5)', () => {
     },
   )
 
-  test('applies it without the key, as told', async () => {
+  test('applies it without the key, as the message says', async () => {
     expect(await kubectl('apply', uniqueName('clear'), {})).toMatchObject({ code: 0 })
   })
 
-  test('applies its digest, as told, where nobody is named or may be impersonated', async () => {
+  test('applies its digest, as the message says, where no user is named or may be impersonated', async () => {
     const digest = { key: DIGEST }
     expect(await kubectl('apply', uniqueName('clear'), digest)).toMatchObject({ code: 0 })
     const ofBob = { ...digest, user: 'bob' }
@@ -138,7 +138,7 @@ describe('kubectl, given a key in clear (3.5, 5.5)', () => {
     expect(await kubectl('apply', uniqueName('clear'), ofBob, by)).toMatchObject({ code: 0 })
   })
 
-  test('applies it on the server where the annotation was removed, as told', async () => {
+  test('applies it on the server where the annotation was removed, as the message says', async () => {
     const name = uniqueName('clear')
     const onServer = 'apply --server-side'
     expect(await kubectl('create', name, { key: KEY })).toMatchObject({ code: 0 })

@@ -115,7 +115,7 @@ describe('the garbage collector (5.4, 5.5)', () => {
     expect(await isGone(ACCESS_KEYS, key)).toBe(true)
   })
 
-  test('deletes the tokens first, and lets the key wait for them, where it is told to', async () => {
+  test('deletes the tokens first, and lets the key wait for them, in the foreground', async () => {
     const owner = await make(ACCESS_KEYS)
     const token = await madeUnder(TOKENS, owner, { blockOwnerDeletion: true }, [REVOKE_FINALIZER])
     await collectorReady(tokenClientOf(plane))

@@ -53,21 +53,21 @@ const OF_EVE = ['user', 'user eve', 'users/eve'] as const
 
 // biome-ignore format: a table
 const BY_WRITER: readonly Case[] = [
-  { name: 'a key of nobody', to: {} },
-  { name: 'his own key', to: { user: 'writer' }, lacks: HIMSELF },
+  { name: 'a key without an identity', to: {} },
+  { name: 'a key of the caller', to: { user: 'writer' }, lacks: HIMSELF },
   { name: 'a key of a user', to: BOB, lacks: OF_BOB },
   { name: 'a key of a team', to: { team: 'ops' }, lacks: ['team', 'team ops', 'groups/platform:team:ops'] },
   { name: 'a key of a subject', to: { subject: 'writer' }, lacks: ['subject', 'writer', 'users/writer'] },
   { name: 'a key in a group', to: { groups: ['dev'] }, lacks: ['groups', 'group dev', 'groups/dev'] },
-  { name: 'nobody to himself', from: {}, to: { user: 'writer' }, lacks: HIMSELF },
+  { name: 'no user to the caller', from: {}, to: { user: 'writer' }, lacks: HIMSELF },
   { name: 'a user to himself', from: BOB, to: { user: 'writer' }, lacks: HIMSELF },
-  { name: 'a user to nobody', from: { ...BOB, groups: ['dev'] }, to: {} },
+  { name: 'a user to none', from: { ...BOB, groups: ['dev'] }, to: {} },
   { name: 'groups to fewer', from: { ...BOB, groups: ['dev', 'audit'] }, to: { ...BOB, groups: ['audit'] }, lacks: OF_BOB },
-  { name: 'groups to fewer, of nobody', from: { groups: ['dev', 'audit'] }, to: { groups: ['audit'] }, lacks: ['groups', 'group audit', 'groups/audit'] },
-  { name: 'his key to no groups', from: { user: 'writer', groups: ['dev'] }, to: { user: 'writer' }, lacks: HIMSELF },
+  { name: 'groups to fewer, without a user', from: { groups: ['dev', 'audit'] }, to: { groups: ['audit'] }, lacks: ['groups', 'group audit', 'groups/audit'] },
+  { name: 'a key of the caller to no groups', from: { user: 'writer', groups: ['dev'] }, to: { user: 'writer' }, lacks: HIMSELF },
   { name: 'the order of groups', from: { ...BOB, groups: ['dev', 'audit'] }, to: { ...BOB, groups: ['audit', 'dev'] } },
   { name: 'no name', from: { ...BOB, groups: ['dev'], ttl: 60 }, to: { ...BOB, groups: ['dev'], ttl: 30, disabled: true } },
-  { name: 'a key of nobody', from: {}, to: { displayName: 'changed' } },
+  { name: 'a key without an identity', from: {}, to: { displayName: 'changed' } },
 ]
 
 // biome-ignore format: a table
@@ -75,10 +75,10 @@ const BY_IMPERSONATOR: readonly Case[] = [
   { name: 'a key of a user in groups', to: { ...BOB, groups: ['dev', 'audit'] } },
   { name: 'a key of a team', to: { team: 'ops' } },
   { name: 'a key of a subject', to: { subject: 'robot' } },
-  { name: 'his own key', to: { user: 'impersonator' }, lacks: ['user', 'user impersonator', 'users/impersonator'] },
+  { name: 'a key of the caller', to: { user: 'impersonator' }, lacks: ['user', 'user impersonator', 'users/impersonator'] },
   { name: 'a key in 16 groups', to: { groups: MOST } },
   { name: 'a key in 17 groups', to: { groups: [...MOST, 'dev'] }, tooMany: true },
-  { name: 'nobody to a user', from: {}, to: BOB },
+  { name: 'no user to a user', from: {}, to: BOB },
   { name: 'an unknown user to another', from: { user: 'eve' }, to: BOB },
   { name: 'the groups of an unknown user', from: { user: 'eve' }, to: { user: 'eve', groups: ['dev'] }, lacks: OF_EVE },
   { name: 'the user beside an unknown group', from: { ...BOB, groups: ['root'] }, to: { subject: 'robot', groups: ['root'] }, lacks: OF_ROOT },
@@ -86,11 +86,11 @@ const BY_IMPERSONATOR: readonly Case[] = [
 ]
 
 const BY_DELEGATE: readonly Case[] = [
-  { name: 'his own key', to: { user: 'delegate' } },
+  { name: 'a key of the caller', to: { user: 'delegate' } },
   { name: 'a key of anybody', to: { user: 'anybody', groups: [...MOST, 'dev'] } },
 ]
 
-/** Each way of naming somebody in a key that holds a digest, by a user who may and by one who may not. */
+/** Each way of naming a user in a key that holds a digest, by a user who may and by one who may not. */
 export const digestRows: readonly Row<IdentityCaller>[] = [
   ...rowsOf('writer', BY_WRITER),
   ...rowsOf('impersonator', BY_IMPERSONATOR),

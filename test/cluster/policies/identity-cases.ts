@@ -51,17 +51,17 @@ const missing = (by: Caller, field: string, named: string, right: string): strin
 
 // biome-ignore format: a table
 const BY_WRITER: readonly Case[] = [
-  { name: 'a key of nobody', to: {} },
-  { name: 'a key of nobody, in empty strings', to: { user: '', team: '', subject: '', groups: [] } },
+  { name: 'a key without an identity', to: {} },
+  { name: 'a key without an identity, in empty strings', to: { user: '', team: '', subject: '', groups: [] } },
   { name: 'a key of its author', to: { user: 'writer' } },
   { name: 'a key of another user', to: { user: 'bob' }, lacks: ['user', 'user bob', 'users/bob'] },
   { name: 'a key of a team', to: { team: 'ops' }, lacks: ['team', 'team ops', 'groups/platform:team:ops'] },
   { name: 'a key of a subject', to: { subject: 'robot' }, lacks: ['subject', 'robot', 'users/robot'] },
-  { name: 'a key of a subject of his name', to: { subject: 'writer' }, lacks: ['subject', 'writer', 'users/writer'] },
-  { name: 'his key, in a group', to: { user: 'writer', groups: ['dev'] }, lacks: ['groups', 'group dev', 'groups/dev'] },
+  { name: 'a key of a subject with the name of the caller', to: { subject: 'writer' }, lacks: ['subject', 'writer', 'users/writer'] },
+  { name: 'a key of the caller, in a group', to: { user: 'writer', groups: ['dev'] }, lacks: ['groups', 'group dev', 'groups/dev'] },
   { name: 'not the identity of a key', from: { team: 'ops', groups: ['dev'] }, to: { team: 'ops', groups: ['dev'], ttl: 60 } },
   { name: 'the user to himself', from: { user: 'bob' }, to: { user: 'writer' } },
-  { name: 'the user to nobody', from: { user: 'bob', groups: ['dev'], ttl: 60 }, to: { ttl: 60 } },
+  { name: 'the user to none', from: { user: 'bob', groups: ['dev'], ttl: 60 }, to: { ttl: 60 } },
   { name: 'groups to fewer', from: { groups: ['dev', 'audit'] }, to: { groups: ['audit'] } },
   { name: 'the user from himself', from: { user: 'writer' }, to: { user: 'bob' }, lacks: ['user', 'user bob', 'users/bob'] },
   { name: 'a user to a team', from: { user: 'bob' }, to: { team: 'ops' }, lacks: ['team', 'team ops', 'groups/platform:team:ops'] },
@@ -77,7 +77,7 @@ const BY_IMPERSONATOR: readonly Case[] = [
   { name: 'a key of a subject, in groups', to: { subject: 'robot', groups: ['dev', 'audit'] } },
   { name: 'a key of an unknown user', to: { user: 'eve' }, lacks: ['user', 'user eve', 'users/eve'] },
   { name: 'a key in an unknown group', to: { groups: ['dev', 'root'] }, lacks: ['groups', 'group root', 'groups/root'] },
-  { name: 'nobody to a user', from: {}, to: { user: 'bob' } },
+  { name: 'no user to a user', from: {}, to: { user: 'bob' } },
   { name: 'a user to a team, in groups', from: { user: 'eve' }, to: { team: 'ops', groups: ['dev'] } },
   { name: 'groups to more', from: { groups: ['dev'] }, to: { groups: ['dev', 'root'] }, lacks: ['groups', 'group root', 'groups/root'] },
 ]
@@ -96,7 +96,7 @@ const BY_DELEGATE: readonly Case[] = [
   { name: 'a user to a team', from: { user: 'bob' }, to: { team: 'any', groups: ['body'] } },
 ]
 
-/** Each way of naming somebody, by who may and who may not. */
+/** Each way of naming a user, by who may and who may not. */
 export const identityRows: readonly Row<Caller>[] = [
   ...rowsOf('writer', BY_WRITER),
   ...rowsOf('impersonator', BY_IMPERSONATOR),

@@ -42,7 +42,7 @@ const rowsOf = (by: IdentityCaller, cases: readonly Case[]): readonly Row<Identi
     return { name, by, from: { spec: from }, to: { spec: to }, ...(refused && { refused }) }
   })
 
-/** A user who names nobody but himself and may impersonate nobody. */
+/** A user who names only their own user and may impersonate no one. */
 // biome-ignore format: a table
 const BY_WRITER: readonly Case[] = [
   { name: 'a scope to none', from: { ...BOB, scope: PROJECT }, change: { scope: undefined }, lacks: ['spec.scope', 'users/bob'] },
@@ -69,14 +69,14 @@ const BY_WRITER: readonly Case[] = [
   { name: 'a shorter ttl beside no scope', from: { ...BOB, ...LIMITED }, change: { ttl: 30, scope: undefined }, lacks: ['spec.scope', 'users/bob'] },
   { name: 'no limit', from: { ...BOB, ...LIMITED }, change: { displayName: 'changed' } },
   { name: 'the user to himself, and lifts', from: { ...BOB, ...LIMITED }, change: { ...LIFTED, user: 'writer' }, lacks: [ALL, 'users/bob'] },
-  { name: 'the user to nobody, and lifts', from: { ...BOB, ...LIMITED }, change: { ...LIFTED, user: undefined }, lacks: [ALL, 'users/bob'] },
+  { name: 'the user to none, and lifts', from: { ...BOB, ...LIMITED }, change: { ...LIFTED, user: undefined }, lacks: [ALL, 'users/bob'] },
   { name: 'limits of a team', from: { team: 'ops', ...LIMITED }, change: LIFTED, lacks: [ALL, 'groups/platform:team:ops'] },
   { name: 'limits of a subject', from: { subject: 'robot', ...LIMITED }, change: LIFTED, lacks: [ALL, 'users/robot'] },
-  { name: 'limits of a subject of his name', from: { subject: 'writer', ...LIMITED }, change: LIFTED, lacks: [ALL, 'users/writer'] },
-  { name: 'limits of his own key', from: { user: 'writer', ...LIMITED }, change: LIFTED },
-  { name: 'limits of his own key in a group', from: { user: 'writer', groups: ['dev'], ...LIMITED }, change: LIFTED, lacks: [ALL, 'groups/dev'] },
-  { name: 'limits of his own key, and leaves its group', from: { user: 'writer', groups: ['dev'], ...LIMITED }, change: { ...LIFTED, groups: undefined }, lacks: [ALL, 'groups/dev'] },
-  { name: 'limits of a key of nobody', from: LIMITED, change: LIFTED },
+  { name: 'limits of a subject with the name of the caller', from: { subject: 'writer', ...LIMITED }, change: LIFTED, lacks: [ALL, 'users/writer'] },
+  { name: 'limits of a key of the caller', from: { user: 'writer', ...LIMITED }, change: LIFTED },
+  { name: 'limits of a key of the caller in a group', from: { user: 'writer', groups: ['dev'], ...LIMITED }, change: LIFTED, lacks: [ALL, 'groups/dev'] },
+  { name: 'limits of a key of the caller, and leaves its group', from: { user: 'writer', groups: ['dev'], ...LIMITED }, change: { ...LIFTED, groups: undefined }, lacks: [ALL, 'groups/dev'] },
+  { name: 'limits of a key without an identity', from: LIMITED, change: LIFTED },
 ]
 
 // biome-ignore format: a table

@@ -1,5 +1,5 @@
 // What a right to write keys does not give (contract 5.5): the limits of others, a key for an object that waits
-// for one, a digest that somebody else holds, and the label of what was made with a key. No operator runs: what
+// for one, a digest that another client holds, and the label of what was made with a key. No operator runs: what
 // is stored is what was sent.
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION } from '../../../src/api/names.ts'
@@ -70,7 +70,7 @@ describe('a user who may patch keys and nothing else (5.5)', () => {
     { field: 'disabled', to: null, code: 403 },
     { field: 'disabled', to: false, code: 403 },
     { field: 'type', to: 'Login', code: 422 },
-    // These give nobody anything.
+    // These grant nothing.
     { field: 'user', to: null, code: 200 },
     { field: 'groups', to: null, code: 200 },
     { field: 'displayName', to: 'x', code: 200 },
@@ -117,8 +117,8 @@ interface Definition {
   }
 }
 
-describe('a user who read a digest of somebody else in Git (3.3, 5.5)', () => {
-  test('does not store it as his own, before or after its holder', async () => {
+describe('a user who read a digest of another user in Git (3.3, 5.5)', () => {
+  test('does not store it in a key of their own, before or after its holder', async () => {
     expect(await makes({ user: 'thief', key: DIGEST })).toBe(403)
     await made({ user: 'bob', key: DIGEST })
     expect(await makes({ user: 'thief', key: DIGEST })).toBe(403)

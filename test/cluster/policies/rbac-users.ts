@@ -1,4 +1,4 @@
-// People with rights of their own on a control plane, so that a policy has somebody to ask about.
+// People with rights of their own on a control plane, so that a policy has a user to ask about.
 import { GROUP } from '../../../src/api/names.ts'
 import type { TestControlPlane } from '../../support/control-plane.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -37,7 +37,7 @@ export const WRITES = onPlatformKinds(
   ['ownedaccesskeys', 'directclusterendpointtokens', 'configs'],
 )
 
-/** Makes a user with one role of these grants; returns his kubeconfig once they count. */
+/** Makes a user with one role of these grants; returns the kubeconfig of that user once they count. */
 export async function rbacUser(
   plane: TestControlPlane,
   user: string,
@@ -65,7 +65,7 @@ export async function rbacUsers<Name extends string>(
   }
 }
 
-/** Makes a user with a ClusterRole that is there; returns his kubeconfig once the binding counts. */
+/** Makes a user with a ClusterRole that is there; returns the kubeconfig of that user once the binding counts. */
 export async function bindRole(
   plane: TestControlPlane,
   user: string,

@@ -113,7 +113,7 @@ describe('who has the role platform-key-admin', async () => {
     expect(message).toContain('needs the verb impersonate on users/ada')
   })
 
-  test('makes no key with a digest, not even his own (5.5)', async () => {
+  test('makes no key with a digest, not even one for its own user (5.5)', async () => {
     const { code, message } = await make(ACCESS_KEYS, { user, key: `sha256:${'0a'.repeat(32)}` })
     expect(code).toBe(403)
     expect(message).toContain(`needs the verb impersonate on users/${user}`)
@@ -140,7 +140,7 @@ describe('who has the role platform-key-admin', async () => {
     expect((await plane.raw('DELETE', path, undefined, by)).code).toBe(200)
   })
 
-  test('makes a token of nobody, but none under a key (5.5)', async () => {
+  test('makes a token without an identity, but none under a key (5.5)', async () => {
     const key = await plane.admin.create(ACCESS_KEYS, objectOf(ACCESS_KEYS), 'test')
     expect((await make(TOKENS, {}, {})).code).toBe(201)
     const ownerReferences = [ownedBy(key, { controller: true })]

@@ -73,7 +73,7 @@ interface Named extends Write {
 /** Puts the object as it is before, as admin, and writes it in that way, as the caller. */
 export type Send = (way: Way, write: Write) => Promise<Written>
 
-/** Writes to a control plane on which nobody else touches these objects. */
+/** Writes to a control plane on which no other client touches these objects. */
 export function sender(plane: TestControlPlane): Send {
   const waysOf = waysTo(plane)
   return async (way, write) => {

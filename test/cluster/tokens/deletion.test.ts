@@ -225,7 +225,7 @@ describe.concurrent('the tokens of an access key that is deleted', () => {
     expect(await platform.revoked()).toHaveProperty(token.metadata.uid)
     await free(token)
     await tokens.gone(token)
-    // A reference to the one that is gone, made now, is to nobody.
+    // A reference to the one that is gone, made now, points to no object.
     const stale = await tokens.create({}, under(owner))
     await tokens.gone(stale)
     expect(await platform.revoked()).not.toHaveProperty(stale.metadata.uid)

@@ -1,5 +1,5 @@
 // Which objects of ended tokens outlast a retention of two seconds (contract 5.2); and what each token
-// costs the API server, and what is told of it, where nobody else is at work.
+// costs the API server, and what is told of it, where no other client is at work.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'

@@ -131,7 +131,7 @@ describe.concurrent('kubectl', () => {
     { field: '.status.token', says: 'Absent, it is not issued, or it has ended' },
     { field: '.status.conditions', says: 'Ready is True (Issued) while the token is valid' },
     { field: '.status.owner', says: 'The access key that the token was issued under' },
-  ])('explain dcet$field says it to a person (1.2)', async ({ field, says }) => {
+  ])('explain dcet$field describes the field (1.2)', async ({ field, says }) => {
     const text = await printed(['explain', `dcet${field}`])
     expect(text.replaceAll(/\s+/g, ' ')).toContain(says)
   })

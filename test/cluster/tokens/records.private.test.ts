@@ -1,5 +1,5 @@
 // ConfigMaps of revoked tokens as they meet what happens to them (contract 7.4): their hour ends,
-// somebody else has written at the same moment, or a policy refuses them.
+// another client has written at the same moment, or a policy refuses them.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { CONFIG_MAPS, REVOKED_TOKENS_PREFIX } from '../../../src/api/names.ts'
 import type { ConfigMap } from '../../../src/api/objects.ts'

@@ -1,4 +1,4 @@
-// What a running manager does because of its schedules, with no restart and nobody to wake it (contract 7.3,
+// What a running manager does because of its schedules, with no restart and no one to wake it (contract 7.3,
 // 7.4). Its clock stands shortly before a mark of ten minutes, at which both schedules are due.
 import { afterAll, expect, test } from 'vitest'
 import { ROTATE_ANNOTATION } from '../../../src/api/names.ts'

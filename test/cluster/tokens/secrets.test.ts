@@ -1,5 +1,5 @@
 // Who may read the Secrets of the platform's namespace, where the private signing keys are: the
-// operator's ServiceAccount, and nobody else to whom the product gives rights (contract 7.3).
+// operator's ServiceAccount, and no other client to whom the product gives rights (contract 7.3).
 import { describe, expect, test } from 'vitest'
 import { type Person, type Wish, may } from '../../support/access-review.ts'
 import { sharedControlPlane } from '../../support/control-plane.ts'

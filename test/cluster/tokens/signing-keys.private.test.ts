@@ -86,7 +86,7 @@ describe('the next key', () => {
     expect(await signingKeys.verifiedBy(old.token)).toBe(old.kid)
   })
 
-  test('is published when somebody asks for it, and signs ten minutes later (7.3)', async () => {
+  test('is published when an annotation asks for it, and signs ten minutes later (7.3)', async () => {
     const old = await signingKeys.signed()
     await platform.annotate(ROTATE_ANNOTATION, 'now')
     const record = await signingKeys.met(ROTATE_ANNOTATION)
@@ -155,7 +155,7 @@ describe('a key that leaked', () => {
       message: expect.stringMatching(/ Its tokens are revoked\.$/),
     })
 
-    // Nor does it come back with somebody's backup.
+    // Nor does it come back with a restored backup.
     await signingKeys.restoreSecret(1, backup)
     await platform.secretsUntil([2])
     expect(kidsIn(await platform.record())).toEqual([next.kid])

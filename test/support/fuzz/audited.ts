@@ -27,7 +27,7 @@ export interface Taken {
   readonly objectRef?: Readonly<Record<string, string>>
   /** Decoded; absent for an object. */
   readonly path?: string
-  /** As whom somebody else let it run; absent where nobody did. */
+  /** As whom another client let it run; absent where no one did. */
   readonly as?: AuditedUser
 }
 

@@ -42,7 +42,7 @@ export function createSender(server: ConnectionOptions): Sender {
   }
 }
 
-/** One request after the other, on a connection that is opened anew when the other end closes it. */
+/** One request after the other, on a connection that is opened again when the other end closes it. */
 function createLane(server: ConnectionOptions) {
   let socket: TLSSocket | null = null
   const opened = async (): Promise<TLSSocket> => {
