@@ -70,7 +70,7 @@ test('kubectl describe shows the event of a cluster-scoped object', async () => 
 })
 
 test('a restart repeats nothing', async () => {
-  const event = eventOf(reference(), 'told once')
+  const event = eventOf(reference(), 'recorded once')
   for (let run = 0; run < 2; run += 1) {
     const { tell, lines } = start()
     await tell(event)
@@ -108,7 +108,7 @@ test('a process that does not lead records nothing', async () => {
       throw new NotLeaderError()
     },
   })
-  const event = eventOf(reference(), 'not to be told')
+  const event = eventOf(reference(), 'not to be recorded')
   const { tell, lines } = start(follower)
   await tell(event)
   await connection.close()

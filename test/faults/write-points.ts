@@ -84,13 +84,13 @@ export function keyPoints(keys: KeyClient): readonly WritePoint[] {
   ]
 }
 
-/** In force with everything that belongs to it, and nothing told twice. */
+/** In force with everything that belongs to it, and nothing reported twice. */
 async function isShown(keys: KeyClient, name: string, reason: string): Promise<void> {
   const key = await keys.shown(name, reason)
   expect(isAdopted(key)).toBe(true)
   expect(key.metadata).not.toHaveProperty('deletionTimestamp')
-  const told = (await keys.events(key)).map((event) => event.reason)
-  expect(told).toEqual([...new Set(told)])
+  const reported = (await keys.events(key)).map((event) => event.reason)
+  expect(reported).toEqual([...new Set(reported)])
 }
 
 /** The writes that settings cost. A cap is declared, or what holds it is deleted: it stays in force. */

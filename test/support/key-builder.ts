@@ -59,7 +59,7 @@ function fieldsOf(value: unknown): object {
   )
 }
 
-/** A slim view that differs from an adopted, never published key without a lifetime as told. */
+/** A slim view that differs from an adopted, never published key without a lifetime as given. */
 export const accessKey = (differing: Partial<AccessKey> = {}): AccessKey => ({
   ...viewOf({}),
   ...differing,
@@ -70,7 +70,7 @@ export const olderThan = (name: string): Pick<KeyCircumstances, 'conflict'> => (
   conflict: { kind: 'elder', names: [name] },
 })
 
-/** No caps, a retention of 24 hours, no conflict, the moment t0; else as told. */
+/** No caps, a retention of 24 hours, no conflict, the moment t0; else as given. */
 export const circumstances = (differing: Partial<KeyCircumstances> = {}): KeyCircumstances => ({
   caps: { maxTtlSeconds: null, loginTtlSeconds: 1_728_000 },
   configName: 'platform-manager-config',

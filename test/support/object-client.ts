@@ -16,7 +16,7 @@ export interface StoredObject extends KubeObject {
   }
 }
 
-/** What is told about an object. */
+/** What events say about an object. */
 export interface StoredEvent {
   readonly type: string
   readonly reason: string
@@ -45,7 +45,7 @@ export interface ObjectClient<Kept extends StoredObject> {
   shown(object: Named, reason: string): Promise<Kept>
   /** Waits until there is no such object. */
   gone(object: Named): Promise<void>
-  /** What was told about the object by now. */
+  /** The events about the object by now. */
   events(object: Pick<KubeObject, 'metadata'>): Promise<readonly StoredEvent[]>
 }
 

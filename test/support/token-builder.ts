@@ -67,13 +67,13 @@ export const referenceTo = ({ name, uid }: Pick<AccessKey, 'name' | 'uid'>): Own
 /** What makes key `ci` of accessKey() the owner. */
 export const UNDER_CI = { ownerReferences: [referenceTo({ name: 'ci', uid: 'uid-ci' })] } as const
 
-/** Key `ci` of user ada, which works and never ends; else as told. */
+/** Key `ci` of user ada, which works and never ends; else as given. */
 export const owner = (
   key: Partial<AccessKey> = {},
   rest: Partial<Omit<Owner, 'key'>> = {},
 ): Owner => ({ key: accessKey(key), state: 'Active', above: null, expiresMs: null, ...rest })
 
-/** No owner, no caps, a limit and a retention of 24 h, all that signing takes, the moment t0; else as told. */
+/** No owner, no caps, a limit and a retention of 24 h, all that signing takes, the moment t0; else as given. */
 export const tokenCircumstances = (
   differing: Partial<TokenPlanCircumstances> = {},
 ): TokenPlanCircumstances => ({

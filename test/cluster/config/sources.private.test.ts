@@ -116,13 +116,13 @@ describe('sources', () => {
     )
     expect(status['database']).toEqual({ dataSource: expect.stringContaining('REDACTED') })
     const record = await raw('GET', RECORD_PATH)
-    const told = [
+    const reported = [
       JSON.stringify(await settings.read()),
       JSON.stringify(record.body),
       operator.output().stdout,
       operator.output().stderr,
     ]
-    expect(told.filter((text) => text.includes('s3cret'))).toEqual([])
+    expect(reported.filter((text) => text.includes('s3cret'))).toEqual([])
   })
 
   test("another manager's field stays in force until a source takes it over, then it is gone for good (6.2)", async () => {
@@ -227,7 +227,7 @@ describe('sources', () => {
     })
     expect(created.code).toBe(201)
     const other = await eventually(
-      'it is told',
+      'it is reported',
       async () => {
         const { body } = await raw<SeenConfig>('GET', `${CONFIGS_PATH}/another`)
         return body.status?.conditions && body.status

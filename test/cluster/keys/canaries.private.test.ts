@@ -129,15 +129,15 @@ describe('a secret', () => {
   test('is found nowhere, a generated key in the apply that sets it (3.5, 4.5)', async () => {
     const mark = await audit.mark()
     await settings.declare({ auth: { accessKeyMaxTTLSeconds: 365 * 86_400 } })
-    const told = (label: string, secret: string) => void generated.push({ label, secret })
-    await Promise.all(keyLifecyclesOf(keys, plant, told).map((live) => live()))
+    const reported = (label: string, secret: string) => void generated.push({ label, secret })
+    await Promise.all(keyLifecyclesOf(keys, plant, reported).map((live) => live()))
     await Promise.all([400, 409, 422, 500].map(misfortune))
     await mistakes()
     const last = await keys.create(withPlantedSecrets(plant, 'after the watch broke'))
     await keys.shown(last, 'Active')
 
     // Events go out ten a second: those of the last lives may still wait.
-    await eventuallyPasses('all is told', toldOfLives, EVENT_WITHIN)
+    await eventuallyPasses('all is reported', toldOfLives, EVENT_WITHIN)
     const written = await sinks(mark)
     for (const sentence of [
       'reconcile failed',

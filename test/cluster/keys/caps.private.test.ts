@@ -152,7 +152,7 @@ describe('the cap', () => {
       aged({ spec: { ttl: DAY } }),
     ])
     const settled = [
-      await keys.until(shorter.key, 'is told', livesFor(HOUR + 600)),
+      await keys.until(shorter.key, 'is reported', livesFor(HOUR + 600)),
       await keys.until(longer.key, 'is capped', livesFor(2 * HOUR)),
     ]
     const mark = await audit.mark()

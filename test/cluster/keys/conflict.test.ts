@@ -46,9 +46,9 @@ describe.concurrent('the younger of two objects with the same key', () => {
     const elder = await keys.shown(pairOf.elder, 'Active')
     const younger = await keys.shown(pairOf.younger, 'KeyConflict')
     const message = `${elder.metadata.name} has the same key and is older: this object does not work; delete one of the two.`
-    const told = { reason: 'KeyConflict', message }
-    expect(condition(younger, 'Ready')).toMatchObject({ status: 'False', ...told })
-    expect(condition(younger, 'Stalled')).toMatchObject({ status: 'True', ...told })
+    const reported = { reason: 'KeyConflict', message }
+    expect(condition(younger, 'Ready')).toMatchObject({ status: 'False', ...reported })
+    expect(condition(younger, 'Stalled')).toMatchObject({ status: 'True', ...reported })
     expect(younger.status.keyID).toBe(elder.status.keyID)
     await eventually('an event', () => conflictToldOf(younger), EVENT_WITHIN)
     await keys.remove(elder)

@@ -69,8 +69,8 @@ export async function outlived(key: StoredKey): Promise<void> {
 const ROUNDS = 3
 
 /**
- * Every end of a round is told within a second, and none too early in any (contract 2.7). A round gives
- * how many milliseconds after its end each was told.
+ * Every end of a round is reported within a second, and none too early in any (contract 2.7). A round gives
+ * how many milliseconds after its end each was reported.
  */
 export async function expectEventInTime(round: () => Promise<readonly number[]>): Promise<void> {
   for (let rounds = 1; ; rounds += 1) {

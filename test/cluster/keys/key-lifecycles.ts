@@ -39,7 +39,7 @@ export const SECRET_FIELDS = 5
  * Lives of keys; each is over when its promise is. They need a retention of seconds and a cap below
  * 400 days.
  *
- * @param generated told of each key that the operator generated
+ * @param generated called for each key that the operator generated
  */
 export function keyLifecyclesOf(
   keys: KeyClient,
@@ -63,14 +63,14 @@ export function keyLifecyclesOf(
       await keys.use(key, Date.now() + 600_000)
       const isIgnored = async () =>
         (await keys.events(key)).some(({ reason }) => reason === 'ActivityIgnored') || undefined
-      await eventually('the ignored use is told', isIgnored, EVENT_WITHIN)
+      await eventually('the ignored use is reported', isIgnored, EVENT_WITHIN)
     },
     async () => {
       const { spec } = await create('twice')
       const inClear = { key: spec.key ?? '' }
       const asDigest = { key: `sha256:${secretDigest(inClear.key)}` }
       const others = [await create('in clear', inClear), await create('as digest', asDigest)]
-      await Promise.all(others.map((key) => keys.until(key, 'is told', hasConditions)))
+      await Promise.all(others.map((key) => keys.until(key, 'is reported', hasConditions)))
     },
     async () => {
       const key = await keys.shown(await create('adopted again'), 'Active')

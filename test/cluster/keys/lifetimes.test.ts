@@ -97,7 +97,7 @@ describe.concurrent('a key of seconds', () => {
     eventually(
       'a key is used before it ends',
       async () => {
-        const key = await keys.until(await keys.create(slidingFor(3)), 'is told', hasConditions)
+        const key = await keys.until(await keys.create(slidingFor(3)), 'is reported', hasConditions)
         const usedMs = usedMsOf(key)
         await keys.use(key, usedMs)
         return Date.now() < createdMs(key) + 3000 ? { key, usedMs } : undefined
@@ -178,8 +178,8 @@ describe.concurrent('a use that is recorded', () => {
       lastActivity: textAfter(usedMs, 0),
       expirationTimestamp: textAfter(createdMs(created), HOUR),
     })
-    const told = await eventually('an event', () => ignoredOf(key), EVENT_WITHIN)
-    expect(told).toMatchObject({ type: 'Warning', message: expect.stringContaining(says) })
+    const reported = await eventually('an event', () => ignoredOf(key), EVENT_WITHIN)
+    expect(reported).toMatchObject({ type: 'Warning', message: expect.stringContaining(says) })
   })
 })
 

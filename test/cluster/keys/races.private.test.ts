@@ -125,7 +125,7 @@ describe.concurrent('a key that changes while the operator adopts it', () => {
   })
 
   test('and is deleted and made anew gets a key of its own (3.1, 8.6)', async () => {
-    const name = uniqueName('anew')
+    const name = uniqueName('again')
     const held = holdFirst('PATCH', name)
     const before = await keys.create({}, { name })
     const { body } = await held.reached(SOON)
@@ -139,7 +139,7 @@ describe.concurrent('a key that changes while the operator adopts it', () => {
     expect(key.spec.key).not.toBe(keyIn(body))
   })
 
-  test('to be somebody else’s is told as that (4.4, 8.6)', async () => {
+  test('to belong to another user is reported as that (4.4, 8.6)', async () => {
     const name = uniqueName('changed')
     const held = holdFirst('PATCH', name, 'status')
     await keys.create({}, { name })

@@ -53,11 +53,11 @@ describe('after a time without an operator', () => {
       expired.map(({ metadata, status }) => [metadata.name, status.expirationTimestamp ?? '']),
     )
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
-    const told = writes.flatMap(({ name, subresource }) =>
+    const reported = writes.flatMap(({ name, subresource }) =>
       subresource === 'status' && ends.has(name) ? (ends.get(name) ?? '') : [],
     )
-    expect(told).toEqual([...ends.values()].toSorted())
-    expect(new Set(told).size).toBe(minutes.length)
+    expect(reported).toEqual([...ends.values()].toSorted())
+    expect(new Set(reported).size).toBe(minutes.length)
   })
 
   test('a use that was recorded meanwhile counts: the key never ended (2.6)', async () => {
@@ -103,8 +103,8 @@ describe('after a time without an operator', () => {
     const key = await keys.shown(created, 'Active')
     expect(key.spec.key).toBe(secret)
     expect(fieldsOfOperator(key)).not.toHaveProperty('f:spec')
-    const told = await keys.events(key)
-    expect(told.map(({ reason }) => reason)).not.toContain('KeyGenerated')
+    const reported = await keys.events(key)
+    expect(reported.map(({ reason }) => reason)).not.toContain('KeyGenerated')
   })
 
   test('a login that ended meanwhile is marked, then deleted (5.2, 5.3)', async () => {

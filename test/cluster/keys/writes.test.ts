@@ -27,7 +27,7 @@ const TOLD = 'patch status'
 const DELETED = 'delete'
 const RELEASED = 'patch'
 
-/** A key that has been adopted and told, and the moment when it was. */
+/** A key that has been adopted and reported, and the moment when it was. */
 async function settled(...created: Parameters<typeof keys.create>) {
   const key = await keys.shown(await keys.create(...created), 'Active')
   return { key, mark: await audit.mark() }
@@ -36,9 +36,13 @@ async function settled(...created: Parameters<typeof keys.create>) {
 /** The same of a key of seconds, before its end: where the machine is too busy for that, of another one. */
 const settledFor = (ttl: number, spec: OwnedAccessKeySpec = {}) =>
   eventually(
-    'a key is told before it ends',
+    'a key is reported before it ends',
     async () => {
-      const key = await keys.until(await keys.create({ ...spec, ttl }), 'is told', hasConditions)
+      const key = await keys.until(
+        await keys.create({ ...spec, ttl }),
+        'is reported',
+        hasConditions,
+      )
       const mark = await audit.mark()
       return Date.now() < createdMs(key) + ttl * 1000 ? { key, mark } : undefined
     },
@@ -72,9 +76,9 @@ describe.concurrent('the operator writes', () => {
     }
     await eventually('the key ends', look, SOON)
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
-    const told = writes.filter(({ name, code }) => name === key.metadata.name && code === 200)
-    expect(told).toHaveLength(1)
-    expect(Date.parse(told[0]?.at ?? '')).toBeGreaterThanOrEqual(
+    const reported = writes.filter(({ name, code }) => name === key.metadata.name && code === 200)
+    expect(reported).toHaveLength(1)
+    expect(Date.parse(reported[0]?.at ?? '')).toBeGreaterThanOrEqual(
       Date.parse(key.status.expirationTimestamp ?? ''),
     )
   })
@@ -124,8 +128,8 @@ describe.concurrent('the operator writes', () => {
     const mark = await audit.mark()
     const key = await keys.create({ ttl: 2 })
     await keys.shown(key, 'Expired')
-    const told = await eventually('two events', () => twoEventsOf(key), EVENT_WITHIN)
-    expect(told.map(({ reason, type }) => ({ reason, type }))).toEqual([
+    const reported = await eventually('two events', () => twoEventsOf(key), EVENT_WITHIN)
+    expect(reported.map(({ reason, type }) => ({ reason, type }))).toEqual([
       { reason: 'Expired', type: 'Warning' },
       { reason: 'KeyGenerated', type: 'Normal' },
     ])

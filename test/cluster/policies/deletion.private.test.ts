@@ -136,7 +136,7 @@ describe('the garbage collector (5.4, 5.5)', () => {
     expect(await isGone(ACCESS_KEYS, owner)).toBe(true)
   })
 
-  test('leaves the tokens where it is told to, and takes the reference off', async () => {
+  test('leaves the tokens when the caller orphans them, and takes the reference off', async () => {
     const owner = await make(ACCESS_KEYS)
     const token = await madeUnder(TOKENS, owner, { blockOwnerDeletion: true })
     await collectorReady(tokenClientOf(plane))

@@ -60,7 +60,7 @@ const BY_WRITER: readonly Case[] = [
   { name: 'a key of a subject', to: { subject: 'writer' }, lacks: ['subject', 'writer', 'users/writer'] },
   { name: 'a key in a group', to: { groups: ['dev'] }, lacks: ['groups', 'group dev', 'groups/dev'] },
   { name: 'no user to the caller', from: {}, to: { user: 'writer' }, lacks: HIMSELF },
-  { name: 'a user to himself', from: BOB, to: { user: 'writer' }, lacks: HIMSELF },
+  { name: 'a user to the caller', from: BOB, to: { user: 'writer' }, lacks: HIMSELF },
   { name: 'a user to none', from: { ...BOB, groups: ['dev'] }, to: {} },
   { name: 'groups to fewer', from: { ...BOB, groups: ['dev', 'audit'] }, to: { ...BOB, groups: ['audit'] }, lacks: OF_BOB },
   { name: 'groups to fewer, without a user', from: { groups: ['dev', 'audit'] }, to: { groups: ['audit'] }, lacks: ['groups', 'group audit', 'groups/audit'] },

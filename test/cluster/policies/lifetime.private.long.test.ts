@@ -37,7 +37,7 @@ describe('a ttl above the cap in force (2.2, 5.5)', () => {
     { name: 'a key at it', resource: ACCESS_KEYS, spec: { ttl: 60 }, warns: '' },
     { name: 'a key without a ttl', resource: ACCESS_KEYS, spec: {}, warns: '' },
     { name: 'a key with a ttl of 0', resource: ACCESS_KEYS, spec: { ttl: 0 }, warns: '' },
-  ])('is told of $name, which is stored', async ({ resource, spec, warns }) => {
+  ])('warns of $name only if it is above the cap, and stores it', async ({ resource, spec, warns }) => {
     expect(await make(resource, spec)).toMatchObject({ code: 201, warning: warns })
   })
 
@@ -48,7 +48,7 @@ describe('a ttl above the cap in force (2.2, 5.5)', () => {
     { name: 'lowered below it', patch: { spec: { ttl: 30 } }, warns: '' },
     { name: 'taken away', patch: { spec: { ttl: null } }, warns: '' },
     { name: 'left alone', patch: { spec: { disabled: true } }, warns: '' },
-  ])('is told when it is $name', async ({ patch, warns }) => {
+  ])('warns when it is $name only if it stays above the cap and changes', async ({ patch, warns }) => {
     const { path } = await make(ACCESS_KEYS, { ttl: 3600 })
     expect(await send('PATCH', path, patch)).toEqual({ code: 200, warning: warns })
   })
@@ -77,8 +77,8 @@ test('without a Config there is no cap, and no warning (5.5)', async () => {
 })
 
 function warningOf(ttl: number): string {
-  const told = `spec.ttl: ${ttl} s is above accessKeyMaxTTLSeconds of Config platform-manager-config, which ends the credential 60 s after its creation`
-  return expect.stringMatching(new RegExp(`^299 - "Validation failed for .*: ${told}"$`))
+  const reported = `spec.ttl: ${ttl} s is above accessKeyMaxTTLSeconds of Config platform-manager-config, which ends the credential 60 s after its creation`
+  return expect.stringMatching(new RegExp(`^299 - "Validation failed for .*: ${reported}"$`))
 }
 
 /** Puts a cap in force, 0 for none, and waits until the policy knows it. */

@@ -68,7 +68,7 @@ const BY_WRITER: readonly Case[] = [
   { name: 'all limits at once', from: { ...BOB, ...LIMITED }, change: LIFTED, lacks: [ALL, 'users/bob'] },
   { name: 'a shorter ttl beside no scope', from: { ...BOB, ...LIMITED }, change: { ttl: 30, scope: undefined }, lacks: ['spec.scope', 'users/bob'] },
   { name: 'no limit', from: { ...BOB, ...LIMITED }, change: { displayName: 'changed' } },
-  { name: 'the user to himself, and lifts', from: { ...BOB, ...LIMITED }, change: { ...LIFTED, user: 'writer' }, lacks: [ALL, 'users/bob'] },
+  { name: 'the user to the caller, and lifts', from: { ...BOB, ...LIMITED }, change: { ...LIFTED, user: 'writer' }, lacks: [ALL, 'users/bob'] },
   { name: 'the user to none, and lifts', from: { ...BOB, ...LIMITED }, change: { ...LIFTED, user: undefined }, lacks: [ALL, 'users/bob'] },
   { name: 'limits of a team', from: { team: 'ops', ...LIMITED }, change: LIFTED, lacks: [ALL, 'groups/platform:team:ops'] },
   { name: 'limits of a subject', from: { subject: 'robot', ...LIMITED }, change: LIFTED, lacks: [ALL, 'users/robot'] },

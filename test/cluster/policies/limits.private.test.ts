@@ -1,5 +1,5 @@
 // What a right to write keys does not give (contract 5.5): the limits of others, a key for an object that waits
-// for one, a digest that another client holds, and the label of what was made with a key. No operator runs: what
+// for one, a digest that another user holds, and the label of what was made with a key. No operator runs: what
 // is stored is what was sent.
 import { describe, expect, test } from 'vitest'
 import { ACCESS_KEYS, API_VERSION } from '../../../src/api/names.ts'

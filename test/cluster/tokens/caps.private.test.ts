@@ -127,8 +127,8 @@ describe('a token that waits', () => {
     await aged(token, 1)
     await keys.patch(owner, { spec: { disabled: false } })
     const { status } = await tokens.shown(token, 'Expired')
-    const told = (status.conditions ?? []).map(({ type, reason }) => `${type} ${reason}`)
-    expect(told).toEqual(['Ready Expired', 'Stalled Expired'])
+    const reported = (status.conditions ?? []).map(({ type, reason }) => `${type} ${reason}`)
+    expect(reported).toEqual(['Ready Expired', 'Stalled Expired'])
     expect(Object.keys(status).toSorted()).toEqual(['conditions', 'observedGeneration'])
     expect(conditionIn({ status }, 'Ready').message).toBe(
       `The token expired ${bornPlus(token, 1)}.`,
@@ -302,10 +302,10 @@ describe('after a time without an operator', () => {
     const before = await tokens.issue()
     const next = `next.${HOST}`
     await cap(0, next)
-    // Known once the settings are in force, and told by a write of its own.
+    // Known once the settings are in force, and reported by a write of its own.
     const isTold = (status: SeenStatus) =>
       readyOf(status).message.includes('platformHost has changed')
-    const { conditions = [] } = await settings.settled('the change is told', isTold)
+    const { conditions = [] } = await settings.settled('the change is reported', isTold)
     expect(readyOf({ conditions }).message).toContain(
       `platformHost has changed, but tokens are issued by https://${HOST}/oidc until operator and gateways are restarted, then by https://${next}/oidc`,
     )

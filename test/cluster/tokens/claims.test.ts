@@ -109,14 +109,14 @@ describe.concurrent('a token', () => {
       cluster: `${at}-${'c'.repeat(100)}`,
     }))
     const token = await tokens.shown(await tokens.create({ scope: { clusters } }), 'ScopeTooLarge')
-    const told = {
+    const reported = {
       reason: 'ScopeTooLarge',
       message: expect.stringMatching(
         /^The token would have \d+ bytes, more than 8192: shorten spec\.scope/,
       ),
     }
-    expect(conditionIn(token, 'Ready')).toMatchObject({ status: 'False', ...told })
-    expect(conditionIn(token, 'Stalled')).toMatchObject({ status: 'True', ...told })
+    expect(conditionIn(token, 'Ready')).toMatchObject({ status: 'False', ...reported })
+    expect(conditionIn(token, 'Stalled')).toMatchObject({ status: 'True', ...reported })
     expect(token.status).not.toHaveProperty('token')
   })
 })

@@ -1,5 +1,5 @@
 // Which objects of ended tokens outlast a retention of two seconds (contract 5.2); and what each token
-// costs the API server, and what is told of it, where no other client is at work.
+// costs the API server, and what is reported of it, where no other client is at work.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXPIRED_ANNOTATION } from '../../../src/api/names.ts'
 import type { ObjectMeta } from '../../../src/api/objects.ts'
@@ -223,7 +223,7 @@ describe('when the retention is over', () => {
     // Its status may have been there for less than two seconds: the event stays.
     const isTold = async () =>
       (await tokens.events(created)).find(({ reason }) => reason === 'Revoked')
-    const { message } = await eventually('its revocation is told', isTold, EVENT_WITHIN)
+    const { message } = await eventually('its revocation is reported', isTold, EVENT_WITHIN)
     expect(message).toContain(
       'accessKeyMaxTTLSeconds of Config platform-manager-config ended it 1 s',
     )
@@ -235,9 +235,9 @@ describe('when the retention is over', () => {
 
 describe('kubectl describe tells', () => {
   /** What kubectl says below `Events:`, once it is as much as wanted. */
-  const told = ({ metadata }: StoredToken, ...reasons: readonly string[]): Promise<string> =>
+  const reported = ({ metadata }: StoredToken, ...reasons: readonly string[]): Promise<string> =>
     eventually(
-      `${reasons.join(' and ')} are told`,
+      `${reasons.join(' and ')} are reported`,
       async () => {
         const { stdout } = await plane.kubectl(['describe', 'dcet', metadata.name])
         const events = stdout.slice(stdout.indexOf('\nEvents:'))
@@ -250,7 +250,7 @@ describe('kubectl describe tells', () => {
 
   test('when a token was issued, and that it expired (4.5)', async () => {
     const token = await issuedInTime(tokens, () => tokens.create({ ttl: 3 }, { annotations: keep }))
-    const events = await told(token, 'TokenIssued', 'Expired')
+    const events = await reported(token, 'TokenIssued', 'Expired')
     const end = new Date(Date.parse(token.metadata.creationTimestamp) + 3000)
       .toISOString()
       .replace('.000Z', 'Z')
@@ -264,7 +264,7 @@ describe('kubectl describe tells', () => {
     const owner = await keys.shown(await keys.create(), 'Active')
     const token = await tokens.issue({}, { ...under(owner), annotations: keep })
     await keys.patch(owner, { spec: { disabled: true } })
-    const events = await told(token, 'TokenIssued', 'Revoked')
+    const events = await reported(token, 'TokenIssued', 'Revoked')
     const name = owner.metadata.name
     expect(events).toMatch(
       line(
@@ -285,7 +285,7 @@ describe('kubectl describe tells', () => {
   test('what its scope has and that of its owner has not (4.5)', async () => {
     const owner = await keys.create({ scope: { clusters: [{ cluster: 'a' }] } })
     const token = await tokens.create({ scope: { clusters: [{ cluster: 'b' }] } }, under(owner))
-    const events = await told(token, 'ScopeExceedsOwner')
+    const events = await reported(token, 'ScopeExceedsOwner')
     const note = `The scope grants more than that of access key ${owner.metadata.name}: scope\\.clusters\\[0\\]: cluster "b"\\.`
     expect(events).toMatch(line('Warning', 'ScopeExceedsOwner', note))
   })
@@ -293,13 +293,13 @@ describe('kubectl describe tells', () => {
   test('nothing twice after a restart (4.5)', async () => {
     const owner = await keys.shown(await keys.create(), 'Active')
     const token = await tokens.issue({}, { ...under(owner), annotations: keep })
-    await told(token, 'TokenIssued')
+    await reported(token, 'TokenIssued')
     const mark = await audit.mark()
     await operator.stop()
     const flags = [`--issuer-url=${ISSUER}`]
     operator = await startOperator({ kubeconfig: await plane.operatorKubeconfig(), flags })
     const later = await tokens.issue({}, under(owner))
-    await told(later, 'TokenIssued')
+    await reported(later, 'TokenIssued')
     const writes = await audit.writesSince(mark, { user: OPERATOR_USER })
     const events = writes.filter(
       ({ resource, name }) => resource === 'events' && name.startsWith(token.metadata.name),

@@ -77,12 +77,12 @@ describe.concurrent('a token is revoked for good when its owner is', () => {
     await row.change(owner, token)
     const revoked = await tokens.shown(token, 'Revoked')
     const because = row.because(owner.metadata.name)
-    const told = {
+    const reported = {
       reason: 'Revoked',
       message: `The token was revoked for good, because ${because}; make a new object for another token.`,
     }
-    expect(conditionIn(revoked, 'Ready')).toMatchObject({ status: 'False', ...told })
-    expect(conditionIn(revoked, 'Stalled')).toMatchObject({ status: 'True', ...told })
+    expect(conditionIn(revoked, 'Ready')).toMatchObject({ status: 'False', ...reported })
+    expect(conditionIn(revoked, 'Stalled')).toMatchObject({ status: 'True', ...reported })
     const { token: _, conditions: __, ...kept } = token.status
     expect(revoked.status).toEqual({ ...kept, conditions: revoked.status.conditions })
     // As of the very moment at which status came to say so.
@@ -254,12 +254,12 @@ describe.concurrent('a token that was never issued', () => {
       await tokens.create({ scope: CLUSTERS }, under(owner)),
       'ScopeExceedsOwner',
     )
-    const told = {
+    const reported = {
       reason: 'ScopeExceedsOwner',
       message: `The scope grants more than that of access key ${owner.metadata.name}: scope.clusters[1]: cluster "b".`,
     }
-    expect(conditionIn(token, 'Ready')).toMatchObject({ status: 'False', ...told })
-    expect(conditionIn(token, 'Stalled')).toMatchObject({ status: 'True', ...told })
+    expect(conditionIn(token, 'Ready')).toMatchObject({ status: 'False', ...reported })
+    expect(conditionIn(token, 'Stalled')).toMatchObject({ status: 'True', ...reported })
     await patched(owner, { scope: CLUSTERS })
     const issued = await tokens.shown(token, 'Issued')
     expect(issued.status.conditions).toHaveLength(1)

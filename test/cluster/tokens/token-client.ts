@@ -57,7 +57,7 @@ export const issuedInTime = (
   eventually(
     'a token is issued before it ends',
     async () => {
-      const token = await tokens.until(await make(), 'is told', hasConditions)
+      const token = await tokens.until(await make(), 'is reported', hasConditions)
       return token.status.token === undefined ? undefined : token
     },
     IN_ITS_TIME,
