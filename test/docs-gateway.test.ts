@@ -13,7 +13,7 @@ import { LARGEST_OWN } from '../src/gateway/selfservice/quota.ts'
 import { SELF_SERVICE } from '../src/gateway/selfservice/upstream-client.ts'
 import { UNREAD_WITHIN_MS } from '../src/gateway/selfservice/watch-events.ts'
 import { MAX_IN_TOTAL, MAX_PER_KEY } from '../src/gateway/stages/max-in-flight.ts'
-import { LONGEST_PARSED_BODY } from '../src/serving/http/answer.ts'
+import { LONGEST_PARSED_BODY, refuse } from '../src/serving/http/answer.ts'
 import { LONGEST_HEAD } from '../src/serving/http/malformed-requests.ts'
 import { REFUSALS, shownMessage } from '../tools/generate/refusals.ts'
 
@@ -54,6 +54,28 @@ describe('docs: the answers of the gateway (10.2, 10.4, 11.1, 12.1, 12.2, 12.4, 
 
   test.each(REFUSALS)('docs/gateway.md has $code $message', (refusal) =>
     expect(PAGE).toContain(shownMessage(refusal)),
+  )
+
+  test.each(REFUSALS)(
+    '$code $message is answered as a Status of its code and reason',
+    (refusal) => {
+      const { name, code, reason, message } = refusal
+      const places = [...message.matchAll(/<(\w+)>/g)].map(([, place = '']) => [place, 'value'])
+      const answer = refuse<'<place>'>(
+        refusal as typeof refusal & { message: '<place>' },
+        Object.fromEntries(places),
+      )
+      expect(answer).toMatchObject({ status: code, refusal: name })
+      expect(JSON.parse(answer.body.toString())).toEqual({
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Failure',
+        message: message.replaceAll(/<\w+>/g, 'value'),
+        reason,
+        code,
+      })
+    },
   )
 
   // 501 is no failure: nobody can do anything about it.

@@ -108,7 +108,8 @@ describe('only answers to a valid key say when the key ends (13.5)', () => {
     },
     { name: 'a key that ends meanwhile (10.2)', start: `${API}${ENDING}`, code: 401 },
   ])('$name: $code', async ({ start, more = '', code, says }) => {
-    const { answers } = await asked(start, `${GOOD}${more}`)
+    const { answers, text } = await asked(start, `${GOOD}${more}`)
+    expect(text.match(/^HTTP\/1\.1 /gm)).toHaveLength(1)
     expect(answers[0]).toMatchObject({ code })
     expect(answers[0]?.headers[EXPIRES]).toBe(says)
   })
