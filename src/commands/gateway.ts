@@ -115,13 +115,13 @@ function publicPages(
   readiness: Readonly<Record<string, HealthCheck>>,
   clock: Clock,
 ): Readonly<Record<PublicRoute, PublicPage>> {
-  const { issuer, jwks, stores, heardMs } = following
+  const { issuer, jwks, stores, configMapsAsOfMs } = following
   return {
     '/healthz': textual(livenessPage),
     '/readyz': textual(healthPage('readyz', readiness)),
     '/oidc/.well-known/openid-configuration': () => discoveryAnswer(issuer.current()),
     '/oidc/keys': createKeysPage(jwks),
-    '/oidc/revoked': createRevokedPage({ ...stores, heardMs, clock }),
+    '/oidc/revoked': createRevokedPage({ ...stores, asOfMs: configMapsAsOfMs, clock }),
   }
 }
 

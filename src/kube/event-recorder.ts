@@ -123,7 +123,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     stop: () => {
       stopped.abort()
       drops.add(urgent.splice(0).length + others.splice(0).length, new Error('the process ends'))
-      drops.tell()
+      drops.report()
     },
   }
 }
@@ -173,7 +173,7 @@ function createDropCount({ clock, log }: EventRecorderOptions) {
   let dropped = 0
   let why: unknown
   let loggedMs = Number.NEGATIVE_INFINITY
-  const tell = (): void => {
+  const report = (): void => {
     if (dropped > 0) log.warn({ dropped, err: why }, 'events were dropped')
     dropped = 0
   }
@@ -184,9 +184,9 @@ function createDropCount({ clock, log }: EventRecorderOptions) {
     const nowMs = clock.monotonicMs()
     if (nowMs - loggedMs < LOG_DROPS_EVERY_MS) return
     loggedMs = nowMs
-    tell()
+    report()
   }
-  return { add, tell }
+  return { add, report }
 }
 
 /** A change of an object's state, which an event reports once (contract 4.5). */

@@ -109,23 +109,22 @@ export const laterMoment = (a: Moment | null, b: Moment | null): Moment | null =
 /** A clock that the API server's Date headers correct. */
 export interface ClampedClock extends Clock {
   /** @param dateMs the Date header of an answer that has just come, in epoch milliseconds */
-  readonly heard: (dateMs: number) => void
+  readonly observe: (dateMs: number) => void
 }
 
 /** The Date header has whole seconds, and answers take their time: less than this is no difference. */
 const TOLERATED_MS = 2000
 
 /**
- * An answer may be looked at late, never early: of those of this time the one that was looked at soonest
- * tells best. Longer than it, and an API server whose own clock is set back would not be followed.
+ * An answer is read late, never early, so the answer that was read soonest within this time is the best measure.
+ * A longer time would ignore an API server whose own clock is set back.
  */
 const BELIEVED_FOR_MS = 30_000
 
 /**
- * The clock, never more than two seconds ahead of the API server's. Of what is recorded for a moment to
- * come nobody takes note (contract 2.9), and it can't be moved back: one gateway whose clock is wrong
- * would end every sliding key that it sees. Carried on by the monotonic counter, so that a wall clock
- * which is set ahead is noticed before the next answer.
+ * The clock, never more than two seconds ahead of the API server's. A use recorded in the future counts for nothing
+ * (contract 2.9) and can't be moved back: one gateway with a wrong clock would end every sliding key that it sees.
+ * The monotonic counter carries it on, so that a wall clock that is set ahead shows before the next answer.
  */
 export function clampedClock(clock: Clock): ClampedClock {
   let aheadOfCounterMs = Number.POSITIVE_INFINITY
@@ -134,11 +133,11 @@ export function clampedClock(clock: Clock): ClampedClock {
     nowMs: () => Math.floor(Math.min(clock.nowMs(), clock.monotonicMs() + aheadOfCounterMs)),
     monotonicMs: () => clock.monotonicMs(),
     schedule: (delayMs, callback) => clock.schedule(delayMs, callback),
-    heard: (dateMs) => {
+    observe: (dateMs) => {
       const counterMs = clock.monotonicMs()
-      const heardMs = dateMs + TOLERATED_MS - counterMs
-      if (heardMs < aheadOfCounterMs && counterMs < believedUntilMs) return
-      aheadOfCounterMs = heardMs
+      const observedMs = dateMs + TOLERATED_MS - counterMs
+      if (observedMs < aheadOfCounterMs && counterMs < believedUntilMs) return
+      aheadOfCounterMs = observedMs
       believedUntilMs = counterMs + BELIEVED_FOR_MS
     },
   }

@@ -24,7 +24,7 @@ export interface Following {
   /** Whether settings in force have been seen. */
   readonly settingsSeen: () => boolean
   /** When the ConfigMaps were last known to be complete, in epoch milliseconds; null = never. */
-  readonly heardMs: () => number | null
+  readonly configMapsAsOfMs: () => number | null
   /** Milliseconds since the ConfigMaps were last known to be complete, or since the start. */
   readonly ageMs: () => number
   /** Starts the informer of another resource. */
@@ -51,7 +51,7 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
   const listeners: (() => void)[] = []
   let platformHost: string | null = null
   let settingsSeen = false
-  let heardMs: number | null = null
+  let asOfMs: number | null = null
   // Until the first complete list: the time of the start.
   let freshMs = clock.monotonicMs()
   followSettings({ ...stores, configName, namespace }, (observed) => {
@@ -69,7 +69,7 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
   const informers = [
     startInformer(CONFIGS, stores.configs, {}),
     startInformer(CONFIG_MAPS, stores.configMaps, { namespace }, () => {
-      heardMs = clock.nowMs()
+      asOfMs = clock.nowMs()
       freshMs = clock.monotonicMs()
     }),
   ]
@@ -79,7 +79,7 @@ export function startFollowing(self: GatewayProcess, client: KubeClient): Follow
     jwks,
     platformHost: () => platformHost,
     settingsSeen: () => settingsSeen,
-    heardMs: () => heardMs,
+    configMapsAsOfMs: () => asOfMs,
     ageMs: () => clock.monotonicMs() - freshMs,
     startInformer,
     relistSettings: () => {

@@ -124,7 +124,7 @@ function startInFlight(
 ): InFlightRequests {
   const inFlight = new InFlightRequests({
     clock,
-    reconsider: authenticator.reauthenticate,
+    reauthenticate: authenticator.reauthenticate,
     observer: {
       opened: metrics.streamOpened,
       closed: metrics.streamClosed,
@@ -210,7 +210,7 @@ function timedDeps(local: Clock, deps: ClientDeps): TimedDeps {
   const { observer } = deps
   const responded: typeof observer.responded = (method, code, dateMs) => {
     observer.responded(method, code, dateMs)
-    if (dateMs !== null) clock.heard(dateMs)
+    if (dateMs !== null) clock.observe(dateMs)
   }
   return { clock, deps: { ...deps, observer: { ...observer, responded } } }
 }

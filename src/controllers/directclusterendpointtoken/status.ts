@@ -99,7 +99,7 @@ function particularsOf(
   }
 }
 
-/** Until when a token is out is said in any case: once it is taken out nothing else would tell. */
+/** Status always has the end of a token that was issued: once the token is removed, only this shows it. */
 function publishedParticulars(token: TokenObject): Particulars {
   const { issuedTimestamp, keyID, owner } = token.published
   const untilMs = issuedTokenEndMs(token)

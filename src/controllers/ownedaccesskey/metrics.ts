@@ -21,7 +21,7 @@ export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {
   OwnerNotReady: 'owner_not_ready',
 }
 
-/** How many keys are in each state, how many the cap shortens, and whose end status does not tell. */
+/** How many keys are in each state, how many the cap shortens, and how many ended without a status that says so. */
 interface KeyCounts {
   readonly byState: Readonly<Record<string, number>>
   readonly capped: number

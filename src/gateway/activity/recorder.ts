@@ -195,7 +195,7 @@ class Recorder implements ActivityRecorder {
         isWanted: (key) => this.#isDue(use, atMs, recordedUseOf(key, caps(), clock.nowMs())),
         signal: limit.signal,
       })
-      this.#tell(null)
+      this.#reportWrite(null)
       if (recorded === null) {
         this.#forget(use)
         return false
@@ -206,7 +206,7 @@ class Recorder implements ActivityRecorder {
       return true
     } catch (err) {
       observer.failed()
-      this.#tell(err)
+      this.#reportWrite(err)
       this.#again(use)
       return false
     } finally {
@@ -274,7 +274,7 @@ class Recorder implements ActivityRecorder {
   }
 
   /** Once for each time that it begins or ends, however many keys there are. */
-  #tell(err: unknown): void {
+  #reportWrite(err: unknown): void {
     const { log } = this.#options
     const isFailing = err !== null
     if (isFailing && !this.#isFailing) log.warn({ err }, 'uses of access keys can not be recorded')

@@ -88,7 +88,7 @@ interface Seen {
   readonly hasStatus: boolean
 }
 
-/** What a view does not tell is mostly so; where it is not, the object is read. */
+/** The view lacks fields that mostly have their usual value; where they may not, the object is read. */
 const assumedOf = ({ uid, lastActivityMs }: AccessKey): Seen => ({
   uid,
   lastActivity: lastActivityMs === null ? null : formatTimestamp(lastActivityMs),

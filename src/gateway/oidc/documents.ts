@@ -71,7 +71,7 @@ interface RevokedSources {
   /** All ConfigMaps of the platform's namespace, or at least those of revoked tokens. */
   readonly configMaps: Store<FullObject<ConfigMap>>
   /** When the store was last known to be complete, in epoch milliseconds; null = never. */
-  readonly heardMs: () => number | null
+  readonly asOfMs: () => number | null
   readonly clock: Clock
 }
 
@@ -99,7 +99,7 @@ interface BuiltList {
  * loop; requests meanwhile share it.
  */
 export function createRevokedPage(sources: RevokedSources): (call: HttpRequest) => Promise<Answer> {
-  const { configMaps, heardMs, clock } = sources
+  const { configMaps, asOfMs: currentAsOfMs, clock } = sources
   const parts = new RevokedParts()
   let version = 0
   let built: BuiltList | null = null
@@ -126,7 +126,7 @@ export function createRevokedPage(sources: RevokedSources): (call: HttpRequest) 
     return building
   }
   return async ({ headers }) => {
-    const asOfMs = heardMs()
+    const asOfMs = currentAsOfMs()
     if (asOfMs === null) return REVOCATIONS_UNKNOWN
     const list = await current(asOfMs)
     if (isHeld(headers['if-none-match'], list.headers.etag))

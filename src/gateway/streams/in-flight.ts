@@ -28,7 +28,7 @@ export type EndReason = Exclude<TerminationReason, 'shutdown'>
 interface InFlightOptions {
   readonly clock: Clock
   /** Authenticates a caller again. Never rejects. */
-  readonly reconsider: (caller: Caller) => Reauthentication | Promise<Reauthentication>
+  readonly reauthenticate: (caller: Caller) => Reauthentication | Promise<Reauthentication>
   readonly observer: InFlightObserver
 }
 
@@ -95,14 +95,14 @@ export class InFlightRequests {
     this.#byKey.set(uid, streams.add(stream))
     this.#await(uid, caller.expiresMs)
     // The key may have changed while its caller was authenticated: no event follows for that.
-    void this.#reconsider(stream)
+    void this.#reauthenticate(stream)
     return {
       flows: (kind, cut) => {
         stream.flow = { kind, cut }
         this.#options.observer.opened(kind)
       },
       still: async () => {
-        const now = await this.#reconsidered(stream)
+        const now = await this.#reauthenticateed(stream)
         if (!now.ok) this.#end(stream, now.because)
         return now.ok && this.#isOpen(stream) ? now.caller : null
       },
@@ -120,7 +120,7 @@ export class InFlightRequests {
   look(uid: string | null): void {
     const uids = uid === null ? [...this.#byKey.keys()] : [uid]
     for (const one of uids) {
-      for (const stream of this.#byKey.get(one) ?? []) void this.#reconsider(stream)
+      for (const stream of this.#byKey.get(one) ?? []) void this.#reauthenticate(stream)
     }
   }
 
@@ -132,20 +132,20 @@ export class InFlightRequests {
     this.#ends.clear()
   }
 
-  async #reconsider(stream: Stream): Promise<void> {
-    const now = await this.#reconsidered(stream)
+  async #reauthenticate(stream: Stream): Promise<void> {
+    const now = await this.#reauthenticateed(stream)
     if (!this.#isOpen(stream)) return
     if (now.ok) this.#await(now.caller.key.uid, now.caller.expiresMs)
     else this.#cut(stream, now.because)
   }
 
-  async #reconsidered(stream: Stream): Promise<Reauthentication> {
-    const { clock, reconsider } = this.#options
+  async #reauthenticateed(stream: Stream): Promise<Reauthentication> {
+    const { clock, reauthenticate } = this.#options
     const { caller } = stream
-    let now = await reconsider(caller)
+    let now = await reauthenticate(caller)
     if (!now.ok && now.because === 'expired' && caller.key.slides) {
       await new Promise<void>((resolve) => clock.schedule(USE_EVENT_WITHIN_MS, resolve))
-      now = await reconsider(caller)
+      now = await reauthenticate(caller)
     }
     if (now.ok) stream.caller = now.caller
     return now

@@ -80,7 +80,7 @@ async function handle(
     const tookMs = clock.monotonicMs() - startedMs
     observer.finished(result, tookMs / 1000)
     // A refresh reconciles 100,000 keys: build no line that is not logged.
-    if (options.log.tellsDebug) tell(options, key, result, tookMs)
+    if (options.log.tellsDebug) logReconcile(options, key, result, tookMs)
   }
   try {
     const outcome = await reconcile(key)
@@ -94,7 +94,7 @@ async function handle(
   }
 }
 
-function tell(
+function logReconcile(
   { name: controller, objectOf, log }: ControllerOptions,
   key: string,
   result: ReconcileResult,

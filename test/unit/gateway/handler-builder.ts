@@ -49,7 +49,7 @@ export function handlerFor(
     limits: createMaxInFlight(() => undefined),
     inFlight: new InFlightRequests({
       clock,
-      reconsider: (known) => ({ ok: true, caller: known }),
+      reauthenticate: (known) => ({ ok: true, caller: known }),
       observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
     }),
     activity: {

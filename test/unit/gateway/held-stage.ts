@@ -120,7 +120,7 @@ export function world({
   const { log, lines } = memoryLog()
   const streams = new InFlightRequests({
     clock,
-    reconsider: async () => now,
+    reauthenticate: async () => now,
     observer: {
       opened: (kind) => void counted.push(`opened ${kind}`),
       closed: (kind) => void counted.push(`closed ${kind}`),

@@ -38,7 +38,8 @@ export async function gateway(
   let hasEnded = false
   const inFlight = new InFlightRequests({
     clock,
-    reconsider: (caller) => (hasEnded ? { ok: false, because: 'revoked' } : { ok: true, caller }),
+    reauthenticate: (caller) =>
+      hasEnded ? { ok: false, because: 'revoked' } : { ok: true, caller },
     observer: { opened: () => undefined, closed: () => undefined, cut: () => undefined },
   })
   const send: Upstream['send'] = async ({ method, path, headers, impersonation, signal }) => {

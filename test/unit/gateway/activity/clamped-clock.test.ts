@@ -21,7 +21,7 @@ test.each([
 ])('the clamped clock reads the local clock $name (2.9)', async ({ answerAfter, steps, reads }) => {
   const clock = manualClock(t0)
   const heldBack = clampedClock(clock)
-  if (answerAfter !== null) heldBack.heard(t0 + answerAfter)
+  if (answerAfter !== null) heldBack.observe(t0 + answerAfter)
   clock.setNow(t0 + steps)
   expect(heldBack.nowMs()).toBe(t0 + reads)
   await clock.advance(60_000)
@@ -37,7 +37,7 @@ describe('an answer that is looked at late', () => {
     const heldBack = clampedClock(clock)
     for (const { afterMs, behindMs } of times) {
       await clock.advance(afterMs)
-      heldBack.heard(clock.nowMs() - behindMs)
+      heldBack.observe(clock.nowMs() - behindMs)
     }
     return heldBack.nowMs() - clock.nowMs()
   }

@@ -23,7 +23,7 @@ function revokedOver() {
   const store = new Store(platformConfigMap)
   const clock = manualClock(NOW_MS)
   let heardMs: number | null = null
-  const page = createRevokedPage({ configMaps: store, heardMs: () => heardMs, clock })
+  const page = createRevokedPage({ configMaps: store, asOfMs: () => heardMs, clock })
   const get = (held?: string): Promise<Answer> =>
     page(callTo('/oidc/revoked', { headers: held === undefined ? {} : { 'if-none-match': held } }))
   const hear = (ms: number): void => {

@@ -29,7 +29,7 @@ function started() {
   const observed: string[] = []
   const streams = new InFlightRequests({
     clock,
-    reconsider: async (caller) => now.get(caller.key.uid) ?? { ok: true, caller },
+    reauthenticate: async (caller) => now.get(caller.key.uid) ?? { ok: true, caller },
     observer: {
       opened: (kind) => void observed.push(`opened ${kind}`),
       closed: (kind) => void observed.push(`closed ${kind}`),

@@ -26,7 +26,7 @@ function started(given: Partial<Answer> = {}, isWatch = true, isLong = isWatch) 
   const clock = manualClock(t0)
   const streams = new InFlightRequests({
     clock,
-    reconsider: () => (because === null ? { ok: true, caller } : { ok: false, because }),
+    reauthenticate: () => (because === null ? { ok: true, caller } : { ok: false, because }),
     observer: {
       opened: (kind) => void open.push(kind),
       closed: () => void open.pop(),
