@@ -11,7 +11,7 @@ const MOST = {
   smallPercent: 7,
   circles: 0,
   unused: 0,
-  forTests: 63,
+  forTests: 62,
   ambiguous: 1,
 }
 

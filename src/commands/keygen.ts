@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { formatAccessKey } from '../domain/accesskey/access-key-format.ts'
+import { formatAccessKey } from '../domain/accesskey/access-key.ts'
 import {
   type Flag,
   choiceKind,

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { ACCESS_KEYS } from '../../api/names.ts'
 import type { ConfigMap } from '../../api/objects.ts'
-import { formatAccessKey } from '../../domain/accesskey/access-key-format.ts'
-import type { AccessKey } from '../../domain/accesskey/access-key.ts'
+import { type AccessKey, formatAccessKey } from '../../domain/accesskey/access-key.ts'
 import { keysAffectedBy } from '../../domain/accesskey/owner-chain.ts'
 import {
   type ControllerSpec,

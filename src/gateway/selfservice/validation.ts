@@ -14,8 +14,9 @@ import {
 } from '../../domain/json/json.ts'
 import { firstUncoveredEntry } from '../../domain/scope/covers.ts'
 import { KEY, isDigest } from '../redaction/fields.ts'
-import { NO_DIGEST, changedClosedField, endsWithin, givesLess } from './escalation.ts'
+import { NO_DIGEST, endsWithin, givesLess } from './escalation.ts'
 import type { CallerAccess } from './request.ts'
+import { changedClosedField } from './spec-fields.ts'
 import { scopeIn } from './visibility.ts'
 import { type FieldRefusal, RESERVED_MANAGERS, entriesOf, marksFault } from './write-options.ts'
 

@@ -1,7 +1,7 @@
 // What the log says of a request, and what of it never gets there (contract 8.5, 3.5).
 import { crc32 } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { formatAccessKey } from '../../../src/domain/accesskey/access-key-format.ts'
+import { formatAccessKey } from '../../../src/domain/accesskey/access-key.ts'
 import type { RequestInfo } from '../../../src/domain/scope/request-info.ts'
 import { logRefusal, logWrite, requestLogFields } from '../../../src/gateway/access-log.ts'
 import { ERRORS } from '../../../src/gateway/errors.ts'

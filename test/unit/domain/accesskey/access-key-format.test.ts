@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { formatAccessKey } from '../../../../src/domain/accesskey/access-key-format.ts'
+import { formatAccessKey } from '../../../../src/domain/accesskey/access-key.ts'
 import { KEY_PATTERN, hasValidChecksum } from '../../../support/canary.ts'
 
 const bytes = (last: number, fill = 0): Uint8Array => new Uint8Array(32).fill(fill).with(31, last)

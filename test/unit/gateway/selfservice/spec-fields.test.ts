@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { ACCESS_KEYS, TOKENS } from '../../../../src/api/names.ts'
 import type { JsonMap } from '../../../../src/domain/json/json.ts'
-import { fieldRule, fieldRules } from '../../../../src/gateway/selfservice/escalation.ts'
+import { fieldRule, fieldRules } from '../../../../src/gateway/selfservice/spec-fields.ts'
 import { type callers, key, newKey, token } from './key-objects.ts'
 import { MINE, judge } from './validated-write.ts'
 
