@@ -8,10 +8,10 @@ import { NotLeaderError, isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient } from '../../kube/client/client.ts'
 import type { FullObject, Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { type RateLimiter, createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
+import { createRateLimiter } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 import { StoredRevocations } from './stored-revocations.ts'
-import { RevocationWriter } from './writer.ts'
+import { RevocationWriter, type RevocationWriterOptions } from './writer.ts'
 
 /** Counts revocations, for platform_revocations_total. */
 interface RevocationObserver {
@@ -120,24 +120,11 @@ export function createRevocationList(options: RevocationListOptions): Revocation
   }
 }
 
-// Deletes the ConfigMaps of revoked tokens whose hour is over (contract 7.4).
-
-/** Dependencies of a sweep; it begins no delete once the signal has aborted. */
-interface SweepOptions {
-  readonly client: KubeClient
-  readonly configMaps: Store<FullObject<ConfigMap>>
-  readonly namespace: string
-  readonly clock: Clock
-  readonly log: Log
-  readonly rateLimit: RateLimiter
-  readonly signal: AbortSignal
-}
-
 /**
  * Deletes the ConfigMaps of revoked tokens whose hour is over (contract 7.4). One that can't be deleted waits for
  * the next sweep. Never rejects.
  */
-async function sweepEndedRevocations(options: SweepOptions): Promise<void> {
+async function sweepEndedRevocations(options: RevocationWriterOptions): Promise<void> {
   const { configMaps, clock, log, rateLimit, signal } = options
   const names = [...configMaps.values()].map(({ name }) => name)
   try {
@@ -151,7 +138,7 @@ async function sweepEndedRevocations(options: SweepOptions): Promise<void> {
   }
 }
 
-async function deleteEnded(name: string, options: SweepOptions): Promise<void> {
+async function deleteEnded(name: string, options: RevocationWriterOptions): Promise<void> {
   const { client, configMaps, namespace, log } = options
   // Read again: it may have been written or deleted while this delete waited.
   const current = configMaps.get(name, namespace)

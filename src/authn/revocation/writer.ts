@@ -17,8 +17,8 @@ import { type Clock, sleep } from '../../runtime/clock.ts'
 import { type RateLimiter, backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 
-/** Dependencies of the writer; nothing is written once the signal has aborted. */
-interface RevocationWriterOptions {
+/** Dependencies of all writes of the list; none begins once the signal has aborted. */
+export interface RevocationWriterOptions {
   readonly client: KubeClient
   readonly configMaps: Store<FullObject<ConfigMap>>
   readonly namespace: string

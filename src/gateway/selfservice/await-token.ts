@@ -3,6 +3,7 @@ import { TOKENS } from '../../api/names.ts'
 import { nestedField, nestedString } from '../../domain/json/field-path.ts'
 import { type JsonMap, isList } from '../../domain/json/json.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
+import { backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import { type Answer, refuse } from '../../serving/http/answer.ts'
 import { TOKEN } from '../redaction/fields.ts'
 import { objectIn } from '../redaction/redact.ts'
@@ -17,8 +18,7 @@ type Issued =
   | { readonly ok: false; readonly answer: Answer }
 
 const WITHIN_MS = 5000
-const FIRST_LOOK_MS = 25
-const LONGEST_WAIT_MS = 400
+const BACK_OFF = { firstMs: 25, longestMs: 400 }
 
 /** Waits for the token of this object, which is deleted when there is none in time. */
 export async function awaitToken(
@@ -30,9 +30,9 @@ export async function awaitToken(
   const uid = nestedString(made, ['metadata', 'uid'])
   const endMs = clock.monotonicMs() + WITHIN_MS
   let look: Look = { is: 'awaited', said: '' }
-  for (let waitMs = FIRST_LOOK_MS; look.is === 'awaited'; waitMs *= 2) {
+  for (let looks = 0; look.is === 'awaited'; looks += 1) {
     if (clock.monotonicMs() >= endMs || request.signal.aborted) break
-    await sleep(clock, Math.min(waitMs, LONGEST_WAIT_MS), request.signal)
+    await sleep(clock, backoffMs(BACK_OFF, looks), request.signal)
     look = await lookAt(request, name, uid)
   }
   if (look.is === 'issued') return { ok: true, reply: look.reply }

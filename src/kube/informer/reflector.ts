@@ -2,6 +2,7 @@
 import type { Resource } from '../../api/names.ts'
 import type { KubeObject } from '../../api/objects.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
+import { backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 import {
   NoResponseError,
@@ -51,14 +52,14 @@ interface ReflectorOptions {
 const PAGE_SIZE = 500
 /** The API server sends a bookmark each minute: a watch that is silent for longer than this is dead. */
 const SILENT_AFTER_MS = 95_000
-const FIRST_WAIT_MS = 200
-const LONGEST_WAIT_MS = 5_000
+const BACK_OFF = { firstMs: 200, longestMs: 5_000 }
 const END_OF_INITIAL_EVENTS = 'k8s.io/initial-events-end'
 
 /** Watches until the signal aborts; resolves then, and never rejects. */
 export async function runReflector(options: ReflectorOptions, signal: AbortSignal): Promise<void> {
   let state: ReflectorState = { at: 'stream' }
-  let waitMs = FIRST_WAIT_MS
+  /** The waits since the watch last worked. */
+  let retries = 0
   let before: Ending['how'] | null = null
   let repeated: Repeated | null = null
   while (!signal.aborted) {
@@ -72,19 +73,18 @@ export async function runReflector(options: ReflectorOptions, signal: AbortSigna
     const isFault = ending.how === 'failed' && ending.fault !== undefined
     state = isFault && isStuck(repeated) ? relistFrom(watch.state) : next.state
     if (isFault && isStuck(repeated)) options.stuck(true)
-    if (mustRelist(ending, before)) waitMs = FIRST_WAIT_MS
+    if (mustRelist(ending, before)) retries = 0
     // A list says nothing of the watch: the ending after it does.
     if (ending.how !== 'listed') before = ending.how
-    if (!next.wait)
-      waitMs = ending.how === 'listed' && before === 'expired' ? waitMs : FIRST_WAIT_MS
-    else {
+    if (!next.wait) {
+      // A list that answers a 410 doesn't end the waits: the watch after it may get the next one.
+      if (ending.how !== 'listed' || before !== 'expired') retries = 0
+    } else {
       // Jitter: replicas that lost the same API server must not reconnect at the same time.
-      const jitteredMs = waitMs * (0.5 + Math.random() / 2)
+      const jitteredMs = backoffMs(BACK_OFF, retries) * (0.5 + Math.random() / 2)
       await sleep(options.clock, watch.retryAfterMs + jitteredMs, signal)
-      waitMs =
-        watch.state.at === 'follow' && 'served' in ending && ending.served
-          ? FIRST_WAIT_MS
-          : Math.min(waitMs * 2, LONGEST_WAIT_MS)
+      const hasWorked = watch.state.at === 'follow' && 'served' in ending && ending.served
+      retries = hasWorked ? 0 : retries + 1
     }
   }
 }

@@ -4,6 +4,7 @@ import type { Secret } from '../../api/objects.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
 import type { KubeClient, NamedObject } from '../../kube/client/client.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
+import { backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { CheckedPair } from './key-pair.ts'
 import {
@@ -44,8 +45,7 @@ export interface ServingCertificate {
 
 /** Other replicas renew it too. */
 const READ_EVERY_MS = 60_000
-const FIRST_RETRY_MS = 200
-const LONGEST_RETRY_MS = 10_000
+const BACK_OFF = { firstMs: 200, longestMs: 10_000 }
 /** More conflicts in a row are a fault, not other replicas. */
 const MOST_TRIES = 5
 
@@ -54,14 +54,14 @@ export function maintainCertificate(options: MaintainOptions): ServingCertificat
   let held: CheckedPair | null = null
   let waiting = new AbortController()
   const keep = async (): Promise<void> => {
-    let retryMs = FIRST_RETRY_MS
+    let retries = 0
     while (!options.signal.aborted) {
       waiting = new AbortController()
       const pair = await currentPair(options)
       if (pair && pair.certificatePem !== held?.certificatePem) options.take(pair)
       held = pair ?? held
-      const waitMs = pair ? READ_EVERY_MS : retryMs
-      retryMs = pair ? FIRST_RETRY_MS : Math.min(retryMs * 2, LONGEST_RETRY_MS)
+      const waitMs = pair ? READ_EVERY_MS : backoffMs(BACK_OFF, retries)
+      retries = pair ? 0 : retries + 1
       await sleep(options.clock, waitMs, AbortSignal.any([options.signal, waiting.signal]))
     }
   }
