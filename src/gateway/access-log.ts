@@ -1,5 +1,4 @@
-// The log lines of requests. They have what was parsed, and never the bytes: people paste keys into paths and
-// queries.
+// The log lines of requests. They have parsed values, never the raw bytes: people paste keys into paths and queries.
 import type { Caller } from '../authn/caller.ts'
 import { keyIdOf } from '../domain/accesskey/access-key.ts'
 import { type Json, isMap, parseJsonMap } from '../domain/json/json.ts'
@@ -13,42 +12,49 @@ import type { Answer } from '../serving/http/answer.ts'
 import type { ParsedRequest } from './request/parse.ts'
 import { isDryRun } from './selfservice/write-options.ts'
 
-/** What is known of a request. */
+/** The parts of a request for the log. */
 interface KnownRequest {
   readonly method: string
   readonly target: string
   /** null = not authenticated. */
   readonly caller: Caller | null
-  /** null = not understood, or refused before the caller may learn of it. */
+  /** null = malformed, or refused before the caller may learn whether it is. */
   readonly asked: RequestInfo | null
 }
 
-/** The fields of a request; those that it does not have are absent. */
+/** The log fields of a request; a field without a value is absent. */
 export function requestLogFields({ method, target, caller, asked }: KnownRequest): LogFields {
   return {
     method,
     target,
-    ...(asked && askedFields(asked)),
+    ...(asked && requestInfoFields(asked)),
     ...(caller && { keyName: caller.key.name, keyID: keyIdOf(caller.key) }),
   }
 }
 
-/** Of a non-resource path only the verb: its segments may be anything. */
-function askedFields(asked: RequestInfo): LogFields {
+/** The fields of RequestInfo. A non-resource path is left out: its segments may be anything, such as a pasted key. */
+function requestInfoFields(asked: RequestInfo): LogFields {
   const { verb } = asked
   if (!isResourceRequest(asked)) return { verb }
   const { group, namespace, name } = asked
-  const parts = Object.entries({ group, resource: resourceWithSubresource(asked), namespace, name })
-  const named = parts.filter(([, part]) => part !== '').map(([field, part]) => [field, shown(part)])
-  return { verb, ...Object.fromEntries(named) }
+  const fields = Object.entries({
+    group,
+    resource: resourceWithSubresource(asked),
+    namespace,
+    name,
+  })
+  const present = fields
+    .filter(([, part]) => part !== '')
+    .map(([field, part]) => [field, hideLong(part)])
+  return { verb, ...Object.fromEntries(present) }
 }
 
-/** No key in clear is shorter (contract 1.2); longer names are hidden with them. */
-const shown = (part: string): string => (/[\w-]{32}/.test(part) ? '<hidden>' : part)
+/** Hides any part that is long enough to be a key in clear (contract 1.2). */
+const hideLong = (part: string): string => (/[\w-]{32}/.test(part) ? '<hidden>' : part)
 
 /**
- * Logs a refusal by this gateway, so that its request ID leads to the reason. At level debug where the caller is
- * unknown: anyone can cause these, and they say nothing but that a credential is bad.
+ * Logs a refusal by this gateway, so that its request ID leads to the reason. Unauthenticated requests are logged at
+ * level debug: anyone can cause them, and their lines only say that a credential is bad.
  */
 export function logRefusal(log: Log, request: KnownRequest, { status, refusal }: Answer): void {
   if (request.caller === null && !log.tellsDebug) return
@@ -60,10 +66,10 @@ export function logRefusal(log: Log, request: KnownRequest, { status, refusal }:
 const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
 
 /**
- * Logs a write of our kinds with its result, because the API server's audit log names this program there;
- * nothing for reads. `names` are those that the client did not send: generated, or deleted with others.
+ * Logs a write of our kinds with its result: for these, the API server's audit log only names the gateway. `names` are
+ * the names that the client did not send: generated ones, or those of a deletecollection.
  *
- * @returns whether it was a write
+ * @returns whether the request was a write; reads are not logged
  */
 export function logWrite(
   log: Log,
@@ -86,17 +92,17 @@ export function logWrite(
   return true
 }
 
-/** The most that is read for one line of the log, and the most names in it. */
-const MOST = { bytes: 1024 * 1024, names: 100 }
+/** Limits of one log line: the bytes of an answer that are parsed for names, and the names. */
+const LIMITS = { bytes: 1024 * 1024, names: 100 }
 
-/** Names of the objects in an answer that is JSON. */
+/** The names of the objects in an answer; empty unless it is JSON within the limit. */
 function namesIn(body: Buffer): readonly string[] {
-  const answered = body.length > MOST.bytes ? null : parseJsonMap(body.toString())
-  const objects = Array.isArray(answered?.['items']) ? answered['items'] : [answered]
+  const parsed = body.length > LIMITS.bytes ? null : parseJsonMap(body.toString())
+  const objects = Array.isArray(parsed?.['items']) ? parsed['items'] : [parsed]
   return objects
     .map(nameOf)
     .filter((name) => name !== null)
-    .slice(0, MOST.names)
+    .slice(0, LIMITS.names)
 }
 
 function nameOf(object: Json): string | null {

@@ -1,5 +1,5 @@
-// Every refusal that the gateway gives by itself, but for those of self-service. docs/gateway.md and
-// docs/troubleshooting.md have them from here: neighbours with one cause are one row there.
+// All refusals of the gateway, except those of self-service. docs/gateway.md and docs/troubleshooting.md have their
+// tables from here: neighbours with the same `because` are one row there.
 import { catalogue } from '../serving/http/answer.ts'
 
 const CHALLENGE = { 'www-authenticate': 'Bearer' }

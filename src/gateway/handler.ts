@@ -1,5 +1,5 @@
-// From a request to its answer: one ordered list of stages, entered for whatever event Node has for a request.
-// The first stage that answers ends it. Metrics, the access log, the key's end and the lease wrap the run.
+// Runs the stages of each request in their order: the first stage that answers ends the run. Requests, upgrades and
+// CONNECT pass the same stages. Metrics, the access log, the expiry headers and the request lease wrap the run.
 import type { Clock } from '../runtime/clock.ts'
 import type { Log } from '../runtime/log.ts'
 import { type Answer, refuse } from '../serving/http/answer.ts'
@@ -29,7 +29,7 @@ import { type ServeDeps, activity, proxy, selfService } from './stages/serve.ts'
 import { isOwnKind } from './selfservice/handler.ts'
 import { terminable } from './streams/terminate.ts'
 
-/** Called for every answer, for metrics; `seconds` until its head was known. */
+/** Called for every answer, for metrics. `seconds` is the time from the request to the head of its answer. */
 type AnsweredObserver = (
   target: AnsweredTarget,
   verb: string,
@@ -37,14 +37,14 @@ type AnsweredObserver = (
   seconds: number,
 ) => void
 
-/** What the stages decide by and answer from, and the observers. */
+/** The dependencies of all stages, and the observers. */
 export interface HandlerOptions
   extends PublicRouteDeps,
     AuthenticationDeps,
     AuthorizationDeps,
     MaxInFlightDeps,
     ServeDeps {
-  /** The headers of an answer with those that say when the key ends (contract 13.5). */
+  /** Adds the headers that say when the key ends (contract 13.5). */
   readonly expiryHeaders: ExpiryHeaders
   readonly answered: AnsweredObserver
   readonly clock: Clock
@@ -52,8 +52,8 @@ export interface HandlerOptions
 }
 
 /**
- * The stages, in the order of a kube-apiserver's filters. Before `authentication` nothing but public pages is
- * answered, so that a caller without a credential learns nothing of what is served here (contract 9.1).
+ * The stages, in the order of a kube-apiserver's filters. Only public pages are answered before `authentication`: a
+ * caller without a credential does not learn what the gateway serves (contract 9.1).
  */
 const STAGES: readonly Stage<HandlerOptions>[] = [
   requestInfo,
@@ -70,31 +70,31 @@ const STAGES: readonly Stage<HandlerOptions>[] = [
   proxy,
 ]
 
-const FAILED = refuse(ERRORS.internal)
+const INTERNAL_ERROR = refuse(ERRORS.internal)
 
-/** The gateway's answer to any request. A failure is logged; its 500 says nothing about it. */
+/** Creates the handler of all requests. An unexpected error is logged; the 500 to the client has no details of it. */
 export function createHandler(options: HandlerOptions): RequestHandler {
   const { clock } = options
   return async (http) => {
     const startedMs = clock.monotonicMs()
     const context = newContext(http)
-    const answer = await run(context, options).catch((err: unknown) =>
-      failed(context, options, err),
+    const answer = await runStages(context, options).catch((err: unknown) =>
+      answerFailure(context, options, err),
     )
     const verb = context.request?.attributes.verb ?? http.method
     const seconds = (clock.monotonicMs() - startedMs) / 1000
     options.answered(context.target, verb, answer.status, seconds)
-    return withKeyEnd(context, options, answer)
+    return withExpiry(context, options, answer)
   }
 }
 
-/** The first answer, bound to the key that it is given to. */
-async function run(context: RequestContext, options: HandlerOptions): Promise<Answer> {
+/** Runs the stages until one answers. The answer is cut when the caller's key ends. */
+async function runStages(context: RequestContext, options: HandlerOptions): Promise<Answer> {
   for (const stage of STAGES) {
     const answer = await underLease(context, answerOf(stage, context, options))
     if (answer === null) continue
     logAnswer(context, options, answer)
-    return bound(context, options, answer)
+    return cutWithKey(context, options, answer)
   }
   throw new Error('no stage answers')
 }
@@ -108,19 +108,19 @@ async function answerOf(
   return result !== null && 'upgrade' in result ? result.answer : result
 }
 
-/** What the stage answers; once the request is admitted, the refusal as soon as its key ends. */
+/** The answer of a stage, null = none. When the key of an admitted request ends first, the refusal for that. */
 async function underLease(
   context: RequestContext,
-  answering: Promise<Answer | null>,
+  pending: Promise<Answer | null>,
 ): Promise<Answer | null> {
-  if (context.admitted === null) return answering
-  const { answer, isOver } = await context.admitted.lease.outcome(answering)
+  if (context.admitted === null) return pending
+  const { answer, isOver } = await context.admitted.lease.outcome(pending)
   if (isOver) context.use = 'ended'
   return answer
 }
 
-/** The answer, which ends with its key and then gives its place to another request (contract 13.3, 13.4). */
-function bound(
+/** The answer, cut when its key ends. Its end frees the request's place in max in flight (contract 13.3, 13.4). */
+function cutWithKey(
   { admitted, caller, request }: RequestContext,
   { activity: recorder }: HandlerOptions,
   answer: Answer,
@@ -138,11 +138,12 @@ function bound(
 
 function logAnswer(context: RequestContext, { log }: HandlerOptions, answer: Answer): void {
   const { http, admitted, caller, request } = context
-  const line = log.child({ requestId: http.id })
-  const isOwn = admitted !== null && request !== null && isOwnKind(request)
-  const isWritten = isOwn && logWrite(line, request, known(context, 'caller'), answer)
-  if (!isWritten && answer.refusal !== undefined && !http.gone.aborted)
-    logRefusal(line, { ...answeredFields(context), caller }, answer)
+  const requestLog = log.child({ requestId: http.id })
+  const isAdmittedOwnKind = admitted !== null && request !== null && isOwnKind(request)
+  const isLoggedWrite =
+    isAdmittedOwnKind && logWrite(requestLog, request, known(context, 'caller'), answer)
+  if (!isLoggedWrite && answer.refusal !== undefined && !http.gone.aborted)
+    logRefusal(requestLog, { ...answeredFields(context), caller }, answer)
 }
 
 const answeredFields = ({ http, target, request }: RequestContext) => ({
@@ -151,20 +152,20 @@ const answeredFields = ({ http, target, request }: RequestContext) => ({
   asked: request?.attributes ?? null,
 })
 
-/** A client that went away is no fault of ours, and gets no answer. */
-function failed(context: RequestContext, { log }: HandlerOptions, err: unknown): Answer {
+/** Logs the error and answers 500. A client that has disconnected is no error: nothing is logged. */
+function answerFailure(context: RequestContext, { log }: HandlerOptions, err: unknown): Answer {
   const { http, path, target, caller, admitted } = context
   admitted?.release()
   context.use = 'unused'
-  const page = target === 'Public' && caller === null ? { path } : {}
+  const publicPath = target === 'Public' && caller === null ? { path } : {}
   const fields = requestLogFields({ ...answeredFields(context), caller })
   if (!http.gone.aborted)
-    log.error({ requestId: http.id, ...fields, ...page, err }, 'request failed')
-  return FAILED
+    log.error({ requestId: http.id, ...fields, ...publicPath, err }, 'request failed')
+  return INTERNAL_ERROR
 }
 
-/** The answer, saying when the key ends; of a key that has ended it says nothing (contract 10.2, 13.5). */
-function withKeyEnd(
+/** Adds the expiry headers, unless the key has ended already (contract 10.2, 13.5). */
+function withExpiry(
   { caller, use }: RequestContext,
   { expiryHeaders }: HandlerOptions,
   answer: Answer,

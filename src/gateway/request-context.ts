@@ -1,4 +1,4 @@
-// What the stages of one request know of it, each from those before it.
+// The state of one request: each stage reads what the stages before it have set.
 import type { Caller } from '../authn/caller.ts'
 import type { ScopeContext } from '../domain/scope/authorize.ts'
 import type { TargetKind } from '../domain/scope/request-info.ts'
@@ -7,21 +7,21 @@ import type { HttpRequest } from '../serving/http/server.ts'
 import type { ParsedRequest, RequestParsing } from './request/parse.ts'
 import type { HeldLease } from './streams/request-lease.ts'
 
-/** What requests are counted by: `Public` needs no credential, `Other` leads to no API. */
+/** The target label of request metrics: `Public` = a page without a credential, `Other` = no API at the path. */
 export type AnsweredTarget = 'Public' | TargetKind | 'Other'
 
 /**
- * What a request was for its key: a use that counts as activity (contract 14.1), or none; `ended`: the key
- * was good when the request came in, and is not any more.
+ * Whether the request counts as activity of its key (contract 14.1). `ended`: the key was valid when the request came
+ * in, but ended before the answer.
  */
 type KeyUse = 'used' | 'unused' | 'ended'
 
-/** The place of an admitted request among those in progress, and what ends it with its key. */
+/** The place of an admitted request in max in flight, and its lease. */
 interface Admitted {
   readonly lease: HeldLease
   /** Whether the answer has no time limit. */
   readonly isLong: boolean
-  /** Ends both; may be called again. */
+  /** Frees the place and closes the lease; later calls do nothing. */
   readonly release: () => void
 }
 
@@ -30,22 +30,23 @@ export interface RequestContext {
   readonly http: HttpRequest
   /** The request-target before its first question mark, as it was sent. */
   readonly path: string
-  /** The request-target behind it, as it was sent; empty where there is none. */
+  /** The request-target after its first question mark, as it was sent; empty where there is none. */
   readonly query: string
-  /** RequestInfo, or the answer that refuses the request; given to authenticated callers only. */
+  /** The parsed request or its refusal, which only authenticated callers get; null = not parsed yet. */
   parsing: RequestParsing | null
   /** null before the request is authenticated. */
   caller: Caller | null
   target: AnsweredTarget
-  /** null before the caller may learn whether the request is understood. */
+  /** null before authentication, and until the request is known to be well-formed. */
   request: ParsedRequest | null
-  /** What the scope was decided by; null before. */
+  /** The settings that the authorizer used; null before authorization. */
   scopeContext: ScopeContext | null
+  /** null before the request is admitted. */
   admitted: Admitted | null
   use: KeyUse
 }
 
-/** The answer to a request to upgrade its connection. Each is refused, on the bare socket that Node leaves. */
+/** The refusal of an upgrade or CONNECT. Node leaves only the bare socket for its answer. */
 interface Upgrade {
   readonly upgrade: 'refused'
   readonly answer: WholeAnswer
@@ -54,20 +55,20 @@ interface Upgrade {
 /** The result of a stage; null = the next stage decides. */
 export type StageResult = Answer | Upgrade | null
 
-/** A stage that needs `Deps`. */
+/** A stage, with the dependencies that it needs. */
 export type Stage<Deps = unknown> = (
   context: RequestContext,
   deps: Deps,
 ) => StageResult | Promise<StageResult>
 
-/** A request of which nothing but its bytes is known. */
+/** The context of a new request, before its first stage. */
 export function newContext(http: HttpRequest): RequestContext {
   const { target } = http
-  const at = target.indexOf('?')
+  const queryStart = target.indexOf('?')
   return {
     http,
-    path: at === -1 ? target : target.slice(0, at),
-    query: at === -1 ? '' : target.slice(at + 1),
+    path: queryStart === -1 ? target : target.slice(0, queryStart),
+    query: queryStart === -1 ? '' : target.slice(queryStart + 1),
     parsing: null,
     caller: null,
     target: 'Other',
@@ -78,7 +79,7 @@ export function newContext(http: HttpRequest): RequestContext {
   }
 }
 
-/** A value of an earlier stage. @throws Error when that stage has not run: the stages are in a wrong order */
+/** Returns a value that an earlier stage has set. @throws Error when it is not set: the stages are in a wrong order */
 export function known<Name extends 'parsing' | 'caller' | 'request' | 'scopeContext' | 'admitted'>(
   context: RequestContext,
   name: Name,

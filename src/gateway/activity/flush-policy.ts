@@ -1,31 +1,32 @@
-// When a use of a key is recorded (contract 14.1). Everything follows from the object, the caps and now:
-// whatever replica recorded a use, all of them count from it.
+// Decides when a use of a key is recorded (contract 14.1), by the key object, the caps and the time alone: a use
+// counts for every replica, whichever replica recorded it.
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type Caps, isLive, lifetimeOf } from '../../domain/accesskey/lifetime.ts'
 
 /** Uses of a key that may not be recorded yet, in epoch milliseconds. */
-interface Uses {
+interface UnrecordedUses {
   readonly firstMs: number
   readonly lastMs: number
 }
 
-/** What decides when a use of a key is recorded. Times are epoch milliseconds. */
+/** The recorded use of a key, and when the next one must be recorded. Times are epoch milliseconds. */
 export interface RecordedUse {
-  /** Nothing is recorded any more: the key has ended, or is disabled or deleted. */
+  /** Whether the key has expired or is disabled or deleted: its uses are not recorded any more. */
   readonly hasEnded: boolean
-  /** The use that is recorded; -Infinity = none. */
+  /** The time of the recorded use; -Infinity = none. */
   readonly recordedMs: number
-  /** Whether the key's end counts from its last use: then uses are recorded whatever they cost. */
+  /** Whether the key expires some time after its last use: its uses are recorded without a rate limit. */
   readonly slides: boolean
-  /** From then on a use is recorded before anything else happens; Infinity where it does not slide. */
+  /** After this time, a use is recorded before the request goes on; Infinity for a key that does not slide. */
   readonly staleFromMs: number
-  /** How long after a use it is recorded at the latest, as far as it is in our hands. */
+  /** The longest delay from a use to its record, in milliseconds, while the API server accepts writes. */
   readonly withinMs: number
 }
 
-const SELDOM_MS = 60_000
+/** The interval of records for a key that does not slide. */
+const MINUTE_MS = 60_000
 
-/** Where a key stands as of now. Never throws. */
+/** The recorded use of a key at a given time. Never throws. */
 export function recordedUseOf(key: AccessKey, caps: Caps, nowMs: number): RecordedUse {
   const { expiresMs, startMs, activityMs, effectiveSeconds } = lifetimeOf(key, caps, nowMs)
   const common = {
@@ -33,35 +34,40 @@ export function recordedUseOf(key: AccessKey, caps: Caps, nowMs: number): Record
     recordedMs: key.lastActivityMs ?? Number.NEGATIVE_INFINITY,
   }
   if (!key.slides || effectiveSeconds === null)
-    return { ...common, slides: false, staleFromMs: Number.POSITIVE_INFINITY, withinMs: SELDOM_MS }
+    return { ...common, slides: false, staleFromMs: Number.POSITIVE_INFINITY, withinMs: MINUTE_MS }
   const lifetimeMs = effectiveSeconds * 1000
   return {
     ...common,
     slides: true,
     staleFromMs: Math.max(startMs, activityMs ?? startMs) + lifetimeMs / 2,
-    withinMs: Math.min(SELDOM_MS, lifetimeMs / 4),
+    withinMs: Math.min(MINUTE_MS, lifetimeMs / 4),
   }
 }
 
-/** Replicas that see the same uses write them at moments that differ by up to this part of the time. */
-const SPREAD = 1 / 10
+/** The largest jitter, as a fraction of `withinMs`. */
+const MAX_JITTER = 1 / 10
 
 /**
- * When the uses are written. Of a sliding key in half the time there is, so that a write which fails can
- * be made again; of another a minute after the last one at the earliest.
+ * When uses are written, in epoch milliseconds. A sliding key is written after half of its delay, so that a failed
+ * write can be retried; any other key at most once a minute.
  *
- * @param place of this replica among all, from 0 to below 1: the first to write spares the others theirs
+ * @param jitter of this replica, from 0 to below 1: replicas write at different times, and the first write spares the
+ * others
  */
-export function dueMsOf({ firstMs }: Uses, standing: RecordedUse, place: number): number {
-  const { recordedMs, slides, staleFromMs, withinMs } = standing
-  const spreadMs = withinMs * SPREAD * place
-  if (!slides) return Math.max(firstMs, recordedMs + withinMs + spreadMs)
-  return Math.min(Math.max(firstMs, recordedMs) + withinMs / 2 - spreadMs, staleFromMs)
+export function dueMsOf(
+  { firstMs }: UnrecordedUses,
+  recordedUse: RecordedUse,
+  jitter: number,
+): number {
+  const { recordedMs, slides, staleFromMs, withinMs } = recordedUse
+  const jitterMs = withinMs * MAX_JITTER * jitter
+  if (!slides) return Math.max(firstMs, recordedMs + withinMs + jitterMs)
+  return Math.min(Math.max(firstMs, recordedMs) + withinMs / 2 - jitterMs, staleFromMs)
 }
 
 /**
- * Whether a request of this moment waits until its use is recorded. A use that is recorded for a later
- * moment, by a clock ahead of ours, is never moved back: there is nothing to wait for.
+ * Whether a request at this time must wait until its use is recorded. It need not wait when a later use is
+ * recorded already (by a replica whose clock is ahead): a recorded use never moves back.
  */
 export const mustPrecede = ({ staleFromMs, recordedMs }: RecordedUse, requestMs: number): boolean =>
   requestMs > staleFromMs && requestMs > recordedMs

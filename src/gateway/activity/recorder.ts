@@ -1,5 +1,5 @@
-// Records when keys are used (contract 14). Nothing is remembered beyond what is not stored yet: what the
-// API server holds alone decides, for every replica and the operator.
+// Records when keys are used (contract 14). A replica keeps only the uses that are not stored yet: every replica
+// and the operator decide by the key object at the API server alone.
 import type { Caller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
@@ -10,16 +10,16 @@ import { TimerHeap } from '../../runtime/timer-heap.ts'
 import { type RecordedUse, dueMsOf, mustPrecede, recordedUseOf } from './flush-policy.ts'
 import { type RecordDeps, record } from './write.ts'
 
-/** How activity is recorded, and its observer. */
+/** The dependencies of the activity recorder. */
 interface ActivityRecorderOptions extends RecordDeps {
-  /** Those in force now. */
+  /** Returns the caps in force. */
   readonly caps: () => Caps
-  /** One that is never far ahead of the API server's: see held-back-clock.ts. */
+  /** The clamped clock, never far ahead of the API server's. */
   readonly clock: Clock
   readonly log: Log
-  /** Writes of keys whose end does not hang on them (`--activity-writes-per-second`). */
+  /** The most writes per second for keys that do not slide (`--activity-writes-per-second`). */
   readonly budgetPerSecond: number
-  /** From 0 to below 1; asked once. */
+  /** Returns the jitter of this replica, from 0 to below 1; called once. */
   readonly random: () => number
   readonly observer: ActivityObserver
 }
@@ -27,254 +27,263 @@ interface ActivityRecorderOptions extends RecordDeps {
 /** Called for each write of a use, for metrics. */
 interface ActivityObserver {
   readonly written: () => void
-  /** It could not be recorded; of a key that slides that is tried again. */
+  /** The write failed; for a sliding key it is retried. */
   readonly failed: () => void
 }
 
-/** Where a use is by now: stored, to be stored soon, or not to be stored: then it must not go on. */
+/** Whether the use is stored, will be stored later, or could not be stored: the request is refused then. */
 export type Noted = 'recorded' | 'later' | 'unavailable'
 
-/** The uses of keys (contract 14.1). No method rejects. */
+/** Records the uses of keys (contract 14.1). No method rejects. */
 export interface ActivityRecorder {
   /**
-   * A request that was let pass begins. To be awaited before it goes on: a sliding key of which the
-   * recorded use is old gets this one recorded first. Where that fails the request is refused, and may
-   * count all the same: a write in flight can't be taken back.
+   * Records an admitted request. Await it before the request goes on: when the recorded use of a sliding key is
+   * old, this use is stored first. After a failed write the use may still count: its write can't be taken back.
    */
   readonly started: (caller: Caller) => Promise<Noted>
-  /** Bytes of a stream flow. Cheap enough for every piece of it. */
+  /** Records that a stream transfers data. Cheap enough to call for every chunk. */
   readonly flowed: (caller: Caller) => void
-  /** Records what is not recorded yet, sliding keys first. To be called when nothing more comes. */
+  /** Writes all uses that are not recorded yet, sliding keys first. Call it at shutdown, after the last request. */
   readonly flush: () => Promise<void>
 }
 
-/** Records uses from now on. */
+/** Creates the recorder of this replica. */
 export const createActivityRecorder = (options: ActivityRecorderOptions): ActivityRecorder =>
   new Recorder(options)
 
 /** The uses of one key that are not recorded yet. */
-interface Use {
-  /** As it was last read or written. */
+interface PendingUse {
+  /** The key as it was last read or written. */
   key: AccessKey
   readonly firstMs: number
   lastMs: number
-  /** When they are to be written; NEVER where no moment is set. */
+  /** When the use is to be written, in epoch milliseconds; NEVER = not scheduled. */
   dueMs: number
-  /** The write that is under way: whether it was answered. */
+  /** Resolves when the write in flight ends, with whether it succeeded; null = no write is in flight. */
   writing: Promise<boolean> | null
 }
 
-/** Few enough to leave connections for requests that a client waits for. */
-const AT_A_TIME = 8
-/** A write without an answer is abandoned after this time, and repeated where it is still needed. */
-const WRITE_WITHIN_MS = 3000
-/** A write that failed is made again after this part of the time there is. */
-const RETRY_PART = 1 / 16
+/** Concurrent writes: few enough to leave connections for requests of clients. */
+const CONCURRENT_WRITES = 8
+/** A write without an answer is cancelled after this time. */
+const WRITE_TIMEOUT_MS = 3000
+/** The delay before a retry, as a fraction of the key's `withinMs`. */
+const RETRY_FRACTION = 1 / 16
 const SHORTEST_RETRY_MS = 100
-/** At a shutdown each write is made so often at most: there may be many. */
-const LAST_TRIES = 3
+/** Attempts for each key at shutdown: few, as there may be many keys. */
+const FLUSH_ATTEMPTS = 3
 
 const LATER = Promise.resolve('later' as const)
 
 class Recorder implements ActivityRecorder {
   readonly #options: ActivityRecorderOptions
-  readonly #uses = new Map<string, Use>()
+  /** By uid of the key. */
+  readonly #pending = new Map<string, PendingUse>()
   readonly #deadlines: TimerHeap
   readonly #closing = new AbortController()
-  readonly #place: number
+  readonly #jitter: number
   #isFailing = false
 
   constructor(options: ActivityRecorderOptions) {
     const { clock, budgetPerSecond } = options
-    const lane = (atATime: number, pauseMs: number): ((uid: string) => void) =>
+    const writerPool = (atATime: number, pauseMs: number): ((uid: string) => void) =>
       createWorkerPool({
         clock,
         atATime,
         pauseMs,
         signal: this.#closing.signal,
-        run: (uid) => this.#turn(uid),
+        run: (uid) => this.#writeIfDue(uid),
       })
-    const sliding = lane(AT_A_TIME, 0)
-    const others = lane(1, 1000 / budgetPerSecond)
+    const sliding = writerPool(CONCURRENT_WRITES, 0)
+    const others = writerPool(1, 1000 / budgetPerSecond)
     this.#options = options
-    this.#place = options.random()
+    this.#jitter = options.random()
     this.#deadlines = new TimerHeap(clock, (uid) => {
-      const use = this.#uses.get(uid)
-      if (use) (this.#standingOf(use).slides ? sliding : others)(uid)
+      const use = this.#pending.get(uid)
+      if (use) (this.#recordedUseOf(use).slides ? sliding : others)(uid)
     })
   }
 
   readonly started = ({ key }: Caller): Promise<Noted> => {
     const requestMs = this.#options.clock.nowMs()
-    const { use, standing } = this.#note(key, requestMs)
-    return mustPrecede(standing, requestMs) ? this.#precede(use, requestMs) : LATER
+    const { use, recordedUse } = this.#addUse(key, requestMs)
+    return mustPrecede(recordedUse, requestMs) ? this.#recordFirst(use, requestMs) : LATER
   }
 
   readonly flowed = ({ key }: Caller): void => {
     const nowMs = this.#options.clock.nowMs()
-    const use = this.#uses.get(key.uid)
+    const use = this.#pending.get(key.uid)
     if (use) use.lastMs = nowMs
-    else this.#note(key, nowMs)
+    else this.#addUse(key, nowMs)
   }
 
   readonly flush = async (): Promise<void> => {
     this.#closing.abort()
     this.#deadlines.clear()
-    const uses = [...this.#uses.values()]
+    const uses = [...this.#pending.values()]
     const [sliding, others] = [true, false].map((slides) =>
-      uses.filter((use) => this.#standingOf(use).slides === slides),
+      uses.filter((use) => this.#recordedUseOf(use).slides === slides),
     )
-    const left = [...(sliding ?? []), ...(others ?? [])].values()
+    // One iterator for all writers: each takes the next use.
+    const remaining = [...(sliding ?? []), ...(others ?? [])].values()
     let lost = 0
-    const writers = Array.from({ length: AT_A_TIME }, async () => {
-      for (const use of left) if (!(await this.#writeLast(use))) lost += 1
+    const writers = Array.from({ length: CONCURRENT_WRITES }, async () => {
+      for (const use of remaining) if (!(await this.#flushUse(use))) lost += 1
     })
     await Promise.all(writers)
     if (lost > 0) this.#options.log.warn({ lost }, 'the last uses of access keys are not recorded')
   }
 
-  /** @returns whether nothing is left to be recorded */
-  async #writeLast(use: Use): Promise<boolean> {
-    // What is under way may have begun before the last use.
+  /** @returns whether no use of the key is left to record */
+  async #flushUse(use: PendingUse): Promise<boolean> {
+    // The write in flight may have begun before the last use.
     await use.writing
-    for (let tries = LAST_TRIES; tries > 0 && this.#isUnrecorded(use); tries -= 1) {
+    for (let tries = FLUSH_ATTEMPTS; tries > 0 && this.#isUnrecorded(use); tries -= 1) {
       if (!(await this.#write(use)))
         await sleep(this.#options.clock, SHORTEST_RETRY_MS, new AbortController().signal)
     }
     return !this.#isUnrecorded(use)
   }
 
-  #note(key: AccessKey, nowMs: number): { readonly use: Use; readonly standing: RecordedUse } {
-    const known = this.#uses.get(key.uid)
+  #addUse(
+    key: AccessKey,
+    nowMs: number,
+  ): { readonly use: PendingUse; readonly recordedUse: RecordedUse } {
+    const known = this.#pending.get(key.uid)
     const use = known ?? { key, firstMs: nowMs, lastMs: nowMs, dueMs: NEVER, writing: null }
     use.lastMs = nowMs
-    const standing = this.#standingOf(use)
-    if (!known && nowMs > standing.recordedMs && !standing.hasEnded) this.#uses.set(key.uid, use)
-    this.#await(use, standing)
-    return { use, standing }
+    const recordedUse = this.#recordedUseOf(use)
+    if (!known && nowMs > recordedUse.recordedMs && !recordedUse.hasEnded)
+      this.#pending.set(key.uid, use)
+    this.#schedule(use, recordedUse)
+    return { use, recordedUse }
   }
 
-  async #precede(use: Use, requestMs: number): Promise<Noted> {
+  async #recordFirst(use: PendingUse, requestMs: number): Promise<Noted> {
     for (;;) {
-      const standing = this.#standingOf(use)
-      if (standing.hasEnded) return 'unavailable'
-      if (!mustPrecede(standing, requestMs)) return 'recorded'
+      const recordedUse = this.#recordedUseOf(use)
+      if (recordedUse.hasEnded) return 'unavailable'
+      if (!mustPrecede(recordedUse, requestMs)) return 'recorded'
       if (!(await this.#write(use))) return 'unavailable'
     }
   }
 
-  /** @returns whether it wrote: another replica may have done so meanwhile */
-  async #turn(uid: string): Promise<boolean> {
-    const use = this.#uses.get(uid)
+  /** @returns whether it wrote; false when another replica has recorded a later use meanwhile */
+  async #writeIfDue(uid: string): Promise<boolean> {
+    const use = this.#pending.get(uid)
     if (!use) return false
-    if (!this.#isDue(use, use.lastMs, this.#standingOf(use))) {
-      this.#settle(use)
+    if (!this.#isDue(use, use.lastMs, this.#recordedUseOf(use))) {
+      this.#forgetOrSchedule(use)
       return false
     }
     await this.#write(use)
     return true
   }
 
-  /** One write at a time for each key. @returns whether it was answered */
-  #write(use: Use): Promise<boolean> {
-    use.writing ??= this.#attempt(use).finally(() => {
+  /** Writes the last use, or joins the key's write in flight. @returns whether the write succeeded */
+  #write(use: PendingUse): Promise<boolean> {
+    use.writing ??= this.#writeOnce(use).finally(() => {
       use.writing = null
     })
     return use.writing
   }
 
-  async #attempt(use: Use): Promise<boolean> {
+  async #writeOnce(use: PendingUse): Promise<boolean> {
     const { caps, clock, observer } = this.#options
-    const limit = new AbortController()
-    const cancel = clock.schedule(WRITE_WITHIN_MS, () => limit.abort())
+    const timeout = new AbortController()
+    const cancelTimeout = clock.schedule(WRITE_TIMEOUT_MS, () => timeout.abort())
     const atMs = use.lastMs
     try {
       const recorded = await record(this.#options, {
-        key: this.#latest(use),
+        key: this.#latestKey(use),
         atMs,
         isWanted: (key) => this.#isDue(use, atMs, recordedUseOf(key, caps(), clock.nowMs())),
-        signal: limit.signal,
+        signal: timeout.signal,
       })
-      this.#reportWrite(null)
+      this.#logFailureChange(null)
       if (recorded === null) {
         this.#forget(use)
         return false
       }
       if (recorded.written) observer.written()
       use.key = recorded.key
-      this.#settle(use)
+      this.#forgetOrSchedule(use)
       return true
     } catch (err) {
       observer.failed()
-      this.#reportWrite(err)
-      this.#again(use)
+      this.#logFailureChange(err)
+      this.#retryLater(use)
       return false
     } finally {
-      cancel()
+      cancelTimeout()
     }
   }
 
-  /** Whether the use of that moment is to be written over what stands there. */
-  #isDue(use: Use, atMs: number, standing: RecordedUse): boolean {
-    if (standing.hasEnded || atMs <= standing.recordedMs) return false
+  /** Whether the use of that time is later than the recorded use, and due. */
+  #isDue(use: PendingUse, atMs: number, recordedUse: RecordedUse): boolean {
+    if (recordedUse.hasEnded || atMs <= recordedUse.recordedMs) return false
     return (
       this.#closing.signal.aborted ||
-      dueMsOf(use, standing, this.#place) <= this.#options.clock.nowMs()
+      dueMsOf(use, recordedUse, this.#jitter) <= this.#options.clock.nowMs()
     )
   }
 
-  #isUnrecorded(use: Use): boolean {
-    const { hasEnded, recordedMs } = this.#standingOf(use)
+  #isUnrecorded(use: PendingUse): boolean {
+    const { hasEnded, recordedMs } = this.#recordedUseOf(use)
     return !hasEnded && use.lastMs > recordedMs
   }
 
-  /** Forgets a use that is recorded, or sets the moment of the next write. */
-  #settle(use: Use): void {
+  /** Forgets a use that is recorded; schedules the next write of any other. */
+  #forgetOrSchedule(use: PendingUse): void {
     use.dueMs = NEVER
-    if (this.#isUnrecorded(use)) this.#await(use, this.#standingOf(use))
+    if (this.#isUnrecorded(use)) this.#schedule(use, this.#recordedUseOf(use))
     else this.#forget(use)
   }
 
-  #await(use: Use, standing: RecordedUse): void {
-    const dueMs = dueMsOf(use, standing, this.#place)
-    if (dueMs < use.dueMs) this.#set(use, dueMs)
+  /** Schedules the write, unless an earlier one is scheduled already. */
+  #schedule(use: PendingUse, recordedUse: RecordedUse): void {
+    const dueMs = dueMsOf(use, recordedUse, this.#jitter)
+    if (dueMs < use.dueMs) this.#setDeadline(use, dueMs)
   }
 
-  /** Of a key that does not slide the next use is as good as this one: it is left out. */
-  #again(use: Use): void {
+  /** Schedules a retry for a sliding key. Any other key has no retry: its next use is recorded instead. */
+  #retryLater(use: PendingUse): void {
     const { clock } = this.#options
-    const { slides, withinMs } = this.#standingOf(use)
+    const { slides, withinMs } = this.#recordedUseOf(use)
     if (!slides || !this.#isUnrecorded(use)) this.#forget(use)
-    else this.#set(use, clock.nowMs() + Math.max(withinMs * RETRY_PART, SHORTEST_RETRY_MS))
+    else {
+      const delayMs = Math.max(withinMs * RETRY_FRACTION, SHORTEST_RETRY_MS)
+      this.#setDeadline(use, clock.nowMs() + delayMs)
+    }
   }
 
-  #set(use: Use, dueMs: number): void {
+  #setDeadline(use: PendingUse, dueMs: number): void {
     const { uid } = use.key
-    if (this.#closing.signal.aborted || this.#uses.get(uid) !== use) return
+    if (this.#closing.signal.aborted || this.#pending.get(uid) !== use) return
     use.dueMs = dueMs
     this.#deadlines.set(uid, dueMs)
   }
 
-  #forget(use: Use): void {
+  #forget(use: PendingUse): void {
     const { uid } = use.key
-    if (this.#uses.get(uid) !== use) return
-    this.#uses.delete(uid)
+    if (this.#pending.get(uid) !== use) return
+    this.#pending.delete(uid)
     this.#deadlines.delete(uid)
   }
 
-  #standingOf(use: Use): RecordedUse {
+  #recordedUseOf(use: PendingUse): RecordedUse {
     const { caps, clock } = this.#options
-    return recordedUseOf(this.#latest(use), caps(), clock.nowMs())
+    return recordedUseOf(this.#latestKey(use), caps(), clock.nowMs())
   }
 
-  /** As the store has it; where that knows no such key (yet), as it was read. */
-  #latest({ key }: Use): AccessKey {
+  /** The key from the store; if the store does not have this key (yet), the key as it was last read. */
+  #latestKey({ key }: PendingUse): AccessKey {
     const stored = this.#options.keys.get(key.name)
     return stored?.uid === key.uid ? stored : key
   }
 
-  /** Once for each time that it begins or ends, however many keys there are. */
-  #reportWrite(err: unknown): void {
+  /** Logs when writes begin to fail and when they succeed again, once for all keys. @param err null = success */
+  #logFailureChange(err: unknown): void {
     const { log } = this.#options
     const isFailing = err !== null
     if (isFailing && !this.#isFailing) log.warn({ err }, 'uses of access keys can not be recorded')

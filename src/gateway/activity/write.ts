@@ -1,3 +1,4 @@
+// Writes the last use of a key to its status (contract 14.1).
 import { ACCESS_KEYS } from '../../api/names.ts'
 import { secretDigest } from '../../authn/credential-index.ts'
 import {
@@ -10,45 +11,45 @@ import { isConflict, isNotFound, isTestFailed } from '../../kube/client/api-erro
 import type { KubeClient, PatchOperation } from '../../kube/client/client.ts'
 import type { Store } from '../../kube/informer/store.ts'
 
-/** Why keys are written, for metrics. */
+/** The reason label of these writes, for metrics. */
 export const ACTIVITY_WRITE_REASONS = ['activity'] as const
 
-/** Where uses are recorded. */
+/** The client that writes keys, and the store of the informer. */
 export interface RecordDeps {
   readonly client: Pick<KubeClient, 'get' | 'patch'>
-  /** Takes in what is stored, so that our next decision counts on it. */
+  /** Observes each written key, so that the next decision sees its use before the watch event arrives. */
   readonly keys: Store<AccessKey>
 }
 
-/** One use to be recorded. */
-interface Recording {
-  /** The key as it was last seen. */
+/** A use to record. */
+interface UseToRecord {
+  /** The key as it was last read. */
   readonly key: AccessKey
+  /** The time of the use, in epoch milliseconds. */
   readonly atMs: number
-  /** Asked when the key turns out to be another than it was seen. */
+  /** Whether the use must still be recorded; called when the key has changed since it was read. */
   readonly isWanted: (key: AccessKey) => boolean
   readonly signal: AbortSignal
 }
 
-/** What became of it, with the key as it is now: written, or no longer wanted. null = the key is gone. */
-type Recorded = { readonly key: AccessKey; readonly written: boolean } | null
+/** The current key, and whether the use was written or no longer wanted; null = the key is gone. */
+type RecordOutcome = { readonly key: AccessKey; readonly written: boolean } | null
 
-/** Others write as well: so many conflicts in a row are a bug in another writer. */
-const MOST_TRIES = 8
+/** Retries after a conflict: more in a row mean that another writer has a bug. */
+const MOST_RETRIES = 8
 
 /**
- * Writes `status.lastActivity`, and nothing else, on this very object and only over the value that was
- * seen: so it never moves back, however many write at the same time (contract 3.4, 14.1). Other fields may
- * change meanwhile, which is no reason to try again.
+ * Writes only `status.lastActivity`, with tests of the key's uid and of the value that was read: so the value never
+ * moves back, however many replicas write (contract 3.4, 14.1). A change of another field causes no retry.
  *
- * @throws StatusError, or Error when there is no answer, or one that does not hold the use
+ * @throws StatusError, or Error when there is no answer, or when the stored key does not have the use
  */
 export async function record(
   { client, keys }: RecordDeps,
-  { key, atMs, isWanted, signal }: Recording,
-): Promise<Recorded> {
-  let operations = operationsOn(assumedOf(key), atMs)
-  for (let left = MOST_TRIES; ; left -= 1) {
+  { key, atMs, isWanted, signal }: UseToRecord,
+): Promise<RecordOutcome> {
+  let operations = operationsOn(assumedStateOf(key), atMs)
+  for (let retries = MOST_RETRIES; ; retries -= 1) {
     try {
       const written = await client.patch<OwnedAccessKeyObject>(
         ACCESS_KEYS,
@@ -59,51 +60,54 @@ export async function record(
         signal,
       )
       keys.observe(written)
-      return { key: keptIn(written, atMs), written: true }
+      return { key: keyWithUse(written, atMs), written: true }
     } catch (error) {
       if (isNotFound(error)) return null
-      if (left === 0 || !(isTestFailed(error) || isConflict(error))) throw error
+      if (retries === 0 || !(isTestFailed(error) || isConflict(error))) throw error
     }
     const object = await client.get<OwnedAccessKeyObject>(ACCESS_KEYS, key, signal)
     if (object?.metadata.uid !== key.uid) return null
     keys.observe(object)
-    const now = accessKeyOf(object, secretDigest)
-    if (!isWanted(now)) return { key: now, written: false }
-    operations = operationsOn(seenOf(object), atMs)
+    const current = accessKeyOf(object, secretDigest)
+    if (!isWanted(current)) return { key: current, written: false }
+    operations = operationsOn(stateOf(object), atMs)
   }
 }
 
-/** Without this a use that something on the way takes out again would be written without an end. */
-function keptIn(object: OwnedAccessKeyObject, atMs: number): AccessKey {
+/**
+ * The written key. A key without the use is an error, not a reason to retry: if something on the way removes the field,
+ * retries would never end.
+ */
+function keyWithUse(object: OwnedAccessKeyObject, atMs: number): AccessKey {
   const key = accessKeyOf(object, secretDigest)
   if (key.lastActivityMs === atMs) return key
   throw new Error('the API server took the last use of an access key, but does not keep it')
 }
 
-/** What must still be so when the use is written. */
-interface Seen {
+/** The state of the key that the write tests for. */
+interface TestedState {
   readonly uid: string
-  /** As it stands there; null = none. */
+  /** The timestamp in the object; null = none. */
   readonly lastActivity: string | null
   readonly hasStatus: boolean
 }
 
-/** The view lacks fields that mostly have their usual value; where they may not, the object is read. */
-const assumedOf = ({ uid, lastActivityMs }: AccessKey): Seen => ({
+/** Assumes that the key has a status, which its slim view lacks. If not, the write fails and the object is read. */
+const assumedStateOf = ({ uid, lastActivityMs }: AccessKey): TestedState => ({
   uid,
   lastActivity: lastActivityMs === null ? null : formatTimestamp(lastActivityMs),
   hasStatus: true,
 })
 
-const seenOf = ({ metadata, status }: OwnedAccessKeyObject): Seen => ({
+const stateOf = ({ metadata, status }: OwnedAccessKeyObject): TestedState => ({
   uid: metadata.uid,
   lastActivity: status?.lastActivity ?? null,
   hasStatus: status !== undefined,
 })
 
-/** A `test` for null holds where there is no such field. */
+/** The JSON patch. A `test` for null succeeds when the field does not exist. */
 function operationsOn(
-  { uid, lastActivity, hasStatus }: Seen,
+  { uid, lastActivity, hasStatus }: TestedState,
   atMs: number,
 ): readonly PatchOperation[] {
   const test = (path: string, value: string | null): PatchOperation => ({ op: 'test', path, value })

@@ -1,3 +1,4 @@
+// The public pages below /oidc: discovery, the signing keys and the list of revoked tokens (contract 7.2, 7.4).
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ConfigMap } from '../../api/objects.ts'
@@ -16,12 +17,12 @@ import { type Answer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { ERRORS } from '../errors.ts'
 
-/** How long verifiers may keep what they fetched (contract 7.2). */
-const CACHE_FOR = 'max-age=300'
+/** How long verifiers may cache a page (contract 7.2). */
+const CACHE_CONTROL = 'max-age=300'
 
 /**
- * OpenID Connect discovery, as far as verifiers of tokens go, with the members that a Kubernetes API
- * server publishes for its own: kube-apiserver reads issuer, jwks_uri and the algorithms.
+ * The OpenID Connect discovery document for verifiers of tokens, with the members that a kube-apiserver publishes for
+ * its own tokens. A kube-apiserver that verifies tokens reads issuer, jwks_uri and the algorithms.
  *
  * @param issuer null = not known yet
  */
@@ -36,7 +37,7 @@ export function discoveryAnswer(issuer: string | null): Answer {
   }
   return {
     status: 200,
-    headers: { 'content-type': 'application/json', 'cache-control': CACHE_FOR },
+    headers: { 'content-type': 'application/json', 'cache-control': CACHE_CONTROL },
     body: Buffer.from(JSON.stringify(document)),
   }
 }
@@ -44,8 +45,8 @@ export function discoveryAnswer(issuer: string | null): Answer {
 const KEYS_UNKNOWN = refuse(ERRORS.signingKeysUnknown)
 
 /**
- * The JWK Set of `<issuer>/keys` (contract 7.2). The answer is built when the set has changed and not
- * when it is asked for: a kube-apiserver fetches it once per unknown kid, without limit (threats D5).
+ * The JWK Set of `<issuer>/keys` (contract 7.2). The answer is built once for each change of the set, not for each
+ * request: a kube-apiserver fetches it once per unknown kid, without limit.
  */
 export function createKeysPage(jwks: FollowedJwks): () => Answer {
   let text: string | null = null
@@ -56,7 +57,7 @@ export function createKeysPage(jwks: FollowedJwks): () => Answer {
       text = current
       answer = {
         status: 200,
-        headers: { 'content-type': 'application/jwk-set+json', 'cache-control': CACHE_FOR },
+        headers: { 'content-type': 'application/jwk-set+json', 'cache-control': CACHE_CONTROL },
         body: Buffer.from(current),
       }
     }
@@ -66,7 +67,7 @@ export function createKeysPage(jwks: FollowedJwks): () => Answer {
 
 const REVOCATIONS_UNKNOWN = refuse(ERRORS.revocationsUnknown)
 
-/** Where the list comes from. */
+/** The sources of the list of revoked tokens. */
 interface RevokedSources {
   /** All ConfigMaps of the platform's namespace, or at least those of revoked tokens. */
   readonly configMaps: Store<FullObject<ConfigMap>>
@@ -75,28 +76,28 @@ interface RevokedSources {
   readonly clock: Clock
 }
 
-/** A list that was asked for again this early is the same, whatever was revoked meanwhile. */
-const BUILT_EVERY_MS = 1000
+/** A list is served for at least this time, whatever is revoked meanwhile. */
+const BUILD_INTERVAL_MS = 1000
 
-/** A list, and what it was built from. */
+/** A list, and the state that it was built from. */
 interface BuiltList {
   readonly beganMs: number
   readonly asOfMs: number
-  /** Counts the changes of what is revoked. */
+  /** The number of changes of records when the build began. */
   readonly version: number
   readonly headers: Answer['headers'] & { readonly etag: string }
-  /** Built for the first client without this ETag. */
+  /** Built for the first client that does not have this ETag. */
   readonly body: () => Buffer
 }
 
 /**
- * The list of `<issuer>/revoked` (contract 7.4). `asOf` is when the records were last known to be
- * complete and not when they are asked for: while the API server is away it ages, and verifiers go by
- * it. It is part of the ETag: a 304 would not carry it.
+ * The list of `<issuer>/revoked` (contract 7.4). `asOf` is the time at which the records were last known to be
+ * complete, not the time of the request: while the API server is down it ages, and verifiers see that. It is part of
+ * the ETag, because a 304 has no body.
  *
- * Anybody may ask, and there may be hundreds of thousands of tokens (threat X8): the list is built when
- * something has changed, once a second at most, from the ConfigMaps that did, one in each turn of the event
- * loop; requests meanwhile share it.
+ * The page is public, and there may be hundreds of thousands of tokens. So the list is built only after a change, once
+ * a second at most, from the changed ConfigMaps, one in each turn of the event loop; concurrent requests share the
+ * build.
  */
 export function createRevokedPage(sources: RevokedSources): (call: HttpRequest) => Promise<Answer> {
   const { configMaps, asOfMs: currentAsOfMs, clock } = sources
@@ -109,9 +110,9 @@ export function createRevokedPage(sources: RevokedSources): (call: HttpRequest) 
   })
 
   const build = async (asOfMs: number): Promise<BuiltList> => {
-    const began = { beganMs: clock.monotonicMs(), asOfMs, version }
+    const startState = { beganMs: clock.monotonicMs(), asOfMs, version }
     try {
-      built = { ...began, ...listOf(asOfMs, await refreshed(parts, recordsIn(configMaps))) }
+      built = { ...startState, ...listOf(asOfMs, await updatedParts(parts, recordsIn(configMaps))) }
       return built
     } finally {
       building = null
@@ -119,7 +120,7 @@ export function createRevokedPage(sources: RevokedSources): (call: HttpRequest) 
   }
   const isCurrent = (list: BuiltList, asOfMs: number): boolean =>
     (list.version === version && list.asOfMs === asOfMs) ||
-    clock.monotonicMs() - list.beganMs < BUILT_EVERY_MS
+    clock.monotonicMs() - list.beganMs < BUILD_INTERVAL_MS
   const current = async (asOfMs: number): Promise<BuiltList> => {
     if (built !== null && isCurrent(built, asOfMs)) return built
     building ??= build(asOfMs)
@@ -129,7 +130,7 @@ export function createRevokedPage(sources: RevokedSources): (call: HttpRequest) 
     const asOfMs = currentAsOfMs()
     if (asOfMs === null) return REVOCATIONS_UNKNOWN
     const list = await current(asOfMs)
-    if (isHeld(headers['if-none-match'], list.headers.etag))
+    if (matchesEtag(headers['if-none-match'], list.headers.etag))
       return { status: 304, headers: list.headers, body: Buffer.alloc(0) }
     return { status: 200, headers: list.headers, body: list.body() }
   }
@@ -137,7 +138,7 @@ export function createRevokedPage(sources: RevokedSources): (call: HttpRequest) 
 
 const isRecord = (name: string): boolean => revocationHourEndMs(name) !== null
 
-/** As they are at one moment: what comes while a list is being built is for the next. */
+/** The records at this moment: a change during the build is for the next list. */
 const recordsIn = (configMaps: Store<FullObject<ConfigMap>>): ReadonlyMap<string, ConfigMap> =>
   new Map(
     [...configMaps.values()]
@@ -145,13 +146,13 @@ const recordsIn = (configMaps: Store<FullObject<ConfigMap>>): ReadonlyMap<string
       .map(({ name, object }) => [name, object]),
   )
 
-/** The parts of the list as these records have it. Nothing else touches them meanwhile. */
-async function refreshed(
+/** Updates the parts to these records, and returns those that list a token. One build runs at a time. */
+async function updatedParts(
   parts: RevokedParts,
   records: ReadonlyMap<string, ConfigMap>,
 ): Promise<readonly RevokedPart[]> {
   for (const name of new Set([...parts.names(), ...records.keys()])) {
-    if (parts.take(name, records.get(name))) await setImmediate()
+    if (parts.set(name, records.get(name))) await setImmediate()
   }
   const all: RevokedPart[] = []
   for (const name of parts.names()) {
@@ -189,77 +190,81 @@ const bodyOf = (asOf: string, parts: readonly RevokedPart[]): Buffer =>
     Buffer.from('}}'),
   ])
 
-/** Whether the client holds what has this tag; a proxy may have made it a weak one. */
-const isHeld = (ifNoneMatch: string | undefined, etag: string): boolean =>
+/** Whether the client has the body with this ETag; a proxy may have made the tag a weak one. */
+const matchesEtag = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag) ?? false
 
-/** What one ConfigMap adds to the list of revoked tokens. */
+/** The part of the list that comes from one ConfigMap. */
 interface RevokedPart {
   /** Members of a JSON object, without its braces; empty where there are none. */
   readonly text: Buffer
   readonly digest: Buffer
 }
 
-interface HeldConfigMap {
+/** A ConfigMap with its part of the list. */
+interface KnownConfigMap {
   readonly configMap: ConfigMap
-  /** null = to be made. */
+  /** null = must be built again. */
   part: RevokedPart | null
 }
 
 /**
- * The list of revoked tokens in parts, one for each ConfigMap: one that has not changed is not read again.
- * A token that is in several is in the part of one of them, with its latest end.
+ * The list of revoked tokens in parts, one for each ConfigMap: an unchanged ConfigMap is not read again. A token in
+ * several ConfigMaps is in one part only, with its latest end.
  */
 class RevokedParts {
   readonly #stored = new StoredRevocations()
-  readonly #held = new Map<string, HeldConfigMap>()
+  readonly #known = new Map<string, KnownConfigMap>()
 
-  /** Names of the ConfigMaps that were taken, the last hour first: what is cut off its end ends soonest. */
+  /**
+   * Names of the known ConfigMaps, the latest hour first: if a reader gets only the beginning, it lacks the tokens that
+   * end soonest.
+   */
   names(): readonly string[] {
-    return [...this.#held.keys()].toSorted((a, b) => (a > b ? -1 : 1))
+    return [...this.#known.keys()].toSorted((a, b) => (a > b ? -1 : 1))
   }
 
-  /** Takes a ConfigMap as it is now; undefined = it is not there. Returns whether it is another than before. */
-  take(name: string, configMap: ConfigMap | undefined): boolean {
-    const before = this.#held.get(name)?.configMap
+  /** Stores the current ConfigMap; undefined = it is gone. Returns whether it has changed. */
+  set(name: string, configMap: ConfigMap | undefined): boolean {
+    const before = this.#known.get(name)?.configMap
     if (before === configMap) return false
-    if (configMap) this.#held.set(name, { configMap, part: null })
-    else this.#held.delete(name)
+    if (configMap) this.#known.set(name, { configMap, part: null })
+    else this.#known.delete(name)
     const { shared } = this.#stored.update(before, configMap)
-    for (const held of this.#held.values()) {
-      if (shared.some((jti) => isIn(held, jti))) held.part = null
+    for (const known of this.#known.values()) {
+      if (shared.some((jti) => isIn(known, jti))) known.part = null
     }
     return true
   }
 
-  /** The part of a ConfigMap that was taken, and whether it was made just now. */
+  /** The part of a known ConfigMap, and whether this call has built it. */
   partOf(name: string): { readonly part: RevokedPart; readonly isNew: boolean } {
-    const held = this.#held.get(name)
-    const isNew = held?.part === null
-    if (isNew) held.part = partWith(revokedTokensJson(this.#members(name, held)))
-    return { part: held?.part ?? EMPTY, isNew }
+    const known = this.#known.get(name)
+    const isNew = known?.part === null
+    if (isNew) known.part = newPart(revokedTokensJson(this.#members(name, known)))
+    return { part: known?.part ?? EMPTY, isNew }
   }
 
-  #members(name: string, { configMap }: HeldConfigMap): readonly (readonly [string, number])[] {
+  #members(name: string, { configMap }: KnownConfigMap): readonly (readonly [string, number])[] {
     return revokedJtisIn(configMap).flatMap((jti) => {
-      const { places, endMs } = this.#stored.get(jti) ?? NOWHERE
+      const { places, endMs } = this.#stored.get(jti) ?? NOT_STORED
       return places === 1 || this.#isFirst(name, jti) ? [[jti, endMs] as const] : []
     })
   }
 
-  /** Whether no ConfigMap with an earlier name has it, too. */
+  /** Whether no ConfigMap with an earlier name has the token too. */
   #isFirst(name: string, jti: string): boolean {
-    return ![...this.#held].some(([other, held]) => other < name && isIn(held, jti))
+    return ![...this.#known].some(([other, known]) => other < name && isIn(known, jti))
   }
 }
 
-const partWith = (members: string): RevokedPart => {
+const newPart = (members: string): RevokedPart => {
   const text = Buffer.from(members)
   return { text, digest: createHash('sha256').update(text).digest() }
 }
 
-const EMPTY = partWith('')
-const NOWHERE = { places: 0, endMs: 0 }
+const EMPTY = newPart('')
+const NOT_STORED = { places: 0, endMs: 0 }
 
-const isIn = ({ configMap: { data = {} } }: HeldConfigMap, jti: string): boolean =>
+const isIn = ({ configMap: { data = {} } }: KnownConfigMap, jti: string): boolean =>
   Object.hasOwn(data, jti)

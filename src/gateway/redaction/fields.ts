@@ -1,4 +1,4 @@
-// The hidden fields of our kinds (contract 12.4), and how a write by a client that can't see them keeps them.
+// The hidden fields of our kinds (contract 12.4). A write by a client that can't see them keeps them.
 import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../api/names.ts'
 import {
   type NamePath,
@@ -9,18 +9,18 @@ import {
 import { type Json, type JsonMap, isList, isMap, mapFromEntries } from '../../domain/json/json.ts'
 import { redactSettings, redactLiterals } from '../../domain/settings/redaction.ts'
 
-/** The key itself. */
+/** The path of the key itself. */
 export const KEY: NamePath = ['spec', 'key']
 
-/** A signed token. */
+/** The path of the signed token. */
 export const TOKEN: NamePath = ['status', 'token']
 
 const CONNECTOR_DATA: NamePath = ['spec', 'identity', 'connectorData']
-const LOGIN: NamePath = ['spec', 'oidcLogin']
+const OIDC_LOGIN: NamePath = ['spec', 'oidcLogin']
 
-/** Fields that are removed, by plural. Settings stay in place, with REDACTED for each secret value. */
+/** The fields that redaction removes, by plural. Settings stay, with REDACTED in place of each secret value. */
 const HIDDEN: Readonly<Record<string, readonly NamePath[]>> = {
-  [ACCESS_KEYS.plural]: [KEY, CONNECTOR_DATA, LOGIN],
+  [ACCESS_KEYS.plural]: [KEY, CONNECTOR_DATA, OIDC_LOGIN],
   [TOKENS.plural]: [TOKEN],
   [CONFIGS.plural]: [],
 }
@@ -30,9 +30,9 @@ const SECRETS: Readonly<Record<string, readonly NamePath[]>> = {
   [ACCESS_KEYS.plural]: [
     KEY,
     CONNECTOR_DATA,
-    [...LOGIN, 'idToken'],
-    [...LOGIN, 'accessToken'],
-    [...LOGIN, 'refreshToken'],
+    [...OIDC_LOGIN, 'idToken'],
+    [...OIDC_LOGIN, 'accessToken'],
+    [...OIDC_LOGIN, 'refreshToken'],
   ],
   [TOKENS.plural]: [TOKEN],
 }
@@ -58,15 +58,15 @@ const withoutSecretSettings = (object: JsonMap): JsonMap =>
     }),
   )
 
-/** The values at a path, in the object as clients see it and as it is stored; undefined = none. */
+/** Reads the value at a path, in the object as clients see it and in the stored object; undefined = none. */
 export interface Sides {
   readonly shown: (path: NamePath) => Json | undefined
   readonly current: (path: NamePath) => Json | undefined
 }
 
 /**
- * Puts the hidden fields back into a value that a client sent for a path of an object; an empty path = the
- * whole object (contract 12.4). A visible part around a hidden field that the client left out stays out.
+ * Puts the hidden fields back into a value that a client sent for a path of the object; an empty path = the whole
+ * object (contract 12.4). If the client left out the map around a hidden field, the field stays out too.
  */
 export function filled(
   resource: Resource,
@@ -74,25 +74,25 @@ export function filled(
   sent: Json,
   path: NamePath,
 ): Json {
-  if (resource === CONFIGS) return keptIn(sent, shown(path), current(path))
+  if (resource === CONFIGS) return restoreSettings(sent, shown(path), current(path))
   return hiddenFields(resource).reduce(
-    (whole, field) => filledIn(whole, restOf(field, path), current(field)),
+    (whole, field) => restoreField(whole, restOf(field, path), current(field)),
     sent,
   )
 }
 
-function filledIn(sent: Json, field: NamePath | null, value: Json | undefined): Json {
+function restoreField(sent: Json, field: NamePath | null, value: Json | undefined): Json {
   if (field === null || field.length === 0 || value === undefined) return sent
-  const isFree =
+  const isMissing =
     nestedField(sent, field) === undefined && isMap(nestedField(sent, field.slice(0, -1)))
-  return isFree && isMap(sent) ? setNestedField(sent, field, value) : sent
+  return isMissing && isMap(sent) ? setNestedField(sent, field, value) : sent
 }
 
-/** The field's path below another path; null = the field is not below it. */
+/** The rest of the field's path after `path`; null = the field is not below `path`. */
 export const restOf = (field: NamePath, path: NamePath): NamePath | null =>
   path.every((name, place) => field[place] === name) ? field.slice(path.length) : null
 
-/** `filled` for a whole object. */
+/** Puts the hidden fields back into a whole object that a client sent (contract 12.4). */
 export function withHidden(resource: Resource, sent: JsonMap, current: JsonMap): JsonMap {
   const shown = withoutHiddenFields(resource, current)
   const sides: Sides = {
@@ -102,7 +102,7 @@ export function withHidden(resource: Resource, sent: JsonMap, current: JsonMap):
   return filled(resource, sides, sent, []) as JsonMap
 }
 
-/** The secrets of an object in clear: no other field of the object that is shown may hold one. */
+/** The secrets of an object in clear: no visible field may repeat one. */
 export const secretsIn = (resource: Resource, object: JsonMap): readonly string[] =>
   secretsAt(resource, object, [])
 
@@ -123,25 +123,25 @@ export const secretsAt = (
  */
 export const isDigest = (text: string): boolean => text.startsWith('sha256:')
 
-/** A digest reveals no key, and other texts contain a short one by chance. */
-const isSecret = (text: string): boolean => text.length >= SHORTEST && !isDigest(text)
-const SHORTEST = 12
+/** A digest reveals no key, and a short text may be part of other texts by chance. */
+const isSecret = (text: string): boolean => text.length >= SHORTEST_SECRET && !isDigest(text)
+const SHORTEST_SECRET = 12
 
-/** Replaces each value that was sent as it had been shown by the stored one. */
-function keptIn(sent: Json, shown: Json | undefined, current: Json | undefined): Json {
+/** Replaces each value that the client sends back as it was shown with the stored value. */
+function restoreSettings(sent: Json, shown: Json | undefined, current: Json | undefined): Json {
   if (isMap(sent)) {
     return mapFromEntries(
       Object.entries(sent).map(([name, value]) => [
         name,
-        keptIn(value, nestedField(shown, [name]), nestedField(current, [name])),
+        restoreSettings(value, nestedField(shown, [name]), nestedField(current, [name])),
       ]),
     )
   }
   if (isList(sent)) {
-    const [seen, there] = [isList(shown) ? shown : [], isList(current) ? current : []]
-    // In a list of another length it is unknown which entry is which.
-    return seen.length === sent.length && there.length === sent.length
-      ? sent.map((value, place) => keptIn(value, seen[place], there[place]))
+    const [shownList, currentList] = [isList(shown) ? shown : [], isList(current) ? current : []]
+    // The entries of a list with another length can't be matched.
+    return shownList.length === sent.length && currentList.length === sent.length
+      ? sent.map((value, place) => restoreSettings(value, shownList[place], currentList[place]))
       : sent
   }
   return sent === shown && current !== undefined && !isMap(current) && !isList(current)

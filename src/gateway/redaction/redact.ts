@@ -1,4 +1,4 @@
-// Every answer about our kinds, in whatever shape, without what is hidden of them (contract 12.4).
+// Redacts answers about our kinds, whatever their shape (contract 12.4).
 import type { Resource } from '../../api/names.ts'
 import {
   type NamePath,
@@ -18,10 +18,10 @@ import { strictJsonError } from '../../domain/json/strict-json.ts'
 import { REDACTED } from '../../domain/settings/redaction.ts'
 import { secretsIn, withoutHiddenFields } from './fields.ts'
 
-/** Which of the hidden fields of an object this caller is shown all the same. */
+/** The hidden fields of an object that this caller may see. */
 export type VisibleSecrets = (object: JsonMap) => readonly NamePath[]
 
-/** Nothing. */
+/** Shows no hidden field. */
 export const SHOWS_NOTHING: VisibleSecrets = () => []
 
 const LAST_APPLIED: NamePath = [
@@ -31,89 +31,92 @@ const LAST_APPLIED: NamePath = [
 ]
 
 /**
- * An object as it is shown. Its secrets are also looked for in everything else that it says: annotations,
- * managedFields, text of its own.
+ * The object without its hidden fields, except those that `shows` returns. Its secrets are removed from all other
+ * fields as well, such as annotations, managedFields and free text.
  */
 export function redacted(resource: Resource, object: JsonMap, shows: VisibleSecrets): JsonMap {
   const shown = shows(object)
-  const bare = withoutHiddenFields(resource, flat(object))
-  const applied = nestedField(bare, LAST_APPLIED)
-  const annotated =
-    applied === undefined
+  const bare = withoutHiddenFields(resource, withLimitedDepth(object))
+  const lastApplied = nestedField(bare, LAST_APPLIED)
+  const withCleanAnnotation =
+    lastApplied === undefined
       ? bare
-      : setNestedField(bare, LAST_APPLIED, redactedText(resource, applied))
-  const clean = scrubbed(annotated, secretsIn(resource, object))
+      : setNestedField(bare, LAST_APPLIED, redactedText(resource, lastApplied))
+  const clean = scrubbed(withCleanAnnotation, secretsIn(resource, object))
   return shown.reduce((whole, path) => {
     const value = nestedField(object, path)
     return value === undefined ? whole : setNestedField(whole, path, value)
   }, clean)
 }
 
-/** Twice what can be written here, or more. JSON.stringify fails at some thousands, for all that stands beside it. */
+/** At least twice the depth that can be written here. JSON.stringify of an answer fails at some thousands of levels. */
 const MOST_LEVELS = 256
 
-/** The object, or what of it is not below so many levels. */
-const flat = (object: JsonMap): JsonMap =>
-  isDeep(object, MOST_LEVELS) ? (cut(object, MOST_LEVELS) as JsonMap) : object
+/** The object without what is nested deeper than MOST_LEVELS. */
+const withLimitedDepth = (object: JsonMap): JsonMap =>
+  isDeeperThan(object, MOST_LEVELS) ? (cutBelow(object, MOST_LEVELS) as JsonMap) : object
 
-function isDeep(value: Json, levels: number): boolean {
+function isDeeperThan(value: Json, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1))
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1))
 }
 
-function cut(value: Json, levels: number): Json {
-  if (isList(value)) return levels === 0 ? [] : value.map((inner) => cut(inner, levels - 1))
+function cutBelow(value: Json, levels: number): Json {
+  if (isList(value)) return levels === 0 ? [] : value.map((inner) => cutBelow(inner, levels - 1))
   if (!isMap(value)) return value
   if (levels === 0) return {}
   return mapFromEntries(
-    Object.entries(value).map(([name, inner]) => [name, cut(inner, levels - 1)]),
+    Object.entries(value).map(([name, inner]) => [name, cutBelow(inner, levels - 1)]),
   )
 }
 
-/** An object as text. One that can't be read for certain is left out: it may hold anything. */
+/** Redacts an object in JSON text. A text that can't be parsed for certain is left out: it may hold any secret. */
 function redactedText(resource: Resource, text: Json): Json | undefined {
   if (typeof text !== 'string') return undefined
   const parsed = parseJsonMap(text)
-  if (parsed === null || isDeep(parsed, MOST_LEVELS)) return undefined
+  if (parsed === null || isDeeperThan(parsed, MOST_LEVELS)) return undefined
   const plain = JSON.stringify(parsed)
   const clean = JSON.stringify(redacted(resource, parsed, SHOWS_NOTHING))
   if (clean !== plain) return `${clean}\n`
-  // Of a name that stands twice one has not been read.
+  // With a duplicate name, one of its values has not been checked.
   return text === `${plain}\n` || strictJsonError(text) === null ? text : undefined
 }
 
-/** The value with REDACTED wherever it holds one of these texts, be it inside of JSON as text. */
+/** Replaces each of these texts in the value by REDACTED, also where it is escaped in JSON text. */
 export function scrubbed<Value extends Json>(value: Value, secrets: readonly string[]): Value {
-  const forms = [...new Set(secrets.flatMap(formsOf))].toSorted((a, b) => b.length - a.length)
+  const forms = [...new Set(secrets.flatMap(escapedForms))].toSorted((a, b) => b.length - a.length)
   const text = forms.length === 0 ? '' : JSON.stringify(value)
   const found = forms.filter((form) => text.includes(form) || text.includes(escaped(form)))
-  return found.length === 0 ? value : (replaced(value, found) as Value)
+  return found.length === 0 ? value : (replaceInValue(value, found) as Value)
 }
 
-const formsOf = (secret: string): readonly string[] => {
+const escapedForms = (secret: string): readonly string[] => {
   const once = escaped(secret)
   return [secret, once, escaped(once)]
 }
 
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
 
-function replaced(value: Json, texts: readonly string[]): Json {
-  if (typeof value === 'string') return replacedIn(value, texts)
-  if (isList(value)) return value.map((one) => replaced(one, texts))
+function replaceInValue(value: Json, texts: readonly string[]): Json {
+  if (typeof value === 'string') return replaceInText(value, texts)
+  if (isList(value)) return value.map((one) => replaceInValue(one, texts))
   if (!isMap(value)) return value
   return mapFromEntries(
-    Object.entries(value).map(([name, inner]) => [replacedIn(name, texts), replaced(inner, texts)]),
+    Object.entries(value).map(([name, inner]) => [
+      replaceInText(name, texts),
+      replaceInValue(inner, texts),
+    ]),
   )
 }
 
-const replacedIn = (text: string, parts: readonly string[]): string =>
+const replaceInText = (text: string, parts: readonly string[]): string =>
   parts.reduce((rest, part) => rest.replaceAll(part, REDACTED), text)
 
-/** Quotes the object as it would be, secrets included, when a patch makes it one that can't be read. */
+/** The API server quotes the whole object, secrets included, when a patch makes it unreadable. */
 const QUOTED_OBJECT = /\bpatch: Invalid value: "(?:[^"\\]|\\.)*"/g
 const QUOTED_VALUE = /^Invalid value: "(?:[^"\\]|\\.)*"/
 
-/** A failure of the API server as it is shown: it may repeat what was sent, and what is stored. */
+/** Redacts a failure of the API server: it may quote what was sent, and what is stored. */
 export function redactedFailure(status: JsonMap, secrets: readonly string[]): JsonMap {
   const message = nestedString(status, ['message']).replace(QUOTED_OBJECT, 'patch: Invalid value')
   const causes = nestedField(status, ['details', 'causes'])
@@ -129,7 +132,7 @@ function redactedCause(cause: Json): Json {
   return setNestedField(cause, ['message'], message)
 }
 
-/** Any answer about objects of a kind: one of them, a List, a Table with whole objects, or a Status. */
+/** Redacts any answer about objects of a kind: one object, a List, a Table with whole objects, or a Status. */
 export function redactedAnswer(
   resource: Resource,
   answer: JsonMap,
@@ -141,20 +144,22 @@ export function redactedAnswer(
   return mapObjects(resource, answer, (object) => redacted(resource, object, shows))
 }
 
-/** The answer with each object of the kind in it changed. @throws Error for a shape that is none of these */
+/** Changes each object of the kind in an answer. @throws Error for an answer of another kind or shape */
 function mapObjects(
-  { kind: ours }: Resource,
+  { kind: expectedKind }: Resource,
   answer: JsonMap,
   change: (object: JsonMap) => JsonMap,
 ): JsonMap {
   const kind = nestedString(answer, ['kind'])
-  const inner = (list: Json | undefined, of: (entry: JsonMap) => JsonMap): readonly Json[] =>
-    (isList(list) ? list : []).filter(isMap).map(of)
-  if (kind === ours) return change(answer)
-  if (kind === `${ours}List`)
-    return setNestedField(answer, ['items'], inner(nestedField(answer, ['items']), change))
-  if (kind !== 'Table') throw new Error(`an answer about ${ours} is of another kind`)
-  const rows = inner(nestedField(answer, ['rows']), (row) => {
+  const mapEntries = (
+    list: Json | undefined,
+    changeEntry: (entry: JsonMap) => JsonMap,
+  ): readonly Json[] => (isList(list) ? list : []).filter(isMap).map(changeEntry)
+  if (kind === expectedKind) return change(answer)
+  if (kind === `${expectedKind}List`)
+    return setNestedField(answer, ['items'], mapEntries(nestedField(answer, ['items']), change))
+  if (kind !== 'Table') throw new Error(`an answer about ${expectedKind} is of another kind`)
+  const rows = mapEntries(nestedField(answer, ['rows']), (row) => {
     const object = nestedField(row, ['object'])
     return isMap(object) ? setNestedField(row, ['object'], change(object)) : row
   })
@@ -163,11 +168,11 @@ function mapObjects(
 
 // The whole objects in an answer, whatever its shape.
 
-/** Where an answer holds its objects: rows of a Table, or items of a List. */
+/** The field of an answer that holds its objects: `rows` of a Table, `items` of a List. */
 export const placeOf = (answer: JsonMap): 'rows' | 'items' =>
   nestedString(answer, ['kind']) === 'Table' ? 'rows' : 'items'
 
-/** The object of a Table's row; of a List the item is the object. */
+/** The object in a row of a Table; an item of a List is the object itself. */
 function objectOf(entry: Json): JsonMap | null {
   const object = nestedField(entry, ['object'])
   if (isMap(object)) return object
@@ -180,7 +185,7 @@ export function entriesOf(answer: JsonMap): readonly Json[] {
   return isList(entries) ? entries : []
 }
 
-/** The one object that an answer is about: itself, or that of a Table's first row. */
+/** The one object of an answer: the answer itself, or the object in a Table's first row; empty if there is none. */
 export function objectIn(answer: JsonMap): JsonMap {
   const isTable = nestedString(answer, ['kind']) === 'Table'
   return (isTable ? objectsIn(answer)[0] : answer) ?? {}
@@ -192,7 +197,7 @@ export const objectsIn = (answer: JsonMap): readonly JsonMap[] =>
     .map(objectOf)
     .filter((object) => object !== null)
 
-/** The List or Table with those of its objects only. */
+/** The List or Table with only the objects that `isKept` accepts. */
 export function keeping(answer: JsonMap, isKept: (object: JsonMap) => boolean): JsonMap {
   const kept = entriesOf(answer).filter((entry) => {
     const object = objectOf(entry)
@@ -201,7 +206,7 @@ export function keeping(answer: JsonMap, isKept: (object: JsonMap) => boolean): 
   return setNestedField(answer, [placeOf(answer)], kept)
 }
 
-/** Pages of one List or Table as one. */
+/** Joins the pages of one List or Table; its metadata is that of the last page. */
 export function joined(first: JsonMap, others: readonly JsonMap[]): JsonMap {
   const { metadata = {} } = others.at(-1) ?? first
   return { ...first, metadata, [placeOf(first)]: [first, ...others].flatMap(entriesOf) }

@@ -1,5 +1,5 @@
-// Label selectors as the API server's own parser reads them (k8s.io/apimachinery, labels.Parse), token by token:
-// each character is looked at once, so that no selector takes long to refuse (contract 11.6).
+// Checks label selectors as the API server's own parser reads them (k8s.io/apimachinery, labels.Parse). Each character
+// is read once, so that no selector takes long to refuse (contract 11.6).
 
 /** Longest first, so that `!=` is not taken for `!`. */
 const SYMBOLS = ['!=', '==', '=', '!', '(', ')', ',', '<', '>'] as const
@@ -10,7 +10,10 @@ type Token =
   | { readonly kind: (typeof SYMBOLS)[number] | 'end' }
   | { readonly kind: 'word'; readonly text: string }
 
-/** Whether the text is a label selector to the API server. One with a NUL is none: it would be read to there. */
+/**
+ * Whether the API server accepts the text as a label selector. A text with a NUL is refused: the API server would read
+ * it only up to the NUL.
+ */
 export function isLabelSelector(text: string): boolean {
   if (text.includes('\0')) return false
   const tokens = new Tokens(text)
@@ -23,7 +26,7 @@ export function isLabelSelector(text: string): boolean {
   }
 }
 
-/** The tokens of a selector, one at a time, and none kept. */
+/** Reads the tokens of a selector one at a time, with one token of lookahead. */
 class Tokens {
   readonly #text: string
   #at = 0
@@ -62,29 +65,30 @@ class Tokens {
 
 const isBoundary = (char: string): boolean => SPECIAL.has(char) || SPACE.has(char)
 
-/** `key`, `!key`, `key=value`, `key in (values)`, `key>1`; what follows is left. */
+/** Reads one requirement: `key`, `!key`, `key=value`, `key in (values)` or `key>1`. */
 function isRequirement(tokens: Tokens): boolean {
   const isAbsent = tokens.next() === '!'
   if (isAbsent) tokens.take()
   const key = tokens.take()
   if (key.kind !== 'word' || !isKey(key.text)) return false
-  if (isAbsent || isEndOfOne(tokens)) return true
+  if (isAbsent || isRequirementEnd(tokens)) return true
   const operator = tokens.take()
   const { kind } = operator
   if (kind === 'word') return (operator.text === 'in' || operator.text === 'notin') && isSet(tokens)
   if (kind === '<' || kind === '>') return isWord(tokens, isInteger)
   const isEquality = kind === '=' || kind === '==' || kind === '!='
-  return isEquality && (isEndOfOne(tokens) || isWord(tokens, isValue))
+  return isEquality && (isRequirementEnd(tokens) || isWord(tokens, isValue))
 }
 
-const isEndOfOne = (tokens: Tokens): boolean => tokens.next() === 'end' || tokens.next() === ','
+const isRequirementEnd = (tokens: Tokens): boolean =>
+  tokens.next() === 'end' || tokens.next() === ','
 
 function isWord(tokens: Tokens, check: (text: string) => boolean): boolean {
   const token = tokens.take()
   return token.kind === 'word' && check(token.text)
 }
 
-/** `(a, b)`, with the API server's own view of empty values: `(,)` and `(a,,b)` are sets, `(,,)` is none. */
+/** Reads a set such as `(a, b)`. The API server accepts the empty values in `(,)` and `(a,,b)`, but not `(,,)`. */
 function isSet(tokens: Tokens): boolean {
   if (tokens.take().kind !== '(') return false
   if (tokens.next() === ')') return tokens.take().kind === ')'
@@ -103,7 +107,7 @@ function isSet(tokens: Tokens): boolean {
 
 const LONGEST_NAME = 63
 const LONGEST_PREFIX = 253
-const LARGEST = 2n ** 63n - 1n
+const LARGEST_INT64 = 2n ** 63n - 1n
 
 /** `name` or `prefix/name`. */
 function isKey(text: string): boolean {
@@ -130,4 +134,4 @@ const isValue = (text: string): boolean =>
 const isAlphanumeric = (char: string): boolean => /^[A-Za-z0-9]$/.test(char)
 
 const isInteger = (text: string): boolean =>
-  text.length <= LONGEST_NAME && /^\d+$/.test(text) && BigInt(text) <= LARGEST
+  text.length <= LONGEST_NAME && /^\d+$/.test(text) && BigInt(text) <= LARGEST_INT64

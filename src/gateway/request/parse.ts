@@ -1,5 +1,5 @@
-// A request to the API of a target, from the bytes that came to the request that goes out. Either both mean
-// the same to the API server, or it is refused here (contract 11.6): nothing is forwarded as it came.
+// Parses a request to the API of a target, and builds the forwarded request from the parsed values: no bytes are
+// forwarded as they came. A request that the API server could read differently is refused (contract 11.6).
 import { CONFIGS } from '../../api/names.ts'
 import type { RequestInfo, RequestTarget } from '../../domain/scope/request-info.ts'
 import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
@@ -8,10 +8,9 @@ import { formatPath, formatQuery, parsePath, parseQuery } from './path-and-query
 import { METHODS, isMethod, requestInfoOf } from './request-info.ts'
 
 /**
- * Reads a request. `rest` is what follows the route of the target in the request-target, as it was sent:
- * a path, a query, both or nothing.
+ * Parses a request. `rest` is the raw request-target after the prefix of the target: a path, a query, both or nothing.
  *
- * A tail behind a `proxy` subresource is held to the same rules as any path, and its query too.
+ * The path and query after a `proxy` subresource must follow the same rules.
  */
 export function parseRequest(method: string, target: RequestTarget, rest: string): RequestParsing {
   const refused = (answer: WholeAnswer): RequestParsing => ({ ok: false, target, answer })
@@ -22,38 +21,38 @@ export function parseRequest(method: string, target: RequestTarget, rest: string
   if (!path.ok) return refused(path.answer)
   const pairs = parseQuery(rawQuery)
   if (!pairs.ok) return refused(pairs.answer)
-  const segments = target.kind === 'Management' ? withConfigs(path.value) : path.value
+  const segments = target.kind === 'Management' ? withPluralConfigs(path.value) : path.value
   const query = pairs.value
   const attributes = requestInfoOf({ method, segments, query }, target)
   if (!attributes.ok) return refused(attributes.answer)
-  const sent = { path: formatPath(segments), query, search: formatQuery(query) }
-  return { ok: true, request: { attributes: attributes.value, method, segments, ...sent } }
+  const forwarded = { path: formatPath(segments), query, search: formatQuery(query) }
+  return { ok: true, request: { attributes: attributes.value, method, segments, ...forwarded } }
 }
 
-/** The specified path of Configs ends in the singular (contract 9.3). */
-const SPECIFIED = ['apis', CONFIGS.group, CONFIGS.version, 'config'] as const
+/** The specified path of Configs ends in the singular (contract 9.3); the API server knows the plural. */
+const SINGULAR_CONFIG_PATH = ['apis', CONFIGS.group, CONFIGS.version, 'config'] as const
 
-const withConfigs = (segments: readonly string[]): readonly string[] =>
-  SPECIFIED.every((segment, at) => segments[at] === segment)
-    ? segments.with(SPECIFIED.length - 1, CONFIGS.plural)
+const withPluralConfigs = (segments: readonly string[]): readonly string[] =>
+  SINGULAR_CONFIG_PATH.every((segment, at) => segments[at] === segment)
+    ? segments.with(SINGULAR_CONFIG_PATH.length - 1, CONFIGS.plural)
     : segments
 
 /** A request to the API of a target, read from its bytes (contract 11.6). */
 export interface ParsedRequest {
-  /** What scope decides on: what the API server computes from `path` and `query`, and audits. */
+  /** RequestInfo as the API server computes it from `path` and `query`, and audits it: the authorizer decides by it. */
   readonly attributes: RequestInfo
   readonly method: string
-  /** The path on the target, decoded and split, every segment checked; the last is empty where a slash trailed. */
+  /** The decoded, checked segments of the path on the target; the last one is empty after a trailing slash. */
   readonly segments: readonly string[]
-  /** The path to send, built from `segments`; begins with `/`. */
+  /** The path to forward, built from `segments`; begins with `/`. */
   readonly path: string
   /** Decoded pairs, in the order of the request. */
   readonly query: readonly (readonly [name: string, value: string])[]
-  /** The query to send, built from `query`, without the question mark; may be empty. */
+  /** The query to forward, built from `query`, without the question mark; may be empty. */
   readonly search: string
 }
 
-/** The request, or the answer that refuses it; `target` null = it leads to no API. */
+/** The parsed request, or the answer that refuses it; `target` null = the path leads to no API. */
 export type RequestParsing =
   | { readonly ok: true; readonly request: ParsedRequest }
   | { readonly ok: false; readonly target: RequestTarget | null; readonly answer: WholeAnswer }

@@ -1,10 +1,10 @@
-// The path of a request: split first, then decoded, once. The API server decodes first and cleans nothing,
-// so that `%2f` separates and `..` names there. Whatever could be read in two ways is refused.
+// Parses the path of a request: it is split first, then each segment is decoded once. The API server decodes first and
+// does not clean the path: there, `%2f` separates segments and `..` is a name. A path with two readings is refused.
 import { quoteForMessage } from '../../domain/json/json.ts'
 import { type Refusal, type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 
-/** The segments of a path as it was sent; empty means `/`. The last one is empty where a slash trails. */
+/** Parses a raw path; empty means `/`. The last segment is empty after a trailing slash. */
 export function parsePath(raw: string): Parsed<readonly string[]> {
   if (raw !== '' && !raw.startsWith('/')) return refused(refuse(ERRORS.pathStart))
   const parts = raw.slice(1).split('/')
@@ -12,30 +12,30 @@ export function parsePath(raw: string): Parsed<readonly string[]> {
   for (const [at, part] of parts.entries()) {
     const segment = percentDecode(part)
     if (segment === null) return refused(refuse(ERRORS.pathEncoding))
-    const fault = segment === '' && at === parts.length - 1 ? null : faultOf(segment)
+    const fault = segment === '' && at === parts.length - 1 ? null : segmentFault(segment)
     if (fault !== null) return refused(refuse(fault))
     segments.push(segment)
   }
   return read(segments)
 }
 
-/** The path to send. */
+/** Encodes the path to forward. */
 export const formatPath = (segments: readonly string[]): string =>
   `/${segments.map(percentEncode).join('/')}`
 
-function faultOf(segment: string): Refusal | null {
+function segmentFault(segment: string): Refusal | null {
   if (segment === '') return ERRORS.emptySegment
   if (segment === '.' || segment === '..') return ERRORS.dotSegment
-  // No name of an object has any of these: the API server stores none with a slash or a percent sign.
+  // No object name has any of these characters: the API server stores no name with a slash or a percent sign.
   if (/[/\\%\p{Cc}]/u.test(segment)) return ERRORS.pathCharacters
   return null
 }
 
-// Percent-encoding as the API server reads it, where both sides read the same (contract 11.6).
+// Percent-encoding, limited to what the API server reads in the same way (contract 11.6).
 
 /**
- * Decodes once; null when an escape is broken or the bytes are no UTF-8. The API server would take such
- * bytes as they are, and the same text could then not be written again.
+ * Decodes once; null for a broken escape, or bytes that are not UTF-8. The API server would accept such bytes, but the
+ * gateway could not encode the same text again.
  */
 function percentDecode(text: string): string | null {
   try {
@@ -45,34 +45,34 @@ function percentDecode(text: string): string | null {
   }
 }
 
-/** Encodes every character that a server on the way could read as more than itself. */
+/** Encodes every character that has a special meaning to some server on the way. */
 const percentEncode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)
 
-/** A value read from bytes, or the answer that refuses them. */
+/** A parsed value, or the answer that refuses its bytes. */
 export type Parsed<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly answer: WholeAnswer }
 
-/** A value that was read. */
+/** A parsed value. */
 export const read = <Value>(value: Value): Parsed<Value> => ({ ok: true, value })
 
-/** A refusal; its message says what would be right. */
+/** A refusal; its message says what to send instead. */
 export const refused = (answer: WholeAnswer): Parsed<never> => ({ ok: false, answer })
 
-// The query of a request, decoded once. The API server drops what it can't decode and goes on with the rest,
-// and reads one of several values: either is refused here (contract 11.6).
+// Parses the query of a request, decoded once. The API server drops pairs that it can't decode, and reads only one of
+// several values of a parameter: the gateway refuses both (contract 11.6).
 
 /** Decoded pairs, in the order of the request. */
 export type Query = readonly (readonly [name: string, value: string])[]
 
-/** The API server reads every value of these; of any other parameter it reads the first. */
+/** Parameters that may be repeated: the API server reads all their values. Of any other it reads the first. */
 const REPEATABLE: ReadonlySet<string> = new Set(['command', 'dryRun', 'exclude', 'ports'])
 
-/** With more than 10,000 the API server reads none of them at all. */
+/** The most parameters. The API server ignores a query with more than 10,000. */
 const MOST_PARAMETERS = 1000
 
-/** The pairs of a query as it was sent, without its question mark. Pairs that are empty are left out. */
+/** Parses a raw query without its question mark. Empty pairs are left out. */
 export function parseQuery(raw: string): Parsed<Query> {
   if (raw.includes(';')) return refused(refuse(ERRORS.querySemicolon))
   const parts = raw.split('&').filter((part) => part !== '')
@@ -84,21 +84,21 @@ export function parseQuery(raw: string): Parsed<Query> {
     if (pair === null) return refused(refuse(ERRORS.queryEncoding))
     pairs.push(pair)
   }
-  const twice = repeated(pairs)
-  if (twice !== null)
-    return refused(refuse(ERRORS.parameterRepeated, { parameter: quoteForMessage(twice) }))
+  const repeatedName = firstRepeated(pairs)
+  if (repeatedName !== null)
+    return refused(refuse(ERRORS.parameterRepeated, { parameter: quoteForMessage(repeatedName) }))
   return read(pairs)
 }
 
-/** The query to send, without a question mark. */
+/** Encodes the query to forward, without a question mark. */
 export const formatQuery = (query: Query): string =>
   query.map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`).join('&')
 
-/** The value of a parameter that is given once at most; null when it is absent. */
+/** The value of a parameter that may not be repeated; null = absent. */
 export const valueOf = (query: Query, name: string): string | null =>
   query.find(([other]) => other === name)?.[1] ?? null
 
-/** The value of a parameter that is given once at most; empty when it is absent. */
+/** The value of a parameter that may not be repeated; empty when it is absent. */
 export const parameter = (query: Query, name: string): string => valueOf(query, name) ?? ''
 
 /** The parameters of a query that have one of these names. */
@@ -107,14 +107,14 @@ export const pick = (query: Query, names: readonly string[]): Query =>
 
 function pairOf(part: string): readonly [string, string] | null {
   const at = part.indexOf('=')
-  const name = decodedForm(at === -1 ? part : part.slice(0, at))
-  const value = at === -1 ? '' : decodedForm(part.slice(at + 1))
+  const name = formDecode(at === -1 ? part : part.slice(0, at))
+  const value = at === -1 ? '' : formDecode(part.slice(at + 1))
   return name === null || value === null ? null : [name, value]
 }
 
-const decodedForm = (text: string): string | null => percentDecode(text.replaceAll('+', ' '))
+const formDecode = (text: string): string | null => percentDecode(text.replaceAll('+', ' '))
 
-function repeated(query: Query): string | null {
+function firstRepeated(query: Query): string | null {
   const seen = new Set<string>()
   for (const [name] of query) {
     if (seen.has(name) && !REPEATABLE.has(name)) return name

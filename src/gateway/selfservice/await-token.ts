@@ -17,10 +17,10 @@ type Issued =
   | { readonly ok: true; readonly reply: UpstreamReply }
   | { readonly ok: false; readonly answer: Answer }
 
-const WITHIN_MS = 5000
+const TIMEOUT_MS = 5000
 const BACK_OFF = { firstMs: 25, longestMs: 400 }
 
-/** Waits for the token of this object, which is deleted when there is none in time. */
+/** Waits until the operator has issued the token of this object. Without a token in time, the object is deleted. */
 export async function awaitToken(
   request: SelfServiceRequest,
   made: JsonMap,
@@ -28,47 +28,52 @@ export async function awaitToken(
 ): Promise<Issued> {
   const name = nestedString(made, ['metadata', 'name'])
   const uid = nestedString(made, ['metadata', 'uid'])
-  const endMs = clock.monotonicMs() + WITHIN_MS
-  let look: Look = { is: 'awaited', said: '' }
-  for (let looks = 0; look.is === 'awaited'; looks += 1) {
+  const endMs = clock.monotonicMs() + TIMEOUT_MS
+  let state: TokenState = { is: 'awaited', message: '' }
+  for (let reads = 0; state.is === 'awaited'; reads += 1) {
     if (clock.monotonicMs() >= endMs || request.signal.aborted) break
-    await sleep(clock, backoffMs(BACK_OFF, looks), request.signal)
-    look = await lookAt(request, name, uid)
+    await sleep(clock, backoffMs(BACK_OFF, reads), request.signal)
+    state = await readState(request, name, uid)
   }
-  if (look.is === 'issued') return { ok: true, reply: look.reply }
-  await withdraw(request, name, uid)
-  return { ok: false, answer: withoutToken(look) }
+  if (state.is === 'issued') return { ok: true, reply: state.reply }
+  await deleteObject(request, name, uid)
+  return { ok: false, answer: withoutToken(state) }
 }
 
-/** The state of the token at one look. */
-type Look =
+/** The state of the token at one read. */
+type TokenState =
   | { readonly is: 'issued'; readonly reply: UpstreamReply }
-  | { readonly is: 'refused' | 'awaited' | 'gone'; readonly said: string }
+  | { readonly is: 'refused' | 'awaited' | 'gone'; readonly message: string }
 
-/** Ready reasons that are final: the operator will not issue the token. */
-const REFUSED: ReadonlySet<string> = new Set([
+/** The reasons of Ready with which the operator will not issue the token any more. */
+const FINAL_REASONS: ReadonlySet<string> = new Set([
   'ScopeExceedsOwner',
   'ScopeTooLarge',
   'Expired',
   'Revoked',
 ])
 
-async function lookAt(request: SelfServiceRequest, name: string, uid: string): Promise<Look> {
+async function readState(
+  request: SelfServiceRequest,
+  name: string,
+  uid: string,
+): Promise<TokenState> {
   const reply = await readOnce(request, name)
   const object = objectIn(reply?.json ?? {})
-  if (!reply || nestedString(object, ['metadata', 'uid']) !== uid) return { is: 'gone', said: '' }
+  if (!reply || nestedString(object, ['metadata', 'uid']) !== uid)
+    return { is: 'gone', message: '' }
   if (nestedString(object, TOKEN) !== '') return { is: 'issued', reply }
   const conditions = nestedField(object, ['status', 'conditions'])
   const all = isList(conditions) ? conditions : []
   const ready = all.find((one) => nestedString(one, ['type']) === 'Ready')
-  const isRefused = REFUSED.has(nestedString(ready, ['reason']))
-  return { is: isRefused ? 'refused' : 'awaited', said: nestedString(ready, ['message']) }
+  const isRefused = FINAL_REASONS.has(nestedString(ready, ['reason']))
+  return { is: isRefused ? 'refused' : 'awaited', message: nestedString(ready, ['message']) }
 }
 
-/** null when the client has gone meanwhile: the token is still to be withdrawn. */
+/** Reads the object once; null when the client has disconnected: the object must still be deleted. */
 async function readOnce(request: SelfServiceRequest, name: string): Promise<UpstreamReply | null> {
   const { form, signal } = request
-  const question = {
+  const upstreamRequest = {
     as: 'gateway',
     method: 'GET',
     resource: TOKENS,
@@ -77,25 +82,27 @@ async function readOnce(request: SelfServiceRequest, name: string): Promise<Upst
     form,
   } as const
   try {
-    return await ask(request, question)
+    return await ask(request, upstreamRequest)
   } catch (error) {
     if (signal.aborted) return null
     throw error
   }
 }
 
-function withoutToken(look: Exclude<Look, { is: 'issued' }>): Answer {
-  if (look.is === 'refused') return refuse(SELF_SERVICE_ERRORS.tokenRefused, { because: look.said })
-  const because = look.said || 'the operator has said nothing about it yet'
-  return refuse(SELF_SERVICE_ERRORS.tokenNotIssued, { seconds: WITHIN_MS / 1000, because })
+function withoutToken(state: Exclude<TokenState, { is: 'issued' }>): Answer {
+  if (state.is === 'refused')
+    return refuse(SELF_SERVICE_ERRORS.tokenRefused, { because: state.message })
+  const because = state.message || 'the operator has said nothing about it yet'
+  return refuse(SELF_SERVICE_ERRORS.tokenNotIssued, { seconds: TIMEOUT_MS / 1000, because })
 }
 
-async function withdraw(request: SelfServiceRequest, name: string, uid: string): Promise<void> {
-  // Also for a client that has gone: its own signal would end this request.
-  const signal = AbortSignal.timeout(WITHIN_MS)
+/** Deletes the object without a token. */
+async function deleteObject(request: SelfServiceRequest, name: string, uid: string): Promise<void> {
+  // With a signal of its own: the request's signal has aborted if the client has disconnected.
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
   const json = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } }
   const body = { type: 'application/json', json }
-  const question = {
+  const upstreamRequest = {
     as: 'gateway',
     method: 'DELETE',
     resource: TOKENS,
@@ -103,5 +110,5 @@ async function withdraw(request: SelfServiceRequest, name: string, uid: string):
     query: [],
     body,
   } as const
-  await ask({ ...request, signal }, question)
+  await ask({ ...request, signal }, upstreamRequest)
 }

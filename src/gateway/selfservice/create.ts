@@ -35,7 +35,7 @@ import {
   writing,
 } from './write-options.ts'
 
-/** What a write needs beside its request. */
+/** The dependencies of writes. */
 export interface WriteDeps {
   /** The caps in force. */
   readonly caps: () => Caps
@@ -45,7 +45,7 @@ export interface WriteDeps {
   readonly counts: Quota
 }
 
-/** The request that creates an object: a POST, or an apply of a name that does not exist. */
+/** How an object is created: by a POST, or by an apply with a name that does not exist. */
 interface CreateMethod {
   readonly method: 'POST' | 'PATCH'
   readonly type: string
@@ -55,7 +55,7 @@ interface CreateMethod {
 
 const POST: CreateMethod = { method: 'POST', type: 'application/json', name: '' }
 
-/** The answer to a POST. */
+/** Answers a POST. */
 export async function create(request: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
   const sent = await sentObject(request, false)
   return sent.ok
@@ -63,7 +63,7 @@ export async function create(request: SelfServiceRequest, deps: WriteDeps): Prom
     : sent.answer
 }
 
-/** Creates an object; the caller's own objects count against the quota. */
+/** Creates an object. The caller's own objects count against the quota. */
 export async function createObject(
   request: SelfServiceRequest,
   deps: WriteDeps,
@@ -72,51 +72,52 @@ export async function createObject(
 ): Promise<Answer> {
   const { info, access } = request
   if (info.resource === CONFIGS || !isForSelf(info.resource, sent, access))
-    return createWithin(request, deps, sent, via, () => undefined)
-  return counted(request, deps.counts, (stored) => createWithin(request, deps, sent, via, stored))
+    return admitAndCreate(request, deps, sent, via, () => undefined)
+  return counted(request, deps.counts, (stored) => admitAndCreate(request, deps, sent, via, stored))
 }
 
-/** @param isStored called with an own object once it is stored */
-async function createWithin(
+/** Defaulting, dry run, validation and the write of one object. @param onStored called once an own object is stored */
+async function admitAndCreate(
   request: SelfServiceRequest,
   deps: WriteDeps,
   sent: JsonMap,
   via: CreateMethod,
-  isStored: (made: KeyRef) => void,
+  onStored: (made: KeyRef) => void,
 ): Promise<Answer> {
   const { info, access, caller } = request
   const { resource } = info
   const shown = { shows: shownTo(request), secrets: secretsIn(resource, sent) }
   if (resource === CONFIGS) {
     await reauthenticated(request)
-    const reply = await ask(request, storing(request, { caller }, via, sent, []))
+    const reply = await ask(request, createRequest(request, { caller }, via, sent, []))
     return answerOf(request, reply, shown)
   }
-  if (isHidden(resource, nestedString(sent, ['metadata', 'name']))) return refusal(NOT_YOUR_NAME)
+  if (isHidden(resource, nestedString(sent, ['metadata', 'name'])))
+    return refusal(HEARTBEAT_NAME_REFUSAL)
   const isSelf = isForSelf(resource, sent, access)
-  const first = defaulted(resource, sent, access, deps.newKey)
-  const escalation = creationEscalation(resource, first.object, isSelf, access)
+  const draft = defaulted(resource, sent, access, deps.newKey)
+  const escalation = creationEscalation(resource, draft.object, isSelf, access)
   if (escalation !== null) return refusal(escalation)
-  if (!isSelf && access.scope !== null) return refusal(OUTGROWS)
-  const long = isSelf ? bodyRefusal(request.call, sent, null) : null
-  if (long !== null) return long
+  if (!isSelf && access.scope !== null) return refusal(SCOPED_KEY_REFUSAL)
+  const bodyTooLarge = isSelf ? bodyRefusal(request.call, sent, null) : null
+  if (bodyTooLarge !== null) return bodyTooLarge
   const as: RunsAs = isSelf ? 'gateway' : { caller }
-  const tried = await ask(request, storing(request, as, via, first.object, DRY_RUN))
-  if (tried.status !== 201) return answerOf(request, tried, shown)
-  const large = isSelf ? sizeRefusal(null, tried.json) : null
-  if (large !== null) return large
-  const now = await reauthenticated(request)
-  const last = finished(resource, first, tried.json, now.access)
+  const dryRun = await ask(request, createRequest(request, as, via, draft.object, DRY_RUN))
+  if (dryRun.status !== 201) return answerOf(request, dryRun, shown)
+  const objectTooLarge = isSelf ? sizeRefusal(null, dryRun.json) : null
+  if (objectTooLarge !== null) return objectTooLarge
+  const current = await reauthenticated(request)
+  const final = finished(resource, draft, dryRun.json, current.access)
   const fault = isSelf
-    ? faultOf(now, deps, tried.json, last)
-    : creationEscalation(resource, tried.json, isSelf, now.access)
+    ? faultOf(current, deps, dryRun.json, final)
+    : creationEscalation(resource, dryRun.json, isSelf, current.access)
   if (fault !== null) return refusal(fault)
-  const stored = await ask(request, storing(request, as, via, last.object, []))
+  const stored = await ask(request, createRequest(request, as, via, final.object, []))
   if (stored.status !== 201 || isDryRun(request.query)) return answerOf(request, stored, shown)
-  isStored(refOf(stored))
-  const kept = await claimed(request, stored, last.added)
-  if (resource === TOKENS) return answerWithToken(request, deps.clock, kept)
-  return answerOf(request, kept, { ...shown, shows: () => [KEY] })
+  onStored(refOf(stored))
+  const claimed = await withClaimedFields(request, stored, final.added)
+  if (resource === TOKENS) return answerWithToken(request, deps.clock, claimed)
+  return answerOf(request, claimed, { ...shown, shows: () => [KEY] })
 }
 
 function refOf({ json }: UpstreamReply): KeyRef {
@@ -128,34 +129,34 @@ function refOf({ json }: UpstreamReply): KeyRef {
 function faultOf(
   { info: { resource }, access }: SelfServiceRequest,
   { caps, clock }: WriteDeps,
-  tried: JsonMap,
+  dryRun: JsonMap,
   { object }: DefaultedObject,
 ): FieldRefusal | null {
   const ttl: NamePath = ['spec', 'ttl']
-  const after = setNestedField(tried, ttl, nestedField(object, ttl))
+  const after = setNestedField(dryRun, ttl, nestedField(object, ttl))
   return validate({ resource, access, before: null, after, caps: caps(), nowMs: clock.nowMs() })
 }
 
-const NOT_YOUR_NAME: FieldRefusal = {
+const HEARTBEAT_NAME_REFUSAL: FieldRefusal = {
   field: 'metadata.name',
   because: `${HEARTBEAT_KEY} is the platform's: choose another name`,
 }
 
-const OUTGROWS: FieldRefusal = {
+const SCOPED_KEY_REFUSAL: FieldRefusal = {
   field: 'spec',
   because: 'an access key that has a scope creates keys of type User for its own user only',
 }
 
-/** A write that fails rather than change an object that is there. */
-function storing(
+/** The request that creates the object. It fails rather than change an existing object. */
+function createRequest(
   { info, query, form }: SelfServiceRequest,
   as: RunsAs,
   { method, type, name }: CreateMethod,
   object: JsonMap,
-  tried: Query,
+  dryRun: Query,
 ): UpstreamQuery {
   const named = setNestedField(
-    setNestedField(object, ['metadata', 'resourceVersion'], NEVER),
+    setNestedField(object, ['metadata', 'resourceVersion'], UNUSED_VERSION),
     ['metadata', 'name'],
     name,
   )
@@ -164,20 +165,20 @@ function storing(
     method,
     resource: info.resource,
     name,
-    query: writing(query, tried),
+    query: writing(query, dryRun),
     body: { type, json: method === 'PATCH' ? named : object },
-    ...(tried.length === 0 ? { form } : {}),
+    ...(dryRun.length === 0 ? { form } : {}),
   }
 }
 
-/** No object has this version: an apply with it conflicts with any object, and creates one where none exists. */
-const NEVER = '1'
+/** No object has this version: an apply with it conflicts with an existing object, and creates one if none exists. */
+const UNUSED_VERSION = '1'
 
 /**
- * Gives the fields that the gateway added to a field manager of their own: else the client's next apply, which
- * does not name them, would remove them. If this fails, they remain the client's.
+ * Moves the fields that the gateway added to a field manager of their own: otherwise the client's next apply, which
+ * does not name them, would remove them. If this fails, the client's field manager keeps them.
  */
-async function claimed(
+async function withClaimedFields(
   request: SelfServiceRequest,
   stored: UpstreamReply,
   added: JsonMap,
@@ -195,7 +196,7 @@ async function claimed(
     method: 'PATCH',
     resource: info.resource,
     name: name ?? '',
-    // Not by force: another manager's change since then wins.
+    // Without force: a later change by another manager wins.
     query: [['fieldManager', GATEWAY_MANAGER]],
     form,
     body: {
@@ -206,7 +207,7 @@ async function claimed(
   return reply.status === 200 ? { ...stored, json: reply.json } : stored
 }
 
-/** The answer with the issued token; without one the object is deleted again. */
+/** Answers with the issued token. If none is issued, the object is deleted again. */
 async function answerWithToken(
   request: SelfServiceRequest,
   clock: Clock,

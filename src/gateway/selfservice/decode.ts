@@ -1,5 +1,5 @@
-// The decoder of request bodies: strict, and once for each body. The API server gets the decoded value encoded
-// again, so it can't read another meaning out of the same bytes (threats E7, E8).
+// Decodes request bodies, strictly and only once. The API server gets the decoded value encoded again, so it can't read
+// the same bytes differently.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UserInfo } from '../../authn/caller.ts'
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
@@ -16,10 +16,10 @@ import {
 import type { HttpRequest } from '../../serving/http/server.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 
-/** The ways to change an object by a patch (contract 12.5). */
+/** The kinds of patches (contract 12.5). */
 type PatchKind = 'json' | 'merge' | 'apply'
 
-/** The supported patches: custom resources have no strategic merge. */
+/** The content types of supported patches: custom resources have no strategic merge. */
 const PATCH_KINDS: ReadonlyMap<string, PatchKind> = new Map([
   ['application/json-patch+json', 'json'],
   ['application/merge-patch+json', 'merge'],
@@ -32,19 +32,19 @@ const YAML_TYPES: ReadonlySet<string> = new Set([
   'application/apply-patch+yaml',
 ])
 
-/** Bytes of YAML: to parse as much stops the event loop for some 30 ms. */
+/** The longest YAML in bytes: parsing it blocks the event loop for some 30 ms. */
 export const LONGEST_YAML = 16 * 1024
 
 /**
- * Few requests at a time may hold bodies of more bytes, or of unknown length: one key may have 400 requests in
- * flight, and 400 of the longest bodies exceed the memory. The bound for one user, whatever the keys, keeps a slow
- * sender from blocking the others.
+ * Limits concurrent requests with bodies of more than `aboveBytes`, or of unknown length: one key may have 400 requests
+ * in flight, and 400 of the longest bodies exceed the memory. `ofOne` is the limit for one user, whatever the keys: a
+ * slow sender does not block the others.
  */
 export const LARGE_BODIES = { aboveBytes: 64 * 1024, inAll: 16, ofOne: 4 } as const
 
 const largeBodySemaphore = createSemaphore(LARGE_BODIES.inAll, LARGE_BODIES.ofOne)
 
-/** Bodies parsed in one turn of the event loop, so that a burst of them does not stop it. */
+/** Bodies parsed in one turn of the event loop, so that a burst of bodies does not block it. */
 const turn = createTurnQueue(16)
 
 /** A request with a body, and its caller. */
@@ -60,7 +60,7 @@ export type Sent<Value> =
 
 const refused = (answer: WholeAnswer): { ok: false; answer: WholeAnswer } => ({ ok: false, answer })
 
-/** The kind of patch by the content type; the 415 for any other. */
+/** The kind of patch by the content type, or the 415 for any other type. */
 export function patchKindOf({ headers }: Pick<HttpRequest, 'headers'>): Sent<PatchKind> {
   const kind = PATCH_KINDS.get(typeOf(headers))
   if (kind !== undefined) return { ok: true, value: kind }
@@ -69,7 +69,7 @@ export function patchKindOf({ headers }: Pick<HttpRequest, 'headers'>): Sent<Pat
   )
 }
 
-/** The object in a body of JSON or YAML; an empty one where `mayBeEmpty` and there is no body. */
+/** The object in a body of JSON or YAML; an empty object if there is no body and `mayBeEmpty`. */
 export async function sentObject(sender: Sender, mayBeEmpty: boolean): Promise<Sent<JsonMap>> {
   if (!PLAIN_TYPES.has(typeOf(sender.call.headers)))
     return refused(refuse(SELF_SERVICE_ERRORS.bodyType))
@@ -117,7 +117,7 @@ async function readValue(call: HttpRequest, mayBeEmpty: boolean): Promise<Sent<J
 }
 
 function fromYaml(text: string): Sent<Json> {
-  // Most clients send JSON, which is YAML but for some characters.
+  // Most clients send JSON, which is YAML except for some characters.
   if (/^\s*\{/.test(text) && !hasOddCharacter(text)) {
     const json = fromJson(text)
     if (json.ok) return json

@@ -24,15 +24,15 @@ import { labelsOfMade } from './write-options.ts'
 /** An object to be created. */
 export interface DefaultedObject {
   readonly object: JsonMap
-  /** The fields that the gateway added, and owns. */
+  /** The fields that the gateway added, and whose field manager it is. */
   readonly added: JsonMap
 }
 
 const EXPECTED_TYPES: ReadonlySet<string> = new Set(['', 'User', 'Other'])
 
 /**
- * Whether the object is the caller's own, and so a matter of self-service; else the create goes upstream as
- * the caller, and RBAC and the policies decide (contract 12.1, 12.3).
+ * Whether self-service creates the object as the caller's own. Any other create goes to the API server as the caller,
+ * where RBAC and the policies decide (contract 12.1, 12.3).
  */
 export function isForSelf(resource: Resource, sent: JsonMap, { user }: CallerAccess): boolean {
   if (resource !== ACCESS_KEYS) return resource === TOKENS
@@ -43,14 +43,14 @@ export function isForSelf(resource: Resource, sent: JsonMap, { user }: CallerAcc
   return user !== null && !named && (other === '' || other === user) && isExpected
 }
 
-/** The object for the dry run. The fields that take the API server's answer follow in `finished`. */
+/** The object for the dry run. `finished` adds the fields that depend on the answer to the dry run. */
 export function defaulted(
   resource: Resource,
   sent: JsonMap,
   access: CallerAccess,
   newKey: () => string,
 ): DefaultedObject {
-  const envelope = withAbsent(sent, [
+  const envelope = withMissing(sent, [
     [['apiVersion'], API_VERSION],
     [['kind'], resource.kind],
     [['spec'], {}],
@@ -58,18 +58,18 @@ export function defaulted(
       ? []
       : [[['metadata', 'generateName'], PREFIXES[resource.plural] ?? ''] as const]),
   ])
-  const bare = setNestedField(envelope, ['status'], undefined)
+  const withoutStatus = setNestedField(envelope, ['status'], undefined)
   const additions = [
-    ...(resource === ACCESS_KEYS ? ofKey(sent, access, newKey) : []),
-    ...(isForSelf(resource, sent, access) ? ofOwn(resource, access) : []),
+    ...(resource === ACCESS_KEYS ? keyDefaults(sent, access, newKey) : []),
+    ...(isForSelf(resource, sent, access) ? ownObjectDefaults(resource, access) : []),
   ].filter(([path]) => isEmpty(nestedField(sent, path)))
-  const start: DefaultedObject = { object: bare, added: {} }
+  const start: DefaultedObject = { object: withoutStatus, added: {} }
   return withFinalizer(resource, additions.reduce(withAdded, start))
 }
 
 type Addition = readonly [path: NamePath, value: Json]
 
-/** How names begin that the API server generates. */
+/** The generateName of an object without a name, by plural. */
 const PREFIXES: Readonly<Record<string, string>> = {
   [ACCESS_KEYS.plural]: 'key-',
   [TOKENS.plural]: 'token-',
@@ -85,8 +85,12 @@ const isEmpty = (value: Json | undefined): boolean =>
   value === '' ||
   (Array.isArray(value) && value.length === 0)
 
-/** Defaults of a key: the caller as its user where it names no identity, and a generated secret. */
-function ofKey(sent: JsonMap, { user }: CallerAccess, newKey: () => string): readonly Addition[] {
+/** The defaults of a key: the caller's user if the client names no identity, and a generated key. */
+function keyDefaults(
+  sent: JsonMap,
+  { user }: CallerAccess,
+  newKey: () => string,
+): readonly Addition[] {
   const namesNoOther = ['team', 'subject'].every((name) =>
     isEmpty(nestedField(sent, ['spec', name])),
   )
@@ -94,8 +98,8 @@ function ofKey(sent: JsonMap, { user }: CallerAccess, newKey: () => string): rea
   return [...named, [KEY, newKey()]]
 }
 
-/** An own object: the calling key owns it, unless that is a person's login key (contract 12.3). */
-function ofOwn(resource: Resource, access: CallerAccess): readonly Addition[] {
+/** The defaults of an own object: the calling key owns it, except for a key that a person creates (contract 12.3). */
+function ownObjectDefaults(resource: Resource, access: CallerAccess): readonly Addition[] {
   const { scope, isPerson } = access
   const owners = ownersOf(resource, access)
   const labels = Object.entries(labelsOfMade(resource, access.key))
@@ -128,31 +132,31 @@ function withFinalizer(resource: Resource, { object, added }: DefaultedObject): 
 }
 
 /**
- * The object to be stored. The dry run's creationTimestamp becomes the beginning of a key's life (contract
- * 2.8). A key without a ttl gets the rest of the calling key's life, unless that key is a person's.
+ * The object to store. The creationTimestamp of the dry run becomes the start of a key's lifetime (contract 2.8). A key
+ * without a ttl gets the rest of the calling key's lifetime, unless a person calls.
  *
- * @param tried the answer to the dry run
+ * @param dryRun the answer to the dry run
  */
 export function finished(
   resource: Resource,
   { object, added }: DefaultedObject,
-  tried: JsonMap,
+  dryRun: JsonMap,
   access: CallerAccess,
 ): DefaultedObject {
   if (resource !== ACCESS_KEYS) return { object, added }
-  const createdAt = nestedString(tried, ['metadata', 'creationTimestamp'])
+  const createdAt = nestedString(dryRun, ['metadata', 'creationTimestamp'])
   const created: Addition = [['metadata', 'annotations', CREATED_ANNOTATION], createdAt]
   const { expiresMs, isPerson } = access
   const isBound = isForSelf(resource, object, access) && !isPerson && expiresMs !== null
-  const ttl: Addition = [['spec', 'ttl'], longestTtl(tried, expiresMs ?? 0)]
+  const ttl: Addition = [['spec', 'ttl'], longestTtl(dryRun, expiresMs ?? 0)]
   const additions = [created, ...(isBound && !nestedField(object, ['spec', 'ttl']) ? [ttl] : [])]
   return additions
     .filter(([path]) => !nestedField(object, path))
     .reduce(withAdded, { object, added })
 }
 
-/** The object, with each of these values where it has none. */
-const withAbsent = (object: JsonMap, values: readonly Addition[]): JsonMap =>
+/** Adds each of these values where the object has none. */
+const withMissing = (object: JsonMap, values: readonly Addition[]): JsonMap =>
   values.reduce(
     (whole, [path, value]) =>
       nestedField(whole, path) === undefined ? setNestedField(whole, path, value) : whole,

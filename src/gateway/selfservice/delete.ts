@@ -1,5 +1,4 @@
-// Deletion of objects of our kinds (contract 12.1, 12.3): the gateway deletes the caller's own, anything else is
-// deleted as the caller.
+// Deletes objects of our kinds (contract 12.1, 12.3): the caller's own as the gateway, all others as the caller.
 import { ACCESS_KEYS, CONFIGS, HEARTBEAT_KEY } from '../../api/names.ts'
 import { ownerChainOf } from '../../domain/accesskey/owner-chain.ts'
 import { nestedField, nestedString, setNestedField } from '../../domain/json/field-path.ts'
@@ -18,7 +17,7 @@ import { type UpstreamQuery, ask, upstreamPages } from './upstream-client.ts'
 import { hasOwn, isGranted, isOpen, isOwn, isVisible, notFound, shownTo } from './visibility.ts'
 import { refusal } from './write-options.ts'
 
-/** The answer to the deletion of one object. */
+/** Answers the deletion of one object. */
 export async function deleteOne(request: SelfServiceRequest): Promise<Answer> {
   const { info, access, caller, form } = request
   const { resource, name } = info
@@ -30,33 +29,38 @@ export async function deleteOne(request: SelfServiceRequest): Promise<Answer> {
   if (current.status !== 200) return answerOf(request, current, shown)
   if (!isVisible(request, current.json)) return notFound(request.info)
   const isMine = isOwn(request, current.json)
-  const isForeign = !isMine && resource !== CONFIGS
-  if (isForeign && !(await isOpen(request))) return notFound(request.info)
-  if (isForeign && access.scope !== null) return refusal(NOT_YOURS)
-  if (isMine && leavesChildren(options.value)) return refusal(NO_ORPHANS)
+  const isOtherUsers = !isMine && resource !== CONFIGS
+  if (isOtherUsers && !(await isOpen(request))) return notFound(request.info)
+  if (isOtherUsers && access.scope !== null) return refusal(OTHER_USERS_OBJECT)
+  if (isMine && wouldOrphan(options.value)) return refusal(ORPHANS_REFUSAL)
   const as: RunsAs = isMine ? 'gateway' : { caller }
   await reauthenticated(request)
-  const question = removal(request, as, name, ofThis(options.value, current.json))
-  return answerOf(request, await ask(request, { ...question, form }), shown)
+  const deletion = deleteRequest(
+    request,
+    as,
+    name,
+    withUidPrecondition(options.value, current.json),
+  )
+  return answerOf(request, await ask(request, { ...deletion, form }), shown)
 }
 
-const NOT_YOURS = {
+const OTHER_USERS_OBJECT = {
   field: 'spec.user',
   because: "an access key that has a scope deletes its own user's keys and tokens only",
 }
 
-/** Orphaned keys and tokens would outlive the key that created them (contract 12.3). */
-const leavesChildren = (options: JsonMap): boolean =>
+/** Whether the options would orphan keys and tokens: they would outlive the key that created them (contract 12.3). */
+const wouldOrphan = (options: JsonMap): boolean =>
   nestedString(options, ['propagationPolicy']) === 'Orphan' ||
   nestedField(options, ['orphanDependents']) === true
 
-const NO_ORPHANS = {
+const ORPHANS_REFUSAL = {
   field: 'propagationPolicy',
   because:
     'keys and tokens created with an access key are deleted with it: use Background or Foreground',
 }
 
-const removal = (
+const deleteRequest = (
   { info: { resource } }: SelfServiceRequest,
   as: RunsAs,
   name: string,
@@ -70,14 +74,14 @@ const removal = (
   body: { type: 'application/json', json },
 })
 
-/** The options with this object's uid as a precondition, unless the client set one: its name may be reused. */
-function ofThis(options: JsonMap, object: JsonMap): JsonMap {
+/** Adds the object's uid as a precondition, unless the client set one: the name may be used by a new object. */
+function withUidPrecondition(options: JsonMap, object: JsonMap): JsonMap {
   const path = ['preconditions', 'uid']
   if (nestedString(options, path) !== '') return options
   return setNestedField(options, path, nestedString(object, ['metadata', 'uid']))
 }
 
-/** The options in the body; without a body those in the query, as the API server reads them. */
+/** The delete options from the body; without a body, those in the query, as the API server reads them. */
 async function optionsOf(request: SelfServiceRequest): Promise<Sent<JsonMap>> {
   const sent = await sentObject(request, true)
   if (!sent.ok) return sent
@@ -96,42 +100,42 @@ function optionsIn(query: Query): JsonMap {
   return options.reduce<JsonMap>((map, [name, value]) => setNestedField(map, [name], value), {})
 }
 
-/** A text that is no number is passed on for the API server to refuse. */
+/** The number in a text. Any other text is passed on for the API server to refuse; undefined = empty. */
 const numberIn = (text: string): Json | undefined =>
   text === '' ? undefined : /^-?\d{1,9}$/.test(text) ? Number(text) : text
 
 const flagIn = (text: string): Json | undefined =>
   text === '' ? undefined : text !== '0' && text.toLowerCase() !== 'false'
 
-/** The answer to a deletecollection: as the caller where RBAC grants it, else of the caller's own objects. */
+/** Answers a deletecollection: as the caller where RBAC grants it, otherwise for the caller's own objects only. */
 export async function deleteCollection(request: SelfServiceRequest): Promise<Answer> {
   const options = await optionsOf(request)
   if (!options.ok) return options.answer
   const { info, access } = request
   const shown = { shows: shownTo(request), secrets: [] }
-  // RBAC knows nothing of the scope: with one, only own objects that it shows are deleted.
+  // RBAC does not know the scope: a scoped key deletes only its user's own objects, and only those that the scope shows.
   const asCaller = access.scope === null || info.resource === CONFIGS
-  const all = asCaller ? await removedAsCaller(request, options.value) : null
+  const all = asCaller ? await deleteAsCaller(request, options.value) : null
   if (all !== null && !(all.status === 403 && hasOwn(request))) {
     const reply = all.status < 400 ? all : await withoutQuotes(request, all)
     return answerOf(request, reply, shown)
   }
-  if (leavesChildren(options.value)) return refusal(NO_ORPHANS)
-  return answerOf(request, await removedOwn(request, options.value), shown)
+  if (wouldOrphan(options.value)) return refusal(ORPHANS_REFUSAL)
+  return answerOf(request, await deleteOwn(request, options.value), shown)
 }
 
-async function removedAsCaller(
+async function deleteAsCaller(
   request: SelfServiceRequest,
   options: JsonMap,
 ): Promise<UpstreamReply> {
   const { info, query, caller, form } = request
   const selected = info.resource === ACCESS_KEYS ? withoutHeartbeat(query) : query
   await reauthenticated(request)
-  const question = removal(request, { caller }, '', options)
-  return ask(request, { ...question, query: pick(selected, SELECTS), form })
+  const deletion = deleteRequest(request, { caller }, '', options)
+  return ask(request, { ...deletion, query: pick(selected, SELECTION_PARAMETERS), form })
 }
 
-const SELECTS = [
+const SELECTION_PARAMETERS = [
   'labelSelector',
   'fieldSelector',
   'resourceVersion',
@@ -140,35 +144,38 @@ const SELECTS = [
 ]
 
 function withoutHeartbeat(query: Query): Query {
-  const theirs = parameter(query, 'fieldSelector')
-  const selector = `metadata.name!=${HEARTBEAT_KEY}${theirs === '' ? '' : `,${theirs}`}`
+  const clientSelector = parameter(query, 'fieldSelector')
+  const selector = `metadata.name!=${HEARTBEAT_KEY}${clientSelector === '' ? '' : `,${clientSelector}`}`
   return [...query.filter(([name]) => name !== 'fieldSelector'), ['fieldSelector', selector]]
 }
 
 /**
- * One by one, each after the caller is authenticated again; objects that are gone by then are left out of the
- * answer. The calling key and its owners are last: their deletion ends the caller.
+ * Deletes the caller's own objects one by one, and authenticates the caller again before each. Objects that are gone by
+ * then are not in the answer. The calling key and its owners are last: their deletion ends the caller.
  */
-async function removedOwn(request: SelfServiceRequest, options: JsonMap): Promise<UpstreamReply> {
+async function deleteOwn(request: SelfServiceRequest, options: JsonMap): Promise<UpstreamReply> {
   const query = pick(request.query, ['labelSelector', 'fieldSelector'])
   const own = await listed({ ...request, query }, 'own')
   if (own.status !== 200) return own
   const { others, lineage } = splitByLineage(request, objectsIn(own.json))
-  const removed = new Set<string>()
+  const deletedUids = new Set<string>()
   for (const [place, object] of [...others, ...lineage].entries()) {
     if (place <= others.length) await reauthenticated(request)
     const name = nestedString(object, ['metadata', 'name'])
-    const reply = await ask(request, removal(request, 'gateway', name, ofThis(options, object)))
-    if (reply.status === 200) removed.add(uidOf(object))
+    const reply = await ask(
+      request,
+      deleteRequest(request, 'gateway', name, withUidPrecondition(options, object)),
+    )
+    if (reply.status === 200) deletedUids.add(uidOf(object))
     else if (reply.status !== 404 && reply.status !== 409)
       return { ...reply, json: scrubbed(reply.json, secretsIn(request.info.resource, object)) }
   }
-  return { ...own, json: keeping(own.json, (object) => removed.has(uidOf(object))) }
+  return { ...own, json: keeping(own.json, (object) => deletedUids.has(uidOf(object))) }
 }
 
 const uidOf = (object: JsonMap): string => nestedString(object, ['metadata', 'uid'])
 
-/** The calling key and its owners apart from all others. */
+/** Splits off the calling key and its owners. */
 function splitByLineage({ caller, findKey }: SelfServiceRequest, objects: readonly JsonMap[]) {
   const { keys } = ownerChainOf(caller.key, { named: findKey })
   const isInLineage = (object: JsonMap): boolean => keys.some(({ uid }) => uid === uidOf(object))
@@ -180,7 +187,7 @@ function splitByLineage({ caller, findKey }: SelfServiceRequest, objects: readon
 
 /**
  * The refusal of a deletecollection, without the secrets of the selected objects: the message of an admission policy
- * may quote any of them (contract 12.4). Without the right to delete them, no policy has seen them.
+ * may quote any of them (contract 12.4). If RBAC does not grant the deletion, no policy has seen the objects.
  *
  * @throws UpstreamUnavailable when the objects can't be read: an unchecked message is not shown
  */

@@ -1,5 +1,5 @@
-// Every refusal that self-service gives by itself. docs/gateway.md and docs/troubleshooting.md have them from here:
-// neighbours with one cause are one row there.
+// All refusals of self-service. docs/gateway.md and docs/troubleshooting.md have their tables from here: neighbours with
+// the same `because` are one row there.
 import { catalogue } from '../../serving/http/answer.ts'
 
 const SOON = { 'retry-after': '1' }

@@ -1,5 +1,5 @@
-// Escalation checks beyond RBAC, as its own for roles (contract 12.1, 12.3). A key that does not act as a person
-// creates no key that outlives or exceeds it, gives existing keys less only, and stores no digest.
+// Escalation checks beyond RBAC, like RBAC's own check for roles (contract 12.1, 12.3). A key that does not act as a
+// person creates no key that outlives or exceeds it, only takes rights from existing keys, and stores no digest.
 import { ACCESS_KEYS, type Resource } from '../../api/names.ts'
 import { teamUsername } from '../../authn/caller.ts'
 import {
@@ -23,24 +23,21 @@ import type { CallerAccess } from './request.ts'
 import { fieldRule } from './spec-fields.ts'
 import type { FieldRefusal } from './write-options.ts'
 
-/** The fields that name the holder of a key, and the user name that each gives it at the API server (contract 10.5). */
-const NAMES: Readonly<Record<string, (name: string) => string>> = {
+/** The fields that name the holder of a key, and the user name that follows from each (contract 10.5). */
+const HOLDER_USERNAMES: Readonly<Record<string, (name: string) => string>> = {
   user: (name) => name,
   team: teamUsername,
   subject: (name) => name,
 }
 
-/** The field that gives an object the caller's own name; undefined where it has another, or none. */
+/** The field by which a key would have the caller's own user name; undefined = it has another name, or none. */
 const ownNameOf = (object: JsonMap, { runsAs }: CallerAccess): string | undefined =>
-  Object.keys(NAMES).find((field) => {
+  Object.keys(HOLDER_USERNAMES).find((field) => {
     const name = nestedString(object, ['spec', field])
-    return name !== '' && NAMES[field]?.(name) === runsAs
+    return name !== '' && HOLDER_USERNAMES[field]?.(name) === runsAs
   })
 
-/**
- * Why the calling key must not create a key, whatever RBAC grants; null = RBAC decides, or self-service for the
- * caller's own.
- */
+/** Why the calling key must not create this key, whatever RBAC grants; null = RBAC or self-service decides. */
 export function creationEscalation(
   resource: Resource,
   object: JsonMap,
@@ -57,7 +54,7 @@ export function creationEscalation(
   return { field: 'spec.type', because: 'a key made with this access key has type User' }
 }
 
-/** Why a key of another user must not be changed so; null = RBAC decides. */
+/** Why a key of another user must not be changed like this, whatever RBAC grants; null = RBAC decides. */
 export function updateEscalation(
   resource: Resource,
   change: Change,
@@ -65,18 +62,18 @@ export function updateEscalation(
   access: CallerAccess,
 ): FieldRefusal | null {
   if (resource !== ACCESS_KEYS || access.isPerson) return null
-  const given = Object.entries(NAMES).find(([field, known]) => {
+  const holder = Object.entries(HOLDER_USERNAMES).find(([field, usernameOf]) => {
     const path = ['spec', field]
-    const texts = broughtAt(change, path).filter((name) => name !== nestedString(before, path))
-    return texts.some((name) => known(name) === access.runsAs)
+    const texts = textsSetAt(change, path).filter((name) => name !== nestedString(before, path))
+    return texts.some((name) => usernameOf(name) === access.runsAs)
   })
-  return given === undefined ? null : { field: `spec.${given[0]}`, because: NOT_ITSELF }
+  return holder === undefined ? null : { field: `spec.${holder[0]}`, because: NOT_ITSELF }
 }
 
-/** Whether a change of a key brings a digest that does not stand there (contract 12.1). */
+/** Whether a change sets a digest that the key does not have yet (contract 12.1). */
 export const bringsDigest = (resource: Resource, change: Change, before: JsonMap): boolean =>
   resource === ACCESS_KEYS &&
-  broughtAt(change, KEY).some((text) => isDigest(text) && text !== nestedString(before, KEY))
+  textsSetAt(change, KEY).some((text) => isDigest(text) && text !== nestedString(before, KEY))
 
 /** A digest proves no knowledge of the key: any reader of a repository could store one. */
 export const NO_DIGEST =
@@ -90,30 +87,30 @@ const NOT_ITSELF =
 
 // The values that a change sets at one path of an object.
 
-/** The texts that a change sets at a path, also those that a later operation removes again. */
-const broughtAt = (change: Change, path: NamePath): readonly string[] =>
+/** The texts that a change sets at a path, including those that a later operation removes again. */
+const textsSetAt = (change: Change, path: NamePath): readonly string[] =>
   (change.by === 'json'
-    ? change.sent.map((operation) => broughtBy(operation, path))
+    ? change.sent.map((operation) => valueSetBy(operation, path))
     : [nestedField(change.sent, path)]
   ).filter((value) => typeof value === 'string')
 
-function broughtBy(operation: Json, path: NamePath): Json | undefined {
+function valueSetBy(operation: Json, path: NamePath): Json | undefined {
   const place = pathIn(operation)
-  if (isAnswer(place) || !SETS.has(nestedString(operation, ['op']))) return undefined
+  if (isAnswer(place) || !SETTING_OPERATIONS.has(nestedString(operation, ['op']))) return undefined
   const rest = restOf(path, place)
   return rest === null ? undefined : nestedField(nestedField(operation, ['value']), rest)
 }
 
-/** Operations of a JSON patch that set what they hold. */
-const SETS: ReadonlySet<string> = new Set(['add', 'replace'])
+/** The operations of a JSON patch that set a value. */
+const SETTING_OPERATIONS: ReadonlySet<string> = new Set(['add', 'replace'])
 
 // The rights that a key which does not act as a person may take from existing keys (contract 12.3).
 
-/** The view of a key object; its digest is left empty. */
+/** The view of a key object, with an empty digest. */
 const viewOf = (object: JsonMap): AccessKey =>
   accessKeyOf(object as unknown as OwnedAccessKeyObject, () => '')
 
-/** Why a new key would outlive the calling one; null = it would not. */
+/** The refusal of a new key that would outlive the calling key; null = it would not. */
 export function endsWithin(
   made: JsonMap,
   expiresMs: number | null,
@@ -128,7 +125,7 @@ export function endsWithin(
   return { field: 'spec.ttl', because }
 }
 
-/** The whole seconds from the creation of a key to that end. */
+/** The whole seconds from the creation of a key to that time, at least 0. */
 export const longestTtl = (made: JsonMap, expiresMs: number): number => {
   const { creationMs, firstSeenMs } = viewOf(made)
   return Math.max(
@@ -137,7 +134,7 @@ export const longestTtl = (made: JsonMap, expiresMs: number): number => {
   )
 }
 
-/** Why a change does anything but take rights from a key; null = it takes only. */
+/** The refusal of a change that does more than take rights from a key; null = it only takes rights. */
 export function givesLess(
   before: JsonMap,
   after: JsonMap,
@@ -146,34 +143,39 @@ export function givesLess(
 ): FieldRefusal | null {
   const [was, is] = [nestedMap(before, ['spec']), nestedMap(after, ['spec'])]
   for (const name of new Set([...Object.keys(was), ...Object.keys(is)])) {
-    const [old, now] = [nestedField(was, [name]), nestedField(is, [name])]
-    const isSame = sameJson(old || null, now || null)
-    if (!isSame && !isLess(name, old, now)) return { field: `spec.${name}`, because: ADVICE }
+    const [oldValue, newValue] = [nestedField(was, [name]), nestedField(is, [name])]
+    const isSame = sameJson(oldValue || null, newValue || null)
+    if (!isSame && !isAllowedReduction(name, oldValue, newValue))
+      return { field: `spec.${name}`, because: RIGHTS_ONLY_REDUCED }
   }
   const [oldSeconds, seconds] = [before, after].map(
     (key) => lifetimeOf(viewOf(key), caps, nowMs).ownSeconds,
   )
   const isShorter =
     typeof oldSeconds !== 'number' || (typeof seconds === 'number' && seconds <= oldSeconds)
-  return isShorter ? null : { field: 'spec.ttl', because: ADVICE }
+  return isShorter ? null : { field: 'spec.ttl', because: RIGHTS_ONLY_REDUCED }
 }
 
-const ADVICE =
+const RIGHTS_ONLY_REDUCED =
   'this access key can only disable or delete existing keys, narrow their scope, shorten their ttl and change their names and labels: for other changes call with a key of type Login that has no scope'
 
-/** Whether the rule of a field allows this change. `givesLess` compares the lifetimes for ttl. */
-function isLess(name: string, old: Json | undefined, now: Json | undefined): boolean {
+/** Whether the rule of a field allows this change. Any ttl is allowed here: the caller compares the lifetimes. */
+function isAllowedReduction(
+  name: string,
+  oldValue: Json | undefined,
+  newValue: Json | undefined,
+): boolean {
   const rule = fieldRule(ACCESS_KEYS, name).restrict
   switch (rule) {
     case 'open':
     case 'checked':
       return true
     case 'onlyTrue':
-      return now === true
+      return newValue === true
     case 'neverTrue':
-      return now !== true
+      return newValue !== true
     case 'narrower':
-      return isNarrower(now, old)
+      return isNarrower(newValue, oldValue)
     case 'closed':
       return false
     default:
@@ -181,7 +183,7 @@ function isLess(name: string, old: Json | undefined, now: Json | undefined): boo
   }
 }
 
-/** No scope at all is wider than any. */
+/** Whether a scope grants no more than another one. No scope at all grants everything. */
 function isNarrower(scope: Json | undefined, than: Json | undefined): boolean {
   if (!scope) return false
   return !than || firstUncoveredEntry(scope as object, than as object) === null

@@ -1,5 +1,5 @@
-// Keys, tokens and Configs in the management cluster (contract 9.3, 12): people look after their own without
-// rights on these kinds; everything else goes to the API server as the caller, and RBAC decides there.
+// Self-service for keys, tokens and Configs in the management cluster (contract 9.3, 12): users manage their own
+// objects without rights on these kinds. All other requests go to the API server as the caller, and RBAC decides there.
 import { CONFIGS, GROUP } from '../../api/names.ts'
 import type { Caller } from '../../authn/caller.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
@@ -36,7 +36,7 @@ export const isOwnKind = ({ attributes }: Pick<ParsedRequest, 'attributes'>): bo
   attributes.target.kind === 'Management' &&
   attributes.group === GROUP
 
-/** What self-service needs beside a request. */
+/** The dependencies of self-service. */
 interface SelfServiceOptions extends WriteDeps {
   readonly upstream: Upstream
   readonly limits: MaxInFlight
@@ -57,21 +57,21 @@ export interface SelfService {
   ) => Promise<Answer>
 }
 
-const UNKNOWN = refuse(SELF_SERVICE_ERRORS.resourceNotFound)
+const RESOURCE_NOT_FOUND = refuse(SELF_SERVICE_ERRORS.resourceNotFound)
 
-/** The handler of requests to our kinds. */
+/** Creates the handler of requests to our kinds. */
 export function createSelfService(options: SelfServiceOptions): SelfService {
   return {
     answer: async (parsed, call, caller, lease) => {
       const info = selfServiceInfoOf(parsed)
-      if (info === null) return UNKNOWN
+      if (info === null) return RESOURCE_NOT_FOUND
       if (isHidden(info.resource, info.name)) return notFound(info)
       const refused = writeRefusal(info, parsed, options)
       if (refused !== null) return refused
       const form = formOf(call.headers.accept, contentOf(info.verb))
       if (form === null) return NOT_ACCEPTABLE
       const include = includeObjectOf(parameter(parsed.query, 'includeObject'))
-      if (include === null) return BAD_INCLUDE
+      if (include === null) return INVALID_INCLUDE_OBJECT
       const { upstream, limits, clock, keyNamed: findKey } = options
       const request: SelfServiceRequest = {
         info,
@@ -90,7 +90,7 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
         still: lease.still,
       }
       try {
-        return await answerTo(request, options)
+        return await dispatch(request, options)
       } catch (error) {
         if (error instanceof UpstreamUnavailable) return UNAVAILABLE
         if (error instanceof NoRoom) return error.answer
@@ -100,7 +100,7 @@ export function createSelfService(options: SelfServiceOptions): SelfService {
   }
 }
 
-/** Memory for the answer, released when the call has ended. */
+/** Reserves memory for the answer, until the call has ended. */
 function reservationFor(
   buffer: ResponseBuffer,
   { ended }: HttpRequest,
@@ -114,14 +114,14 @@ function reservationFor(
 
 const NOT_ACCEPTABLE = refuse(SELF_SERVICE_ERRORS.notAcceptable)
 
-const BAD_INCLUDE = refuse(SELF_SERVICE_ERRORS.includeObject)
+const INVALID_INCLUDE_OBJECT = refuse(SELF_SERVICE_ERRORS.includeObject)
 
 const contentOf = (verb: Verb): AnswerContent =>
   verb === 'watch' ? 'watch' : verb === 'list' || verb === 'deletecollection' ? 'list' : 'one'
 
 const CONFIG_CLOSED = refuse(SELF_SERVICE_ERRORS.configsReadOnly)
 
-/** The refusal of a write that its body can not change; null for none, and for reads. */
+/** The refusal of a write that does not depend on its body; null = none, or a read. */
 function writeRefusal(
   { resource, verb }: SelfServiceInfo,
   { query }: ParsedRequest,
@@ -134,7 +134,7 @@ function writeRefusal(
 
 const READS: ReadonlySet<Verb> = new Set(['get', 'list', 'watch'])
 
-function answerTo(request: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
+function dispatch(request: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
   switch (request.info.verb) {
     case 'get':
       return get(request)

@@ -1,6 +1,6 @@
-// The operations of a JSON patch, applied to the stored object and to its redacted view alike (contract 12.4). Each
-// is judged on the object as the operations before it leave it: an earlier one may move the entries of a list, and a
-// path then names another place (threat X4).
+// Applies the operations of a JSON patch to the stored object and to its redacted view (contract 12.4). Each operation
+// is checked on the object as the operations before it leave it: an earlier one may move list entries, so that a path
+// names another entry.
 import { CONFIGS, type Resource } from '../../api/names.ts'
 import { type NamePath, nestedField, pathText } from '../../domain/json/field-path.ts'
 import { type Json, type JsonMap, isList, isMap, ownValue } from '../../domain/json/json.ts'
@@ -8,98 +8,107 @@ import { redactedPathsOf } from '../../domain/settings/redaction.ts'
 import { type Sides, filled, hiddenFields } from '../redaction/fields.ts'
 import { SHOWS_NOTHING, redacted } from '../redaction/redact.ts'
 
-/** An applied operation with the value to send for it, or the reason to refuse the patch. */
-type Taken =
+/** The value to send for an applied operation, or the reason to refuse the patch. */
+type AppliedStep =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly because: string }
 
-/** An object that a patch changes, operation by operation. */
-interface Patching {
-  /** Why a place must not be tested: something is hidden there, above or below it. null = it may. */
+/** An object to which a patch is applied, operation by operation. */
+interface JsonPatching {
+  /** Why a `test` of the path is refused, such as a hidden field at, above or below the path; null = it may be sent. */
   readonly untestable: (path: NamePath) => string | null
-  /** Carries an operation out. The value holds what stood hidden in its place. */
-  readonly take: (step: DraftStep) => Taken
+  /** Applies an operation. The value to send includes the hidden fields of what the operation replaces. */
+  readonly apply: (step: DraftStep) => AppliedStep
 }
 
-/** The patching of an object. */
-export function patchingOf(resource: Resource, object: JsonMap): Patching {
+/** Prepares an object for a patch. */
+export function patchingOf(resource: Resource, object: JsonMap): JsonPatching {
   const current = draftOf(object)
   const shown = draftOf(redacted(resource, object, SHOWS_NOTHING))
-  const compared = comparing((shape) => shown.isSettled(shape) && current.isSettled(shape))
-  const isShown = (path: NamePath): boolean => compared.isSame(shown.at(path), current.at(path))
+  const comparison = createComparison((shape) => shown.isSettled(shape) && current.isSettled(shape))
+  const isShown = (path: NamePath): boolean => comparison.isSame(shown.at(path), current.at(path))
 
-  /** Where a value would put REDACTED in place of a value, or where people may take it for one. */
-  const markIn = (value: Json, path: NamePath, there: Sides['current']): NamePath | undefined => {
-    const marks = marksIn(value, path, current).filter(
-      (place) => there(place) !== pointed(value, place.slice(path.length)),
+  /**
+   * The path at which a value would store REDACTED in place of a real value, or where readers may take it for a hidden
+   * one; undefined = none.
+   */
+  const misplacedRedacted = (
+    value: Json,
+    path: NamePath,
+    stored: Sides['current'],
+  ): NamePath | undefined => {
+    const paths = redactedPathsIn(value, path, current).filter(
+      (place) => stored(place) !== valueAt(value, place.slice(path.length)),
     )
-    // Of a spec that hides nothing REDACTED is read by the operator (contract 6.3).
-    const [first] = marks
-    const inStatus = marks.find(([part]) => part === 'status')
+    // In a spec that hides nothing, REDACTED is left to the operator, which never takes it for a value (contract 6.3).
+    const [first] = paths
+    const inStatus = paths.find(([part]) => part === 'status')
     return inStatus ?? (first && !isShown(['spec']) ? first : undefined)
   }
 
   return {
     untestable: (path) => {
-      if (compared.isExhausted()) return EXHAUSTED
+      if (comparison.isExhausted()) return EXHAUSTED
       if (isNearHidden(resource, path) || !isShown(path)) return 'it holds a hidden field'
-      // The API server also reads 01 and -1: refused, as no client needs them.
-      const isOdd = current
+      // The API server also accepts the indexes 01 and -1; they are refused, as no client needs them.
+      const hasOddIndex = current
         .holdersOf(path)
         .some((holder, place) => isList(holder) && indexOf(path[place] ?? '') === null)
-      return isOdd ? ENTRIES : null
+      return hasOddIndex ? ENTRY_NAMES : null
     },
-    take: (step) => {
+    apply: (step) => {
       const { op, path } = step
-      if (compared.isExhausted()) return { ok: false, because: EXHAUSTED }
+      if (comparison.isExhausted()) return { ok: false, because: EXHAUSTED }
       const holder = path.slice(0, -1)
-      // An entry that is added to a list replaces none.
+      // An entry that is added to a list replaces nothing.
       const isAdded = op === 'add' && isList(current.at(holder))
-      const sides = isAdded ? NOTHING : { shown: shown.at, current: current.at }
+      const sides = isAdded ? NO_VALUES : { shown: shown.at, current: current.at }
       const value = op === 'remove' ? null : filled(resource, sides, step.value, path)
-      const mark = resource === CONFIGS ? markIn(value, path, sides.current) : undefined
-      if (mark !== undefined) return { ok: false, because: placeText(mark) + NO_VALUE }
+      const redactedPath =
+        resource === CONFIGS ? misplacedRedacted(value, path, sides.current) : undefined
+      if (redactedPath !== undefined)
+        return { ok: false, because: displayPath(redactedPath) + IS_REDACTED }
       const isInList = isList(shown.at(holder))
-      if (!current.apply({ ...step, value })) return NO_PLACE
+      if (!current.apply({ ...step, value })) return NO_SUCH_PATH
       // A client may remove a field that it does not see. It sees all entries of lists.
-      if (!shown.apply(step) && isInList) return NO_PLACE
+      if (!shown.apply(step) && isInList) return NO_SUCH_PATH
       return { ok: true, value }
     },
   }
 }
 
 const SETTINGS: ReadonlySet<string> = new Set(['spec', 'status'])
-const NOTHING: Sides = { shown: () => undefined, current: () => undefined }
+const NO_VALUES: Sides = { shown: () => undefined, current: () => undefined }
 
-const ENTRIES = 'entries of lists are named by 0, 1 and so on, and one is added at the end by -'
-const NO_PLACE = {
+const ENTRY_NAMES = 'entries of lists are named by 0, 1 and so on, and one is added at the end by -'
+const NO_SUCH_PATH = {
   ok: false,
-  because: `the path does not exist at that point of the patch; ${ENTRIES}`,
+  because: `the path does not exist at that point of the patch; ${ENTRY_NAMES}`,
 } as const
 
 const EXHAUSTED =
   'too much was changed before it: put tests first, or send fewer operations at a time'
 
-const NO_VALUE = ' would be REDACTED, the placeholder of a hidden value: send the value itself'
+const IS_REDACTED = ' would be REDACTED, the placeholder of a hidden value: send the value itself'
 
-/** By name, whether something stands there or not. */
+/** Whether the path is at, above or below a hidden field, also if the object has no value there. */
 const isNearHidden = (resource: Resource, path: NamePath): boolean =>
   hiddenFields(resource).some((hidden) =>
     hidden.every((name, place) => place >= path.length || path[place] === name),
   )
 
-/** Places of REDACTED in what a value at a path says of spec and status. */
-function marksIn(value: Json, path: NamePath, current: Draft): readonly NamePath[] {
+/** The paths of REDACTED in the spec and status parts of a value that is sent for a path. */
+function redactedPathsIn(value: Json, path: NamePath, current: Draft): readonly NamePath[] {
   if (path.length > 0 && !SETTINGS.has(path[0] ?? '')) return []
-  // Entries on the way to the value stand alone in their lists here.
-  const whole = current
+  // A list on the way to the value is rebuilt with this one entry.
+  const settingsTree = current
     .holdersOf(path)
     .reduceRight<Json>(
       (inner, holder, place) => (isList(holder) ? [inner] : { [path[place] ?? '']: inner }),
       value,
     )
   return [...SETTINGS].flatMap((part) => {
-    const settings = nestedField(whole, [part])
+    const settings = nestedField(settingsTree, [part])
     if (!isMap(settings)) return []
     return redactedPathsOf(settings).map((place) => [
       ...path,
@@ -108,27 +117,27 @@ function marksIn(value: Json, path: NamePath, current: Draft): readonly NamePath
   })
 }
 
-const placeText = (path: NamePath): string => pathText(path.map((part) => indexOf(part) ?? part))
+const displayPath = (path: NamePath): string => pathText(path.map((part) => indexOf(part) ?? part))
 
 // The comparison of the redacted view with the object (contract 12.4), while a patch changes both.
 
-/** A comparison that remembers. */
-interface Compared {
+/** A comparison that caches its results. */
+interface Comparison {
   readonly isSame: (shown: Json | undefined, current: Json | undefined) => boolean
   /** Whether it has used up its budget of entries. */
   readonly isExhausted: () => boolean
 }
 
-/** Entries of changed parts, which are compared again for each test. Objects of our kinds have few. */
-const MOST_LOOKS = 100_000
+/** The budget: entries of changed parts, which are compared again for each test. Objects of our kinds have few. */
+const MOST_COMPARED_ENTRIES = 100_000
 
 /**
- * Compares the redacted view with the object. Each settled part is compared once, however often it is asked for:
- * the comparison runs on the event loop of all requests.
+ * Compares the redacted view with the object. Each unchanged part is compared once, however often it is needed: the
+ * comparison runs on the event loop of all requests.
  */
-function comparing(isSettled: (value: Container) => boolean): Compared {
+function createComparison(isSettled: (value: Container) => boolean): Comparison {
   const known = new Map<Container, { readonly shown: Container; readonly isSame: boolean }>()
-  let looks = 0
+  let comparedEntries = 0
 
   const isSame = (shown: Json | undefined, current: Json | undefined): boolean => {
     if (shown === current) return true
@@ -137,19 +146,19 @@ function comparing(isSettled: (value: Container) => boolean): Compared {
     if (found?.shown === shown) return found.isSame
     const same = areSame(shown, current)
     if (isSettled(shown) && isSettled(current)) known.set(current, { shown, isSame: same })
-    else looks += Object.keys(current).length
+    else comparedEntries += Object.keys(current).length
     return same
   }
 
   const areSame = (shown: Container, current: Container): boolean => {
     if (isList(shown) !== isList(current)) return false
-    // What is shown is made of what is there, with the names in the same order.
-    const [seen, there] = [Object.entries(shown), Object.entries(current)]
+    // The redacted view is built from the object, with the names in the same order.
+    const [shownEntries, stored] = [Object.entries(shown), Object.entries(current)]
     const isSameEntry = ([name, value]: Entry, place: number): boolean =>
-      seen[place]?.[0] === name && isSame(seen[place][1], value)
-    return seen.length === there.length && there.every(isSameEntry)
+      shownEntries[place]?.[0] === name && isSame(shownEntries[place][1], value)
+    return shownEntries.length === stored.length && stored.every(isSameEntry)
   }
-  return { isSame, isExhausted: () => looks > MOST_LOOKS }
+  return { isSame, isExhausted: () => comparedEntries > MOST_COMPARED_ENTRIES }
 }
 
 type Entry = readonly [name: string, value: Json]
@@ -161,32 +170,32 @@ type Entry = readonly [name: string, value: Json]
 export interface DraftStep {
   readonly op: 'add' | 'replace' | 'remove'
   readonly path: NamePath
-  /** Of `remove`: without meaning. */
+  /** Ignored for `remove`. */
   readonly value: Json
 }
 
-/** An object in the making. The object that it begins with stays as it is. */
+/** A copy of an object that operations change. The original stays as it is. */
 interface Draft {
-  /** What stands at a place by now; undefined where nothing does, or where the path is no place. */
+  /** The current value at a path; undefined = none, or not a valid path. */
   readonly at: (path: NamePath) => Json | undefined
-  /** What holds each part of a path: one for each, undefined beyond where the path ends. */
+  /** The map or list that holds each part of the path; undefined beyond the end of the object. */
   readonly holdersOf: (path: NamePath) => readonly (Json | undefined)[]
-  /** Carries out a step; false where it has no place. */
+  /** Applies a step; false if its path does not exist. */
   readonly apply: (step: DraftStep) => boolean
-  /** Whether this map or list is never changed any more. */
+  /** Whether this map or list is part of the original: it will never be changed in place. */
   readonly isSettled: (value: Container) => boolean
 }
 
 /** A map or a list. */
 type Container = JsonMap | readonly Json[]
-type Names = { [name: string]: Json }
-type Changeable = Names | Json[]
+type MutableMap = { [name: string]: Json }
+type Mutable = MutableMap | Json[]
 
 /** Whether the value is a map or a list. */
 const isContainer = (value: Json | undefined): value is Container =>
   typeof value === 'object' && value !== null
 
-/** The place in a list that part of a path names. Other spellings, and places from the end, are none. */
+/** The list index that a part of a path names; null for other spellings, such as 01 or -1. */
 const indexOf = (part: string): number | null =>
   /^(?:0|[1-9]\d{0,8})$/.test(part) ? Number(part) : null
 
@@ -195,15 +204,15 @@ function draftOf(object: JsonMap): Draft {
   const copies = new Set<Container>()
   let root: Json = object
 
-  const copyOf = (value: Container): Changeable => {
-    if (copies.has(value)) return value as Changeable
+  const copyOf = (value: Container): Mutable => {
+    if (copies.has(value)) return value as Mutable
     const copy = isList(value) ? [...value] : { ...value }
     copies.add(copy)
     return copy
   }
 
   /** The map or list that holds the last part of a path, ready to be changed. */
-  const holderOf = (path: NamePath): Changeable | null => {
+  const holderOf = (path: NamePath): Mutable | null => {
     if (!isContainer(root)) return null
     let found = copyOf(root)
     root = found
@@ -218,7 +227,7 @@ function draftOf(object: JsonMap): Draft {
   }
 
   return {
-    at: (path) => pointed(root, path),
+    at: (path) => valueAt(root, path),
     holdersOf: (path) => {
       let holder: Json | undefined = root
       return path.map((part) => {
@@ -242,8 +251,8 @@ function draftOf(object: JsonMap): Draft {
   }
 }
 
-/** What stands at a place of a value, by names in maps and by indexes in lists. */
-const pointed = (value: Json, path: NamePath): Json | undefined =>
+/** The value at a path, by names in maps and by indexes in lists; undefined = none. */
+const valueAt = (value: Json, path: NamePath): Json | undefined =>
   path.reduce<Json | undefined>(
     (found, part) => (isContainer(found) ? entryIn(found, part) : undefined),
     value,
@@ -255,8 +264,8 @@ function entryIn(holder: Container, part: string): Json | undefined {
   return index === null ? undefined : holder[index]
 }
 
-/** As a property of the map itself, also where it is named `__proto__`. */
-function set(holder: Changeable, part: string, value: Json): void {
+/** Sets an own property, even one that is named `__proto__`. */
+function set(holder: Mutable, part: string, value: Json): void {
   Object.defineProperty(holder, part, {
     value,
     writable: true,
@@ -265,8 +274,8 @@ function set(holder: Changeable, part: string, value: Json): void {
   })
 }
 
-// The API server sets what it is to replace in a map, be it there or not.
-function changeMap(map: Names, name: string, { op, value }: DraftStep): boolean {
+// The API server accepts `replace` for a map entry that does not exist.
+function changeMap(map: MutableMap, name: string, { op, value }: DraftStep): boolean {
   if (op !== 'remove') set(map, name, value)
   else if (Object.hasOwn(map, name)) delete map[name]
   else return false

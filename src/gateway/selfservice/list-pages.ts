@@ -1,5 +1,5 @@
-// Lists of our kinds, read page by page: one page is in memory, however many and large the objects are
-// (contract 12.2, 13.3).
+// Reads lists of our kinds page by page: only one page is in memory, however many and large the objects are (contract
+// 12.2, 13.3).
 import { CONFIGS } from '../../api/names.ts'
 import { nestedString, setNestedField } from '../../domain/json/field-path.ts'
 import type { JsonMap } from '../../domain/json/json.ts'
@@ -15,36 +15,36 @@ import type { UpstreamReply } from './response.ts'
 import { type UpstreamQuery, open, readReply, replyOf } from './upstream-client.ts'
 import { type Selection, admitted, isFiltered, isSelected, selectorsFor } from './visibility.ts'
 
-/** A part of a list, or the refusal of all of it. */
+/** One page of a list, or the refusal of the list. */
 export interface ReplyPage {
-  /** Has only the objects that the request is about. */
+  /** Holds only the selected objects. */
   readonly reply: UpstreamReply
-  /** The length of the API server's answer. */
+  /** The length of the API server's answer, in bytes. */
   readonly bytes: number
   readonly isLast: boolean
 }
 
-/** Objects in a page: to read as many takes the event loop some milliseconds. */
+/** Objects in a page: reading so many blocks the event loop for some milliseconds. */
 const MOST_OBJECTS = 100
 
-/** Filtered lists share it page by page: a client that reads slowly holds no permit. */
+/** Limits concurrent filtered lists. A permit is held for one page only: a client that reads slowly holds none. */
 const filteredListSemaphore = createSemaphore(MAX_IN_TOTAL.filteredList, MAX_PER_KEY.filteredList)
 
 /**
- * The objects that a request is about, page by page. A filtered list has all of them: its token to continue
- * would name the last object read, which may be another user's.
+ * The selected objects, page by page. A filtered list is always read to its end: its continue token would name the last
+ * object that was read, which may be another user's.
  *
- * @param beside bytes of former pages that are still in memory
- * @throws NoRoom, and as `ask` does
+ * @param heldBytes returns the bytes of former pages that are still in memory
+ * @throws NoRoom, UpstreamUnavailable
  */
 export async function* pagesOf(
   request: SelfServiceRequest,
   selection: Selection,
-  beside: () => number = () => 0,
+  heldBytes: () => number = () => 0,
 ): AsyncGenerator<ReplyPage, void> {
   const isFilteredHere = isFiltered(request, selection)
   if (isFilteredHere && parameter(request.query, 'continue') !== '') {
-    yield { reply: EXPIRED, bytes: 0, isLast: true }
+    yield { reply: CONTINUE_REFUSAL, bytes: 0, isLast: true }
     return
   }
   const admission = admitted(request, selection, 'filteredList')
@@ -52,10 +52,10 @@ export async function* pagesOf(
     yield { reply: replyOf(admission.answer), bytes: 0, isLast: true }
     return
   }
-  const reading = new Reading(request, selection, isFilteredHere)
+  const reader = new ListReader(request, selection, isFilteredHere)
   try {
     for (let page = null as ReplyPage | null; page?.isLast !== true; ) {
-      page = await reading.next(beside())
+      page = await reader.next(heldBytes())
       admission.release()
       yield page
     }
@@ -64,34 +64,34 @@ export async function* pagesOf(
   }
 }
 
-/** Clients then list again from the beginning. */
-const EXPIRED: UpstreamReply = replyOf(refuse(SELF_SERVICE_ERRORS.listHasNoPages))
+/** The refusal of a continue token: clients then list again from the beginning. */
+const CONTINUE_REFUSAL: UpstreamReply = replyOf(refuse(SELF_SERVICE_ERRORS.listHasNoPages))
 
-const VERSIONS = ['resourceVersion', 'resourceVersionMatch']
+const VERSION_PARAMETERS = ['resourceVersion', 'resourceVersionMatch']
 
-/** No page of a filtered list has a token to continue, or how many objects of all users are left. */
-const withoutNext = (json: JsonMap): JsonMap =>
+/** Removes the continue token and the number of remaining objects, which counts the objects of all users. */
+const withoutContinue = (json: JsonMap): JsonMap =>
   ['continue', 'remainingItemCount'].reduce(
     (whole, name) => setNestedField(whole, ['metadata', name], undefined),
     json,
   )
 
-/** A page is too long: the next try asks for fewer objects. */
-class TooLong extends Error {}
+/** Thrown for a page that is too long: the next attempt asks for fewer objects. */
+class PageTooLong extends Error {}
 
-/** How far a list has been read. */
-class Reading {
+/** Reads a list page by page. */
+class ListReader {
   readonly #request: SelfServiceRequest
   readonly #isFilteredHere: boolean
   readonly #as: RunsAs
-  readonly #selected: Query
-  readonly #isKept: (object: JsonMap) => boolean
-  /** Objects in a page. */
-  #most = MOST_OBJECTS
-  /** Objects that the client still wants. */
-  #left: number
+  readonly #selectors: Query
+  readonly #isSelected: (object: JsonMap) => boolean
+  /** Objects to ask for in the next page. */
+  #pageLimit = MOST_OBJECTS
+  /** Objects that the client still wants, by its `limit`. */
+  #remaining: number
   #versions: Query
-  #next: string
+  #continueToken: string
   #isFirst = true
 
   constructor(request: SelfServiceRequest, selection: Selection, isFilteredHere: boolean) {
@@ -100,85 +100,89 @@ class Reading {
     this.#request = request
     this.#isFilteredHere = isFilteredHere
     this.#as = selection === 'own' || info.resource === CONFIGS ? 'gateway' : { caller }
-    this.#selected = selectorsFor(request, selection)
-    this.#isKept = isSelected(request, selection)
-    this.#left = isFilteredHere || !(limit > 0) ? Number.POSITIVE_INFINITY : limit
+    this.#selectors = selectorsFor(request, selection)
+    this.#isSelected = isSelected(request, selection)
+    this.#remaining = isFilteredHere || !(limit > 0) ? Number.POSITIVE_INFINITY : limit
     this.#versions = versionsIn(query)
-    this.#next = isFilteredHere ? '' : parameter(query, 'continue')
+    this.#continueToken = isFilteredHere ? '' : parameter(query, 'continue')
   }
 
-  async next(beside: number): Promise<ReplyPage> {
+  async next(heldBytes: number): Promise<ReplyPage> {
     for (;;) {
-      const read = (): Promise<ReplyPage> => this.#read(beside)
+      const read = (): Promise<ReplyPage> => this.#read(heldBytes)
       try {
         return await (this.#isFilteredHere
           ? filteredListSemaphore(this.#request.caller.key.uid, read)
           : read())
       } catch (error) {
-        if (!(error instanceof TooLong)) throw error
-        this.#most = Math.ceil(this.#most / 4)
+        if (!(error instanceof PageTooLong)) throw error
+        this.#pageLimit = Math.ceil(this.#pageLimit / 4)
       }
     }
   }
 
-  async #read(beside: number): Promise<ReplyPage> {
+  async #read(heldBytes: number): Promise<ReplyPage> {
     const { reservation } = this.#request
-    const limit = Math.min(this.#most, this.#left)
-    // An answer that has begun keeps its room to the end.
-    const least = this.#isFirst ? 0 : reservation.pageBytes
+    const limit = Math.min(this.#pageLimit, this.#remaining)
+    // An answer that has begun keeps its reserved memory to its end.
+    const leastBytes = this.#isFirst ? 0 : reservation.pageBytes
     let bytes = 0
-    const reply = await readReply(await open(this.#request, this.#question(limit)), (came) => {
-      bytes = came
-      if (came > reservation.pageBytes && limit > 1) throw new TooLong()
-      reservation.exactly(Math.max(beside + came, least))
-    })
+    const reply = await readReply(
+      await open(this.#request, this.#pageRequest(limit)),
+      (received) => {
+        bytes = received
+        if (received > reservation.pageBytes && limit > 1) throw new PageTooLong()
+        reservation.exactly(Math.max(heldBytes + received, leastBytes))
+      },
+    )
     if (reply.status !== 200) return { reply, bytes, isLast: true }
     this.#isFirst = false
     this.#versions = []
-    this.#next = nestedString(reply.json, ['metadata', 'continue'])
-    this.#left -= entriesOf(reply.json).length
+    this.#continueToken = nestedString(reply.json, ['metadata', 'continue'])
+    this.#remaining -= entriesOf(reply.json).length
     // Small objects allow longer pages again.
-    if (bytes * 4 < reservation.pageBytes) this.#most = Math.min(this.#most * 2, MOST_OBJECTS)
-    const isLast = this.#next === '' || this.#left <= 0
-    const kept = keeping(reply.json, this.#isKept)
-    const json = this.#isFilteredHere ? withoutNext(kept) : kept
+    if (bytes * 4 < reservation.pageBytes)
+      this.#pageLimit = Math.min(this.#pageLimit * 2, MOST_OBJECTS)
+    const isLast = this.#continueToken === '' || this.#remaining <= 0
+    const selected = keeping(reply.json, this.#isSelected)
+    const json = this.#isFilteredHere ? withoutContinue(selected) : selected
     return { reply: { ...reply, json }, bytes, isLast }
   }
 
-  #question(limit: number): UpstreamQuery {
+  #pageRequest(limit: number): UpstreamQuery {
     const { info, form } = this.#request
     const page = [
       ['limit', String(limit)] as const,
-      ...(this.#next === '' ? [] : [['continue', this.#next] as const]),
+      ...(this.#continueToken === '' ? [] : [['continue', this.#continueToken] as const]),
     ]
-    const query = [...this.#selected, ...this.#versions, ...page]
+    const query = [...this.#selectors, ...this.#versions, ...page]
     return { as: this.#as, method: 'GET', resource: info.resource, query, form }
   }
 }
 
 /**
- * The version of a list. For any version (0) the API server ignores the limit, so the list asks for the
- * latest, which comes in pages.
+ * The parameters for the version of a list. With version 0 (any version) the API server ignores `limit`, so the list
+ * asks for the latest version instead, which comes in pages.
  */
 function versionsIn(query: Query): Query {
   const isAny =
     parameter(query, 'resourceVersion') === '0' &&
     ['', 'NotOlderThan'].includes(parameter(query, 'resourceVersionMatch'))
-  return isAny ? [] : pick(query, VERSIONS)
+  return isAny ? [] : pick(query, VERSION_PARAMETERS)
 }
 
-/** All objects that a request is about, in one reply. @throws as `pagesOf` does */
+/** All selected objects in one reply. @throws as `pagesOf` does */
 export async function listed(
   request: SelfServiceRequest,
   selection: Selection,
 ): Promise<UpstreamReply> {
-  const kept: JsonMap[] = []
+  const pages: JsonMap[] = []
   let bytes = 0
   for await (const page of pagesOf(request, selection, () => bytes)) {
     if (page.reply.status !== 200) return page.reply
     bytes += page.bytes
-    kept.push(page.reply.json)
-    const [first, ...others] = kept
+    pages.push(page.reply.json)
+    const [first, ...others] = pages
     if (page.isLast && first) return { ...page.reply, json: joined(first, others) }
   }
   throw new Error('a list has a last page')

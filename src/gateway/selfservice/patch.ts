@@ -1,4 +1,4 @@
-// Changes of objects: decoded, and encoded again for the API server (contract 12.4, 12.5).
+// Decodes changes of objects, and encodes them again for the API server (contract 12.4, 12.5).
 import { API_VERSION, CONFIGS, type Resource } from '../../api/names.ts'
 import {
   type NamePath,
@@ -26,7 +26,7 @@ export interface Body {
   readonly json: Json
 }
 
-/** The type of an apply. Its YAML is always JSON here. */
+/** The content type of an apply. The gateway always sends it as JSON, which is YAML. */
 export const APPLY = 'application/apply-patch+yaml'
 
 const TYPES: Readonly<Record<Change['by'], string>> = {
@@ -55,29 +55,29 @@ export async function sentPatch(sender: Sender): Promise<Sent<Change>> {
 }
 
 const VERSION: NamePath = ['metadata', 'resourceVersion']
-const OF_WHICH: readonly NamePath[] = [VERSION, ['metadata', 'uid']]
+const PRECONDITIONS: readonly NamePath[] = [VERSION, ['metadata', 'uid']]
 
-/** The version that the client says its change is of; empty where it says none. */
+/** The version that the client named for its change; empty = none, or a JSON patch. */
 export const versionIn = (change: Change): string =>
   change.by === 'json' ? '' : nestedString(change.sent, VERSION)
 
 /**
- * Whether the client says that its change is of another object than this one, or of another version. A JSON
- * patch says so in tests, which it is sent with.
+ * Whether the client named another uid or version than this object has. A JSON patch names them in its tests, which the
+ * API server checks.
  */
 export const isOfAnother = (change: Change, current: JsonMap): boolean =>
   change.by !== 'json' &&
-  OF_WHICH.some(
+  PRECONDITIONS.some(
     (path) => !['', nestedString(current, path)].includes(nestedString(change.sent, path)),
   )
 
-/** Secrets in the change itself: no failure repeats them. */
+/** The secrets in the change itself: no failure may repeat them. */
 export const secretsInChange = (resource: Resource, change: Change): readonly string[] =>
   change.by === 'json' ? secretsOf(resource, change.sent) : secretsIn(resource, change.sent)
 
 /**
- * The body to send for a change: it holds what the client could not see, and fails when the object is
- * no longer this one.
+ * The body to send for a change. It keeps the fields that the client could not see, and fails if the object is another
+ * one by now.
  */
 export function bodyOf(resource: Resource, change: Change, current: JsonMap): Sent<Body> {
   const type = TYPES[change.by]
@@ -86,47 +86,49 @@ export function bodyOf(resource: Resource, change: Change, current: JsonMap): Se
     return patched.ok ? { ok: true, value: { type, json: patched.operations } } : patched
   }
   const metadata = nestedField(change.sent, ['metadata']) ?? {}
-  if (!isMap(metadata)) return no(refuse(SELF_SERVICE_ERRORS.metadataNotObject))
-  return { ok: true, value: { type, json: WHOLE[change.by](resource, change.sent, current) } }
+  if (!isMap(metadata)) return refusedBecause(refuse(SELF_SERVICE_ERRORS.metadataNotObject))
+  return { ok: true, value: { type, json: BODIES[change.by](resource, change.sent, current) } }
 }
 
-/** The body of a change of the same verb that changes nothing. */
+/** A body for the same verb that changes nothing. */
 export const nothingChanged = ({ by }: Change, current: JsonMap): Body =>
   by === 'put' ? { type: TYPES.put, json: current } : { type: TYPES.json, json: [] }
 
-const WHOLE: Readonly<
+const BODIES: Readonly<
   Record<
     'put' | 'merge' | 'apply',
     (resource: Resource, sent: JsonMap, current: JsonMap) => JsonMap
   >
 > = {
-  // That a PUT names a version is the client's part: without one the API server refuses it.
+  // The client of a PUT must name the version: the API server refuses a PUT without one.
   put: (resource, sent, current) =>
-    guarded(enveloped(resource, withMarks(withHidden(resource, sent, current), current)), current, [
-      'uid',
-    ]),
+    withPreconditions(
+      withEnvelope(resource, withPlatformMetadata(withHidden(resource, sent, current), current)),
+      current,
+      ['uid'],
+    ),
   merge: (resource, sent, current) =>
-    guarded(withSettings(resource, sent, current), current, ['uid', 'resourceVersion']),
+    withPreconditions(withSettings(resource, sent, current), current, ['uid', 'resourceVersion']),
   apply: (resource, sent, current) =>
-    guarded(enveloped(resource, withSettings(resource, sent, current)), current, [
+    withPreconditions(withEnvelope(resource, withSettings(resource, sent, current)), current, [
       'name',
       'uid',
       'resourceVersion',
     ]),
 }
 
-/** A patch leaves the fields that it lacks; into settings it may put the redacted values that the client read. */
+/** A patch keeps the fields that it does not name. The settings in it may hold redacted values: they are restored. */
 const withSettings = (resource: Resource, sent: JsonMap, current: JsonMap): JsonMap =>
   resource === CONFIGS ? withHidden(resource, sent, current) : sent
 
-const enveloped = ({ kind }: Resource, sent: JsonMap): JsonMap => ({
+const withEnvelope = ({ kind }: Resource, sent: JsonMap): JsonMap => ({
   apiVersion: API_VERSION,
   kind,
   ...sent,
 })
 
-/** Names this object wherever the client named none. */
-const guarded = (sent: JsonMap, current: JsonMap, names: readonly string[]): JsonMap =>
+/** Adds these fields of the object's metadata where the client named none, as preconditions. */
+const withPreconditions = (sent: JsonMap, current: JsonMap, names: readonly string[]): JsonMap =>
   names.reduce((whole, name) => {
     const path = ['metadata', name]
     return nestedString(whole, path) === ''
@@ -134,18 +136,18 @@ const guarded = (sent: JsonMap, current: JsonMap, names: readonly string[]): Jso
       : whole
   }, sent)
 
-/** Manifests lack the platform's metadata: a PUT without it keeps it. */
-const withMarks = (sent: JsonMap, current: JsonMap): JsonMap =>
+/** A PUT without the platform's metadata keeps it: clients' manifests lack it. */
+const withPlatformMetadata = (sent: JsonMap, current: JsonMap): JsonMap =>
   ['finalizers', 'ownerReferences'].reduce(
-    (whole, name) => keeping(whole, current, ['metadata', name]),
+    (whole, name) => withKept(whole, current, ['metadata', name]),
     withMarksOf(current, sent),
   )
 
-function keeping(sent: JsonMap, current: JsonMap, path: NamePath): JsonMap {
-  const there = nestedField(current, path)
-  return there === undefined || nestedField(sent, path) !== undefined
+function withKept(sent: JsonMap, current: JsonMap, path: NamePath): JsonMap {
+  const stored = nestedField(current, path)
+  return stored === undefined || nestedField(sent, path) !== undefined
     ? sent
-    : setNestedField(sent, path, there)
+    : setNestedField(sent, path, stored)
 }
 
 // JSON patches (contract 12.4, 12.5): no operation may disclose a hidden field.
@@ -155,79 +157,81 @@ type PatchReading =
   | { readonly ok: true; readonly operations: readonly JsonMap[] }
   | { readonly ok: false; readonly answer: WholeAnswer }
 
-/** Operations of one patch: each is judged on the event loop of all requests. */
+/** Limits of one patch: each operation is checked on the event loop that serves all requests. */
 const MOST_OPERATIONS = 1000
 const MOST_TESTS = 100
-/** Objects of ours have a few levels, and names of annotations 317 characters. */
+/** Limits of one path: our objects have a few levels, and annotations have names of at most 317 characters. */
 const MOST_PARTS = 64
 const LONGEST_PATH = 1024
 
 const OPERATIONS: ReadonlySet<string> = new Set(['add', 'remove', 'replace', 'test'])
 
 /**
- * The operations to send for those that a client sent, for the object as it is: they fail when it has
- * changed since. Each is judged on the object as those before it leave it. What they put in place of a part
- * with something hidden keeps that.
+ * The operations to send for a client's JSON patch. They fail if the object has changed since it was read. Each
+ * operation is checked on the object as the operations before it leave it, and keeps the hidden fields of what it
+ * replaces.
  */
 export function jsonPatchOf(
   resource: Resource,
   sent: readonly Json[],
   current: JsonMap,
 ): PatchReading {
-  const many = tooMany(sent)
-  if (many !== null) return no(many)
-  const first = guards(current, sent)
+  const tooMany = countRefusal(sent)
+  if (tooMany !== null) return refusedBecause(tooMany)
+  const leading = leadingOperations(current, sent)
   const patching = patchingOf(resource, current)
-  for (const { op, path } of first)
-    if (op === 'add') patching.take({ op, path: pointerSegments(path), value: {} })
+  for (const { op, path } of leading)
+    if (op === 'add') patching.apply({ op, path: pointerSegments(path), value: {} })
   const operations: JsonMap[] = []
-  for (const one of sent) {
-    const path = pathIn(one)
-    if (isAnswer(path)) return no(path)
+  for (const operation of sent) {
+    const path = pathIn(operation)
+    if (isAnswer(path)) return refusedBecause(path)
     const [op, pointer, value] = [
-      nestedString(one, ['op']),
-      nestedString(one, ['path']),
-      nestedField(one, ['value']),
+      nestedString(operation, ['op']),
+      nestedString(operation, ['path']),
+      nestedField(operation, ['value']),
     ]
     if (isStep(op)) {
-      const taken = patching.take({ op, path, value: value ?? null })
-      if (!taken.ok) {
-        const { because } = taken
+      const applied = patching.apply({ op, path, value: value ?? null })
+      if (!applied.ok) {
+        const { because } = applied
         const values = { operation: op, path: quoteForMessage(pointer), because }
-        return no(refuse(SELF_SERVICE_ERRORS.operationRefused, values))
+        return refusedBecause(refuse(SELF_SERVICE_ERRORS.operationRefused, values))
       }
-      operations.push({ op, path: pointer, ...(op === 'remove' ? {} : { value: taken.value }) })
+      operations.push({ op, path: pointer, ...(op === 'remove' ? {} : { value: applied.value }) })
       continue
     }
     const because = patching.untestable(path)
     if (because !== null)
-      return no(
+      return refusedBecause(
         refuse(SELF_SERVICE_ERRORS.testRefused, { path: quoteForMessage(pointer), because }),
       )
     operations.push({ op, path: pointer, ...(value === undefined ? {} : { value }) })
   }
-  return { ok: true, operations: [...first, ...operations] }
+  return { ok: true, operations: [...leading, ...operations] }
 }
 
 const isStep = (op: string): op is DraftStep['op'] => op !== 'test'
 
-const no = (answer: WholeAnswer): { readonly ok: false; readonly answer: WholeAnswer } => ({
+const refusedBecause = (
+  answer: WholeAnswer,
+): { readonly ok: false; readonly answer: WholeAnswer } => ({
   ok: false,
   answer,
 })
 
-function tooMany(sent: readonly Json[]): WholeAnswer | null {
+function countRefusal(sent: readonly Json[]): WholeAnswer | null {
   if (sent.length > MOST_OPERATIONS)
     return refuse(SELF_SERVICE_ERRORS.tooManyOperations, { limit: MOST_OPERATIONS })
-  const tests = sent.filter((one) => nestedString(one, ['op']) === 'test')
+  const tests = sent.filter((operation) => nestedString(operation, ['op']) === 'test')
   return tests.length > MOST_TESTS
     ? refuse(SELF_SERVICE_ERRORS.tooManyTests, { limit: MOST_TESTS })
     : null
 }
 
 /** The path of an operation, or the refusal of the operation. */
-export function pathIn(one: Json): NamePath | WholeAnswer {
-  const [op, pointer] = [nestedString(one, ['op']), nestedField(one, ['path'])]
+export function pathIn(operation: Json): NamePath | WholeAnswer {
+  const [op, pointer] = [nestedString(operation, ['op']), nestedField(operation, ['path'])]
   if (!OPERATIONS.has(op))
     return refuse(SELF_SERVICE_ERRORS.operationUnknown, {
       operation: quoteForMessage(op),
@@ -240,36 +244,41 @@ export function pathIn(one: Json): NamePath | WholeAnswer {
     : path
 }
 
-/** Whether the operation of a path is refused. */
+/** Whether `pathIn` returned a refusal. */
 export const isAnswer = (path: NamePath | WholeAnswer): path is WholeAnswer => 'status' in path
 
-/** The parts of a JSON pointer; null when it is none. */
+/** The parts of a JSON pointer; null = it is not a pointer. */
 function pointerOf(pointer: Json | undefined): NamePath | 'long' | null {
   if (pointer === '') return []
   if (typeof pointer !== 'string' || !pointer.startsWith('/')) return null
   return pointer.length > LONGEST_PATH ? 'long' : pointerSegments(pointer)
 }
 
-/** The secrets that a patch sets, and that no answer may repeat. */
+/** The secrets that a JSON patch sets: no answer may repeat them. */
 export const secretsOf = (resource: Resource, sent: readonly Json[]): readonly string[] =>
-  sent.flatMap((one) => {
-    const path = pathIn(one)
-    return isAnswer(path) ? [] : secretsAt(resource, nestedField(one, ['value']), path)
+  sent.flatMap((operation) => {
+    const path = pathIn(operation)
+    return isAnswer(path) ? [] : secretsAt(resource, nestedField(operation, ['value']), path)
   })
 
-interface Guard extends JsonMap {
+interface LeadingOperation extends JsonMap {
   readonly op: string
   readonly path: string
 }
 
-/** First of all: it is still the object that was judged, and annotations can be added (contract 12.5). */
-function guards(current: JsonMap, sent: readonly Json[]): readonly Guard[] {
+/**
+ * The operations before the client's: a test that the object is still the one that was read, and an empty annotations
+ * map if the patch adds an annotation to an object without any (contract 12.5).
+ */
+function leadingOperations(current: JsonMap, sent: readonly Json[]): readonly LeadingOperation[] {
   const test = {
     op: 'test',
     path: '/metadata/resourceVersion',
     value: nestedString(current, ['metadata', 'resourceVersion']),
   }
-  const adds = sent.some((one) => /^\/metadata\/annotations\/./s.test(nestedString(one, ['path'])))
+  const adds = sent.some((operation) =>
+    /^\/metadata\/annotations\/./s.test(nestedString(operation, ['path'])),
+  )
   if (!adds || nestedField(current, ['metadata', 'annotations']) !== undefined) return [test]
   return [test, { op: 'add', path: '/metadata/annotations', value: {} }]
 }

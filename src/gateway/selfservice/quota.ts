@@ -14,77 +14,79 @@ import type { SelfServiceRequest } from './request.ts'
 import { ask } from './upstream-client.ts'
 
 /** The most objects of each kind for one user, team or subject. */
-interface MostOwn {
+interface QuotaLimits {
   readonly keys: number
   readonly tokens: number
 }
 
-/** The objects of a kind that one user, team or subject owns. */
-interface Owned {
+/** The objects of a kind that one user, team or subject has. */
+interface OwnedObjects {
   /** How many have not ended. */
   readonly live: number
-  /** What has ended and may be deleted, the oldest first. */
-  readonly ended: readonly Ended[]
+  /** Those that have ended and may be deleted, the oldest first. */
+  readonly ended: readonly EndedObject[]
 }
 
 /** A key or token that has ended. */
-interface Ended extends KeyRef {
+interface EndedObject extends KeyRef {
   readonly resourceVersion: string
   readonly endedMs: number
 }
 
-/** A place for one more object, or the refusal. */
+/** A reserved place for one more object, or the refusal. */
 export type Place =
   | {
       readonly ok: true
       /** Reports that the object is stored. */
       readonly stored: (made: KeyRef) => void
-      /** Gives the place back, unless the object is stored. */
+      /** Frees the place, unless the object is stored. */
       readonly leave: () => void
-      /** Ended objects beyond the bound, the oldest first. */
-      readonly beyond: () => readonly Ended[]
+      /** The ended objects beyond the limit, the oldest first. */
+      readonly beyond: () => readonly EndedObject[]
     }
   | { readonly ok: false; readonly answer: WholeAnswer }
 
 /** Enforces the quota. */
 export interface Quota {
-  /** Takes a place for one more object of the holder of this identity. */
+  /** Reserves a place for one more object of this identity. */
   readonly take: (resource: Resource, identity: string) => Place
-  /** The refusal of a change that makes an ended key work again beyond the quota; null = none. */
+  /** The refusal of a change that revives an ended key beyond the quota; null = none. */
   readonly revivalRefusal: (identity: string, before: JsonMap, after: JsonMap) => WholeAnswer | null
 }
 
-/** The informers, bounds and clock of a quota. */
+/** The informers, limits and clock of a quota. */
 interface QuotaOptions {
   readonly keys: KeyIndex
   readonly tokens: TokenIndex
-  readonly most: MostOwn
+  readonly most: QuotaLimits
   readonly caps: () => Caps
   readonly clock: Clock
 }
 
-/** The informer has an object that this replica stored within this time, in milliseconds. */
+/** The time in milliseconds within which the informer gets an object that this replica has stored. */
 const OBSERVED_WITHIN_MS = 10_000
 
-const UNKNOWN = refuse(SELF_SERVICE_ERRORS.tokensNotListed)
+const TOKENS_NOT_LISTED = refuse(SELF_SERVICE_ERRORS.tokensNotListed)
 
-/** A reserved place, counted here until the informer has the object, which is counted there. */
-interface Reservation {
+/** An object that is being created. It counts here until the informer has it. */
+interface PendingObject {
   isStored: boolean
   isObserved: boolean
+  /** It counts until this time at the latest, in milliseconds of the monotonic clock. */
   untilMs: number
 }
 
-/** Counts from now on. */
+/** Creates the quota. */
 export function createQuota(options: QuotaOptions): Quota {
   const { keys, tokens, most, clock } = options
-  const awaited = new Map<string, readonly Reservation[]>()
+  /** By plural and identity. */
+  const pendingByOwner = new Map<string, readonly PendingObject[]>()
   /** Stored objects that the informer does not have yet, by uid, the oldest first. */
-  const unobserved = new Map<string, Reservation>()
+  const unobserved = new Map<string, PendingObject>()
   const observe = (uid: string | undefined): void => {
-    const one = unobserved.get(uid ?? '')
-    if (!one) return
-    one.isObserved = true
+    const pending = unobserved.get(uid ?? '')
+    if (!pending) return
+    pending.isObserved = true
     unobserved.delete(uid ?? '')
   }
   for (const store of [keys.store, tokens.store])
@@ -92,17 +94,17 @@ export function createQuota(options: QuotaOptions): Quota {
       observe(before?.uid)
       observe(after?.uid)
     })
-  const noteStored = (resource: Resource, { name, uid }: KeyRef, one: Reservation): void => {
+  const markStored = (resource: Resource, { name, uid }: KeyRef, pending: PendingObject): void => {
     const nowMs = clock.monotonicMs()
     for (const [other, { untilMs }] of unobserved) if (untilMs <= nowMs) unobserved.delete(other)
     const store = resource === ACCESS_KEYS ? keys.store : tokens.store
-    one.isStored = true
-    one.untilMs = nowMs + OBSERVED_WITHIN_MS
-    one.isObserved = store.get(name)?.uid === uid
-    if (!one.isObserved) unobserved.set(uid, one)
+    pending.isStored = true
+    pending.untilMs = nowMs + OBSERVED_WITHIN_MS
+    pending.isObserved = store.get(name)?.uid === uid
+    if (!pending.isObserved) unobserved.set(uid, pending)
   }
-  const stillAwaited = (of: string): readonly Reservation[] =>
-    (awaited.get(of) ?? []).filter(
+  const pendingOf = (owner: string): readonly PendingObject[] =>
+    (pendingByOwner.get(owner) ?? []).filter(
       ({ isObserved, untilMs }) => !isObserved && clock.monotonicMs() < untilMs,
     )
   const liveOf = (resource: Resource, identity: string): number =>
@@ -115,34 +117,35 @@ export function createQuota(options: QuotaOptions): Quota {
   return {
     revivalRefusal: (identity, before, after) => {
       if (isLiveKey(before) || !isLiveKey(after)) return null
-      const being = stillAwaited(`${ACCESS_KEYS.plural} ${identity}`).length
-      const count = liveOf(ACCESS_KEYS, identity) + being
+      const pendingCount = pendingOf(`${ACCESS_KEYS.plural} ${identity}`).length
+      const count = liveOf(ACCESS_KEYS, identity) + pendingCount
       return count < most.keys ? null : refusalOf(ACCESS_KEYS, count, most.keys)
     },
     take: (resource, identity) => {
-      if (resource === TOKENS && !tokens.store.synced) return { ok: false, answer: UNKNOWN }
-      const of = `${resource.plural} ${identity}`
+      if (resource === TOKENS && !tokens.store.synced)
+        return { ok: false, answer: TOKENS_NOT_LISTED }
+      const owner = `${resource.plural} ${identity}`
       const limit = resource === ACCESS_KEYS ? most.keys : most.tokens
-      const before = stillAwaited(of)
+      const before = pendingOf(owner)
       const count = liveOf(resource, identity) + before.length
       if (count >= limit) return { ok: false, answer: refusalOf(resource, count, limit) }
-      const one: Reservation = {
+      const pending: PendingObject = {
         isStored: false,
         isObserved: false,
         untilMs: Number.POSITIVE_INFINITY,
       }
-      awaited.set(of, [...before, one])
+      pendingByOwner.set(owner, [...before, pending])
       const leave = (): void => {
-        const others = stillAwaited(of).filter((other) => other !== one)
-        if (others.length > 0) awaited.set(of, others)
-        else awaited.delete(of)
+        const others = pendingOf(owner).filter((other) => other !== pending)
+        if (others.length > 0) pendingByOwner.set(owner, others)
+        else pendingByOwner.delete(owner)
       }
       return {
         ok: true,
         leave: () => {
-          if (!one.isStored) leave()
+          if (!pending.isStored) leave()
         },
-        stored: (made) => noteStored(resource, made, one),
+        stored: (made) => markStored(resource, made, pending),
         beyond: () => {
           const { ended } = ownedOf(options, resource, identity)
           return ended.slice(0, Math.max(ended.length - limit, 0))
@@ -157,19 +160,19 @@ const refusalOf = (resource: Resource, count: number, limit: number): WholeAnswe
     ? refuse(SELF_SERVICE_ERRORS.tooManyKeys, { count, limit })
     : refuse(SELF_SERVICE_ERRORS.tooManyTokens, { count, limit })
 
-/** The owned objects of a kind in the informers. */
+/** The objects of a kind that an identity has in the informers. */
 function ownedOf(
   { keys, tokens, caps, clock }: Omit<QuotaOptions, 'most'>,
   resource: Resource,
   identity: string,
-): Owned {
+): OwnedObjects {
   const nowMs = clock.nowMs()
   if (resource === ACCESS_KEYS) {
     const all = keys.withIdentity(identity).filter(({ isDeleting }) => !isDeleting)
     const ends = all.map((key) => ({ key, endedMs: lifetimeOf(key, caps(), nowMs).expiresMs }))
     return {
       live: ends.filter(({ endedMs }) => isLive(endedMs, nowMs)).length,
-      ended: endedAmong(
+      ended: endedOf(
         ends.map(({ key, endedMs }) => ({ ...key, endedMs, isKept: isKept(key) })),
         nowMs,
       ),
@@ -179,7 +182,7 @@ function ownedOf(
   const live = all.filter(({ expiresMs }) => isLive(expiresMs, nowMs)).length
   return {
     live: live + tokens.countDeleted(identity, nowMs),
-    ended: endedAmong(
+    ended: endedOf(
       all.map((token) => ({ ...token, endedMs: token.expiresMs })),
       nowMs,
     ),
@@ -189,15 +192,16 @@ function ownedOf(
 const isKept = (key: { readonly isTracked: boolean; readonly onExpiry: string | null }): boolean =>
   key.isTracked || key.onExpiry === 'Keep'
 
-interface Aged extends KeyRef {
+/** A key or token from an informer; `endedMs` null = it never ends. */
+interface ListedObject extends KeyRef {
   readonly resourceVersion: string
   readonly endedMs: number | null
   readonly isKept: boolean
 }
 
-const endedAmong = (all: readonly Aged[], nowMs: number): readonly Ended[] =>
+const endedOf = (all: readonly ListedObject[], nowMs: number): readonly EndedObject[] =>
   all
-    .filter((one) => !one.isKept && !isLive(one.endedMs, nowMs))
+    .filter((object) => !object.isKept && !isLive(object.endedMs, nowMs))
     .map(({ name, uid, resourceVersion, endedMs }) => ({
       name,
       uid,
@@ -206,11 +210,11 @@ const endedAmong = (all: readonly Aged[], nowMs: number): readonly Ended[] =>
     }))
     .toSorted((a, b) => a.endedMs - b.endedMs)
 
-/** Ended objects that one create deletes: a lowered bound may leave many. */
+/** The most ended objects that one create deletes: after the limit is lowered, there may be many. */
 const MOST_DELETED = 10
 
 /**
- * Creates one more object within the quota, and deletes the oldest ended ones beyond the bound.
+ * Creates one more object within the quota, and deletes the oldest ended ones beyond the limit.
  *
  * @param make creates the object, and calls `stored` once it is stored
  */
@@ -228,14 +232,15 @@ export async function counted(
     place.stored(made)
   }
   const answer = await make(stored).finally(place.leave)
-  if (isStored) for (const one of place.beyond().slice(0, MOST_DELETED)) await deleted(request, one)
+  if (isStored)
+    for (const ended of place.beyond().slice(0, MOST_DELETED)) await deleteEnded(request, ended)
   return answer
 }
 
-/** An object that was changed or deleted since then stays: the answer is not looked at. */
-async function deleted(
+/** Deletes an ended object. If it has changed since, the precondition fails and it stays: the answer is not needed. */
+async function deleteEnded(
   request: SelfServiceRequest,
-  { name, uid, resourceVersion }: Ended,
+  { name, uid, resourceVersion }: EndedObject,
 ): Promise<void> {
   const preconditions = { uid, resourceVersion }
   const json = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions }
@@ -249,16 +254,16 @@ async function deleted(
   })
 }
 
-// The size of own keys and tokens (contract 12.2): etcd and every replica hold them in memory.
+// The size of the caller's own keys and tokens (contract 12.2): etcd and every replica hold them in memory.
 
-/** Bytes of a body, and of an object as JSON with all that the API server adds to it. */
+/** The most bytes of a body, and of an object as JSON with all that the API server adds. */
 export const LARGEST_OWN = 64 * 1024
 
 /**
- * The 413 for a body beyond the bound; null within it. An object that is larger already may be sent, so that it can
- * be made smaller.
+ * The 413 for a body beyond the limit; null = none. A body as large as the stored object may be sent, so that an object
+ * beyond the limit can be made smaller.
  *
- * @param before the object as it is; null = it would be made
+ * @param before the stored object; null = the write creates it
  */
 export function bodyRefusal(
   { headers }: Pick<HttpRequest, 'headers'>,
@@ -270,7 +275,7 @@ export function bodyRefusal(
   return refuse(SELF_SERVICE_ERRORS.ownBodyTooLarge, { bytes, limit: LARGEST_OWN })
 }
 
-/** The 413 for an object that would be stored beyond the bound; null within it, and for one that shrinks. */
+/** The 413 for an object that would be stored beyond the limit; null = none, also for an object that shrinks. */
 export function sizeRefusal(before: JsonMap | null, after: JsonMap): WholeAnswer | null {
   const bytes = lengthOf(after)
   if (bytes <= LARGEST_OWN || (before !== null && bytes < lengthOf(before))) return null

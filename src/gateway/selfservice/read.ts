@@ -14,10 +14,10 @@ import { type Disclosure, type Form, answerOf, headersOf, shaped } from './respo
 import { type UpstreamQuery, ask } from './upstream-client.ts'
 import { hasOwn, isOwn, isVisible, notFound, shownTo } from './visibility.ts'
 
-/** The answer to a read of one object. */
+/** Answers a get of one object. */
 export async function get(request: SelfServiceRequest): Promise<Answer> {
   const { info, caller } = request
-  const reply = await ask(request, one(request, 'gateway'))
+  const reply = await ask(request, getRequest(request, 'gateway'))
   const shows = shownTo(request)
   const object = objectIn(reply.json)
   const secrets = secretsIn(info.resource, object)
@@ -26,25 +26,25 @@ export async function get(request: SelfServiceRequest): Promise<Answer> {
   if (!isVisible(request, object)) return notFound(request.info)
   if (info.resource === CONFIGS || isOwn(request, object))
     return answerOf(request, reply, { shows, secrets })
-  const theirs = await ask(request, one(request, { caller }))
-  if (REFUSED_OR_GONE.has(theirs.status)) return notFound(request.info)
+  const asCaller = await ask(request, getRequest(request, { caller }))
+  if (REFUSED_OR_GONE.has(asCaller.status)) return notFound(request.info)
   // The name may belong to another object by now.
-  if (theirs.status === 200 && !isVisible(request, objectIn(theirs.json)))
+  if (asCaller.status === 200 && !isVisible(request, objectIn(asCaller.json)))
     return notFound(request.info)
-  return answerOf(request, theirs, { shows, secrets })
+  return answerOf(request, asCaller, { shows, secrets })
 }
 
-/** Another user's object does not exist for a caller to whom RBAC does not open it (contract 12.1). */
+/** Without RBAC's grant, the answer is the same as for an object that does not exist (contract 12.1). */
 const REFUSED_OR_GONE: ReadonlySet<number> = new Set([403, 404])
 
-/** A get of status returns the whole object too, but RBAC may grant it without get. */
-function one({ info, form }: SelfServiceRequest, as: RunsAs): UpstreamQuery {
+/** The request for one object. A get of status returns the whole object too, but RBAC may grant it without get. */
+function getRequest({ info, form }: SelfServiceRequest, as: RunsAs): UpstreamQuery {
   const { resource, name, isStatus } = info
   const subresource = isStatus && as !== 'gateway' ? ({ subresource: 'status' } as const) : {}
   return { as, method: 'GET', resource, name, ...subresource, query: [], form }
 }
 
-/** The answer to a list: the objects that RBAC shows the caller; where it refuses, the caller's own (contract 12.1). */
+/** Lists the objects that RBAC shows the caller; if RBAC refuses the list, the caller's own (contract 12.1). */
 export async function list(request: SelfServiceRequest): Promise<Answer> {
   const all = await startedList(pagesOf(request, 'all'))
   const isRefused = all.first.reply.status === 403 && hasOwn(request)
@@ -52,16 +52,16 @@ export async function list(request: SelfServiceRequest): Promise<Answer> {
   return listAnswer(request, pages, { shows: shownTo(request), secrets: [] })
 }
 
-// A list is streamed page by page: the next is read when the client has taken the one before (contract 12.2, 13.3).
-// Its metadata comes last, because the last page has the token to continue.
+// A list is streamed page by page: the next page is read when the client has taken the one before (contract 12.2, 13.3).
+// The metadata of the list comes last, because the last page has the continue token.
 
-/** A list that has begun. */
+/** A list with its first page. */
 interface StartedList {
   readonly first: ReplyPage
   readonly others: AsyncIterator<ReplyPage, void>
 }
 
-/** Reads the first page of a list, or the refusal of it. @throws as `pagesOf` does */
+/** Reads the first page of a list. @throws as `pagesOf` does */
 async function startedList(pages: AsyncIterator<ReplyPage, void>): Promise<StartedList> {
   const { value } = await pages.next()
   if (!value) throw new Error('a list has at least one page')
@@ -69,9 +69,9 @@ async function startedList(pages: AsyncIterator<ReplyPage, void>): Promise<Start
 }
 
 /**
- * The answer to a list: one of a single page as a whole.
+ * Answers a list of one page as a whole, and streams any other.
  *
- * @throws NoRoom when there is none for the pages that follow
+ * @throws NoRoom when the memory limits have no room for the other pages
  */
 function listAnswer(
   request: SelfServiceRequest,
@@ -91,8 +91,8 @@ const TYPES: Readonly<Record<Form['encoding'], string>> = {
   yaml: 'application/yaml',
 }
 
-/** So much is handed on at a time, that no more of a page than this is beyond what is counted. */
-const PIECE = 65_536
+/** Bytes that are yielded at a time: at most so many of a page are in memory without being counted. */
+const PIECE_BYTES = 65_536
 
 async function* listBody(
   request: SelfServiceRequest,
@@ -119,32 +119,33 @@ async function* listBody(
     isFirst = false
     const bytes = Buffer.from(text)
     reservation.exactly(Math.max(bytes.length, reservation.pageBytes))
-    for (let from = 0; from < bytes.length; from += PIECE) yield bytes.subarray(from, from + PIECE)
+    for (let from = 0; from < bytes.length; from += PIECE_BYTES)
+      yield bytes.subarray(from, from + PIECE_BYTES)
   }
 }
 
 /** Writes a list part by part. */
 interface Writer {
-  /** All that stands before the entries. */
+  /** The text before the entries. */
   readonly head: (first: JsonMap) => string
   readonly entries: (entries: readonly Json[]) => string
   readonly end: (metadata: JsonMap) => string
 }
 
-/** What of a list is neither its entries nor its metadata. */
-function restOf(page: JsonMap): JsonMap {
+/** The members of a list without its entries and metadata. */
+function envelopeOf(page: JsonMap): JsonMap {
   const { metadata: _, [placeOf(page)]: __, ...rest } = page
   return rest
 }
 
 function jsonWriter(): Writer {
-  let between = ''
+  let separator = ''
   return {
-    head: (first) => `${JSON.stringify(restOf(first)).slice(0, -1)},"${placeOf(first)}":[`,
+    head: (first) => `${JSON.stringify(envelopeOf(first)).slice(0, -1)},"${placeOf(first)}":[`,
     entries: (entries) => {
       const texts = entries.map((entry) => JSON.stringify(entry))
-      const text = texts.length === 0 ? '' : `${between}${texts.join(',')}`
-      if (texts.length > 0) between = ','
+      const text = texts.length === 0 ? '' : `${separator}${texts.join(',')}`
+      if (texts.length > 0) separator = ','
       return text
     },
     end: (metadata) => `],"metadata":${JSON.stringify(metadata)}}\n`,
@@ -152,20 +153,21 @@ function jsonWriter(): Writer {
 }
 
 function yamlWriter(): Writer {
-  /** What stands before the first entry; empty behind it. */
-  let before = ''
+  /** The name of the entries, before the first entry; empty after it. */
+  let pendingName = ''
   return {
     head: (first) => {
-      before = placeOf(first)
-      return formatYaml(restOf(first))
+      pendingName = placeOf(first)
+      return formatYaml(envelopeOf(first))
     },
     entries: (entries) => {
       if (entries.length === 0) return ''
-      const text = `${before === '' ? '' : `${before}:\n`}${formatYaml(entries)}`
-      before = ''
+      const text = `${pendingName === '' ? '' : `${pendingName}:\n`}${formatYaml(entries)}`
+      pendingName = ''
       return text
     },
-    end: (metadata) => `${before === '' ? '' : `${before}: []\n`}${formatYaml({ metadata })}`,
+    end: (metadata) =>
+      `${pendingName === '' ? '' : `${pendingName}: []\n`}${formatYaml({ metadata })}`,
   }
 }
 

@@ -1,4 +1,4 @@
-// A request to our own kinds, with everything that decides about it (contract 12.1).
+// A request to our own kinds, with all that its handlers need (contract 12.1).
 import { ACCESS_KEYS, CONFIGS, type Resource, TOKENS } from '../../api/names.ts'
 import type { Scope } from '../../api/scope.gen.ts'
 import type { Caller } from '../../authn/caller.ts'
@@ -15,7 +15,7 @@ import type { RequestLease } from '../streams/request-lease.ts'
 import type { BufferReservation } from './response-buffer.ts'
 import type { Form, IncludeObject } from './response.ts'
 
-/** A request to our kinds. Code that needs a part of it takes that part, such as `Viewer`. */
+/** A request to our kinds. A function that needs only a part of it takes that part, such as `Viewer`. */
 export interface SelfServiceRequest {
   readonly info: SelfServiceInfo
   /** As the client sent it. */
@@ -27,24 +27,24 @@ export interface SelfServiceRequest {
   readonly form: Form
   readonly include: IncludeObject
   readonly upstream: Upstream
-  /** Of the process: lists and watches that the gateway filters take its one event loop. */
+  /** The limits of this replica: the gateway filters some lists and watches on its only event loop. */
   readonly limits: MaxInFlight
-  /** The memory that the answer holds until the client has taken it. */
+  /** The memory that the answer holds until the client has read it. */
   readonly reservation: BufferReservation
   readonly clock: Clock
-  /** Aborts when the client goes or its key ends. */
+  /** Aborts when the client disconnects or its key ends. */
   readonly signal: AbortSignal
   readonly still: RequestLease['still']
 }
 
-/** A caller who looks at objects of a kind. */
+/** The part of a request that decides which objects of a kind the caller sees. */
 export interface Viewer extends Pick<SelfServiceRequest, 'access' | 'findKey'> {
   readonly info: Pick<SelfServiceInfo, 'resource'>
 }
 
 /**
- * The request with its caller authenticated again. To be awaited right before a write: the body or the dry run
- * may have taken long.
+ * Authenticates the caller of the request again. Await it right before a write: the body or the dry run may have taken
+ * long.
  *
  * @throws Error when the key has ended
  */
@@ -55,9 +55,9 @@ export async function reauthenticated(request: SelfServiceRequest): Promise<Self
 
 /** The rights of a caller on keys and tokens. */
 export interface CallerAccess {
-  /** The user whose keys are the caller's own; null for the key of a team or subject, which has none. */
+  /** The user whose keys the caller owns; null for the key of a team or subject, which owns no keys. */
   readonly user: string | null
-  /** The user name at the API server: it can't tell two keys with the same one apart (contract 10.5). */
+  /** The impersonated user name. The API server can't tell two keys with the same name apart (contract 10.5). */
   readonly runsAs: string
   readonly key: KeyRef
   /** Groups that the calling key adds to its user. */
@@ -73,10 +73,10 @@ export interface CallerAccess {
 /** Finds a key by name in the informer's store. */
 export type FindKey = (name: string) => AccessKey | undefined
 
-/** What stands before the name in the identity of a user's key. */
+/** The prefix of the user name in the identity of a user's key. */
 export const USER_PREFIX = 'user:'
 
-/** The access of a caller, by the key that authenticated it. */
+/** The rights of a caller, by the key that authenticated it. */
 export function callerAccessOf({
   key,
   identity: { user: runsAs },
@@ -94,7 +94,7 @@ export function callerAccessOf({
   }
 }
 
-/** The verbs of our kinds. */
+/** The verbs that our kinds support. */
 export type Verb =
   | 'get'
   | 'list'
@@ -114,7 +114,7 @@ export interface SelfServiceInfo {
   readonly isStatus: boolean
 }
 
-/** The method of each verb: the API server answers no others on these paths. */
+/** The HTTP method of each verb: the API server serves no others on these paths. */
 const METHODS: Readonly<Record<Verb, string>> = {
   get: 'GET',
   list: 'GET',
@@ -132,7 +132,7 @@ const RESOURCES: ReadonlyMap<string, Resource> = new Map(
   [ACCESS_KEYS, TOKENS, CONFIGS].map((resource) => [resource.plural, resource]),
 )
 
-/** The info of a request; null for another kind, and for a shape that our kinds do not have. */
+/** The RequestInfo of a request to our kinds; null for another kind, or a path and verb that our kinds do not have. */
 export function selfServiceInfoOf({
   attributes,
   method,
@@ -144,13 +144,13 @@ export function selfServiceInfoOf({
   if (!isVerb(verb) || METHODS[verb] !== method) return null
   const isStatus = subresource === 'status'
   if (subresource !== '' && !(isStatus && STATUS_VERBS.has(verb))) return null
-  // A list may have a name too, by its selector.
-  const isNamed = NAMED.has(verb)
+  // A list may have a name too, from its field selector.
+  const isNamed = NAMED_VERBS.has(verb)
   if (isNamed ? name === '' : verb === 'create' && name !== '') return null
   return { resource, verb, name: isNamed ? name : '', isStatus }
 }
 
-/** Verbs on one object, with its name in the path. */
-const NAMED: ReadonlySet<Verb> = new Set(['get', 'update', 'patch', 'delete'])
+/** Verbs that name one object in the path. */
+const NAMED_VERBS: ReadonlySet<Verb> = new Set(['get', 'update', 'patch', 'delete'])
 
 const isVerb = (verb: string): verb is Verb => Object.hasOwn(METHODS, verb)

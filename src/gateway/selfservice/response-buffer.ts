@@ -1,29 +1,29 @@
-// The memory that answers and events about our own kinds hold until their clients have read them (contract
-// 12.2, 13.3): a limit for all, and an eighth of it for one caller, however many keys they use.
+// The memory that answers and events about our own kinds hold until their clients have read them (contract 12.2, 13.3):
+// a limit for all, and an eighth of it for one caller, however many keys the caller uses.
 import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 
-/** Counts the bytes that the requests of one process hold. */
+/** Counts the bytes that the requests of this replica hold. */
 export interface ResponseBuffer {
-  /** The count of one request of this caller, which holds nothing yet. */
+  /** A reservation for one request of this caller, with no bytes yet. */
   readonly holding: (caller: string) => BufferReservation
 }
 
-/** The count of one request, in bytes. */
+/** The reserved bytes of one request. */
 export interface BufferReservation {
-  /** Sets the count. @throws NoRoom when it grows beyond a limit */
+  /** Sets the bytes. @throws NoRoom when they grow beyond a limit */
   readonly exactly: (bytes: number) => void
-  /** Raises the count to this. @throws NoRoom beyond a limit */
+  /** Raises the bytes to this number. @throws NoRoom beyond a limit */
   readonly atLeast: (bytes: number) => void
-  /** Raises the count beyond a limit, too: for the answer to a write that is stored already. */
+  /** Raises the bytes even beyond a limit: for the answer to a write that is stored already. */
   readonly anyway: (bytes: number) => void
-  /** Sets the count to 0 for good: later calls change nothing. */
+  /** Sets the bytes to 0 for good: later calls do nothing. */
   readonly release: () => void
-  /** The bytes that a page of a list may have, unless it is one object. */
+  /** The most bytes of a page of a list, unless the page is a single object. */
   readonly pageBytes: number
 }
 
-/** A limit is reached: the request is answered 429. */
+/** A limit is reached: the request is answered with a 429. */
 export class NoRoom extends Error {
   override readonly name = 'NoRoom'
   /** The 429. */
@@ -35,48 +35,48 @@ export class NoRoom extends Error {
   }
 }
 
-/** The part for one caller, enough for a few of the largest objects. */
-const PART_OF_ONE = 8
-/** The part of a caller's limit for one page: to parse it takes the event loop some milliseconds. */
-const PART_OF_PAGE = 16
+/** One caller gets the limit for all divided by this: enough for a few of the largest objects. */
+const CALLER_DIVISOR = 8
+/** One page gets the limit of a caller divided by this: parsing a page blocks the event loop for some milliseconds. */
+const PAGE_DIVISOR = 16
 
-const ofOneRefusal = (most: number): WholeAnswer =>
+const callerRefusal = (most: number): WholeAnswer =>
   refuse(SELF_SERVICE_ERRORS.bufferOfCallerFull, { limit: most })
 
-const inAllRefusal = (most: number): WholeAnswer =>
+const totalRefusal = (most: number): WholeAnswer =>
   refuse(SELF_SERVICE_ERRORS.bufferFull, { limit: most })
 
 /**
- * Counts from now on.
+ * Creates the buffer.
  *
- * @param most the limit for all, in bytes
+ * @param most the limit for all callers, in bytes
  * @param refused called for every refusal, for metrics
  */
 export function createResponseBuffer(most: number, refused: () => void): ResponseBuffer {
-  const mostOfOne = Math.floor(most / PART_OF_ONE)
-  const ofCaller = new Map<string, number>()
-  let inAll = 0
+  const mostOfCaller = Math.floor(most / CALLER_DIVISOR)
+  const bytesByCaller = new Map<string, number>()
+  let totalBytes = 0
   const add = (caller: string, bytes: number): void => {
-    inAll += bytes
-    const now = (ofCaller.get(caller) ?? 0) + bytes
-    if (now > 0) ofCaller.set(caller, now)
-    else ofCaller.delete(caller)
+    totalBytes += bytes
+    const now = (bytesByCaller.get(caller) ?? 0) + bytes
+    if (now > 0) bytesByCaller.set(caller, now)
+    else bytesByCaller.delete(caller)
   }
   const refusalOf = (caller: string, bytes: number): WholeAnswer | null => {
-    if ((ofCaller.get(caller) ?? 0) + bytes > mostOfOne) return ofOneRefusal(mostOfOne)
-    return inAll + bytes > most ? inAllRefusal(most) : null
+    if ((bytesByCaller.get(caller) ?? 0) + bytes > mostOfCaller) return callerRefusal(mostOfCaller)
+    return totalBytes + bytes > most ? totalRefusal(most) : null
   }
   return {
     holding: (caller) => {
-      let held = 0
-      let isOver = false
+      let reserved = 0
+      let isReleased = false
       const set = (bytes: number): void => {
-        if (isOver) return
-        add(caller, bytes - held)
-        held = bytes
+        if (isReleased) return
+        add(caller, bytes - reserved)
+        reserved = bytes
       }
       const exactly = (bytes: number): void => {
-        const refusal = isOver || bytes <= held ? null : refusalOf(caller, bytes - held)
+        const refusal = isReleased || bytes <= reserved ? null : refusalOf(caller, bytes - reserved)
         if (refusal !== null) {
           refused()
           throw new NoRoom(refusal)
@@ -85,13 +85,13 @@ export function createResponseBuffer(most: number, refused: () => void): Respons
       }
       return {
         exactly,
-        atLeast: (bytes) => exactly(Math.max(held, bytes)),
-        anyway: (bytes) => set(Math.max(held, bytes)),
+        atLeast: (bytes) => exactly(Math.max(reserved, bytes)),
+        anyway: (bytes) => set(Math.max(reserved, bytes)),
         release: () => {
           set(0)
-          isOver = true
+          isReleased = true
         },
-        pageBytes: Math.floor(mostOfOne / PART_OF_PAGE),
+        pageBytes: Math.floor(mostOfCaller / PAGE_DIVISOR),
       }
     },
   }

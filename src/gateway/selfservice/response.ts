@@ -1,5 +1,5 @@
-// Content negotiation and the answer in the negotiated form. The gateway reads whole JSON objects from the API
-// server, whatever form the client gets (contract 9.4, 12.4).
+// Content negotiation, and answers in the negotiated form. From the API server, the gateway always reads whole objects
+// in JSON (contract 9.4, 12.4).
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Resource } from '../../api/names.ts'
 import {
@@ -34,30 +34,29 @@ const ENCODINGS: ReadonlyMap<string, Form['encoding']> = new Map([
   ['application/yaml', 'yaml'],
 ])
 
-const OBJECT: Form = { encoding: 'json', shape: { as: 'object' } }
+const WHOLE_OBJECT: Form = { encoding: 'json', shape: { as: 'object' } }
 
-/**
- * The first form of an Accept header, by its weights, that our kinds have; null without one. Custom resources have
- * no protobuf or CBOR.
- */
+/** The preferred form of an Accept header that our kinds have; null = none. They have no protobuf or CBOR. */
 export function formOf(accept: string | undefined, content: AnswerContent): Form | null {
-  if (accept === undefined || accept.trim() === '') return OBJECT
-  const clauses = accept.split(',').map(clauseOf)
-  const ordered = clauses.filter(({ weight }) => weight > 0).toSorted((a, b) => b.weight - a.weight)
-  for (const clause of ordered) {
-    const form = formIn(clause, content)
+  if (accept === undefined || accept.trim() === '') return WHOLE_OBJECT
+  const mediaRanges = accept.split(',').map(mediaRangeOf)
+  const ordered = mediaRanges
+    .filter(({ weight }) => weight > 0)
+    .toSorted((a, b) => b.weight - a.weight)
+  for (const mediaRange of ordered) {
+    const form = formIn(mediaRange, content)
     if (form !== null) return form
   }
   return null
 }
 
-interface Clause {
+interface MediaRange {
   readonly type: string
   readonly weight: number
   readonly parameters: ReadonlyMap<string, string>
 }
 
-function clauseOf(text: string): Clause {
+function mediaRangeOf(text: string): MediaRange {
   const [type = '', ...rest] = text.split(';').map((part) => part.trim())
   const parameters = new Map(
     rest.map((part) => {
@@ -68,15 +67,15 @@ function clauseOf(text: string): Clause {
   return { type: type.toLowerCase(), weight: Number(parameters.get('q') ?? 1), parameters }
 }
 
-function formIn({ type, parameters }: Clause, content: AnswerContent): Form | null {
+function formIn({ type, parameters }: MediaRange, content: AnswerContent): Form | null {
   const encoding = ENCODINGS.get(type)
   const shape = shapeIn(parameters, content)
-  // A stream of YAML has no frames.
+  // A YAML stream could not separate the events of a watch.
   const isFramed = content !== 'watch' || encoding === 'json'
   return encoding !== undefined && shape !== null && isFramed ? { encoding, shape } : null
 }
 
-function shapeIn(parameters: Clause['parameters'], content: AnswerContent): Shape | null {
+function shapeIn(parameters: MediaRange['parameters'], content: AnswerContent): Shape | null {
   const as = parameters.get('as')
   if (as === undefined) return { as: 'object' }
   const version = parameters.get('v')
@@ -87,7 +86,7 @@ function shapeIn(parameters: Clause['parameters'], content: AnswerContent): Shap
   return as === metadata ? { as: 'PartialObjectMetadata', version } : null
 }
 
-/** The Accept header for the API server, which alone makes Tables; their rows hold whole objects then. */
+/** The Accept header for the API server. Only the API server makes Tables; it is asked for rows with whole objects. */
 export const acceptOf = ({ shape }: Form): string =>
   shape.as === 'Table'
     ? `application/json;as=Table;v=${shape.version};g=meta.k8s.io`
@@ -96,13 +95,13 @@ export const acceptOf = ({ shape }: Form): string =>
 /** The part of each object that a Table's row holds. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
 
-/** Reads the parameter includeObject; null for an unknown value. Absent or empty, the API server's default. */
+/** Reads the parameter includeObject; null for an unknown value. Absent or empty = the API server's default. */
 export function includeObjectOf(value: string | null): IncludeObject | null {
   if (value === null || value === '') return 'Metadata'
   return value === 'None' || value === 'Metadata' || value === 'Object' ? value : null
 }
 
-/** An answer with whole objects, or a Status, in the negotiated shape. */
+/** Turns an answer with whole objects into the negotiated shape. A Status stays as it is. */
 export function shaped(answer: JsonMap, shape: Shape, include: IncludeObject): JsonMap {
   if (shape.as === 'object' || nestedString(answer, ['kind']) === 'Status') return answer
   if (shape.as === 'Table')
@@ -133,8 +132,8 @@ function rowsOf(table: JsonMap, version: string, include: IncludeObject): readon
   })
 }
 
-/** The answer as bytes, with its type. */
-function written(
+/** Encodes the answer; returns its content type and bytes. */
+function encode(
   answer: JsonMap,
   encoding: Form['encoding'],
 ): { readonly type: string; readonly body: Buffer } {
@@ -143,8 +142,8 @@ function written(
     : { type: 'application/json', body: Buffer.from(`${JSON.stringify(answer)}\n`) }
 }
 
-/** Headers of an upstream answer that describe its bytes, which the gateway writes itself. */
-const HEADERS_OF_BYTES = [
+/** Headers that describe the bytes of the upstream answer: the gateway writes other bytes. */
+const BODY_HEADERS = [
   'content-type',
   'content-length',
   'content-encoding',
@@ -153,12 +152,10 @@ const HEADERS_OF_BYTES = [
   'location',
 ]
 
-/** The headers of an answer that the gateway writes in this type. */
+/** The headers of an answer that the gateway encodes in this content type. */
 export const headersOf = (upstream: OutgoingHttpHeaders, type: string): Answer['headers'] => ({
   'cache-control': 'no-store',
-  ...Object.fromEntries(
-    Object.entries(upstream).filter(([name]) => !HEADERS_OF_BYTES.includes(name)),
-  ),
+  ...Object.fromEntries(Object.entries(upstream).filter(([name]) => !BODY_HEADERS.includes(name))),
   'content-type': type,
 })
 
@@ -169,27 +166,27 @@ export interface UpstreamReply {
   readonly json: JsonMap
 }
 
-/** What an answer shows, and what it must not. */
+/** The hidden fields that an answer shows, and the texts that it must not hold. */
 export interface Disclosure {
   readonly shows: VisibleSecrets
   /** Texts that the answer must not hold, besides the secrets of the objects in it. */
   readonly secrets: readonly string[]
 }
 
-/** The kind of object that an answer is about, and the form that the client negotiated. */
+/** The kind of the objects in an answer, and the form that the client negotiated. */
 interface Negotiated {
   readonly info: { readonly resource: Resource }
   readonly form: Form
   readonly include: IncludeObject
 }
 
-/** The answer for the client: redacted, whatever it holds and for every caller (contract 12.4). */
+/** The answer for the client, redacted for every caller and in every form (contract 12.4). */
 export function answerOf(
   { info, form, include }: Negotiated,
   { status, headers, json }: UpstreamReply,
   { shows, secrets }: Disclosure,
 ): Answer {
   const clean = redactedAnswer(info.resource, json, shows, secrets)
-  const { type, body } = written(shaped(clean, form.shape, include), form.encoding)
+  const { type, body } = encode(shaped(clean, form.shape, include), form.encoding)
   return { status, headers: headersOf(headers, type), body }
 }

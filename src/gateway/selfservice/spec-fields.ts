@@ -1,16 +1,16 @@
-// The allow-list of self-service: which fields of a spec a write may set without a right on the kind (contract
-// 12.1, 12.3). A field that is not listed here keeps its value, and a new field of a CRD does not compile until
-// it is listed. A field is listed with all that it holds: no part of a closed one is open.
+// The allow-list of self-service: the fields of a spec that a write may set without rights on the kind (contract 12.1,
+// 12.3). A field that is not listed keeps its value; a new field of a CRD does not compile until it is listed. A rule
+// holds for the whole field with all its parts.
 import type { DirectClusterEndpointTokenSpec } from '../../api/directclusterendpointtoken.gen.ts'
 import { ACCESS_KEYS, type Resource } from '../../api/names.ts'
 import type { OwnedAccessKeySpec } from '../../api/ownedaccesskey.gen.ts'
 import { nestedMap } from '../../domain/json/field-path.ts'
 import { type JsonMap, ownValue, sameJson } from '../../domain/json/json.ts'
 
-/** `open` takes any value, `checked` what a check of the validation admits, `closed` only the stored value. */
+/** `open` accepts any value, `checked` the values that validation accepts, `closed` only the stored value. */
 type FieldAccess = 'open' | 'checked' | 'closed'
 
-/** What self-service may do with one field. */
+/** The access of self-service to one field. */
 interface SelfServiceFieldRule {
   readonly create: FieldAccess
   readonly update: FieldAccess
@@ -45,7 +45,7 @@ const KEY_FIELDS = {
   parent: closed,
 } as const satisfies Readonly<Record<keyof OwnedAccessKeySpec, SelfServiceFieldRule>>
 
-/** The fields of a token. What a token may grant beyond its owner's scope is the operator's to refuse. */
+/** The fields of a token. The operator refuses a token that grants more than the scope of its owner. */
 const TOKEN_FIELDS = {
   ttl: open,
   scope: { create: 'checked', update: 'open', restrict: 'open' },

@@ -38,12 +38,12 @@ import {
   writing,
 } from './write-options.ts'
 
-/** Attempts at a write that lost a race, when the client named no version and so knows of no race. */
+/** Attempts to change an object. A client that named a version gets one only, and the conflict as its answer. */
 const MOST_ATTEMPTS = 8
-/** The pause before the second attempt, in milliseconds; each further one is longer by as much. */
+/** The pause before the second attempt, in milliseconds; each further pause is longer by as much. */
 const PAUSE_MS = 10
 
-/** The answer to a PUT or a patch. */
+/** Answers a PUT or a patch. */
 export async function update(request: SelfServiceRequest, deps: WriteDeps): Promise<Answer> {
   const read = request.info.verb === 'update' ? sentPut : sentPatch
   const sent = await read(request)
@@ -59,16 +59,16 @@ async function changeWithRetry(
   for (let attempt = 1; ; attempt += 1) {
     const current = await ask(request, currentObject(request))
     const answer = await changeOnce(request, deps, change, current)
-    const mayBeRace = attempt < MOST_ATTEMPTS && !namesVersion && RACES.has(answer.status)
+    const mayBeRace = attempt < MOST_ATTEMPTS && !namesVersion && RACE_CODES.has(answer.status)
     if (!mayBeRace) return answer
-    const isBeingCreated = change.by === 'apply' && mayBeUnclaimed(current.json, deps.clock.nowMs())
-    if (!isBeingCreated && !(await hasChanged(request, current))) return answer
+    const isUnclaimed = change.by === 'apply' && mayBeUnclaimed(current.json, deps.clock.nowMs())
+    if (!isUnclaimed && !(await hasChanged(request, current))) return answer
     await sleep(deps.clock, attempt * PAUSE_MS, request.signal)
   }
 }
 
-/** A conflict, and a JSON patch with a failed test of the version. */
-const RACES: ReadonlySet<number> = new Set([409, 422])
+/** The status codes of a lost race: a conflict, or a JSON patch whose test of the version failed. */
+const RACE_CODES: ReadonlySet<number> = new Set([409, 422])
 
 const currentObject = ({ info: { resource, name } }: SelfServiceRequest): UpstreamQuery => ({
   as: 'gateway',
@@ -78,7 +78,7 @@ const currentObject = ({ info: { resource, name } }: SelfServiceRequest): Upstre
   query: [],
 })
 
-/** The gateway claims its fields of an object that an apply created within this time, in milliseconds. */
+/** The time in milliseconds within which the gateway claims its fields of an object that an apply created. */
 const CLAIMED_WITHIN_MS = 3000
 
 /**
@@ -91,22 +91,22 @@ function mayBeUnclaimed(object: JsonMap, nowMs: number): boolean {
   return !isClaimed && nowMs - createdMs < CLAIMED_WITHIN_MS
 }
 
-/** Whether the object has another version than the attempt was made on. */
+/** Whether the version of the object has changed since the attempt read it. */
 async function hasChanged(request: SelfServiceRequest, before: UpstreamReply): Promise<boolean> {
   const now = await ask(request, currentObject(request))
-  const [was, is] = [before, now].map(({ json }) =>
+  const [versionBefore, versionNow] = [before, now].map(({ json }) =>
     nestedString(json, ['metadata', 'resourceVersion']),
   )
-  return was !== is
+  return versionBefore !== versionNow
 }
 
-/** A change of an object as it was just read. */
+/** One attempt to change an object that was just read. */
 interface Attempt {
   readonly request: SelfServiceRequest
   readonly change: Change
   readonly before: JsonMap
   readonly isMine: boolean
-  /** The redacted answer: without the secrets of the object and of the change. */
+  /** Redacts an answer: the secrets of the object and of the change are removed. */
   readonly answered: (reply: UpstreamReply) => Answer
 }
 
@@ -129,14 +129,14 @@ async function changeOnce(
   if (!(await mayKnow(request, current.json))) return mayCreate ? taken(info) : notFound(info)
 
   const attempt = attemptOf(request, change, current.json)
-  const unmet = preconditionRefusal(attempt)
-  if (unmet !== null) return unmet
+  const unmetPrecondition = preconditionRefusal(attempt)
+  if (unmetPrecondition !== null) return unmetPrecondition
   const body = bodyOf(info.resource, change, attempt.before)
   if (!body.ok) return refusedBody(attempt, body.answer)
   const escalation = info.isStatus ? null : escalationOf(attempt)
   if (escalation !== null) return refusal(escalation)
   return attempt.isMine && !bringsDigest(info.resource, change, attempt.before)
-    ? storeOwn(attempt, deps, body.value)
+    ? storeAsGateway(attempt, deps, body.value)
     : storeAsCaller(attempt, body.value)
 }
 
@@ -159,43 +159,48 @@ function attemptOf(request: SelfServiceRequest, change: Change, before: JsonMap)
   }
 }
 
-/** The refusal of a change whatever it sets: out of scope, of another version, or too large. */
+/** The refusal of a change outside of the scope, for another version, or with a too large body; null = none. */
 function preconditionRefusal({ request, change, before, isMine }: Attempt): Answer | null {
   const { info, access, call } = request
-  if (!isMine && access.scope !== null && info.resource !== CONFIGS) return refusal(NOT_YOURS)
-  const isJudged = isMine || (info.resource === ACCESS_KEYS && !info.isStatus && !access.isPerson)
-  if (isJudged && isOfAnother(change, before)) return NOT_THIS
+  if (!isMine && access.scope !== null && info.resource !== CONFIGS)
+    return refusal(OTHER_USERS_OBJECT)
+  const isCheckedHere =
+    isMine || (info.resource === ACCESS_KEYS && !info.isStatus && !access.isPerson)
+  if (isCheckedHere && isOfAnother(change, before)) return OBJECT_CHANGED
   return isMine ? bodyRefusal(call, change.sent, before) : null
 }
 
-const NOT_YOURS: FieldRefusal = {
+const OTHER_USERS_OBJECT: FieldRefusal = {
   field: 'spec.user',
   because: "an access key that has a scope changes its own user's keys and tokens only",
 }
 
 /**
- * The gateway judges a change of the object that it read. Sent for a later version, the change would be stored on
- * top of fields that no check has seen, such as a calling key that is disabled by now.
+ * The gateway checks a change against the object that it read. With a later version, the change would be stored over
+ * fields that no check has seen, for example after the calling key was disabled.
  */
-const NOT_THIS = refuse(SELF_SERVICE_ERRORS.objectChanged)
+const OBJECT_CHANGED = refuse(SELF_SERVICE_ERRORS.objectChanged)
 
-/** The reason for the refusal describes the object, so another user's object needs the right to change it. */
+/**
+ * The refusal of a change that can't be encoded. Its reason describes the object: for another user's object, the caller
+ * gets it only with the right to change that object.
+ */
 async function refusedBody(attempt: Attempt, because: Answer): Promise<Answer> {
   if (attempt.isMine) return because
   const { change, before, answered } = attempt
   const request = await reauthenticated(attempt.request)
   const asCaller: RunsAs = { caller: attempt.request.caller }
-  const tried = await ask(request, {
-    ...writeOf(attempt, nothingChanged(change, before), asCaller),
+  const dryRun = await ask(request, {
+    ...writeRequest(attempt, nothingChanged(change, before), asCaller),
     query: writing(request.query, DRY_RUN),
   })
-  return REFUSED_OR_GONE.has(tried.status) ? answered(tried) : because
+  return REFUSED_OR_GONE.has(dryRun.status) ? answered(dryRun) : because
 }
 
-/** The API server's answers to a caller without a right to the object. */
+/** The API server's answers to a caller without rights on the object. */
 const REFUSED_OR_GONE: ReadonlySet<number> = new Set([403, 404])
 
-/** A change that a key which does not act as a person must not make, be it by self-service or by RBAC. */
+/** The refusal of a change that only a person may make, by self-service or by RBAC; null = none. */
 function escalationOf({ request, change, before, isMine }: Attempt): FieldRefusal | null {
   const { info, access } = request
   if (!isMine) return updateEscalation(info.resource, change, before, access)
@@ -204,27 +209,32 @@ function escalationOf({ request, change, before, isMine }: Attempt): FieldRefusa
     : null
 }
 
-/** Self-service: the answer to a dry run is what would be stored, so admission decides on that. */
-async function storeOwn(attempt: Attempt, deps: WriteDeps, body: Body): Promise<Answer> {
+/** Stores a change of the caller's own object, if admission allows the object that a dry run returns. */
+async function storeAsGateway(attempt: Attempt, deps: WriteDeps, body: Body): Promise<Answer> {
   const { request, answered } = attempt
-  const write = writeOf(attempt, body, 'gateway')
-  const tried = await ask(request, { ...write, query: writing(request.query, DRY_RUN) })
-  if (tried.status !== 200) return answered(tried)
-  const refused = admissionRefusal(attempt, await reauthenticated(request), deps, tried.json)
-  return refused ?? answered(await ask(request, { ...write, form: request.form }))
+  const write = writeRequest(attempt, body, 'gateway')
+  const dryRun = await ask(request, { ...write, query: writing(request.query, DRY_RUN) })
+  if (dryRun.status !== 200) return answered(dryRun)
+  const refusedByAdmission = admissionRefusal(
+    attempt,
+    await reauthenticated(request),
+    deps,
+    dryRun.json,
+  )
+  return refusedByAdmission ?? answered(await ask(request, { ...write, form: request.form }))
 }
 
-/** @param now the request with its caller as of after the dry run */
+/** @param current the request with its caller authenticated again after the dry run */
 function admissionRefusal(
   { request, before }: Attempt,
-  now: SelfServiceRequest,
+  current: SelfServiceRequest,
   { caps, clock, counts }: WriteDeps,
   after: JsonMap,
 ): Answer | null {
   const { resource } = request.info
   const invalid = validate({
     resource,
-    access: now.access,
+    access: current.access,
     before,
     after,
     caps: caps(),
@@ -239,11 +249,11 @@ function admissionRefusal(
 async function storeAsCaller(attempt: Attempt, body: Body): Promise<Answer> {
   const { request, answered } = attempt
   await reauthenticated(request)
-  const write = writeOf(attempt, body, { caller: request.caller })
+  const write = writeRequest(attempt, body, { caller: request.caller })
   return answered(await ask(request, { ...write, form: request.form }))
 }
 
-function writeOf({ request, change }: Attempt, body: Body, as: RunsAs): UpstreamQuery {
+function writeRequest({ request, change }: Attempt, body: Body, as: RunsAs): UpstreamQuery {
   const { resource, name, isStatus } = request.info
   return {
     as,

@@ -1,5 +1,4 @@
-// Requests to the API server that self-service needs for an answer: as the gateway or as the caller, with
-// whole JSON objects in their answers.
+// Self-service's requests to the API server, as the gateway or as the caller. Answers hold whole objects in JSON.
 import { finished } from 'node:stream'
 import type { Resource } from '../../api/names.ts'
 import { nestedString } from '../../domain/json/field-path.ts'
@@ -36,15 +35,15 @@ export interface UpstreamQuery {
 }
 
 /**
- * Requests as the gateway that may be in flight for its callers; others wait. The gateway is one account, so
- * the API server's own fairness can't tell its callers apart. Watches, the heartbeat and the reads of keys for
- * authentication are not counted.
+ * The most concurrent requests as the gateway, in all and for one caller; others wait. To the API server the gateway is
+ * one user: its fairness can't tell callers apart. Watches, the heartbeat and the authenticator's reads of keys are not
+ * counted.
  */
 export const SELF_SERVICE = { inAll: 64, ofOne: 16 } as const
 
 const selfServiceSemaphore = createSemaphore(SELF_SERVICE.inAll, SELF_SERVICE.ofOne)
 
-/** Sends a request; resolves with the head of its answer. @throws UpstreamUnavailable as Upstream does */
+/** Sends a request, and resolves with the head of the answer. @throws UpstreamUnavailable as Upstream does */
 export async function open(client: UpstreamClient, query: UpstreamQuery): Promise<UpstreamAnswer> {
   if (query.as !== 'gateway' || query.isWatch === true) return send(client, query)
   const head = Promise.withResolvers<UpstreamAnswer>()
@@ -52,7 +51,7 @@ export async function open(client: UpstreamClient, query: UpstreamQuery): Promis
     const sending = send(client, query)
     head.resolve(sending)
     const answer = await sending.catch(() => null)
-    // The permit is kept until the whole answer is here.
+    // The permit is kept until the whole answer has arrived.
     if (answer) await new Promise<void>((over) => finished(answer.body, () => over()))
   })
   return head.promise
@@ -88,9 +87,9 @@ async function send(
 const WHOLE: Form = { encoding: 'json', shape: { as: 'object' } }
 
 /**
- * Sends a request and reads its answer. The answer to a write that is stored is read beyond the memory limits.
+ * Sends a request and reads its answer. Once a write is stored, its answer is read even beyond the memory limits.
  *
- * @throws UpstreamUnavailable, Error for an answer that is no JSON, and NoRoom for one beyond the memory limits
+ * @throws UpstreamUnavailable, Error for an answer that is not JSON, and NoRoom for one beyond the memory limits
  */
 export async function ask(client: UpstreamClient, query: UpstreamQuery): Promise<UpstreamReply> {
   const { atLeast, anyway } = client.reservation
@@ -98,10 +97,10 @@ export async function ask(client: UpstreamClient, query: UpstreamQuery): Promise
   return readReply(await open(client, query), isStored ? anyway : atLeast)
 }
 
-/** Objects in a page: more would stop the event loop for long. */
+/** Objects in a page: more would block the event loop for long. */
 const PAGE_LIMIT = '100'
 
-/** The pages of a list, read as the gateway; one that is not a 200 is the last. @throws as `ask` does */
+/** The pages of a list, read as the gateway. A page that is not a 200 is the last one. @throws UpstreamUnavailable, NoRoom */
 export async function* upstreamPages(
   client: UpstreamClient,
   resource: Resource,
@@ -117,11 +116,11 @@ export async function* upstreamPages(
   } while (next.length > 0)
 }
 
-/** Answers with more characters are parsed in a turn of their own: many at once would stop the event loop. */
+/** Answers with more characters are parsed one per turn of the event loop: many at once would block it. */
 const LARGE = 16_384
 const turn = createTurnQueue(1)
 
-/** Reads an answer to its end. @param reserve called with the bytes so far; what it throws ends the reading */
+/** Reads an answer to its end. @param reserve called with the bytes so far; an error from it ends the reading */
 export async function readReply(
   { status, headers, body }: UpstreamAnswer,
   reserve: (bytes: number) => void,
@@ -141,12 +140,12 @@ export async function readReply(
   return { status, headers: clientHeaders(headers), json: plainFailure(status) }
 }
 
-/** An answer of the gateway's own, as if it came from the API server. */
+/** Turns an answer of the gateway into a reply, as if it came from the API server. */
 export function replyOf({ status, headers, body }: WholeAnswer): UpstreamReply {
   return { status, headers, json: JSON.parse(body.toString()) as JsonMap }
 }
 
-/** A Status for the failures that the API server answers in plain text. */
+/** The Status for a failure that the API server answered in plain text. */
 const plainFailure = (code: number): JsonMap => ({
   kind: 'Status',
   apiVersion: 'v1',

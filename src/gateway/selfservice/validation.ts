@@ -1,5 +1,5 @@
-// Validating admission of self-service (contract 12.1, 12.3), on the object as it would be stored: the rules for
-// writes that need no right on our kinds.
+// Validating admission of self-service (contract 12.1, 12.3): checks the object as it would be stored, for writes that
+// need no rights on our kinds.
 import { ACCESS_KEYS, API_VERSION, REVOKE_FINALIZER, type Resource } from '../../api/names.ts'
 import type { Caps } from '../../domain/accesskey/lifetime.ts'
 import type { KeyRef } from '../../domain/credential-object.ts'
@@ -33,10 +33,12 @@ interface Write {
 
 type Check = (write: Write) => FieldRefusal | null
 
-/** The first field that must not be stored so; null = the write is valid. */
+/** The first field whose value must not be stored; null = the write is valid. */
 export function validate(write: Write): FieldRefusal | null {
   const checks =
-    write.resource === ACCESS_KEYS ? [...FOR_KEYS, ...FOR_BOTH] : [...FOR_BOTH, ...FOR_TOKENS]
+    write.resource === ACCESS_KEYS
+      ? [...KEY_CHECKS, ...COMMON_CHECKS]
+      : [...COMMON_CHECKS, ...TOKEN_CHECKS]
   for (const check of checks) {
     const fault = check(write)
     if (fault !== null) return fault
@@ -44,35 +46,40 @@ export function validate(write: Write): FieldRefusal | null {
   return null
 }
 
-const FOR_BOTH: readonly Check[] = [ownersAreOurs, finalizersAreOurs, marksAreOurs, managersAreOurs]
+const COMMON_CHECKS: readonly Check[] = [
+  ownersUnchanged,
+  finalizersUnchanged,
+  platformMetadataUnchanged,
+  reservedManagersUnchanged,
+]
 
-const FOR_KEYS: readonly Check[] = [
+const KEY_CHECKS: readonly Check[] = [
   userIsCaller,
-  digestStoodThere,
-  closedFieldsKept,
+  digestUnchanged,
+  closedFieldsUnchanged,
   groupsAreCallers,
   typeIsForPeople,
   scopeIsWithin,
   endsWithCaller,
-  onlyLess,
+  updateReducesRights,
 ]
 
-const FOR_TOKENS: readonly Check[] = [closedFieldsKept, scopeIsWithin]
+const TOKEN_CHECKS: readonly Check[] = [closedFieldsUnchanged, scopeIsWithin]
 
 function userIsCaller({ access, after }: Write): FieldRefusal | null {
   if (access.user !== null && nestedString(after, ['spec', 'user']) === access.user) return null
   return { field: 'spec.user', because: 'your own keys are of your own user: leave it as it is' }
 }
 
-/** A digest that a reader of a repository finds proves no knowledge of the key. */
-function digestStoodThere({ before, after }: Write): FieldRefusal | null {
+/** A digest proves no knowledge of the key: any reader of a repository may find one. */
+function digestUnchanged({ before, after }: Write): FieldRefusal | null {
   const digest = nestedString(after, KEY)
   if (!isDigest(digest) || digest === nestedString(before ?? {}, KEY)) return null
   return { field: 'spec.key', because: NO_DIGEST }
 }
 
-/** A field is open only by the allow-list of escalation.ts. */
-function closedFieldsKept({ resource, before, after }: Write): FieldRefusal | null {
+/** The allow-list is in spec-fields.ts. */
+function closedFieldsUnchanged({ resource, before, after }: Write): FieldRefusal | null {
   const changed = changedClosedField(resource, before, after)
   if (changed === undefined) return null
   const kind = resource === ACCESS_KEYS ? 'keys' : 'tokens'
@@ -87,11 +94,13 @@ function groupsAreCallers({ access, before, after }: Write): FieldRefusal | null
     ...access.groups,
     ...nestedStringSlice(before ?? {}, ['spec', 'groups']),
   ])
-  const other = nestedStringSlice(after, ['spec', 'groups']).find((group) => !allowed.has(group))
-  if (other === undefined) return null
+  const notAllowed = nestedStringSlice(after, ['spec', 'groups']).find(
+    (group) => !allowed.has(group),
+  )
+  if (notAllowed === undefined) return null
   return {
     field: 'spec.groups',
-    because: `the calling access key is not in group ${quoteForMessage(other)}`,
+    because: `the calling access key is not in group ${quoteForMessage(notAllowed)}`,
   }
 }
 
@@ -102,7 +111,7 @@ function typeIsForPeople({ access, before, after }: Write): FieldRefusal | null 
   return { field: 'spec.type', because: 'a key made with this access key has type User' }
 }
 
-/** A scoped key creates nothing that grants more than it does. `onlyLess` checks updates. */
+/** A scoped key creates nothing that grants more than the key itself. `updateReducesRights` checks updates. */
 function scopeIsWithin({ access, before, after, resource }: Write): FieldRefusal | null {
   if (before !== null || access.scope === null) return null
   const scope = scopeIn(after)
@@ -125,11 +134,11 @@ function endsWithCaller({ access, before, after, caps, nowMs }: Write): FieldRef
     : null
 }
 
-function onlyLess({ access, before, after, caps, nowMs }: Write): FieldRefusal | null {
+function updateReducesRights({ access, before, after, caps, nowMs }: Write): FieldRefusal | null {
   return before === null || access.isPerson ? null : givesLess(before, after, caps, nowMs)
 }
 
-/** The owner references of a new object. Unless the caller acts in person, it is deleted with the calling key. */
+/** The owner reference of a new object: it is deleted with the calling key. A key that a person creates has none. */
 export function ownersOf(resource: Resource, { isPerson, key }: CallerAccess): readonly Json[] {
   return resource === ACCESS_KEYS && isPerson ? [] : [referenceTo(key)]
 }
@@ -142,11 +151,11 @@ const referenceTo = ({ name, uid }: KeyRef): JsonMap => ({
   controller: true,
 })
 
-function ownersAreOurs({ resource, access, before, after }: Write): FieldRefusal | null {
+function ownersUnchanged({ resource, access, before, after }: Write): FieldRefusal | null {
   const path = ['metadata', 'ownerReferences']
-  const wanted = before === null ? ownersOf(resource, access) : nestedField(before, path)
+  const expected = before === null ? ownersOf(resource, access) : nestedField(before, path)
   const owners = nestedField(after, path)
-  if (sameJson(listed(owners), listed(wanted))) return null
+  if (sameJson(asList(owners), asList(expected))) return null
   const because =
     before === null && ownersOf(resource, access).length > 0
       ? 'it is owned by the calling access key: leave them out'
@@ -154,13 +163,13 @@ function ownersAreOurs({ resource, access, before, after }: Write): FieldRefusal
   return { field: 'metadata.ownerReferences', because }
 }
 
-const listed = (value: Json | undefined): readonly Json[] => (isList(value) ? value : [])
+const asList = (value: Json | undefined): readonly Json[] => (isList(value) ? value : [])
 
-function finalizersAreOurs({ resource, before, after }: Write): FieldRefusal | null {
+function finalizersUnchanged({ resource, before, after }: Write): FieldRefusal | null {
   const path = ['metadata', 'finalizers']
-  const made = resource === ACCESS_KEYS ? [REVOKE_FINALIZER] : []
-  const wanted = before === null ? made : nestedStringSlice(before, path)
-  const isSame = sameJson(nestedStringSlice(after, path).toSorted(), wanted.toSorted())
+  const ownFinalizers = resource === ACCESS_KEYS ? [REVOKE_FINALIZER] : []
+  const expected = before === null ? ownFinalizers : nestedStringSlice(before, path)
+  const isSame = sameJson(nestedStringSlice(after, path).toSorted(), expected.toSorted())
   if (isSame) return null
   return {
     field: 'metadata.finalizers',
@@ -168,24 +177,31 @@ function finalizersAreOurs({ resource, before, after }: Write): FieldRefusal | n
   }
 }
 
-function marksAreOurs({ resource, access, before, after }: Write): FieldRefusal | null {
+function platformMetadataUnchanged({
+  resource,
+  access,
+  before,
+  after,
+}: Write): FieldRefusal | null {
   return marksFault(resource, access.key, before, after)
 }
 
 /**
- * A write as one of the platform's field managers would let a later apply of the platform remove fields that it
- * never wrote. Their ownership may shrink: it does when another manager changes such a field.
+ * A client that writes as one of the platform's field managers could let the platform's next apply remove fields that
+ * the platform never wrote. The fields that such a manager owns may become fewer: this happens when another manager
+ * changes one of them.
  */
-function managersAreOurs({ before, after }: Write): FieldRefusal | null {
-  const old = ownedIn(before ?? {})
-  const isLess = (entry: Json): boolean => old.some((was) => isPartOf(was, entry))
-  if (ownedIn(after).every(isLess)) return null
+function reservedManagersUnchanged({ before, after }: Write): FieldRefusal | null {
+  const previousEntries = reservedEntriesOf(before ?? {})
+  const isUnchangedOrLess = (entry: Json): boolean =>
+    previousEntries.some((previous) => isPartOf(previous, entry))
+  if (reservedEntriesOf(after).every(isUnchangedOrLess)) return null
   const because = `${RESERVED_MANAGERS.join(' and ')} are managers of the platform`
   return { field: 'metadata.managedFields', because }
 }
 
-/** The fields that each of them owns, and how it wrote them. */
-const ownedIn = (object: JsonMap): readonly Json[] =>
+/** The managedFields entries of the platform's field managers, without their times. */
+const reservedEntriesOf = (object: JsonMap): readonly Json[] =>
   entriesOf(object, RESERVED_MANAGERS).map((entry) => ({
     by: ['manager', 'operation', 'subresource', 'apiVersion'].map((name) =>
       nestedString(entry, [name]),
@@ -193,7 +209,7 @@ const ownedIn = (object: JsonMap): readonly Json[] =>
     fields: nestedField(entry, ['fieldsV1']) ?? {},
   }))
 
-/** Whether a value equals another but for missing map entries. */
+/** Whether `part` equals `whole`, except for missing map entries. */
 function isPartOf(whole: Json | undefined, part: Json): boolean {
   if (!isMap(part)) return sameJson(whole ?? null, part)
   return (

@@ -1,4 +1,4 @@
-// The objects of our kinds that a caller may see and owns, by its key and by RBAC (contract 12.1, 12.3).
+// Decides which objects of our kinds a caller sees and owns, by its key and by RBAC (contract 12.1, 12.3).
 import {
   ACCESS_KEYS,
   CONFIGS,
@@ -44,7 +44,7 @@ export function isOwn({ info, access, findKey }: Viewer, object: JsonMap): boole
   return owner.uid === key.uid || isKeyOf(user, owner, findKey)
 }
 
-/** Whether the caller's scope shows an object at all: one without a scope shows every object (contract 12.3). */
+/** Whether the caller's scope lets it see an object. A caller without a scope sees every object (contract 12.3). */
 export function isVisible({ info, access, findKey }: Viewer, object: JsonMap): boolean {
   const { scope, key } = access
   if (scope === null || info.resource === CONFIGS) return true
@@ -70,7 +70,7 @@ function mayReadToken({ access, findKey }: Viewer, object: JsonMap): boolean {
   return owner.uid === key.uid || (isPerson && isKeyOf(user, owner, findKey))
 }
 
-/** A key without a scope is inside of none. */
+/** Whether a scope is within another. A key without a scope is within none. */
 const isInside = (child: Scope | null, parent: Scope): boolean =>
   child !== null && firstUncoveredEntry(child, parent) === null
 
@@ -94,9 +94,9 @@ const storedKey = ({ name, uid }: KeyRef, findKey: FindKey): AccessKey | undefin
   return key?.uid === uid ? key : undefined
 }
 
-// The selection of a collection.
+// The objects of a collection that a request selects.
 
-/** The objects of a collection that a request is about: those that RBAC shows the caller, or the caller's own. */
+/** The objects of a collection that a request selects: `all` that RBAC shows the caller, or the caller's `own`. */
 export type Selection = 'all' | 'own'
 
 /** Whether a caller can own objects of the kind: a team or subject owns no keys, and Configs have no owner. */
@@ -111,23 +111,23 @@ export const isSelected =
     isVisible(viewer, object) &&
     (selection === 'all' || isOwn(viewer, object))
 
-/** The selectors for the API server: the client's, and, of own keys, a field selector on their user. */
+/** The selectors for the API server: the client's, and a field selector on the user if own keys are selected. */
 export function selectorsFor(
   { info, query, access }: Pick<SelfServiceRequest, 'info' | 'query' | 'access'>,
   selection: Selection,
 ): Query {
-  const chosen = pick(query, ['labelSelector', 'fieldSelector', 'timeoutSeconds'])
-  if (selection === 'all' || info.resource !== ACCESS_KEYS || access.user === null) return chosen
-  const mine = `spec.user=${access.user.replace(/[\\,=]/g, '\\$&')}`
-  const theirs = parameter(chosen, 'fieldSelector')
+  const selectors = pick(query, ['labelSelector', 'fieldSelector', 'timeoutSeconds'])
+  if (selection === 'all' || info.resource !== ACCESS_KEYS || access.user === null) return selectors
+  const userSelector = `spec.user=${access.user.replace(/[\\,=]/g, '\\$&')}`
+  const clientSelector = parameter(selectors, 'fieldSelector')
   return [
-    ...chosen.filter(([name]) => name !== 'fieldSelector'),
-    ['fieldSelector', theirs === '' ? mine : `${mine},${theirs}`],
+    ...selectors.filter(([name]) => name !== 'fieldSelector'),
+    ['fieldSelector', clientSelector === '' ? userSelector : `${userSelector},${clientSelector}`],
   ]
 }
 
 // Lists and watches that the gateway filters, because no selector on the API server can. Each reads the objects
-// of all users, however few the caller may see, on the event loop of all requests: so few may run at a time.
+// of all users, however few the caller may see, on the event loop of all requests: so only few run at a time.
 
 /** Whether the gateway filters every page or event itself (contract 12.1, 12.3). */
 export const isFiltered = (
@@ -137,7 +137,7 @@ export const isFiltered = (
   info.resource !== CONFIGS &&
   (access.scope !== null || (selection === 'own' && info.resource === TOKENS))
 
-const FREE: Admission = { ok: true, release: () => undefined }
+const ADMITTED: Admission = { ok: true, release: () => undefined }
 
 /** Admits a list or watch: at once where the API server filters, else within the limits (contract 13.3). */
 export const admitted = (
@@ -145,22 +145,22 @@ export const admitted = (
   selection: Selection,
   kind: Extract<AdmissionKind, 'filteredList' | 'filteredWatch'>,
 ): Admission =>
-  isFiltered(request, selection) ? request.limits.admit(request.caller.key.uid, kind) : FREE
+  isFiltered(request, selection) ? request.limits.admit(request.caller.key.uid, kind) : ADMITTED
 
-// Objects of other users (contract 12.1). Unless RBAC opens one of them to the caller, the answer to its name
-// is the answer to a name that does not exist.
+// Objects of other users (contract 12.1). Unless RBAC grants such an object to the caller, the answer is the same as for
+// a name that does not exist.
 
-type Reviewed = Pick<SelfServiceRequest, 'info'> & UpstreamClient
+type AccessReviewRequest = Pick<SelfServiceRequest, 'info'> & UpstreamClient
 
-/** Whether RBAC grants the caller the request's verb, or get: then the caller may know of the object. */
-export const isOpen = async (request: Reviewed): Promise<boolean> =>
+/** Whether RBAC grants the caller the request's verb, or get: only then may the caller know of the object. */
+export const isOpen = async (request: AccessReviewRequest): Promise<boolean> =>
   (await isGranted(request, request.info.verb)) || (await isGranted(request, 'get'))
 
 /**
- * Whether RBAC grants the caller a verb, on the named object if the request names one. A 403 to the write itself
- * could as well come from a policy.
+ * Whether RBAC grants the caller a verb, on the named object if the request names one. A 403 to the write itself would
+ * not tell: it may come from an admission policy.
  */
-export async function isGranted(request: Reviewed, verb: Verb): Promise<boolean> {
+export async function isGranted(request: AccessReviewRequest, verb: Verb): Promise<boolean> {
   const { info, caller } = request
   const { group, version, plural } = info.resource
   const resourceAttributes: JsonMap = {
@@ -185,15 +185,18 @@ export async function isGranted(request: Reviewed, verb: Verb): Promise<boolean>
 
 type Named = Pick<SelfServiceInfo, 'resource' | 'name'>
 
-/** The 404, also for an object that exists. Nothing in it is the API server's, whose answers carry audit ids. */
+/**
+ * The 404, also for an object that the caller may not know of. No part of it comes from the API server, whose answers
+ * have audit ids.
+ */
 export const notFound = ({ resource, name }: Named): Answer =>
-  refuse(SELF_SERVICE_ERRORS.objectNotFound, valuesOf({ resource, name }))
+  refuse(SELF_SERVICE_ERRORS.objectNotFound, messageValues({ resource, name }))
 
-/** The 409 to an apply of a name that another user's object has, as a create of it gets (contract 12.1). */
+/** The 409 to an apply with the name of another user's object, the same as to a create (contract 12.1). */
 export const taken = ({ resource, name }: Named): Answer =>
-  refuse(SELF_SERVICE_ERRORS.objectExists, valuesOf({ resource, name }))
+  refuse(SELF_SERVICE_ERRORS.objectExists, messageValues({ resource, name }))
 
-const valuesOf = ({
+const messageValues = ({
   resource,
   name,
 }: Named): { readonly resource: string; readonly name: string } => ({

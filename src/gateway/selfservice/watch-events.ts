@@ -1,5 +1,5 @@
-// The events of a watch, one at a time: the next is read once the client has taken the one before, and a watch
-// that its client does not read is ended, not stored up (contract 12.2, 13.3).
+// Streams the events of a watch, one at a time: the next event is read after the client has taken the one before. A
+// watch whose client does not read is ended, not buffered (contract 12.2, 13.3).
 import { setImmediate } from 'node:timers/promises'
 import { type JsonMap, parseJsonMap } from '../../domain/json/json.ts'
 import { sleep } from '../../runtime/clock.ts'
@@ -8,79 +8,78 @@ import { createSemaphore } from '../../runtime/concurrency/limited-concurrency.t
 import type { SelfServiceRequest } from './request.ts'
 import { NoRoom } from './response-buffer.ts'
 
-/** A client that does not take an event within this time is gone, or may as well be; milliseconds. */
+/** A watch ends when its client does not take an event within this time, in milliseconds. */
 export const UNREAD_WITHIN_MS = 10_000
 
-/** How often it is looked whether a client has taken an event, at first and at last; milliseconds. */
-const FIRST_LOOK_MS = 1
-const LAST_LOOK_MS = 250
+/** The first and the longest interval of checks whether the client has taken an event; milliseconds. */
+const FIRST_CHECK_MS = 1
+const LONGEST_CHECK_MS = 250
 
 /**
- * Events that come in several pieces are put together by few watches at a time: a change of one large object is
- * an event of every watch of it.
+ * Limits the watches that assemble an event from several chunks at a time: a change of one large object is an event in
+ * every watch of it.
  */
 const longEventSemaphore = createSemaphore(16, 4)
 
-/** One event of all watches in each turn of the event loop: a change of one object may be one for thousands. */
+/** One event per turn of the event loop, for all watches: one change may be an event in thousands of watches. */
 const turn = createTurnQueue(1)
 
 /** The parts of a request that its watch events use. */
-type Watching = Pick<SelfServiceRequest, 'call' | 'caller' | 'clock' | 'reservation' | 'signal'>
+type WatchRequest = Pick<SelfServiceRequest, 'call' | 'caller' | 'clock' | 'reservation' | 'signal'>
 
 /**
- * The lines for the client, one for each event that it gets. Ends with an ERROR event when the next one exceeds the
- * memory limits.
+ * The lines for the client. Ends with an ERROR event if the next line exceeds the memory limits.
  *
  * @param toLine writes an upstream event as the client's line; null = the client does not get it
- * @throws Error when the client does not read, and for a line that is no JSON
+ * @throws Error when the client does not read, and for a line that is not JSON
  */
 export async function* eventsThrough(
-  watching: Watching,
+  request: WatchRequest,
   body: AsyncIterable<Uint8Array>,
   toLine: (event: JsonMap) => Buffer | null,
 ): AsyncGenerator<Buffer, void> {
-  const { reservation } = watching
-  for await (const { pieces, bytes, beside } of linesOf(watching, body, toLine)) {
-    const refusal = refusalOf(() => reservation.exactly(bytes + beside))
+  const { reservation } = request
+  for await (const { pieces, bytes, bytesAfter } of linesOf(request, body, toLine)) {
+    const refusal = refusalOf(() => reservation.exactly(bytes + bytesAfter))
     if (refusal !== null) {
       yield refusal
       return
     }
     for (let piece = pieces.shift(); piece; piece = pieces.shift()) yield piece
-    if (!(await isTaken(watching))) throw new Error('the client does not read its watch')
+    if (!(await isTaken(request))) throw new Error('the client does not read its watch')
     reservation.exactly(0)
   }
 }
 
-/** A line, and the bytes behind it that have come as well. */
+/** A line, and the number of bytes after it in the same chunk. */
 interface Line extends Pieces {
-  readonly beside: number
+  readonly bytesAfter: number
 }
 
-/** What stands in a generator that waits stays in memory: a line is taken out of here piece by piece. */
+/** A line in pieces, removed one by one: a waiting generator would keep the whole line in memory. */
 interface Pieces {
   readonly pieces: Buffer[]
   readonly bytes: number
 }
 
-const PIECE = 16_384
+const PIECE_BYTES = 16_384
 
 function piecesOf(line: Buffer): Pieces {
   const pieces: Buffer[] = []
-  for (let from = 0; from < line.length; from += PIECE)
-    pieces.push(Buffer.from(line.subarray(from, from + PIECE)))
+  for (let from = 0; from < line.length; from += PIECE_BYTES)
+    pieces.push(Buffer.from(line.subarray(from, from + PIECE_BYTES)))
   return { pieces, bytes: line.length }
 }
 
 const NEWLINE = 0x0a
 
 async function* linesOf(
-  { caller }: Watching,
+  { caller }: WatchRequest,
   body: AsyncIterable<Uint8Array>,
   toLine: (event: JsonMap) => Buffer | null,
 ): AsyncGenerator<Line, void> {
   let rest: Uint8Array[] = []
-  let leave: (() => void) | null = null
+  let releasePermit: (() => void) | null = null
   try {
     for await (const chunk of body) {
       let from = 0
@@ -90,23 +89,27 @@ async function* linesOf(
         await turn()
         const line = lineOf(rest, toLine)
         rest = []
-        leave?.()
-        leave = null
-        if (line !== null) yield { ...line, beside: chunk.length - from }
+        releasePermit?.()
+        releasePermit = null
+        if (line !== null) yield { ...line, bytesAfter: chunk.length - from }
       }
       if (from === chunk.length) continue
       rest.push(chunk.subarray(from))
-      leave ??= await entered(caller.identity.user)
+      releasePermit ??= await acquirePermit(caller.identity.user)
     }
   } finally {
-    leave?.()
+    releasePermit?.()
   }
 }
 
-/** Waits for a place among those who put events together; what is returned leaves it. */
-const entered = (caller: string): Promise<() => void> =>
+/** Waits for a permit to assemble an event; the returned function gives it back. */
+const acquirePermit = (caller: string): Promise<() => void> =>
   new Promise(
-    (enter) => void longEventSemaphore(caller, () => new Promise<void>((leave) => enter(leave))),
+    (acquired) =>
+      void longEventSemaphore(
+        caller,
+        () => new Promise<void>((releasePermit) => acquired(releasePermit)),
+      ),
   )
 
 function lineOf(
@@ -121,10 +124,10 @@ function lineOf(
   return line && piecesOf(line)
 }
 
-/** The last event where there is no room; null where there is. */
-function refusalOf(hold: () => void): Buffer | null {
+/** Calls `reserve`. Returns the last event of the watch if that exceeds the memory limits; null = it does not. */
+function refusalOf(reserve: () => void): Buffer | null {
   try {
-    hold()
+    reserve()
     return null
   } catch (error) {
     if (!(error instanceof NoRoom)) throw error
@@ -132,14 +135,14 @@ function refusalOf(hold: () => void): Buffer | null {
   }
 }
 
-/** Waits until the client has taken everything that it was given; false when it does not in time. */
-async function isTaken({ call, clock, signal }: Watching): Promise<boolean> {
-  // What was just handed on has come to its response by then.
+/** Waits until the client has taken all bytes of the answer; false if it does not in time. */
+async function isTaken({ call, clock, signal }: WatchRequest): Promise<boolean> {
+  // By then, the bytes that were just yielded have reached the response.
   await setImmediate()
   const endMs = clock.monotonicMs() + UNREAD_WITHIN_MS
-  for (let waitMs = FIRST_LOOK_MS; call.unsent() > 0 && !signal.aborted; waitMs *= 2) {
+  for (let waitMs = FIRST_CHECK_MS; call.unsent() > 0 && !signal.aborted; waitMs *= 2) {
     if (clock.monotonicMs() >= endMs) return false
-    await sleep(clock, Math.min(waitMs, LAST_LOOK_MS), signal)
+    await sleep(clock, Math.min(waitMs, LONGEST_CHECK_MS), signal)
   }
   return true
 }

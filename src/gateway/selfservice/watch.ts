@@ -1,4 +1,5 @@
-// Watches of keys, tokens and Configs: event by event, as lists are (contract 12.1, 12.3, 12.4).
+// Watches of keys, tokens and Configs: events are filtered and redacted like the objects of a list (contract 12.1,
+// 12.3, 12.4).
 import { Readable, finished } from 'node:stream'
 import { CONFIGS } from '../../api/names.ts'
 import {
@@ -28,30 +29,32 @@ import {
 } from './visibility.ts'
 import { eventsThrough } from './watch-events.ts'
 
-const WATCHES = [
+const WATCH_PARAMETERS = [
   'resourceVersion',
   'resourceVersionMatch',
   'allowWatchBookmarks',
   'sendInitialEvents',
 ]
 
-/** The answer to a watch. Its events end when the API server ends them. */
+/** Answers a watch. Its events end when the API server ends them. */
 export async function watch(request: SelfServiceRequest): Promise<Answer> {
-  const isSettings = request.info.resource === CONFIGS
-  const all = await opened(request, 'all', isSettings ? 'gateway' : { caller: request.caller })
-  if (!all.ok) return refusedAs(request, replyOf(all.answer))
-  if (all.answer.status !== 403 || !hasOwn(request)) return answered(request, 'all', all.answer)
+  const isConfig = request.info.resource === CONFIGS
+  const all = await openWatch(request, 'all', isConfig ? 'gateway' : { caller: request.caller })
+  if (!all.ok) return refusalAnswer(request, replyOf(all.answer))
+  if (all.answer.status !== 403 || !hasOwn(request)) return watchAnswer(request, 'all', all.answer)
   all.answer.body.destroy()
-  const own = await opened(request, 'own', 'gateway')
-  return own.ok ? answered(request, 'own', own.answer) : refusedAs(request, replyOf(own.answer))
+  const own = await openWatch(request, 'own', 'gateway')
+  return own.ok
+    ? watchAnswer(request, 'own', own.answer)
+    : refusalAnswer(request, replyOf(own.answer))
 }
 
 type OpenedWatch =
   | { readonly ok: true; readonly answer: UpstreamAnswer }
   | { readonly ok: false; readonly answer: WholeAnswer }
 
-/** A watch that the gateway filters is admitted until its stream ends. */
-async function opened(
+/** Opens a watch at the API server. If the gateway filters it, it counts against the limits until its stream ends. */
+async function openWatch(
   request: SelfServiceRequest,
   selection: Selection,
   as: RunsAs,
@@ -59,7 +62,7 @@ async function opened(
   const admission = admitted(request, selection, 'filteredWatch')
   if (!admission.ok) return admission
   const { info, form } = request
-  const query = watching(request, selection)
+  const query = watchQuery(request, selection)
   try {
     const answer = await open(request, {
       as,
@@ -77,44 +80,44 @@ async function opened(
   }
 }
 
-const refusedAs = (request: SelfServiceRequest, refusal: UpstreamReply): Answer =>
+const refusalAnswer = (request: SelfServiceRequest, refusal: UpstreamReply): Answer =>
   answerOf(request, refusal, { shows: shownTo(request), secrets: [] })
 
 /** The client's answer to a watch that the API server answered. */
-async function answered(
+async function watchAnswer(
   request: SelfServiceRequest,
   selection: Selection,
   answer: UpstreamAnswer,
 ): Promise<Answer> {
-  const known = await knownBefore(request, selection, answer).catch((error: unknown) => {
+  const known = await uidsAtStart(request, selection, answer).catch((error: unknown) => {
     answer.body.destroy()
     throw error
   })
   if (known.refusal !== null) {
     answer.body.destroy()
-    return refusedAs(request, known.refusal)
+    return refusalAnswer(request, known.refusal)
   }
-  // The lists that `knownBefore` read are garbage by now.
+  // The lists that `uidsAtStart` has read are not in memory any more.
   request.reservation.exactly(0)
   const toLine = eventWriter(request, selection, known.uids)
   const events = Readable.from(eventsThrough(request, answer.body, toLine), { objectMode: false })
-  // A silent watch gives the generator no occasion to end it.
+  // Without events, the generator does not run and can't end the upstream watch.
   events.once('close', () => answer.body.destroy())
   const headers = headersOf(clientHeaders(answer.headers), 'application/json')
   return { status: 200, headers, body: events }
 }
 
-const watching = (request: SelfServiceRequest, selection: Selection): Query => [
+const watchQuery = (request: SelfServiceRequest, selection: Selection): Query => [
   ['watch', 'true'],
   ...selectorsFor(request, selection),
-  ...pick(request.query, WATCHES),
+  ...pick(request.query, WATCH_PARAMETERS),
 ]
 
 /**
- * The uids in the list from which a client continues, where the gateway filters: when one of them is visible no
- * longer, the client gets a DELETED event. Or the refusal of the watch.
+ * The uids in the list from which the client continues a filtered watch: when one of these objects is not visible any
+ * more, the client gets a DELETED event. null = the gateway does not filter. Or the refusal of the watch.
  */
-async function knownBefore(
+async function uidsAtStart(
   request: SelfServiceRequest,
   selection: Selection,
   answer: UpstreamAnswer,
@@ -123,16 +126,17 @@ async function knownBefore(
     return { refusal: await readReply(answer, request.reservation.atLeast), uids: null }
   if (!isFiltered(request, selection)) return { refusal: null, uids: null }
   const version = parameter(request.query, 'resourceVersion')
-  const tellsAll = parameter(request.query, 'sendInitialEvents') === 'true'
-  if (tellsAll || version === '' || version === '0') return { refusal: null, uids: new Set() }
-  const then: Query = [
+  const sendsInitialEvents = parameter(request.query, 'sendInitialEvents') === 'true'
+  if (sendsInitialEvents || version === '' || version === '0')
+    return { refusal: null, uids: new Set() }
+  const exactVersion: Query = [
     ['resourceVersion', version],
     ['resourceVersionMatch', 'Exact'],
   ]
   const selectors = pick(request.query, ['labelSelector', 'fieldSelector'])
   const uids = new Set<string>()
   for await (const { reply } of pagesOf(
-    { ...request, query: [...selectors, ...then] },
+    { ...request, query: [...selectors, ...exactVersion] },
     selection,
   )) {
     if (reply.status !== 200) return { refusal: reply, uids: null }
@@ -144,8 +148,8 @@ async function knownBefore(
 const uidOf = (object: JsonMap): string => nestedString(object, ['metadata', 'uid'])
 
 /**
- * Writes an upstream event as the client's line; null = the client gets none. `known` is null where every object
- * of an event is visible.
+ * Creates the function that turns an upstream event into the client's line; null = the client gets none. `known` is
+ * null if every object of an event is visible.
  */
 function eventWriter(
   request: SelfServiceRequest,
@@ -153,7 +157,7 @@ function eventWriter(
   known: Set<string> | null,
 ): (line: JsonMap) => Buffer | null {
   const { info, form, include } = request
-  const isInView = isSelected(request, selection)
+  const isInSelection = isSelected(request, selection)
   const shown = shownTo(request)
   let columns: JsonMap | null = null
   let isFirst = true
@@ -164,7 +168,7 @@ function eventWriter(
       ['columnDefinitions'],
       nestedField(line['object'], ['columnDefinitions']),
     )
-    const event = clientEvent(line, isInView, known)
+    const event = clientEvent(line, isInSelection, known)
     if (event === null) return null
     const clean = redactedAnswer(info.resource, event.object, shown, [])
     const object = shaped(clean, form.shape, include)
@@ -181,7 +185,7 @@ const OBJECT_EVENTS: ReadonlySet<string> = new Set(['ADDED', 'MODIFIED', 'DELETE
 /** The client's event for an upstream one; null = none. */
 function clientEvent(
   line: JsonMap,
-  isInView: (object: JsonMap) => boolean,
+  isInSelection: (object: JsonMap) => boolean,
   known: Set<string> | null,
 ): { readonly type: string; readonly object: JsonMap } | null {
   const type = nestedString(line, ['type'])
@@ -189,7 +193,7 @@ function clientEvent(
   if (type === 'ERROR' || type === 'BOOKMARK') return { type, object: sent }
   if (!OBJECT_EVENTS.has(type)) return null
   const object = objectIn(sent)
-  const isVisible = isInView(object)
+  const isVisible = isInSelection(object)
   if (known === null) return isVisible ? { type, object: sent } : null
   const clientType = clientEventType(known, type as ObjectEventType, uidOf(object), isVisible)
   if (clientType === null) return null
@@ -203,8 +207,8 @@ function clientEvent(
 type ObjectEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
 /**
- * The type of an event for a client that sees a part of the objects: an object that becomes visible is ADDED, one
- * that is visible no longer is DELETED. null = no event. `known` holds the uids that the client has seen; updated here.
+ * The type of an event for a client that sees a part of the objects: ADDED if the object becomes visible, DELETED if it
+ * is not visible any more; null = no event. `known` has the uids that the client has seen, and is updated.
  */
 export function clientEventType(
   known: Set<string>,
@@ -218,21 +222,21 @@ export function clientEventType(
   return wasKnown ? 'MODIFIED' : 'ADDED'
 }
 
-/** The object of such a DELETED event: its name and uid only, which the client has seen before. */
+/** The object of a DELETED event that is not visible any more: only metadata that the client has seen before. */
 export function withoutContent(sent: JsonMap): JsonMap {
   const rows = nestedField(sent, ['rows'])
-  if (nestedString(sent, ['kind']) !== 'Table' || !Array.isArray(rows)) return bare(sent)
-  return setNestedField(sent, ['rows'], rows.map(bareRow))
+  if (nestedString(sent, ['kind']) !== 'Table' || !Array.isArray(rows)) return metadataOnly(sent)
+  return setNestedField(sent, ['rows'], rows.map(rowWithoutContent))
 }
 
-function bareRow(row: Json): Json {
+function rowWithoutContent(row: Json): Json {
   const cells = nestedField(row, ['cells'])
   const object = nestedField(row, ['object']) as JsonMap
   const [name = '', ...others] = Array.isArray(cells) ? (cells as readonly Json[]) : []
-  return { cells: [name, ...others.map(() => null)], object: bare(object) }
+  return { cells: [name, ...others.map(() => null)], object: metadataOnly(object) }
 }
 
-function bare(object: JsonMap): JsonMap {
+function metadataOnly(object: JsonMap): JsonMap {
   const names = ['name', 'uid', 'resourceVersion', 'creationTimestamp']
   const metadata = names.reduce<JsonMap>(
     (kept, name) => setNestedField(kept, [name], nestedField(object, ['metadata', name])),

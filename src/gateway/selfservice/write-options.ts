@@ -1,4 +1,4 @@
-// What all writes of our kinds share: parameters, the platform's field managers, its labels and annotations.
+// Shared by all writes of our kinds: the parameters, the platform's field managers, its labels and annotations.
 import {
   ACCESS_KEYS,
   FIELD_MANAGER,
@@ -25,7 +25,7 @@ import { type Answer, refuse } from '../../serving/http/answer.ts'
 import { type Query, parameter, pick } from '../request/path-and-query.ts'
 import { SELF_SERVICE_ERRORS } from './errors.ts'
 
-/** A field that must not be stored so, and why. */
+/** A field whose value must not be stored, and why. */
 export interface FieldRefusal {
   readonly field: string
   readonly because: string
@@ -42,16 +42,17 @@ export const DRY_RUN: Query = [['dryRun', 'All']]
 export const isDryRun = (query: Query): boolean => query.some(([name]) => name === 'dryRun')
 
 /**
- * The parameters of a write: always validated strictly (contract 12.1). Those of the gateway's own dry run take the
- * place of the client's.
+ * The parameters of a write, always with strict field validation (contract 12.1).
+ *
+ * @param ownDryRun the parameters of the gateway's own dry run; empty = the client's `dryRun`
  */
-export const writing = (query: Query, tried: Query): Query => [
+export const writing = (query: Query, ownDryRun: Query): Query => [
   ...pick(query, ['fieldManager', 'force']),
   ['fieldValidation', 'Strict'],
-  ...(tried.length === 0 ? pick(query, ['dryRun']) : tried),
+  ...(ownDryRun.length === 0 ? pick(query, ['dryRun']) : ownDryRun),
 ]
 
-/** The refusal of a write in the name of one of the program's own managers; null where there is none. */
+/** The refusal of a write that names one of the platform's field managers; null = none. */
 export function managerRefusal(query: Query): Answer | null {
   if (!RESERVED_MANAGERS.includes(parameter(query, 'fieldManager'))) return null
   const because = `${RESERVED_MANAGERS.join(' and ')} are managers of the platform: choose another name`
@@ -67,7 +68,7 @@ export const GATEWAY_MANAGER = `${FIELD_MANAGER}-gateway`
 /** The field managers that clients must not use. */
 export const RESERVED_MANAGERS: readonly string[] = [FIELD_MANAGER, GATEWAY_MANAGER]
 
-/** What each of these field managers owns of an object, as its managedFields have it; empty where it has none. */
+/** The managedFields entries of these field managers. */
 export function entriesOf(object: JsonMap, managers: readonly string[]): readonly Json[] {
   const all = nestedField(object, ['metadata', 'managedFields'])
   return isList(all)
@@ -75,19 +76,19 @@ export function entriesOf(object: JsonMap, managers: readonly string[]): readonl
     : []
 }
 
-// Annotations and labels of the platform's own on keys and tokens (contract 12.1, 12.2).
+// The platform's annotations and labels on keys and tokens (contract 12.1, 12.2).
 
-const KINDS = ['annotations', 'labels'] as const
+const METADATA_MAPS = ['annotations', 'labels'] as const
 
-const isOurs = (name: string): boolean => name.startsWith(`${GROUP}/`)
+const isPlatformName = (name: string): boolean => name.startsWith(`${GROUP}/`)
 
-/** Labels of what self-service makes with a key: by them all that a leaked one made is found. */
+/** The labels of an object that self-service creates with a key: they find everything that a leaked key has created. */
 export const labelsOfMade = (
   resource: Resource,
   { uid }: KeyRef,
 ): Readonly<Record<string, string>> => (resource === ACCESS_KEYS ? { [MADE_WITH_LABEL]: uid } : {})
 
-/** The first mark of the platform's that is not as it was, or on what is made other than it has to be. */
+/** The refusal of a changed label or annotation of the platform, or a wrong one on a new object; null = none. */
 export function marksFault(
   resource: Resource,
   key: KeyRef,
@@ -95,12 +96,12 @@ export function marksFault(
   after: JsonMap,
 ): FieldRefusal | null {
   const made: JsonMap = { metadata: { labels: labelsOfMade(resource, key) } }
-  for (const kind of KINDS) {
+  for (const kind of METADATA_MAPS) {
     const path = ['metadata', kind]
     const [was, is] = [nestedMap(before ?? made, path), nestedMap(after, path)]
     const changed = [...Object.keys(was), ...Object.keys(is)].find(
       (name) =>
-        isOurs(name) &&
+        isPlatformName(name) &&
         !sameJson(nestedField(was, [name]) ?? null, nestedField(is, [name]) ?? null),
     )
     if (changed !== undefined)
@@ -112,12 +113,12 @@ export function marksFault(
   return null
 }
 
-/** A manifest knows nothing of them: what is sent without one of them keeps it. */
+/** Keeps the platform's labels and annotations of the stored object: a client's manifest lacks them. */
 export const withMarksOf = (current: JsonMap, sent: JsonMap): JsonMap =>
-  KINDS.reduce((whole, kind) => keepingOurs(whole, current, ['metadata', kind]), sent)
+  METADATA_MAPS.reduce((whole, kind) => withOursKept(whole, current, ['metadata', kind]), sent)
 
-function keepingOurs(sent: JsonMap, current: JsonMap, path: NamePath): JsonMap {
-  const ours = Object.entries(nestedMap(current, path)).filter(([name]) => isOurs(name))
+function withOursKept(sent: JsonMap, current: JsonMap, path: NamePath): JsonMap {
+  const ours = Object.entries(nestedMap(current, path)).filter(([name]) => isPlatformName(name))
   const all: readonly (readonly [string, Json])[] = [
     ...ours,
     ...Object.entries(nestedMap(sent, path)),

@@ -1,5 +1,5 @@
-// From a request's headers to its caller, or to the one refusal that says nothing about why (contract 10.1,
-// 10.2).
+// Authenticates a request by its headers (contract 10.1). A refusal does not say what is wrong with the credential,
+// except that its key has expired (10.2).
 import type { AuthenticationResult, Authenticator } from '../../authn/authenticator.ts'
 import type { Caller } from '../../authn/caller.ts'
 import { INVALID_KEY_REASONS } from '../../authn/key-validity.ts'
@@ -19,12 +19,12 @@ export const AUTHENTICATION_REFUSALS = [
 /** One of AUTHENTICATION_REFUSALS. */
 type AuthenticationRefusal = (typeof AUTHENTICATION_REFUSALS)[number]
 
-/** Called for every authentication; null = it succeeded. */
+/** Called for every authentication, for metrics; null = success. */
 type AuthenticatedObserver = (refused: AuthenticationRefusal | null) => void
 
 const NOT_FOUND = refuse(ERRORS.keyNotFound)
 const EXPIRED = refuse(ERRORS.keyExpired)
-const REPEATED = refuse(ERRORS.credentialRepeated)
+const CREDENTIAL_REPEATED = refuse(ERRORS.credentialRepeated)
 const UNCHECKED = refuse(ERRORS.keyUnchecked)
 
 /** The caller of a request, or the answer that refuses it. */
@@ -32,7 +32,7 @@ type Authentication =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly answer: WholeAnswer }
 
-/** The authenticator of requests. */
+/** The dependencies of the stage. */
 export interface AuthenticationDeps {
   readonly authenticate: (http: HttpRequest) => Promise<Authentication>
 }
@@ -45,20 +45,20 @@ export const authentication: Stage<AuthenticationDeps> = async (context, { authe
   return null
 }
 
-/** Authenticates requests by their headers. It never rejects. */
+/** Creates the function that authenticates requests by their headers. It never rejects. */
 export function createAuthentication(
-  callers: Pick<Authenticator, 'authenticate'>,
-  authenticated: AuthenticatedObserver,
+  authenticator: Pick<Authenticator, 'authenticate'>,
+  observe: AuthenticatedObserver,
 ): (call: Pick<HttpRequest, 'rawHeaders'>) => Promise<Authentication> {
   return async ({ rawHeaders }) => {
     const credential = credentialOf(rawHeaders)
     if (credential.kind !== 'bearer') {
-      authenticated(credential.kind)
-      return { ok: false, answer: credential.kind === 'none' ? NOT_FOUND : REPEATED }
+      observe(credential.kind)
+      return { ok: false, answer: credential.kind === 'none' ? NOT_FOUND : CREDENTIAL_REPEATED }
     }
-    const recognition = await callers.authenticate(credential.token)
-    authenticated(recognition.ok ? null : recognition.because)
-    return recognition.ok ? recognition : { ok: false, answer: answerTo(recognition.because) }
+    const result = await authenticator.authenticate(credential.token)
+    observe(result.ok ? null : result.because)
+    return result.ok ? result : { ok: false, answer: answerTo(result.because) }
   }
 }
 
@@ -69,22 +69,22 @@ function answerTo(
   return because === 'expired' ? EXPIRED : NOT_FOUND
 }
 
-// The credential of a request, from its headers as they were sent (contract 10.1).
+// Reads the credential from the headers as they were sent (contract 10.1).
 
 /**
- * What a request presents. A credential that is no key at all (another scheme, an empty word) is a bearer
- * with an unknown token: its refusal is that of any unknown key, word by word (10.2).
+ * The credential of a request. Another scheme or an empty token counts as a bearer with an unknown token: its refusal is
+ * that of any unknown key, word by word (10.2).
  */
 export type Credential =
   | { readonly kind: 'none' }
   | { readonly kind: 'bearer'; readonly token: string }
-  /** More than one: another server might take the other. */
+  /** More than one credential: another server might use the other one. */
   | { readonly kind: 'twice' }
 
-/** How a browser sends a bearer that opens a WebSocket: it can set no other header. */
-const SUBPROTOCOL = 'base64url.bearer.authorization.k8s.io.'
+/** The prefix of a token in a WebSocket subprotocol: a browser can send no other header with a WebSocket. */
+const TOKEN_SUBPROTOCOL_PREFIX = 'base64url.bearer.authorization.k8s.io.'
 
-/** The one credential among the headers. @param rawHeaders names and values by turns */
+/** The credential in the headers. @param rawHeaders names and values in turn */
 export function credentialOf(rawHeaders: readonly string[]): Credential {
   const tokens: string[] = []
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -103,13 +103,14 @@ function tokensIn(name: string, value: string): readonly string[] {
     .split(',')
     .map((protocol) => protocol.trim())
     .filter(isCredential)
-    .map((protocol) => decoded(protocol.slice(SUBPROTOCOL.length)))
+    .map((protocol) => decoded(protocol.slice(TOKEN_SUBPROTOCOL_PREFIX.length)))
 }
 
-/** Whether a WebSocket subprotocol is a credential, which is never passed on (contract 10.1). */
-export const isCredential = (protocol: string): boolean => protocol.startsWith(SUBPROTOCOL)
+/** Whether a WebSocket subprotocol is a credential, which is never forwarded (contract 10.1). */
+export const isCredential = (protocol: string): boolean =>
+  protocol.startsWith(TOKEN_SUBPROTOCOL_PREFIX)
 
-/** As the API server reads it: the scheme in any case, one space, and words behind it mean nothing. */
+/** The token as the API server reads it: the scheme in any case, one space; words after the token are ignored. */
 function bearerIn(value: string): string {
   const [scheme = '', token = ''] = value.trim().split(' ')
   return scheme.toLowerCase() === 'bearer' ? token : ''

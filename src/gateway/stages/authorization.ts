@@ -1,4 +1,4 @@
-// Whether the scope of the caller's key grants a request (contract 11.1). RBAC upstream decides after it.
+// Decides whether the scope of the caller's key grants a request (contract 11.1). RBAC decides after it.
 import type { Caller } from '../../authn/caller.ts'
 import { type ScopeContext, authorize } from '../../domain/scope/authorize.ts'
 import {
@@ -11,9 +11,9 @@ import { ERRORS } from '../errors.ts'
 import { type Stage, known } from '../request-context.ts'
 import type { ParsedRequest } from '../request/parse.ts'
 
-/** What scopes are decided by. */
+/** The dependencies of the stage. */
 export interface AuthorizationDeps {
-  /** null before settings in force are known: nothing is decided then. */
+  /** null until the settings in force are known: every request is refused until then. */
   readonly scopeContext: () => ScopeContext | null
   /** Called for every request that a scope denies, for metrics. */
   readonly scopeDenied: (target: TargetKind) => void
@@ -21,7 +21,7 @@ export interface AuthorizationDeps {
 
 const SETTINGS_UNKNOWN = refuse(ERRORS.settingsUnknown)
 
-/** Refuses what the scope of the caller's key does not grant. */
+/** Refuses a request that the scope of the caller's key does not grant. */
 export const authorization: Stage<AuthorizationDeps> = (context, deps) => {
   const scopeContext = deps.scopeContext()
   if (scopeContext === null) return SETTINGS_UNKNOWN
@@ -35,9 +35,9 @@ export const authorization: Stage<AuthorizationDeps> = (context, deps) => {
 }
 
 /**
- * The refusal of what the caller's scope does not grant; null where it grants it (contract 11.1).
+ * The refusal of a request that the caller's scope does not grant; null = granted (contract 11.1).
  *
- * @param creates whether the request creates where nothing is: then it needs `create` as well (11.6)
+ * @param creates whether the request may create the object that it names: it then needs `create` as well (11.6)
  */
 export function authorizeRequest(
   { scope }: Pick<Caller, 'scope'>,
@@ -53,7 +53,7 @@ export function authorizeRequest(
   return null
 }
 
-/** The patches that find an object or fail; any other may make one, as server-side apply does. */
+/** The patch types that fail when the object does not exist. Any other may create it, as server-side apply does. */
 const NEVER_CREATE: ReadonlySet<string> = new Set([
   'application/json-patch+json',
   'application/merge-patch+json',
@@ -61,10 +61,10 @@ const NEVER_CREATE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether the request makes the object that it names where there is none: then a scope must grant `create`
- * as well (contract 11.6). What updates a subresource never does.
+ * Whether the request creates the object that it names if that does not exist: a scope must then grant `create` as well
+ * (contract 11.6). A write of a subresource creates nothing.
  *
- * @param contentType the header as it is sent on; undefined where there is none
+ * @param contentType the header as it is forwarded; undefined = none
  */
 export function mayCreate(
   { attributes, method }: Pick<ParsedRequest, 'attributes' | 'method'>,

@@ -1,6 +1,6 @@
-// How many requests and streams a key may have in progress (contract 13.3). The request rate is the API
-// server's to limit: its priority and fairness knows the cost of a request and the user that we send, and
-// its 429s pass. A refused credential costs one digest, so nothing limits those.
+// Limits how many requests and streams a key may have in progress (contract 13.3). The API server limits the request
+// rate: its priority and fairness knows the cost of a request and the impersonated user, and the gateway passes its
+// 429s on. Nothing limits refused credentials: each costs one digest.
 import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { isLongRunning } from '../proxy/forward.ts'
@@ -9,8 +9,8 @@ import type { InFlightRequests } from '../streams/in-flight.ts'
 import { leaseRequest } from '../streams/request-lease.ts'
 
 /**
- * `stream`: a request without a bound of time, such as a watch or logs. `filteredList`, `filteredWatch`: the
- * gateway filters the objects of all users for them; each counts as a request or stream as well.
+ * `stream`: a request without a time limit, such as a watch or logs. `filteredList`, `filteredWatch`: the gateway filters
+ * the objects of all users; each counts as a request or stream as well.
  */
 export const ADMISSION_KINDS = ['request', 'stream', 'filteredList', 'filteredWatch'] as const
 
@@ -20,7 +20,7 @@ export type AdmissionKind = (typeof ADMISSION_KINDS)[number]
 /** Called for every refusal, for metrics. */
 type LimitedObserver = (kind: AdmissionKind) => void
 
-/** Whether a request is admitted; `release` ends its place, and may be called again. */
+/** Whether a request is admitted. `release` frees its place; later calls do nothing. */
 export type Admission =
   | { readonly ok: true; readonly release: () => void }
   | { readonly ok: false; readonly answer: WholeAnswer }
@@ -31,9 +31,9 @@ export interface MaxInFlight {
 }
 
 /**
- * The limits for one key at one replica. Requests: the default max-requests-inflight of a kube-apiserver; more
- * would only wait there. Streams: a controller may watch a thousand CRDs, and eight such keys use all
- * connections. Filtered: one list after the other, and one or two clients that watch each kind.
+ * The limits for one key at one replica. `request`: the default max-requests-inflight of a kube-apiserver, where more
+ * would only wait. `stream`: a controller may watch a thousand CRDs; eight such keys use all connections. Filtered: one
+ * list after the other, and one or two clients that watch each kind.
  */
 export const MAX_PER_KEY: Readonly<Record<AdmissionKind, number>> = {
   request: 400,
@@ -43,8 +43,8 @@ export const MAX_PER_KEY: Readonly<Record<AdmissionKind, number>> = {
 }
 
 /**
- * The limits for all keys together. A filtered list reads all objects of its kind, and a filtered watch every
- * event, as the gateway's own request: the API server can't limit them by user.
+ * The limits for all keys together. For a filtered list or watch, the gateway reads all objects or events of the kind as
+ * itself: the API server can't limit those by user.
  */
 export const MAX_IN_TOTAL: Readonly<Record<AdmissionKind, number>> = {
   request: Number.POSITIVE_INFINITY,
@@ -60,13 +60,13 @@ const NAMES: Readonly<Record<AdmissionKind, string>> = {
   filteredWatch: 'filtered watches',
 }
 
-const ofKeyRefusal = (kind: AdmissionKind): WholeAnswer =>
+const perKeyRefusal = (kind: AdmissionKind): WholeAnswer =>
   refuse(ERRORS.tooManyOfKey, { kind: NAMES[kind], limit: MAX_PER_KEY[kind] })
 
-const inAllRefusal = (kind: AdmissionKind): WholeAnswer =>
+const inTotalRefusal = (kind: AdmissionKind): WholeAnswer =>
   refuse(ERRORS.tooManyInAll, { kind: NAMES[kind], limit: MAX_IN_TOTAL[kind] })
 
-/** Counts from now on. */
+/** Creates the counter, with no request in progress. @param limited called for every refusal */
 export function createMaxInFlight(limited: LimitedObserver): MaxInFlight {
   const counts: Readonly<Record<AdmissionKind, Count>> = {
     request: newCount(),
@@ -77,10 +77,10 @@ export function createMaxInFlight(limited: LimitedObserver): MaxInFlight {
   return {
     admit: (keyUid, kind) => {
       const count = counts[kind]
-      const isFull = (count.ofKey.get(keyUid) ?? 0) >= MAX_PER_KEY[kind]
-      if (isFull || count.inAll >= MAX_IN_TOTAL[kind]) {
+      const isKeyFull = (count.byKey.get(keyUid) ?? 0) >= MAX_PER_KEY[kind]
+      if (isKeyFull || count.total >= MAX_IN_TOTAL[kind]) {
         limited(kind)
-        return { ok: false, answer: isFull ? ofKeyRefusal(kind) : inAllRefusal(kind) }
+        return { ok: false, answer: isKeyFull ? perKeyRefusal(kind) : inTotalRefusal(kind) }
       }
       add(count, keyUid, 1)
       let isReleased = false
@@ -94,26 +94,28 @@ export function createMaxInFlight(limited: LimitedObserver): MaxInFlight {
 }
 
 interface Count {
-  inAll: number
-  readonly ofKey: Map<string, number>
+  total: number
+  readonly byKey: Map<string, number>
 }
 
-const newCount = (): Count => ({ inAll: 0, ofKey: new Map() })
+const newCount = (): Count => ({ total: 0, byKey: new Map() })
 
 function add(count: Count, keyUid: string, change: 1 | -1): void {
-  count.inAll += change
-  const now = (count.ofKey.get(keyUid) ?? 0) + change
-  if (now > 0) count.ofKey.set(keyUid, now)
-  else count.ofKey.delete(keyUid)
+  count.total += change
+  const now = (count.byKey.get(keyUid) ?? 0) + change
+  if (now > 0) count.byKey.set(keyUid, now)
+  else count.byKey.delete(keyUid)
 }
 
-/** The counts, and the requests that end with their keys. */
+/** The dependencies of the stage. */
 export interface MaxInFlightDeps {
   readonly limits: MaxInFlight
   readonly inFlight: InFlightRequests
 }
 
-/** Refuses a request too many; an admitted one keeps its place, and a lease of its key, until its answer ends. */
+/**
+ * Refuses a request beyond the limits. An admitted one keeps its place and a lease of its key until its answer ends.
+ */
 export const maxInFlight: Stage<MaxInFlightDeps> = (context, { limits, inFlight }) => {
   const caller = known(context, 'caller')
   const isLong = isLongRunning(known(context, 'request').attributes)

@@ -19,7 +19,7 @@ export type PublicRoute = (typeof PUBLIC_ROUTES)[number]
 /** Answers GET and HEAD of one path. */
 export type PublicPage = (http: HttpRequest, query: URLSearchParams) => Answer | Promise<Answer>
 
-/** The pages, and the rule for the version. */
+/** The public pages and `/version`. */
 export interface PublicRouteDeps {
   readonly pages: Readonly<Record<PublicRoute, PublicPage>>
   readonly version: PublicPage
@@ -31,26 +31,26 @@ const VERSION_ROUTE = '/version'
 const ROUTES: ReadonlySet<string> = new Set(PUBLIC_ROUTES)
 const ONLY_READS = refuse(ERRORS.onlyReads)
 
-/** Answers the routes that need no credential, by the path as it was sent, byte by byte. */
+/** Answers the routes that need no credential. They match the path byte by byte, as it was sent. */
 export const publicRoute: Stage<PublicRouteDeps> = (context, deps) => {
   const { path } = context
-  if (ROUTES.has(path)) return answered(context, deps.pages[path as PublicRoute])
-  if (path === VERSION_ROUTE && !deps.isVersionGuarded()) return answered(context, deps.version)
+  if (ROUTES.has(path)) return answerPage(context, deps.pages[path as PublicRoute])
+  if (path === VERSION_ROUTE && !deps.isVersionGuarded()) return answerPage(context, deps.version)
   return null
 }
 
 /** Answers `/version` to authenticated callers. */
 export const version: Stage<PublicRouteDeps> = (context, deps) =>
-  context.path === VERSION_ROUTE ? answered(context, deps.version) : null
+  context.path === VERSION_ROUTE ? answerPage(context, deps.version) : null
 
-function answered(context: RequestContext, page: PublicPage): Answer | Promise<Answer> {
+function answerPage(context: RequestContext, page: PublicPage): Answer | Promise<Answer> {
   const { http, query } = context
   context.target = 'Public'
   const isRead = http.method === 'GET' || http.method === 'HEAD'
   return isRead ? page(http, new URLSearchParams(query)) : ONLY_READS
 }
 
-/** What clients read as a server's version (k8s.io/apimachinery version.Info), of this program. */
+/** The page with this program's version, in the form that clients expect (k8s.io/apimachinery version.Info). */
 export function versionPage(programVersion: string): PublicPage {
   const [major = '0', minor = '0'] = programVersion.split('.')
   const info = { major, minor, gitVersion: `v${programVersion}`, platform: 'management-operator' }

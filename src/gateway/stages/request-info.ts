@@ -1,5 +1,5 @@
-// What a request asks for, and the refusals of what this gateway does not serve. RequestInfo is computed before
-// authentication, as in a kube-apiserver; what it refuses is said to authenticated callers alone.
+// Computes RequestInfo before authentication, as a kube-apiserver does, and refuses requests that the gateway does not
+// serve. Only authenticated callers get these refusals.
 import { refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import { headersRefusal } from '../proxy/forward.ts'
@@ -10,7 +10,7 @@ import { routeOf } from '../targets/registry.ts'
 const NO_SUCH_API = refuse(ERRORS.noSuchApi)
 const NO_UPGRADES = { upgrade: 'refused', answer: refuse(ERRORS.noUpgrades) } as const
 
-/** Reads the target and RequestInfo from the bytes (contract 9.1, 11.6). It never answers. */
+/** Reads the target and RequestInfo from the request-target (contract 9.1, 11.6). It never answers. */
 export const requestInfo: Stage = (context) => {
   const { method, target } = context.http
   const route = routeOf(target)
@@ -24,10 +24,10 @@ export const requestInfo: Stage = (context) => {
 /** Refuses upgrades and CONNECT: this gateway serves no tunnels. */
 export const upgradeRefusal: Stage = ({ http }) => (http.by === 'request' ? null : NO_UPGRADES)
 
-/** Refuses headers that impersonate, and headers that two servers could read differently (contract 13.1). */
+/** Refuses impersonation headers, and headers that two servers could read differently (contract 13.1). */
 export const headerRefusal: Stage = ({ http }) => headersRefusal(http.rawHeaders)
 
-/** Refuses what leads to no API, and what servers could read in two ways. */
+/** Refuses paths that lead to no API, and requests that two servers could read differently. */
 export const requestInfoRefusal: Stage = (context) => {
   const parsing = known(context, 'parsing')
   if (!parsing.ok) {

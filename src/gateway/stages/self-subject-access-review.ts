@@ -1,4 +1,4 @@
-// Self access reviews: the API server's answer, narrowed by the scope of the key (contract 11.3).
+// Self subject access reviews: the scope of the key narrows the API server's answer (contract 11.3).
 import type { Caller } from '../../authn/caller.ts'
 import { type JsonMap, isMap, parseJsonMap } from '../../domain/json/json.ts'
 import { type ScopeContext, authorize } from '../../domain/scope/authorize.ts'
@@ -22,26 +22,26 @@ export function isSelfAccessReview(attributes: RequestInfo): boolean {
 }
 
 /**
- * The call that asks for the answer in the one form that is read here. The API server repeats in it what
- * was asked, whatever form that came in: kubectl sends protobuf.
+ * The request with headers that ask for JSON, the only form that `narrowedReview` reads. The API server repeats the
+ * review in its answer, even a review that kubectl sent as protobuf.
  */
 export const asReadable = (call: HttpRequest): HttpRequest => ({
   ...call,
   headers: { ...call.headers, accept: 'application/json', 'accept-encoding': 'identity' },
 })
 
-/** The API server's answer, or a no where the scope does not grant what was asked. */
+/** The API server's answer, turned into a denial when the scope does not grant the reviewed request. */
 export async function narrowedReview(
   answer: Answer,
   { scope }: Caller,
   target: RequestTarget,
-  surroundings: ScopeContext,
+  scopeContext: ScopeContext,
 ): Promise<Answer> {
   if (Buffer.isBuffer(answer.body) || answer.status !== 201) return answer
   const body = await readBody(answer.body)
   const review = body && parseJsonMap(body.toString('utf8'))
   if (!review || !isMap(review['spec'])) return UNREADABLE
-  const decision = authorize(scope, askedIn(review['spec'], target), surroundings)
+  const decision = authorize(scope, reviewedRequest(review['spec'], target), scopeContext)
   const status = decision.allowed
     ? review['status']
     : { allowed: false, denied: true, reason: decision.because }
@@ -50,21 +50,21 @@ export async function narrowedReview(
 
 const UNREADABLE = refuse(ERRORS.selfReviewUnreadable)
 
-function askedIn(
+function reviewedRequest(
   { resourceAttributes, nonResourceAttributes: path }: JsonMap,
   target: RequestTarget,
 ): RequestInfo {
   if (isMap(path)) return { target, verb: text(path['verb']), path: text(path['path']) }
-  const of = isMap(resourceAttributes) ? resourceAttributes : {}
+  const attributes = isMap(resourceAttributes) ? resourceAttributes : {}
   return {
     target,
-    verb: text(of['verb']),
-    group: text(of['group']),
-    version: text(of['version']),
-    resource: text(of['resource']),
-    subresource: text(of['subresource']),
-    namespace: text(of['namespace']),
-    name: text(of['name']),
+    verb: text(attributes['verb']),
+    group: text(attributes['group']),
+    version: text(attributes['version']),
+    resource: text(attributes['resource']),
+    subresource: text(attributes['subresource']),
+    namespace: text(attributes['namespace']),
+    name: text(attributes['name']),
   }
 }
 

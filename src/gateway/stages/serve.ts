@@ -1,4 +1,4 @@
-// The last stages, for an admitted request: a use of its key, answered by self-service or by its target.
+// The last stages, for admitted requests: record the use of the key, then answer by self-service or forward.
 import { refuse } from '../../serving/http/answer.ts'
 import type { ActivityRecorder } from '../activity/recorder.ts'
 import { ERRORS } from '../errors.ts'
@@ -8,7 +8,7 @@ import { type SelfService, isOwnKind } from '../selfservice/handler.ts'
 import type { TargetRegistry } from '../targets/registry.ts'
 import { asReadable, isSelfAccessReview, narrowedReview } from './self-subject-access-review.ts'
 
-/** What answers admitted requests. */
+/** The dependencies of these stages. */
 export interface ServeDeps {
   readonly activity: ActivityRecorder
   readonly selfService: SelfService
@@ -17,7 +17,10 @@ export interface ServeDeps {
 
 const NOT_RECORDED = refuse(ERRORS.useNotRecorded)
 
-/** Records the request as a use of its key, before it is forwarded where the key would end else (contract 14.1). */
+/**
+ * Records the request as a use of its key. A sliding key could end without this use: when its recorded use is old, the
+ * new one is stored before the request goes on (contract 14.1).
+ */
 export const activity: Stage<ServeDeps> = async (context, deps) => {
   if ((await deps.activity.started(known(context, 'caller'))) === 'unavailable') return NOT_RECORDED
   context.use = 'used'
@@ -32,7 +35,9 @@ export const selfService: Stage<ServeDeps> = (context, deps) => {
   return deps.selfService.answer(request, context.http, known(context, 'caller'), lease)
 }
 
-/** Forwards a request to its target as the caller; what a scope denies is a no in self access reviews (11.3). */
+/**
+ * Forwards a request to its target as the caller. The scope of the key narrows answers to self access reviews (11.3).
+ */
 export const proxy: Stage<ServeDeps> = async (context, { targets }) => {
   const { http } = context
   const request = known(context, 'request')
@@ -41,10 +46,10 @@ export const proxy: Stage<ServeDeps> = async (context, { targets }) => {
   const { target } = request.attributes
   const resolved = targets.resolve(target)
   if (!resolved.ok) return resolved.answer
-  const isNarrowed = caller.scope !== null && isSelfAccessReview(request.attributes)
-  const sent = isNarrowed ? asReadable(http) : http
+  const isScopedReview = caller.scope !== null && isSelfAccessReview(request.attributes)
+  const sent = isScopedReview ? asReadable(http) : http
   const answer = await forward(resolved.upstream, request, sent, { caller }, signal)
-  return isNarrowed
+  return isScopedReview
     ? narrowedReview(answer, caller, target, known(context, 'scopeContext'))
     : answer
 }

@@ -1,30 +1,30 @@
-// The requests in flight of each key, from admission to the end of the answer: terminated when the key ends or
-// changes (contract 13.4). An API server never ends a running watch on its own, and
-// waits for the rest of a body that a client holds back.
+// The requests in flight of each key, from admission to the end of the answer. They are cut when the key ends or
+// changes (contract 13.4): the API server never ends a running watch on its own, and it waits for a body that a client
+// holds back.
 import type { Reauthentication } from '../../authn/authenticator.ts'
 import type { Caller } from '../../authn/caller.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { TimerHeap } from '../../runtime/timer-heap.ts'
 
-/** What streams are counted as. */
+/** The kinds of streamed answers, for metrics. */
 export const STREAM_KINDS = ['watch', 'body'] as const
 
-/** `watch`: open until one side ends it. `body`: an answer that is longer than what is sent at once. */
+/** `watch`: open until one side ends it. `body`: any other streamed answer. */
 export type StreamKind = (typeof STREAM_KINDS)[number]
 
 /** Why streams are cut. */
 export const TERMINATION_REASONS = ['expired', 'revoked', 'changed', 'stale', 'shutdown'] as const
 
 /**
- * `revoked`: disabled, deleted or in conflict, or a key that owns it is. `changed`: of another identity
- * or scope than when the stream was opened. `stale`: the key can't be checked any more.
+ * `revoked`: the key, or a key that owns it, is disabled, deleted or in conflict. `changed`: its identity or scope is
+ * another than when the request was admitted. `stale`: the key can't be checked any more.
  */
 export type TerminationReason = (typeof TERMINATION_REASONS)[number]
 
-/** Why a request that is not answered yet is cut: a shutdown lets it be answered. */
+/** Why an unanswered request is ended. A shutdown does not end it: it still gets its answer. */
 export type EndReason = Exclude<TerminationReason, 'shutdown'>
 
-/** The authenticator and the observer of the registry. */
+/** The dependencies of the registry. */
 interface InFlightOptions {
   readonly clock: Clock
   /** Authenticates a caller again. Never rejects. */
@@ -32,150 +32,155 @@ interface InFlightOptions {
   readonly observer: InFlightObserver
 }
 
-/** Called for answers that stream, for metrics, and not for requests that are not answered yet. */
+/** Called for streamed answers, for metrics; not for unanswered requests. */
 interface InFlightObserver {
   readonly opened: (kind: StreamKind) => void
   readonly closed: (kind: StreamKind) => void
   readonly cut: (reason: TerminationReason) => void
 }
 
-/** A request that is nearly complete gets this time: broken off, it looks like a broken network. Milliseconds. */
+/**
+ * The time in milliseconds that a nearly complete request gets after its key has ended: to the client, a cut would look
+ * like a network failure.
+ */
 const COMPLETE_WITHIN_MS = 500
 
-/** A stored use may have moved a sliding key's end: its watch event arrives within this time. Milliseconds. */
+/** The milliseconds within which the watch event of a stored use arrives: it may move the end of a sliding key. */
 const USE_EVENT_WITHIN_MS = 250
 
-/** A request that is not answered yet. */
+/** An admitted request without an answer yet. */
 export interface Pending {
-  /** Whether it is all but done when its key ends, and may be completed within half a second. */
+  /** Whether the request is nearly complete: it gets half a second more when its key ends. */
   readonly mayComplete: () => boolean
-  /** Ends it, and what was opened with it. */
+  /** Ends the request and closes its entry. */
   readonly end: (reason: EndReason) => void
 }
 
-/** A request in flight. */
+/** The entry of a request in flight. */
 export interface Opened {
-  /** Its answer streams from now on; `cut` ends that within a second of the key, and what was opened. */
+  /** Reports that the answer streams now. `cut` must end the stream; it is called within a second of the key's end. */
   readonly flows: (kind: StreamKind, cut: (reason: TerminationReason) => void) => void
-  /** The caller as of now; null = the key has ended, and the request with it. Never rejects. */
+  /** Authenticates the caller again; null = the key has ended, and the request with it. Never rejects. */
   readonly still: () => Promise<Caller | null>
-  /** Ends the entry of the request; may be called again. */
+  /** Removes the entry; later calls do nothing. */
   readonly close: () => void
 }
 
-interface Flow {
+/** An answer that streams. */
+interface AnswerStream {
   readonly kind: StreamKind
   readonly cut: (reason: TerminationReason) => void
 }
 
-interface Stream {
+/** A request in flight. */
+interface InFlightRequest {
   caller: Caller
   isEnding: boolean
   readonly pending: Pending
-  /** null = it is not answered yet. */
-  flow: Flow | null
+  /** null = the request is not answered yet. */
+  stream: AnswerStream | null
 }
 
 /** All requests in flight. */
 export class InFlightRequests {
   readonly #options: InFlightOptions
-  readonly #byKey = new Map<string, Set<Stream>>()
-  readonly #ends: TimerHeap
+  readonly #byKey = new Map<string, Set<InFlightRequest>>()
+  readonly #deadlines: TimerHeap
 
   constructor(options: InFlightOptions) {
     this.#options = options
-    this.#ends = new TimerHeap(options.clock, (uid) => this.look(uid))
+    this.#deadlines = new TimerHeap(options.clock, (uid) => this.look(uid))
   }
 
-  /** Registers an admitted request of this caller. */
+  /** Registers an admitted request of the caller. */
   open(caller: Caller, pending: Pending): Opened {
     const { uid } = caller.key
-    const stream: Stream = { caller, pending, flow: null, isEnding: false }
-    const streams = this.#byKey.get(uid) ?? new Set()
-    this.#byKey.set(uid, streams.add(stream))
-    this.#await(uid, caller.expiresMs)
-    // The key may have changed while its caller was authenticated: no event follows for that.
-    void this.#reauthenticate(stream)
+    const entry: InFlightRequest = { caller, pending, stream: null, isEnding: false }
+    const entries = this.#byKey.get(uid) ?? new Set()
+    this.#byKey.set(uid, entries.add(entry))
+    this.#setDeadline(uid, caller.expiresMs)
+    // The key may have changed after the caller was authenticated: no later event would report that.
+    void this.#reauthenticate(entry)
     return {
       flows: (kind, cut) => {
-        stream.flow = { kind, cut }
+        entry.stream = { kind, cut }
         this.#options.observer.opened(kind)
       },
       still: async () => {
-        const now = await this.#reauthenticateed(stream)
-        if (!now.ok) this.#end(stream, now.because)
-        return now.ok && this.#isOpen(stream) ? now.caller : null
+        const now = await this.#currentCaller(entry)
+        if (!now.ok) this.#end(entry, now.because)
+        return now.ok && this.#isOpen(entry) ? now.caller : null
       },
       close: () => {
-        if (!streams.delete(stream)) return
-        if (stream.flow) this.#options.observer.closed(stream.flow.kind)
-        if (streams.size > 0 || this.#byKey.get(uid) !== streams) return
+        if (!entries.delete(entry)) return
+        if (entry.stream) this.#options.observer.closed(entry.stream.kind)
+        if (entries.size > 0 || this.#byKey.get(uid) !== entries) return
         this.#byKey.delete(uid)
-        this.#ends.delete(uid)
+        this.#deadlines.delete(uid)
       },
     }
   }
 
-  /** Authenticates the requests in flight of one key again; null = of all keys. */
+  /** Authenticates the callers of one key's requests again, and cuts them if the key has ended; null = of all keys. */
   look(uid: string | null): void {
-    const uids = uid === null ? [...this.#byKey.keys()] : [uid]
-    for (const one of uids) {
-      for (const stream of this.#byKey.get(one) ?? []) void this.#reauthenticate(stream)
+    const keyUids = uid === null ? [...this.#byKey.keys()] : [uid]
+    for (const keyUid of keyUids) {
+      for (const entry of this.#byKey.get(keyUid) ?? []) void this.#reauthenticate(entry)
     }
   }
 
-  /** Ends all answers that stream. */
+  /** Cuts all streamed answers, at a shutdown. */
   close(): void {
-    for (const streams of this.#byKey.values()) {
-      for (const stream of streams) if (stream.flow) this.#cut(stream, 'shutdown')
+    for (const entries of this.#byKey.values()) {
+      for (const entry of entries) if (entry.stream) this.#cut(entry, 'shutdown')
     }
-    this.#ends.clear()
+    this.#deadlines.clear()
   }
 
-  async #reauthenticate(stream: Stream): Promise<void> {
-    const now = await this.#reauthenticateed(stream)
-    if (!this.#isOpen(stream)) return
-    if (now.ok) this.#await(now.caller.key.uid, now.caller.expiresMs)
-    else this.#cut(stream, now.because)
+  async #reauthenticate(entry: InFlightRequest): Promise<void> {
+    const now = await this.#currentCaller(entry)
+    if (!this.#isOpen(entry)) return
+    if (now.ok) this.#setDeadline(now.caller.key.uid, now.caller.expiresMs)
+    else this.#cut(entry, now.because)
   }
 
-  async #reauthenticateed(stream: Stream): Promise<Reauthentication> {
+  async #currentCaller(entry: InFlightRequest): Promise<Reauthentication> {
     const { clock, reauthenticate } = this.#options
-    const { caller } = stream
+    const { caller } = entry
     let now = await reauthenticate(caller)
     if (!now.ok && now.because === 'expired' && caller.key.slides) {
       await new Promise<void>((resolve) => clock.schedule(USE_EVENT_WITHIN_MS, resolve))
       now = await reauthenticate(caller)
     }
-    if (now.ok) stream.caller = now.caller
+    if (now.ok) entry.caller = now.caller
     return now
   }
 
-  #cut(stream: Stream, reason: TerminationReason): void {
-    if (stream.isEnding) return
-    stream.isEnding = true
-    const { flow, pending } = stream
-    const mayComplete = flow ? flow.kind !== 'watch' : pending.mayComplete()
-    if (!mayComplete) this.#end(stream, reason)
-    else this.#options.clock.schedule(COMPLETE_WITHIN_MS, () => this.#end(stream, reason))
+  #cut(entry: InFlightRequest, reason: TerminationReason): void {
+    if (entry.isEnding) return
+    entry.isEnding = true
+    const { stream, pending } = entry
+    const mayComplete = stream ? stream.kind !== 'watch' : pending.mayComplete()
+    if (!mayComplete) this.#end(entry, reason)
+    else this.#options.clock.schedule(COMPLETE_WITHIN_MS, () => this.#end(entry, reason))
   }
 
-  #end(stream: Stream, reason: TerminationReason): void {
-    if (!this.#isOpen(stream)) return
-    const { flow, pending } = stream
-    if (flow) {
+  #end(entry: InFlightRequest, reason: TerminationReason): void {
+    if (!this.#isOpen(entry)) return
+    const { stream, pending } = entry
+    if (stream) {
       this.#options.observer.cut(reason)
-      flow.cut(reason)
+      stream.cut(reason)
     } else if (reason !== 'shutdown') pending.end(reason)
   }
 
-  #isOpen(stream: Stream): boolean {
-    return this.#byKey.get(stream.caller.key.uid)?.has(stream) ?? false
+  #isOpen(entry: InFlightRequest): boolean {
+    return this.#byKey.get(entry.caller.key.uid)?.has(entry) ?? false
   }
 
-  /** A sliding key's end moves while it is used: the check at the end finds the next one. */
-  #await(uid: string, expiresMs: number | null): void {
-    if (expiresMs !== null) this.#ends.set(uid, expiresMs)
-    else this.#ends.delete(uid)
+  /** Sets the time of the next check. The end of a sliding key moves with its use: the check finds the next one. */
+  #setDeadline(uid: string, expiresMs: number | null): void {
+    if (expiresMs !== null) this.#deadlines.set(uid, expiresMs)
+    else this.#deadlines.delete(uid)
   }
 }

@@ -1,5 +1,5 @@
-// An admitted request until its answer begins, bound to its key (contract 13.4). The gateway authenticates by
-// the head of a request, but the client decides when the body ends. A key that ends meanwhile ends the request.
+// Ends an admitted request when its key ends before the answer begins (contract 13.4): the gateway authenticates by the
+// head of a request, but the client decides when its body ends.
 import type { Caller } from '../../authn/caller.ts'
 import { type Answer, type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import type { HttpRequest } from '../../serving/http/server.ts'
@@ -9,12 +9,12 @@ import type { EndReason, Opened, InFlightRequests } from './in-flight.ts'
 
 /** The state of an admitted request, for the code that answers it. */
 export interface RequestLease {
-  /** Aborts when the client goes or the key ends: all work for the request then stops. */
+  /** Aborts when the client disconnects or the key ends: all work for the request then stops. */
   readonly signal: AbortSignal
   /**
-   * The caller as of now. To be awaited before a write that follows a wait.
+   * Authenticates the caller again. Await it before a write that follows a wait.
    *
-   * @throws Error when the key has ended; the request has its answer by then
+   * @throws Error when the key has ended; the request has been answered by then
    */
   readonly still: () => Promise<Caller>
 }
@@ -22,58 +22,58 @@ export interface RequestLease {
 /** An admitted request, for the code that sends its answer. */
 export interface HeldLease extends RequestLease, Pick<Opened, 'flows' | 'close'> {
   /**
-   * The result of a stage, or the refusal as soon as the key has ended.
+   * The result of a stage, or a refusal as soon as the key has ended.
    *
-   * @throws Error as the promise does
+   * @throws whatever `answering` rejects with
    */
   readonly outcome: <Result extends Answer | null>(
     answering: Promise<Result>,
   ) => Promise<LeaseOutcome<Result>>
 }
 
-/** A result; `isOver`: the key ended before it, so the answer says nothing about the key. */
+/** A result. `isOver`: the key ended before it, so the answer gets no expiry headers. */
 type LeaseOutcome<Result> =
   | { readonly answer: Result; readonly isOver: false }
   | { readonly answer: WholeAnswer; readonly isOver: true }
 
-/** The request to hold. */
+/** The request to lease. */
 interface LeaseOptions {
   readonly call: HttpRequest
   readonly caller: Caller
-  /** Whether the answer has no bound of time. */
+  /** Whether the answer has no time limit. */
   readonly isLong: boolean
 }
 
-/** Holds an admitted request until `close`, which ends it. */
+/** Registers an admitted request until `close`. */
 export function leaseRequest(
-  streams: InFlightRequests,
+  requests: InFlightRequests,
   { call, caller, isLong }: LeaseOptions,
 ): HeldLease {
-  const ending = new AbortController()
-  const over = Promise.withResolvers<WholeAnswer>()
+  const controller = new AbortController()
+  const keyEnded = Promise.withResolvers<WholeAnswer>()
   let refusal = null as WholeAnswer | null
-  const opened = streams.open(caller, {
-    mayComplete: () => !isLong && isWrite(call) && isWhole(call),
+  const entry = requests.open(caller, {
+    mayComplete: () => !isLong && isWrite(call) && hasArrived(call),
     end: (reason) => {
       refusal = REFUSALS[reason]
-      opened.close()
-      over.resolve(refusal)
-      ending.abort()
+      entry.close()
+      keyEnded.resolve(refusal)
+      controller.abort()
     },
   })
-  if (call.gone.aborted) ending.abort()
-  else call.gone.addEventListener('abort', () => ending.abort(), { once: true })
+  if (call.gone.aborted) controller.abort()
+  else call.gone.addEventListener('abort', () => controller.abort(), { once: true })
   return {
-    signal: ending.signal,
-    flows: opened.flows,
-    close: opened.close,
+    signal: controller.signal,
+    flows: entry.flows,
+    close: entry.close,
     still: async () => {
-      const now = await opened.still()
+      const now = await entry.still()
       if (now === null) throw new Error('the access key ended while a request of it was in flight')
       return now
     },
     outcome: async (answering) => {
-      const first = await Promise.race([answering, over.promise]).catch((error: unknown) => {
+      const first = await Promise.race([answering, keyEnded.promise]).catch((error: unknown) => {
         if (refusal === null) throw error
         return refusal
       })
@@ -84,18 +84,18 @@ export function leaseRequest(
   }
 }
 
-/** A read loses nothing when it is cut. The client of a write needs its result: it may end its own key. */
-const isWrite = ({ method }: HttpRequest): boolean => !READING.has(method)
-const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+/** The client of a write needs the result, even of a write that ends its own key. A read that is cut loses nothing. */
+const isWrite = ({ method }: HttpRequest): boolean => !READ_METHODS.has(method)
+const READ_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Whether the request has arrived to its end. */
-const isWhole = (call: HttpRequest): boolean => !hasBody(call) || call.body.readableEnded
+/** Whether the whole request has arrived. */
+const hasArrived = (call: HttpRequest): boolean => !hasBody(call) || call.body.readableEnded
 
 const discard = (answer: Answer | null): void => {
   if (answer !== null && !Buffer.isBuffer(answer.body)) answer.body.destroy()
 }
 
-/** The answer to a request that is cut: the same as to the next one with this key (contract 10.2). */
+/** The answer when the key ends: the same as to the next request with this key (contract 10.2). */
 const REFUSALS: Readonly<Record<EndReason, WholeAnswer>> = {
   expired: refuse(ERRORS.keyExpired),
   revoked: refuse(ERRORS.keyNotFound),

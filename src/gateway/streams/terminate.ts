@@ -1,26 +1,26 @@
-// An answer that streams, bound to the key that it was opened with.
+// Cuts a streamed answer when its key ends (contract 13.4).
 import { type Readable, Transform, type TransformCallback, pipeline } from 'node:stream'
 import { type Answer, type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 import type { TerminationReason, EndReason, Opened, StreamKind } from './in-flight.ts'
 
-/** How the streams of one request are bound. */
+/** The parts of a request that its streamed answer uses. */
 interface TerminableOptions {
   readonly flows: Opened['flows']
-  /** Whether the request watches: an ERROR event then says why it ends. */
+  /** Whether the request is a watch: its last event then is an ERROR with the reason. */
   readonly isWatch: boolean
-  /** Whether the answer has no time limit, as logs with follow have none. */
+  /** Whether the answer has no time limit, such as logs with follow. */
   readonly isLong: boolean
   /** Called for each chunk of a long answer (contract 14.1). */
   readonly flowed: () => void
-  /** Called when nothing more of the answer is wanted, and when it is complete. */
+  /** Called when the answer is complete or abandoned. */
   readonly done: () => void
 }
 
 /** How long a client may take to read the last event; milliseconds. */
 const LAST_EVENT_WITHIN_MS = 500
 
-/** The answer, ended when its key ends (contract 13.4). One that is whole passes as it is. */
+/** The answer, cut when its key ends. A buffered answer passes unchanged. */
 export function terminable(answer: Answer, options: TerminableOptions): Answer {
   if (Buffer.isBuffer(answer.body)) {
     options.done()
@@ -28,36 +28,37 @@ export function terminable(answer: Answer, options: TerminableOptions): Answer {
   }
   const kind: StreamKind = options.isWatch && answer.status === 200 ? 'watch' : 'body'
   const body =
-    kind === 'watch' && isLines(answer)
+    kind === 'watch' && isJsonLines(answer)
       ? guardedWatch(answer.body, options)
       : guardedBody(answer.body, kind, options)
   return { ...answer, body }
 }
 
-const isLines = ({ headers }: Answer): boolean =>
+const isJsonLines = ({ headers }: Answer): boolean =>
   headers['content-type']?.startsWith('application/json') ?? false
 
-/** The watch with an ERROR event at its end, as the API server ends one that is out of date. */
+/** The watch. When it is cut, an ERROR event follows, as the API server ends a watch whose version is too old. */
 function guardedWatch(source: Readable, { flows, flowed, done }: TerminableOptions): Readable {
-  const lines = new WatchStream(flowed)
+  const watchStream = new WatchStream(flowed)
   flows('watch', (reason) => {
-    source.unpipe(lines)
-    lines.cut(lastEvent(reason))
-    lines.end()
+    source.unpipe(watchStream)
+    watchStream.cut(lastEvent(reason))
+    watchStream.end()
     source.destroy()
-    setTimeout(() => lines.destroy(), LAST_EVENT_WITHIN_MS).unref()
+    setTimeout(() => watchStream.destroy(), LAST_EVENT_WITHIN_MS).unref()
   })
-  // Not by `pipeline`: that would drop the last event together with the source.
-  source.pipe(lines)
-  source.once('error', (error) => lines.destroy(error))
+  // Not with `pipeline`, which would drop the last event when the source is destroyed.
+  source.pipe(watchStream)
+  source.once('error', (error) => watchStream.destroy(error))
   source.once('close', () => {
-    if (!source.readableEnded && !lines.writableEnded && !lines.isCut) lines.destroy()
+    if (!source.readableEnded && !watchStream.writableEnded && !watchStream.isCut)
+      watchStream.destroy()
   })
-  lines.once('close', () => {
+  watchStream.once('close', () => {
     source.destroy()
     done()
   })
-  return lines
+  return watchStream
 }
 
 function guardedBody(
@@ -65,14 +66,14 @@ function guardedBody(
   kind: StreamKind,
   { flows, isLong, flowed, done }: TerminableOptions,
 ): Readable {
-  const source = isLong ? observed(answered, flowed) : answered
+  const source = isLong ? withChunkObserver(answered, flowed) : answered
   flows(kind, (reason) => source.destroy(new Error(`the stream was cut: ${reason}`)))
   source.once('close', done)
   return source
 }
 
 /** The same body; calls `flowed` for each chunk. */
-function observed(source: Readable, flowed: () => void): Readable {
+function withChunkObserver(source: Readable, flowed: () => void): Readable {
   const through = new Transform({
     transform: (piece: Buffer, _, pass) => {
       flowed()
@@ -84,24 +85,24 @@ function observed(source: Readable, flowed: () => void): Readable {
   return through
 }
 
-const LAST_STATUS: Readonly<Record<EndReason, WholeAnswer>> = {
+const STATUS_BY_REASON: Readonly<Record<EndReason, WholeAnswer>> = {
   expired: refuse(ERRORS.keyExpired),
   revoked: refuse(ERRORS.keyNotFound),
   changed: refuse(ERRORS.keyChangedInWatch),
   stale: refuse(ERRORS.keyUncheckedInWatch),
 }
 
-/** The watch event that says why; at a shutdown none, as clients then come again by themselves. */
+/** The ERROR event with the reason; empty at a shutdown, after which clients reconnect by themselves. */
 const lastEvent = (reason: TerminationReason): Buffer =>
   reason === 'shutdown'
     ? Buffer.alloc(0)
-    : Buffer.from(`{"type":"ERROR","object":${LAST_STATUS[reason].body.toString()}}\n`)
+    : Buffer.from(`{"type":"ERROR","object":${STATUS_BY_REASON[reason].body.toString()}}\n`)
 
 const NEWLINE = 0x0a
 
 /**
- * Passes the lines of a watch on, whole ones only: where it is cut, what follows is a line of ours and
- * not the rest of one of theirs (contract 13.4).
+ * Forwards only whole lines of a watch: after a cut, the gateway's own line follows a whole event, never half of one
+ * (contract 13.4).
  */
 export class WatchStream extends Transform {
   readonly #flowed: () => void
@@ -119,7 +120,7 @@ export class WatchStream extends Transform {
     return this.#isCut
   }
 
-  /** Ends with this line, which may be empty; nothing of the source passes any more. */
+  /** Ends the stream with this line, which may be empty; the rest of the source is dropped. */
   cut(line: Buffer): void {
     if (this.#isCut || this.writableFinished || this.destroyed) return
     this.#isCut = true
@@ -143,7 +144,7 @@ export class WatchStream extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    // What the API server broke off in a line is passed as it is.
+    // If the API server breaks off in a line, that part of a line is forwarded as it is.
     if (!this.#isCut) for (const piece of this.#rest) this.push(piece)
     done()
   }

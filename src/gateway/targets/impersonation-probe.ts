@@ -1,4 +1,4 @@
-// A probe of the gateway's right to impersonate: nothing else shows it before the first request.
+// Probes whether the API server lets the gateway impersonate users. Without it, the first request would be the test.
 import { HEARTBEAT_KEY } from '../../api/names.ts'
 import { AUTHENTICATED_GROUP } from '../../authn/caller.ts'
 import { parseJsonMap } from '../../domain/json/json.ts'
@@ -9,38 +9,39 @@ import { readBody } from '../../serving/http/answer.ts'
 import type { HealthCheck } from '../../serving/http/pages.ts'
 import { impersonationOf } from '../proxy/forward.ts'
 
-/** What the probe needs. */
+/** The dependencies of the probe. */
 interface ImpersonationProbeOptions {
   readonly upstream: Pick<Upstream, 'send'>
-  /** As the API server's audit log has it. */
+  /** For the API server's audit log. */
   readonly userAgent: string
   readonly clock: Clock
   readonly log: Log
   /** Called each time the API server refuses. */
   readonly refused: () => void
-  /** Ends it. */
+  /** Stops the probe. */
   readonly signal: AbortSignal
 }
 
 /** The result of the probe. */
 export interface ImpersonationProbe {
-  /** Ready once the API server has let it act; what it says later is for metrics and the log. */
+  /** Ready after the first success. Later refusals do not change it: they are for metrics and the log. */
   readonly readiness: Readonly<Record<'may-act', HealthCheck>>
 }
 
-/** What one attempt showed. Of what is `unknown` nothing is concluded, and a gateway that starts waits on. */
+/** The result of one attempt. `unknown` proves nothing: a gateway that starts is not ready yet. */
 type Finding =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'refused' | 'unknown'; readonly because: string }
 
-const AGAIN_MS = { allowed: 60_000, otherwise: 5000 }
-const WITHIN_MS = 10_000
-/** Characters of what the API server says, at most. */
-const MOST_TEXT = 500
+/** The pause before the next attempt, by the result of the last one. */
+const PAUSE_MS = { allowed: 60_000, otherwise: 5000 }
+const TIMEOUT_MS = 10_000
+/** The longest message of the API server that is logged, in characters. */
+const LONGEST_MESSAGE = 500
 
-/** The user of the heartbeat key, which has no person; every user may see the version. */
+/** The user of the heartbeat key, which is no person. RBAC lets every user read the version. */
 const USER = 'heartbeat'
-const ASKED = {
+const PROBE_REQUEST = {
   method: 'GET',
   path: '/version',
   impersonation: impersonationOf(
@@ -51,22 +52,22 @@ const ASKED = {
   isLongRunning: false,
 } as const
 
-/** Tries at once, and again every minute, or every 5 seconds while it fails, until the signal aborts. */
+/** Probes at once, then every minute, or every 5 seconds after a failure, until the signal aborts. */
 export function probeImpersonation(options: ImpersonationProbeOptions): ImpersonationProbe {
   const { clock, log, refused, signal } = options
   let isProven = false
   let wasRefused = false
   let because = 'it has not been tried yet'
   const attempt = async (): Promise<number> => {
-    const finding = await tried(options)
+    const finding = await attemptOnce(options)
     if (finding.kind === 'allowed') {
       if (wasRefused) log.info({}, 'the API server lets this gateway act for its callers again')
       isProven = true
       wasRefused = false
-      return AGAIN_MS.allowed
+      return PAUSE_MS.allowed
     }
     because = finding.because
-    if (finding.kind === 'unknown') return AGAIN_MS.otherwise
+    if (finding.kind === 'unknown') return PAUSE_MS.otherwise
     refused()
     if (!wasRefused)
       log.error(
@@ -74,39 +75,47 @@ export function probeImpersonation(options: ImpersonationProbeOptions): Imperson
         'the API server does not let this gateway act for its callers',
       )
     wasRefused = true
-    return AGAIN_MS.otherwise
+    return PAUSE_MS.otherwise
   }
   const keepTrying = async (): Promise<void> => {
     while (!signal.aborted) await sleep(clock, await attempt(), signal)
   }
   void keepTrying()
-  const failing = (): string => `the gateway is not known to act for its callers: ${because}`
-  return { readiness: { 'may-act': () => (isProven ? null : failing()) } }
+  const unreadyMessage = (): string => `the gateway is not known to act for its callers: ${because}`
+  return { readiness: { 'may-act': () => (isProven ? null : unreadyMessage()) } }
 }
 
-async function tried({ upstream, userAgent, signal }: ImpersonationProbeOptions): Promise<Finding> {
-  const ends = AbortSignal.any([signal, AbortSignal.timeout(WITHIN_MS)])
+async function attemptOnce({
+  upstream,
+  userAgent,
+  signal,
+}: ImpersonationProbeOptions): Promise<Finding> {
+  const attemptSignal = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
   try {
     const headers = {
       accept: 'application/json',
       'accept-encoding': 'identity',
       'user-agent': userAgent,
     }
-    const { status, body } = await upstream.send({ ...ASKED, headers, signal: ends })
-    const said = await readBody(body).catch(() => null)
-    return findingOf(status, said?.toString('utf8') ?? '')
+    const { status, body } = await upstream.send({
+      ...PROBE_REQUEST,
+      headers,
+      signal: attemptSignal,
+    })
+    const answerBody = await readBody(body).catch(() => null)
+    return findingOf(status, answerBody?.toString('utf8') ?? '')
   } catch (error) {
     if (error instanceof UpstreamUnavailable) return { kind: 'unknown', because: error.message }
     throw error
   }
 }
 
-/** A 403 for the impersonated user proves that the gateway may impersonate; any other 403 is its own. */
+/** A 403 that names the impersonated user proves impersonation; any other 403 refuses the gateway itself. */
 function findingOf(status: number, text: string): Finding {
   if (status === 200) return { kind: 'allowed' }
   const message = parseJsonMap(text)?.['message']
   if (status !== 403 || typeof message !== 'string')
-    return { kind: 'unknown', because: `${ASKED.path} was answered with ${status}` }
+    return { kind: 'unknown', because: `${PROBE_REQUEST.path} was answered with ${status}` }
   if (message.includes(`User "${USER}" cannot `)) return { kind: 'allowed' }
-  return { kind: 'refused', because: message.replaceAll(/\s+/g, ' ').slice(0, MOST_TEXT) }
+  return { kind: 'refused', because: message.replaceAll(/\s+/g, ' ').slice(0, LONGEST_MESSAGE) }
 }

@@ -1,27 +1,27 @@
-// Which API a path belongs to (contract 9.1), and the upstream that serves it.
+// Finds the API that a path belongs to (contract 9.1), and the upstream that serves it.
 import type { RequestTarget } from '../../domain/scope/request-info.ts'
 import type { Upstream } from '../../kube/proxy/types.ts'
 import { type WholeAnswer, refuse } from '../../serving/http/answer.ts'
 import { ERRORS } from '../errors.ts'
 
-/** Where a request-target leads; null = to no API that is served here. */
+/** The target of a request; null = no API is served at the path. */
 type Route = {
   readonly target: RequestTarget
-  /** What follows the prefix, as it was sent: empty, or it begins with a slash or a question mark. */
+  /** The raw rest after the prefix: empty, or it begins with a slash or a question mark. */
   readonly rest: string
 } | null
 
-const MANAGEMENT = '/kubernetes/management'
+const MANAGEMENT_PREFIX = '/kubernetes/management'
 
-/** The API that a request-target leads to, by its bytes alone: nothing is decoded yet. */
+/** The route of a raw request-target: its prefix is compared byte by byte, nothing is decoded. */
 export function routeOf(requestTarget: string): Route {
-  if (!requestTarget.startsWith(MANAGEMENT)) return null
-  const rest = requestTarget.slice(MANAGEMENT.length)
-  const ends = rest === '' || rest.startsWith('/') || rest.startsWith('?')
-  return ends ? { target: { kind: 'Management' }, rest } : null
+  if (!requestTarget.startsWith(MANAGEMENT_PREFIX)) return null
+  const rest = requestTarget.slice(MANAGEMENT_PREFIX.length)
+  const isWholePrefix = rest === '' || rest.startsWith('/') || rest.startsWith('?')
+  return isWholePrefix ? { target: { kind: 'Management' }, rest } : null
 }
 
-/** The upstream of a target, or the answer that says why there is none now. */
+/** The upstream of a target, or the refusal if the target is not served here. */
 type ResolvedTarget =
   | { readonly ok: true; readonly upstream: Upstream }
   | { readonly ok: false; readonly answer: WholeAnswer }
