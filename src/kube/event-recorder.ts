@@ -1,5 +1,5 @@
-// Events, as `kubectl describe` lists them (contract 4.5): best effort, rate-limited, and never blocking
-// other work.
+// Records Kubernetes Events, as `kubectl describe` lists them (contract 4.5): best effort, rate-limited, never
+// blocking.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { CONTROLLER_NAME, EVENTS } from '../api/names.ts'
@@ -10,11 +10,11 @@ import type { Log } from '../runtime/log.ts'
 import { isConflict } from './client/api-error.ts'
 import type { KubeClient, NewObject } from './client/client.ts'
 
-/** A transition of an object. */
+/** An Event to record. */
 export interface ObjectEvent {
   /**
-   * Without the uid, or with a namespace for a cluster-scoped object, `kubectl describe` does not find
-   * the event.
+   * The object. `kubectl describe` finds no event without the uid, or with a namespace for a cluster-scoped
+   * object.
    */
   readonly regarding: {
     readonly apiVersion: string
@@ -25,15 +25,15 @@ export interface ObjectEvent {
     readonly uid: string
   }
   readonly type: 'Normal' | 'Warning'
-  /** One word in CamelCase, such as `Expired`; at most 128 characters, as `action`. */
+  /** One word in CamelCase, such as `Expired`, of at most 128 characters. */
   readonly reason: string
-  /** The action, such as `Reconcile`. */
+  /** The action, such as `Reconcile`, of at most 128 characters. */
   readonly action: string
-  /** A sentence; cut at 1024 bytes. */
+  /** A sentence; truncated to 1024 bytes. */
   readonly note: string
   /**
-   * What changed, such as the expiry. The same transition after a restart has the same text, so it makes no
-   * second event.
+   * Identifies the transition among those with this reason, such as by the expiry. It is the same after a restart,
+   * so the transition makes no second event.
    */
   readonly discriminator: string
 }
@@ -41,17 +41,17 @@ export interface ObjectEvent {
 /** Sends events in the background. */
 export interface EventRecorder {
   /**
-   * Queues the event. A full queue drops its oldest, and an urgent one (a key in conflict, a revoked token) only
-   * when no other waits. Never throws, never waits.
+   * Queues the event. A full queue drops its oldest event, and an urgent one (such as a revoked token) only if no
+   * other is queued. Never throws, never blocks.
    */
   record(event: ObjectEvent): void
-  /** Resolves when all is sent, or when the signal aborts. */
+  /** Resolves when all queued events are sent, or when the signal aborts. */
   flush(signal: AbortSignal): Promise<void>
-  /** Sends nothing more, and drops what waits. */
+  /** Sends no more events, and drops the queued ones. */
   stop(): void
 }
 
-/** What a recorder needs; `instance` is this process's identity, at most 128 bytes. */
+/** Dependencies of a recorder; `instance` is the identity of this process, at most 128 bytes. */
 interface EventRecorderOptions {
   readonly client: KubeClient
   readonly clock: Clock
@@ -83,23 +83,23 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   const { client, clock, instance } = options
   const urgent: NewObject[] = []
   const others: NewObject[] = []
-  const waiting = (): number => urgent.length + others.length
-  const drops = createDropCount(options)
+  const queuedCount = (): number => urgent.length + others.length
+  const drops = createDropCounter(options)
   const stopped = new AbortController()
-  const limited = createRateLimiter(clock, RATE, stopped.signal)
+  const rateLimited = createRateLimiter(clock, RATE, stopped.signal)
   let sending: Promise<void> | null = null
 
   const send = async (event: NewObject): Promise<void> => {
     try {
       await client.create(EVENTS, event, EVENT_WRITE_REASONS[0])
     } catch (err) {
-      // An earlier process has sent it.
+      // A conflict: this process or an earlier one has recorded the event already.
       if (!isConflict(err)) drops.add(1, err)
     }
   }
   const sendAll = async (): Promise<void> => {
-    while (waiting() > 0) {
-      await limited(async () => {
+    while (queuedCount() > 0) {
+      await rateLimited(async () => {
         const event = urgent.shift() ?? others.shift()
         if (event) await send(event)
       })
@@ -111,7 +111,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       if (stopped.signal.aborted) return
       const queue = URGENT.has(event.reason) ? urgent : others
       queue.push(eventObject(event, instance, clock.nowMs()))
-      if (waiting() > LONGEST_QUEUE) {
+      if (queuedCount() > LONGEST_QUEUE) {
         void (others.shift() ?? urgent.shift())
         drops.add(1, new Error('too many events wait'))
       }
@@ -128,7 +128,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }
 }
 
-/** The Event as it is stored. */
+/** The Event object to create. */
 function eventObject(event: ObjectEvent, instance: string, nowMs: number): NewObject {
   const { regarding, type, reason, action, note } = event
   return {
@@ -142,45 +142,45 @@ function eventObject(event: ObjectEvent, instance: string, nowMs: number): NewOb
     type,
     reason,
     action,
-    note: cut(note, LONGEST_NOTE_BYTES),
+    note: truncated(note, LONGEST_NOTE_BYTES),
   }
 }
 
-/** `<object name>.<16 hex>`, the same for the same transition of the same object. */
+/** `<object name>.<16 hex digits>`, the same for the same transition of the same object. */
 function nameOf({ regarding: { name, uid }, reason, discriminator }: ObjectEvent): string {
   const identity = JSON.stringify([uid, reason, discriminator])
   const suffix = `.${createHash('sha256').update(identity).digest('hex').slice(0, 16)}`
-  // A cut may leave a dot or dash at the end, where a DNS label must not have one.
-  return upToLetter(name.slice(0, LONGEST_NAME - suffix.length)) + suffix
+  // Truncation may leave a dot or dash at the end, which a DNS label must not have.
+  return trimToAlphanumeric(name.slice(0, LONGEST_NAME - suffix.length)) + suffix
 }
 
-/** The text up to its last letter or digit. */
-const upToLetter = (text: string): string =>
+/** The text without what follows its last lower-case letter or digit. */
+const trimToAlphanumeric = (text: string): string =>
   text === '' || /[a-z0-9]/.test(text.charAt(text.length - 1))
     ? text
-    : upToLetter(text.slice(0, -1))
+    : trimToAlphanumeric(text.slice(0, -1))
 
-/** The text in at most so many bytes of UTF-8, without broken characters; `…` marks a cut. */
-function cut(text: string, mostBytes: number): string {
-  if (Buffer.byteLength(text) <= mostBytes) return text
+/** Truncates a text to at most `maxBytes` of UTF-8, at a character boundary; `…` marks the truncation. */
+function truncated(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text
   const mark = '…'
-  const room = new Uint8Array(mostBytes - Buffer.byteLength(mark))
+  const room = new Uint8Array(maxBytes - Buffer.byteLength(mark))
   return text.slice(0, new TextEncoder().encodeInto(text, room).read) + mark
 }
 
-/** Counts drops, and logs them at most once a minute with the last reason. */
-function createDropCount({ clock, log }: EventRecorderOptions) {
+/** Counts dropped events, and logs the count at most once a minute, with the last reason. */
+function createDropCounter({ clock, log }: EventRecorderOptions) {
   let dropped = 0
-  let why: unknown
+  let lastReason: unknown
   let loggedMs = Number.NEGATIVE_INFINITY
   const report = (): void => {
-    if (dropped > 0) log.warn({ dropped, err: why }, 'events were dropped')
+    if (dropped > 0) log.warn({ dropped, err: lastReason }, 'events were dropped')
     dropped = 0
   }
   const add = (count: number, because: unknown): void => {
     if (count === 0) return
     dropped += count
-    why = because
+    lastReason = because
     const nowMs = clock.monotonicMs()
     if (nowMs - loggedMs < LOG_DROPS_EVERY_MS) return
     loggedMs = nowMs
@@ -194,11 +194,11 @@ export interface TransitionEvent<Reason extends string = string> {
   readonly reason: Reason
   /** A sentence. */
   readonly note: string
-  /** What changed: after a restart the same transition has the same text, and makes no second event. */
+  /** ObjectEvent.discriminator. */
   readonly of: string
 }
 
-/** Records the events of one transition after another; those with a normal reason are Normal, others Warning. */
+/** Records an event for each transition, of type Normal for a reason in `normalReasons`, else Warning. */
 export function recordTransitions(
   transitions: readonly TransitionEvent[],
   regarding: ObjectEvent['regarding'],

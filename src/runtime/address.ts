@@ -11,8 +11,8 @@ export interface BindAddress {
 const FORM = /^(?:\[([0-9A-Fa-f:.]+)\]|([^[\]:\s]*)):(\d{1,5})$/
 
 /**
- * Reads a bind address as Go programs take it: `:8080`, `127.0.0.1:8080`, `[::1]:8080`, and `0` for
- * no server at all (contract 8.1).
+ * Parses a bind address as Go programs do: `:8080`, `127.0.0.1:8080`, `[::1]:8080`, and `0` for
+ * no server (contract 8.1).
  *
  * @returns `off` for `0`; null when the text is malformed or the port above 65535
  */
@@ -23,14 +23,14 @@ export function parseBindAddress(text: string): BindAddress | 'off' | null {
   return { host: (ipv6 ?? host) || null, port: Number(port) }
 }
 
-/** The address as it was written. */
+/** The address as text, in the form that parseBindAddress takes. */
 export const addressText = ({ host, port }: BindAddress): string =>
   host?.includes(':') ? `[${host}]:${port}` : `${host ?? ''}:${port}`
 
 // Opening and closing the listening sockets of a process, with or without TLS.
 
 /**
- * Listens there.
+ * Listens on an address.
  *
  * @returns the port
  * @throws Error that names the address when it can't be bound
@@ -46,7 +46,7 @@ export async function listen(server: Server | TlsServer, address: BindAddress): 
   return (server.address() as AddressInfo).port
 }
 
-/** Accepts no more connections; ends idle ones at once and the others after `withinMs` milliseconds. */
+/** Accepts no more connections; closes idle ones at once and others after `withinMs` milliseconds. */
 export async function closeServer(server: Server | TlsServer, withinMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   server.close(() => resolve())

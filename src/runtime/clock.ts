@@ -2,18 +2,20 @@
 export interface Clock {
   /** Epoch milliseconds, never running backwards (contract 2.9). */
   nowMs(): number
-  /** Milliseconds of a counter that clock steps don't change; use only differences. */
+  /** Milliseconds of a counter that is independent of the wall clock; only differences have a meaning. */
   monotonicMs(): number
   /** Calls back once, after at least `delayMs`; the returned function cancels. */
   schedule(delayMs: number, callback: () => void): () => void
 }
 
-/** setTimeout fires at once beyond 2^31-1 ms; a short timer also notices a stepped wall clock. */
+/**
+ * Longest timer: setTimeout fires at once beyond 2^31-1 ms, and a short timer also notices a wall clock that was set.
+ */
 export const LONGEST_TIMER_MS = 60_000
 
 /**
- * The process's clock: the local wall clock, but never behind start + monotonic time. So a clock that
- * is set back renews no credential (contract 2.9).
+ * The clock of the process: the local wall clock, but never behind start plus monotonic time, so that setting the
+ * clock back extends no credential (contract 2.9).
  */
 export function systemClock(): Clock {
   const startWallMs = Date.now()
@@ -43,7 +45,7 @@ export async function sleep(clock: Clock, delayMs: number, signal: AbortSignal):
 }
 
 /**
- * The result within `timeoutMs`.
+ * Runs an operation with a time limit.
  *
  * @param act its signal aborts at the timeout
  * @throws Error when it takes longer; the operation itself may still finish
@@ -83,7 +85,7 @@ function once(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void>
 export interface Moment {
   /** Epoch milliseconds. */
   readonly wallMs: number
-  /** Milliseconds of a counter that no clock step moves. */
+  /** Clock.monotonicMs. */
   readonly monotonicMs: number
 }
 
@@ -94,37 +96,37 @@ export const currentMoment = (clock: Clock): Moment => ({
 })
 
 /**
- * Milliseconds between two moments, by the clock that shows more: the counter stops while a machine sleeps,
- * and the wall clock may be set back. null = never, infinitely long ago.
+ * Milliseconds between two moments, by the clock that shows more: the monotonic counter stops while a machine sleeps,
+ * and the wall clock may be set back. A moment of null never was: infinity.
  */
 export const msBetween = (then: Moment | null, now: Moment): number =>
   then === null
     ? Number.POSITIVE_INFINITY
     : Math.max(now.monotonicMs - then.monotonicMs, now.wallMs - then.wallMs)
 
-/** The later of two proofs: a late or repeated one changes nothing. */
+/** The later of two moments by the monotonic counter; null = neither exists. */
 export const laterMoment = (a: Moment | null, b: Moment | null): Moment | null =>
   a === null || (b !== null && b.monotonicMs > a.monotonicMs) ? b : a
 
-/** A clock that the API server's Date headers correct. */
+/** A clock that is corrected by the Date headers of the API server. */
 export interface ClampedClock extends Clock {
-  /** @param dateMs the Date header of an answer that has just come, in epoch milliseconds */
+  /** Call it for each response. @param dateMs its Date header in epoch milliseconds */
   readonly observe: (dateMs: number) => void
 }
 
-/** The Date header has whole seconds, and answers take their time: less than this is no difference. */
+/** Tolerated difference: the Date header has whole seconds, and responses take time. */
 const TOLERATED_MS = 2000
 
 /**
- * An answer is read late, never early, so the answer that was read soonest within this time is the best measure.
- * A longer time would ignore an API server whose own clock is set back.
+ * How long the best measurement is kept: responses arrive late, never early, so the one with the least delay is the
+ * best. Not longer, so that it is noticed when the API server's own clock is set back.
  */
 const BELIEVED_FOR_MS = 30_000
 
 /**
- * The clock, never more than two seconds ahead of the API server's. A use recorded in the future counts for nothing
- * (contract 2.9) and can't be moved back: one gateway with a wrong clock would end every sliding key that it sees.
- * The monotonic counter carries it on, so that a wall clock that is set ahead shows before the next answer.
+ * A clock that is never more than two seconds ahead of the API server's. A use recorded in the future is ignored
+ * (contract 2.9) and can't be moved back: a gateway whose clock is ahead would end every sliding key that it sees.
+ * Between two responses the monotonic counter is the limit, so that a wall clock that is set ahead has no effect.
  */
 export function clampedClock(clock: Clock): ClampedClock {
   let aheadOfCounterMs = Number.POSITIVE_INFINITY

@@ -1,23 +1,23 @@
-// A table of flags is the one source of parsing, --help and the page in the docs (contract 8.1).
+// Command-line flags: one table is the source of the parser, of --help and of the page in the docs (contract 8.1).
 import manifest from '../../package.json' with { type: 'json' }
 import { parseDuration } from '../domain/time.ts'
 import { type BindAddress, parseBindAddress } from './address.ts'
 
-/** How a value is written and read. */
+/** The type of a flag's value, with its parser and its texts in --help. */
 export interface ValueKind<T> {
   /** Placeholder of the value in --help, such as `<duration>`; empty for a switch. */
   readonly placeholder: string
-  /** The accepted values, such as `a duration such as 24h`: the end of the sentence about a fault. */
+  /** The accepted values in words, such as `a duration such as 24h`; ends the sentence about a fault. */
   readonly accepts: string
-  /** undefined when the text is malformed. */
+  /** Parses the text; undefined = it is malformed. */
   readonly read: (text: string) => T | undefined
 }
 
-/** One flag. `fallback` is the text that is parsed when the flag is not given. */
+/** One flag. `fallback` is the text that is parsed if the flag is not given. */
 export interface Flag<T> {
   readonly kind: ValueKind<T>
   readonly fallback: string
-  /** The default in words, where the fallback does not show it. */
+  /** The default in words, if `fallback` does not show it. */
   readonly shownDefault?: string
   /** One sentence, with the unit and the range of the value. */
   readonly help: string
@@ -26,27 +26,27 @@ export interface Flag<T> {
 /** Flags by name, without the dashes. */
 type Flags = Readonly<Record<string, Flag<unknown>>>
 
-/** The values that a table of flags gives. */
+/** The values of a table of flags. */
 export type ValuesOf<F extends Flags> = {
   readonly [Name in keyof F]: F[Name] extends Flag<infer T> ? T : never
 }
 
-/** The parsed values, and a sentence for each fault; a malformed value is missing. */
+/** The parsed values, and a sentence for each fault. A malformed value is missing. */
 interface ReadFlags<F extends Flags> {
   readonly values: Partial<ValuesOf<F>>
   readonly faults: readonly string[]
 }
 
 /**
- * The result of a command line: settings to run with, a text for standard output, or one line for
- * standard error (exit 2).
+ * What a command line leads to: `run` with settings, `print` a text on standard output, or `refuse` with one line on
+ * standard error and exit code 2.
  */
 export type Invocation<Settings> =
   | { readonly kind: 'run'; readonly settings: Settings }
   | { readonly kind: 'print'; readonly text: string }
   | { readonly kind: 'refuse'; readonly text: string }
 
-/** The refusal that names every fault of a command line in one line. */
+/** A refusal with all faults of a command line in one line. */
 export const refusal = (
   command: string,
   faults: readonly string[],
@@ -70,7 +70,7 @@ export const helpFlag: Flag<boolean> = {
 }
 
 /**
- * Parses the command line of a command that takes arguments beside its flags.
+ * Parses the command line of a command that takes arguments besides its flags.
  *
  * @returns the arguments too, in their order; none begins with a dash
  */
@@ -84,13 +84,13 @@ export function readFlagsAndArguments<F extends Flags>(
 }
 
 /**
- * Parses a command line: `--name value` or `--name=value`, for a switch `--name` or `--name=false`.
- * Of a flag that is given twice the last value counts, as in Go.
+ * Parses a command line: `--name value` or `--name=value`, for a switch `--name` or `--name=false`. If a flag is
+ * given twice, the last value counts, as in Go.
  */
 export const readFlags = <F extends Flags>(flags: F, argv: readonly string[]): ReadFlags<F> =>
   readLine(flags, argv, () => false)
 
-/** `takes` decides whether a word that is no flag is an argument. */
+/** Parses a command line. `takes` decides whether a word that is no flag is taken as an argument. */
 function readLine<F extends Flags>(
   flags: F,
   argv: readonly string[],
@@ -127,12 +127,12 @@ const namesOf = (flags: Flags): string =>
 
 /** The parts of a command's help. */
 interface CommandHelp {
-  /** Its name and arguments, such as `revoke <name or uid>`. */
+  /** Name and arguments of the command, such as `revoke <name or uid>`. */
   readonly usage: string
-  /** Its purpose; the first line is the one in the list of commands. */
+  /** Its purpose; the first line also appears in the list of commands. */
   readonly summary: string
   readonly flags: Flags
-  /** The meaning of each exit code but 2, which is the same for all commands. */
+  /** The meaning of each exit code, except 2, which is the same for all commands. */
   readonly exitCodes: Readonly<Record<number, string>>
 }
 
@@ -174,20 +174,20 @@ export function flagsMarkdown(flags: Flags): string {
   return ['| flag | default | meaning |', '|---|---|---|', ...rows, ''].join('\n')
 }
 
-/** Empty for a switch without words for its default: --help and --version have none. */
+/** The default as shown; empty for a switch that is off by default, such as --help. */
 const defaultOf = ({ kind, fallback, shownDefault }: Flag<unknown>): string =>
   shownDefault ?? (kind === switchKind && fallback === 'false' ? '' : fallback)
 
-// Kinds of flag values that know no command.
+// Kinds of flag values that all commands share.
 
-/** One of a few words. */
+/** One of the given words. */
 export const choiceKind = <const Word extends string>(words: readonly Word[]): ValueKind<Word> => ({
   placeholder: '<word>',
   accepts: `one of ${words.join(', ')}`,
   read: (text) => words.find((word) => word === text),
 })
 
-/** A path; an empty text means none. */
+/** A path; null = an empty text, no file. */
 export const fileKind: ValueKind<string | null> = {
   placeholder: '<file>',
   accepts: 'a path',

@@ -7,19 +7,18 @@ interface ProcessLike {
   exit(code: number): unknown
 }
 
-/** From the start of a program to its exit (contract 8.3). */
+/** The lifecycle of the process: shutdown steps and exit code (contract 8.3). */
 export interface Lifecycle {
-  /** Aborts when the shutdown begins: readiness fails, waits end. */
+  /** Aborts when the shutdown begins. From then on readiness fails and waits end. */
   readonly stopping: AbortSignal
   /**
-   * Adds a shutdown step. The last one added runs first, so a part stops before the parts it depends
-   * on. A step that fails or takes longer than `withinMs` is logged and skipped; all steps together
-   * have 30 s.
+   * Adds a shutdown step. Steps run in reverse order, so a part stops before the parts it depends on. A step that
+   * fails or takes longer than `withinMs` is logged and skipped; all steps together have 30 s.
    */
   readonly onStop: (step: string, withinMs: number, run: () => Promise<void>) => void
-  /** Begins the shutdown, as a signal does; later calls change nothing. */
+  /** Begins the shutdown, as a signal does. Later calls have no effect. */
   readonly stop: (because: string, exitCode: number) => void
-  /** The exit code, once every step has run. Never rejects. */
+  /** Resolves with the exit code once all steps have run. Never rejects. */
   readonly finished: Promise<number>
 }
 
@@ -32,8 +31,8 @@ interface Step {
 }
 
 /**
- * Handles signals: SIGTERM or SIGINT begins an orderly shutdown with exit code 0; a second signal exits
- * at once with 1. An uncaught error is logged and exits with 1.
+ * Handles signals: SIGTERM or SIGINT begins an orderly shutdown with exit code 0, a second signal exits at once with
+ * 1. An uncaught error is logged, and the process exits with 1.
  */
 export function startLifecycle(process: ProcessLike, clock: Clock, log: Log): Lifecycle {
   const stopping = new AbortController()
@@ -71,7 +70,7 @@ export function startLifecycle(process: ProcessLike, clock: Clock, log: Log): Li
   }
 }
 
-/** Takes the last step until none is left: a start still in progress may add steps. */
+/** Runs the last step until none is left. Not a loop over a copy: a start in progress may still add steps. */
 async function runSteps(steps: Step[], clock: Clock, log: Log): Promise<void> {
   const endMs = clock.monotonicMs() + LONGEST_STOP_MS
   for (let step = steps.pop(); step; step = steps.pop()) {

@@ -1,23 +1,23 @@
-// How metrics are made: every series there from the start (contract 8.4).
+// Creates metrics, all with every series from the start (contract 8.4).
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 export type { Registry }
 
-/** Label values of each series of a metric; `[{}]` is the one series without labels. */
-type Each<Label extends string> = readonly Readonly<Record<Label, string>>[]
+/** The labels of each series of a metric; `[{}]` = one series without labels. */
+type SeriesLabels<Label extends string> = readonly Readonly<Record<Label, string>>[]
 
-/** Makes metrics of one registry, with every series there from the start. */
+/** Creates metrics in one registry, with every series from the start. */
 export interface Instruments<Name extends string> {
-  readonly counter: <Label extends string>(name: Name, each: Each<Label>) => Counter<Label>
+  readonly counter: <Label extends string>(name: Name, each: SeriesLabels<Label>) => Counter<Label>
   readonly histogram: <Label extends string>(
     name: Name,
     buckets: number[],
-    each: Each<Label>,
+    each: SeriesLabels<Label>,
   ) => Histogram<Label>
-  /** With `read` it is read at each scrape, 0 where nothing is known; without, it is set. */
+  /** With `read` its values are read at each scrape, undefined as 0; without `read` the caller sets them. */
   readonly gauge: <Label extends string>(
     name: Name,
-    each: Each<Label>,
+    each: SeriesLabels<Label>,
     read?: (labels: Readonly<Record<Label, string>>) => number | undefined,
   ) => Gauge<Label>
 }
@@ -27,7 +27,7 @@ export function instruments<Name extends string>(
   registry: Registry,
   help: Readonly<Record<Name, string>>,
 ): Instruments<Name> {
-  const base = <Label extends string>(name: Name, each: Each<Label>) => ({
+  const base = <Label extends string>(name: Name, each: SeriesLabels<Label>) => ({
     name,
     help: help[name],
     labelNames: Object.keys(each[0] ?? {}) as Label[],
@@ -55,13 +55,13 @@ export function instruments<Name extends string>(
   }
 }
 
-/** Moments by label value, from epoch milliseconds to seconds since 1970. */
+/** Converts times by label value from epoch milliseconds to epoch seconds. */
 export const inSeconds = (
   moments: Iterable<readonly [value: string, atMs: number]>,
 ): readonly (readonly [string, number])[] =>
   [...moments].map(([value, atMs]) => [value, atMs / 1000] as const)
 
-/** A gauge whose label values come and go: each scrape starts from none. */
+/** Adds a gauge whose label values come and go: each scrape has exactly the series that `read` returns. */
 export function changingGauge(
   registry: Registry,
   { name, help, label }: { readonly name: string; readonly help: string; readonly label: string },
@@ -83,18 +83,18 @@ export function changingGauge(
 /** The text of a scrape. */
 export type Scrape = () => Promise<{ readonly contentType: string; readonly body: string }>
 
-/** Gauges of prom-client that end in `_total`, which promtool rightly refuses. */
-const MISNAMED = [
+/** Gauges of prom-client whose names end in `_total`, which promtool refuses. */
+const MISNAMED_GAUGES = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
 ]
 
-/** A registry with the metrics of the process and of Node, and how to read it. */
+/** A registry with the metrics of the process and of Node, and the function that scrapes it. */
 export function processRegistry(): { readonly registry: Registry; readonly scrape: Scrape } {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  for (const name of MISNAMED) registry.removeSingleMetric(name)
+  for (const name of MISNAMED_GAUGES) registry.removeSingleMetric(name)
   return {
     registry,
     scrape: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),

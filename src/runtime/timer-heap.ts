@@ -1,20 +1,19 @@
 import { type Clock, LONGEST_TIMER_MS } from './clock.ts'
 
 const CHILDREN = 4
-/** Keys that fire in one turn of the event loop; others that are due fire in the next ones. */
-const MOST_AT_ONCE = 1000
+/** Most keys that fire in one turn of the event loop. Other due keys fire in the next turns. */
+const MAX_PER_TURN = 1000
 
 /**
- * One deadline per key, on one heap and one timer: a million of them cost as much as a few dozen
- * `setTimeout`s, and one 30 days ahead does not fire at once.
- *
- * The timer sleeps a minute at most, so that it notices a wall clock that was set forward.
+ * One deadline per key, with a heap and a single timer. Unlike `setTimeout`, it is cheap for a million keys, and a
+ * deadline in 30 days does not fire at once. The timer runs a minute at most, so that a wall clock that was set
+ * forward is noticed.
  */
 export class TimerHeap {
   readonly #clock: Clock
   readonly #due: (key: string) => void
   readonly #heap: string[] = []
-  readonly #at = new Map<string, { atMs: number; slot: number }>()
+  readonly #deadlines = new Map<string, { atMs: number; slot: number }>()
   #cancelTimer: (() => void) | null = null
   #timerAtMs = Number.POSITIVE_INFINITY
 
@@ -24,78 +23,78 @@ export class TimerHeap {
     this.#due = due
   }
 
-  /** How many keys wait. */
+  /** Number of keys with a deadline. */
   get size(): number {
     return this.#heap.length
   }
 
-  /** Sets or moves the key's deadline, in epoch milliseconds. One in the past fires soon. */
+  /** Sets or moves the key's deadline, in epoch milliseconds. A deadline in the past fires soon. */
   set(key: string, atMs: number): void {
-    const entry = this.#at.get(key)
+    const entry = this.#deadlines.get(key)
     if (entry) {
       entry.atMs = atMs
     } else {
-      this.#at.set(key, { atMs, slot: this.#heap.length })
+      this.#deadlines.set(key, { atMs, slot: this.#heap.length })
       this.#heap.push(key)
     }
-    this.#settle(this.#slotOf(key))
-    this.#arm()
+    this.#restoreHeap(this.#slotOf(key))
+    this.#startTimer()
   }
 
   /** Removes the key's deadline, if it has one. */
   delete(key: string): void {
-    const entry = this.#at.get(key)
+    const entry = this.#deadlines.get(key)
     if (!entry) return
-    this.#at.delete(key)
+    this.#deadlines.delete(key)
     const last = this.#heap.pop()
     if (last === undefined || last === key) return
     this.#place(last, entry.slot)
-    this.#settle(entry.slot)
+    this.#restoreHeap(entry.slot)
   }
 
   /** Removes all deadlines and stops the timer. */
   clear(): void {
     this.#heap.length = 0
-    this.#at.clear()
-    this.#disarm()
+    this.#deadlines.clear()
+    this.#stopTimer()
   }
 
   #fire(): void {
-    this.#disarm()
+    this.#stopTimer()
     const nowMs = this.#clock.nowMs()
     const due: string[] = []
     for (let key = this.#heap[0]; key !== undefined; key = this.#heap[0]) {
-      if (this.#atMs(key) > nowMs || due.length === MOST_AT_ONCE) break
+      if (this.#atMs(key) > nowMs || due.length === MAX_PER_TURN) break
       this.delete(key)
       due.push(key)
     }
-    this.#arm()
-    // Only now: a key that is set again to a time in the past waits for the next timer.
+    this.#startTimer()
+    // After the loop: a key that `due` sets to a time in the past must wait for the next timer.
     for (const key of due) this.#due(key)
   }
 
-  #arm(): void {
+  #startTimer(): void {
     const first = this.#heap[0]
     if (first === undefined) return
     const atMs = this.#atMs(first)
     if (this.#cancelTimer && atMs >= this.#timerAtMs) return
-    this.#disarm()
+    this.#stopTimer()
     this.#timerAtMs = atMs
     const delayMs = Math.min(Math.max(atMs - this.#clock.nowMs(), 0), LONGEST_TIMER_MS)
     this.#cancelTimer = this.#clock.schedule(delayMs, () => this.#fire())
   }
 
-  #disarm(): void {
+  #stopTimer(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = null
     this.#timerAtMs = Number.POSITIVE_INFINITY
   }
 
-  #settle(slot: number): void {
-    if (!this.#rise(slot)) this.#sink(slot)
+  #restoreHeap(slot: number): void {
+    if (!this.#siftUp(slot)) this.#siftDown(slot)
   }
 
-  #rise(from: number): boolean {
+  #siftUp(from: number): boolean {
     let slot = from
     while (slot > 0) {
       const parent = Math.floor((slot - 1) / CHILDREN)
@@ -106,7 +105,7 @@ export class TimerHeap {
     return slot !== from
   }
 
-  #sink(from: number): void {
+  #siftDown(from: number): void {
     for (let slot = from; ; ) {
       const child = this.#earliestChild(slot)
       if (child === null || !this.#isEarlier(child, slot)) return
@@ -138,7 +137,7 @@ export class TimerHeap {
 
   #place(key: string, slot: number): void {
     this.#heap[slot] = key
-    const entry = this.#at.get(key)
+    const entry = this.#deadlines.get(key)
     if (entry) entry.slot = slot
   }
 
@@ -147,10 +146,10 @@ export class TimerHeap {
   }
 
   #slotOf(key: string): number {
-    return this.#at.get(key)?.slot ?? 0
+    return this.#deadlines.get(key)?.slot ?? 0
   }
 
   #atMs(key: string): number {
-    return this.#at.get(key)?.atMs ?? Number.POSITIVE_INFINITY
+    return this.#deadlines.get(key)?.atMs ?? Number.POSITIVE_INFINITY
   }
 }

@@ -8,20 +8,20 @@ import {
   visit,
 } from 'yaml'
 
-/** More would let a small text expand into a large object. */
+/** Most aliases: with more a small text could expand into a large object. */
 const MOST_ALIASES = 100
 
 /**
- * Parses one YAML (or JSON) document as Kubernetes does, by YAML 1.1 in part. Refuses texts that another
- * parser may read differently, and duplicate names in a map.
+ * Parses one YAML or JSON document as Kubernetes does, which follows YAML 1.1 in part. Texts that another parser may
+ * read differently, and duplicate names in a map, are refused.
  *
- * @throws Error that names line and column and mostly the reason, never a value
+ * @throws Error with line and column, in most cases with the reason, never with a value
  */
 export const parseYaml = (text: string): unknown => read(text, MOST_ALIASES)
 
 /**
- * Parses one untrusted document: aliases are refused. The time is linear in the length, at worst some 3 ms
- * for 1 KiB: the caller bounds the length.
+ * Parses one untrusted document; aliases are refused. It takes up to 3 ms for each KiB, so the caller must limit the
+ * length.
  *
  * @throws Error as parseYaml does
  */
@@ -33,7 +33,7 @@ function read(text: string, maxAliasCount: number): unknown {
   if (/^(?:%|\.\.\.)/.test(firstLineOf(text))) throw unreadable(text, 0, 'directives are not taken')
   const tab = text.search(INDENTED_BY_TAB)
   if (tab !== -1) throw unreadable(text, tab, 'lines are indented by spaces')
-  // Scalars stay texts, and tags are not resolved. The parser's own check for duplicate names takes two
+  // Scalars stay texts, and tags are not resolved. checkNames finds duplicates: the parser's own check takes two
   // minutes for two megabytes.
   const document = parseDocument(text, {
     schema: 'failsafe',
@@ -68,7 +68,7 @@ function read(text: string, maxAliasCount: number): unknown {
   }
 }
 
-/** The parser's own words quote the text. */
+/** Reasons by error code. The parser's own messages are not used, as they quote the text. */
 const FAULTS: Readonly<Record<string, string>> = {
   BAD_INDENT: 'a line is indented wrongly, or a bracket is not closed',
   BLOCK_AS_IMPLICIT_KEY: 'a line is indented wrongly, or a text with a colon lacks quotes',
@@ -77,8 +77,8 @@ const FAULTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Characters that only some parsers take for line breaks, control characters, and code points that UTF-8
- * lacks. A byte order mark belongs to the file; its reader has removed it.
+ * Characters that only some parsers take for line breaks, control characters, and code points that UTF-8 can't
+ * encode. A byte order mark is refused too: the reader of a file removes it.
  */
 const ODD_CHARACTER =
   /[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]|\r(?!\n)/u
@@ -88,7 +88,7 @@ export const hasOddCharacter = (text: string): boolean => ODD_CHARACTER.test(tex
 
 const ESCAPED = 'control characters and line separators are written as escapes in double quotes'
 
-/** Some parsers refuse a tab in the indentation. */
+/** A tab in the indentation, which some parsers refuse. */
 const INDENTED_BY_TAB = /^[ ?:-]*\t/m
 
 const firstLineOf = (text: string): string =>
@@ -106,7 +106,7 @@ function checkMarks(text: string, { tag, anchor, range }: Placed): void {
     throw unreadable(text, range?.[0], 'anchors are named by letters, digits, _ and -')
 }
 
-/** In bytes or characters; the API server accepts names of 1024. */
+/** Longest name in a map, in bytes or characters; the API server accepts 1024. */
 const LONGEST_NAME = 1000
 
 function checkNames(text: string, { items, flow }: YAMLMap): void {
@@ -128,7 +128,7 @@ function checkNames(text: string, { items, flow }: YAMLMap): void {
 }
 
 const COLON = /[ \t]*:/y
-/** In the API server's parser a colon before a bracket or comma does not end a name without quotes. */
+/** After a name without quotes, as for the API server's parser: a colon before a bracket or comma does not end it. */
 const COLON_BEHIND_PLAIN = /[ \t]*:(?![,[\]{}])/y
 
 function isAt(text: string, at: number, sticky: RegExp): boolean {
@@ -141,7 +141,7 @@ function checkInFlow(text: string, { type, source = '', range }: Scalar): void {
     throw unreadable(text, range?.[0], 'in brackets texts with ? or : are quoted')
 }
 
-/** The API server replaces such a name by the fields of another map. */
+/** Whether the name is the merge key, which the API server's parser replaces by the fields of another map. */
 const isMerge = (key: unknown): boolean =>
   isScalar(key) && key.type === 'PLAIN' && key.value === '<<'
 
@@ -165,10 +165,10 @@ function valueOf(text: string, scalar: Scalar): unknown {
   return value
 }
 
-/** Without escaped surrogates: the API server refuses them even in pairs. */
+/** A double-quoted scalar without escaped surrogates, which the API server refuses even in pairs. */
 const QUOTED = /^"(?:[^"\\]|\\(?:[^uU/]|u(?![dD][89a-fA-F])|U(?!0000[dD][89a-fA-F])))*"$/s
 
-/** The value as a YAML document, quoted so that parsers of YAML 1.1 and 1.2 agree on it. */
+/** Formats a value as a YAML document, quoted so that parsers of YAML 1.1 and 1.2 read the same. */
 export function formatYaml(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: false })
   visit(document, {
@@ -182,14 +182,14 @@ export function formatYaml(value: unknown): string {
     .replaceAll(RAW, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Whether no parser takes the text for anything but a text. */
+/** Whether every parser reads the text without quotes as a string. */
 const isPlain = (text: string): boolean =>
   /^[A-Za-z/][-\w./ ]*$/.test(text) && !text.endsWith(' ') && plainValueOf(text) === text
 
-/** Characters that are escaped; the text is in double quotes already. */
+/** Characters that formatYaml escapes, within double quotes. */
 const RAW = /[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]/g
 
-/** Has no cause: the parser's message quotes the text. */
+/** An error without a cause, as the parser's message quotes the text. */
 const unreadable = (text: string, at: number | undefined, because = ''): Error =>
   new Error(`not valid YAML${placeOf(text, at)}${because === '' ? '' : `: ${because}`}`)
 
@@ -199,9 +199,10 @@ function placeOf(text: string, at: number | undefined): string {
   return ` at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
 }
 
-// The value of a plain YAML scalar (one without quotes) in Kubernetes, whose parser follows YAML 1.1 in part.
+// The value of a plain YAML scalar, one without quotes, as in the parser of Kubernetes, which follows YAML 1.1 in
+// part.
 
-/** Words with a value, such as the booleans `y`, `No` and `OFF`. */
+/** Words that are a boolean or null, such as `y`, `No` and `OFF`. */
 const WORDS: ReadonlyMap<string, boolean | null> = new Map([
   ...inAllCases(['y', 'yes', 'true', 'on'], true),
   ...inAllCases(['n', 'no', 'false', 'off'], false),
@@ -217,21 +218,21 @@ function inAllCases<Value>(words: readonly string[], value: Value): [string, Val
     .map((word) => [word, value])
 }
 
-const ENDLESS = /^[-+]?\.(?:inf|Inf|INF)$|^\.(?:nan|NaN|NAN)$/
-/** Four digits and a dash begin a date, never a number. Dates stay texts. */
+const INFINITE_OR_NAN = /^[-+]?\.(?:inf|Inf|INF)$|^\.(?:nan|NaN|NAN)$/
+/** A date, which begins with four digits and a dash. Dates stay texts. */
 const DATED = /^\d{4}-/
 const INTEGER =
   /^([-+]?)(?:0[bB]([01]+)|0[oO]?([0-7]+)|0[xX]([0-9a-fA-F]+)|(0|[1-9][0-9]*))$|^0b([-+])([01]+)$/
 const DECIMAL = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/
 
 /**
- * The value of a plain scalar; undefined where JSON has none for it, or where parsers disagree: infinity,
- * minus zero as a fraction, a whole number beyond 2^53.
+ * The value of a plain scalar; undefined = JSON can't express it or parsers disagree, as for infinity, minus zero as
+ * a fraction, or a whole number beyond 2^53.
  */
 function plainValueOf(text: string): string | number | boolean | null | undefined {
   const word = WORDS.get(text)
   if (word !== undefined) return word
-  if (ENDLESS.test(text)) return undefined
+  if (INFINITE_OR_NAN.test(text)) return undefined
   if (/^\.[0-9].*_/.test(text)) return undefined
   if (text.startsWith('.')) return DECIMAL.test(text) ? soundNumber(Number(text)) : text
   if (!/^[-+0-9]/.test(text) || DATED.test(text)) return text

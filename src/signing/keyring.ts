@@ -26,16 +26,16 @@ import { type ExaminedSigningKey, examineSigningKey } from './signing-key-secret
 
 /** Signs tokens: the token controller's view of the signing keys. */
 export interface TokenSigner {
-  /** The key that would sign now; null = none may. */
+  /** The key that would sign now; null = no key can sign. */
   current(): CurrentSigningKey | null
   /** Whether the key was withdrawn because it leaked: its tokens must be revoked. */
   isWithdrawn(kid: string): boolean
   /**
-   * Signs the claims with the current key: a compact JWS, bytes of the payload as JSON.stringify
-   * writes them. null = no key may sign, also where it was withdrawn meanwhile.
+   * Signs the claims with the current key, as a compact JWS whose payload is the output of JSON.stringify.
+   * null = no key can sign, or the key was withdrawn while it signed.
    */
   sign(claims: TokenClaims): Promise<SignedToken | null>
-  /** Calls back whenever another key signs, none does any more, or a key was withdrawn. */
+  /** Calls the listener whenever the current key changes or disappears, and when a key is withdrawn. */
   subscribe(listener: () => void): void
 }
 
@@ -51,27 +51,27 @@ interface SignedToken {
   readonly kid: string
 }
 
-/** The signing keys with their published state; private parts stay inside. */
+/** The signing keys with their published state. It never gives out a private key. */
 export interface Keyring extends TokenSigner {
-  /** Whether both stores are listed: before that, an unknown key is not a lost one. */
+  /** Whether both stores have synced. Before that a missing key may just not be listed yet. */
   isComplete(): boolean
-  /** The Secrets as examined. */
+  /** The Secrets of signing keys, each with the fault that examination found. */
   secrets(): readonly SigningKeySecret[]
-  /** The published set with its notes; null = the ConfigMap does not exist. */
+  /** The published key set with its records; null = the ConfigMap does not exist. */
   published(): PublishedKeys | null
-  /** A sentence for each Secret that can't be used for signing, for a condition. */
+  /** A sentence for each Secret that can't be used for signing, for a condition; empty = none. */
   faults(): readonly string[]
-  /** The life of each published key, for metrics. */
+  /** Begin and end of life of each published key that is not withdrawn, for metrics. */
   lives(): readonly KeyLife[]
   /** Calls the listeners if time alone has changed which key signs. */
   review(): void
 }
 
-/** The stores that the keyring follows. */
+/** The stores that the keyring is built from. */
 interface KeyringSources {
   /** Holds Secrets of type `management.platform.sh/signing-key`, and no others. */
   readonly secrets: Store<FullObject<Secret>>
-  /** Holds ConfigMap `platform-jwks`, where there is one. */
+  /** Holds ConfigMap `platform-jwks`, if it exists. */
   readonly records: Store<FullObject<ConfigMap>>
   /** The platform namespace. */
   readonly namespace: string
@@ -79,7 +79,7 @@ interface KeyringSources {
   readonly log: Log
 }
 
-/** A keyring that follows these stores from now on. */
+/** Creates a keyring that updates itself with every change of these stores. */
 export function createKeyring(sources: KeyringSources): Keyring {
   const { secrets, records, namespace, clock, log } = sources
   const listeners: (() => void)[] = []
@@ -128,7 +128,7 @@ export function createKeyring(sources: KeyringSources): Keyring {
       const key = view.keys.get(current()?.kid ?? '')
       if (!key) return null
       const token = await compactJws(claims, key)
-      // The key was withdrawn while it signed: the token must not be published.
+      // The key may have been withdrawn while it signed: then the token must not be published.
       const maySign = view.signers.some(({ kid }) => kid === key.kid)
       return maySign ? { token, kid: key.kid } : null
     },
@@ -142,7 +142,7 @@ export function createKeyring(sources: KeyringSources): Keyring {
   }
 }
 
-/** Listeners are called when this changes. */
+/** A text for the state that listeners depend on: they are called when it changes. */
 const stateOf = (kid: string | null, { withdrawn }: KeyringView): string =>
   [kid, ...[...withdrawn].sort()].join(' ')
 
@@ -150,7 +150,7 @@ interface PrivateKey extends CurrentSigningKey {
   readonly privateKey: KeyObject
 }
 
-/** The state of the keys by the stores, apart from the time. */
+/** What the stores say about the keys; which of them signs depends on the time as well. */
 interface KeyringView {
   readonly secrets: readonly SigningKeySecret[]
   readonly published: PublishedKeys | null
@@ -179,7 +179,7 @@ function viewOf(
   }
   const { jwks = [], notes = [] } = published ?? {}
   const publishedKids = new Set(jwks.map(({ kid }) => kid))
-  const alive = notes.filter(
+  const notWithdrawn = notes.filter(
     ({ kid, withdrawnMs }) => withdrawnMs === null && publishedKids.has(kid),
   )
   return {
@@ -188,7 +188,7 @@ function viewOf(
     keys,
     signers: eligibleSigners(notes, publishedKids, new Set(keys.keys())),
     withdrawn: new Set(notes.filter((note) => note.withdrawnMs !== null).map(({ kid }) => kid)),
-    lives: alive.map(keyLifeOf),
+    lives: notWithdrawn.map(keyLifeOf),
   }
 }
 
@@ -197,7 +197,7 @@ const oldestFirst = (
 ): readonly ExaminedSigningKey[] =>
   [...examined.values()].toSorted((a, b) => (a.secret.generation ?? 0) - (b.secret.generation ?? 0))
 
-/** Logs a fault as well, because conditions may go unread. */
+/** Examines a Secret. A fault is logged as well, because nobody may read the condition. */
 function examineAndLog(object: Secret, log: Log): ExaminedSigningKey {
   const examination = examineSigningKey(object)
   const { name, uid, resourceVersion, fault } = examination.secret

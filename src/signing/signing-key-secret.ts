@@ -25,12 +25,12 @@ interface NewSigningKey {
 }
 
 /**
- * The outcome. `created`: by this process; `raced`: another replica was first, and its key serves as well; `taken`:
- * an object that is no signing key has the name.
+ * The outcome of createSigningKey. `raced`: another replica created the key first, and that one is used. `taken`: an
+ * object that is no signing key has the name.
  */
 type SigningKeyCreation = 'created' | 'raced' | 'taken'
 
-/** Creates a signing key under the name of its generation: of two replicas only one succeeds. */
+/** Creates a signing key. Its Secret is named by its generation, so only one of two replicas succeeds. */
 export async function createSigningKey(key: NewSigningKey): Promise<SigningKeyCreation> {
   const { client, namespace, generation } = key
   try {
@@ -74,19 +74,19 @@ const GENERATORS = {
 
 /** Data key of the Secret: the private key in PKCS #8 PEM. */
 export const PRIVATE_KEY_DATA_KEY = 'private-key.pem'
-/** Data key of the Secret: the thumbprint of its key, so that a mix-up shows. */
+/** Data key of the Secret: the thumbprint of its key, to detect a private key that was replaced. */
 export const KID_DATA_KEY = 'kid'
 
-/** A Secret as examined: facts for all callers, and the private key for the keyring alone. */
+/** The result of examineSigningKey. Only the keyring may use the private key. */
 export interface ExaminedSigningKey {
   readonly secret: SigningKeySecret
-  /** null = it must not be used for signing. */
+  /** null = the Secret has a fault and must not be used for signing. */
   readonly privateKey: KeyObject | null
 }
 
 /**
- * Examines a Secret: its name, its key, its kid, and a signature made and verified. Never throws;
- * a fault is described in our own words, because a parser's message may quote the key.
+ * Examines a Secret: name, private key and kid, and a test signature. Never throws. A fault is described in our own
+ * words, because a parser's message may quote the key.
  */
 export function examineSigningKey({ metadata, data = {} }: Secret): ExaminedSigningKey {
   const { name, uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata
@@ -119,16 +119,16 @@ function generationOf(name: string): number | null {
   return digits === undefined ? null : Number(digits)
 }
 
-type Found =
+type ParsedKey =
   | {
       readonly key: { readonly privateKey: KeyObject; readonly jwk: PublicJwk }
       readonly because: null
     }
   | { readonly key: null; readonly because: string }
 
-const fault = (because: string): Found => ({ key: null, because })
+const fault = (because: string): ParsedKey => ({ key: null, because })
 
-function signingKeyIn(pem: string | null): Found {
+function signingKeyIn(pem: string | null): ParsedKey {
   if (pem === null) return fault(`has no ${PRIVATE_KEY_DATA_KEY}`)
   const privateKey = privateKeyOf(pem)
   if (!privateKey) return fault(`holds no private key in PKCS #8 PEM under ${PRIVATE_KEY_DATA_KEY}`)
@@ -151,7 +151,7 @@ function publicMembersOf(privateKey: KeyObject): unknown {
   try {
     return createPublicKey(privateKey).export({ format: 'jwk' })
   } catch {
-    // A type of key that JWK can't express.
+    // JWK can't express this type of key.
     return {}
   }
 }

@@ -29,10 +29,10 @@ type ConfigTransition = TransitionEvent<
   Extract<EventReason, 'ConfigApplied' | 'InvalidConfig' | 'UnknownField'>
 >
 
-/** The status of a Config: settings, and what the operator says of them. */
+/** The status of a Config: the settings in force and the conditions. */
 type DesiredConfigStatus = JsonMap & { readonly conditions: readonly Condition[] }
 
-/** The next step for a Config. `isValid` is what platform_config_valid shows of it. */
+/** The next step for a Config. */
 export type ConfigStep =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'record'; readonly data: ConfigMapData }
@@ -42,36 +42,37 @@ export type ConfigStep =
       readonly announce: readonly ConfigTransition[]
     }
 
-/** The Config in force with its sources. */
+/** The input of the plan for the Config in force. */
 export interface ConfigInForce extends Omit<ConfigSources, 'manager' | 'config'> {
   readonly config: Config
-  /** What the issuer of tokens will be after the next start; null = what it is (contract 7.2). */
+  /** The issuer of tokens now and after the next start of the processes; null = it does not change (contract 7.2). */
   readonly issuerToCome: { readonly now: string; readonly next: string } | null
-  /** A sentence for each signing key that nothing is signed with (contract 7.3). */
+  /** A sentence for each signing key that can't be used for signing (contract 7.3). */
   readonly signingKeyFaults: readonly string[]
   readonly nowMs: number
 }
 
 /**
- * What the Config in force needs next: first the record, which outlives the object, then its status
- * (contract 6.2, 6.5). A fault changes no setting; it is reported until it is mended.
+ * The next step for the Config in force: record the settings in a ConfigMap that outlives the Config, then publish
+ * its status (contract 6.2, 6.5). While the Config is invalid the settings do not change. `isValid` is for
+ * platform_config_valid.
  */
-export function planInForce(found: ConfigInForce): {
+export function planInForce(input: ConfigInForce): {
   readonly step: ConfigStep
   readonly isValid: boolean
 } {
-  const outcome = resolveSettings({ ...found, manager: FIELD_MANAGER })
+  const outcome = resolveSettings({ ...input, manager: FIELD_MANAGER })
   const { ok: isValid, record } = outcome
-  if (record && !isSameData(record, found.record))
+  if (record && !isSameData(record, input.record))
     return { step: { kind: 'record', data: record }, isValid }
-  const status = statusOf(found.config, outcome.owned, verdictsOf(outcome, found), found.nowMs)
+  const status = statusOf(input.config, outcome.owned, conditionsOf(outcome, input), input.nowMs)
   return {
-    step: publish(found.config, status, announcementsOf(found, outcome)),
+    step: publish(input.config, status, transitionsOf(input, outcome)),
     isValid,
   }
 }
 
-/** The next step for any other Config: its status says that it is not in force (contract 6.1). */
+/** The next step for any other Config: its status reports that it is not in force (contract 6.1). */
 export function planOther(config: Config, configName: string, nowMs: number): ConfigStep {
   const message = `Config ${configName} is in force, this one is not read.`
   const ready: DesiredCondition = { type: 'Ready', status: 'False', reason: 'NotInForce', message }
@@ -81,12 +82,12 @@ export function planOther(config: Config, configName: string, nowMs: number): Co
 function statusOf(
   config: Config,
   owned: JsonMap,
-  verdicts: readonly DesiredCondition[],
+  desired: readonly DesiredCondition[],
   nowMs: number,
 ): DesiredConfigStatus {
   const { generation = 0 } = config.metadata
   const conditions = withTransitionTimes(
-    verdicts,
+    desired,
     config.status?.conditions ?? [],
     generation,
     nowMs,
@@ -94,7 +95,7 @@ function statusOf(
   return { ...owned, observedGeneration: generation, conditions } as unknown as DesiredConfigStatus
 }
 
-/** Compares our share of status: what others add to it is theirs, and stays. */
+/** Publishes the status, unless the fields that we own are published already. Other managers may add theirs. */
 function publish(
   config: Config,
   status: DesiredConfigStatus,
@@ -111,17 +112,17 @@ function publish(
   return isPublished ? { kind: 'nothing' } : { kind: 'publish', status, announce }
 }
 
-function verdictsOf(
+function conditionsOf(
   outcome: SettingsResolution,
-  found: ConfigInForce,
+  input: ConfigInForce,
 ): readonly DesiredCondition[] {
   const settings = (outcome.ok ? outcome.settings : outcome.lastGood) ?? {}
-  const ready = readyOf(outcome, found)
+  const ready = readyOf(outcome, input)
   return [
     ready,
     ...(ready.status === 'False' ? [stalledCondition(ready)] : []),
     ...unimplementedConditions(settings),
-    ...signingKeyConditions(found),
+    ...signingKeyConditions(input),
   ]
 }
 
@@ -143,11 +144,11 @@ function signingKeyConditions({ signingKeyFaults }: ConfigInForce): readonly Des
   return [{ type: 'SigningKeyCorrupt', status: 'True', reason: 'SelfTestFailed', message }]
 }
 
-function announcementsOf(
+function transitionsOf(
   { config, record }: ConfigInForce,
   outcome: SettingsResolution,
 ): readonly ConfigTransition[] {
-  const unknown = outcome.unknown.map(unknownAnnouncement)
+  const unknown = outcome.unknown.map(unknownFieldTransition)
   if (!outcome.ok) {
     const note = faultsMessage(outcome.faults, EVENT_NOTE_LIMIT)
     return [{ reason: 'InvalidConfig', note, of: note }, ...unknown]
@@ -156,19 +157,19 @@ function announcementsOf(
   return [{ reason: 'ConfigApplied', note: 'The settings are in force.', of }, ...unknown]
 }
 
-const MOST_IGNORED_SHOWN = 10
+const MAX_IGNORED_SHOWN = 10
 
-/** Part of the message, so that a new unknown field is a transition, and makes an event. */
+/**
+ * Lists unknown fields for the message of Ready: a changed message publishes the status, and so records the event.
+ */
 function ignoredOf(unknown: readonly UnknownField[]): string {
   if (unknown.length === 0) return ''
-  const shown = unknown
-    .slice(0, MOST_IGNORED_SHOWN)
-    .map(({ path, source }) => `${path} (${source})`)
+  const shown = unknown.slice(0, MAX_IGNORED_SHOWN).map(({ path, source }) => `${path} (${source})`)
   const more = unknown.length - shown.length
   return `; ignored, because this version does not know them: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-const unknownAnnouncement = ({ path, source }: UnknownField): ConfigTransition => ({
+const unknownFieldTransition = ({ path, source }: UnknownField): ConfigTransition => ({
   reason: 'UnknownField',
   note: `${path} (${source}) is not a setting of this version and is ignored.`,
   of: `${source}:${path}`,

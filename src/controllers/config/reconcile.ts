@@ -16,13 +16,13 @@ import { parseYaml } from '../../runtime/yaml.ts'
 import type { FollowedIssuer } from '../../settings/issuer.ts'
 import { type ConfigStep, planInForce, planOther } from './plan.ts'
 
-/** Called for each check and each publication of settings, for the platform_config_* metrics. */
+/** Callbacks for the platform_config_* metrics: after each check, and after each publication of valid settings. */
 interface ConfigObserver {
   checked(isValid: boolean): void
   applied(atMs: number): void
 }
 
-/** What the reconciler works with. `configMaps` holds the record, and may hold others. */
+/** Dependencies of the reconciler. `configMaps` holds the record of the settings in force, among others. */
 export interface ConfigDeps {
   readonly client: KubeClient
   readonly configs: Store<FullObject<Config>>
@@ -43,10 +43,10 @@ export interface ConfigDeps {
 /** Why Configs are written, for metrics. */
 export const CONFIG_WRITE_REASONS = ['create', 'status'] as const
 
-/** Why the record is written, for metrics. */
+/** Why the record of the settings in force is written, for metrics. */
 export const RECORD_WRITE_REASONS = ['record'] as const
 
-/** Brings one Config a step further. The one in force is created where it is missing (6.1). */
+/** Does the next step for a Config. If the Config in force does not exist, it is created (contract 6.1). */
 export async function reconcile(name: string, deps: ConfigDeps): Promise<Outcome> {
   const stored = deps.configs.get(name)
   if (!stored) return name === deps.configName ? create(deps) : done
@@ -87,7 +87,7 @@ function planFor(config: Config, deps: ConfigDeps): ConfigStep {
   return step
 }
 
-/** The content of the Secret, or why it can't be read, without any of its text. */
+/** The content of the Secret, or the reason why it is unreadable, which quotes none of it. */
 function secretSourceOf(secret: Secret | undefined): SecretSource {
   if (!secret) return { kind: 'absent' }
   const encoded = secret.data?.['config']
@@ -109,7 +109,7 @@ async function create({ client, configName, log }: ConfigDeps): Promise<Outcome>
     metadata: { name: configName },
     spec: {},
   }
-  await unlessThere(client.create(CONFIGS, object, 'create'))
+  await ignoreConflict(client.create(CONFIGS, object, 'create'))
   log.info({ object: { name: configName } }, 'config created, none existed')
   return done
 }
@@ -131,7 +131,7 @@ async function record(
       ),
     )
   } else {
-    await unlessThere(client.create(CONFIG_MAPS, { ...envelope, metadata, data }, 'record'))
+    await ignoreConflict(client.create(CONFIG_MAPS, { ...envelope, metadata, data }, 'record'))
   }
   log.info({}, 'settings in force recorded')
 }
@@ -153,8 +153,8 @@ async function publish(
   recordTransitions(announce, regarding, ['ConfigApplied'], events)
 }
 
-/** Under a fixed name, a create that finds the object there is as good as done. */
-async function unlessThere(creation: Promise<unknown>): Promise<void> {
+/** Ignores a conflict of a create: the object has a fixed name and exists already. */
+async function ignoreConflict(creation: Promise<unknown>): Promise<void> {
   try {
     await creation
   } catch (error) {

@@ -14,18 +14,18 @@ import {
   reconcile,
 } from './reconcile.ts'
 
-/** Counts for platform_config_*. */
+/** Setters of the platform_config_* metrics. */
 export interface ConfigMetrics {
   readonly configChecked: (isValid: boolean) => void
   /** @param atMs epoch milliseconds */
   readonly configApplied: (atMs: number) => void
 }
 
-/** The metrics of the settings in force. */
+/** Registers the metrics of the settings in force. */
 export function configMetrics({ gauge }: Instruments<MetricName>): ConfigMetrics {
   const valid = gauge('platform_config_valid', [{}])
   const applied = gauge('platform_config_last_applied_timestamp_seconds', [{}])
-  // Before the first check no fault is known, and a standby replica never checks.
+  // Valid until the first check: a standby replica never checks.
   valid.set(1)
   return {
     configChecked: (isValid) => valid.set(isValid ? 1 : 0),
@@ -33,7 +33,7 @@ export function configMetrics({ gauge }: Instruments<MetricName>): ConfigMetrics
   }
 }
 
-/** The process as far as the controller of settings needs it. */
+/** What the controller of Configs needs from the process. */
 export interface ConfigSetup extends Pick<ConfigDeps, 'client' | 'events' | 'clock' | 'log'> {
   readonly settings: Pick<ConfigDeps, 'configName' | 'namespace'>
   readonly stores: Pick<ConfigDeps, 'configs' | 'secrets' | 'configMaps'> & {
@@ -44,7 +44,7 @@ export interface ConfigSetup extends Pick<ConfigDeps, 'client' | 'events' | 'clo
   readonly metrics: ConfigMetrics
 }
 
-/** The controller of the settings in force: one Config counts, all are reconciled. */
+/** The controller of Configs. One Config is in force; the others get a status that says so. */
 export const configController = {
   name: 'config',
   workers: () => 1,
@@ -77,10 +77,10 @@ export const configController = {
         onChange(signingSecrets, inForce),
         onChange(configMaps, ({ name }) => (name === IN_FORCE_CONFIG_MAP ? [configName] : [])),
         onSignal(issuer, inForce),
-        // Also where it does not exist: it is created.
+        // The Config in force is enqueued even if it does not exist: the reconcile creates it.
         (enqueue) => {
-          for (const { name } of configs.values()) enqueue(name, 'fresh')
-          enqueue(configName, 'fresh')
+          for (const { name } of configs.values()) enqueue(name, 'change')
+          enqueue(configName, 'change')
         },
       ],
     }

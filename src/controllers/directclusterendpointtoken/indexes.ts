@@ -6,29 +6,29 @@ import { type TokenObject, issuingKeyUidOf } from '../../domain/token/token.ts'
 import type { Indexers, Store } from '../../kube/informer/store.ts'
 import type { Owner } from './ready-state.ts'
 
-/** Index of tokens by the uid of the access key that their reference names. */
+/** Name of the index of tokens by the uid in their owner reference. */
 export const BY_OWNER = 'owner'
 
-/** Index of tokens by the uid of the access key that they were issued under. */
+/** Name of the index of tokens by the uid of the access key that they were issued under. */
 export const BY_ISSUED_UNDER = 'issued-under'
 
-/** Index of tokens by their own uid, which is the id of the revoked. */
+/** Name of the index of tokens by their own uid, which is the jti in revocation records. */
 export const BY_UID = 'uid'
 
-/** The indexes that the controllers need of their store. */
+/** The indexes of the store of tokens. */
 export const TOKEN_INDEXERS: Indexers<TokenObject> = {
   [BY_OWNER]: ({ ownerRef }) => ownerRef?.uid ?? null,
   [BY_ISSUED_UNDER]: issuingKeyUidOf,
   [BY_UID]: ({ uid }) => uid,
 }
 
-/** When a token ends by its status, in epoch milliseconds; minus infinity = it has none yet. */
+/** The expiry in a token's status, in epoch milliseconds; minus infinity = none is published yet. */
 export const tokenEndMs = ({ published }: TokenObject): number =>
   parseTimestamp(published.expirationTimestamp) ?? Number.NEGATIVE_INFINITY
 
 /**
- * The access key that the token's reference names, as it and those that own it are now; null = the
- * reference names none (contract 5.4). A key is worth no more than one that owns it (10.3, 12.3).
+ * The access key in the token's owner reference, with the present state of its owner chain (contract 5.4, 10.3,
+ * 12.3). null = there is no reference, or no known key has its name and uid.
  */
 export function ownerOf(
   { ownerRef }: TokenObject,
@@ -36,16 +36,16 @@ export function ownerOf(
   caps: Caps,
   nowMs: number,
 ): Owner | null {
-  const own = ownerRef ? known.named(ownerRef.name) : undefined
-  if (!own || own.uid !== ownerRef?.uid) return null
-  const standing = chainStatusOf(own, known, caps, nowMs)
+  const key = ownerRef ? known.named(ownerRef.name) : undefined
+  if (!key || key.uid !== ownerRef?.uid) return null
+  const chain = chainStatusOf(key, known, caps, nowMs)
   return {
-    key: standing.scope === own.scope ? own : { ...own, scope: standing.scope },
-    ...standing,
+    key: chain.scope === key.scope ? key : { ...key, scope: chain.scope },
+    ...chain,
   }
 }
 
-/** Names of the tokens that these keys own, or that were issued under them (contract 5.4). */
+/** Names of the tokens whose owner is one of these keys, or that were issued under one (contract 5.4). */
 export function namesUnder(
   keys: readonly AccessKey[],
   tokens: Store<TokenObject>,
@@ -58,29 +58,30 @@ export function namesUnder(
 }
 
 /**
- * The tokens that this process is issuing: from the decision, which reads the owner, until the store has the
- * answer to the status write. In between the API server may show a token under its owner, and the store does
- * not: a key that is deleted then must wait (contract 5.1).
+ * The tokens that this process is issuing, from the read of the owner until the store has the answer to the status
+ * write. Meanwhile the API server may have an issued token that the store lacks, so a deleted owner must wait
+ * (contract 5.1).
  */
 export class IssuesInProgress {
-  /** Uid of the owner by name of the token: a name is reconciled by one worker at a time. */
+  /** Uid of the owner by the name of the token. A token is reconciled by one worker at a time. */
   readonly #owners = new Map<string, string | null>()
 
+  /** Call it before the owner is read. */
   begin({ name, ownerRef }: TokenObject): void {
     this.#owners.set(name, ownerRef?.uid ?? null)
   }
 
-  /** The store has the answer, or there is none to come. */
+  /** Call it when the store has the answer to the status write, or no write was sent. */
   end(name: string): void {
     this.#owners.delete(name)
   }
 
-  /** Whether the token of that name is being issued, or its last issue failed and may be stored all the same. */
+  /** Whether the token is being issued, or its last issue failed but may have been stored. */
   has(name: string): boolean {
     return this.#owners.has(name)
   }
 
-  /** Whether a token is being issued under the access key with that uid. At most one per worker is in progress. */
+  /** Whether a token is being issued under the access key with that uid. A scan: there is at most one per worker. */
   hasAnyUnder(keyUid: string): boolean {
     return [...this.#owners.values()].includes(keyUid)
   }

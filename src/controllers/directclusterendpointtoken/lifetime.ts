@@ -5,30 +5,30 @@ import { findCondition } from '../../domain/conditions.ts'
 import { parseTimestamp } from '../../domain/time.ts'
 import { type TokenObject, issuedTokenEndMs } from '../../domain/token/token.ts'
 
-/** What limits a token's life besides its own ttl. */
+/** The limits of a token's life besides its own ttl. */
 interface TokenLimits {
   readonly caps: Caps
   /** `--token-max-ttl` in milliseconds. */
   readonly maxTtlMs: number
-  /** End of the owning key in epoch milliseconds; null = never, or there is none. */
+  /** Expiry of the owning key in epoch milliseconds; null = it never expires, or there is no owner. */
   readonly ownerExpiresMs: number | null
 }
 
-/** Which limit cuts a token's life: a reason of condition LifetimeCapped. */
+/** Which limit shortens a token's life: a reason of condition LifetimeCapped. */
 export type Cut = (typeof REASONS.lifetimeCapped)[number]
 
 /** The life of a token that is issued now. Times are epoch milliseconds in whole seconds. */
 export interface TokenLifetime {
-  /** Its own ttl in seconds, or the default. */
+  /** The ttl of the token, or the default, in seconds. */
   readonly ownSeconds: number
   readonly expiresMs: number
-  /** The nearest end, where it is nearer than the token's own; null = nothing cuts it. */
+  /** The limit that shortens the token's life; null = its own ttl decides. */
   readonly cut: Cut | null
 }
 
 const DEFAULT_TTL_SECONDS = 86_400
 
-/** The life of a token (contract 2.4). On a tie Config comes before the owner, the owner before the limit. */
+/** The life of a token (contract 2.4). Of equal limits the cap of Config is named first, then the owner. */
 export function tokenLifetimeOf(
   { creationMs, ttl }: { readonly creationMs: number; readonly ttl: number },
   { caps, maxTtlMs, ownerExpiresMs }: TokenLimits,
@@ -49,26 +49,27 @@ export function tokenLifetimeOf(
   return { ownSeconds, expiresMs, cut: expiresMs < ownMs ? cut : null }
 }
 
-/** When the cap ends whatever was created then; null = there is no cap. */
+/** When the cap ends a token created at that time, in epoch milliseconds; null = there is no cap. */
 export const capEndMs = (creationMs: number, { maxTtlSeconds }: Caps): number | null =>
   maxTtlSeconds === null ? null : creationMs + maxTtlSeconds * 1000
 
-/** exp has whole seconds: down, so that it is never later than what limits it. */
+/** Rounds down, as `exp` has whole seconds and must not be later than any limit. */
 const wholeSecond = (atMs: number): number => Math.floor(atMs / 1000) * 1000
 
-/** How long an ended object stays, and the limit that its life had, both in milliseconds. */
+/** Times that decide when an ended token object is deleted, in milliseconds. */
 interface Retention {
+  /** `--expired-retention`. */
   readonly retentionMs: number
   /** `--token-max-ttl`. */
   readonly maxTtlMs: number
 }
 
 /**
- * When an ended token object is deleted, in epoch milliseconds; null = it is kept (contract 5.2). As
- * with keys: the annotation decides first, then a GitOps tool, which would recreate a deleted one,
- * and what the cap ended is kept for the whole retention.
+ * When an ended token object is deleted, in epoch milliseconds; null = it is kept (contract 5.2). As for keys, the
+ * annotation takes precedence, then the label of a GitOps tool; a token that the cap ended stays for the whole
+ * retention.
  *
- * @param conditions those that say that it ended, with the time of that
+ * @param conditions the conditions of the ended token; Ready has the time of the end
  */
 export function deletionMsOf(
   token: TokenObject,
@@ -84,7 +85,7 @@ export function deletionMsOf(
   return endedMs + retentionMs
 }
 
-/** One that never was out waited long before it was too late: Ready did not change then. */
+/** When the token expired. For one that was never issued Ready may have changed long before: its ttl decides. */
 const endMsOf = (token: TokenObject, maxTtlMs: number): number =>
   issuedTokenEndMs(token) ??
   tokenLifetimeOf(token, { caps: NO_CAPS, maxTtlMs, ownerExpiresMs: null }).expiresMs

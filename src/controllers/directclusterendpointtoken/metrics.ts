@@ -7,29 +7,29 @@ import type { Store } from '../../kube/informer/store.ts'
 import { type EventLoopShare, forEachYielding } from '../../runtime/concurrency/event-loop.ts'
 import { type Instruments, type Registry, changingGauge, inSeconds } from '../../runtime/metrics.ts'
 
-/** Sources that are read at each scrape. Called often: must be cheap. */
+/** Sources that are read at each scrape, and must be cheap. */
 export interface TokenSources {
-  /** How many tokens are in each state; a state that is missing counts none. */
+  /** Number of tokens by state; a missing state has none. */
   readonly tokensByState: () => Readonly<Record<string, number>>
-  /** Each published signing key. */
+  /** The published signing keys. */
   readonly signingKeys: () => Iterable<KeyLife>
-  /** How many Secrets with a signing key are corrupt. */
+  /** Number of corrupt Secrets of signing keys. */
   readonly signingKeyFaults: () => number
-  /** How many tokens are recorded as revoked and have not ended yet. */
+  /** Number of tokens that are recorded as revoked and have not expired. */
   readonly revokedTokens: () => number
-  /** Revoked tokens whose record is not stored yet: how many, and since when the oldest waits. */
+  /** Revoked tokens whose record is not stored yet: their number, and the longest wait. */
   readonly revocationBacklog: () => Overdue
 }
 
-/** Counts issued, signed and revoked tokens. */
+/** Counters of issued, signed and revoked tokens. */
 export interface TokenMetrics {
   readonly tokenIssued: () => void
   readonly tokenSigned: (seconds: number) => void
-  /** `count` tokens were recorded as revoked. */
+  /** Call it when `count` tokens were recorded as revoked. */
   readonly tokensRevoked: (count: number) => void
 }
 
-/** ES256 takes a fraction of a millisecond, RS256 with 3072 bits some. */
+/** ES256 takes a fraction of a millisecond, RS256 with 3072 bits a few milliseconds. */
 const SIGNING_BUCKETS = [1e-4, 2.5e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
 
 const SIGNING_KEY_ENDS = {
@@ -44,7 +44,7 @@ const SIGNING_KEY_BEGINNINGS = {
   label: 'kid',
 }
 
-/** The metrics of tokens (contract 8.4). */
+/** Registers the metrics of tokens (contract 8.4). */
 export function tokenMetrics(
   { counter, gauge, histogram }: Instruments<MetricName>,
   tokenStates: readonly string[],
@@ -84,7 +84,7 @@ export const TOKEN_STATE_LABELS = [
 
 type StateLabel = (typeof TOKEN_STATE_LABELS)[number]
 
-/** Reasons of Ready that are no state of their own wait for something: pending. */
+/** Label by the reason of Ready; any other reason means that the token waits: `pending`. */
 const LABELS: Readonly<Record<string, StateLabel>> = {
   Issued: 'issued',
   Expired: 'expired',
@@ -93,14 +93,17 @@ const LABELS: Readonly<Record<string, StateLabel>> = {
   ScopeTooLarge: 'refused',
 }
 
-/** How many tokens are in each state, how many are capped, and which are out beyond their end. */
+/** Number of tokens by state, of capped ones, and of those still in status after their expiry. */
 interface TokenCounts {
   readonly byState: Readonly<Record<string, number>>
   readonly capped: number
   readonly overdue: Overdue
 }
 
-/** Counts the tokens as their status says, in many turns of the event loop: what changes meanwhile as it was. */
+/**
+ * Counts the tokens by status. Yields to the event loop; tokens that change meanwhile may count with their former
+ * state.
+ */
 export async function countTokens(
   tokens: Store<TokenObject>,
   nowMs: number,
@@ -114,21 +117,21 @@ export async function countTokens(
     const label = isDeleting ? 'terminating' : (LABELS[reason] ?? 'pending')
     byState[label] = (byState[label] ?? 0) + 1
     if (findCondition(published.conditions, 'LifetimeCapped')) capped += 1
-    const endMs = label === 'issued' ? outMs(published) : null
+    const endMs = label === 'issued' ? expiryInStatusMs(published) : null
     if (endMs !== null && endMs <= nowMs) overdue = addOverdue(overdue, nowMs - endMs)
   })
   return { byState, capped, overdue }
 }
 
-/** When the token in status ends; null = there is none. */
-const outMs = ({ issued }: TokenObject['published']): number | null =>
+/** Expiry of the token in status, in epoch milliseconds; null = status has none. */
+const expiryInStatusMs = ({ issued }: TokenObject['published']): number | null =>
   issued === null || issued === 'damaged' ? null : issued.expiresMs
 
-/** The latest end among the tokens in status that a key signed; null = there is none. */
+/** The latest expiry among the tokens in status that a key signed, in epoch milliseconds; null = there are none. */
 export function lastExpMs(tokens: Store<TokenObject>, kid: string): number | null {
   let lastMs: number | null = null
   for (const { published } of tokens.values()) {
-    const endMs = published.keyID === kid ? outMs(published) : null
+    const endMs = published.keyID === kid ? expiryInStatusMs(published) : null
     if (endMs !== null) lastMs = Math.max(lastMs ?? endMs, endMs)
   }
   return lastMs

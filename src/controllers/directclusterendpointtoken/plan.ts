@@ -6,7 +6,7 @@ import type { TransitionEvent } from '../../kube/event-recorder.ts'
 import { deletionMsOf } from './lifetime.ts'
 import {
   type EndedState,
-  type TokenCircumstances,
+  type ReadyStateInput,
   type TokenReadyState,
   readyStateOf,
   unrecordedMessage,
@@ -14,12 +14,12 @@ import {
 import { type DesiredTokenStatus, isPublished, statusOf, terminatingStatus } from './status.ts'
 
 /** The input of the plan besides the token. */
-export interface TokenPlanCircumstances extends TokenCircumstances {
+export interface TokenPlanCircumstances extends ReadyStateInput {
   /** How long an ended object stays, in milliseconds (`--expired-retention`). */
   readonly retentionMs: number
-  /** Why revocations could not be recorded the last time; null = they could. */
+  /** Why the last attempt to record revocations failed; null = it did not fail. */
   readonly recordFault: string | null
-  /** How long the token's record has been asked for, in milliseconds; null = it is not, or is stored. */
+  /** Time since the record of this token was requested, in milliseconds; null = not requested, or stored already. */
   readonly recordAskedForMs: number | null
 }
 
@@ -28,7 +28,7 @@ export type TokenTransition = TransitionEvent<
   Extract<EventReason, 'TokenIssued' | 'Expired' | 'Revoked' | 'ScopeExceedsOwner'>
 >
 
-/** The next step for a token. `wakeMs` is when to look again; null = when something changes. */
+/** The next step for a token. `wakeMs` is the time of the next reconcile; null = only after a change. */
 export type TokenStep =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'wait'; readonly wakeMs: number }
@@ -43,7 +43,7 @@ export type TokenStep =
   | {
       readonly kind: 'publish'
       readonly status: DesiredTokenStatus
-      /** Whether the token stays in status; else it is taken out. */
+      /** Whether the token stays in status; else it is removed from it. */
       readonly keepsToken: boolean
       readonly announce: readonly TokenTransition[]
       readonly wakeMs: number | null
@@ -52,95 +52,96 @@ export type TokenStep =
   | { readonly kind: 'release' }
 
 /**
- * What a token needs next (contract 2.4, 4.2, 5.1, 5.4, 7.4). One that ends before its time is
- * recorded as revoked before status says so, and before our finalizer goes.
+ * The next step for a token (contract 2.4, 4.2, 5.1, 5.4, 7.4). A token that ends before its `exp` is recorded as
+ * revoked before its status says so, and before our finalizer is removed.
  */
-export function plan(token: TokenObject, circumstances: TokenPlanCircumstances): TokenStep {
-  const isHeld = token.finalizers.includes(REVOKE_FINALIZER)
-  if (token.isDeleting) return planDeletion(token, isHeld, circumstances)
-  if (!isHeld) return { kind: 'adopt' }
-  const fate = readyStateOf(token, circumstances)
-  // A clock that was ahead has ended it too early, and its exp is yet to come.
-  if (fate.reason === 'Revoked' || fate.reason === 'Expired') {
-    const expiresMs = unrecordedUntilMs(token, circumstances)
-    if (expiresMs !== null) return planRecord(token, fate, expiresMs, circumstances)
+export function plan(token: TokenObject, input: TokenPlanCircumstances): TokenStep {
+  const hasFinalizer = token.finalizers.includes(REVOKE_FINALIZER)
+  if (token.isDeleting) return planDeletion(token, hasFinalizer, input)
+  if (!hasFinalizer) return { kind: 'adopt' }
+  const readyState = readyStateOf(token, input)
+  // An expired token may need a record too: with a clock that was ahead it expired before its `exp`.
+  if (readyState.reason === 'Revoked' || readyState.reason === 'Expired') {
+    const expiresMs = unrecordedUntilMs(token, input)
+    if (expiresMs !== null) return planRecord(token, readyState, expiresMs, input)
   }
-  return planPublication(token, fate, circumstances)
+  return planPublication(token, readyState, input)
 }
 
 /**
- * It is asked for first, as that takes the keys as they are now. Where it can't be stored status says so,
- * and the token leaves status.
+ * Requests the record first, a step that reads the owner from the API server. If records can't be stored, status says
+ * so and no longer holds the token.
  */
 function planRecord(
   token: TokenObject,
-  fate: EndedState,
+  readyState: EndedState,
   expiresMs: number,
-  circumstances: TokenPlanCircumstances,
+  input: TokenPlanCircumstances,
 ): TokenStep {
-  const { recordFault, recordAskedForMs } = circumstances
-  const record = recordStep(expiresMs, circumstances)
+  const { recordFault, recordAskedForMs } = input
+  const record = recordStep(expiresMs, input)
   if (recordFault === null || recordAskedForMs === null) return record
-  const unrecorded = { ...fate, message: unrecordedMessage(fate.message, recordFault) }
-  const published = planPublication(token, unrecorded, circumstances)
+  const unrecorded = { ...readyState, message: unrecordedMessage(readyState.message, recordFault) }
+  const published = planPublication(token, unrecorded, input)
   return published.kind === 'publish' ? published : record
 }
 
-const LOOK_AGAIN_AFTER_MS = 1000
-const LOOK_AGAIN_WITHIN_MS = 60_000
+const REQUEUE_AFTER_MS = 1000
+const LONGEST_REQUEUE_MS = 60_000
 
-/** Its being stored brings the token back; it is looked after besides, each time after twice as long. */
+/** A signal enqueues the token once the record is stored; besides, the token is requeued with a doubling delay. */
 function recordStep(
   expiresMs: number,
   { recordAskedForMs, nowMs }: TokenPlanCircumstances,
 ): Extract<TokenStep, { kind: 'record' }> {
-  const afterMs = Math.max(recordAskedForMs ?? 0, LOOK_AGAIN_AFTER_MS)
-  return { kind: 'record', expiresMs, wakeMs: nowMs + Math.min(afterMs, LOOK_AGAIN_WITHIN_MS) }
+  const afterMs = Math.max(recordAskedForMs ?? 0, REQUEUE_AFTER_MS)
+  return { kind: 'record', expiresMs, wakeMs: nowMs + Math.min(afterMs, LONGEST_REQUEUE_MS) }
 }
 
 function planDeletion(
   token: TokenObject,
-  isHeld: boolean,
-  circumstances: TokenPlanCircumstances,
+  hasFinalizer: boolean,
+  input: TokenPlanCircumstances,
 ): TokenStep {
-  const { recordFault, nowMs } = circumstances
-  const expiresMs = unrecordedUntilMs(token, circumstances)
+  const { recordFault, nowMs } = input
+  const expiresMs = unrecordedUntilMs(token, input)
   const fault = expiresMs === null ? null : recordFault
-  if (expiresMs !== null && fault === null) return recordStep(expiresMs, circumstances)
-  const isAlone = token.finalizers.length === (isHeld ? 1 : 0)
-  if (fault !== null || !isAlone) {
+  if (expiresMs !== null && fault === null) return recordStep(expiresMs, input)
+  const isOnlyOurs = token.finalizers.length === (hasFinalizer ? 1 : 0)
+  if (fault !== null || !isOnlyOurs) {
     const status = terminatingStatus(token, fault, nowMs)
     if (!isPublished(status, false, token.published))
       return { kind: 'publish', status, keepsToken: false, announce: [], wakeMs: null }
   }
-  if (expiresMs !== null) return recordStep(expiresMs, circumstances)
-  return isHeld ? { kind: 'release' } : { kind: 'nothing' }
+  if (expiresMs !== null) return recordStep(expiresMs, input)
+  return hasFinalizer ? { kind: 'release' } : { kind: 'nothing' }
 }
 
-/** Until when its record is needed that is not stored yet; null = it needs none. */
+/** The expiry of a live token whose record is not stored, in epoch milliseconds; null = no record is needed. */
 function unrecordedUntilMs(
   token: TokenObject,
   { isRecorded, nowMs }: TokenPlanCircumstances,
 ): number | null {
-  const outMs = issuedTokenEndMs(token)
-  return outMs === null || outMs <= nowMs || isRecorded ? null : outMs
+  const expiresMs = issuedTokenEndMs(token)
+  return expiresMs === null || expiresMs <= nowMs || isRecorded ? null : expiresMs
 }
 
 function planPublication(
   token: TokenObject,
-  fate: TokenReadyState,
-  circumstances: TokenPlanCircumstances,
+  readyState: TokenReadyState,
+  input: TokenPlanCircumstances,
 ): TokenStep {
-  if (fate.reason === 'Pending' && fate.endMs !== null) return { kind: 'wait', wakeMs: fate.endMs }
-  const { nowMs } = circumstances
-  const status = statusOf(token, fate, circumstances)
-  const announce = announcementOf(token, fate, status)
-  if (fate.reason === 'Issued' && fate.issue !== null)
-    return { kind: 'issue', claims: fate.issue.claims, status, announce }
-  const keepsToken = fate.reason === 'Issued'
-  const hasEnded = !('endMs' in fate)
-  const removalMs = hasEnded ? deletionMsOf(token, status.conditions, circumstances) : null
-  const wakeMs = hasEnded ? removalMs : fate.endMs
+  if (readyState.reason === 'Pending' && readyState.endMs !== null)
+    return { kind: 'wait', wakeMs: readyState.endMs }
+  const { nowMs } = input
+  const status = statusOf(token, readyState, input)
+  const announce = transitionsOf(token, readyState, status)
+  if (readyState.reason === 'Issued' && readyState.issue !== null)
+    return { kind: 'issue', claims: readyState.issue.claims, status, announce }
+  const keepsToken = readyState.reason === 'Issued'
+  const hasEnded = !('endMs' in readyState)
+  const removalMs = hasEnded ? deletionMsOf(token, status.conditions, input) : null
+  const wakeMs = hasEnded ? removalMs : readyState.endMs
   if (!isPublished(status, keepsToken, token.published))
     return { kind: 'publish', status, keepsToken, announce, wakeMs }
   if (removalMs !== null && nowMs >= removalMs) return { kind: 'delete' }
@@ -154,13 +155,13 @@ const EVENT_STATES = new Set<TokenReadyState['reason']>([
   'ScopeExceedsOwner',
 ])
 
-function announcementOf(
+function transitionsOf(
   token: TokenObject,
   { reason }: TokenReadyState,
   { conditions, expirationTimestamp = '' }: DesiredTokenStatus,
 ): readonly TokenTransition[] {
-  const isNew = findCondition(token.published.conditions, 'Ready')?.reason !== reason
-  if (!isNew || !EVENT_STATES.has(reason)) return []
+  const isNewState = findCondition(token.published.conditions, 'Ready')?.reason !== reason
+  if (!isNewState || !EVENT_STATES.has(reason)) return []
   const note = findCondition(conditions, 'Ready')?.message ?? ''
   const eventReason = reason === 'Issued' ? 'TokenIssued' : (reason as TokenTransition['reason'])
   return [

@@ -1,4 +1,4 @@
-// What a token is, of all that it may be: the reasons of its Ready condition (contract 4.2, 5.4).
+// The state of a token, as the reason of its Ready condition (contract 4.2, 5.4).
 import type { Scope } from '../../api/scope.gen.ts'
 import type { AccessKey } from '../../domain/accesskey/access-key.ts'
 import { type Caps, isLive } from '../../domain/accesskey/lifetime.ts'
@@ -29,45 +29,48 @@ import {
 } from '../../domain/token/token.ts'
 import { type TokenLifetime, capEndMs, tokenLifetimeOf } from './lifetime.ts'
 
-/** The access key that a token's reference names, by name and uid, and how that stands. */
+/** The access key in a token's owner reference, with the state of its owner chain. */
 export interface Owner extends Omit<ChainStatus, 'scope'> {
-  /** With the scope that binds it: its own, or that of the nearest key that owns it and has one. */
+  /** The key with its effective scope: its own, or that of the nearest owning key that has one. */
   readonly key: AccessKey
 }
 
-/** What decides on a token besides itself. */
-export interface TokenCircumstances {
-  /** null = the reference names no object that is known, or there is no reference. */
+/** The facts besides the token itself that decide on its state. */
+export interface ReadyStateInput {
+  /** null = there is no owner reference, or no known key has its name and uid. */
   readonly owner: Owner | null
   readonly caps: Caps
   readonly configName: string
-  /** null = unknown (contract 7.2). */
+  /** The issuer URL; null = unknown (contract 7.2). */
   readonly issuer: string | null
-  /** The key that would sign now; null = none may. */
+  /** The key that would sign now; null = no key can sign. */
   readonly signing: { readonly algorithm: SigningAlgorithm } | null
-  /** Whether the key that signed the token was taken out because it leaked (contract 7.3). */
+  /** Whether the signing key of the token was withdrawn because it leaked (contract 7.3). */
   readonly isKeyWithdrawn: boolean
   /** `--token-max-ttl` in milliseconds. */
   readonly maxTtlMs: number
-  /** Whether the token's jti is stored among the revoked (contract 7.4). */
+  /** Whether the token is recorded as revoked, and the record is stored (contract 7.4). */
   readonly isRecorded: boolean
   readonly nowMs: number
 }
 
-/** Ended, for good. */
+/** The token has ended for good. */
 export interface EndedState {
   readonly reason: 'Expired' | 'Revoked'
   readonly message: string
 }
 
-/** What a token is now. `message` is a sentence for the condition. */
+/**
+ * The state of a token. `message` is a sentence for the condition. `endMs` is when the state ends without any event;
+ * null = never.
+ */
 export type TokenReadyState =
-  | { readonly reason: 'Issued'; readonly issue: Signable | null; readonly endMs: number }
+  | { readonly reason: 'Issued'; readonly issue: IssuableToken | null; readonly endMs: number }
   | EndedState
-  | { readonly reason: Waiting; readonly message: string; readonly endMs: number | null }
+  | { readonly reason: PendingReason; readonly message: string; readonly endMs: number | null }
 
-/** Not issued, for a reason that may pass. */
-type Waiting =
+/** Why a token is not issued yet: each reason may pass. */
+type PendingReason =
   | 'Pending'
   | 'OwnerNotReady'
   | 'ScopeExceedsOwner'
@@ -75,34 +78,30 @@ type Waiting =
   | 'SigningKeyUnavailable'
   | 'IssuerUnknown'
 
-/** A token to be signed: what it says, and what limits its life. */
-interface Signable {
+/** A token to sign: its claims and its life. */
+interface IssuableToken {
   readonly claims: TokenClaims
   readonly lifetime: TokenLifetime
 }
 
 /**
- * What a token is now. One that is out is only ever ended: its claims stand in it. One that is
- * ended stays so, whatever comes back (contract 2.5, 5.4).
+ * The present state of a token. An issued token can only end, as its claims can't change; an ended one stays ended,
+ * even if its owner becomes valid again (contract 2.5, 5.4).
  */
-export function readyStateOf(
-  token: TokenObject,
-  circumstances: TokenCircumstances,
-): TokenReadyState {
-  const { nowMs, isRecorded } = circumstances
-  const outMs = issuedTokenEndMs(token)
-  const old = findCondition(token.published.conditions, 'Ready')
-  if (old?.reason === 'Expired' || old?.reason === 'Revoked')
-    return { reason: old.reason, message: withoutFault(old.message) }
-  if (outMs !== null && outMs <= nowMs) return expired(outMs)
-  if (outMs === null)
-    return isRecorded ? revoked(RECORDED) : waitingOrIssuable(token, circumstances)
+export function readyStateOf(token: TokenObject, input: ReadyStateInput): TokenReadyState {
+  const { nowMs, isRecorded } = input
+  const expiresMs = issuedTokenEndMs(token)
+  const previousReady = findCondition(token.published.conditions, 'Ready')
+  if (previousReady?.reason === 'Expired' || previousReady?.reason === 'Revoked')
+    return { reason: previousReady.reason, message: withoutFault(previousReady.message) }
+  if (expiresMs !== null && expiresMs <= nowMs) return expired(expiresMs)
+  if (expiresMs === null) return isRecorded ? revoked(RECORDED) : issuableOrPending(token, input)
   const { issued } = token.published
   if (issued === null || issued === 'damaged')
     return revoked('status no longer holds the token that was issued')
-  const because = causeOf(token, issued, circumstances)
+  const because = revocationCauseOf(token, issued, input)
   if (because !== null) return revoked(because)
-  return { reason: 'Issued', issue: null, endMs: endOf(token, issued, circumstances) }
+  return { reason: 'Issued', issue: null, endMs: endMsOf(token, issued, input) }
 }
 
 const expired = (endMs: number): TokenReadyState => ({
@@ -117,7 +116,7 @@ const revoked = (because: string): TokenReadyState => ({
 
 const UNRECORDED = ' Clusters take it until its revocation is recorded, which failed: '
 
-/** What status says of one that ended, while its record can't be stored (contract 7.4). */
+/** The message of an ended token while its record can't be stored (contract 7.4). */
 export const unrecordedMessage = (message: string, fault: string): string =>
   `${message}${UNRECORDED}${fault}.`
 
@@ -125,11 +124,11 @@ const withoutFault = (message: string): string => message.split(UNRECORDED)[0] ?
 
 const RECORDED = 'its id is recorded as revoked'
 
-/** When the token ends if nothing changes: by its exp, by a cap lowered since, or with its owner. */
-function endOf(
+/** When the token ends if nothing changes: at its `exp`, by a cap that was lowered since, or with its owner. */
+function endMsOf(
   { creationMs }: TokenObject,
   { expiresMs }: IssuedToken,
-  { caps, owner }: TokenCircumstances,
+  { caps, owner }: ReadyStateInput,
 ): number {
   return Math.min(
     expiresMs,
@@ -139,65 +138,65 @@ function endOf(
 }
 
 /**
- * Why a token that is out must end before its time; null = it need not (contract 5.4, 7.3). That it
- * is recorded comes last: status says what it was recorded for, where that still holds.
+ * Why an issued token is revoked; null = it is not (contract 5.4, 7.3). Its record comes last among the causes, so
+ * that status names the cause of the record while that still applies.
  */
-function causeOf(
+function revocationCauseOf(
   token: TokenObject,
   issued: IssuedToken,
-  circumstances: TokenCircumstances,
+  input: ReadyStateInput,
 ): string | null {
-  const { caps, configName, nowMs, isKeyWithdrawn, isRecorded } = circumstances
+  const { caps, configName, nowMs, isKeyWithdrawn, isRecorded } = input
   if (isKeyWithdrawn) return `signing key ${token.published.keyID} was withdrawn`
-  const ownerCause = ownerCauseOf(token, issued, circumstances)
+  const ownerCause = ownerRevocationCauseOf(token, issued, input)
   if (ownerCause !== null) return ownerCause
   if (!isLive(capEndMs(token.creationMs, caps), nowMs))
     return `accessKeyMaxTTLSeconds of Config ${configName} ended it ${caps.maxTtlSeconds} s after its creation`
   return isRecorded ? RECORDED : null
 }
 
-function ownerCauseOf(
+function ownerRevocationCauseOf(
   { published, ownerRef }: TokenObject,
   issued: IssuedToken,
-  { owner }: TokenCircumstances,
+  { owner }: ReadyStateInput,
 ): string | null {
   if (published.owner === null)
     return ownerRef === null ? null : 'it was issued without an owner and has one now'
   const { name, uid } = published.owner
   if (ownerRef?.uid !== uid) return `its owner reference no longer names access key ${name}`
   if (owner === null) return `access key ${name} is gone`
-  if (owner.state !== 'Active') return ownerText(owner, owner.state)
+  if (owner.state !== 'Active') return ownerMessageOf(owner, owner.state)
   const { identity, groups, scope } = owner.key
-  const isOther =
+  const isChanged =
     identity !== issued.identity ||
     canonicalGroups(groupsClaimOf(identity, groups)) !== issued.groups
-  if (isOther) return `the identity or the groups of access key ${name} changed`
+  if (isChanged) return `the identity or the groups of access key ${name} changed`
   if (!isWithin(issued, scope)) return `its scope exceeds that of access key ${name} now`
   return scope === null || issued.isConfined
     ? null
     : `access key ${name} has a scope now, which servers in its audience need not enforce`
 }
 
-/** A scope that has not changed is not narrower, though it held what this version can't read. */
+/** Whether the scope covers the issued one. An equal scope does, even if this version can't parse it. */
 function isWithin(issued: IssuedToken, scope: Scope | null): boolean {
   if (issued.scope === scopeClaimOf(scope)) return true
   const granted = issuedScopeOf(issued)
   return scope === null || (granted !== null && firstUncoveredEntry(granted, scope) === null)
 }
 
-function ownerText({ key, above }: Owner, state: Exclude<ChainState, 'Active'>): string {
+function ownerMessageOf({ key, above }: Owner, state: Exclude<ChainState, 'Active'>): string {
   const own = `access key ${key.name}`
   const whose = above === null ? own : `access key ${above}, which ${own} depends on,`
   return `${whose} ${CHAIN_STATE_MESSAGES[state]}`
 }
 
-/** How long an owner that is not known yet may be on its way to us, before status says so. */
+/** How long the watch may take to deliver an owner before status reports it as missing. */
 const OWNER_GRACE_MS = 5000
 
-function waitingOrIssuable(token: TokenObject, circumstances: TokenCircumstances): TokenReadyState {
-  const { owner, issuer, signing, nowMs } = circumstances
-  const waits = (
-    reason: Waiting,
+function issuableOrPending(token: TokenObject, input: ReadyStateInput): TokenReadyState {
+  const { owner, issuer, signing, nowMs } = input
+  const pending = (
+    reason: PendingReason,
     message: string,
     endMs: number | null = null,
   ): TokenReadyState => ({
@@ -209,34 +208,34 @@ function waitingOrIssuable(token: TokenObject, circumstances: TokenCircumstances
   if (ownerRef && owner === null) {
     const untilMs = token.creationMs + OWNER_GRACE_MS
     return nowMs < untilMs
-      ? waits('Pending', 'The token is about to be issued.', untilMs)
-      : waits(
+      ? pending('Pending', 'The token is about to be issued.', untilMs)
+      : pending(
           'OwnerNotReady',
           `The owner reference names access key ${ownerRef.name} with a uid that no access key has.`,
         )
   }
   if (owner && owner.state !== 'Active')
-    return waits('OwnerNotReady', `A${ownerText(owner, owner.state).slice(1)}.`)
+    return pending('OwnerNotReady', `A${ownerMessageOf(owner, owner.state).slice(1)}.`)
   const uncovered = firstUncoveredEntry(token.scope, owner?.key.scope ?? null)
   if (uncovered)
-    return waits(
+    return pending(
       'ScopeExceedsOwner',
       `The scope grants more than that of access key ${owner?.key.name}: ${uncovered.path}: ${uncovered.because}.`,
       owner?.expiresMs,
     )
   const lifetime = tokenLifetimeOf(token, {
-    ...circumstances,
+    ...input,
     ownerExpiresMs: owner?.expiresMs ?? null,
   })
   if (lifetime.expiresMs <= nowMs) return expired(lifetime.expiresMs)
-  if (issuer === null) return waits('IssuerUnknown', ISSUER_UNKNOWN, lifetime.expiresMs)
+  if (issuer === null) return pending('IssuerUnknown', ISSUER_UNKNOWN, lifetime.expiresMs)
   if (signing === null)
-    return waits(
+    return pending(
       'SigningKeyUnavailable',
       'No signing key may be used now; see the events of ConfigMap platform-jwks.',
       lifetime.expiresMs,
     )
-  const claims = claimsOf(bearerOf(token, owner), {
+  const claims = claimsOf(subjectOf(token, owner), {
     issuer,
     jti: token.uid,
     creationMs: token.creationMs,
@@ -244,7 +243,7 @@ function waitingOrIssuable(token: TokenObject, circumstances: TokenCircumstances
   })
   const length = tokenLength(claims, signing.algorithm)
   if (length > LONGEST_TOKEN_BYTES)
-    return waits(
+    return pending(
       'ScopeTooLarge',
       `The token would have ${length} bytes, more than ${LONGEST_TOKEN_BYTES}: shorten spec.scope or the groups of its owner.`,
       lifetime.expiresMs,
@@ -255,7 +254,7 @@ function waitingOrIssuable(token: TokenObject, circumstances: TokenCircumstances
 const ISSUER_UNKNOWN =
   "The issuer is not known: set platformHost in Config, or the operator's flag --issuer-url."
 
-function bearerOf({ name, uid, scope }: TokenObject, owner: Owner | null): TokenSubject {
+function subjectOf({ name, uid, scope }: TokenObject, owner: Owner | null): TokenSubject {
   if (!owner)
     return { identity: `token:${name}`, groups: [], name, uid, scope, isOwnerScoped: false }
   const { key } = owner

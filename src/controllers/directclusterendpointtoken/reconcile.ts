@@ -23,12 +23,12 @@ interface TokenObserver {
   signed(seconds: number): void
 }
 
-/** Dependencies of reconcile. Functions are called at each reconcile. */
+/** Dependencies of reconcile. Functions without a parameter return the value of the moment. */
 export interface TokenDeps {
   readonly client: KubeClient
   readonly tokens: Store<TokenObject>
   readonly keys: Store<AccessKey>
-  /** The keys of these names, with those that bear on them, as the API server has them now. */
+  /** Reads the keys of these names, and the keys that their state depends on, from the API server. */
   readonly readKeys: LiveKeyReader['readWithRelated']
   readonly signer: TokenSigner
   readonly revocations: RevocationList
@@ -47,20 +47,20 @@ export interface TokenDeps {
 /** Why tokens are written, for metrics. */
 export const TOKEN_WRITE_REASONS = ['adopt', 'status', 'expired', 'finalizer', 'owner'] as const
 
-/** How soon a token is looked at again where keys say different things, or its own write brings nothing back. */
-const LOOK_AGAIN_AFTER_MS = 1000
+/** Delay of a requeue when store and API server disagree about the keys, and the shortest delay after a write. */
+const REQUEUE_AFTER_MS = 1000
 
-/** Brings one token a step further; its own write brings it back for the next. */
+/** Does the next step for a token; the watch event of its own write enqueues the step after it. */
 export async function reconcile(name: string, deps: TokenDeps): Promise<Outcome> {
   const { issues } = deps
   if (issues.has(name)) await readAfterFailure(name, deps)
-  const outcome = await takeStep(name, deps)
-  // Not after an error: the API server may have stored the status without an answer.
+  const outcome = await runStep(name, deps)
+  // Not after an error: the API server may have stored the status although no answer came.
   issues.end(name)
   return outcome
 }
 
-/** Stores the token as the API server has it, so that the owner's deletion sees whether it was issued. */
+/** Reads the token after a failed issue, so that the deletion of its owner sees whether it was issued. */
 async function readAfterFailure(
   name: string,
   { client, tokens, issues }: TokenDeps,
@@ -70,17 +70,17 @@ async function readAfterFailure(
   issues.end(name)
 }
 
-async function takeStep(name: string, deps: TokenDeps): Promise<Outcome> {
+async function runStep(name: string, deps: TokenDeps): Promise<Outcome> {
   const token = deps.tokens.get(name)
   if (!token) return done
   const { clock, revocations } = deps
-  const step = await nextStep(token, deps)
-  if (step === 'later') return later(clock.nowMs() + LOOK_AGAIN_AFTER_MS)
+  const step = await confirmedStep(token, deps)
+  if (step === 'later') return requeueAt(clock.nowMs() + REQUEUE_AFTER_MS)
   switch (step.kind) {
     case 'nothing':
       return done
     case 'wait':
-      return later(step.wakeMs)
+      return requeueAt(step.wakeMs)
     case 'adopt':
       await adopt(token, deps)
       return done
@@ -89,12 +89,12 @@ async function takeStep(name: string, deps: TokenDeps): Promise<Outcome> {
       return done
     case 'record':
       revocations.record(token.uid, step.expiresMs)
-      return later(step.wakeMs)
+      return requeueAt(step.wakeMs)
     case 'publish':
       await publish(token, step, deps)
       return step.wakeMs === null
         ? done
-        : later(Math.max(step.wakeMs, clock.nowMs() + LOOK_AGAIN_AFTER_MS))
+        : requeueAt(Math.max(step.wakeMs, clock.nowMs() + REQUEUE_AFTER_MS))
     case 'delete':
       await remove(token, deps)
       return done
@@ -106,39 +106,39 @@ async function takeStep(name: string, deps: TokenDeps): Promise<Outcome> {
   }
 }
 
-const later = (atMs: number): Outcome => ({ result: 'later', atMs })
+const requeueAt = (atMs: number): Outcome => ({ result: 'later', atMs })
 
 /**
- * Keys and tokens come by two watches, and either may be late: what can't be taken back, a signature and
- * a record among the revoked, takes the keys as they are now to say the same.
+ * Plans the next step. Keys and tokens arrive by two watches, and either may be late: an irreversible step, a
+ * signature or a revocation record, is done only if the keys in the API server lead to the same step.
  *
- * @returns `later` = they do not
+ * @returns `later` = they lead to another step
  */
-async function nextStep(token: TokenObject, deps: TokenDeps): Promise<TokenStep | 'later'> {
-  const step = plan(token, circumstancesOf(token, keysIn(deps.keys), deps))
-  // Before the owner is read again: its deletion may come while that read is on its way.
+async function confirmedStep(token: TokenObject, deps: TokenDeps): Promise<TokenStep | 'later'> {
+  const step = plan(token, planInputOf(token, keysIn(deps.keys), deps))
+  // Before the owner is read from the API server, as it may be deleted during that read.
   if (step.kind === 'issue') deps.issues.begin(token)
-  if (!isFinal(step, token, deps) || token.ownerRef === null) return step
+  if (!isIrreversible(step, token, deps) || token.ownerRef === null) return step
   const known = await deps.readKeys([token.ownerRef.name])
-  const now = plan(token, circumstancesOf(token, known, deps))
-  return isSameDeed(step, now) ? now : 'later'
+  const now = plan(token, planInputOf(token, known, deps))
+  return isSameStep(step, now) ? now : 'later'
 }
 
-/** What can't be taken back once it is done; a record that is asked for is. */
-const isFinal = (
+/** Whether a step is irreversible and not done yet. A record that was requested before counts as done. */
+const isIrreversible = (
   { kind }: TokenStep,
   { uid, isDeleting }: TokenObject,
   { revocations }: TokenDeps,
 ): boolean =>
   kind === 'issue' || (kind === 'record' && !isDeleting && revocations.requestedForMs(uid) === null)
 
-/** What is signed is the same, to the letter: the watch and what was read may each be the older one. */
-const isSameDeed = (step: TokenStep, now: TokenStep): boolean =>
+/** Whether both plans lead to the same step, for an issue with identical claims. Either plan may use older keys. */
+const isSameStep = (step: TokenStep, now: TokenStep): boolean =>
   step.kind === 'issue' && now.kind === 'issue'
     ? JSON.stringify(step.claims) === JSON.stringify(now.claims)
     : step.kind === now.kind
 
-function circumstancesOf(
+function planInputOf(
   token: TokenObject,
   known: KeyLookup,
   deps: TokenDeps,
@@ -163,14 +163,14 @@ function circumstancesOf(
   }
 }
 
-/** The finalizer is on before a token is issued, so that no issued token is deleted unrecorded. */
+/** Adds the finalizer before the token is issued, so that no issued token is deleted without a revocation record. */
 async function adopt({ name, uid, resourceVersion }: TokenObject, deps: TokenDeps): Promise<void> {
   const metadata = { name, uid, resourceVersion, finalizers: [REVOKE_FINALIZER] }
   const object = { apiVersion: API_VERSION, kind: TOKENS.kind, metadata }
   deps.tokens.observe(await deps.client.apply(TOKENS, object, 'adopt'))
 }
 
-/** A token is out only when status has it: one that is signed and not stored is thrown away. */
+/** Signs the token and writes it into status. A token that is signed but not stored is discarded. */
 async function issue(
   token: TokenObject,
   { claims, status, announce }: Extract<TokenStep, { kind: 'issue' }>,
@@ -179,7 +179,7 @@ async function issue(
   const { signer, clock, log, observer } = deps
   const startedMs = clock.monotonicMs()
   const signed = await signer.sign(claims)
-  // The key has gone meanwhile: the signer brings the token back when another one may sign.
+  // The signing key is gone meanwhile. The signer enqueues all tokens when another key can sign.
   if (signed === null) return
   observer.signed((clock.monotonicMs() - startedMs) / 1000)
   const { kid } = signed
@@ -195,9 +195,9 @@ async function publish(
   { status, keepsToken, announce }: Extract<TokenStep, { kind: 'publish' }>,
   deps: TokenDeps,
 ): Promise<void> {
-  const held = await tokenToWrite(token, keepsToken, deps.client)
-  if (held === null) return
-  await writeStatus(token, { ...status, ...held }, deps)
+  const tokenField = await tokenFieldToApply(token, keepsToken, deps.client)
+  if (tokenField === null) return
+  await writeStatus(token, { ...status, ...tokenField }, deps)
   recordEvents(token, announce, deps)
   for (const { reason } of announce) {
     if (reason !== 'ScopeExceedsOwner') deps.log.info({ object: ref(token), reason }, 'token ended')
@@ -205,10 +205,10 @@ async function publish(
 }
 
 /**
- * What an apply says of status.token: nothing takes it out, unless another manager owns the field; to
- * keep it, it must be repeated, so it is read first. null = the object has changed under us.
+ * The field status.token of an apply. To keep it, the apply must repeat it, so it is read first. To remove it, the
+ * apply omits it, or sets it to empty if another manager owns the field. null = the object has changed meanwhile.
  */
-async function tokenToWrite(
+async function tokenFieldToApply(
   { name, uid, resourceVersion, published }: TokenObject,
   keepsToken: boolean,
   client: KubeClient,
@@ -231,9 +231,9 @@ async function writeStatus(
 
 async function remove(token: TokenObject, { client, tokens, log }: TokenDeps): Promise<void> {
   const { uid, resourceVersion } = token
-  const held = await client.delete(TOKENS, token, { uid, resourceVersion }, 'expired')
-  if (!held) return
-  tokens.observe(held)
+  const terminating = await client.delete(TOKENS, token, { uid, resourceVersion }, 'expired')
+  if (!terminating) return
+  tokens.observe(terminating)
   log.info({ object: ref(token) }, 'ended token deleted')
 }
 

@@ -18,10 +18,10 @@ import { BY_UID, namesUnder, tokenEndMs } from './indexes.ts'
 import type { TokenMetrics } from './metrics.ts'
 import { TOKEN_WRITE_REASONS, type TokenDeps, reconcile } from './reconcile.ts'
 
-/** Maximum age of a key's state that ends tokens: one read serves many tokens of a key. */
+/** Maximum age of a key that was read before tokens are issued or revoked: one read serves many tokens of the key. */
 const LIVE_KEYS_MAX_AGE_MS = 100
 
-/** The process as far as the controller of tokens needs it. */
+/** What the controller of tokens needs from the process. */
 export interface TokenSetup
   extends Pick<TokenDeps, 'client' | 'revocations' | 'issues' | 'events' | 'clock' | 'log'> {
   readonly settings: Pick<TokenDeps, 'configName'> & {
@@ -48,12 +48,12 @@ export const tokenController = {
   setUp: (setup: TokenSetup): ControllerSpec => {
     const { settings, stores, caps, issuer, keyring, revocations, client, clock, metrics } = setup
     const { keys, tokens, configMaps, signingSecrets } = stores
-    const known = keysIn(keys)
+    const relations = keysIn(keys)
     const deps: TokenDeps = {
       ...setup,
       keys,
       tokens,
-      readKeys: createLiveKeyReader(client, clock, known, LIVE_KEYS_MAX_AGE_MS).readWithRelated,
+      readKeys: createLiveKeyReader(client, clock, relations, LIVE_KEYS_MAX_AGE_MS).readWithRelated,
       signer: keyring,
       caps: () => knownCaps(caps),
       issuer: () => issuer.current(),
@@ -63,7 +63,7 @@ export const tokenController = {
       log: setup.log.child({ controller: tokenController.name }),
       observer: { issued: metrics.tokenIssued, signed: metrics.tokenSigned },
     }
-    const onceCapsKnown = (names: () => readonly string[]): readonly string[] =>
+    const ifCapsKnown = (names: () => readonly string[]): readonly string[] =>
       caps.current() === null ? [] : names()
     return {
       name: tokenController.name,
@@ -72,32 +72,32 @@ export const tokenController = {
       objectOf: (key) => tokens.getByKey(key),
       reads: [keys, tokens, configMaps, signingSecrets],
       watches: [
-        onChange(tokens, ({ key }) => onceCapsKnown(() => [key])),
+        onChange(tokens, ({ key }) => ifCapsKnown(() => [key])),
         onChange(keys, (change) =>
-          onceCapsKnown(() => namesUnder(keysAffectedBy(change, known), tokens)),
+          ifCapsKnown(() => namesUnder(keysAffectedBy(change, relations), tokens)),
         ),
         onSignal(revocations, (jtis: readonly string[]) =>
-          onceCapsKnown(() =>
-            jtis.flatMap((jti) => tokens.by(BY_UID, jti)).map(({ name }) => name),
-          ),
+          ifCapsKnown(() => jtis.flatMap((jti) => tokens.by(BY_UID, jti)).map(({ name }) => name)),
         ),
-        refreshAll(setup),
+        resyncAll(setup),
       ],
     }
   },
 }
 
-/** All tokens whenever the signing key, the issuer or the caps change: those that end first come first. */
-const refreshAll =
+/**
+ * Enqueues all tokens whenever the signing key, the issuer or the caps change, those that expire first at the front.
+ */
+const resyncAll =
   ({ stores: { tokens }, caps, issuer, keyring, turns }: TokenSetup): Watch =>
   (enqueue) => {
-    const refresh = (): void => {
+    const enqueueAll = (): void => {
       if (caps.current() === null) return
       void forEachYieldingByTime(turns, tokens.values(), tokenEndMs, ({ name }) =>
-        enqueue(name, 'refresh'),
+        enqueue(name, 'resync'),
       )
     }
-    keyring.subscribe(refresh)
-    issuer.subscribe(refresh)
-    caps.subscribe(refresh)
+    keyring.subscribe(enqueueAll)
+    issuer.subscribe(enqueueAll)
+    caps.subscribe(enqueueAll)
   }

@@ -16,36 +16,36 @@ import {
   issuedTokenEndMs,
 } from '../../domain/token/token.ts'
 import { type Cut, type TokenLifetime, capEndMs } from './lifetime.ts'
-import type { TokenCircumstances, TokenReadyState } from './ready-state.ts'
+import type { ReadyStateInput, TokenReadyState } from './ready-state.ts'
 
-/** The status to publish, but for the token itself: that is signed, or read, at the last moment. */
+/** The status to publish, without the token itself, which is signed or read right before the write. */
 export type DesiredTokenStatus = Omit<DirectClusterEndpointTokenStatus, 'token'> & {
   readonly conditions: readonly Condition[]
 }
 
-/** What status says besides its conditions; absent where nothing was issued. */
-type Particulars = Pick<
+/** The fields of status that describe the issued token; absent = no token was issued. */
+type IssuedFields = Pick<
   DirectClusterEndpointTokenStatus,
   'expirationTimestamp' | 'issuedTimestamp' | 'keyID' | 'owner'
 >
 
-/** What status says of a token, for good or for now. */
+/** The status to publish for a token in that state. */
 export function statusOf(
   token: TokenObject,
-  fate: TokenReadyState,
-  circumstances: TokenCircumstances,
+  readyState: TokenReadyState,
+  input: ReadyStateInput,
 ): DesiredTokenStatus {
   return {
-    ...particularsOf(token, fate, circumstances),
+    ...issuedFieldsOf(token, readyState, input),
     observedGeneration: token.generation,
-    conditions: conditionsOf(token, verdictsOf(token, fate, circumstances), circumstances.nowMs),
+    conditions: conditionsOf(token, desiredConditionsOf(token, readyState, input), input.nowMs),
   }
 }
 
 /**
- * What status says of a token that is being deleted.
+ * The status to publish for a token that is being deleted.
  *
- * @param fault why its revocation could not be recorded yet; null = it is, or need not be
+ * @param fault why its revocation could not be recorded, as a clause; null = it is recorded, or need not be
  */
 export function terminatingStatus(
   token: TokenObject,
@@ -54,20 +54,20 @@ export function terminatingStatus(
 ): DesiredTokenStatus {
   const waits = ` It stays until its revocation is recorded, which failed: ${fault}.`
   const message = `The token is being deleted and is revoked.${fault === null ? '' : waits}`
-  const verdict: DesiredCondition = {
+  const terminating: DesiredCondition = {
     type: 'Ready',
     status: 'False',
     reason: 'Terminating',
     message,
   }
   return {
-    ...publishedParticulars(token),
+    ...publishedIssuedFields(token),
     observedGeneration: token.generation,
-    conditions: conditionsOf(token, [verdict], nowMs),
+    conditions: conditionsOf(token, [terminating], nowMs),
   }
 }
 
-/** Whether status says this already, and holds a token only if it may. */
+/** Whether the wanted status is published already, and status holds a token only if it may. */
 export function isPublished(
   wanted: DesiredTokenStatus,
   mayHoldToken: boolean,
@@ -85,22 +85,23 @@ export function isPublished(
   )
 }
 
-/** Those of a token to be signed now lack the key's id: who signs is known when it is done. */
-function particularsOf(
+/** The fields of the issued token. For a token that is about to be signed keyID is missing until it is signed. */
+function issuedFieldsOf(
   token: TokenObject,
-  fate: TokenReadyState,
-  { owner }: TokenCircumstances,
-): Particulars {
-  if (fate.reason !== 'Issued' || fate.issue === null) return publishedParticulars(token)
+  readyState: TokenReadyState,
+  { owner }: ReadyStateInput,
+): IssuedFields {
+  if (readyState.reason !== 'Issued' || readyState.issue === null)
+    return publishedIssuedFields(token)
   return {
-    expirationTimestamp: formatTimestamp(fate.issue.lifetime.expiresMs),
+    expirationTimestamp: formatTimestamp(readyState.issue.lifetime.expiresMs),
     issuedTimestamp: formatTimestamp(token.creationMs),
     ...(owner ? { owner: { name: owner.key.name, uid: owner.key.uid } } : {}),
   }
 }
 
-/** Status always has the end of a token that was issued: once the token is removed, only this shows it. */
-function publishedParticulars(token: TokenObject): Particulars {
+/** The published fields. The expiry stays after the token is removed from status, because nothing else shows it. */
+function publishedIssuedFields(token: TokenObject): IssuedFields {
   const { issuedTimestamp, keyID, owner } = token.published
   const untilMs = issuedTokenEndMs(token)
   return {
@@ -113,11 +114,11 @@ function publishedParticulars(token: TokenObject): Particulars {
 
 const conditionsOf = (
   { published, generation }: TokenObject,
-  verdicts: readonly DesiredCondition[],
+  desired: readonly DesiredCondition[],
   nowMs: number,
-): readonly Condition[] => withTransitionTimes(verdicts, published.conditions, generation, nowMs)
+): readonly Condition[] => withTransitionTimes(desired, published.conditions, generation, nowMs)
 
-/** States that end only with another object, or with a change of the owner. */
+/** States that only a new object, or a change of the owner, can end. */
 const STALLED: ReadonlySet<TokenReadyState['reason']> = new Set([
   'Expired',
   'Revoked',
@@ -125,13 +126,13 @@ const STALLED: ReadonlySet<TokenReadyState['reason']> = new Set([
   'ScopeTooLarge',
 ])
 
-function verdictsOf(
+function desiredConditionsOf(
   token: TokenObject,
-  fate: TokenReadyState,
-  circumstances: TokenCircumstances,
+  readyState: TokenReadyState,
+  input: ReadyStateInput,
 ): readonly DesiredCondition[] {
-  const { reason } = fate
-  const message = reason === 'Issued' ? issuedMessage(token, fate, circumstances) : fate.message
+  const { reason } = readyState
+  const message = reason === 'Issued' ? issuedMessage(token, readyState, input) : readyState.message
   const ready = {
     type: 'Ready',
     status: reason === 'Issued' ? 'True' : 'False',
@@ -140,8 +141,8 @@ function verdictsOf(
   } as const
   const capped =
     reason === 'Issued'
-      ? cappedVerdict(token, fate, circumstances)
-      : cappedOnceEnded(token, circumstances)
+      ? cappedCondition(token, readyState, input)
+      : cappedConditionOnceEnded(token, input)
   return [
     ready,
     ...(STALLED.has(reason) ? [stalledCondition(ready)] : []),
@@ -149,13 +150,13 @@ function verdictsOf(
   ]
 }
 
-type IssuedFate = Extract<TokenReadyState, { reason: 'Issued' }>
+type IssuedState = Extract<TokenReadyState, { reason: 'Issued' }>
 
-/** Speaks of exp only: the end of an owner that is in use moves with every use. */
+/** Names `exp` only: the expiry of a sliding owner moves with every use. */
 function issuedMessage(
   { published }: TokenObject,
-  { issue }: IssuedFate,
-  { owner }: TokenCircumstances,
+  { issue }: IssuedState,
+  { owner }: ReadyStateInput,
 ): string {
   const name = issue === null ? published.owner?.name : owner?.key.name
   const expires = issue ? formatTimestamp(issue.lifetime.expiresMs) : published.expirationTimestamp
@@ -163,20 +164,23 @@ function issuedMessage(
   return `The token is valid until ${expires}, issued ${under}.`
 }
 
-function cappedVerdict(
+function cappedCondition(
   token: TokenObject,
-  { issue }: IssuedFate,
-  circumstances: TokenCircumstances,
+  { issue }: IssuedState,
+  input: ReadyStateInput,
 ): DesiredCondition | null {
-  if (issue !== null) return cutVerdict(issue.lifetime, circumstances)
-  const kept = keptCap(token)
-  return cutSince(token, circumstances) ?? (kept?.message.startsWith(CUT_SINCE) ? null : kept)
+  if (issue !== null) return issuedCapCondition(issue.lifetime, input)
+  const previous = publishedCapCondition(token)
+  return (
+    loweredCapCondition(token, input) ??
+    (previous?.message.startsWith(LOWERED_CAP_PREFIX) ? null : previous)
+  )
 }
 
-/** What cuts a token that is issued now. */
-function cutVerdict(
+/** The condition for a token that is issued now; null = its own ttl decides. */
+function issuedCapCondition(
   { ownSeconds, cut }: TokenLifetime,
-  { caps, configName, maxTtlMs, owner }: TokenCircumstances,
+  { caps, configName, maxTtlMs, owner }: ReadyStateInput,
 ): DesiredCondition | null {
   if (cut === null) return null
   const by: Readonly<Record<Cut, string>> = {
@@ -188,34 +192,38 @@ function cutVerdict(
   return { type: 'LifetimeCapped', status: 'True', reason: cut, message }
 }
 
-/** What the cap has ended says so for good: it is kept longer for that (contract 5.2). */
-const cappedOnceEnded = (
+/**
+ * The condition of an ended token. A token that the cap ended keeps it, as it is retained for longer (contract 5.2).
+ */
+const cappedConditionOnceEnded = (
   token: TokenObject,
-  circumstances: TokenCircumstances,
+  input: ReadyStateInput,
 ): DesiredCondition | null =>
-  isLive(capEndMs(token.creationMs, circumstances.caps), circumstances.nowMs)
-    ? keptCap(token)
-    : (cutSince(token, circumstances) ?? keptCap(token))
+  isLive(capEndMs(token.creationMs, input.caps), input.nowMs)
+    ? publishedCapCondition(token)
+    : (loweredCapCondition(token, input) ?? publishedCapCondition(token))
 
-const CUT_SINCE = 'The token was issued until '
+const LOWERED_CAP_PREFIX = 'The token was issued until '
 
-/** A cap lowered since the token was issued ends it too, which its claims can't show. */
-function cutSince(
+/**
+ * The condition for a cap that was lowered after the issue and ends the token before its `exp`; null = no such cap.
+ */
+function loweredCapCondition(
   { creationMs, published }: TokenObject,
-  { caps, configName }: TokenCircumstances,
+  { caps, configName }: ReadyStateInput,
 ): DesiredCondition | null {
   const { issued, expirationTimestamp } = published
   const endMs = capEndMs(creationMs, caps)
   if (endMs === null || issued === null || issued === 'damaged') return null
   if (endMs >= issued.expiresMs) return null
-  const message = `${CUT_SINCE}${expirationTimestamp}; accessKeyMaxTTLSeconds of Config ${configName} ends it ${caps.maxTtlSeconds} s after its creation.`
+  const message = `${LOWERED_CAP_PREFIX}${expirationTimestamp}; accessKeyMaxTTLSeconds of Config ${configName} ends it ${caps.maxTtlSeconds} s after its creation.`
   return { type: 'LifetimeCapped', status: 'True', reason: 'CappedByConfig', message }
 }
 
-const keptCap = ({ published }: TokenObject): DesiredCondition | null => {
-  const kept = findCondition(published.conditions, 'LifetimeCapped')
-  if (!kept) return null
-  const { type, status, reason, message } = kept
+const publishedCapCondition = ({ published }: TokenObject): DesiredCondition | null => {
+  const previous = findCondition(published.conditions, 'LifetimeCapped')
+  if (!previous) return null
+  const { type, status, reason, message } = previous
   // Published by the operator: `published` leaves out conditions of other managers.
   return { type, status, reason: reason as ConditionReason, message }
 }

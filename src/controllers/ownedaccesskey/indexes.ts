@@ -10,16 +10,16 @@ const BY_DIGEST = 'digest'
 /** Name of the index of keys by the uid of the key that owns them. */
 const BY_OWNER_KEY = 'owner-key'
 
-/** The indexes that the controllers need of their store. */
+/** The indexes of the store of keys. */
 export const KEY_INDEXERS: Indexers<AccessKey> = {
   [BY_DIGEST]: ({ digest }) => digest,
   [BY_OWNER_KEY]: ({ ownerRef }) => ownerRef?.uid ?? null,
 }
 
-/** Keys with the same secret, the eldest first. */
+/** Sort orders of the indexes: keys with the same secret, oldest first. */
 export const KEY_ORDERS: SortOrders<AccessKey> = { [BY_DIGEST]: isOlderKey }
 
-/** The keys of the store, as one is judged among them and bears on others. */
+/** Finds the keys in the store that a key depends on, and those that depend on it. */
 export const keysIn = (keys: Store<AccessKey>): KeyLookup & KeyRelations => ({
   named: (name) => keys.get(name),
   sharing: ({ digest }) => keys.by(BY_DIGEST, digest ?? ''),
@@ -28,6 +28,6 @@ export const keysIn = (keys: Store<AccessKey>): KeyLookup & KeyRelations => ({
   ownedBy: (uid) => keys.by(BY_OWNER_KEY, uid),
 })
 
-/** When a key ends, in epoch milliseconds; infinity = never. What is overdue is caught up in that order (2.7). */
+/** When a key ends, in epoch milliseconds; infinity = never. A resync takes keys in this order (contract 2.7). */
 export const endMsOf = (key: AccessKey, caps: Caps, nowMs: number): number =>
   lifetimeOf(key, caps, nowMs).expiresMs ?? Number.POSITIVE_INFINITY

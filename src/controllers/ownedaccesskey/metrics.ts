@@ -21,7 +21,9 @@ export const KEY_STATE_LABELS: Readonly<Record<KeyState, string>> = {
   OwnerNotReady: 'owner_not_ready',
 }
 
-/** How many keys are in each state, how many the cap shortens, and how many ended without a status that says so. */
+/**
+ * Number of keys by state, of keys whose life the cap shortens, and of expired keys without reason Expired in status.
+ */
 interface KeyCounts {
   readonly byState: Readonly<Record<string, number>>
   readonly capped: number
@@ -29,8 +31,8 @@ interface KeyCounts {
 }
 
 /**
- * Counts the keys as they are now, but for the heartbeat (contract 10.4), by the same functions that decide on
- * each. In many turns of the event loop: one that comes, changes or goes meanwhile counts as it was.
+ * Counts the keys by their present state, computed as the controller does, without heartbeat keys (contract 10.4). It
+ * yields to the event loop; keys that change meanwhile may count with their former state.
  */
 export async function countKeys(
   keys: Store<AccessKey>,
@@ -49,14 +51,14 @@ export async function countKeys(
     const label = KEY_STATE_LABELS[state]
     byState[label] = (byState[label] ?? 0) + 1
     if (lifetime.capped) capped += 1
-    const isTold = findCondition(key.published.conditions, 'Ready')?.reason === state
-    if (state === 'Expired' && !isTold)
+    const isReported = findCondition(key.published.conditions, 'Ready')?.reason === state
+    if (state === 'Expired' && !isReported)
       overdue = addOverdue(overdue, nowMs - (lifetime.expiresMs ?? nowMs))
   })
   return { byState, capped, overdue }
 }
 
-/** Reports the name and expiry, in epoch milliseconds, of each key that expires; in many turns of the event loop. */
+/** Reports name and expiry, in epoch milliseconds, of each key that expires. Yields to the event loop. */
 export function exportKeyExpiry(
   keys: Store<AccessKey>,
   caps: Caps,
@@ -71,21 +73,21 @@ export function exportKeyExpiry(
   })
 }
 
-/** Sources that are read at each scrape; keyEnds takes many turns of the event loop, the other must be cheap. */
+/** Sources that are read at each scrape. `keysByState` must be cheap; `keyEnds` yields to the event loop. */
 export interface KeySources {
-  /** How many keys are in each state; a state that is missing counts none. */
+  /** Number of keys by state; a missing state has none. */
   readonly keysByState: () => Readonly<Record<string, number>>
-  /** Calls back with the name and expiry, in epoch milliseconds, of each key that expires. */
+  /** Reports name and expiry, in epoch milliseconds, of each key that expires. */
   readonly keyEnds: (report: (name: string, atMs: number) => void) => Promise<void>
 }
 
 /** Counts expirations of keys. */
 export interface KeyMetrics {
-  /** A key's status says Expired, `lagSeconds` after its expiry. */
+  /** Call it when Expired was written to a key's status, `lagSeconds` after the expiry. */
   readonly keyExpired: (lagSeconds: number) => void
 }
 
-// Contract 2.7 promises one second; minutes mean that no manager was running.
+// Contract 2.7 promises one second; a lag of minutes means that no manager was running.
 const LAG_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600]
 
 /** The metrics of access keys (contract 8.4). */
@@ -106,11 +108,11 @@ export function keyMetrics(
   }
 }
 
-/** The text of the series of each key: prom-client would write 100,000 in one turn of the event loop. */
+/** The series of all keys in text format. prom-client would write 100,000 lines in one turn of the event loop. */
 export async function keyEndsText({ keyEnds }: KeySources): Promise<string> {
   const { name, help, label } = KEY_ENDS
   const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`]
-  // A name in JSON is a label value.
+  // JSON quotes a name as the text format requires.
   await keyEnds((key, atMs) =>
     lines.push(`${name}{${label}=${JSON.stringify(key)}} ${atMs / 1000}`),
   )

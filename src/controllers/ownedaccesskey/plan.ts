@@ -13,17 +13,17 @@ import { formatTimestamp, parseTimestamp } from '../../domain/time.ts'
 import type { TransitionEvent } from '../../kube/event-recorder.ts'
 import { type DesiredKeyStatus, type KeySnapshot, isPublished, statusOf } from './status.ts'
 
-/** What the plan stands on besides the key. */
+/** The input of the plan besides the key. */
 export interface KeyCircumstances {
   readonly caps: Caps
   readonly configName: string
   /** How long an expired key stays, in milliseconds (`--expired-retention`). */
   readonly retentionMs: number
-  /** The objects with the same key that keep it from working; null = none do. */
+  /** Other objects with the same key, because of which this one does not work; null = no conflict. */
   readonly conflict: KeyConflict | null
-  /** Which key that owns it makes it useless, and how, as a clause; null = none does. */
+  /** Why an owning key keeps this one from working, as a clause; null = none does. */
   readonly ownerFault: string | null
-  /** Why its tokens could not be recorded as revoked the last time; null = nothing failed (5.1). */
+  /** Why the last attempt to record its tokens as revoked failed (contract 5.1); null = it did not fail. */
   readonly tokensFault: string | null
   readonly nowMs: number
 }
@@ -33,7 +33,7 @@ export type KeyTransition = TransitionEvent<
   Extract<EventReason, 'KeyGenerated' | 'Expired' | 'KeyConflict' | 'ActivityIgnored'>
 >
 
-/** The next step for a key. `wakeMs` is when to look again; null = when something changes. */
+/** The next step for a key. `wakeMs` is the time of the next reconcile; null = only after a change. */
 export type KeyStep =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'wait'; readonly wakeMs: number }
@@ -48,68 +48,68 @@ export type KeyStep =
   | { readonly kind: 'release' }
 
 /**
- * What a key needs next (contract 2, 3.1, 4.1, 5.1, 5.2). An object being deleted is let go first
- * of all: its credential is refused by everybody from the moment of its deletionTimestamp.
+ * The next step for a key (contract 2, 3.1, 4.1, 5.1, 5.2). The release of a deleted object comes first: every
+ * gateway refuses its credential from its deletionTimestamp on.
  */
-export function plan(key: AccessKey, circumstances: KeyCircumstances): KeyStep {
-  const isHeld = key.finalizers.includes(REVOKE_FINALIZER)
-  const isStuck = circumstances.tokensFault !== null
-  if (key.isDeleting && isHeld && !isStuck) return { kind: 'release' }
+export function plan(key: AccessKey, input: KeyCircumstances): KeyStep {
+  const hasFinalizer = key.finalizers.includes(REVOKE_FINALIZER)
+  const isRevocationFailing = input.tokensFault !== null
+  if (key.isDeleting && hasFinalizer && !isRevocationFailing) return { kind: 'release' }
   if (key.isDeleting && key.finalizers.length === 0) return { kind: 'nothing' }
-  const isAdopted = isHeld && key.firstSeenMs !== null && key.digest !== null
+  const isAdopted = hasFinalizer && key.firstSeenMs !== null && key.digest !== null
   if (!key.isDeleting && !isAdopted && !isHeartbeatKey(key)) {
     return {
       kind: 'adopt',
       createdAt: formatTimestamp(Math.min(key.creationMs, key.firstSeenMs ?? key.creationMs)),
     }
   }
-  const found = foundOf(key, circumstances)
-  const status = statusOf(found)
-  const wakeMs = wakeMsOf(found)
+  const snapshot = snapshotOf(key, input)
+  const status = statusOf(snapshot)
+  const wakeMs = wakeMsOf(snapshot)
   if (!isPublished(status, key.published))
-    return { kind: 'publish', status, announce: announcementsOf(found, status), wakeMs }
-  if (key.isDeleting && isHeld) return { kind: 'release' }
-  if (isOverdue(found)) return { kind: 'delete' }
+    return { kind: 'publish', status, announce: transitionsOf(snapshot, status), wakeMs }
+  if (key.isDeleting && hasFinalizer) return { kind: 'release' }
+  if (isOverdue(snapshot)) return { kind: 'delete' }
   return wakeMs === null ? { kind: 'nothing' } : { kind: 'wait', wakeMs }
 }
 
-/** A gateway makes its heartbeat again as long as it runs: nothing is won by an end. */
+/** Heartbeat keys never expire: a running gateway would only create them again. */
 const NO_CAPS: Caps = { maxTtlSeconds: null, loginTtlSeconds: null }
 
-function foundOf(key: AccessKey, circumstances: KeyCircumstances): KeySnapshot {
-  const { retentionMs, ...known } = circumstances
-  const { conflict, nowMs } = known
-  const caps = isHeartbeatKey(key) ? NO_CAPS : known.caps
+function snapshotOf(key: AccessKey, input: KeyCircumstances): KeySnapshot {
+  const { retentionMs, ...rest } = input
+  const { conflict, nowMs } = rest
+  const caps = isHeartbeatKey(key) ? NO_CAPS : rest.caps
   const lifetime = lifetimeOf(key, caps, nowMs)
-  const own = keyStateOf(key, lifetime, conflict !== null, nowMs)
-  const state = own === 'Active' && known.ownerFault !== null ? 'OwnerNotReady' : own
-  const isLeft = key.isDeleting || isLive(lifetime.expiresMs, nowMs)
-  const removalMs = isLeft ? null : deletionMsOf(key, lifetime, retentionMs, nowMs)
-  return { ...known, caps, key, state, lifetime, removalMs }
+  const ownState = keyStateOf(key, lifetime, conflict !== null, nowMs)
+  const state = ownState === 'Active' && rest.ownerFault !== null ? 'OwnerNotReady' : ownState
+  const isKept = key.isDeleting || isLive(lifetime.expiresMs, nowMs)
+  const removalMs = isKept ? null : deletionMsOf(key, lifetime, retentionMs, nowMs)
+  return { ...rest, caps, key, state, lifetime, removalMs }
 }
 
 const isOverdue = ({ removalMs, nowMs }: KeySnapshot): boolean =>
   removalMs !== null && nowMs >= removalMs
 
-/** When the answer changes by itself: the key's end, then its removal; or an ignored use counts. */
+/** When to plan again without any event: at the key's end, at its removal, or when an ignored use begins to count. */
 function wakeMsOf({ key, lifetime, removalMs, nowMs }: KeySnapshot): number | null {
   if (key.isDeleting) return null
   const nextMs = isLive(lifetime.expiresMs, nowMs) ? lifetime.expiresMs : removalMs
   return earliest(nextMs, lifetime.activityIgnoredUntilMs)
 }
 
-function announcementsOf(found: KeySnapshot, status: DesiredKeyStatus): readonly KeyTransition[] {
-  const { key, lifetime, state } = found
+function transitionsOf(snapshot: KeySnapshot, status: DesiredKeyStatus): readonly KeyTransition[] {
+  const { key, lifetime, state } = snapshot
   const ready = findCondition(status.conditions, 'Ready')
-  const before = findCondition(key.published.conditions, 'Ready')
+  const previousReady = findCondition(key.published.conditions, 'Ready')
   const note = ready?.message ?? ''
-  const isNew = state !== before?.reason
+  const isNewState = state !== previousReady?.reason
   return [
-    ...(state === 'Expired' && isNew
+    ...(state === 'Expired' && isNewState
       ? [{ reason: 'Expired', note, of: status.expirationTimestamp ?? '' } as const]
       : []),
-    ...(state === 'KeyConflict' && isNew
-      ? [{ reason: 'KeyConflict', note, of: found.conflict?.names[0] ?? '' } as const]
+    ...(state === 'KeyConflict' && isNewState
+      ? [{ reason: 'KeyConflict', note, of: snapshot.conflict?.names[0] ?? '' } as const]
       : []),
     ...(lifetime.activityIgnoredUntilMs !== null
       ? [{ reason: 'ActivityIgnored', note, of: String(key.lastActivityMs) } as const]
@@ -120,9 +120,9 @@ function announcementsOf(found: KeySnapshot, status: DesiredKeyStatus): readonly
 /**
  * When an expired key is deleted, in epoch milliseconds; null = it is kept (contract 5.2).
  *
- * The annotation decides first, then a GitOps tool, which would recreate a deleted key. A key that
- * the cap ended is kept for the whole retention from the moment that was first seen, which is why
- * the published removal is looked at: a cap lowered by mistake may have ended it days ago.
+ * The annotation takes precedence, then the label of a GitOps tool, which would recreate a deleted key. A key that
+ * the cap ended stays for the whole retention after the expiry was first seen, as published in status: a cap lowered
+ * by mistake may have ended it days ago.
  */
 export function deletionMsOf(
   key: AccessKey,
@@ -134,16 +134,18 @@ export function deletionMsOf(
   if (expiresMs === null || key.onExpiry === 'Keep') return null
   if (key.isTracked && key.onExpiry !== 'Delete') return null
   if (lifetime.capped)
-    return promisedMs(key, expiresMs) ?? wholeSecond(Math.max(expiresMs, nowMs) + retentionMs)
+    return (
+      publishedRemovalMs(key, expiresMs) ?? wholeSecond(Math.max(expiresMs, nowMs) + retentionMs)
+    )
   if (key.onExpiry === 'Delete' || key.type === 'Login') return expiresMs
   return expiresMs + retentionMs
 }
 
-/** People read this time: no fraction, and none too early. */
+/** Rounds up to a whole second, as the time is shown in status and must not be too early. */
 const wholeSecond = (atMs: number): number => Math.ceil(atMs / 1000) * 1000
 
-/** What status promises already, if it speaks of the same end. */
-function promisedMs({ published }: AccessKey, expiresMs: number): number | null {
+/** The removal time in status, if it was published for the same expiry; else null. */
+function publishedRemovalMs({ published }: AccessKey, expiresMs: number): number | null {
   if (published.expirationTimestamp !== formatTimestamp(expiresMs)) return null
   return parseTimestamp(published.removalTimestamp)
 }

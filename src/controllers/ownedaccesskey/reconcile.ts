@@ -19,11 +19,11 @@ import type { DesiredKeyStatus } from './status.ts'
 
 /** Called for each expiry, for the platform_* metrics. */
 interface KeyObserver {
-  /** @param lagSeconds from the key's end to its being seen */
+  /** @param lagSeconds from the key's expiry to the write of its status */
   expired(lagSeconds: number): void
 }
 
-/** Dependencies of reconcile. `caps` are those in force, read at each reconcile. */
+/** Dependencies of reconcile. `caps` returns the caps in force, at each reconcile. */
 export interface KeyDeps extends TokensDeps {
   readonly keys: Store<AccessKey>
   readonly caps: () => Caps
@@ -38,16 +38,16 @@ export interface KeyDeps extends TokensDeps {
 /** Why keys are written, for metrics. */
 export const KEY_WRITE_REASONS = ['adopt', 'status', 'expired', 'finalizer'] as const
 
-/** Brings one key a step further, a new one two; its own write brings it back for the next. */
+/** Does the next step for a key, for a new key the next two; the watch event of its own write enqueues the next. */
 export async function reconcile(name: string, deps: KeyDeps): Promise<Outcome> {
   const key = deps.keys.get(name)
   if (!key) return done
-  const step = plan(key, circumstancesOf(key, deps))
+  const step = plan(key, planInputOf(key, deps))
   switch (step.kind) {
     case 'nothing':
       return done
     case 'wait':
-      return later(step.wakeMs)
+      return requeueAt(step.wakeMs)
     case 'adopt':
       await adopt(key, step.createdAt, deps)
       return publishAdopted(name, deps)
@@ -63,26 +63,26 @@ export async function reconcile(name: string, deps: KeyDeps): Promise<Outcome> {
   }
 }
 
-const later = (wakeMs: number | null): Outcome =>
+const requeueAt = (wakeMs: number | null): Outcome =>
   wakeMs === null ? done : { result: 'later', atMs: wakeMs }
 
-const LOOK_AGAIN_AFTER_MS = 1000
+const REQUEUE_AFTER_MS = 1000
 
-/** Our write brings the key back by itself; a wake in the past must not bring it back in a circle. */
-const soonest = (wakeMs: number | null, nowMs: number): Outcome =>
-  later(wakeMs === null ? null : Math.max(wakeMs, nowMs + LOOK_AGAIN_AFTER_MS))
+/** Requeues after a write, a second later at the earliest: a time in the past must not make a hot loop. */
+const requeueAfterWrite = (wakeMs: number | null, nowMs: number): Outcome =>
+  requeueAt(wakeMs === null ? null : Math.max(wakeMs, nowMs + REQUEUE_AFTER_MS))
 
-function circumstancesOf(key: AccessKey, deps: KeyDeps): KeyCircumstances {
+function planInputOf(key: AccessKey, deps: KeyDeps): KeyCircumstances {
   const { keys, caps, configName, retentionMs, clock, revocations } = deps
   const conflict = keyConflictOf(key, keysIn(keys))
-  const waits = key.isDeleting && countUnrecorded(key, deps) > 0
-  const tokensFault = waits ? revocations.fault() : null
+  const hasUnrecorded = key.isDeleting && countUnrecorded(key, deps) > 0
+  const tokensFault = hasUnrecorded ? revocations.fault() : null
   const nowMs = clock.nowMs()
   const ownerFault = ownerFaultOf(key, keys, caps(), nowMs)
   return { caps: caps(), configName, retentionMs, conflict, ownerFault, tokensFault, nowMs }
 }
 
-/** A key is worth no more than one that owns it (contract 10.3, 12.3). */
+/** Why an owning key keeps this one from working, as a clause; null = none does (contract 10.3, 12.3). */
 function ownerFaultOf(
   key: AccessKey,
   keys: Store<AccessKey>,
@@ -95,7 +95,7 @@ function ownerFaultOf(
   return `access key ${above}, which it depends on, ${CHAIN_STATE_MESSAGES[state]}`
 }
 
-/** Finalizer, first-seen annotation and, where there is none, the key: one write (contract 3.1). */
+/** Adds the finalizer, the creation annotation and, if there is none, the key itself, in one write (contract 3.1). */
 async function adopt(key: AccessKey, createdAt: string, deps: KeyDeps): Promise<void> {
   const { client, keys, newKey, log } = deps
   const isGenerated = key.digest === null
@@ -117,7 +117,7 @@ interface LiveKey {
   readonly resourceVersion: string
 }
 
-/** Our field set holds the key, so an apply without it would take it out: read it first. */
+/** Reads spec.key from the API server: our field manager owns it, so an apply without it would remove it. */
 async function liveKeyOf({ name, uid }: AccessKey, client: KubeClient): Promise<LiveKey | null> {
   const object = await client.get<OwnedAccessKeyObject>(ACCESS_KEYS, { name })
   if (!object || object.metadata.uid !== uid) return null
@@ -140,13 +140,13 @@ function adoptedObject({ name, uid }: AccessKey, createdAt: string, live: LiveKe
 }
 
 /**
- * Its status in the same pass: behind a burst of others the key would wait once more to be Ready. Whatever
- * else it needs, another adoption too, is for the pass that our write brings.
+ * Publishes the status of an adopted key in the same reconcile: after a burst of new keys it would have to queue
+ * again to become Ready. Any other step is left to the reconcile that our write causes.
  */
 async function publishAdopted(name: string, deps: KeyDeps): Promise<Outcome> {
   const key = deps.keys.get(name)
   if (!key) return done
-  const step = plan(key, circumstancesOf(key, deps))
+  const step = plan(key, planInputOf(key, deps))
   return step.kind === 'publish' ? publish(key, step, deps) : done
 }
 
@@ -159,7 +159,7 @@ async function publish(
   keys.observe(await client.apply(ACCESS_KEYS, statusObject(key, step.status), 'status', 'status'))
   recordEvents(key, step.announce, deps)
   if (step.announce.some(({ reason }) => reason === 'Expired')) reportExpiry(key, step.status, deps)
-  return soonest(step.wakeMs, deps.clock.nowMs())
+  return requeueAfterWrite(step.wakeMs, deps.clock.nowMs())
 }
 
 function statusObject(
@@ -184,19 +184,22 @@ function reportExpiry(
   log.info({ object: ref(key), expirationTimestamp, lagMs }, 'access key expired')
 }
 
-/** The resourceVersion guards a key that was used a moment ago (contract 5.3). */
+/** Deletes an expired key. The resourceVersion protects a key that was used a moment ago (contract 5.3). */
 async function remove(key: AccessKey, { client, keys, log }: KeyDeps): Promise<void> {
   const { uid, resourceVersion } = key
-  const held = await client.delete(ACCESS_KEYS, key, { uid, resourceVersion }, 'expired')
-  if (!held) return
-  keys.observe(held)
+  const terminating = await client.delete(ACCESS_KEYS, key, { uid, resourceVersion }, 'expired')
+  if (!terminating) return
+  keys.observe(terminating)
   log.info({ object: ref(key) }, 'expired access key deleted')
 }
 
-/** Tokens first: once the key is gone nothing would lead to those that it was issued under. */
+/**
+ * Revokes the tokens before it removes the finalizer: once the key is gone, nothing leads to the tokens issued under
+ * it.
+ */
 async function release(key: AccessKey, deps: KeyDeps): Promise<Outcome> {
   const { client, keys, clock, log } = deps
-  if ((await revokeOwnedTokens(key, deps)) > 0) return later(clock.nowMs() + LOOK_AGAIN_AFTER_MS)
+  if ((await revokeOwnedTokens(key, deps)) > 0) return requeueAt(clock.nowMs() + REQUEUE_AFTER_MS)
   const released = await removeFinalizer(client, ACCESS_KEYS, key, REVOKE_FINALIZER)
   if (!released) return done
   keys.observe(released)
@@ -204,7 +207,7 @@ async function release(key: AccessKey, deps: KeyDeps): Promise<Outcome> {
   return done
 }
 
-/** The key ID leads from a key that was found somewhere to what became of it (contract 1.5). */
+/** Log fields of a key. By the key ID the log tells what happened to a key that leaked (contract 1.5). */
 const ref = (key: AccessKey): Readonly<Record<string, string>> => {
   const { name, uid, resourceVersion, digest } = key
   return { name, uid, resourceVersion, ...(digest === null ? {} : { keyID: keyIdOf(key) }) }

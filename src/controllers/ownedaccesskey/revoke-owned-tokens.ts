@@ -7,7 +7,7 @@ import type { Store } from '../../kube/informer/store.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { BY_ISSUED_UNDER, type IssuesInProgress } from '../directclusterendpointtoken/indexes.ts'
 
-/** What ending a key's tokens takes. */
+/** Dependencies of revokeOwnedTokens. */
 export interface TokensDeps {
   readonly client: KubeClient
   readonly tokens: Store<TokenObject>
@@ -16,14 +16,15 @@ export interface TokensDeps {
   readonly clock: Clock
 }
 
-/** So many deletes at a time: one key may have thousands of tokens. */
-const AT_A_TIME = 8
+/** Concurrent deletes: one key may have thousands of tokens. */
+const CONCURRENT_DELETES = 8
 
 /**
- * The work of a key's finalizer: every token issued under its uid is recorded as revoked and
- * deleted (contract 5.1), whatever its references say by now.
+ * The work of a key's finalizer: records every token that was issued under its uid as revoked, and deletes it
+ * (contract 5.1), even if its owner reference has changed since.
  *
- * @returns how many are neither recorded nor over yet, plus one while a token is being issued under the key
+ * @returns the number of live tokens whose record is not stored yet, plus one while a token is being issued under the
+ *   key
  * @throws StatusError when a delete is refused
  */
 export async function revokeOwnedTokens({ uid }: AccessKey, deps: TokensDeps): Promise<number> {
@@ -34,14 +35,16 @@ export async function revokeOwnedTokens({ uid }: AccessKey, deps: TokensDeps): P
   for (const token of unrecorded) {
     revocations.record(token.uid, issuedTokenEndMs(token) ?? clock.nowMs())
   }
-  const left = issued.filter(({ isDeleting }) => !isDeleting)
-  for (let first = 0; first < left.length; first += AT_A_TIME) {
-    await Promise.all(left.slice(first, first + AT_A_TIME).map((token) => remove(token, deps)))
+  const toDelete = issued.filter(({ isDeleting }) => !isDeleting)
+  for (let first = 0; first < toDelete.length; first += CONCURRENT_DELETES) {
+    await Promise.all(
+      toDelete.slice(first, first + CONCURRENT_DELETES).map((token) => remove(token, deps)),
+    )
   }
   return unrecorded.length + (isIssuing ? 1 : 0)
 }
 
-/** How many of a key's tokens are not recorded yet. */
+/** Number of live tokens of a key whose record is not stored yet. */
 export const countUnrecorded = (
   { uid }: AccessKey,
   deps: Pick<TokensDeps, 'tokens' | 'revocations' | 'clock'>,
@@ -52,12 +55,12 @@ function isUnrecorded(
   token: TokenObject,
   { revocations, clock }: Pick<TokensDeps, 'revocations' | 'clock'>,
 ): boolean {
-  const outMs = issuedTokenEndMs(token)
-  return outMs !== null && outMs > clock.nowMs() && !revocations.has(token.uid)
+  const expiresMs = issuedTokenEndMs(token)
+  return expiresMs !== null && expiresMs > clock.nowMs() && !revocations.has(token.uid)
 }
 
 async function remove(token: TokenObject, { client, tokens }: TokensDeps): Promise<void> {
   const { uid, resourceVersion } = token
-  const held = await client.delete(TOKENS, token, { uid, resourceVersion }, 'owner')
-  if (held) tokens.observe(held)
+  const terminating = await client.delete(TOKENS, token, { uid, resourceVersion }, 'owner')
+  if (terminating) tokens.observe(terminating)
 }

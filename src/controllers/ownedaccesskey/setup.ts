@@ -17,7 +17,7 @@ import { endMsOf, keysIn } from './indexes.ts'
 import type { KeyMetrics } from './metrics.ts'
 import { KEY_WRITE_REASONS, type KeyDeps, reconcile } from './reconcile.ts'
 
-/** The process as far as the controller of access keys needs it. */
+/** What the controller of access keys needs from the process. */
 export interface KeySetup
   extends Pick<KeyDeps, 'client' | 'revocations' | 'issues' | 'events' | 'clock' | 'log'> {
   readonly settings: Pick<KeyDeps, 'configName'> & {
@@ -51,7 +51,7 @@ export const keyController = {
       log: setup.log.child({ controller: keyController.name }),
       observer: { expired: setup.metrics.keyExpired },
     }
-    const known = keysIn(keys)
+    const relations = keysIn(keys)
     return {
       name: keyController.name,
       workers: settings.workers,
@@ -61,13 +61,13 @@ export const keyController = {
       watches: [
         onChange(
           keys,
-          (change) => (caps.current() ? namesOf(keysAffectedBy(change, known)) : []),
-          ({ listed }) => (listed ? 'refresh' : 'fresh'),
+          (change) => (caps.current() ? namesOf(keysAffectedBy(change, relations)) : []),
+          ({ listed }) => (listed ? 'resync' : 'change'),
         ),
         onSignal(revocations, () =>
           namesOf([...keys.values()].filter(({ isDeleting }) => isDeleting)),
         ),
-        refreshAll(setup),
+        resyncAll(setup),
       ],
     }
   },
@@ -75,12 +75,14 @@ export const keyController = {
 
 const namesOf = (keys: readonly AccessKey[]): readonly string[] => keys.map(({ name }) => name)
 
-/** All keys whenever the caps change: those that end first come first (contract 2.7). */
-const refreshAll =
+/** Enqueues all keys whenever the caps change, those that expire first at the front (contract 2.7). */
+const resyncAll =
   ({ stores: { keys }, caps, clock, turns }: KeySetup): Watch =>
   (enqueue) =>
     caps.subscribe((inForce) => {
       const nowMs = clock.nowMs()
-      const end = (key: AccessKey): number => endMsOf(key, inForce, nowMs)
-      void forEachYieldingByTime(turns, keys.values(), end, ({ name }) => enqueue(name, 'refresh'))
+      const expiryOf = (key: AccessKey): number => endMsOf(key, inForce, nowMs)
+      void forEachYieldingByTime(turns, keys.values(), expiryOf, ({ name }) =>
+        enqueue(name, 'resync'),
+      )
     })

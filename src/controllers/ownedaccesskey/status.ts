@@ -16,33 +16,33 @@ import {
 } from '../../domain/conditions.ts'
 import { formatTimestamp } from '../../domain/time.ts'
 
-/** Everything that is known about a key at one moment; the plan and its status follow from it. */
+/** A key with all facts that its plan and its status are computed from. */
 export interface KeySnapshot {
   readonly key: AccessKey
   readonly state: KeyState
   readonly lifetime: Lifetime
   readonly caps: Caps
-  /** The objects with the same key that keep it from working; null = none do. */
+  /** Other objects with the same key, because of which this one does not work; null = no conflict. */
   readonly conflict: KeyConflict | null
-  /** Which key that owns it makes it useless, and how, as a clause; null = none does. */
+  /** Why an owning key keeps this one from working, as a clause; null = none does. */
   readonly ownerFault: string | null
-  /** When the expired key is to be deleted; null = it is live, is kept, or is being deleted. */
+  /** When the expired key is deleted, in epoch milliseconds; null = it is live, is kept, or is being deleted. */
   readonly removalMs: number | null
-  /** Name of the Config whose cap binds, for messages. */
+  /** Name of the Config with the cap, for messages. */
   readonly configName: string
   /** Why a deleted key's tokens could not be recorded as revoked; null = nothing failed. */
   readonly tokensFault: string | null
   readonly nowMs: number
 }
 
-/** The status to publish: all of it but lastActivity, which is the gateway's (contract 1.5, 3.4). */
+/** The status to publish. The gateway writes lastActivity (contract 1.5, 3.4). */
 export type DesiredKeyStatus = Omit<OwnedAccessKeyStatus, 'lastActivity'> & {
   readonly conditions: readonly Condition[]
 }
 
-/** What status says of what was found. */
-export function statusOf(found: KeySnapshot): DesiredKeyStatus {
-  const { key, lifetime, removalMs, nowMs } = found
+/** The status to publish for a key. */
+export function statusOf(snapshot: KeySnapshot): DesiredKeyStatus {
+  const { key, lifetime, removalMs, nowMs } = snapshot
   const { expiresMs, effectiveSeconds } = lifetime
   return {
     ...(expiresMs === null ? {} : { expirationTimestamp: formatTimestamp(expiresMs) }),
@@ -52,7 +52,7 @@ export function statusOf(found: KeySnapshot): DesiredKeyStatus {
     ...(key.identity === null ? {} : { identity: key.identity }),
     observedGeneration: key.generation,
     conditions: withTransitionTimes(
-      verdictsOf(found),
+      conditionsOf(snapshot),
       key.published.conditions,
       key.generation,
       nowMs,
@@ -60,7 +60,7 @@ export function statusOf(found: KeySnapshot): DesiredKeyStatus {
   }
 }
 
-/** Whether status says this already. */
+/** Whether the wanted status is published already. */
 export function isPublished(wanted: DesiredKeyStatus, published: PublishedKeyStatus): boolean {
   return (
     wanted.expirationTimestamp === published.expirationTimestamp &&
@@ -73,12 +73,12 @@ export function isPublished(wanted: DesiredKeyStatus, published: PublishedKeySta
   )
 }
 
-/** States that end only by an edit or by another cap. */
+/** States that only an edit or another cap ends. */
 const STALLED: ReadonlySet<KeyState> = new Set(['NoIdentity', 'KeyConflict', 'Expired', 'Disabled'])
 
-function verdictsOf(found: KeySnapshot): readonly DesiredCondition[] {
-  const { state, lifetime } = found
-  const message = messageOf(found)
+function conditionsOf(snapshot: KeySnapshot): readonly DesiredCondition[] {
+  const { state, lifetime } = snapshot
+  const message = messageOf(snapshot)
   const ready = {
     type: 'Ready',
     status: state === 'Active' ? 'True' : 'False',
@@ -88,11 +88,11 @@ function verdictsOf(found: KeySnapshot): readonly DesiredCondition[] {
   return [
     ready,
     ...(STALLED.has(state) ? [stalledCondition(ready)] : []),
-    ...(lifetime.capped ? [cappedVerdict(found)] : []),
+    ...(lifetime.capped ? [cappedCondition(snapshot)] : []),
   ]
 }
 
-function cappedVerdict({ lifetime, caps, configName }: KeySnapshot): DesiredCondition {
+function cappedCondition({ lifetime, caps, configName }: KeySnapshot): DesiredCondition {
   const own =
     lifetime.ownSeconds === null
       ? 'no lifetime of its own'
@@ -101,22 +101,22 @@ function cappedVerdict({ lifetime, caps, configName }: KeySnapshot): DesiredCond
   return { type: 'LifetimeCapped', status: 'True', reason: 'CappedByConfig', message }
 }
 
-function messageOf(found: KeySnapshot): string {
-  const { lifetime } = found
+function messageOf(snapshot: KeySnapshot): string {
+  const { lifetime } = snapshot
   const isIgnored = lifetime.activityIgnoredUntilMs !== null
   const ignored = ' Its recorded last use lies more than 60 s in the future and is ignored.'
-  return SENTENCES[found.state](found) + (isIgnored ? ignored : '')
+  return MESSAGES[snapshot.state](snapshot) + (isIgnored ? ignored : '')
 }
 
 const HEARTBEAT_SENTENCE =
   'The key opens nothing and never ends: gateways write to it to test that their watch of the keys is current.'
 
-const SENTENCES: Readonly<Record<KeyState, (found: KeySnapshot) => string>> = {
-  Active: (found) => {
-    if (isHeartbeatKey(found.key)) return HEARTBEAT_SENTENCE
-    return found.lifetime.expiresMs === null
+const MESSAGES: Readonly<Record<KeyState, (snapshot: KeySnapshot) => string>> = {
+  Active: (snapshot) => {
+    if (isHeartbeatKey(snapshot.key)) return HEARTBEAT_SENTENCE
+    return snapshot.lifetime.expiresMs === null
       ? 'The key works and never expires.'
-      : `The key works until ${formatTimestamp(found.lifetime.expiresMs)}, ${sinceWhat(found)}.`
+      : `The key works until ${formatTimestamp(snapshot.lifetime.expiresMs)}, ${expiryBasisOf(snapshot)}.`
   },
   Terminating: ({ tokensFault }) =>
     tokensFault === null
@@ -128,21 +128,21 @@ const SENTENCES: Readonly<Record<KeyState, (found: KeySnapshot) => string>> = {
     conflict?.kind === 'unproven'
       ? `${listed(conflict.names)} have the same key, and the oldest holds only its digest, which does not prove that its author knew the key. None of them works: delete all but the one that is to have it.`
       : `${conflict?.names[0]} has the same key and is older: this object does not work; delete one of the two.`,
-  Expired: (found) =>
-    `The key expired ${formatTimestamp(found.lifetime.expiresMs ?? 0)}, ${sinceWhat(found)}; ${fateOf(found)}.`,
+  Expired: (snapshot) =>
+    `The key expired ${formatTimestamp(snapshot.lifetime.expiresMs ?? 0)}, ${expiryBasisOf(snapshot)}; ${removalMessageOf(snapshot)}.`,
   Disabled: () => 'The key is disabled and does not work: remove spec.disabled to enable it.',
   OwnerNotReady: ({ ownerFault }) => `The key does not work, because ${ownerFault}.`,
 }
 
 const MOST_NAMES = 10
 
-/** Not more names than a person reads, or an event holds. */
+/** At most ten names: more would not fit into an event. */
 function listed(names: readonly string[]): string {
   const more = names.length - MOST_NAMES
   return names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
-function sinceWhat({ lifetime, caps, key }: KeySnapshot): string {
+function expiryBasisOf({ lifetime, caps, key }: KeySnapshot): string {
   const { startMs, expiresMs, activityMs, effectiveSeconds } = lifetime
   const isCapOnAge =
     caps.maxTtlSeconds !== null && expiresMs === startMs + caps.maxTtlSeconds * 1000
@@ -152,7 +152,7 @@ function sinceWhat({ lifetime, caps, key }: KeySnapshot): string {
   return `${effectiveSeconds} s after its last use`
 }
 
-function fateOf({ removalMs, key, lifetime }: KeySnapshot): string {
+function removalMessageOf({ removalMs, key, lifetime }: KeySnapshot): string {
   if (removalMs !== null && removalMs === lifetime.expiresMs) return 'it is deleted at once'
   if (removalMs !== null) return `it is deleted ${formatTimestamp(removalMs)}`
   return key.onExpiry === 'Keep'

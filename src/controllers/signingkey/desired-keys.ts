@@ -1,5 +1,5 @@
-// What ConfigMap `platform-jwks` should say (contract 7.3): each rule is a step from the keys known to
-// those wanted. Applied to its own result it changes nothing, so the operator comes to rest.
+// The desired content of ConfigMap `platform-jwks` (contract 7.3), computed from the known keys in steps. The steps
+// are idempotent: applied to their own result they change nothing, so the controller settles.
 import type { PublishedKeys } from '../../domain/signingkey/published-keys.ts'
 import {
   HAND_OVER_AFTER_MS,
@@ -14,238 +14,264 @@ import {
 } from '../../domain/signingkey/signing-key.ts'
 import type { SigningAlgorithm } from '../../domain/token/token-claims.ts'
 
-/** What the plan stands on. */
-export interface SigningKeyCircumstances {
+/** Everything that the plan is computed from. */
+export interface SigningKeyPlanInput {
   readonly secrets: readonly SigningKeySecret[]
-  /** null = there is no ConfigMap. */
+  /** The content of the ConfigMap; null = it does not exist. */
   readonly published: PublishedKeys | null
-  /** The set as this process last saw it whole: a deleted or garbled entry is put back. */
-  readonly remembered: RememberedKeys
-  /** Generation numbers whose names something else has. */
-  readonly taken: readonly number[]
+  /** The last undamaged key set that this process has read: deleted or damaged entries are restored from it. */
+  readonly lastSound: LastSoundKeys
+  /** Generations whose Secret name belongs to an object that is no signing key. */
+  readonly unavailableGenerations: readonly number[]
   readonly algorithm: SigningAlgorithm
   readonly tokenMaxTtlMs: number
-  /** The latest `exp` known under that key's signature; null = none is. */
+  /** The latest `exp` of the live tokens that a key signed; null = it signed none. */
   readonly lastExpMs: (kid: string) => number | null
   readonly nowMs: number
 }
 
-/** Public keys with their notes. */
-export type RememberedKeys = Pick<PublishedKeys, 'jwks' | 'notes'>
+/** Public keys with their records. */
+export type LastSoundKeys = Pick<PublishedKeys, 'jwks' | 'notes'>
 
-/** A key of the set. */
+/** A key of the published set. */
 export interface DesiredKey {
-  readonly note: PublishedKeyRecord
-  /** null = withdrawn. */
+  readonly record: PublishedKeyRecord
+  /** The public key; null = the key is withdrawn, and only its record stays. */
   readonly jwk: PublicJwk | null
-  /** Whether its private half is at hand and sound. */
+  /** Whether a Secret with its private key exists and is sound, and the key is not withdrawn. */
   readonly canSign: boolean
 }
 
-/** The wanted set. */
+/** The key set to publish. */
 interface DesiredKeys {
   /** Oldest first. */
   readonly entries: readonly DesiredKey[]
-  /** Whether a newer key than the one that signed until now takes over: what a rotation asks for. */
+  /** Whether a newer key than the current signer is about to take over, which fulfils a requested rotation. */
   readonly isRotated: boolean
 }
 
-/** The set that should be published. */
-export function desiredKeysOf(found: SigningKeyCircumstances): DesiredKeys {
-  const steps = [withdraw, join, fallBack]
-  const entries = steps.reduce((before, step) => step(before, found), knownOf(found))
-  const waiting = waitingIn(entries, found)
-  const hurried = waiting ? hurry(entries, waiting, found) : entries
-  return { entries: leave(hurried, found), isRotated: waiting !== undefined }
+/** Computes the key set to publish. */
+export function desiredKeysOf(input: SigningKeyPlanInput): DesiredKeys {
+  const steps = [withdrawLeakedKey, addNewKeys, ensureSigner]
+  const entries = steps.reduce((before, step) => step(before, input), knownKeys(input))
+  const successor = successorIn(entries, input)
+  const advanced = successor ? advanceHandOver(entries, successor, input) : entries
+  return { entries: removeExpired(advanced, input), isRotated: successor !== undefined }
 }
 
-/** The notes of those that may sign, oldest first. */
-export const signersIn = (entries: readonly DesiredKey[]): readonly PublishedKeyRecord[] =>
-  entries.filter(({ canSign }) => canSign).map(({ note }) => note)
+/** Records of the keys that can sign, oldest first. */
+export const signerRecords = (entries: readonly DesiredKey[]): readonly PublishedKeyRecord[] =>
+  entries.filter(({ canSign }) => canSign).map(({ record }) => record)
 
-/** The newest of those that may sign. */
-export const newestIn = (entries: readonly DesiredKey[]): DesiredKey | undefined =>
+/** The newest key that can sign; undefined = no key can. */
+export const newestSigner = (entries: readonly DesiredKey[]): DesiredKey | undefined =>
   entries.findLast(({ canSign }) => canSign)
 
-/** The one that signs once these are published. */
-export function signingIn(entries: readonly DesiredKey[], nowMs: number): DesiredKey | undefined {
-  const signing = currentSigner(signersIn(entries), nowMs)
-  return entries.find(({ note }) => note.kid === signing?.kid)
+/** The key that signs at that time, once these entries are published; undefined = no key can sign. */
+export function currentSignerIn(
+  entries: readonly DesiredKey[],
+  nowMs: number,
+): DesiredKey | undefined {
+  const signer = currentSigner(signerRecords(entries), nowMs)
+  return entries.find(({ record }) => record.kid === signer?.kid)
 }
 
-/** When the key leaves the set; null while that is unknown. */
-export function withdrawnAtMs(
+/** When a key, or the record of a withdrawn key, leaves the set; null = not known yet. */
+export function removalAtMs(
   entry: DesiredKey,
   entries: readonly DesiredKey[],
-  found: SigningKeyCircumstances,
+  input: SigningKeyPlanInput,
 ): number | null {
-  const { note } = entry
-  if (note.withdrawnMs === null)
-    return unpublishAtMs(note, signersIn(entries), found.tokenMaxTtlMs, found.lastExpMs(note.kid))
-  return found.secrets.some(({ kid }) => kid === note.kid) ? null : deleteRecordAtMs(note)
+  const { record } = entry
+  if (record.withdrawnMs === null)
+    return unpublishAtMs(
+      record,
+      signerRecords(entries),
+      input.tokenMaxTtlMs,
+      input.lastExpMs(record.kid),
+    )
+  return input.secrets.some(({ kid }) => kid === record.kid) ? null : deleteRecordAtMs(record)
 }
 
-/** Noted keys whose public half is at hand. A key without a note is foreign, and leaves the set (threats D6). */
-function knownOf({
+/** Keys with a record and a known public key. A published key without a record is foreign, and leaves the set. */
+function knownKeys({
   published,
-  remembered,
+  lastSound,
   secrets,
   nowMs,
-}: SigningKeyCircumstances): readonly DesiredKey[] {
-  const withdrawn = remembered.notes.filter(({ withdrawnMs }) => withdrawnMs !== null)
-  const lost = published?.isSound ? [] : remembered.notes
-  // The last of a kid wins: withdrawn over all else, what is published over what is remembered.
-  const notes = byKid([...lost, ...(published?.notes ?? []), ...withdrawn])
-  const jwks = byKid([...remembered.jwks, ...(published?.jwks ?? [])])
+}: SigningKeyPlanInput): readonly DesiredKey[] {
+  const withdrawn = lastSound.notes.filter(({ withdrawnMs }) => withdrawnMs !== null)
+  const restored = published?.isSound ? [] : lastSound.notes
+  // For each kid the last record wins: withdrawn before published before restored.
+  const notes = byKid([...restored, ...(published?.notes ?? []), ...withdrawn])
+  const jwks = byKid([...lastSound.jwks, ...(published?.jwks ?? [])])
   const usable = byKid(secrets.filter(hasUsableKey))
-  const entries = [...notes.values()].map((note) => {
-    const secret = usable.get(note.kid)
-    return entryOf(timely(note, secret, nowMs), secret?.jwk ?? jwks.get(note.kid), secret)
+  const entries = [...notes.values()].map((record) => {
+    const secret = usable.get(record.kid)
+    return entryOf(
+      correctedRecord(record, secret, nowMs),
+      secret?.jwk ?? jwks.get(record.kid),
+      secret,
+    )
   })
-  return ordered(entries.filter(({ note, jwk }) => jwk !== null || note.withdrawnMs !== null))
+  return byGeneration(
+    entries.filter(({ record, jwk }) => jwk !== null || record.withdrawnMs !== null),
+  )
 }
 
 function entryOf(
-  note: PublishedKeyRecord,
+  record: PublishedKeyRecord,
   jwk: PublicJwk | null = null,
   secret?: SigningKeySecret,
 ): DesiredKey {
-  const isWithdrawn = note.withdrawnMs !== null
-  return { note, jwk: isWithdrawn ? null : jwk, canSign: secret !== undefined && !isWithdrawn }
+  const isWithdrawn = record.withdrawnMs !== null
+  return { record, jwk: isWithdrawn ? null : jwk, canSign: secret !== undefined && !isWithdrawn }
 }
 
-/** A restored Secret is younger than its key; a clock that was ahead must not keep a key waiting. */
-const timely = (
-  note: PublishedKeyRecord,
+/** A restored Secret is younger than its key, and times from a clock that was ahead must not delay the key. */
+const correctedRecord = (
+  record: PublishedKeyRecord,
   secret: SigningKeySecret | undefined,
   nowMs: number,
 ): PublishedKeyRecord => ({
-  ...note,
-  generation: secret?.generation ?? note.generation,
-  createdMs: Math.min(note.createdMs, nowMs),
-  publishedMs: Math.min(note.publishedMs, nowMs),
+  ...record,
+  generation: secret?.generation ?? record.generation,
+  createdMs: Math.min(record.createdMs, nowMs),
+  publishedMs: Math.min(record.publishedMs, nowMs),
 })
 
-/** The leaked key's public half goes at once, and a mark stays. */
-function withdraw(
+/** Removes the public key of the leaked key at once; its record stays, marked as withdrawn. */
+function withdrawLeakedKey(
   entries: readonly DesiredKey[],
-  { published, secrets, nowMs }: SigningKeyCircumstances,
+  { published, secrets, nowMs }: SigningKeyPlanInput,
 ) {
   const kid = published?.toWithdraw ?? null
-  const leaked = entries.find(({ note }) => note.kid === kid)?.note
+  const leaked = entries.find(({ record }) => record.kid === kid)?.record
   const secret = secrets.find((one) => one.kid === kid)
-  const note = leaked ?? (kid === null || !secret ? null : noteOf(kid, secret, nowMs, nowMs))
-  if (note === null || note.withdrawnMs !== null) return entries
-  const others = entries.filter((entry) => entry.note.kid !== kid)
-  return ordered([...others, entryOf({ ...note, withdrawnMs: nowMs })])
+  const record = leaked ?? (kid === null || !secret ? null : newRecord(kid, secret, nowMs, nowMs))
+  if (record === null || record.withdrawnMs !== null) return entries
+  const others = entries.filter((entry) => entry.record.kid !== kid)
+  return byGeneration([...others, entryOf({ ...record, withdrawnMs: nowMs })])
 }
 
-/** A note on a key that is published now. */
-const noteOf = (
+/** The record of a key that is published for the first time. */
+const newRecord = (
   kid: string,
   secret: SigningKeySecret,
   nowMs: number,
-  fromMs: number,
+  useFromMs: number,
 ): PublishedKeyRecord => ({
   kid,
   generation: secret.generation ?? 1,
   createdMs: secret.createdMs,
   publishedMs: nowMs,
-  useFromMs: fromMs,
+  useFromMs,
   withdrawnMs: null,
 })
 
-/** Keys of Secrets that have no note yet, each to take over from the one before. */
-function join(known: readonly DesiredKey[], found: SigningKeyCircumstances): readonly DesiredKey[] {
-  return found.secrets
-    .filter((secret) => hasUsableKey(secret) && isNew(secret, known, found))
+/** Adds the keys of Secrets without a record; each takes over from the one before it. */
+function addNewKeys(
+  known: readonly DesiredKey[],
+  input: SigningKeyPlanInput,
+): readonly DesiredKey[] {
+  return input.secrets
+    .filter((secret) => hasUsableKey(secret) && isNew(secret, known, input))
     .toSorted((a, b) => (a.generation ?? 0) - (b.generation ?? 0))
     .reduce((entries, secret) => {
       const { kid = '' } = secret.jwk ?? {}
-      const seen = { ...secret, createdMs: firstSeenMs(secret, found) }
-      const note = noteOf(kid, seen, found.nowMs, handOverMs(entries, found.nowMs))
-      return ordered([...entries, entryOf(note, secret.jwk, secret)])
+      const firstSeen = { ...secret, createdMs: firstSeenMs(secret, input) }
+      const record = newRecord(kid, firstSeen, input.nowMs, handOverMs(entries, input.nowMs))
+      return byGeneration([...entries, entryOf(record, secret.jwk, secret)])
     }, known)
 }
 
 /**
- * By our own clock where we know that it was not there before: the API server's may be weeks behind,
- * and every new key would be an old one, for which another is made at once.
+ * The creation time by our own clock, if the set was sound before. The API server's clock may be weeks behind:
+ * each new key would look old, and need a successor at once.
  */
 const firstSeenMs = (
   { createdMs }: SigningKeySecret,
-  { published, nowMs }: SigningKeyCircumstances,
+  { published, nowMs }: SigningKeyPlanInput,
 ): number => (published?.isSound ? nowMs : createdMs)
 
 /**
- * An old key whose Secret outlives it, or is restored from backup, must not come back: it may have
- * been withdrawn so long ago that its note is gone. Where all notes are lost, all come back.
+ * Whether the key has never been published. A Secret restored from backup must not bring back an old key, which may
+ * have been withdrawn so long ago that its record is gone. If all records are lost, every key counts as new.
  */
 function isNew(
   { jwk, generation }: SigningKeySecret,
   known: readonly DesiredKey[],
-  { published }: SigningKeyCircumstances,
+  { published }: SigningKeyPlanInput,
 ) {
-  if (known.some(({ note }) => note.kid === jwk?.kid)) return false
+  if (known.some(({ record }) => record.kid === jwk?.kid)) return false
   const isListed = published?.jwks.some(({ kid }) => kid === jwk?.kid) ?? false
   if (isListed || !published?.isSound) return true
-  return known.every(({ note }) => note.generation < (generation ?? 0))
+  return known.every(({ record }) => record.generation < (generation ?? 0))
 }
 
-/** When a key that joins takes over, without a request to rotate. */
+/** When a new key takes over from the newest one, unless a rotation is requested. */
 function handOverMs(entries: readonly DesiredKey[], nowMs: number): number {
-  const newest = newestIn(entries)
-  return newest ? newest.note.createdMs + HAND_OVER_AFTER_MS : nowMs
+  const newest = newestSigner(entries)
+  return newest ? newest.record.createdMs + HAND_OVER_AFTER_MS : nowMs
 }
 
-/** Where no key's time has come one signs all the same: its time has come, then. */
-function fallBack(
+/** If every key is scheduled to sign later, one signs all the same: its start time becomes now. */
+function ensureSigner(
   entries: readonly DesiredKey[],
-  { nowMs }: SigningKeyCircumstances,
+  { nowMs }: SigningKeyPlanInput,
 ): readonly DesiredKey[] {
-  const signing = signingIn(entries, nowMs)
-  return signing ? useBy(entries, signing, nowMs) : entries
+  const signer = currentSignerIn(entries, nowMs)
+  return signer ? signByAtLatest(entries, signer, nowMs) : entries
 }
 
-/** The newest, if it is of the wanted algorithm and its time has yet to come. */
-function waitingIn(
+/** The newest key, if it has the configured algorithm and does not sign yet; undefined = there is no such key. */
+function successorIn(
   entries: readonly DesiredKey[],
-  { algorithm, nowMs }: SigningKeyCircumstances,
+  { algorithm, nowMs }: SigningKeyPlanInput,
 ): DesiredKey | undefined {
-  const newest = newestIn(entries)
-  const isWaiting = newest?.jwk?.alg === algorithm && newest !== signingIn(entries, nowMs)
-  return isWaiting ? newest : undefined
+  const newest = newestSigner(entries)
+  const isSuccessor = newest?.jwk?.alg === algorithm && newest !== currentSignerIn(entries, nowMs)
+  return isSuccessor ? newest : undefined
 }
 
-/** A waiting key takes over as soon as verifiers know it, where a rotation is requested. */
-function hurry(
+/** If a rotation is requested, or the algorithm changed, the successor takes over once verifiers have fetched it. */
+function advanceHandOver(
   entries: readonly DesiredKey[],
-  waiting: DesiredKey,
-  found: SigningKeyCircumstances,
+  successor: DesiredKey,
+  input: SigningKeyPlanInput,
 ): readonly DesiredKey[] {
-  const { published, algorithm, nowMs } = found
-  const isAsked = published?.isToRotate || signingIn(entries, nowMs)?.jwk?.alg !== algorithm
-  if (!isAsked) return entries
-  return useBy(entries, waiting, Math.max(nowMs, waiting.note.publishedMs + SETTLING_MS))
+  const { published, algorithm, nowMs } = input
+  const isRequested =
+    published?.isToRotate || currentSignerIn(entries, nowMs)?.jwk?.alg !== algorithm
+  if (!isRequested) return entries
+  return signByAtLatest(
+    entries,
+    successor,
+    Math.max(nowMs, successor.record.publishedMs + SETTLING_MS),
+  )
 }
 
-const leave = (
+/** Drops the keys and records whose time in the set is over. */
+const removeExpired = (
   entries: readonly DesiredKey[],
-  found: SigningKeyCircumstances,
+  input: SigningKeyPlanInput,
 ): readonly DesiredKey[] =>
-  entries.filter((entry) => found.nowMs < (withdrawnAtMs(entry, entries, found) ?? Infinity))
+  entries.filter((entry) => input.nowMs < (removalAtMs(entry, entries, input) ?? Infinity))
 
-const useBy = (
+/** Entries in which the key signs from `byMs` on at the latest. */
+const signByAtLatest = (
   entries: readonly DesiredKey[],
-  { note }: DesiredKey,
+  { record }: DesiredKey,
   byMs: number,
 ): readonly DesiredKey[] => {
-  const sooner = { ...note, useFromMs: Math.min(note.useFromMs, byMs) }
-  return entries.map((entry) => (entry.note.kid === note.kid ? { ...entry, note: sooner } : entry))
+  const earlier = { ...record, useFromMs: Math.min(record.useFromMs, byMs) }
+  return entries.map((entry) =>
+    entry.record.kid === record.kid ? { ...entry, record: earlier } : entry,
+  )
 }
 
-const ordered = (entries: readonly DesiredKey[]): readonly DesiredKey[] =>
-  entries.toSorted((a, b) => a.note.generation - b.note.generation)
+const byGeneration = (entries: readonly DesiredKey[]): readonly DesiredKey[] =>
+  entries.toSorted((a, b) => a.record.generation - b.record.generation)
 
 const byKid = <T extends { readonly kid: string | null }>(all: readonly T[]) =>
   new Map(all.map((one) => [one.kid, one]))

@@ -15,12 +15,12 @@ import { formatTimestamp } from '../../domain/time.ts'
 import type { TransitionEvent } from '../../kube/event-recorder.ts'
 import {
   type DesiredKey,
-  type SigningKeyCircumstances,
+  type SigningKeyPlanInput,
   desiredKeysOf,
-  newestIn,
-  signersIn,
-  signingIn,
-  withdrawnAtMs,
+  newestSigner,
+  signerRecords,
+  currentSignerIn,
+  removalAtMs,
 } from './desired-keys.ts'
 
 /** The next step for the signing keys. */
@@ -28,7 +28,7 @@ export type SigningKeyStep =
   | {
       readonly kind: 'publish'
       readonly data: PublishedKeysData
-      /** Whether the wish to rotate is met; that to withdraw always is. */
+      /** Whether the requested rotation is fulfilled, so its annotation goes; a requested withdrawal always is. */
       readonly isRotated: boolean
       readonly announce: readonly SigningKeyTransition[]
     }
@@ -41,92 +41,93 @@ export type SigningKeyStep =
   | { readonly kind: 'wait'; readonly untilMs: number }
 
 /**
- * What the signing keys need next (contract 7.3). First the published set, where a leaked key leaves
- * before anything else happens; then a key where one is missing; and Secrets go only when their key
- * is seen to have left the set.
+ * The next step for the signing keys (contract 7.3): publish the set, so that a leaked key leaves it before anything
+ * else; then create a missing key; delete a Secret only after its key has left the published set.
  */
-export function plan(found: SigningKeyCircumstances): SigningKeyStep {
-  const { entries, isRotated } = desiredKeysOf(found)
+export function plan(input: SigningKeyPlanInput): SigningKeyStep {
+  const { entries, isRotated } = desiredKeysOf(input)
   const data = dataOf(entries)
-  if (!isPublished(data, isRotated, found))
-    return { kind: 'publish', data, isRotated, announce: transitionEventsOf(entries, found) }
-  if (isKeyMissing(entries, found) && !isFutile(found))
-    return { kind: 'create', generation: nextGeneration(entries, found) }
-  const spent = spentSecret(entries, found)
-  if (spent) return { kind: 'delete', ...spent }
-  return { kind: 'wait', untilMs: wakeMs(entries, found) }
+  if (!isPublished(data, isRotated, input))
+    return { kind: 'publish', data, isRotated, announce: transitionEventsOf(entries, input) }
+  if (isKeyMissing(entries, input) && !isCreationFutile(input))
+    return { kind: 'create', generation: nextGeneration(entries, input) }
+  const toDelete = secretToDelete(entries, input)
+  if (toDelete) return { kind: 'delete', ...toDelete }
+  return { kind: 'wait', untilMs: wakeMs(entries, input) }
 }
 
 const dataOf = (wanted: readonly DesiredKey[]): PublishedKeysData => ({
   [JWKS_DATA_KEY]: jwksText(wanted.map(({ jwk }) => jwk).filter((jwk) => jwk !== null)),
-  [KEY_RECORDS_DATA_KEY]: keyRecordsText(wanted.map(({ note }) => note)),
+  [KEY_RECORDS_DATA_KEY]: keyRecordsText(wanted.map(({ record }) => record)),
 })
 
 function isPublished(
   data: PublishedKeysData,
   isRotated: boolean,
-  { published }: SigningKeyCircumstances,
+  { published }: SigningKeyPlanInput,
 ): boolean {
-  // Before the first key there is nothing to say.
-  if (published === null) return data[KEY_RECORDS_DATA_KEY] === NO_NOTES
+  // Before the first key no ConfigMap is needed.
+  if (published === null) return data[KEY_RECORDS_DATA_KEY] === NO_RECORDS
   const isSame = ([JWKS_DATA_KEY, KEY_RECORDS_DATA_KEY] as const).every(
     (key) => data[key] === published.data[key],
   )
   return isSame && published.toWithdraw === null && !(published.isToRotate && isRotated)
 }
 
-const NO_NOTES = keyRecordsText([])
+const NO_RECORDS = keyRecordsText([])
 
-function isKeyMissing(wanted: readonly DesiredKey[], found: SigningKeyCircumstances): boolean {
-  const newest = newestIn(wanted)
-  if (!newest || newest.jwk?.alg !== found.algorithm) return true
-  const isOld = newest.note.createdMs + SUCCESSOR_AFTER_MS <= found.nowMs
-  return isOld || (found.published?.isToRotate ?? false)
-}
-
-/** Where each new Secret is spoilt at once, by an admission webhook perhaps, more Secrets do not help. */
-const isFutile = ({ secrets, nowMs }: SigningKeyCircumstances): boolean =>
-  secrets.filter((secret) => isSpoilt(secret) && secret.createdMs > nowMs - PATIENCE_MS).length >=
-  MOST_SPOILT
-
-const PATIENCE_MS = 60 * 60_000
-const MOST_SPOILT = 3
-
-const isSpoilt = ({ fault, isDeleting }: SigningKeySecret): boolean => fault !== null || isDeleting
-
-/** One more than any ever seen, so that no number is used twice. */
-function nextGeneration(
-  wanted: readonly DesiredKey[],
-  { secrets, taken }: SigningKeyCircumstances,
-): number {
-  const noted = wanted.map(({ note }) => note)
-  const numbers = [...secrets, ...noted].map(({ generation }) => generation ?? 0)
-  return Math.max(0, ...numbers, ...taken) + 1
+function isKeyMissing(wanted: readonly DesiredKey[], input: SigningKeyPlanInput): boolean {
+  const newest = newestSigner(wanted)
+  if (!newest || newest.jwk?.alg !== input.algorithm) return true
+  const isOld = newest.record.createdMs + SUCCESSOR_AFTER_MS <= input.nowMs
+  return isOld || (input.published?.isToRotate ?? false)
 }
 
 /**
- * A Secret whose key has left the set. A corrupt one stays for people to look at. The newest goes
- * first: a copy must not outlive its original, and come back as a new key.
+ * If several recent Secrets are corrupt or being deleted, perhaps by an admission webhook, more Secrets do not help.
  */
-function spentSecret(wanted: readonly DesiredKey[], { secrets }: SigningKeyCircumstances) {
+const isCreationFutile = ({ secrets, nowMs }: SigningKeyPlanInput): boolean =>
+  secrets.filter((secret) => isSpoiled(secret) && secret.createdMs > nowMs - SPOILED_WITHIN_MS)
+    .length >= MAX_SPOILED
+
+const SPOILED_WITHIN_MS = 60 * 60_000
+const MAX_SPOILED = 3
+
+const isSpoiled = ({ fault, isDeleting }: SigningKeySecret): boolean => fault !== null || isDeleting
+
+/** One more than the highest known generation, so that no number is used twice. */
+function nextGeneration(
+  wanted: readonly DesiredKey[],
+  { secrets, unavailableGenerations }: SigningKeyPlanInput,
+): number {
+  const recorded = wanted.map(({ record }) => record)
+  const numbers = [...secrets, ...recorded].map(({ generation }) => generation ?? 0)
+  return Math.max(0, ...numbers, ...unavailableGenerations) + 1
+}
+
+/**
+ * A Secret to delete, because its key has left the set; null = none. A corrupt Secret stays for people to examine.
+ * The newest is deleted first: a copy that outlived its original would be published as a new key.
+ */
+function secretToDelete(wanted: readonly DesiredKey[], { secrets }: SigningKeyPlanInput) {
   for (const secret of secrets.filter(({ isDeleting }) => !isDeleting).toReversed()) {
-    const note = wanted.find((entry) => entry.note.kid === secret.kid)?.note
-    if (note && note.withdrawnMs !== null) return { secret, because: 'withdrawn' } as const
-    if (!note && secret.jwk) return { secret, because: 'retired' } as const
+    const record = wanted.find((entry) => entry.record.kid === secret.kid)?.record
+    if (record && record.withdrawnMs !== null) return { secret, because: 'withdrawn' } as const
+    if (!record && secret.jwk) return { secret, because: 'retired' } as const
   }
   return null
 }
 
-/** The next moment at which the answer changes by itself. */
-function wakeMs(wanted: readonly DesiredKey[], found: SigningKeyCircumstances): number {
-  const signers = signersIn(wanted)
+/** When to plan again: the next time at which the step changes without any event. */
+function wakeMs(wanted: readonly DesiredKey[], input: SigningKeyPlanInput): number {
+  const signers = signerRecords(wanted)
   const moments = [
-    ...found.secrets.filter(isSpoilt).map(({ createdMs }) => createdMs + PATIENCE_MS),
+    ...input.secrets.filter(isSpoiled).map(({ createdMs }) => createdMs + SPOILED_WITHIN_MS),
     ...signers.map(({ createdMs }) => createdMs + SUCCESSOR_AFTER_MS),
     ...signers.map(signsFromMs),
-    ...wanted.map((entry) => withdrawnAtMs(entry, wanted, found) ?? 0),
+    ...wanted.map((entry) => removalAtMs(entry, wanted, input) ?? 0),
   ]
-  return Math.min(...moments.filter((atMs) => atMs > found.nowMs))
+  return Math.min(...moments.filter((atMs) => atMs > input.nowMs))
 }
 
 /** A change of the signing keys that an event reports. */
@@ -134,17 +135,19 @@ export type SigningKeyTransition = TransitionEvent<
   Extract<EventReason, 'SigningKeyRotated' | 'SigningKeyCorrupt' | 'UnknownSigningKey'>
 >
 
-/** What publishing these keys changes for people: keys withdrawn, and keys with a new time. */
+/**
+ * Events for the publication of these keys: one for a withdrawn key, one for each key with a new start of signing.
+ */
 function transitionEventsOf(
   wanted: readonly DesiredKey[],
-  found: SigningKeyCircumstances,
+  input: SigningKeyPlanInput,
 ): readonly SigningKeyTransition[] {
-  // At the very first publication, and where a damaged set is put back, nothing is rotated.
-  if (!found.published?.isSound) return withdrawalsIn(wanted, found)
-  return [...withdrawalsIn(wanted, found), ...rotationsIn(wanted, found)]
+  // The first publication and the repair of a damaged set rotate no key.
+  if (!input.published?.isSound) return withdrawalsIn(wanted, input)
+  return [...withdrawalsIn(wanted, input), ...rotationsIn(wanted, input)]
 }
 
-/** Transitions of corrupt Secrets. No write comes with them: the caller records each only once. */
+/** A transition for each corrupt Secret. No write marks it as reported: the caller must record each only once. */
 export const corruptionsOf = (
   secrets: readonly SigningKeySecret[],
 ): readonly SigningKeyTransition[] =>
@@ -162,33 +165,33 @@ export const corruptionsOf = (
 
 function withdrawalsIn(
   wanted: readonly DesiredKey[],
-  { published, nowMs }: SigningKeyCircumstances,
+  { published, nowMs }: SigningKeyPlanInput,
 ): readonly SigningKeyTransition[] {
   const kid = published?.toWithdraw ?? null
   if (kid === null) return []
-  if (wanted.some(({ note }) => note.kid === kid)) {
-    const next = signingIn(wanted, nowMs)?.note.kid
+  if (wanted.some(({ record }) => record.kid === kid)) {
+    const next = currentSignerIn(wanted, nowMs)?.record.kid
     const instead = next ? `${next} signs` : 'a new key is made'
     const note = `Signing key ${kid} was withdrawn; ${instead}. Its tokens are revoked.`
     return [{ reason: 'SigningKeyRotated', note, of: `withdrawn ${kid}` }]
   }
-  const known = wanted.filter(({ jwk }) => jwk !== null).map((entry) => entry.note.kid)
-  // What was asked for is not repeated: it may be anything, a private key as well.
+  const known = wanted.filter(({ jwk }) => jwk !== null).map((entry) => entry.record.kid)
+  // The event does not quote the annotation: its value may be anything, even a private key.
   const note = `No signing key has the kid that the annotation names. There are: ${known.join(', ') || 'none'}.`
   return [{ reason: 'UnknownSigningKey', note, of: formatTimestamp(nowMs) }]
 }
 
 function rotationsIn(
   wanted: readonly DesiredKey[],
-  { published, nowMs }: SigningKeyCircumstances,
+  { published, nowMs }: SigningKeyPlanInput,
 ): readonly SigningKeyTransition[] {
-  const before = new Map(published?.notes.map((note) => [note.kid, note.useFromMs]))
-  const signing = signingIn(wanted, nowMs)
+  const before = new Map(published?.notes.map((record) => [record.kid, record.useFromMs]))
+  const signing = currentSignerIn(wanted, nowMs)
   return wanted
-    .filter((entry) => entry.canSign && before.get(entry.note.kid) !== entry.note.useFromMs)
+    .filter((entry) => entry.canSign && before.get(entry.record.kid) !== entry.record.useFromMs)
     .map((entry) => {
-      const { kid, generation } = entry.note
-      const atMs = entry === signing ? nowMs : signsFromMs(entry.note)
+      const { kid, generation } = entry.record
+      const atMs = entry === signing ? nowMs : signsFromMs(entry.record)
       const note = `Signing key ${kid} (generation ${generation}) is published and signs from ${formatTimestamp(atMs)}.`
       return { reason: 'SigningKeyRotated', note, of: `${kid} ${atMs}` }
     })

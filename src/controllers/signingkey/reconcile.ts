@@ -19,15 +19,15 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
 import type { Keyring } from '../../signing/keyring.ts'
 import { createSigningKey } from '../../signing/signing-key-secret.ts'
-import type { RememberedKeys } from './desired-keys.ts'
+import type { LastSoundKeys } from './desired-keys.ts'
 import { type SigningKeyStep, type SigningKeyTransition, corruptionsOf, plan } from './plan.ts'
 
-/** What the reconciler works with. */
+/** Dependencies of the reconciler. */
 export interface SigningKeyDeps {
   readonly client: KubeClient
-  /** Follows the same ConfigMap. */
+  /** Reads the same ConfigMap as `records`. */
   readonly keyring: Keyring
-  /** Holds ConfigMap `platform-jwks`, where there is one. */
+  /** Holds ConfigMap `platform-jwks`, if it exists. */
   readonly records: Store<FullObject<ConfigMap>>
   readonly namespace: string
   readonly algorithm: SigningAlgorithm
@@ -46,11 +46,11 @@ export const JWKS_WRITE_REASONS = ['publish'] as const
 /** Why Secrets of signing keys are written, for metrics. */
 export const SIGNING_SECRET_WRITE_REASONS = ['create', 'withdrawn', 'retired'] as const
 
-/** Brings the signing keys one step further; its own write brings them back for the next. */
+/** Does the next step for the signing keys; the watch event of its own write enqueues the step after it. */
 export function createReconcile(deps: SigningKeyDeps): () => Promise<Outcome> {
   const reported = new Set<string>()
-  const taken: number[] = []
-  let remembered: RememberedKeys = { jwks: [], notes: [] }
+  const unavailableGenerations: number[] = []
+  let lastSound: LastSoundKeys = { jwks: [], notes: [] }
 
   return async () => {
     const { keyring, clock } = deps
@@ -58,9 +58,9 @@ export function createReconcile(deps: SigningKeyDeps): () => Promise<Outcome> {
     const secrets = keyring.secrets()
     const published = keyring.published()
     const nowMs = clock.nowMs()
-    const step = plan({ ...deps, secrets, published, remembered, taken, nowMs })
-    // A set that needs no mending is what a later one is mended from.
-    if (published && step.kind !== 'publish') remembered = published
+    const step = plan({ ...deps, secrets, published, lastSound, unavailableGenerations, nowMs })
+    // A set that needs no publication is sound: a later damaged set is repaired from it.
+    if (published && step.kind !== 'publish') lastSound = published
     keyring.review()
     reportCorrupt(secrets, reported, deps)
     switch (step.kind) {
@@ -70,7 +70,7 @@ export function createReconcile(deps: SigningKeyDeps): () => Promise<Outcome> {
         await publish(step, deps)
         return done
       case 'create':
-        return create(step.generation, taken, deps)
+        return create(step.generation, unavailableGenerations, deps)
       case 'delete':
         await remove(step.secret, step.because, deps)
         return done
@@ -85,7 +85,7 @@ async function publish(
   deps: SigningKeyDeps,
 ): Promise<void> {
   const { records, namespace, log } = deps
-  // Looked at once more as everybody will read it: one odd entry would stop every verifier.
+  // Parsed once more as verifiers will read it: one malformed entry would break every verifier.
   const parsed = parseJwks(step.data[JWKS_DATA_KEY])
   if (!parsed.ok || parsed.faults.length > 0) throw new Error('the set to publish is not sound')
   const stored = records.get(JWKS_CONFIG_MAP, namespace)
@@ -101,22 +101,22 @@ function replace(
   { data, isRotated }: Extract<SigningKeyStep, { kind: 'publish' }>,
   { client }: SigningKeyDeps,
 ): Promise<ConfigMap> {
-  const met = isRotated ? [ROTATE_ANNOTATION, WITHDRAW_ANNOTATION] : [WITHDRAW_ANNOTATION]
+  const fulfilled = isRotated ? [ROTATE_ANNOTATION, WITHDRAW_ANNOTATION] : [WITHDRAW_ANNOTATION]
   const annotations = Object.fromEntries(
-    Object.entries(object.metadata.annotations ?? {}).filter(([name]) => !met.includes(name)),
+    Object.entries(object.metadata.annotations ?? {}).filter(([name]) => !fulfilled.includes(name)),
   )
-  const wanted = {
+  const replacement = {
     ...object,
     ...ENVELOPE,
     metadata: { ...object.metadata, annotations },
     data: { ...object.data, ...data },
   }
-  return client.replace<ConfigMap>(CONFIG_MAPS, wanted, JWKS_WRITE_REASONS[0])
+  return client.replace<ConfigMap>(CONFIG_MAPS, replacement, JWKS_WRITE_REASONS[0])
 }
 
 const ENVELOPE = { apiVersion: 'v1', kind: CONFIG_MAPS.kind }
 
-/** null = another writer was first; the watch delivers its object. */
+/** Creates the ConfigMap. null = another writer created it first, and the watch delivers that object. */
 async function createRecord(
   { data }: Extract<SigningKeyStep, { kind: 'publish' }>,
   { client, namespace }: SigningKeyDeps,
@@ -132,14 +132,14 @@ async function createRecord(
 
 async function create(
   generation: number,
-  taken: number[],
+  unavailableGenerations: number[],
   { client, namespace, algorithm, clock, log }: SigningKeyDeps,
 ): Promise<Outcome> {
   const creation = await createSigningKey({ client, namespace, generation, algorithm })
   if (creation === 'created') log.info({ generation, algorithm }, 'signing key created')
   if (creation !== 'taken') return done
   log.warn({ generation }, 'name of the signing key is taken by something else')
-  taken.push(generation)
+  unavailableGenerations.push(generation)
   return { result: 'later', atMs: clock.nowMs() }
 }
 
@@ -152,7 +152,7 @@ async function remove(
   log.info({ object: { name, uid }, because }, 'signing key deleted')
 }
 
-/** Each corruption once in the life of this process. */
+/** Records an event for each corruption, once in the life of this process. */
 function reportCorrupt(
   secrets: readonly SigningKeySecret[],
   reported: Set<string>,
@@ -160,9 +160,9 @@ function reportCorrupt(
 ): void {
   const record = deps.records.get(JWKS_CONFIG_MAP, deps.namespace)
   if (!record) return
-  const fresh = corruptionsOf(secrets).filter(({ of }) => !reported.has(of))
-  recordEvents(record.object.metadata, fresh, deps)
-  for (const { of } of fresh) reported.add(of)
+  const unreported = corruptionsOf(secrets).filter(({ of }) => !reported.has(of))
+  recordEvents(record.object.metadata, unreported, deps)
+  for (const { of } of unreported) reported.add(of)
 }
 
 function recordEvents(

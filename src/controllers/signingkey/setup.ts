@@ -13,16 +13,16 @@ import {
   createReconcile,
 } from './reconcile.ts'
 
-/** The only key of the queue: all signing keys are reconciled together. */
+/** The only key in the work queue: all signing keys are reconciled together. */
 const SIGNING_KEYS = 'signing-keys'
 
 /**
- * When all signing keys are reconciled, whatever happened. The moments that matter are in the queue already;
- * this finds tokens that ended earlier than expected, a clock that was set, a wake-up that was lost.
+ * Resync of the signing keys. Wake-ups at known times are in the work queue already; the resync notices tokens that
+ * ended early, a clock that was set, and lost wake-ups.
  */
 const SCHEDULE = '*/10 * * * *'
 
-/** The process as far as the controller of signing keys needs it. */
+/** What the controller of signing keys needs from the process. */
 export interface SigningKeySetup
   extends Pick<SigningKeyDeps, 'client' | 'keyring' | 'events' | 'clock' | 'log'> {
   readonly settings: Pick<SigningKeyDeps, 'namespace' | 'tokenMaxTtlMs'> & {
@@ -64,7 +64,7 @@ export const signingKeyController = {
         onChange(configMaps, ({ name }) => (name === JWKS_CONFIG_MAP ? all() : [])),
         onSignal(keyring, all),
         (enqueue) => {
-          const add = (): void => enqueue(SIGNING_KEYS, 'fresh')
+          const add = (): void => enqueue(SIGNING_KEYS, 'change')
           add()
           return runOnSchedule(SCHEDULE, setup.log, add)
         },

@@ -2,13 +2,13 @@
 interface StatusDetails {
   /** HTTP status code. */
   readonly code: number
-  /** `reason` of the Status object, such as `NotFound`; empty when the answer was no Status. */
+  /** `reason` of the Status object, such as `NotFound`; empty = the response was no Status. */
   readonly reason: string
   /** A sentence that is safe to log. */
   readonly message: string
   /** Retry-After in milliseconds, a minute at most; null = none. */
   readonly retryAfterMs: number | null
-  /** How many causes the answer names. */
+  /** Number of causes in the Status. */
   readonly causes: number
 }
 
@@ -22,7 +22,7 @@ export class StatusError extends Error implements StatusDetails {
 
   constructor(details: StatusDetails) {
     super(details.message)
-    // An answer is no bug of ours: the stack trace helps no one.
+    // An error response is no bug of this program: a stack trace would not help.
     delete this.stack
     this.code = details.code
     this.reason = details.reason
@@ -41,12 +41,12 @@ interface StatusBody {
 }
 
 /**
- * Reads a failed answer. Keeps the server's message only for codes whose messages name users, verbs and
- * objects. A 400, 422 or 500 may quote a field's value: of these it keeps the causes' reasons and field
- * paths (contract 3.5).
+ * Makes a StatusError from an error response. It keeps the server's message only for codes whose messages name users,
+ * verbs and objects. A 400, 422 or 500 may quote a field's value: then only reasons and field paths of causes
+ * (contract 3.5).
  *
  * @param call the call, such as `PATCH ownedaccesskeys/ci`
- * @param retryAfter the Retry-After header in seconds, if any
+ * @param retryAfter the Retry-After header, in seconds; undefined = none
  */
 export function statusErrorOf(
   call: string,
@@ -56,19 +56,19 @@ export function statusErrorOf(
 ): StatusError {
   const status: StatusBody = typeof body === 'object' && body !== null ? body : {}
   const reason = typeof status.reason === 'string' ? status.reason : ''
-  const says = SAFE_TO_REPEAT.has(code) ? status.message : causesOf(status)
-  const message = [`${call}: ${code} ${reason}`.trimEnd(), says].filter(isText).join(': ')
+  const detail = SAFE_TO_LOG.has(code) ? status.message : causesOf(status)
+  const message = [`${call}: ${code} ${reason}`.trimEnd(), detail].filter(isText).join(': ')
   const causes = status.details?.causes?.length ?? 0
   return new StatusError({
     code,
     reason,
     message,
-    retryAfterMs: waitOf(status, retryAfter),
+    retryAfterMs: retryAfterMsOf(status, retryAfter),
     causes,
   })
 }
 
-const SAFE_TO_REPEAT: ReadonlySet<number> = new Set([401, 403, 404, 409, 410, 429, 503, 504])
+const SAFE_TO_LOG: ReadonlySet<number> = new Set([401, 403, 404, 409, 410, 429, 503, 504])
 
 const isText = (part: unknown): part is string => typeof part === 'string' && part !== ''
 
@@ -78,26 +78,23 @@ function causesOf(status: StatusBody): string {
   return parts.filter(isText).join(', ')
 }
 
-/** A minute at most: a proxy that says a day must not stop us for a day. */
-const LONGEST_WAIT_SECONDS = 60
+/** Retry-After is capped at a minute: a proxy that asks for a day must not stop this process for a day. */
+const LONGEST_RETRY_AFTER_SECONDS = 60
 
-function waitOf(status: StatusBody, retryAfter: string | undefined): number | null {
+function retryAfterMsOf(status: StatusBody, retryAfter: string | undefined): number | null {
   const seconds = Number(retryAfter ?? status.details?.retryAfterSeconds ?? Number.NaN)
-  return seconds >= 0 ? Math.min(seconds, LONGEST_WAIT_SECONDS) * 1000 : null
+  return seconds >= 0 ? Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) * 1000 : null
 }
 
 /** Whether the object does not exist. */
 export const isNotFound = (error: unknown): boolean =>
   error instanceof StatusError && error.code === 404
 
-/** Whether the object was written since we read it, or replaced by another. */
+/** Whether a write failed because the object had changed since it was read, or existed already. */
 export const isConflict = (error: unknown): error is StatusError =>
   error instanceof StatusError && error.code === 409
 
-/**
- * Whether a `test` of a JSON patch failed: a 422 without a cause. A rule or policy that refuses names a
- * cause.
- */
+/** Whether a `test` of a JSON patch failed: a 422 without a cause. Schema rules and policies name a cause. */
 export const isTestFailed = (error: unknown): error is StatusError =>
   error instanceof StatusError && error.code === 422 && error.causes === 0
 
@@ -115,12 +112,12 @@ export class NoResponseError extends Error {
    */
   constructor(call: string, cause: unknown) {
     super(`${call}: no answer`, { cause })
-    // A broken connection is no bug of ours: the stack trace helps no one.
+    // A broken connection is no bug of this program: a stack trace would not help.
     delete this.stack
   }
 }
 
-/** A write by a process that does not lead. It was not sent. */
+/** A write was not sent, because this process is not the leader. */
 export class NotLeaderError extends Error {
   override readonly name = 'NotLeaderError'
   readonly code = 'NotLeader'

@@ -1,5 +1,5 @@
-// One circuit breaker for all work with an API server. Without it each key would retry on its own while the
-// server is down, with a log line each time.
+// One circuit breaker for all calls to an API server. Without it each key would be retried, and logged, on its own
+// while the server is down.
 import type { Clock } from '../../runtime/clock.ts'
 import { backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -14,33 +14,36 @@ const TIMEOUTS: ReadonlySet<unknown> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** The time without an answer, from the first failure. */
+/** An outage of the API server, from the first failure. */
 interface Outage {
   /** Monotonic milliseconds. */
   readonly sinceMs: number
-  /** Number of the failure that began it. */
-  readonly began: number
-  /** Probes that failed. */
+  /** Event number of the failure that began the outage. */
+  readonly startedEvent: number
+  /** Number of failed probes. */
   probes: number
+  /** Whether the back-off before the next probe runs. */
   isWaiting: boolean
+  /** Whether a probe is in flight. */
   isProbed: boolean
   /** Monotonic time of the last log line; null = none yet, as a single failure is not logged. */
   loggedMs: number | null
 }
 
 /**
- * Whether the API server of a connection answers. While it does not, the gate passes one key per back-off as a
- * probe. Any answer ends an outage.
+ * Tracks whether the API server of a connection responds. During an outage it admits one key per back-off as a probe.
+ * Any response ends the outage.
  */
 export class CircuitBreaker {
   readonly #clock: Clock
   readonly #listeners: (() => void)[] = []
   #log: Log | null = null
-  /** Numbers requests, answers and failures: many of them share one time of the clock. */
+  /** Event number of the last request, response or failure. Numbers, because many events share one clock reading. */
   #events = 0
-  #answered = 0
+  /** Event number of the last response. */
+  #lastResponse = 0
   #outage: Outage | null = null
-  #cancel = (): void => undefined
+  #cancelBackoff = (): void => undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -51,52 +54,52 @@ export class CircuitBreaker {
     return this.#outage !== null && this.#outage.loggedMs !== null
   }
 
-  /** Writes to this log when an outage begins, once a minute while it lasts, and when it ends. */
+  /** Sets the log: a line when an outage is confirmed, one each minute while it lasts, and one when it ends. */
   report(log: Log): void {
     this.#log = log
   }
 
-  /** Call it when a request is sent. @returns its number, for `failed` */
+  /** Call it when a request is sent. @returns its event number, for `failed` */
   sent(): number {
     this.#events += 1
     return this.#events
   }
 
-  /** Call it when the API server answered, with any code. */
+  /** Call it when the API server responded, with any status code. */
   answered(): void {
     this.#events += 1
-    this.#answered = this.#events
+    this.#lastResponse = this.#events
     const ended = this.#outage
     if (ended === null) return
     this.#outage = null
-    this.#cancel()
+    this.#cancelBackoff()
     if (ended.loggedMs !== null)
       this.#log?.info({ tookMs: this.#sinceMs(ended) }, 'the API server answers again')
     this.#notify()
   }
 
-  /** Call it when the request with this number got no answer. */
+  /** Call it when the request with this event number got no response. */
   failed(sent: number, err: unknown): void {
     this.#events += 1
     if (this.#outage === null) {
-      // A timeout while other requests get answers concerns that request only.
-      if (isTimeout(err) && this.#answered > sent) return
+      // A timeout while other requests get responses concerns that request only.
+      if (isTimeout(err) && this.#lastResponse > sent) return
       const sinceMs = this.#clock.monotonicMs()
       const start = { probes: 0, isWaiting: true, isProbed: false, loggedMs: null }
-      this.#outage = { sinceMs, began: this.#events, ...start }
-      this.#wait(this.#outage)
+      this.#outage = { sinceMs, startedEvent: this.#events, ...start }
+      this.#backOff(this.#outage)
       return
     }
     const outage = this.#outage
-    // Requests that were sent before the first failure prove nothing new.
-    if (sent < outage.began) return
+    // Requests sent before the first failure are no further evidence.
+    if (sent < outage.startedEvent) return
     this.#logOutage(outage, err)
     if (outage.isWaiting) return
     outage.probes += 1
-    this.#wait(outage)
+    this.#backOff(outage)
   }
 
-  /** Whether a worker may take a key: as a probe, it reports back by `probed`; null = not now. */
+  /** Whether a worker may take a key; null = not now. After a probe `probed` must be called. */
   admit(): 'freely' | 'as a probe' | null {
     const outage = this.#outage
     if (outage === null) return 'freely'
@@ -105,27 +108,27 @@ export class CircuitBreaker {
     return 'as a probe'
   }
 
-  /** Call it when a probe is done, whether or not it sent a request. */
+  /** Call it when the reconcile of a probe has finished, whether or not it sent a request. */
   probed(): void {
     if (this.#outage === null) return
     this.#outage.isProbed = false
-    // A probe without a request proves nothing: the next key is the probe.
+    // The probe sent no request: the next key becomes the probe.
     if (!this.#outage.isWaiting) this.#notify()
   }
 
-  /** Calls back whenever `admit` may have changed its answer. */
+  /** Calls the listener whenever `admit` may return another answer. */
   whenOpen(listener: () => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Ends the back-off: the connection is closed. */
+  /** Cancels the back-off. Call it when the connection closes. */
   close(): void {
-    this.#cancel()
+    this.#cancelBackoff()
   }
 
-  #wait(outage: Outage): void {
+  #backOff(outage: Outage): void {
     outage.isWaiting = true
-    this.#cancel = this.#clock.schedule(backoffMs(BACK_OFF, outage.probes), () => {
+    this.#cancelBackoff = this.#clock.schedule(backoffMs(BACK_OFF, outage.probes), () => {
       outage.isWaiting = false
       this.#notify()
     })

@@ -5,13 +5,13 @@ import type { KubeObject, ObjectMeta } from '../../api/objects.ts'
 import { StatusError, isNotFound, isTestFailed } from './api-error.ts'
 import { type Call, type ClientDeps, openStream, send } from './request.ts'
 
-/** Names an object; without a namespace it is cluster-scoped. */
+/** Reference to an object; without a namespace the object is cluster-scoped. */
 export interface ObjectRef {
   readonly name: string
   readonly namespace?: string
 }
 
-/** An object as first sent: the API server adds what is missing. */
+/** An object to create: the API server sets the other fields. */
 export interface NewObject {
   readonly apiVersion: string
   readonly kind: string
@@ -19,7 +19,10 @@ export interface NewObject {
   readonly [field: string]: unknown
 }
 
-/** A server-side apply. With uid (and resourceVersion) it fails instead of creating or overwriting. */
+/**
+ * An object for a server-side apply. With uid the apply can't create, with resourceVersion it can't overwrite
+ * changes.
+ */
 export interface AppliedObject {
   readonly apiVersion: string
   readonly kind: string
@@ -40,7 +43,7 @@ export interface PatchOperation {
   readonly value?: unknown
 }
 
-/** A page of a list; `next` continues it, absent on the last. */
+/** A page of a list. `next` is the continue token; absent = the last page. */
 interface ListPage {
   readonly items: readonly KubeObject[]
   readonly resourceVersion: string
@@ -53,15 +56,15 @@ export interface ListQuery {
   readonly fieldSelector?: string
 }
 
-/** The door to one API server. Every method throws StatusError unless it says otherwise. */
+/** A client of one API server. Methods throw StatusError for an error response, NoResponseError for none. */
 export interface KubeClient {
-  /** null when there is no such object. */
+  /** Gets an object; null = it does not exist. */
   get<T extends KubeObject>(
     resource: Resource,
     ref: ObjectRef,
     signal?: AbortSignal,
   ): Promise<T | null>
-  /** The next page of at most `limit` objects; they lack apiVersion and kind. */
+  /** Lists a page of at most `limit` objects, which lack apiVersion and kind. `next` is the continue token. */
   list(
     resource: Resource,
     query: ListQuery,
@@ -69,7 +72,7 @@ export interface KubeClient {
     next?: string,
     signal?: AbortSignal,
   ): Promise<ListPage>
-  /** The lines of a watch as bytes. The stream ends or fails when the connection does. */
+  /** Opens a watch: a stream of bytes in lines of JSON. It ends or fails with the connection. */
   watch(
     resource: Resource,
     query: Readonly<Record<string, string>>,
@@ -77,7 +80,7 @@ export interface KubeClient {
     signal: AbortSignal,
   ): Promise<Readable>
   create<T extends KubeObject>(resource: Resource, object: NewObject, reason: string): Promise<T>
-  /** A full update: its resourceVersion is the condition. */
+  /** A full update, conditional on the object's resourceVersion. */
   replace<T extends KubeObject>(resource: Resource, object: KubeObject, reason: string): Promise<T>
   /** Server-side apply with force, as the client's field manager. */
   apply<T extends KubeObject>(
@@ -95,7 +98,7 @@ export interface KubeClient {
     subresource?: 'status',
     signal?: AbortSignal,
   ): Promise<T>
-  /** The object, where finalizers still hold it; null when it is gone. */
+  /** Deletes an object. Returns it while it waits for finalizers; null = it is gone. */
   delete(
     resource: Resource,
     ref: ObjectRef,
@@ -104,7 +107,7 @@ export interface KubeClient {
   ): Promise<KubeObject | null>
 }
 
-/** The client of one connection. */
+/** Creates a client on a connection. */
 export function createClient(deps: ClientDeps): KubeClient {
   const write = async (resource: Resource, reason: string, call: Call): Promise<unknown> => {
     const answer = await send(deps, call)
@@ -138,8 +141,8 @@ export function createClient(deps: ClientDeps): KubeClient {
         readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
         readonly items: readonly KubeObject[]
       }
-      const { resourceVersion, continue: after } = page.metadata
-      return { items: page.items, resourceVersion, ...(after ? { next: after } : {}) }
+      const { resourceVersion, continue: token } = page.metadata
+      return { items: page.items, resourceVersion, ...(token ? { next: token } : {}) }
     },
     watch: (resource, query, namespace, signal) =>
       openStream(deps, { method: 'GET', path: pathOf(resource, { namespace }), query, signal }),
@@ -227,16 +230,16 @@ export function pathOf(
   return `/${segments.map(encodeURIComponent).join('/')}`
 }
 
-/** An object under a fixed name. */
+/** A new object with a fixed name. */
 export type NamedObject = NewObject & { readonly metadata: { readonly name: string } }
 
 /**
- * Creates an object that several replicas want to create; one wins. A server-side apply without force, by a
- * manager of this process: like a create, it gets a 409 where another replica's object differs. Unlike a
- * create, RBAC can limit it to one name (verbs `patch` and `create`).
+ * Creates an object that only one of several replicas must create, by a server-side apply without force. Like a
+ * create it gets a 409 if another replica's object differs; unlike a create, RBAC can limit it to one name (verbs
+ * `patch` and `create`).
  *
- * @param manager differs from that of every other replica
- * @throws StatusError, a conflict where another object exists
+ * @param manager the field manager, unique to this replica
+ * @throws StatusError, a conflict if a different object exists
  */
 export async function claim<T extends KubeObject>(
   deps: ClientDeps,
@@ -255,7 +258,7 @@ export async function claim<T extends KubeObject>(
   return claimed as T
 }
 
-/** An object with its finalizers, as cached. */
+/** A cached object with its finalizers. */
 interface Finalized {
   readonly name: string
   readonly uid: string
@@ -263,8 +266,8 @@ interface Finalized {
 }
 
 /**
- * The operations that remove one finalizer of exactly this object. They test first: another finalizer may
- * have moved ours, and a removal by index alone would remove that one.
+ * The operations of a JSON patch that remove a finalizer of this object. The `test` comes first: a finalizer may have
+ * moved in the list, and a removal by index alone would remove another one.
  */
 export function withoutFinalizer(
   { uid, finalizers }: Finalized,
@@ -279,7 +282,7 @@ export function withoutFinalizer(
 }
 
 /**
- * Removes our finalizer. null when the object is gone already.
+ * Removes a finalizer. @returns the object as stored; null = it is gone already
  *
  * @throws StatusError 409 when the cache is stale
  */

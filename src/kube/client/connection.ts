@@ -1,4 +1,5 @@
-// Connection pools to one API server: client-node connects for each call. The credential is cached for a minute.
+// Connection pools to one API server, because client-node opens a connection for each call. The credential is cached
+// for a minute.
 import { type Dispatcher, Pool } from 'undici'
 import type { Clock } from '../../runtime/clock.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
@@ -10,19 +11,19 @@ export interface Connection {
   readonly prefix: string
   /** Host and port, for messages. */
   readonly server: string
-  /** Whether the API server answers requests of this connection. */
+  /** Tracks whether the API server responds. */
   readonly breaker: CircuitBreaker
   /**
-   * Pools and headers for the next request. Reads the files that the kubeconfig names again after a minute;
-   * with `refused` at once, the kubeconfig too. So rotated tokens and certificates need no restart.
+   * Pools and headers for the next request. After a minute it reads the files named in the kubeconfig again, with
+   * `refused` at once and the kubeconfig too, so that rotated tokens and certificates need no restart.
    */
   open(refused?: boolean): Promise<OpenConnection>
   close(): Promise<void>
 }
 
 /**
- * The pools and headers for one request. Watches have a pool of their own, as they would fill that of the
- * calls. So do forwarded requests by HTTP/1.1.
+ * The pools and headers for one request. Watches, and requests forwarded by HTTP/1.1, have pools of their own: they
+ * would occupy all connections for calls.
  */
 export interface OpenConnection {
   readonly calls: Dispatcher
@@ -30,7 +31,7 @@ export interface OpenConnection {
   readonly forwards: Dispatcher
   /** Scheme, host and port, for connections outside the pools. */
   readonly origin: string
-  /** For the same. The object is replaced exactly when one of its values changes. */
+  /** TLS options for such connections. The object is replaced exactly when one of its values changes. */
   readonly tls: Tls
   readonly headers: Readonly<Record<string, string>>
 }
@@ -44,18 +45,18 @@ const REREAD_AFTER_MS = 60_000
  */
 export async function connect(source: KubeconfigSource, clock: Clock): Promise<Connection> {
   const { server, readCredential } = await readKubeconfig(source)
-  let held: (Pools & { readonly readAtMs: number }) | null = null
+  let current: (Pools & { readonly readAtMs: number }) | null = null
   let reading: Promise<OpenConnection> | null = null
   const breaker = new CircuitBreaker(clock)
 
   const read = async (refused: boolean): Promise<OpenConnection> => {
     const { tls, headers } = await readCredential(refused)
     const key = JSON.stringify(Object.values(tls).map(String))
-    const old = held
-    const pools = old?.key === key ? old : newPools(server.origin, tls, key)
-    held = { ...pools, headers, readAtMs: clock.monotonicMs() }
-    if (old && old.key !== key) void retire(old).catch(() => undefined)
-    return held
+    const previous = current
+    const pools = previous?.key === key ? previous : newPools(server.origin, tls, key)
+    current = { ...pools, headers, readAtMs: clock.monotonicMs() }
+    if (previous && previous.key !== key) void retire(previous).catch(() => undefined)
+    return current
   }
 
   return {
@@ -63,12 +64,12 @@ export async function connect(source: KubeconfigSource, clock: Clock): Promise<C
     server: server.host,
     breaker,
     open: async (refused = false) => {
-      const isFresh = held && clock.monotonicMs() - held.readAtMs < REREAD_AFTER_MS
-      if (held && isFresh && !refused) return held
+      const isRecent = current && clock.monotonicMs() - current.readAtMs < REREAD_AFTER_MS
+      if (current && isRecent && !refused) return current
       reading ??= read(refused)
         .catch((error: unknown) => {
           // The cached credential may still be valid: only a refusal proves that it is not.
-          if (held && !refused) return held
+          if (current && !refused) return current
           throw error
         })
         .finally(() => {
@@ -78,8 +79,8 @@ export async function connect(source: KubeconfigSource, clock: Clock): Promise<C
     },
     close: async () => {
       breaker.close()
-      if (held) await Promise.all(poolsOf(held).map((pool) => pool.destroy()))
-      held = null
+      if (current) await Promise.all(poolsOf(current).map((pool) => pool.destroy()))
+      current = null
     },
   }
 }
@@ -117,7 +118,7 @@ function newPools(origin: string, tls: Tls, key: string): Pools {
   }
 }
 
-/** Calls in flight on replaced pools finish; watches are cut, and start again. */
+/** Closes replaced pools. Calls in flight finish; watches are destroyed, and their reflectors open new ones. */
 async function retire(pools: Pools): Promise<void> {
   await pools.watches.destroy()
   await Promise.all([pools.calls.close(), pools.forwards.close()])

@@ -1,19 +1,19 @@
-// A kubeconfig that stands in a value, such as the text of a Secret. Its author may be another than that of
-// this process's files, so it holds all data inline: it makes this process read no file and run no program.
+// A kubeconfig from a value, such as the text of a Secret. Its author may not be trusted with this process, so all of
+// its data must be inline: it can't make the process read a file or run a program.
 import { type Json, type JsonMap, isList, isMap } from '../../domain/json/json.ts'
 import { parsePlainYaml } from '../../runtime/yaml.ts'
 
 /** A parsed kubeconfig, for client-node. */
 type InlineKubeconfig = JsonMap
 
-/** YAML takes 3 ms for 1 KiB at worst. */
+/** The YAML parser takes up to 3 ms for 1 KiB. */
 const LONGEST_TEXT = 64 * 1024
 const MOST_FAULTS_LISTED = 50
 
 /**
  * Parses the text of a kubeconfig, as YAML or JSON, and checks all of its clusters, contexts and users.
  *
- * @throws Error that lists each fault by its place, such as `users[0].user.exec`, and quotes no value
+ * @throws Error that lists each fault with its path, such as `users[0].user.exec`, and quotes no value
  */
 export function parseKubeconfigValue(text: string): InlineKubeconfig {
   const config = parsed(text)
@@ -35,12 +35,12 @@ function parsed(text: string): Json {
   }
 }
 
-/** Says what is wrong with a field's value, without a part of it; null = nothing. */
+/** Returns the fault of a field's value, which quotes none of it; null = the value is valid. */
 type FieldCheck = (value: Json) => string | null
 
 const isText: FieldCheck = (value) =>
   typeof value === 'string' && value !== '' ? null : 'must be a text that is not empty'
-const isSwitch: FieldCheck = (value) =>
+const isBoolean: FieldCheck = (value) =>
   typeof value === 'boolean' ? null : 'must be true or false'
 const ignored: FieldCheck = () => null
 const namesFile: FieldCheck = () => 'names a file: a kubeconfig from a value holds its data inline'
@@ -48,7 +48,7 @@ const runsProgram: FieldCheck = () =>
   'names a program to run: a kubeconfig from a value holds its credential inline'
 const isUnsupported: FieldCheck = () => 'is not supported'
 
-/** A token that is valid in a header. */
+/** Whether the token is valid in a header. */
 const isToken: FieldCheck = (value) =>
   typeof value === 'string' && /^[!-~]+$/.test(value)
     ? null
@@ -72,7 +72,7 @@ type Fields = Readonly<Record<string, FieldCheck>>
 const CLUSTER: Fields = {
   server: isServer,
   'certificate-authority-data': isPem,
-  'insecure-skip-tls-verify': isSwitch,
+  'insecure-skip-tls-verify': isBoolean,
   'tls-server-name': isText,
   'certificate-authority': namesFile,
   'proxy-url': isUnsupported,
@@ -107,7 +107,7 @@ const CONTEXT: Fields = {
   extensions: ignored,
 }
 
-/** The lists of a kubeconfig, with the name of an entry's content and of the fields that it must have. */
+/** The lists of a kubeconfig, with the field that holds an entry's content and the fields required in it. */
 const LISTS = [
   { list: 'clusters', content: 'cluster', fields: CLUSTER, required: ['server'] },
   { list: 'contexts', content: 'context', fields: CONTEXT, required: ['cluster', 'user'] },
@@ -115,7 +115,7 @@ const LISTS = [
 ] as const
 
 function faultsOf(config: JsonMap): readonly string[] {
-  const ofLists = LISTS.flatMap(({ list, ...entry }) => {
+  const listFaults = LISTS.flatMap(({ list, ...entry }) => {
     const entries = config[list]
     if (!isList(entries)) return [`${list} must be a list`]
     const names = entries.map((one) => (isMap(one) ? one['name'] : null))
@@ -123,7 +123,7 @@ function faultsOf(config: JsonMap): readonly string[] {
     const isRepeated = new Set(names).size < names.length
     return [...faults, ...(isRepeated ? [`${list} has two entries of one name`] : [])]
   })
-  return [...ofLists, ...(ofLists.length === 0 ? faultsOfCurrent(config) : [])]
+  return [...listFaults, ...(listFaults.length === 0 ? faultsOfCurrent(config) : [])]
 }
 
 interface KubeconfigEntryShape {
@@ -151,7 +151,7 @@ function faultsOfEntry(entry: Json, place: string, shape: KubeconfigEntryShape):
   return [...unnamed, ...absent, ...wrong]
 }
 
-/** The current context names a cluster, and a user with one complete credential. */
+/** The faults of the current context: it must name a cluster, and a user with a complete credential. */
 function faultsOfCurrent(config: JsonMap): readonly string[] {
   const context = contentOf(config, 'contexts', 'context', config['current-context'])
   if (!context) return ['current-context names no context']
@@ -175,16 +175,16 @@ function contentOf(
   return isMap(map) ? map : null
 }
 
-const PAIRS = [
+const CREDENTIAL_PAIRS = [
   ['client-certificate-data', 'client-key-data'],
   ['username', 'password'],
 ] as const
 
 function faultsOfCredential(user: JsonMap): readonly string[] {
   const has = (field: string): boolean => (user[field] ?? null) !== null
-  const halves = PAIRS.filter(([one, other]) => has(one) !== has(other))
-  if (halves.length > 0)
-    return halves.map(([one, other]) => `the current user has only one of ${one} and ${other}`)
-  const isPresent = has('token') || PAIRS.some(([one]) => has(one))
+  const incomplete = CREDENTIAL_PAIRS.filter(([one, other]) => has(one) !== has(other))
+  if (incomplete.length > 0)
+    return incomplete.map(([one, other]) => `the current user has only one of ${one} and ${other}`)
+  const isPresent = has('token') || CREDENTIAL_PAIRS.some(([one]) => has(one))
   return isPresent ? [] : ['the current user has no credential']
 }

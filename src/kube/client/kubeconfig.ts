@@ -1,5 +1,5 @@
-// The address of an API server and our credential there: from files, from the pod's service account, or from a
-// value. client-node's KubeConfig reads certificates, token files and credential plugins.
+// The address of an API server and the credential of this process, from files, the pod's service account or a value.
+// client-node's KubeConfig reads certificates and token files, and runs credential plugins.
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
 import { isIPv6 } from 'node:net'
@@ -26,7 +26,7 @@ export interface Tls {
   readonly servername?: string
 }
 
-/** The credential of this process for one API server, as it is now. */
+/** The present credential of this process for one API server. */
 interface ServerCredential {
   readonly tls: Tls
   readonly headers: Readonly<Record<string, string>>
@@ -37,8 +37,8 @@ interface ServerAccess {
   /** URL of the API server. */
   readonly server: URL
   /**
-   * Reads the files that the kubeconfig names; with `refused` also its own files, and a credential plugin runs
-   * again.
+   * Reads the files named in the kubeconfig. With `refused` it reads the kubeconfig files too, and runs a credential
+   * plugin again.
    *
    * @throws Error without any part of a credential
    */
@@ -46,11 +46,11 @@ interface ServerAccess {
 }
 
 /**
- * The source for a command: the file given, else KUBECONFIG, else the pod's service account (contract 8.1).
+ * The source for a command: the given file, else KUBECONFIG, else the pod's service account (contract 8.1).
  *
- * @param path null = none is given
+ * @param path the given file; null = none
  * @param env reads an environment variable; null = it is not set
- * @throws Error without any of the three
+ * @throws Error if none of the three is given
  */
 export function findKubeconfig(
   path: string | null,
@@ -112,7 +112,7 @@ async function mergedFiles(paths: readonly string[]): Promise<KubeConfig> {
   for (const path of paths) {
     const one = await configOf(readFile(path))
     one.makePathsAbsolute(dirname(path))
-    // As in kubectl, the first file with a current context decides. client-node takes the last, which may be
+    // As in kubectl, the first file with a current context decides. client-node would take the last, perhaps for
     // another cluster.
     config.mergeConfig(one, Boolean(config.currentContext))
   }
@@ -129,7 +129,7 @@ interface FileContent {
   }[]
 }
 
-/** Parsed here: client-node's parser prints the lines around a mistake, with their tokens. */
+/** Reads a kubeconfig file. client-node's parser is not used: it prints the lines around an error, with tokens. */
 function readFile(path: string): object {
   try {
     const content = parseYaml(readFileSync(path, 'utf8')) as FileContent | null
@@ -143,7 +143,7 @@ function readFile(path: string): object {
   }
 }
 
-/** client-node drops `tokenFile`; its file authenticator reads it. It takes precedence over `token`. */
+/** The user with its `tokenFile` as a file authenticator, as client-node ignores the field. It precedes `token`. */
 const withTokenFile = (user: object, tokenFile: string): object => ({
   ...user,
   token: undefined,
@@ -152,7 +152,7 @@ const withTokenFile = (user: object, tokenFile: string): object => ({
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-/** Not client-node's loadFromCluster(): that reads the environment. */
+/** The pod's service account. Not by client-node's loadFromCluster(), which reads the environment. */
 async function podConfig({ host, port }: { readonly host: string; readonly port: string }) {
   const config = await emptyConfig()
   const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`
@@ -171,14 +171,14 @@ const readsTokenFile = (config: KubeConfig): boolean =>
   config.getCurrentUser()?.authProvider?.name === TOKEN_FILE
 
 /**
- * The same configuration without cached tokens: client-node caches that of a file for a minute, and that of a
- * plugin until it expires, also after a 401.
+ * The same configuration without cached tokens. client-node caches the token of a file for a minute and that of a
+ * plugin until it expires, even after a 401.
  */
 async function withoutCachedTokens(config: KubeConfig): Promise<KubeConfig> {
-  const fresh = await emptyConfig()
+  const copy = await emptyConfig()
   const { clusters, contexts, users, currentContext } = config
-  fresh.loadFromOptions({ clusters, contexts, users, currentContext })
-  return fresh
+  copy.loadFromOptions({ clusters, contexts, users, currentContext })
+  return copy
 }
 
 async function optionsOf(config: KubeConfig): Promise<RequestOptions> {

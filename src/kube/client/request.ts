@@ -1,27 +1,27 @@
-// One request to the API server: credentials, one retry after a 401, a few after a 429.
+// One request to the API server, with credentials, one retry after a 401, and a few after a 429.
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import { NoResponseError, NotLeaderError, StatusError, statusErrorOf } from './api-error.ts'
 import type { Connection } from './connection.ts'
 
-/** Called for every answer and every write, for metrics and the clock skew. */
+/** Callbacks for each response and each write, for metrics and the clock skew. */
 export interface ClientObserver {
-  /** @param date the answer's Date header, epoch milliseconds; null without an answer */
+  /** @param date the Date header in epoch milliseconds; null = no response, or no such header */
   responded(method: string, code: string, date: number | null): void
   wrote(kind: string, reason: string): void
 }
 
 /**
- * What a client needs. `mayWrite` is called right before each write is sent, after any wait for a connection,
- * also before a retry: it throws in a process that leads no more (contract 8.6).
+ * Dependencies of a client. `mayWrite` is called right before each write and each retry is sent, after any wait for a
+ * connection. It throws if this process is not the leader any more (contract 8.6).
  */
 export interface ClientDeps {
   readonly connection: Connection
   readonly clock: Clock
   readonly observer: ClientObserver
   readonly userAgent: string
-  /** Owner of the fields that a server-side apply sets. */
+  /** The field manager of server-side applies. */
   readonly fieldManager: string
   readonly mayWrite: () => void
 }
@@ -40,11 +40,10 @@ const ATTEMPTS_WHEN_BUSY = 4
 const LONGEST_BUSY_WAIT_MS = 10_000
 
 /**
- * Sends one call and reads its answer. Waits for Retry-After of a 429 here, a few times; after that the queue
- * does.
+ * Sends a call and reads its response. After a 429 it waits for Retry-After and tries again a few times; then the
+ * work queue retries.
  *
- * @throws StatusError when the answer is no success, NoResponseError when there is none, AbortError when the
- *   signal aborts
+ * @throws StatusError for an error response, NoResponseError for none, AbortError when the signal aborts
  */
 export async function send(deps: ClientDeps, call: Call): Promise<unknown> {
   for (let attempt = 1; ; attempt += 1) {
@@ -52,9 +51,9 @@ export async function send(deps: ClientDeps, call: Call): Promise<unknown> {
       return await sendOnce(deps, call)
     } catch (error) {
       const waitMs = error instanceof StatusError && error.code === 429 ? error.retryAfterMs : null
-      const patient =
+      const mayRetry =
         attempt < ATTEMPTS_WHEN_BUSY && waitMs !== null && waitMs <= LONGEST_BUSY_WAIT_MS
-      if (!patient || call.signal?.aborted) throw error
+      if (!mayRetry || call.signal?.aborted) throw error
       await sleep(deps.clock, waitMs, call.signal ?? new AbortController().signal)
     }
   }
@@ -67,7 +66,7 @@ async function sendOnce(deps: ClientDeps, call: Call): Promise<unknown> {
   throw statusErrorOf(`${call.method} ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
 }
 
-/** Opens a watch. The stream ends or fails with the connection. */
+/** Opens a watch. The stream ends or fails with the connection. @throws as `send` does */
 export async function openStream(deps: ClientDeps, call: Call): Promise<Readable> {
   const answer = await exchange(deps, call, 'watches')
   if (answer.statusCode < 300) return answer.body
@@ -75,7 +74,7 @@ export async function openStream(deps: ClientDeps, call: Call): Promise<Readable
   throw statusErrorOf(`WATCH ${call.path}`, answer.statusCode, body, retryAfterOf(answer))
 }
 
-/** One request. After a 401 it reads the credentials again and tries once more. */
+/** Sends a request. After a 401 it reads the credentials again and tries once more. */
 async function exchange(
   deps: ClientDeps,
   call: Call,
@@ -87,7 +86,7 @@ async function exchange(
   return request(deps, call, pool, true)
 }
 
-/** The body; the connection may break here, too. */
+/** Reads the body of a response. @throws NoResponseError when the connection breaks meanwhile */
 async function textOf(
   { connection: { breaker } }: ClientDeps,
   call: Call,
@@ -97,20 +96,20 @@ async function textOf(
   try {
     return await answer.body.text()
   } catch (error) {
-    if (isOurs(error, call)) throw error
+    if (isCausedByUs(error, call)) throw error
     breaker.failed(sent, error)
     throw new NoResponseError(`${call.method} ${call.path}`, error)
   }
 }
 
-/** undici's codes for connections that we closed. */
-const OURS: ReadonlySet<unknown> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
+/** undici's error codes for connections that this process closed. */
+const CLOSED_BY_US: ReadonlySet<unknown> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED'])
 
-/** Errors of network, TLS and undici have a code that is a string; errors before the request was sent have none. */
-function isOurs(error: unknown, { signal }: Call): boolean {
+/** Whether this process caused the error. Errors of network, TLS and undici have a string as code; ours have none. */
+function isCausedByUs(error: unknown, { signal }: Call): boolean {
   const { code } = error as { readonly code?: unknown }
   if (error instanceof NotLeaderError || signal?.aborted) return true
-  return typeof code !== 'string' || OURS.has(code)
+  return typeof code !== 'string' || CLOSED_BY_US.has(code)
 }
 
 async function request(
@@ -122,10 +121,11 @@ async function request(
   const { method, path, query, body, contentType, signal } = call
   const { breaker } = deps.connection
   const open = await deps.connection.open(refused)
-  const line = method === 'GET' ? open[pool] : open[pool].compose(asking(deps.mayWrite))
+  const dispatcher =
+    method === 'GET' ? open[pool] : open[pool].compose(withLeadershipCheck(deps.mayWrite))
   const sent = breaker.sent()
   try {
-    const answer = await line.request({
+    const answer = await dispatcher.request({
       method,
       path: `${deps.connection.prefix}${path}${query ? `?${new URLSearchParams(query).toString()}` : ''}`,
       headers: {
@@ -142,17 +142,17 @@ async function request(
     return answer
   } catch (error) {
     if (!(error instanceof NotLeaderError)) deps.observer.responded(method, '<error>', null)
-    if (isOurs(error, call)) throw error
+    if (isCausedByUs(error, call)) throw error
     breaker.failed(sent, error)
     throw new NoResponseError(`${method} ${path}`, error)
   }
 }
 
 /**
- * Calls `mayWrite` once the request has a connection, right before its first byte: leadership may have ended
- * during the wait for one. When it throws, nothing is sent.
+ * Calls `mayWrite` when the request has a connection, right before its first byte, because leadership may end while
+ * it waits for one. If `mayWrite` throws, nothing is sent.
  */
-const asking =
+const withLeadershipCheck =
   (mayWrite: () => void): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
   (options, handler) => {
@@ -186,22 +186,22 @@ function dateOf(answer: Dispatcher.ResponseData): number | null {
 }
 
 const NEWLINE = 0x0a
-const BREATHE_EVERY_MS = 10
+const YIELD_EVERY_MS = 10
 
 /**
- * The lines of a byte stream, each parsed as JSON. A long burst lets other work run in between: to parse
- * 100,000 objects in one turn would delay every timer by seconds. Drops a last line without an end: the
- * connection broke inside it.
+ * Parses each line of a byte stream as JSON. It yields to the event loop every 10 ms: to parse 100,000 objects in one
+ * turn would delay every timer by seconds. A last line without line break is dropped, as the connection broke within
+ * it.
  *
- * @param onBytes called for each chunk: the stream is alive
- * @throws SyntaxError for a line that is no JSON, and whatever the stream fails with
+ * @param onBytes called for each chunk, as a sign of life
+ * @throws SyntaxError for a line that is no JSON, and any error of the stream
  */
 export async function* jsonLines(
   stream: AsyncIterable<Uint8Array>,
   onBytes: () => void,
 ): AsyncGenerator {
   let rest: Uint8Array[] = []
-  let breathedMs = performance.now()
+  let yieldedMs = performance.now()
   for await (const chunk of stream) {
     onBytes()
     let from = 0
@@ -211,16 +211,16 @@ export async function* jsonLines(
       const line = Buffer.concat(rest).toString('utf8')
       rest = []
       if (line !== '') yield parsedLine(line)
-      if (performance.now() - breathedMs > BREATHE_EVERY_MS) {
+      if (performance.now() - yieldedMs > YIELD_EVERY_MS) {
         await new Promise(setImmediate)
-        breathedMs = performance.now()
+        yieldedMs = performance.now()
       }
     }
     if (from < chunk.length) rest.push(chunk.subarray(from))
   }
 }
 
-/** V8's own message quotes the text, which may hold a key (contract 3.5). */
+/** Parses a line. V8's own error message would quote the text, which may hold a key (contract 3.5). */
 function parsedLine(line: string): unknown {
   try {
     return JSON.parse(line)

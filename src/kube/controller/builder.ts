@@ -1,4 +1,5 @@
-// A controller: its queue, its watches, the loop that reconciles, and their metrics under controller-runtime names (contract 8.4).
+// Builds a controller from its work queue, watches and reconcile loop, with metrics named as in controller-runtime
+// (contract 8.4).
 import type { MetricName } from '../../api/metrics.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { EventLoopShare } from '../../runtime/concurrency/event-loop.ts'
@@ -27,7 +28,7 @@ interface QueueGauges {
 export interface ControllerMetrics {
   readonly queue: QueueObserver
   readonly loop: ControllerObserver
-  /** Reads the gauges of the queue from there from now on. */
+  /** Takes the gauges from this queue from now on. */
   readonly follow: (queue: QueueGauges) => void
 }
 
@@ -36,8 +37,9 @@ const RECONCILE_BUCKETS = [
   1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ]
 const QUEUE_BUCKETS = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10, 100, 1000]
+
 /**
- * The metrics of these controllers, all at zero.
+ * Registers the metrics of these controllers, all at zero.
  *
  * @param workers how many reconciles each controller runs at a time, by its name
  */
@@ -50,7 +52,7 @@ export function controllerMetrics(
   return (name) => ({ ...queues(name), loop: loops(name) })
 }
 
-/** Both labels of a queue, as controller-runtime has them since 0.19: dashboards ask for either. */
+/** Both labels of a queue, as in controller-runtime since 0.19: dashboards use either. */
 const labelsOf = (name: string) => ({ name, controller: name })
 
 function queueMetrics(
@@ -58,19 +60,23 @@ function queueMetrics(
   names: readonly string[],
 ): (name: string) => Omit<ControllerMetrics, 'loop'> {
   const each = names.map(labelsOf)
-  const followed = new Map<string, QueueGauges>()
-  gauge('workqueue_depth', each, ({ name }) => followed.get(name)?.depth)
+  const queuesByName = new Map<string, QueueGauges>()
+  gauge('workqueue_depth', each, ({ name }) => queuesByName.get(name)?.depth)
   gauge(
     'workqueue_longest_running_processor_seconds',
     each,
-    ({ name }) => followed.get(name)?.longestWorkSeconds,
+    ({ name }) => queuesByName.get(name)?.longestWorkSeconds,
   )
   gauge(
     'workqueue_unfinished_work_seconds',
     each,
-    ({ name }) => followed.get(name)?.unfinishedWorkSeconds,
+    ({ name }) => queuesByName.get(name)?.unfinishedWorkSeconds,
   )
-  gauge('platform_queue_age_seconds', each, ({ name }) => followed.get(name)?.longestWaitSeconds)
+  gauge(
+    'platform_queue_age_seconds',
+    each,
+    ({ name }) => queuesByName.get(name)?.longestWaitSeconds,
+  )
   const adds = counter('workqueue_adds_total', each)
   const retries = counter('workqueue_retries_total', each)
   const waits = histogram('workqueue_queue_duration_seconds', QUEUE_BUCKETS, each)
@@ -82,7 +88,7 @@ function queueMetrics(
       waited: (seconds) => waits.observe(labelsOf(name), seconds),
       worked: (seconds) => works.observe(labelsOf(name), seconds),
     },
-    follow: (queue) => void followed.set(name, queue),
+    follow: (queue) => void queuesByName.set(name, queue),
   })
 }
 
@@ -118,13 +124,13 @@ function loopMetrics(
 type Enqueue = (key: string, priority: Priority) => void
 
 /**
- * A source of keys: it enqueues them from now on.
+ * Starts a source that enqueues keys.
  *
- * @returns what ends it with the controller; nothing where it ends with the process
+ * @returns stops the source when the controller stops; nothing = the source runs until the process ends
  */
 export type Watch = (enqueue: Enqueue) => (() => void) | void
 
-/** A controller, apart from the process that runs it. */
+/** The definition of a controller, without the parts that all controllers of a process share. */
 export interface ControllerSpec {
   /** Its name in metrics and logs. */
   readonly name: string
@@ -141,9 +147,9 @@ export interface ControllerSpec {
 /** Shared by all controllers of a process. */
 export interface ControllerRuntime {
   readonly clock: Clock
-  /** Shares the event loop among all controllers. */
+  /** Lets reconciles yield to the event loop. */
   readonly turns: EventLoopShare
-  /** Whether the API server responds: while it does not, no object is reconciled. */
+  /** Pauses all reconciles while the API server does not respond. */
   readonly outage: CircuitBreaker
   readonly log: Log
   readonly metrics: { readonly controller: (name: string) => ControllerMetrics }
@@ -152,45 +158,45 @@ export interface ControllerRuntime {
 /** First and longest back-off of a key. */
 const BACK_OFF = { baseDelayMs: 100, maxDelayMs: 15_000 }
 
-/** Runs a controller with a queue of its own. */
+/** Starts a controller with a work queue of its own. */
 export function runController(spec: ControllerSpec, runtime: ControllerRuntime): StopController {
   const { clock, outage } = runtime
   const { queue: queueObserver, loop: observer, follow } = runtime.metrics.controller(spec.name)
   const queue = new WorkQueue({ clock, ...BACK_OFF, observer: queueObserver, gate: outage })
   follow(queue)
-  const stop = startController({ ...runtime, ...spec, queue, observer })
-  const ends: (() => void)[] = []
+  const stopController = startController({ ...runtime, ...spec, queue, observer })
+  const stops: (() => void)[] = []
   const enqueue: Enqueue = (key, priority) => queue.add(key, priority)
   whenAllSynced(spec.reads, () => {
     for (const watch of spec.watches) {
-      const end = watch(enqueue)
-      if (end) ends.push(end)
+      const stopWatch = watch(enqueue)
+      if (stopWatch) stops.push(stopWatch)
     }
   })
   return () => {
-    for (const end of ends) end()
-    return stop()
+    for (const stopWatch of stops) stopWatch()
+    return stopController()
   }
 }
 
 /**
- * Enqueues the keys that a change of a store concerns.
+ * A watch that enqueues keys for each change of a store.
  *
- * @param keysOf by default the key of the changed object itself
- * @param priorityOf by default `fresh`
+ * @param keysOf by default the key of the changed object
+ * @param priorityOf by default `change`
  */
 export const onChange =
   <T extends CachedObject>(
     store: Store<T>,
     keysOf: (change: StoreChange<T>) => Iterable<string> = ({ key }) => [key],
-    priorityOf: (change: StoreChange<T>) => Priority = () => 'fresh',
+    priorityOf: (change: StoreChange<T>) => Priority = () => 'change',
   ): Watch =>
   (enqueue) =>
     store.subscribe((change) => {
       for (const key of keysOf(change)) enqueue(key, priorityOf(change))
     })
 
-/** Enqueues the keys that a signal of another source concerns. */
+/** A watch that enqueues keys for each signal of another source. */
 export const onSignal =
   <Signal extends readonly unknown[]>(
     source: { readonly subscribe: (listener: (...signal: Signal) => void) => void },
@@ -198,7 +204,7 @@ export const onSignal =
   ): Watch =>
   (enqueue) =>
     source.subscribe((...signal) => {
-      for (const key of keysOf(...signal)) enqueue(key, 'fresh')
+      for (const key of keysOf(...signal)) enqueue(key, 'change')
     })
 
 /** Calls back once every store has synced. */

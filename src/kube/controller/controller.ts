@@ -7,15 +7,15 @@ import type { CircuitBreaker } from '../client/circuit-breaker.ts'
 import type { CachedObject } from '../informer/store.ts'
 import type { WorkQueue } from './work-queue.ts'
 
-/** What a reconcile leaves to do: nothing, or another reconcile at a time in epoch milliseconds. */
+/** What follows a reconcile: nothing, or another reconcile at `atMs` in epoch milliseconds. */
 export type Outcome =
   | { readonly result: 'done' }
   | { readonly result: 'later'; readonly atMs: number }
 
-/** Nothing to do until the object or a setting changes. */
+/** No reconcile until the object or a setting changes. */
 export const done: Outcome = { result: 'done' }
 
-/** How a reconcile ended, in controller-runtime's words. */
+/** Label values for the result of a reconcile, as in controller-runtime. */
 export const RECONCILE_RESULTS = ['success', 'requeue', 'requeue_after', 'error'] as const
 
 /** One of RECONCILE_RESULTS. */
@@ -42,36 +42,41 @@ export interface ControllerOptions {
   readonly observer: ControllerObserver
 }
 
-/** Takes no more keys; resolves when reconciles in flight have finished. */
+/** Stops the controller: it takes no more keys. Resolves when the reconciles in flight have finished. */
 export type StopController = () => Promise<void>
 
 /**
- * Runs the loop. One of the two places that catch every error. A conflict means a stale cache: it is retried
- * without a log line. Any other error is logged and retried after the key's back-off, or Retry-After.
- * Without an answer from the API server the key waits for the queue's gate.
+ * Runs the reconcile loop, one of the two places that catch every error. Errors are retried after the key's back-off
+ * or Retry-After, and logged, except conflicts, which mean a stale cache. During an outage keys wait for the queue's
+ * gate.
  */
 export function startController(options: ControllerOptions): StopController {
-  const unanswered = new Set<string>()
-  const workers = Array.from({ length: options.workers }, () => work(options, unanswered))
+  const keysWithoutAnswer = new Set<string>()
+  const workers = Array.from({ length: options.workers }, () =>
+    runWorker(options, keysWithoutAnswer),
+  )
   return async () => {
     options.queue.close()
     await Promise.all(workers)
   }
 }
 
-async function work(options: ControllerOptions, unanswered: Set<string>): Promise<void> {
+async function runWorker(
+  options: ControllerOptions,
+  keysWithoutAnswer: Set<string>,
+): Promise<void> {
   const { queue, turns } = options
   for (let key = await queue.take(); key !== null; key = await queue.take()) {
-    await turns.pass()
-    await handle(options, key, unanswered)
+    await turns.waitForTurn()
+    await reconcileKey(options, key, keysWithoutAnswer)
     queue.done(key)
   }
 }
 
-async function handle(
+async function reconcileKey(
   options: ControllerOptions,
   key: string,
-  unanswered: Set<string>,
+  keysWithoutAnswer: Set<string>,
 ): Promise<void> {
   const { queue, clock, observer, reconcile } = options
   const startedMs = clock.monotonicMs()
@@ -79,18 +84,18 @@ async function handle(
   const finish = (result: ReconcileResult): void => {
     const tookMs = clock.monotonicMs() - startedMs
     observer.finished(result, tookMs / 1000)
-    // A refresh reconciles 100,000 keys: build no line that is not logged.
+    // A resync reconciles 100,000 keys: build only lines that are logged.
     if (options.log.tellsDebug) logReconcile(options, key, result, tookMs)
   }
   try {
     const outcome = await reconcile(key)
     queue.forget(key)
-    unanswered.delete(key)
+    keysWithoutAnswer.delete(key)
     if (outcome.result === 'later') queue.addAt(key, outcome.atMs)
     finish(outcome.result === 'later' ? 'requeue_after' : 'success')
   } catch (error) {
-    const isAway = error instanceof NoResponseError && isOutage(options, key, unanswered)
-    finish(isAway ? waitForAnswer(options, key, error) : tryAgain(options, key, error))
+    const isDown = error instanceof NoResponseError && isOutage(options, key, keysWithoutAnswer)
+    finish(isDown ? waitForAnswer(options, key, error) : retry(options, key, error))
   }
 }
 
@@ -108,13 +113,17 @@ function logReconcile(
 }
 
 /**
- * Whether the missing answer is an outage and no fault of this key. The first time, yes. Then other requests
- * must lack answers too: a request that breaks its connection each time needs a back-off.
+ * Whether a missing answer counts as an outage, not as a fault of this key. After the first one of a key, other
+ * requests must fail as well: a request that always breaks its connection needs a back-off.
  */
-function isOutage({ outage }: ControllerOptions, key: string, unanswered: Set<string>): boolean {
-  const isTrusted = outage.isCertain || !unanswered.has(key)
-  unanswered.add(key)
-  return isTrusted
+function isOutage(
+  { outage }: ControllerOptions,
+  key: string,
+  keysWithoutAnswer: Set<string>,
+): boolean {
+  const countsAsOutage = outage.isCertain || !keysWithoutAnswer.has(key)
+  keysWithoutAnswer.add(key)
+  return countsAsOutage
 }
 
 function waitForAnswer(
@@ -130,7 +139,7 @@ function waitForAnswer(
   return 'requeue'
 }
 
-function tryAgain(
+function retry(
   { name, queue, log }: ControllerOptions,
   key: string,
   error: unknown,

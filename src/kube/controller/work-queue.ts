@@ -2,14 +2,14 @@ import type { Clock } from '../../runtime/clock.ts'
 import { backoffMs } from '../../runtime/concurrency/rate-limiter.ts'
 import { TimerHeap } from '../../runtime/timer-heap.ts'
 
-/** The most urgent first. */
-const LANES = ['fresh', 'due', 'refresh'] as const
+/** Most urgent first. */
+const PRIORITIES = ['change', 'due', 'resync'] as const
 
 /**
- * Why a key waits. `fresh`: its object has changed. `due`: its time has come, or it is a retry. `refresh`: a
- * restart or a setting concerns all keys.
+ * Why a key is queued. `change`: its object changed. `due`: its scheduled time or its retry has come. `resync`: all
+ * keys are reconciled again, after a restart or a change of settings.
  */
-export type Priority = (typeof LANES)[number]
+export type Priority = (typeof PRIORITIES)[number]
 
 /** Callbacks for the workqueue_* metrics. Durations are in seconds. */
 export interface QueueObserver {
@@ -19,13 +19,13 @@ export interface QueueObserver {
   worked(seconds: number): void
 }
 
-/** Lets keys through, or holds them back while work would fail. */
+/** Holds keys back while work would fail, such as during an outage of the API server. */
 export interface QueueGate {
-  /** Called before each key is taken; null = none now. After a probe call `probed`. */
+  /** Called before a worker takes a key; null = no key may be taken now. After a probe `probed` must be called. */
   admit(): 'freely' | 'as a probe' | null
-  /** The work on the probe's key is done. */
+  /** Called when the reconcile of the probe's key has finished. */
   probed(): void
-  /** Adds a listener for when the gate may let more through. */
+  /** Adds a listener that is called when `admit` may return another answer. */
   whenOpen(listener: () => void): void
 }
 
@@ -39,111 +39,118 @@ interface QueueOptions {
 }
 
 /**
- * The preferred lane of each of ten takes. New changes go first. Expiries have a bound of one second, so they
- * get a fair share. A refresh is never starved.
+ * The preferred priority of each of ten takes: mostly changes, a fair share for `due`, as expiries must be seen
+ * within a second, and one `resync`, so that it never starves.
  */
-const TURNS: readonly Priority[] = [
-  'fresh',
-  'fresh',
+const TAKE_ORDER: readonly Priority[] = [
+  'change',
+  'change',
   'due',
-  'fresh',
-  'fresh',
+  'change',
+  'change',
   'due',
-  'fresh',
-  'fresh',
+  'change',
+  'change',
   'due',
-  'refresh',
+  'resync',
 ]
 
-interface Held {
+/** A reconcile in flight. */
+interface InFlight {
+  /** Monotonic milliseconds. */
   readonly sinceMs: number
   readonly isProbe: boolean
-  again: Priority | null
+  /** The priority to queue the key with afterwards; null = it was not added meanwhile. */
+  requeueAs: Priority | null
 }
 
 /**
- * Keys that wait to be reconciled. A key waits once, however often it is added, and only one worker has it at
- * a time. Added meanwhile, it waits again once that worker is done.
+ * Keys that wait to be reconciled. A key is queued once, however often it is added, and reconciled by one worker at a
+ * time. A key added during its reconcile is queued again after it.
  */
 export class WorkQueue {
   readonly #options: QueueOptions
-  readonly #lanes: Readonly<Record<Priority, Arrivals>> = {
-    fresh: new Arrivals(),
-    due: new Arrivals(),
-    refresh: new Arrivals(),
+  readonly #queues: Readonly<Record<Priority, KeyFifo>> = {
+    change: new KeyFifo(),
+    due: new KeyFifo(),
+    resync: new KeyFifo(),
   }
-  readonly #inHand = new Map<string, Held>()
+  readonly #inFlight = new Map<string, InFlight>()
   readonly #failures = new Map<string, number>()
-  readonly #later: TimerHeap
-  readonly #takers: ((key: string | null) => void)[] = []
-  #taken = 0
+  readonly #scheduled: TimerHeap
+  readonly #waitingWorkers: ((key: string | null) => void)[] = []
+  #takeCount = 0
   #closed = false
 
   constructor(options: QueueOptions) {
     this.#options = options
-    this.#later = new TimerHeap(options.clock, (key) => this.add(key, 'due'))
-    options.gate.whenOpen(() => this.#serve())
+    this.#scheduled = new TimerHeap(options.clock, (key) => this.add(key, 'due'))
+    options.gate.whenOpen(() => this.#handOut())
   }
 
-  /** Keys that wait now, without those whose time is yet to come. */
+  /** Number of queued keys, without those scheduled for later. */
   get depth(): number {
-    const { fresh, due, refresh } = this.#lanes
-    return fresh.size + due.size + refresh.size
+    const { change, due, resync } = this.#queues
+    return change.size + due.size + resync.size
   }
 
-  /** The longest reconcile in flight, in seconds. */
+  /** Duration so far of the longest reconcile in flight, in seconds; 0 = none. */
   get longestWorkSeconds(): number {
-    const first = this.#inHand.values().next().value
+    const first = this.#inFlight.values().next().value
     return first ? (this.#options.clock.monotonicMs() - first.sinceMs) / 1000 : 0
   }
 
-  /** How long the reconciles in progress have taken so far, as a sum in seconds. */
+  /** Sum of the durations so far of all reconciles in flight, in seconds. */
   get unfinishedWorkSeconds(): number {
     const nowMs = this.#options.clock.monotonicMs()
-    const eachMs = [...this.#inHand.values()].map(({ sinceMs }) => nowMs - sinceMs)
+    const eachMs = [...this.#inFlight.values()].map(({ sinceMs }) => nowMs - sinceMs)
     return eachMs.reduce((sum, ms) => sum + ms, 0) / 1000
   }
 
-  /** The longest wait so far, in seconds. Walks over all waiting keys. */
+  /** Longest wait of a queued key so far, in seconds; 0 = none is queued. Iterates over all queued keys. */
   get longestWaitSeconds(): number {
     const nowMs = this.#options.clock.monotonicMs()
-    // Not the first of each lane: a key that changed lanes keeps its time, but not its place.
-    const oldestMs = Math.min(...LANES.map((lane) => this.#lanes[lane].earliestMs()), nowMs)
+    // Not just the first key of each priority: a key that changed priority keeps its time, but not its place.
+    const oldestMs = Math.min(
+      ...PRIORITIES.map((priority) => this.#queues[priority].earliestMs()),
+      nowMs,
+    )
     return (nowMs - oldestMs) / 1000
   }
 
-  /** Adds the key, or moves it here from a less urgent lane. */
-  add(key: string, lane: Priority): void {
+  /** Adds the key, or raises its priority. */
+  add(key: string, priority: Priority): void {
     if (this.#closed) return
-    const held = this.#inHand.get(key)
-    if (held) {
-      if (held.again === null || isMoreUrgent(lane, held.again)) held.again = lane
+    const inFlight = this.#inFlight.get(key)
+    if (inFlight) {
+      if (inFlight.requeueAs === null || isMoreUrgent(priority, inFlight.requeueAs))
+        inFlight.requeueAs = priority
       return
     }
-    const waitsIn = LANES.find((one) => this.#lanes[one].has(key))
-    if (waitsIn !== undefined && !isMoreUrgent(lane, waitsIn)) return
-    const waitingSinceMs = waitsIn && this.#lanes[waitsIn].take(key)
-    this.#lanes[lane].push(key, waitingSinceMs ?? this.#options.clock.monotonicMs())
-    if (waitsIn === undefined) this.#options.observer.added()
-    this.#serve()
+    const previous = PRIORITIES.find((one) => this.#queues[one].has(key))
+    if (previous !== undefined && !isMoreUrgent(priority, previous)) return
+    const waitingSinceMs = previous && this.#queues[previous].take(key)
+    this.#queues[priority].push(key, waitingSinceMs ?? this.#options.clock.monotonicMs())
+    if (previous === undefined) this.#options.observer.added()
+    this.#handOut()
   }
 
   /**
-   * Adds the key to lane `due` at a time in epoch milliseconds; replaces an earlier time. A take of the key
-   * drops the time.
+   * Adds the key with priority `due` at a time in epoch milliseconds, which replaces a time set before. A take of
+   * the key drops the time.
    */
   addAt(key: string, atMs: number): void {
-    if (!this.#closed) this.#later.set(key, atMs)
+    if (!this.#closed) this.#scheduled.set(key, atMs)
   }
 
-  /** Drops the time of addAt or retry, and the count of failures. */
+  /** Drops the time set by addAt or retry, and resets the back-off of the key. */
   forget(key: string): void {
-    this.#later.delete(key)
+    this.#scheduled.delete(key)
     this.#failures.delete(key)
   }
 
   /**
-   * Adds the key after its back-off, or after `atLeastMs` (Retry-After) where that is longer; never before it.
+   * Adds the key after its back-off, but not before `atLeastMs` (Retry-After) is over.
    *
    * @returns the delay in milliseconds
    */
@@ -156,121 +163,120 @@ export class WorkQueue {
       atLeastMs,
     )
     observer.retried()
-    // A change during the reconcile, such as by an earlier write of ours, must wait for Retry-After as well.
-    const held = this.#inHand.get(key)
-    if (held && atLeastMs > 0) held.again = null
+    // A change during the reconcile, perhaps by our own write, must wait for Retry-After as well.
+    const inFlight = this.#inFlight.get(key)
+    if (inFlight && atLeastMs > 0) inFlight.requeueAs = null
     this.addAt(key, clock.nowMs() + delayMs)
     return delayMs
   }
 
-  /** The next key, once there is one and the gate passes it; null when the queue is closed. */
+  /** Resolves with the next key once one is queued and the gate admits it; null = the queue is closed. */
   async take(): Promise<string | null> {
     if (this.#closed) return null
     const key = this.#next()
     if (key !== null) return key
-    return new Promise((resolve) => this.#takers.push(resolve))
+    return new Promise((resolve) => this.#waitingWorkers.push(resolve))
   }
 
-  /** The worker is done with the key. */
+  /** Call it when the reconcile of the key has finished. */
   done(key: string): void {
-    const held = this.#inHand.get(key)
-    if (!held) return
-    this.#inHand.delete(key)
-    this.#options.observer.worked((this.#options.clock.monotonicMs() - held.sinceMs) / 1000)
-    if (held.again) this.add(key, held.again)
-    if (held.isProbe) this.#options.gate.probed()
+    const inFlight = this.#inFlight.get(key)
+    if (!inFlight) return
+    this.#inFlight.delete(key)
+    this.#options.observer.worked((this.#options.clock.monotonicMs() - inFlight.sinceMs) / 1000)
+    if (inFlight.requeueAs) this.add(key, inFlight.requeueAs)
+    if (inFlight.isProbe) this.#options.gate.probed()
   }
 
-  /** Gives out no more keys: waiting workers get null. */
+  /** Closes the queue: waiting workers and later takes get null. */
   close(): void {
     this.#closed = true
-    this.#later.clear()
-    for (const taker of this.#takers.splice(0)) taker(null)
+    this.#scheduled.clear()
+    for (const worker of this.#waitingWorkers.splice(0)) worker(null)
   }
 
-  #serve(): void {
-    while (this.#takers.length > 0) {
+  #handOut(): void {
+    while (this.#waitingWorkers.length > 0) {
       const key = this.#next()
       if (key === null) return
-      this.#takers.shift()?.(key)
+      this.#waitingWorkers.shift()?.(key)
     }
   }
 
   #next(): string | null {
-    // Only with a key: a probe without one would block the gate.
+    // Ask the gate only if a key is queued: a probe without a key would block the gate.
     const admitted = this.depth > 0 ? this.#options.gate.admit() : null
     if (admitted === null) return null
-    const first = this.#lane().shift()
+    const first = this.#nextQueue().shift()
     if (first === null) return null
     const [key, sinceMs] = first
-    // This reconcile decides when the next is due: an earlier time that fires meanwhile would cut a Retry-After
-    // short.
-    this.#later.delete(key)
-    this.#taken += 1
+    // This reconcile sets the next time. A time set before could fire during it and cut its Retry-After short.
+    this.#scheduled.delete(key)
+    this.#takeCount += 1
     const nowMs = this.#options.clock.monotonicMs()
     this.#options.observer.waited((nowMs - sinceMs) / 1000)
     const isProbe = admitted === 'as a probe'
-    this.#inHand.set(key, { sinceMs: nowMs, isProbe, again: null })
+    this.#inFlight.set(key, { sinceMs: nowMs, isProbe, requeueAs: null })
     return key
   }
 
-  /** The lane whose turn it is, else the most urgent one with a key. */
-  #lane(): Arrivals {
-    const turn = this.#lanes[TURNS[this.#taken % TURNS.length] ?? 'fresh']
-    const { fresh, due, refresh } = this.#lanes
-    return [turn, fresh, due].find(({ size }) => size > 0) ?? refresh
+  /** The queue that TAKE_ORDER prefers, or the most urgent one if that is empty. */
+  #nextQueue(): KeyFifo {
+    const preferred = this.#queues[TAKE_ORDER[this.#takeCount % TAKE_ORDER.length] ?? 'change']
+    const { change, due, resync } = this.#queues
+    return [preferred, change, due].find(({ size }) => size > 0) ?? resync
   }
 }
 
-const isMoreUrgent = (lane: Priority, than: Priority): boolean =>
-  LANES.indexOf(lane) < LANES.indexOf(than)
+const isMoreUrgent = (priority: Priority, than: Priority): boolean =>
+  PRIORITIES.indexOf(priority) < PRIORITIES.indexOf(than)
 
 /**
- * Keys in the order of their arrival, each with the monotonic time since when it waits. One iterator serves
- * all takes: a new one would walk over every entry that was removed before.
+ * A FIFO queue of keys, each with the monotonic time since when it waits. All takes share one iterator: a new one
+ * would step over every entry removed before.
  */
-class Arrivals {
-  readonly #since = new Map<string, number>()
-  #entries = this.#since.entries()
+class KeyFifo {
+  readonly #sinceMs = new Map<string, number>()
+  #entries = this.#sinceMs.entries()
 
   get size(): number {
-    return this.#since.size
+    return this.#sinceMs.size
   }
 
   has(key: string): boolean {
-    return this.#since.has(key)
+    return this.#sinceMs.has(key)
   }
 
-  /** Appends a key that is not in it. */
+  /** Appends a key, which must not be in the queue. */
   push(key: string, sinceMs: number): void {
-    this.#since.set(key, sinceMs)
+    this.#sinceMs.set(key, sinceMs)
   }
 
-  /** Removes a key; undefined when it is not in it. */
+  /** Removes a key and returns its time; undefined = the key is not in the queue. */
   take(key: string): number | undefined {
-    const sinceMs = this.#since.get(key)
-    this.#since.delete(key)
+    const sinceMs = this.#sinceMs.get(key)
+    this.#sinceMs.delete(key)
     return sinceMs
   }
 
-  /** Removes the first; null when there is none. */
+  /** Removes the first key; null = the queue is empty. */
   shift(): readonly [key: string, sinceMs: number] | null {
-    if (this.#since.size === 0) return null
+    if (this.#sinceMs.size === 0) return null
     let first = this.#entries.next()
     if (first.done) {
-      // An iterator that has ended stays so, also when keys arrive later.
-      this.#entries = this.#since.entries()
+      // An iterator that has ended never returns keys that are added later.
+      this.#entries = this.#sinceMs.entries()
       first = this.#entries.next()
     }
     if (first.done) return null
-    this.#since.delete(first.value[0])
+    this.#sinceMs.delete(first.value[0])
     return first.value
   }
 
-  /** The earliest time since when one waits; infinity when none does. Walks over all keys. */
+  /** The earliest time since when a key waits; infinity = the queue is empty. Iterates over all keys. */
   earliestMs(): number {
     let earliestMs = Number.POSITIVE_INFINITY
-    for (const sinceMs of this.#since.values()) earliestMs = Math.min(earliestMs, sinceMs)
+    for (const sinceMs of this.#sinceMs.values()) earliestMs = Math.min(earliestMs, sinceMs)
     return earliestMs
   }
 }

@@ -10,21 +10,21 @@ interface InformerFactoryOptions {
   readonly client: KubeClient
   readonly clock: Clock
   readonly log: Log
-  /** Called for each restart of a watch. */
+  /** Called for each restart of a watch, for platform_watch_restarts_total. */
   readonly restarted: (plural: string, reason: string) => void
   readonly signal: AbortSignal
 }
 
 /** A running informer: a reflector that keeps one store equal to one collection. */
 interface Informer {
-  /** Makes it list again, for a caller that knows of a write which the watch has missed. */
+  /** Makes the reflector list again, for a caller that knows of a write that the watch has missed. */
   readonly relist: () => void
 }
 
-/** Starts informers, and knows which of them can't keep their store current. */
+/** Starts informers, and reports those that can't keep their store current. */
 export interface InformerFactory {
   /**
-   * Keeps the sink equal to a collection of the API server from now on.
+   * Starts an informer, which keeps the sink equal to a collection of the API server.
    *
    * @param onProgress called whenever the sink is known to be current, as in ReflectorOptions
    */
@@ -36,15 +36,15 @@ export interface InformerFactory {
   ) => Informer
   /** Plurals of resources that the API server does not serve. */
   readonly unserved: () => readonly string[]
-  /** Plurals of resources whose sink fails repeatedly on the same events: they are listed again. */
+  /** Plurals of resources whose sink fails repeatedly on the same events, so that they are listed again. */
   readonly stuck: () => readonly string[]
 }
 
-/** A factory without informers. For a resource that is not served it logs once how to install it. */
+/** Creates a factory. For a resource that is not served it logs once how to install the CRDs. */
 export function createInformerFactory(options: InformerFactoryOptions): InformerFactory {
   const { client, clock, log, signal } = options
   const unserved = new Set<string>()
-  // One resource may have two informers.
+  // By sink, because one resource may have two informers.
   const stuck = new Map<StoreSink, string>()
   const setServed = (plural: string, isServed: boolean): void => {
     if (isServed) unserved.delete(plural)
@@ -72,8 +72,8 @@ export function createInformerFactory(options: InformerFactoryOptions): Informer
           else stuck.delete(sink)
         },
         restarted: (reason: string) => options.restarted(plural, reason),
-        opened: (relistThis: () => void) => {
-          relist = relistThis
+        opened: (relistCurrent: () => void) => {
+          relist = relistCurrent
         },
         ...(onProgress ? { onProgress } : {}),
       }

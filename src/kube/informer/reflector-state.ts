@@ -1,8 +1,8 @@
 /**
  * The state of a reflector.
- * - `stream`: lists and watches in one request (WatchList)
- * - `list`: lists in pages, because the server refused WatchList
- * - `follow`: has everything up to a resourceVersion, and watches from there; `relist` is how it lists again
+ * - `stream`: it lists and watches in one request (WatchList)
+ * - `list`: it lists in pages, because the API server refused WatchList
+ * - `follow`: it watches from a resourceVersion; `relist` is the way in which it would list again
  */
 export type ReflectorState =
   | { readonly at: 'stream' }
@@ -14,8 +14,8 @@ export type ReflectorState =
     }
 
 /**
- * How a state ended. `served`: whether an event was read before. `fault`: the error of the sink or the parser;
- * absent when the server or the connection failed.
+ * How a state ended. `served`: whether at least one event was read. `fault`: the error of the sink or the parser;
+ * absent = the API server or the connection failed.
  */
 export type Ending =
   | { readonly how: 'listed'; readonly resourceVersion: string }
@@ -45,9 +45,9 @@ interface Transition {
 /**
  * The next state after an ending. Every ending has one: a reflector never gives up.
  *
- * After a broken connection it watches from the last resourceVersion. It lists again after `expired` (410),
- * `absent`, and a watch without a single event or bookmark: the server may have been restored to a state
- * before our resourceVersion.
+ * After a broken connection it watches from the last resourceVersion. It lists again after `expired` (410), after
+ * `absent`, and after a silent watch without any event or bookmark: the API server may have been restored to an older
+ * state.
  */
 export function afterEnding(state: ReflectorState, ending: Ending): Transition {
   const relist = relistFrom(state)
@@ -74,24 +74,25 @@ export function afterEnding(state: ReflectorState, ending: Ending): Transition {
 }
 
 /**
- * Whether to reset the back-off: a 410 is an answer, and a list mends it. Not after two of them in a row, or
- * the reflector would list every 200 ms.
+ * Whether an ending resets the back-off: a 410 does, as the API server responds and a list repairs it. A second one
+ * in a row does not, or the reflector would list every 200 ms.
  */
-export const mustRelist = (ending: Ending, before: Ending['how'] | null): boolean =>
+export const mustResetBackoff = (ending: Ending, before: Ending['how'] | null): boolean =>
   ending.how === 'expired' && before !== 'expired'
 
-/** A fault of the sink, and how often in a row it was met from the same resourceVersion. */
+/** A fault of the sink or the parser that occurred again from the same resourceVersion. */
 export interface Repeated {
   readonly fault: string
-  /** The resourceVersion that it watched from; empty = it listed. */
+  /** The resourceVersion that the reflector watched from; empty = it listed. */
   readonly from: string
+  /** Number of occurrences in a row. */
   readonly times: number
 }
 
-/** After so many equal faults from one resourceVersion, to read the same events again mends nothing. */
+/** After this number of equal faults from one resourceVersion the reflector lists instead of watching again. */
 const STUCK_AFTER = 3
 
-/** The repeated fault after an ending. Failures of server or connection in between do not reset it. */
+/** The repeated fault after an ending; null = none yet. Failures of API server or connection do not reset it. */
 export function repeatedAfter(
   before: Repeated | null,
   state: ReflectorState,
@@ -104,16 +105,16 @@ export function repeatedAfter(
   return { fault, from, times: isSame ? before.times + 1 : 1 }
 }
 
-/** Whether a reflector must list again, and is not current before it has. */
+/** Whether the reflector must list again because of a repeated fault. Until then its sink is not current. */
 export const isStuck = (repeated: Repeated | null): boolean => (repeated?.times ?? 0) >= STUCK_AFTER
 
-/** The state that lists again. */
-export const relistFrom = (state: ReflectorState): ReflectorState => ({ at: wayOf(state) })
+/** The state in which the reflector lists again. */
+export const relistFrom = (state: ReflectorState): ReflectorState => ({ at: listMethodOf(state) })
 
-/** The state that watches from this resourceVersion, and lists again as this state would. */
+/** The state in which the reflector watches from this resourceVersion. Its way to list again stays the same. */
 export function following(state: ReflectorState, resourceVersion: string): ReflectorState {
-  return { at: 'follow', resourceVersion, relist: wayOf(state) }
+  return { at: 'follow', resourceVersion, relist: listMethodOf(state) }
 }
 
-const wayOf = (state: ReflectorState): 'stream' | 'list' =>
+const listMethodOf = (state: ReflectorState): 'stream' | 'list' =>
   state.at === 'follow' ? state.relist : state.at

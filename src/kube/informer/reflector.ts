@@ -20,13 +20,13 @@ import {
   afterEnding,
   following,
   isStuck,
-  mustRelist,
+  mustResetBackoff,
   relistFrom,
   repeatedAfter,
 } from './reflector-state.ts'
 import type { StoreSink } from './store.ts'
 
-/** The collection that a reflector watches, the sink of its objects, and its callbacks. */
+/** Options of a reflector: the collection, the sink for its objects, and callbacks. */
 interface ReflectorOptions {
   readonly client: KubeClient
   readonly resource: Resource
@@ -45,7 +45,10 @@ interface ReflectorOptions {
    * that follows. Not called during a list or while the watch is down.
    */
   readonly onProgress?: () => void
-  /** Receives, for each request, a function that makes the reflector list again, for callers that know of a missed event. */
+  /**
+   * Receives, for each request, a function that makes the reflector list again, for callers that know of a missed
+   * event.
+   */
   readonly opened?: (relist: () => void) => void
 }
 
@@ -58,32 +61,32 @@ const END_OF_INITIAL_EVENTS = 'k8s.io/initial-events-end'
 /** Watches until the signal aborts; resolves then, and never rejects. */
 export async function runReflector(options: ReflectorOptions, signal: AbortSignal): Promise<void> {
   let state: ReflectorState = { at: 'stream' }
-  /** The waits since the watch last worked. */
+  /** Number of retries since the watch last worked. */
   let retries = 0
-  let before: Ending['how'] | null = null
+  let previousEnding: Ending['how'] | null = null
   let repeated: Repeated | null = null
   while (!signal.aborted) {
-    const watch = new Round(options, state, signal)
-    options.opened?.(() => watch.relist())
-    const ending = await watch.run()
+    const run = new ReflectorRun(options, state, signal)
+    options.opened?.(() => run.relist())
+    const ending = await run.untilEnding()
     if (signal.aborted) return
-    const next = afterEnding(watch.state, ending)
+    const next = afterEnding(run.state, ending)
     report(options, ending)
-    repeated = repeatedAfter(repeated, watch.state, ending)
+    repeated = repeatedAfter(repeated, run.state, ending)
     const isFault = ending.how === 'failed' && ending.fault !== undefined
-    state = isFault && isStuck(repeated) ? relistFrom(watch.state) : next.state
+    state = isFault && isStuck(repeated) ? relistFrom(run.state) : next.state
     if (isFault && isStuck(repeated)) options.stuck(true)
-    if (mustRelist(ending, before)) retries = 0
-    // A list says nothing of the watch: the ending after it does.
-    if (ending.how !== 'listed') before = ending.how
+    if (mustResetBackoff(ending, previousEnding)) retries = 0
+    // A list does not show whether the watch works: only endings of watches count.
+    if (ending.how !== 'listed') previousEnding = ending.how
     if (!next.wait) {
-      // A list that answers a 410 doesn't end the waits: the watch after it may get the next one.
-      if (ending.how !== 'listed' || before !== 'expired') retries = 0
+      // A list after a 410 does not reset the back-off: the watch that follows may get another 410.
+      if (ending.how !== 'listed' || previousEnding !== 'expired') retries = 0
     } else {
       // Jitter: replicas that lost the same API server must not reconnect at the same time.
       const jitteredMs = backoffMs(BACK_OFF, retries) * (0.5 + Math.random() / 2)
-      await sleep(options.clock, watch.retryAfterMs + jitteredMs, signal)
-      const hasWorked = watch.state.at === 'follow' && 'served' in ending && ending.served
+      await sleep(options.clock, run.retryAfterMs + jitteredMs, signal)
+      const hasWorked = run.state.at === 'follow' && 'served' in ending && ending.served
       retries = hasWorked ? 0 : retries + 1
     }
   }
@@ -96,15 +99,15 @@ function report({ restarted, served, resource, log }: ReflectorOptions, ending: 
   log.debug({ resource: resource.plural, because: ending.how }, 'watch reopened')
 }
 
-/** One line of a watch. */
+/** A watch event: one line of the response. */
 interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR'
   /** With ERROR it is a Status. */
   readonly object: KubeObject & { readonly code?: number }
 }
 
-/** One state of the reflector from start to end; a `stream` becomes `follow` on the way. */
-class Round {
+/** Runs one state of the reflector until it ends. A `stream` becomes `follow` once its list is complete. */
+class ReflectorRun {
   state: ReflectorState
   /** Retry-After of the API server, in milliseconds; 0 = none. */
   retryAfterMs = 0
@@ -112,10 +115,10 @@ class Round {
   readonly #abort = new AbortController()
   readonly #signal: AbortSignal
   #aliveMs: number
-  #silent = false
+  #isSilent = false
   #isRelistWanted = false
   #hasRead = false
-  /** Whether the sink is storing objects: an error then is the fault of neither API server nor connection. */
+  /** Whether the sink is storing objects: then an error is not one of the API server or the connection. */
   #isStoring = false
 
   constructor(options: ReflectorOptions, state: ReflectorState, signal: AbortSignal) {
@@ -125,12 +128,13 @@ class Round {
     this.#aliveMs = options.clock.monotonicMs()
   }
 
-  async run(): Promise<Ending> {
+  /** Resolves with the ending of the state; never rejects. */
+  async untilEnding(): Promise<Ending> {
     const stopWatchdog = this.#watchdog()
     try {
       return this.state.at === 'list' ? await this.#list() : await this.#stream(this.state)
     } catch (error) {
-      return this.#endingOf(error)
+      return this.#endingAfter(error)
     } finally {
       stopWatchdog()
     }
@@ -148,7 +152,7 @@ class Round {
     sink.begin()
     for (let next: string | undefined; ; ) {
       const page = await client.list(resource, query, PAGE_SIZE, next, this.#signal)
-      this.#alive()
+      this.#markAlive()
       this.#isStoring = true
       for (const item of page.items) sink.put(item)
       next = page.next
@@ -167,7 +171,7 @@ class Round {
 
   async #stream(state: ReflectorState): Promise<Ending> {
     const { client, resource, query, sink } = this.#options
-    // Before the request leaves: the list may lack a write of ours that is answered meanwhile.
+    // Before the request is sent: its list may lack our own writes that are answered meanwhile.
     if (state.at === 'stream') sink.begin()
     const body = await client.watch(
       resource,
@@ -175,7 +179,7 @@ class Round {
       query.namespace,
       this.#signal,
     )
-    for await (const line of jsonLines(body, () => this.#alive())) {
+    for await (const line of jsonLines(body, () => this.#markAlive())) {
       const event = line as WatchEvent
       this.#isStoring = true
       if (this.#isEndOfListing(event)) await this.#sweep()
@@ -197,7 +201,7 @@ class Round {
         sink.remove(object)
         break
       case 'BOOKMARK':
-        if (this.#isEndOfListing(event)) this.#listed(object)
+        if (this.#isEndOfListing(event)) this.#finishList(object)
         break
       case 'ERROR':
         throw statusErrorOf(`WATCH ${resource.plural}`, object.code ?? 500, object, undefined)
@@ -206,7 +210,7 @@ class Round {
     }
     this.#hasRead = true
     if (this.state.at !== 'follow') return
-    this.#reached(object)
+    this.#advance(object)
     this.#options.onProgress?.()
   }
 
@@ -215,26 +219,26 @@ class Round {
     return Boolean(object.metadata.annotations?.[END_OF_INITIAL_EVENTS])
   }
 
-  /** Removes the objects that the list lacks, in many turns of the event loop. No event is read meanwhile. */
+  /** Removes the objects that the list lacks. Yields to the event loop; no event is read meanwhile. */
   async #sweep(): Promise<void> {
     while (this.#options.sink.sweep()) await new Promise(setImmediate)
   }
 
-  #listed(object: KubeObject): void {
+  #finishList(object: KubeObject): void {
     this.#options.sink.end()
     this.#options.served(true)
-    this.#reached(object)
+    this.#advance(object)
   }
 
-  #reached({ metadata }: KubeObject): void {
+  #advance({ metadata }: KubeObject): void {
     this.#options.stuck(false)
     this.state = following(this.state, metadata.resourceVersion)
   }
 
-  #endingOf(error: unknown): Ending {
+  #endingAfter(error: unknown): Ending {
     if (error instanceof StatusError) this.retryAfterMs = error.retryAfterMs ?? 0
     if (this.#isRelistWanted) return { how: 'expired' }
-    if (this.#silent) return { how: 'silent', served: this.#hasRead }
+    if (this.#isSilent) return { how: 'silent', served: this.#hasRead }
     if (isGone(error)) return { how: 'expired' }
     if (isNotFound(error)) return { how: 'absent' }
     // An API server without WatchList answers 422 or 400 to its parameters.
@@ -242,7 +246,7 @@ class Round {
     if (invalid && this.state.at === 'stream') return { how: 'refused' }
     const { log, resource } = this.#options
     const fields = { resource: resource.plural, err: error }
-    // The outage logs one line for all watches.
+    // The circuit breaker logs one line for all watches.
     if (error instanceof NoResponseError) log.debug(fields, 'watch has no answer, trying again')
     else if (!this.#signal.aborted) log.warn(fields, 'watch failed, trying again')
     const isFault =
@@ -251,11 +255,11 @@ class Round {
     return { how: 'failed', served: this.#hasRead, ...fault }
   }
 
-  #alive(): void {
+  #markAlive(): void {
     this.#aliveMs = this.#options.clock.monotonicMs()
   }
 
-  /** @returns a function that stops it */
+  /** Ends the state when the watch is silent for too long. @returns stops the watchdog */
   #watchdog(): () => void {
     const { clock } = this.#options
     const check = (): void => {
@@ -264,7 +268,7 @@ class Round {
         cancel = clock.schedule(leftMs, check)
         return
       }
-      this.#silent = true
+      this.#isSilent = true
       this.#abort.abort()
     }
     let cancel = clock.schedule(SILENT_AFTER_MS, check)

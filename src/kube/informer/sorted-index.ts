@@ -1,7 +1,10 @@
 /** Whether the object of one key sorts before that of another. */
 type IsBefore = (key: string, other: string) => boolean
 
-/** Keys of objects by an indexed value. Most values have one key: a set for each would take more memory than the objects. */
+/**
+ * Keys of objects by indexed value. A single key is not put into a set: most values have one, and sets take much
+ * memory.
+ */
 export class SortedIndex {
   readonly #groups = new Map<string, string | Set<string> | string[]>()
   readonly #isBefore: IsBefore | null
@@ -11,7 +14,7 @@ export class SortedIndex {
     this.#isBefore = isBefore
   }
 
-  /** The store must have the object already, to compare it. */
+  /** Adds a key. The store must have its object already, which `isBefore` compares. */
   add(value: string, key: string): void {
     const group = this.#groups.get(value)
     if (group === undefined) this.#groups.set(value, key)
@@ -38,13 +41,13 @@ export class SortedIndex {
     return typeof group === 'string' ? [group] : [...(group ?? [])]
   }
 
-  /** The first of them, in constant time; undefined = no object has that value. */
+  /** The first key of that value, in constant time; undefined = no object has the value. */
   first(value: string): string | undefined {
     const group = this.#groups.get(value)
     return typeof group === 'string' ? group : group?.values().next().value
   }
 
-  /** How many they are. */
+  /** The number of keys of that value. */
   count(value: string): number {
     const group = this.#groups.get(value)
     return typeof group === 'string' ? 1 : sizeOf(group ?? [])
@@ -57,7 +60,7 @@ const asSet = (group: string | Set<string> | string[]): Set<string> =>
 const sizeOf = (keys: Set<string> | readonly string[]): number =>
   keys instanceof Set ? keys.size : keys.length
 
-/** Its place among sorted keys, by binary search. */
+/** The place of a key among sorted keys, by binary search. */
 function placeOf(key: string, keys: readonly string[], isBefore: IsBefore): number {
   let [low, high] = [0, keys.length]
   while (low < high) {

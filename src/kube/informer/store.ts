@@ -11,11 +11,14 @@ export interface CachedObject {
   readonly resourceVersion: string
 }
 
-/** The key of an object in stores and work queues, as in client-go: `namespace/name`, or `name` where it is cluster-scoped. */
+/**
+ * The key of an object in stores and work queues, as in client-go: `namespace/name`, or `name` if it is
+ * cluster-scoped.
+ */
 export const objectKey = ({ namespace, name }: ObjectRef): string =>
   namespace === undefined ? name : `${namespace}/${name}`
 
-/** A cached whole object: for the few objects with settings, not for the many keys and tokens. */
+/** A cached object as a whole: for the few objects with settings, not for the many keys and tokens. */
 export interface FullObject<T extends KubeObject> extends CachedObject {
   readonly object: T
 }
@@ -29,12 +32,14 @@ export const fullObject = <T extends KubeObject>(object: KubeObject): FullObject
   object: object as T,
 })
 
-/** A change of a cached object. `listed`: it was found by a list, so the change may be old. */
+/** A change of a cached object. `listed`: a list has found the change, so it may be old. */
 export interface StoreChange<T> {
   /** As objectKey gives it. */
   readonly key: string
   readonly name: string
+  /** undefined = the object was added. */
   readonly before: T | undefined
+  /** undefined = the object was removed. */
   readonly after: T | undefined
   readonly listed: boolean
 }
@@ -45,32 +50,34 @@ export interface StoreSink {
   begin(): void
   put(object: KubeObject): void
   remove(object: KubeObject): void
-  /** Removes some of the objects that a complete list lacked, before `end`. True = there may be more. */
+  /**
+   * After a complete list and before `end`: removes some of the objects that the list lacked. true = call it again.
+   */
   sweep(): boolean
-  /** The list is complete: objects that it lacked are gone. */
+  /** The list is complete. Removes the objects that it lacked. */
   end(): void
 }
 
-/** By index name, the value under which the index has an object; null = not in this index. */
+/** For each index the function that gives an object's indexed value; null = the object is not in the index. */
 export type Indexers<T> = Readonly<Record<string, (item: T) => string | null>>
 
-/** By index, whether an object sorts before another of the same value. An object's place never changes in its life. */
+/** For each sorted index, whether an object sorts before another. The order of two objects must never change. */
 export type SortOrders<T> = Readonly<Record<string, (item: T, other: T) => boolean>>
 
-/** Removals in one sweep: listeners run in the same turn of the event loop. */
-const MOST_AT_ONCE = 1000
+/** Most removals in one sweep, as their listeners run in the same turn of the event loop. */
+const MAX_REMOVALS_PER_SWEEP = 1000
 
 interface Slot<T> {
   item: T
-  /** The last list that had it. */
-  round: number
-  /** The list that was the latest when `observe` last stored the answer to a write of ours. */
-  observed: number
+  /** Number of the last list with this object. */
+  listNumber: number
+  /** Number of the list that was the latest when `observe` last stored the response to a write; 0 = never. */
+  observedAtList: number
 }
 
 /**
- * The cached objects of one resource, each as a slim projection: a raw object of 2 kB takes ten times the
- * memory, and keeps secrets in it. The key is `[namespace/]name`, so objects of several namespaces fit.
+ * The cached objects of one resource by their key `[namespace/]name`, each as a slim projection: a raw object of 2 kB
+ * takes ten times the memory, and would keep secrets there.
  */
 export class Store<T extends CachedObject> implements StoreSink {
   readonly #project: (object: KubeObject) => T
@@ -79,17 +86,17 @@ export class Store<T extends CachedObject> implements StoreSink {
   readonly #indexes = new Map<string, SortedIndex>()
   readonly #listeners: ((change: StoreChange<T>) => void)[] = []
   readonly #onSynced: (() => void)[] = []
-  /** The highest resourceVersion of a removal since the last list. */
+  /** The highest resourceVersion of a removed object since the last list. */
   #removedAt = 0n
-  #round = 0
-  /** The objects that the sweeps of this list have not checked yet. */
+  #listNumber = 0
+  /** Iterates over the objects that the sweeps of this list have not checked yet. */
   #unswept = this.#slots.entries()
-  #listing = false
-  #synced = false
+  #isListing = false
+  #isSynced = false
 
   /**
-   * @param project what to keep of an object
-   * @param orders for indexes that keep an order
+   * @param project makes the projection of an object
+   * @param orders the order of each sorted index
    */
   constructor(
     project: (object: KubeObject) => T,
@@ -110,9 +117,9 @@ export class Store<T extends CachedObject> implements StoreSink {
     return one !== undefined && another !== undefined && (isBefore?.(one, another) ?? false)
   }
 
-  /** Whether a list has been complete. Stays true when the watch breaks later. */
+  /** Whether the first list is complete. Stays true when the watch breaks later. */
   get synced(): boolean {
-    return this.#synced
+    return this.#isSynced
   }
 
   get size(): number {
@@ -120,7 +127,7 @@ export class Store<T extends CachedObject> implements StoreSink {
   }
 
   /**
-   * The object of that name; undefined = there is none, or the store does not have it yet.
+   * The object of that name; undefined = it does not exist, or the store has not received it yet.
    *
    * @param namespace required for namespaced kinds, absent for cluster-scoped ones
    */
@@ -128,7 +135,7 @@ export class Store<T extends CachedObject> implements StoreSink {
     return this.getByKey(namespace === undefined ? name : objectKey({ namespace, name }))
   }
 
-  /** The object of a key that objectKey gave; undefined as for get. */
+  /** The object of a key as returned by objectKey; undefined as for `get`. */
   getByKey(key: string): T | undefined {
     return this.#slots.get(key)?.item
   }
@@ -137,17 +144,17 @@ export class Store<T extends CachedObject> implements StoreSink {
     for (const slot of this.#slots.values()) yield slot.item
   }
 
-  /** All objects whose indexed value is this one, in the order of the index where it keeps one. */
+  /** The objects with that indexed value, in the order of a sorted index. */
   by(index: string, value: string): readonly T[] {
     return (this.#indexes.get(index)?.keys(value) ?? []).flatMap((key) => this.getByKey(key) ?? [])
   }
 
-  /** The first of them, in constant time however many there are. */
+  /** The first object with that indexed value, in constant time; undefined = there is none. */
   firstBy(index: string, value: string): T | undefined {
     return this.getByKey(this.#indexes.get(index)?.first(value) ?? '')
   }
 
-  /** How many they are, in constant time. */
+  /** The number of objects with that indexed value, in constant time. */
   countBy(index: string, value: string): number {
     return this.#indexes.get(index)?.count(value) ?? 0
   }
@@ -157,28 +164,27 @@ export class Store<T extends CachedObject> implements StoreSink {
     this.#listeners.push(listener)
   }
 
-  /** Calls back once the first list is complete; at once when it is already. */
+  /** Calls back once the first list is complete; at once if it is complete already. */
   whenSynced(callback: () => void): void {
-    if (this.#synced) callback()
+    if (this.#isSynced) callback()
     else this.#onSynced.push(callback)
   }
 
   begin(): void {
-    this.#round += 1
+    this.#listNumber += 1
     this.#unswept = this.#slots.entries()
-    this.#listing = true
+    this.#isListing = true
   }
 
   put(object: KubeObject): void {
     const after = this.#project(object)
     const key = objectKey(object.metadata)
     const slot = this.#slots.get(key)
-    // The event of our own write, and a late event, change nothing. A list replaces older objects, as after
-    // a restore of etcd its versions are lower than ours. It does not replace a write that it began too
-    // early to have.
-    const listingWins = this.#listing && slot?.observed !== this.#round
-    if (slot && !listingWins && !isNewer(after, slot.item)) slot.round = this.#round
-    else if (slot || this.#listing || versionOf(after) > this.#removedAt)
+    // The event of our own write, and a late event, change nothing. A list also replaces newer objects, because
+    // versions are lower after a restore of etcd, but not our own writes that were answered after it began.
+    const listingWins = this.#isListing && slot?.observedAtList !== this.#listNumber
+    if (slot && !listingWins && !isNewer(after, slot.item)) slot.listNumber = this.#listNumber
+    else if (slot || this.#isListing || versionOf(after) > this.#removedAt)
       this.#set(key, after, slot)
   }
 
@@ -186,56 +192,56 @@ export class Store<T extends CachedObject> implements StoreSink {
     const key = objectKey(object.metadata)
     const slot = this.#slots.get(key)
     if (slot?.item.uid !== object.metadata.uid) return
-    // Events arrive in the order of versions. So an event with an earlier version than this removal is
-    // stale, and must not restore the object (threat C4).
+    // Events arrive in the order of versions: an event with a lower version than this removal is stale, and must
+    // not restore the object.
     const removedAt = versionOf(object.metadata)
     if (removedAt > this.#removedAt) this.#removedAt = removedAt
-    this.#drop(key, slot.item, false)
+    this.#delete(key, slot.item, false)
   }
 
   sweep(): boolean {
-    let left = MOST_AT_ONCE
-    for (const [key, { item, round }] of this.#unswept) {
-      if (round === this.#round) continue
-      this.#drop(key, item, true)
-      left -= 1
-      if (left === 0) return true
+    let remaining = MAX_REMOVALS_PER_SWEEP
+    for (const [key, { item, listNumber }] of this.#unswept) {
+      if (listNumber === this.#listNumber) continue
+      this.#delete(key, item, true)
+      remaining -= 1
+      if (remaining === 0) return true
     }
     return false
   }
 
   end(): void {
-    this.#listing = false
+    this.#isListing = false
     while (this.sweep()) continue
     this.#removedAt = 0n
-    this.#synced = true
+    this.#isSynced = true
     for (const callback of this.#onSynced.splice(0)) callback()
   }
 
   /**
-   * Stores the answer to a write of ours, so that the next decision sees it. An object that the watch
-   * has removed meanwhile stays removed.
+   * Stores the response to a write of this process, so that the next reconcile sees it. An object that the watch has
+   * removed meanwhile stays removed.
    */
   observe(object: KubeObject): void {
     const key = objectKey(object.metadata)
     const slot = this.#slots.get(key)
     if (!slot || slot.item.uid !== object.metadata.uid) return
     const after = this.#project(object)
-    const isUpdate = isLast(object) ? !isNewer(slot.item, after) : isNewer(after, slot.item)
+    const isUpdate = isFinalState(object) ? !isNewer(slot.item, after) : isNewer(after, slot.item)
     if (!isUpdate) return
-    slot.observed = this.#round
+    slot.observedAtList = this.#listNumber
     this.#replace(key, after, slot, false)
   }
 
   #set(key: string, after: T, slot: Slot<T> | undefined): void {
     if (slot) {
-      slot.round = this.#round
-      if (!isSame(after, slot.item)) this.#replace(key, after, slot, this.#listing)
+      slot.listNumber = this.#listNumber
+      if (!isSame(after, slot.item)) this.#replace(key, after, slot, this.#isListing)
       return
     }
-    this.#slots.set(key, { item: after, round: this.#round, observed: 0 })
+    this.#slots.set(key, { item: after, listNumber: this.#listNumber, observedAtList: 0 })
     this.#index(key, after, true)
-    this.#notify({ key, name: after.name, before: undefined, after, listed: this.#listing })
+    this.#notify({ key, name: after.name, before: undefined, after, listed: this.#isListing })
   }
 
   #replace(key: string, after: T, slot: Slot<T>, listed: boolean): void {
@@ -245,7 +251,7 @@ export class Store<T extends CachedObject> implements StoreSink {
     this.#notify({ key, name: after.name, before, after, listed })
   }
 
-  #drop(key: string, before: T, listed: boolean): void {
+  #delete(key: string, before: T, listed: boolean): void {
     this.#index(key, before, false)
     this.#slots.delete(key)
     this.#notify({ key, name: before.name, before, after: undefined, listed })
@@ -261,7 +267,7 @@ export class Store<T extends CachedObject> implements StoreSink {
     }
   }
 
-  /** Moves the object in the indexes. With the same value and uid it keeps its place. */
+  /** Updates the indexes. With the same value and uid the object keeps its place. */
   #reindex(key: string, before: T, after: T): void {
     for (const [name, valueOf] of Object.entries(this.#indexers)) {
       const [old, now] = [valueOf(before), valueOf(after)]
@@ -272,7 +278,7 @@ export class Store<T extends CachedObject> implements StoreSink {
     }
   }
 
-  /** Calls every listener, also when one before it throws. */
+  /** Calls every listener, even if one before it throws; then throws the first error. */
   #notify(change: StoreChange<T>): void {
     const errors: unknown[] = []
     for (const listener of this.#listeners) {
@@ -286,7 +292,10 @@ export class Store<T extends CachedObject> implements StoreSink {
   }
 }
 
-/** Compares etcd's revisions: they grow with each write, also when an object is deleted and created again. */
+/**
+ * Compares resourceVersions as etcd revisions, which grow with each write, even if an object is deleted and
+ * recreated.
+ */
 const isNewer = (after: CachedObject, before: CachedObject): boolean =>
   versionOf(after) > versionOf(before)
 
@@ -294,10 +303,10 @@ const versionOf = ({ resourceVersion }: Pick<CachedObject, 'resourceVersion'>): 
   BigInt(resourceVersion)
 
 /**
- * Whether an answer is the last of an object: for the patch that removes the last finalizer of a deleted
- * object, the API server answers with the version before that patch.
+ * Whether a response shows the last state of an object. When a patch removes the last finalizer of a deleted object,
+ * the API server responds with the resourceVersion before the patch.
  */
-const isLast = ({ metadata }: KubeObject): boolean =>
+const isFinalState = ({ metadata }: KubeObject): boolean =>
   metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0
 
 const isSame = (after: CachedObject, before: CachedObject): boolean =>

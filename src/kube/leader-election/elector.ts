@@ -1,5 +1,5 @@
-// One manager acts, the others are standby (contract 8.1): leader election as in client-go, and a guard that
-// stops writes of a process whose leadership has run out (contract 8.6).
+// Leader election as in client-go: one manager leads, the others are standby (contract 8.1). A guard refuses writes
+// of a process whose leadership has expired (contract 8.6).
 import { LEASES } from '../../api/names.ts'
 import { type Clock, sleep } from '../../runtime/clock.ts'
 import type { Log } from '../../runtime/log.ts'
@@ -17,37 +17,37 @@ import {
 
 /** Timing of leader election, in milliseconds (contract 8.1). */
 export interface LeaderElectionSettings {
-  /** How long a standby replica waits before it takes a lease that is not renewed. At least a second. */
+  /** How long a standby replica waits before it takes over a Lease that is not renewed. At least a second. */
   readonly leaseDurationMs: number
-  /** How long the leader tries to renew the lease before it exits. Below the lease duration. */
+  /** How long the leader tries to renew the Lease before it exits. Below the lease duration. */
   readonly renewDeadlineMs: number
   /** Pause between attempts. */
   readonly retryPeriodMs: number
 }
 
-/** One candidate. It has a client of its own, without the guard on writes. */
+/** Options of a candidate. Its client must not have the guard on writes. */
 interface ElectionOptions extends LeaseLockOptions, LeaderElectionSettings {
   /** Unique to this run of the process. */
   readonly identity: string
   readonly log: Log
 }
 
-/** One candidacy, from its start to its end. Leadership that is lost stays lost. */
+/** The candidacy of this process. Lost leadership is never regained. */
 export interface LeaderElection {
-  /** Resolves when this process leads; else stays pending. Never rejects. */
+  /** Resolves when this process becomes the leader. Never rejects. */
   readonly acquired: Promise<void>
   /** Resolves when leadership is lost without `release`: the process must end. Never rejects. */
   readonly lost: Promise<void>
   /**
-   * Passes while the last renewal, from when it was sent, is younger than the renew deadline. Other candidates
-   * wait longer, so a process that was suspended is refused in time.
+   * Returns as long as the last renewal was sent within the renew deadline. Other candidates wait longer than that,
+   * so a suspended process is refused before another one leads.
    *
    * @throws NotLeaderError otherwise
    */
   mayWrite(): void
   /**
-   * Ends the candidacy and frees a Lease that we hold, so that another candidate can lead at once. Call it
-   * after the last write. Never rejects: a Lease that can't be freed expires.
+   * Ends the candidacy and releases the Lease, so that another candidate can lead at once. Call it after the last
+   * write. Never rejects: a Lease that can't be released expires.
    */
   release(): Promise<void>
 }
@@ -57,7 +57,7 @@ export function runLeaderElection(options: ElectionOptions): LeaderElection {
   return new Elector(options)
 }
 
-/** client-go's factor, so that candidates that failed together do not retry together. */
+/** Jitter factor of client-go: candidates that failed at the same time retry at different times. */
 const JITTER = 1.2
 
 class Elector implements LeaderElection {
@@ -72,11 +72,11 @@ class Elector implements LeaderElection {
   readonly #running: Promise<void>
   #phase: 'standby' | 'leading' | 'over' = 'standby'
   #view: ObservedLease
-  /** The Lease as we wrote it last, to renew without a read; null = it may have changed. */
+  /** The Lease as last written by this process, to renew it without a read; null = it may have changed. */
   #written: Lease | null = null
   #leadsUntilMs = 0
   /** Whether the current series of failures has been logged. */
-  #isWarned = false
+  #hasWarned = false
 
   constructor(options: ElectionOptions) {
     this.#options = options
@@ -87,7 +87,7 @@ class Elector implements LeaderElection {
   }
 
   mayWrite(): void {
-    if (this.#phase !== 'leading' || this.#leftMs() <= 0) throw new NotLeaderError()
+    if (this.#phase !== 'leading' || this.#remainingMs() <= 0) throw new NotLeaderError()
   }
 
   async release(): Promise<void> {
@@ -95,7 +95,7 @@ class Elector implements LeaderElection {
     this.#ending.abort()
     await this.#running
     try {
-      await this.#free(this.#written).catch(() => this.#free(null))
+      await this.#releaseLease(this.#written).catch(() => this.#releaseLease(null))
     } catch (err) {
       this.#log.warn({ err }, 'could not release the lease')
     }
@@ -108,42 +108,46 @@ class Elector implements LeaderElection {
     }
   }
 
-  /** One try; returns the milliseconds until the next. */
+  /** Tries to acquire or renew the Lease. @returns the milliseconds until the next attempt */
   async #attempt(): Promise<number> {
     const { retryPeriodMs } = this.#options
     const written = this.#written
     this.#written = null
     try {
-      const waitMs = await this.#act(written ?? (await this.#lock.read(this.#limitMs())))
-      this.#isWarned = false
+      const waitMs = await this.#tryLease(
+        written ?? (await this.#lock.read(this.#requestLimitMs())),
+      )
+      this.#hasWarned = false
       return waitMs
     } catch (err) {
-      if (this.#phase === 'leading' && this.#leftMs() <= 0) return this.#lose(err)
+      if (this.#phase === 'leading' && this.#remainingMs() <= 0) return this.#markLost(err)
       // The Lease may have been edited without a new holder: read it again at once.
       if (written) return 0
       this.#warn(err)
-      return this.#phase === 'leading' ? Math.min(retryPeriodMs, this.#leftMs()) : this.#jittered()
+      return this.#phase === 'leading'
+        ? Math.min(retryPeriodMs, this.#remainingMs())
+        : this.#jitteredRetryMs()
     }
   }
 
   #warn(err: unknown): void {
     const sentence = 'could not acquire or renew the lease, trying again'
-    if (this.#isWarned) this.#log.debug({ err }, sentence)
+    if (this.#hasWarned) this.#log.debug({ err }, sentence)
     else this.#log.warn({ err }, sentence)
-    this.#isWarned = true
+    this.#hasWarned = true
   }
 
-  async #act(lease: Lease | null): Promise<number> {
+  async #tryLease(lease: Lease | null): Promise<number> {
     const { clock, renewDeadlineMs, retryPeriodMs } = this.#options
     const leading = this.#phase === 'leading'
-    this.#see(lease)
+    this.#recordView(lease)
     const sentAtMs = clock.monotonicMs()
     const step = electionStep(this.#view, this.#options, leading, sentAtMs)
-    if (step.kind === 'lost') return this.#lose(new Error('the lease is not ours any more'))
-    if (step.kind === 'wait') return Math.min(this.#jittered(), step.ms)
+    if (step.kind === 'lost') return this.#markLost(new Error('the lease is not ours any more'))
+    if (step.kind === 'wait') return Math.min(this.#jitteredRetryMs(), step.ms)
     const reason = leading ? 'renew' : 'acquire'
     const ours = leaseHeldBy(this.#view.spec, this.#options, clock.nowMs())
-    this.#written = await this.#lock.write(lease, ours, reason, this.#limitMs())
+    this.#written = await this.#lock.write(lease, ours, reason, this.#requestLimitMs())
     if (this.#ending.signal.aborted) return 0
     this.#leadsUntilMs = sentAtMs + renewDeadlineMs
     this.#phase = 'leading'
@@ -152,7 +156,7 @@ class Elector implements LeaderElection {
     return retryPeriodMs
   }
 
-  #lose(err: unknown): number {
+  #markLost(err: unknown): number {
     this.#phase = 'over'
     const holder = this.#view.spec?.holderIdentity
     this.#log.error({ holder, err }, 'lost the lease')
@@ -160,16 +164,16 @@ class Elector implements LeaderElection {
     return 0
   }
 
-  async #free(written: Lease | null): Promise<void> {
+  async #releaseLease(written: Lease | null): Promise<void> {
     const { clock, identity } = this.#options
-    const lease = written ?? (await this.#lock.read(this.#limitMs()))
+    const lease = written ?? (await this.#lock.read(this.#requestLimitMs()))
     if (lease?.spec?.holderIdentity !== identity) return
     const spec = releasedLease(lease.spec, clock.nowMs())
-    await this.#lock.write(lease, spec, 'release', this.#limitMs())
+    await this.#lock.write(lease, spec, 'release', this.#requestLimitMs())
     this.#log.info({}, 'released the lease')
   }
 
-  #see(lease: Lease | null): void {
+  #recordView(lease: Lease | null): void {
     const before = this.#view.spec?.holderIdentity
     this.#view = observe(this.#view, lease?.spec ?? null, this.#options.clock.monotonicMs())
     const holder = this.#view.spec?.holderIdentity
@@ -177,33 +181,33 @@ class Elector implements LeaderElection {
     this.#log.info({ holder }, 'another process leads')
   }
 
-  /** Half the deadline for one request, so that one dead connection does not lose the leadership. */
-  #limitMs(): number {
+  /** Time limit of one request: half the renew deadline, so that one dead connection does not lose the leadership. */
+  #requestLimitMs(): number {
     const halfMs = this.#options.renewDeadlineMs / 2
-    return this.#phase === 'leading' ? Math.min(halfMs, this.#leftMs()) : halfMs
+    return this.#phase === 'leading' ? Math.min(halfMs, this.#remainingMs()) : halfMs
   }
 
-  #leftMs(): number {
+  #remainingMs(): number {
     return this.#leadsUntilMs - this.#options.clock.monotonicMs()
   }
 
-  #jittered(): number {
+  #jitteredRetryMs(): number {
     return this.#options.retryPeriodMs * (1 + Math.random() * JITTER)
   }
 }
 
-// Reads and writes the Lease of an election. Every request has a time limit: an answer that hangs must not
-// outlive leadership.
+// Reads and writes the Lease of an election. Every request has a time limit: it must not hang for longer than the
+// leadership lasts.
 
 /** Why a Lease is written, for metrics. */
 export const LEASE_WRITE_REASONS = ['acquire', 'renew', 'release'] as const
 
-/** Reads and writes one Lease, with `limitMs` for the answer. A rejection is a failed try. */
+/** Reads and writes one Lease, each with `limitMs` for the response. A rejection is a failed attempt. */
 interface LeaseLock {
-  /** null = there is no Lease. */
+  /** Reads the Lease; null = it does not exist. */
   read(limitMs: number): Promise<Lease | null>
   /**
-   * Creates the Lease (`before` null), or replaces it if it is unchanged since.
+   * Creates the Lease if `before` is null, else replaces it unless it has changed since.
    *
    * @returns the Lease as stored
    */
@@ -215,7 +219,7 @@ interface LeaseLock {
   ): Promise<Lease>
 }
 
-/** What access to the Lease needs. */
+/** Options of a LeaseLock. */
 interface LeaseLockOptions {
   readonly client: KubeClient
   readonly clock: Clock
@@ -224,12 +228,12 @@ interface LeaseLockOptions {
 
 const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' }
 
-/** The Lease of that name, existing or not. */
+/** Access to the Lease of that name, which may not exist. */
 function createLeaseLock({ client, clock, ref }: LeaseLockOptions): LeaseLock {
   return {
-    read: (limitMs) => answerWithin(clock, limitMs, () => client.get<Lease>(LEASES, ref)),
+    read: (limitMs) => responseWithin(clock, limitMs, () => client.get<Lease>(LEASES, ref)),
     write: (before, spec, reason, limitMs) =>
-      answerWithin(clock, limitMs, () =>
+      responseWithin(clock, limitMs, () =>
         before === null
           ? client.create<Lease>(LEASES, { ...LEASE, metadata: ref, spec }, reason)
           : client.replace<Lease>(LEASES, { ...before, spec }, reason),
@@ -238,10 +242,16 @@ function createLeaseLock({ client, clock, ref }: LeaseLockOptions): LeaseLock {
 }
 
 /**
- * The answer within the limit; a later one is ignored. An answer that arrived in time counts as none when
- * this process was suspended and reads it late.
+ * The response, if it is read within the limit. A process that was suspended may read a response late that arrived in
+ * time: that one is ignored too.
+ *
+ * @throws Error when no response was read in time
  */
-async function answerWithin<T>(clock: Clock, limitMs: number, send: () => Promise<T>): Promise<T> {
+async function responseWithin<T>(
+  clock: Clock,
+  limitMs: number,
+  send: () => Promise<T>,
+): Promise<T> {
   const dueMs = clock.monotonicMs() + limitMs
   const isLate = (): boolean => clock.monotonicMs() >= dueMs
   if (isLate()) throw new Error('no time is left to send a request')

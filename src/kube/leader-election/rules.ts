@@ -1,22 +1,22 @@
-// Who leads, decided from a Lease: the rules of client-go's leader election, without its I/O.
+// Decides from a Lease who leads: the rules of client-go's leader election, without I/O.
 import type { KubeObject } from '../../api/objects.ts'
 import { formatMicroTime } from '../../domain/time.ts'
 
-/** The spec of a Lease. Without a holder, or with an empty one, it is free. */
+/** The spec of a Lease. The Lease is free if holderIdentity is absent or empty. */
 export interface LeaseSpec {
   readonly holderIdentity?: string
   readonly leaseDurationSeconds?: number
-  /** MicroTime; no candidate compares it or renewTime with its own clock. */
+  /** MicroTime, as renewTime. No candidate compares these times with its own clock. */
   readonly acquireTime?: string
   readonly renewTime?: string
-  /** How often the holder changed. */
+  /** Number of changes of the holder. */
   readonly leaseTransitions?: number
 }
 
 /** A Lease as the API server sends it. */
 export type Lease = KubeObject<LeaseSpec>
 
-/** The Lease, and the local monotonic time since when it has this content. */
+/** A Lease, and the local monotonic time when this content was first seen. */
 export interface ObservedLease {
   /** null = there is no Lease. */
   readonly spec: LeaseSpec | null
@@ -40,10 +40,10 @@ type ElectionStep =
   | { readonly kind: 'wait'; readonly ms: number }
 
 /**
- * Decides on a Lease. The holder's time counts from when we saw the last change, so clock skew does no harm,
- * and lasts as long as the holder's own leaseDurationSeconds.
+ * The next step for a Lease. The Lease expires its own leaseDurationSeconds after this process saw its last change,
+ * so clock skew does no harm.
  *
- * @param leading whether the candidate leads; it then does not take back a Lease that another has held since
+ * @param leading whether the candidate leads: then it never takes back a Lease that another candidate has taken
  */
 export function electionStep(
   { spec, sinceMs }: ObservedLease,
@@ -61,7 +61,7 @@ export function electionStep(
   return leftMs > 0 ? { kind: 'wait', ms: leftMs } : { kind: 'takeOver' }
 }
 
-/** The view after another read: unchanged content keeps its time. */
+/** The observed Lease after another read. Unchanged content keeps its time. */
 export function observe(
   before: ObservedLease,
   spec: LeaseSpec | null,
@@ -72,7 +72,7 @@ export function observe(
 }
 
 /**
- * What the candidate writes to create, renew or take over.
+ * The spec to write when the candidate creates, renews or takes over the Lease.
  *
  * @param before the present spec; null = no Lease
  * @param nowMs wall clock, for readers of the Lease
@@ -95,7 +95,7 @@ export function leaseHeldBy(
   }
 }
 
-/** What a holder writes to release the Lease: any candidate may take it at once. */
+/** The spec to write when the holder releases the Lease, so that any candidate may take it at once. */
 export function releasedLease(before: LeaseSpec, nowMs: number): LeaseSpec {
   const now = formatMicroTime(nowMs)
   const { leaseTransitions = 0 } = before

@@ -1,4 +1,4 @@
-// One request by HTTP/1.1, for servers that do not speak HTTP/2.
+// Sends a request by HTTP/1.1, for servers that do not support HTTP/2.
 import { PassThrough, Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import {
@@ -11,8 +11,8 @@ import {
 } from './types.ts'
 
 /**
- * Sends the request on a connection of the pool, and waits for the head of the answer. undici frames a
- * body of unknown length in chunks, whatever the method.
+ * Sends a request on a connection of the pool, and waits for the head of the response. undici sends a body of unknown
+ * length in chunks, for any method.
  *
  * @throws UpstreamError
  */
@@ -26,7 +26,7 @@ export async function exchangeOverHttp1(
       method,
       path,
       headers: headers as Record<string, string | string[]>,
-      body: body instanceof Readable ? withShield(body) : body,
+      body: body instanceof Readable ? shielded(body) : body,
       signal,
       headersTimeout: isLongRunning ? 0 : HEAD_WITHIN_MS,
     })
@@ -38,14 +38,16 @@ export async function exchangeOverHttp1(
   }
 }
 
-/** undici destroys the body of a failed request, and with a client's body the client's connection. */
-function withShield(body: Readable): Readable {
+/**
+ * A copy of the stream. undici destroys the body of a failed request, which would close the connection of the client.
+ */
+function shielded(body: Readable): Readable {
   const shield = new PassThrough()
-  const breakOff = (): void => void shield.destroy(new Error('the body of the request broke off'))
-  // It may have broken off while the connection was opened: Node emits no second event.
-  if (body.destroyed) breakOff()
-  body.once('error', breakOff)
-  body.once('close', () => body.readableEnded || breakOff())
+  const fail = (): void => void shield.destroy(new Error('the body of the request broke off'))
+  // The body may have failed before this listener was added: Node emits no second event.
+  if (body.destroyed) fail()
+  body.once('error', fail)
+  body.once('close', () => body.readableEnded || fail())
   return body.pipe(shield)
 }
 

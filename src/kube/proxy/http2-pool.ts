@@ -1,5 +1,5 @@
-// HTTP/2 connections to one server, each for many requests at a time: with a hundred streams on each, fifty
-// connections carry five thousand watches.
+// HTTP/2 connections to one server, each for many concurrent requests: fifty connections of a hundred streams carry
+// five thousand watches.
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { isIP } from 'node:net'
 import { type TLSSocket, connect as connectTls } from 'node:tls'
@@ -8,35 +8,40 @@ import type { Tls } from '../client/kubeconfig.ts'
 import { exchangeOverHttp2 } from './http2-stream.ts'
 import { type UpstreamAnswer, type UpstreamCall, UpstreamError } from './types.ts'
 
-/** Server, TLS options and clock. */
+/** Options of a pool. `origin` is scheme, host and port of the server. */
 interface Http2Options {
   readonly origin: string
   readonly tls: Tls
   readonly clock: Clock
 }
 
-/** Streams on a connection. kube-apiserver allows 100; a server that allows more gets no more, as a break ends them all. */
+/**
+ * Most streams on a connection, as in kube-apiserver. Not more if a server allows it: a broken connection ends all.
+ */
 const MAX_STREAMS = 100
 /**
- * How long a cancelled stream counts. The server ends its handler later, and closes a connection with too
- * many of them, which would end the watches of other clients.
+ * How long a cancelled stream still counts. The server ends its handler later, and closes a connection with too many
+ * such handlers, which would end the watches of other clients.
  */
-const COOLING_MS = 1000
+const CANCELLED_COUNTS_MS = 1000
 /** The API server closes a connection without streams after 90 s. We close it earlier. */
-const IDLE_FOR_MS = 60_000
+const CLOSE_IDLE_AFTER_MS = 60_000
 
-/** One connection, from its first request to its end. */
+/** A connection of the pool. */
 interface PooledSession {
-  /** null = the server does not speak HTTP/2. */
+  /** null = the server does not support HTTP/2. */
   readonly session: Promise<ClientHttp2Session | null>
+  /** Whether it takes further requests. */
   isOpen: boolean
-  /** The most streams at a time. */
+  /** Most concurrent streams. */
   maxStreams: number
+  /** Number of open streams, and of those cancelled within CANCELLED_COUNTS_MS. */
   streams: number
+  /** Cancels the timer that closes the idle connection. */
   stopIdling: () => void
 }
 
-/** The connections of this process with one certificate. */
+/** The HTTP/2 connections of this process with one client certificate. */
 export class Http2Pool {
   readonly #options: Http2Options
   readonly #sessions = new Set<PooledSession>()
@@ -46,12 +51,12 @@ export class Http2Pool {
   }
 
   /**
-   * The head of the answer; null, with nothing sent, when the server does not speak HTTP/2.
+   * Sends a request. Resolves with the head of the response; null = not sent, as the server does not support HTTP/2.
    *
    * @throws UpstreamError
    */
   async send(call: UpstreamCall): Promise<UpstreamAnswer | null> {
-    const pooled = this.#fullest() ?? this.#openPooled()
+    const pooled = this.#fullestWithRoom() ?? this.#openPooled()
     pooled.stopIdling()
     pooled.streams += 1
     const session = await pooled.session.catch((cause: unknown) => {
@@ -64,7 +69,7 @@ export class Http2Pool {
     }
     if (call.signal.aborted) {
       this.#release(pooled, false)
-      // Node would send a stream that is cancelled right after it is opened.
+      // Not opened at all: Node would send a stream even if it is cancelled right after it is opened.
       throw new UpstreamError('unprocessed', new Error('the request was ended before it was sent'))
     }
     const { answer, closed } = exchangeOverHttp2(session, call, this.#options.clock)
@@ -72,22 +77,22 @@ export class Http2Pool {
     return answer
   }
 
-  /** Whether no connection is left. */
+  /** Whether all connections are closed. */
   get isEmpty(): boolean {
     return this.#sessions.size === 0
   }
 
-  /** Takes no more requests; those in flight go on. */
+  /** Takes no more requests; requests in flight finish. */
   retire(): void {
-    this.#each((session) => session.close())
+    this.#endAll((session) => session.close())
   }
 
-  /** Ends the connections and all requests in flight. */
+  /** Closes the connections, and so ends all requests in flight. */
   close(): void {
-    this.#each((session) => session.destroy())
+    this.#endAll((session) => session.destroy())
   }
 
-  #each(end: (session: ClientHttp2Session) => void): void {
+  #endAll(end: (session: ClientHttp2Session) => void): void {
     for (const pooled of this.#sessions) {
       pooled.isOpen = false
       pooled.stopIdling()
@@ -95,8 +100,8 @@ export class Http2Pool {
     }
   }
 
-  /** The fullest connection with room, so that the others become idle and close. */
-  #fullest(): PooledSession | undefined {
+  /** The fullest connection with room for a stream, so that the others become idle and close. */
+  #fullestWithRoom(): PooledSession | undefined {
     let fullest: PooledSession | undefined
     for (const pooled of this.#sessions) {
       const hasRoom = pooled.isOpen && pooled.streams < pooled.maxStreams
@@ -128,12 +133,12 @@ export class Http2Pool {
   #release(pooled: PooledSession, isCancelled: boolean): void {
     const { clock } = this.#options
     if (isCancelled) {
-      clock.schedule(COOLING_MS, () => this.#release(pooled, false))
+      clock.schedule(CANCELLED_COUNTS_MS, () => this.#release(pooled, false))
       return
     }
     pooled.streams -= 1
     if (pooled.streams > 0 || !pooled.isOpen) return
-    pooled.stopIdling = clock.schedule(IDLE_FOR_MS, () => {
+    pooled.stopIdling = clock.schedule(CLOSE_IDLE_AFTER_MS, () => {
       pooled.isOpen = false
       void pooled.session.then((session) => session?.close())
     })
@@ -146,32 +151,32 @@ function trackSession(
   remove: () => void,
 ): void {
   session.on('remoteSettings', ({ maxConcurrentStreams = MAX_STREAMS }) => {
-    // At least one: a request that waits for its stream has a timeout of its own.
+    // At least one, even if the server allows none: a request that waits for its stream has a timeout of its own.
     pooled.maxStreams = Math.max(Math.min(maxConcurrentStreams, MAX_STREAMS), 1)
   })
-  // Requests in flight go on, if the server lets them.
+  // Requests in flight may finish.
   session.once('goaway', () => {
     pooled.isOpen = false
   })
   session.once('close', remove)
 }
 
-// One HTTP/2 connection: opens it, and detects when it is dead.
+// Opens an HTTP/2 connection, and detects when it is dead.
 
 const CONNECT_WITHIN_MS = 10_000
-/** Most bytes of one answer that we buffer for a client that does not read. */
+/** Most bytes of a response that are buffered for a client that does not read. */
 const STREAM_WINDOW = 256 * 1024
-/** Node reopens this window at once, whether the client reads or not: it bounds bytes on the wire only. */
+/** Node reopens this window at once, even if the client does not read: it bounds only the bytes on the wire. */
 const CONNECTION_WINDOW = 16 * 1024 * 1024
-/** Node's memory for one connection, buffers for slow clients included: beyond it new streams fail. */
+/** Most memory of a connection, including buffers for slow clients: beyond it new streams fail. */
 const SESSION_MEMORY_MB = 128
-/** Twice the bytes of the most groups that a key may have, with the longest names. */
+/** Most bytes of the request headers: twice those of the most groups that a key may have, with the longest names. */
 const LONGEST_HEADERS = 256 * 1024
-/** Interval of pings; the answer to each is due before the next. */
+/** Interval of pings; each must be acknowledged before the next. */
 const PING_EVERY_MS = 15_000
 
 /**
- * Opens a connection; null when the server does not choose HTTP/2 (ALPN).
+ * Opens a connection; null = the server does not choose HTTP/2 (ALPN).
  *
  * @throws Error when the connection takes too long, or the server's certificate is not trusted
  */
@@ -194,7 +199,7 @@ export async function openSession(
   // Each stream has an error event of its own.
   session.on('error', () => undefined)
   session.once('connect', () => {
-    // Node emits this event a turn late: the session may be destroyed by then, and its methods throw.
+    // Node emits this event one turn late: the session may be destroyed by then, and its methods would throw.
     if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW)
   })
   startPings(session, clock)
@@ -204,7 +209,7 @@ export async function openSession(
 async function openSocket(url: URL, tls: Tls, clock: Clock): Promise<TLSSocket> {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const socket = connectTls({
-    // SNI takes names only, no IP addresses.
+    // SNI allows host names only, no IP addresses.
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ...(tls as object),
     host,
@@ -227,12 +232,12 @@ async function openSocket(url: URL, tls: Tls, clock: Clock): Promise<TLSSocket> 
   }
 }
 
-/** Without pings, a watch on a dead connection stays open for hours: no answer is due on it. */
+/** Detects a dead connection by pings. Without them a watch on it would stay open for hours. */
 function startPings(session: ClientHttp2Session, clock: Clock): void {
   let isUnanswered = false
   let stop = (): void => undefined
   const ping = (): void => {
-    // Node emits `close` a turn late, too.
+    // Node emits `close` one turn late, so the session may be destroyed already.
     if (session.destroyed) return
     if (isUnanswered) {
       session.destroy(new Error('the API server does not answer on this connection'))

@@ -1,4 +1,4 @@
-// One request and its answer on a stream of an HTTP/2 connection.
+// Sends a request on a stream of an HTTP/2 connection.
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
 import { Readable } from 'node:stream'
 import type { Clock } from '../../runtime/clock.ts'
@@ -15,25 +15,27 @@ const { NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
 /** A request in flight. */
 interface Http2Exchange {
-  /** The head of the answer. Rejects with UpstreamError. */
+  /** Resolves with the head of the response. Rejects with UpstreamError. */
   readonly answer: Promise<UpstreamAnswer>
-  /** Resolves when the stream is closed. `isCancelled`: we closed it, so the server may still work on it. */
+  /**
+   * Resolves when the stream is closed. `isCancelled`: this process closed it, and the server may still work on it.
+   */
   readonly closed: Promise<{ readonly isCancelled: boolean }>
 }
 
 type Cancel = (failure: UpstreamFailure, because: string) => void
 
-/** Sends the request on a stream of its own. The connection must be open. */
+/** Sends a request on a new stream. The connection must be open. */
 export function exchangeOverHttp2(
   session: ClientHttp2Session,
   call: UpstreamCall,
   clock: Clock,
 ): Http2Exchange {
-  const cancelling = new AbortController()
-  const stream = open(session, call, cancelling.signal)
+  const cancellation = new AbortController()
+  const stream = open(session, call, cancellation.signal)
   const head = Promise.withResolvers<UpstreamAnswer>()
   const closed = Promise.withResolvers<{ readonly isCancelled: boolean }>()
-  let body: AnswerBody | null = null
+  let body: ResponseBody | null = null
   let isCancelled = false
 
   const fail = (failure: UpstreamFailure, cause: Error): void => {
@@ -46,16 +48,18 @@ export function exchangeOverHttp2(
     if (stream.closed) return
     isCancelled = true
     fail(failure, new Error(because))
-    // Not close(): it ends the body first, and the server would take the truncated body as complete.
-    cancelling.abort()
+    // Not close(), which ends the body first: the server would take the truncated body as complete.
+    cancellation.abort()
   }
   const end = (): void => cancel('lost', 'the request was ended')
-  const cancelTimeout = call.isLongRunning ? () => undefined : timeoutOfHead(stream, clock, cancel)
+  const cancelTimeout = call.isLongRunning
+    ? () => undefined
+    : startHeadTimeout(stream, clock, cancel)
 
   stream.once('response', (...[, , raw]: readonly [unknown, unknown, readonly string[]]) => {
     cancelTimeout()
     const { ':status': status, ...headers } = headersOf(raw)
-    body = new AnswerBody(stream, end)
+    body = new ResponseBody(stream, end)
     head.resolve({ status: Number(status), headers, body })
   })
   stream.on('error', breakOff)
@@ -79,23 +83,23 @@ function open(
   const { method, path, headers, body } = call
   return session.request(
     { ...(headers as Record<string, string | string[]>), ':method': method, ':path': path },
-    // Without it Node decides by the method, and drops the body of a DELETE.
+    // By default Node decides by the method, and drops the body of a DELETE.
     { endStream: body === null, signal: cancelled },
   )
 }
 
-/** Writes the body to the stream, and ends it. A body that breaks off cancels the stream. */
+/** Writes the body to the stream, and ends the stream. If the body fails, the stream is cancelled. */
 function send(body: UpstreamCall['body'], stream: ClientHttp2Stream, cancel: Cancel): void {
   if (body === null) return
   if (Buffer.isBuffer(body)) {
     stream.end(body)
     return
   }
-  const brokeOff = (): void => cancel('lost', 'the body of the request broke off')
-  // It may have broken off while the connection was opened: Node emits no second event.
-  if (body.destroyed) return brokeOff()
-  // When the answer arrives before the end of the body, pipeline() destroys the body, and with it the client's
-  // connection; pipe() goes on writing, and so destroys the answer.
+  const cancelTruncated = (): void => cancel('lost', 'the body of the request broke off')
+  // The body may have failed before this listener was added: Node emits no second event.
+  if (body.destroyed) return cancelTruncated()
+  // If the response ends before the body does, pipeline() would destroy the body, and with it the connection of the
+  // client; pipe() would write on, and so destroy the response.
   const write = (chunk: Buffer): void => {
     if (stream.writableEnded || stream.destroyed) body.off('data', write).pause()
     else if (!stream.write(chunk)) body.pause()
@@ -103,19 +107,19 @@ function send(body: UpstreamCall['body'], stream: ClientHttp2Stream, cancel: Can
   stream.on('drain', () => body.resume())
   body.on('data', write)
   body.once('end', () => stream.end())
-  body.once('error', brokeOff)
-  body.once('close', () => body.readableEnded || brokeOff())
+  body.once('error', cancelTruncated)
+  body.once('close', () => body.readableEnded || cancelTruncated())
 }
 
-/** Cancels the stream when the head of the answer takes too long. @returns ends the timeout */
-function timeoutOfHead(stream: ClientHttp2Stream, clock: Clock, cancel: Cancel): () => void {
+/** Cancels the stream when the head of the response takes too long. @returns cancels this timeout */
+function startHeadTimeout(stream: ClientHttp2Stream, clock: Clock, cancel: Cancel): () => void {
   let stop = (): void => undefined
   const start = (): void => {
     stop = clock.schedule(HEAD_WITHIN_MS, () =>
       cancel('timedOut', 'the API server did not answer in time'),
     )
   }
-  // The time of the body does not count: the server of the gateway limits it.
+  // The time to send the body does not count: the gateway's own server limits it.
   if (stream.writableFinished) start()
   else stream.once('finish', start)
   return () => {
@@ -135,17 +139,17 @@ function headersOf(raw: readonly string[]): UpstreamHeaders & { readonly ':statu
 }
 
 /**
- * The body of the answer. When the connection breaks or the server resets the stream, Node ends it as if it
- * were complete. Only the code differs, and a truncated body must never look complete.
+ * The body of a response, which fails if it is truncated. When the connection breaks or the server resets the stream,
+ * Node ends the stream as if it were complete: only its code differs.
  */
-class AnswerBody extends Readable {
+class ResponseBody extends Readable {
   readonly #stream: ClientHttp2Stream
   readonly #cancel: () => void
   #isComplete = false
 
   constructor(stream: ClientHttp2Stream, cancel: () => void) {
     super()
-    // A reader gets the error anyway; without a reader, Node would throw it.
+    // A reader gets the error anyway; without any reader Node would throw it.
     this.on('error', () => undefined)
     this.#stream = stream
     this.#cancel = cancel
@@ -168,7 +172,7 @@ class AnswerBody extends Readable {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    // The stream closes by itself only when the request has ended, too.
+    // The stream closes by itself only once request and response are complete.
     if (!this.#isComplete || !this.#stream.writableFinished) this.#cancel()
     done(error)
   }

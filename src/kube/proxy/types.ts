@@ -1,66 +1,68 @@
-// The requests that the gateway forwards to an API server, their answers and their failures.
+// The requests that the gateway forwards to an API server, with their responses and failures.
 import type { Readable } from 'node:stream'
 
-/** Headers by lower-case name; a list is sent as one header for each value. */
+/** Headers by lower-case name; a list is sent as one header per value. */
 export type UpstreamHeaders = Readonly<Record<string, string | readonly string[]>>
 
-/** Headers that impersonate a user, always with an extra. */
+/** Impersonation headers: a user and at least one extra. */
 export type Impersonation = UpstreamHeaders & { readonly 'impersonate-user': string }
 
-/** A request to send; the credential of this process is added last. */
+/** A request to forward. The credential of this process is added when it is sent. */
 export interface UpstreamCall {
   readonly method: string
-  /** Path with its query, sent unchanged behind the prefix of the server's URL. */
+  /** Path and query, sent unchanged after the path prefix of the server's URL. */
   readonly path: string
   readonly headers: UpstreamHeaders
   /** null = the request runs as this process itself. */
   readonly impersonation: Impersonation | null
-  /** null = none. */
+  /** null = no body. */
   readonly body: Buffer | Readable | null
-  /** Whether the head of the answer has no time limit, as for watches and logs. */
+  /** Whether the head of the response has no time limit, as for watches and logs. */
   readonly isLongRunning: boolean
-  /** Whether a backend behind the API server answers, whose 401 does not concern our credential; absent = no. */
+  /** Whether a backend behind the API server responds: its 401 does not concern our credential. Absent = no. */
   readonly isProxied?: boolean
-  /** Ends the request at any time, also during the body of the answer. */
+  /** Ends the request, even while the body of the response streams. */
   readonly signal: AbortSignal
 }
 
-/** An answer of the API server. */
+/** A response of the API server. */
 export interface UpstreamAnswer {
   readonly status: number
   readonly headers: UpstreamHeaders
-  /** Fails with the connection. To destroy it ends the request. */
+  /** The body; fails with the connection. Destroying it ends the request. */
   readonly body: Readable
 }
 
 /** Forwards requests of callers to one API server. */
 export interface Upstream {
   /**
-   * Resolves with the head of the answer, with any status; it follows no redirect.
+   * Sends a request. Resolves with the head of the response, of any status; redirects are not followed.
    *
-   * @throws UpstreamUnavailable without an answer, or when the API server refuses the credential of this
-   * process: that says nothing of the caller's
+   * @throws UpstreamUnavailable without a response, or when the API server refuses the credential of this process,
+   * which has nothing to do with the caller's
    */
   readonly send: (call: UpstreamCall) => Promise<UpstreamAnswer>
   /** Ends all requests in flight. */
   readonly close: () => Promise<void>
 }
 
-/** The API server gave no answer for the caller. The message has no part of the request. */
+/** The API server gave no response for the caller. The message quotes nothing of the request. */
 export class UpstreamUnavailable extends Error {
   override readonly name = 'UpstreamUnavailable'
 }
 
-/** The API server bounds requests that are not long-running to a minute. */
+/**
+ * Time limit of the head of a response. The API server itself limits requests that are not long-running to a minute.
+ */
 export const HEAD_WITHIN_MS = 60_000
 
 /**
- * Why a request has no answer. `unprocessed`: the server did not act on it. `timedOut`: the answer took too
- * long. `lost`: the connection broke, and the server may have acted on it.
+ * Why a request got no response. `unprocessed`: the API server did not process it. `timedOut`: the response took too
+ * long. `lost`: the connection broke, and the API server may have processed it.
  */
 export type UpstreamFailure = 'unprocessed' | 'timedOut' | 'lost'
 
-/** A request got no head of an answer. */
+/** The head of a response did not arrive. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError'
   readonly failure: UpstreamFailure

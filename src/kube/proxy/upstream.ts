@@ -1,7 +1,6 @@
-// Forwards requests to an API server: by HTTP/2 where the server chooses it, else by HTTP/1.1. Bodies stream
-// both ways, unread. HTTP/2 leaves no doubt about framing, and many watches share a connection. It is Node's
-// own: undici's joins repeated headers, which would make one unknown group of a caller's groups.
-// bench/upstream.ts compares them.
+// Forwards requests to an API server, by HTTP/2 if the server chooses it, else by HTTP/1.1. Bodies stream both ways,
+// unread. HTTP/2 has unambiguous framing, and many watches share a connection. It is Node's own client: undici's
+// joins repeated headers, which would turn a caller's groups into one unknown group. bench/upstream.ts compares them.
 import type { Clock } from '../../runtime/clock.ts'
 import type { Connection, OpenConnection } from '../client/connection.ts'
 import type { Tls } from '../client/kubeconfig.ts'
@@ -18,28 +17,28 @@ import {
 
 /** Dependencies of an upstream. */
 interface UpstreamOptions {
-  /** The caller closes it. */
+  /** Closed by the caller, not by the upstream. */
   readonly connection: Connection
   readonly clock: Clock
   readonly observer: UpstreamObserver
 }
 
-/** Called for each request that an upstream sends. */
+/** Callbacks for the requests that an upstream sends. */
 export interface UpstreamObserver {
-  /** A call got this code; `<error>` = it got no answer, and we had not ended it. */
+  /** A request got this status code; `<error>` = it got no response, although this process had not ended it. */
   readonly responded: (call: UpstreamCall, code: string) => void
 }
 
-/** An upstream to the API server of a connection. */
+/** Creates an upstream to the API server of a connection. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const transport = new Transport(options.clock)
   const send = async (call: UpstreamCall): Promise<UpstreamAnswer> => {
     const first = await attempt(options, transport, call, false)
     const isRefused = first instanceof CredentialRefused
-    const repeats = first instanceof Error && mayRepeat(call, first)
-    // Too late for this request, but the next ones need it.
-    if (isRefused && !repeats) await options.connection.open(true).catch(() => undefined)
-    const last = repeats ? await attempt(options, transport, call, isRefused) : first
+    const willRepeat = first instanceof Error && mayRepeat(call, first)
+    // This request can't be repeated, but the next ones need a new credential.
+    if (isRefused && !willRepeat) await options.connection.open(true).catch(() => undefined)
+    const last = willRepeat ? await attempt(options, transport, call, isRefused) : first
     if (last instanceof Error) throw new UpstreamUnavailable(last.message, { cause: last })
     return last
   }
@@ -70,17 +69,17 @@ async function attempt(
     answer.body.destroy()
     return new CredentialRefused('the API server refuses the credential of this process')
   } catch (error) {
-    // A request that we ended is no failure of the server.
+    // A request that this process ended is no failure of the API server.
     if (!call.signal.aborted) observer.responded(call, '<error>')
     if (error instanceof UpstreamError) return error
     throw error
   }
 }
 
-/** Methods that change nothing: safe to repeat. */
+/** Methods that change nothing, and so are safe to repeat. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Whether to try again: the server has not acted on it, or a second time does no harm. */
+/** Whether to send the request again: the API server has not processed it, or it changes nothing. */
 function mayRepeat(
   { method, body, signal }: UpstreamCall,
   error: CredentialRefused | UpstreamError,
@@ -90,7 +89,7 @@ function mayRepeat(
   return error.failure === 'lost' && body === null && SAFE.has(method)
 }
 
-/** Whether the body can be sent again: a stream that was read can't. */
+/** Whether the body can be sent again, which a stream that was read from can't. */
 const isRepeatable = (body: UpstreamCall['body']): boolean =>
   body === null || Buffer.isBuffer(body) || !(body.readableDidRead || body.destroyed)
 
@@ -101,11 +100,11 @@ interface Connections {
   speaksHttp2: boolean
 }
 
-/** Sends requests with the present certificate; those in flight with a former one finish. */
+/** Sends requests with the present client certificate. Requests in flight with a former one finish. */
 class Transport {
   readonly #clock: Clock
   #current: Connections | null = null
-  #former: readonly Http2Pool[] = []
+  #retired: readonly Http2Pool[] = []
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -120,27 +119,27 @@ class Transport {
     return exchangeOverHttp1(open.forwards, call)
   }
 
-  /** Ends requests by HTTP/2; the connection owns the pools of HTTP/1.1. */
+  /** Ends requests by HTTP/2. The pools for HTTP/1.1 belong to the connection. */
   close(): void {
-    for (const sessions of this.#former) sessions.close()
+    for (const sessions of this.#retired) sessions.close()
     this.#current?.sessions.close()
   }
 
   #connectionsOf({ origin, tls }: OpenConnection): Connections {
-    const before = this.#current
-    if (before?.tls === tls) return before
-    before?.sessions.retire()
-    const former = [...this.#former, ...(before ? [before.sessions] : [])]
-    this.#former = former.filter(({ isEmpty }) => !isEmpty)
+    const previous = this.#current
+    if (previous?.tls === tls) return previous
+    previous?.sessions.retire()
+    const retired = [...this.#retired, ...(previous ? [previous.sessions] : [])]
+    this.#retired = retired.filter(({ isEmpty }) => !isEmpty)
     const sessions = new Http2Pool({ origin, tls, clock: this.#clock })
     this.#current = { tls, sessions, speaksHttp2: origin.startsWith('https:') }
     return this.#current
   }
 }
 
-// The headers of a forwarded request: refuses those that it must not carry, and adds ours last.
+// The headers of a forwarded request: forbidden ones are refused, and those of this process are added last.
 
-/** Headers of one connection or of a body's framing (RFC 9110, 7.6.1); HTTP/2 has none of them. */
+/** Headers of the connection or of the framing of a body (RFC 9110, 7.6.1), which HTTP/2 does not have. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -159,7 +158,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 
-/** Whether a server might impersonate by this header, or a proxy before it that turns `_` into `-`. */
+/** Whether an API server might impersonate by this header, perhaps after a proxy has replaced `_` by `-`. */
 const isImpersonation = (name: string): boolean =>
   name.replaceAll('_', '-').startsWith('impersonate-')
 
@@ -167,13 +166,13 @@ const isForbidden = (name: string): boolean =>
   !TOKEN.test(name) || HOP_BY_HOP.has(name) || name === 'authorization' || isImpersonation(name)
 
 /**
- * The headers to send: the call's, then impersonation, then the credential of this process.
+ * The headers to send: those of the call, then impersonation, then the credential of this process.
  *
- * The last check before the API server. Callers have checked all this; a mistake there must not let a request
- * run as this process.
+ * This is the last check before the API server. Callers check all of it too, but a mistake there must not let a
+ * request run as this process.
  *
- * @param credential headers of the connection, in any case of letters
- * @throws Error that names the header
+ * @param credential headers of the connection; their names in upper or lower case
+ * @throws Error for a forbidden header or an incomplete impersonation
  */
 export function headersToSend(
   { headers, impersonation }: Pick<UpstreamCall, 'headers' | 'impersonation'>,
@@ -191,7 +190,7 @@ export function headersToSend(
   return { ...headers, ...impersonation, ...own }
 }
 
-/** Without a user the request would run as this process. The extra proves that the caller meant a user. */
+/** Without a user the request would run as this process. The extra proves that the caller intended to impersonate. */
 function checkImpersonation(impersonation: UpstreamHeaders): void {
   const names = Object.keys(impersonation)
   const user = impersonation['impersonate-user']

@@ -1,12 +1,12 @@
-// Yields to the event loop. One loop runs the Lease, the probes, all watches and the reconciles, and a gateway's
-// requests. Work without I/O never yields: 100,000 reconciles would block the loop for seconds.
+// Yields to the event loop, which runs the leader election, the probes, all watches and reconciles, and the requests
+// of a gateway. Work without I/O never yields by itself: 100,000 reconciles would block the loop for seconds.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 
-/** The time of all work in one turn of the loop; work that has begun is finished. */
+/** Time for work in one turn of the event loop. Work that has begun finishes, even if it takes longer. */
 const SHARE_MS = 10
 
-/** The share of each turn of the event loop for work. One for all work of a process. */
+/** Limits the time of work in each turn of the event loop. One instance for all work of a process. */
 export class EventLoopShare {
   readonly #clock: Clock
   #startedMs = 0
@@ -16,8 +16,8 @@ export class EventLoopShare {
     this.#clock = clock
   }
 
-  /** Await it before each piece of work: null = this turn has time left, else it resolves in the next turn. */
-  pass(): Promise<void> | null {
+  /** Await it before each piece of work. null = this turn has time left; else resolves in the next turn. */
+  waitForTurn(): Promise<void> | null {
     const nowMs = this.#clock.monotonicMs()
     if (this.#next === null) {
       this.#startedMs = nowMs
@@ -35,7 +35,7 @@ export class EventLoopShare {
 /** Items between two reads of the clock. */
 const STRIDE = 50
 
-/** Calls `each` for many items, in as many turns as needed. Resolves when all are done. */
+/** Calls `each` for many items, and yields to the event loop in between. Resolves when all are done. */
 export async function forEachYielding<T>(
   turns: EventLoopShare,
   items: Iterable<T>,
@@ -43,13 +43,13 @@ export async function forEachYielding<T>(
 ): Promise<void> {
   let count = 0
   for (const item of items) {
-    if (count % STRIDE === 0) await turns.pass()
+    if (count % STRIDE === 0) await turns.waitForTurn()
     count += 1
     each(item)
   }
 }
 
-/** As forEachYielding, sorted by time, earliest first; equal times keep their order. */
+/** As forEachYielding, but in the order of time, earliest first; items of equal time keep their order. */
 export async function forEachYieldingByTime<T>(
   turns: EventLoopShare,
   items: Iterable<T>,
@@ -63,7 +63,7 @@ export async function forEachYieldingByTime<T>(
     if (sameMoment) sameMoment.push(item)
     else byMoment.set(moment, [item])
   })
-  // To sort 100,000 numbers takes 10 ms; to sort objects by a function takes ten times as long.
+  // Sorts numbers: 100,000 take 10 ms, ten times less than to sort objects by a function.
   const moments = Float64Array.from(byMoment.keys()).sort()
   await forEachYielding(turns, inOrder(moments, byMoment), each)
 }
@@ -76,8 +76,8 @@ function* inOrder<T>(
 }
 
 /**
- * A queue of waits for the event loop: each caller waits for so many turns after the caller before. Meanwhile
- * the loop serves what has arrived, and accepts one connection in each turn.
+ * Spaces callers out: each one waits `turns` turns of the event loop after the previous caller. Meanwhile the loop
+ * serves requests, and accepts one connection in each turn.
  */
 export function createTurnQueue(turns: number): () => Promise<void> {
   let last: Promise<void> = Promise.resolve()

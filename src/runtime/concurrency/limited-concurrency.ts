@@ -3,21 +3,21 @@ import { type Clock, sleep } from '../clock.ts'
 /** Options of a worker pool. */
 interface WorkerPoolOptions {
   readonly clock: Clock
-  /** Most names at a time. */
+  /** Most names in progress at the same time. */
   readonly atATime: number
-  /** A worker's pause after a name that used its turn. */
+  /** Pause of a worker, in milliseconds, after a run that returned true. */
   readonly pauseMs: number
-  /** Ends the pauses. */
+  /** Ends all pauses. */
   readonly signal: AbortSignal
-  /** Works on a name; never rejects. @returns whether it used its turn: else no pause follows */
+  /** Works on a name; never rejects. @returns whether the worker must pause, because real work was done */
   readonly run: (name: string) => Promise<boolean>
 }
 
 /**
- * Works on names, each queued at most once, in the order of their arrival: a name that is added often does not
- * get ahead of others.
+ * Creates workers for names. Each name is queued at most once, in order of arrival, so a name that is added often
+ * does not get ahead of others.
  *
- * @returns adds a name
+ * @returns adds a name to the queue
  */
 export function createWorkerPool({
   clock,
@@ -43,18 +43,18 @@ export function createWorkerPool({
   }
 }
 
-/** Runs a task for a caller when there is room; returns or throws as the task does. */
+/** Runs a task of a caller as soon as the limits allow it; returns or throws as the task does. */
 type Semaphore = <Result>(caller: string, task: () => Promise<Result>) => Promise<Result>
 
 /**
- * Bounds the tasks that run at a time, in all and for one caller. The others wait; the first one whose caller
- * has room is next.
+ * Limits concurrent tasks, in all and per caller. Other tasks wait; the next to run is the first one whose caller is
+ * below its limit.
  */
-export function createSemaphore(mostInAll: number, mostOfCaller: number): Semaphore {
+export function createSemaphore(maxTotal: number, maxPerCaller: number): Semaphore {
   const waiting: { readonly caller: string; readonly begin: () => void }[] = []
   const running: string[] = []
   const hasRoom = (caller: string): boolean =>
-    running.length < mostInAll && running.filter((one) => one === caller).length < mostOfCaller
+    running.length < maxTotal && running.filter((one) => one === caller).length < maxPerCaller
   return async (caller, task) => {
     if (hasRoom(caller)) running.push(caller)
     else await new Promise<void>((begin) => waiting.push({ caller, begin }))

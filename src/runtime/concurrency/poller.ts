@@ -2,26 +2,26 @@ import { type Clock, type Moment, currentMoment, laterMoment, msBetween, sleep }
 import type { Log } from '../log.ts'
 import { type SingleFlightLimits, singleFlight } from './single-flight.ts'
 
-/** A read, and how often it is repeated. */
+/** Options of a poller. */
 interface PollerOptions extends SingleFlightLimits {
   /** The subject, for the log, such as `settings`. */
   readonly what: string
   readonly clock: Clock
   readonly log: Log
-  /** Reads everything, or throws. */
+  /** Reads and stores the subject. Throws if it can't be read completely. */
   readonly read: (signal: AbortSignal) => Promise<void>
   readonly signal: AbortSignal
   /** Pause between the end of a read and the next one, in milliseconds. */
   readonly everyMs: number
-  /** For how long the result of a read counts as fresh, in milliseconds from its start. */
+  /** How long the result of a read counts as fresh, in milliseconds from the start of the read. */
   readonly freshForMs: number
 }
 
-/** Repeats a read (contract 10.4). */
+/** A read that is repeated (contract 10.4). */
 export interface Poller {
-  /** Start of the last successful read; null = there is none yet. */
+  /** When the last successful read started; null = no read has succeeded yet. */
   readonly provenAt: () => Moment | null
-  /** Whether the result is fresh; one that is not is read again first. Never rejects. */
+  /** Whether the result is fresh. A stale result is first read again. Never rejects. */
   readonly refreshed: () => Promise<boolean>
 }
 

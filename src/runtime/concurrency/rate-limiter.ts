@@ -1,19 +1,19 @@
 import { type Clock, sleep } from '../clock.ts'
 
-/** Runs a task when its turn comes; returns or throws as the task does. */
+/** Runs a task as soon as the rate limit allows it; returns or throws as the task does. */
 export type RateLimiter = <T>(task: () => Promise<T>) => Promise<T>
 
 /** Limits of a rate limiter. */
 interface RateLimits {
-  /** At most so many tasks within `perMs`. */
+  /** Most tasks within `perMs`. */
   readonly most: number
   readonly perMs: number
 }
 
 /**
- * Runs one task at a time, in the order of the calls, and begins at most `most` of them within any `perMs`.
- * A task counts from its end: so a server that a slow request reaches late gets no more. When the signal
- * aborts, tasks that wait run at once: they check the signal.
+ * Runs one task at a time, in the order of the calls, and starts at most `most` tasks within any `perMs`. A task
+ * counts from its end, so that slow requests don't arrive at the server in a burst. When the signal aborts, waiting
+ * tasks run at once: they must check the signal.
  */
 export function createRateLimiter(
   clock: Clock,
@@ -21,7 +21,7 @@ export function createRateLimiter(
   signal: AbortSignal,
 ): RateLimiter {
   let last: Promise<unknown> = Promise.resolve()
-  /** When the latest tasks ended, on the monotonic clock, the newest last. */
+  /** Monotonic times at which the latest tasks ended, newest last. */
   let endsMs: readonly number[] = []
   const run = async <T>(task: () => Promise<T>): Promise<T> => {
     const endMs = endsMs.at(-most) ?? Number.NEGATIVE_INFINITY
@@ -33,22 +33,22 @@ export function createRateLimiter(
     }
   }
   return (task) => {
-    const mine = last.then(() => run(task))
-    last = mine.catch(() => undefined)
-    return mine
+    const result = last.then(() => run(task))
+    last = result.catch(() => undefined)
+    return result
   }
 }
 
-/** The waits between retries, in milliseconds. */
+/** First and longest delay of a back-off, in milliseconds. */
 interface Backoff {
   readonly firstMs: number
   readonly longestMs: number
 }
 
 /**
- * The wait before a retry: doubled each time, up to the longest.
+ * The delay before a retry in milliseconds, which doubles with each retry up to the longest.
  *
- * @param retries the retries before this one; 0 = none
+ * @param retries number of retries before this one
  */
 export const backoffMs = ({ firstMs, longestMs }: Backoff, retries: number): number =>
   Math.min(firstMs * 2 ** retries, longestMs)

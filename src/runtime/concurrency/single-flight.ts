@@ -1,8 +1,8 @@
 import { type Clock, withTimeout } from '../clock.ts'
 
-/** For how long a shared read serves callers, in milliseconds from its start. */
+/** Times of a shared read, in milliseconds from its start. */
 export interface SingleFlightLimits {
-  /** Callers within this time share the read, answered or not; later ones start another. */
+  /** Callers within this time share the read, even if it has finished; later callers start another one. */
   readonly reuseForMs: number
   /** The read fails after this time. */
   readonly timeoutMs: number

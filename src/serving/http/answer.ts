@@ -1,62 +1,62 @@
-// Answers of this program. Every failure is a Kubernetes Status object, as clients expect it.
+// Responses that this program gives itself. Every failure is a Kubernetes Status object, as clients expect.
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 
 /**
- * An answer. The headers of every answer are added when it is sent, and Content-Length where the body is
- * whole; a body that streams is destroyed when the client goes.
+ * A response to send. Common headers, and Content-Length of a buffered body, are added when it is sent. A streamed
+ * body is destroyed when the client disconnects.
  */
 export interface Answer {
   readonly status: number
   readonly headers: OutgoingHttpHeaders
   readonly body: Buffer | Readable
-  /** The name of the refusal that this is, for the log; absent = no refusal of this program. */
+  /** Name of the refusal in the catalogue, for the log; absent = this program did not refuse the request. */
   readonly refusal?: string
 }
 
-/** An answer that is known to its end. */
+/** A response whose body is in memory, not streamed. */
 export interface WholeAnswer extends Answer {
   readonly body: Buffer
 }
 
-/** A refusal of this program, as a catalogue has it: what it answers, and what the documentation says of it. */
+/** An entry of a catalogue of refusals: the Status that it answers with, and its text in the documentation. */
 export interface Refusal {
   /** Its name in the log. */
   readonly name: string
   readonly code: number
-  /** The machine-readable word (metav1.StatusReason). */
+  /** metav1.StatusReason. */
   readonly reason: string
-  /** `<name>` stands for a value. */
+  /** The message of the Status; `<name>` is a placeholder of a value. */
   readonly message: string
-  /** The message in the documentation, where another part of the program words it. */
+  /** The message in the documentation, if another part of the program supplies the real one. */
   readonly shown?: string
   readonly headers?: OutgoingHttpHeaders
-  /** Why it is given, in Markdown; empty where the message says it all. */
+  /** Why a request gets this refusal, in Markdown; empty = the message says it all. */
   readonly because: string
-  /** What an administrator does about it, in Markdown; absent = nothing. */
+  /** What an administrator can do about it, in Markdown; absent = nothing. */
   readonly remedy?: string
 }
 
-/** The names of the values in a message. */
-type Places<Message extends string> = Message extends `${string}<${infer Name}>${infer Rest}`
-  ? Name | Places<Rest>
+/** The placeholders in a message. */
+type Placeholders<Message extends string> = Message extends `${string}<${infer Name}>${infer Rest}`
+  ? Name | Placeholders<Rest>
   : never
 
-/** The values of a message: no argument where it has none. */
-type MessageValues<Message extends string> = [Places<Message>] extends [never]
+/** The argument with the values of a message; no argument if it has no placeholders. */
+type MessageValues<Message extends string> = [Placeholders<Message>] extends [never]
   ? readonly []
-  : readonly [values: Readonly<Record<Places<Message>, string | number>>]
+  : readonly [values: Readonly<Record<Placeholders<Message>, string | number>>]
 
-/** The message of a refusal with its values. */
+/** The message of a refusal with its placeholders replaced. */
 function messageOf<const Message extends string>(
   { message }: { readonly message: Message },
   ...[values]: MessageValues<Message>
 ): string {
-  const given: Readonly<Record<string, string | number>> = values ?? {}
-  return message.replaceAll(/<(\w+)>/g, (_, name: string) => String(given[name]))
+  const byName: Readonly<Record<string, string | number>> = values ?? {}
+  return message.replaceAll(/<(\w+)>/g, (_, name: string) => String(byName[name]))
 }
 
-/** The answer to a request that is refused. */
+/** The response to a refused request. */
 export function refuse<const Message extends string>(
   refusal: Refusal & { readonly message: Message },
   ...values: MessageValues<Message>
@@ -65,29 +65,29 @@ export function refuse<const Message extends string>(
   return { ...statusAnswer(code, reason, messageOf(refusal, ...values), headers), refusal: name }
 }
 
-/** An entry of a catalogue, before it has its name and its code. */
+/** An entry as written down: its name and its code are added by `catalogue`. */
 type CatalogueEntry = Omit<Refusal, 'name' | 'code' | 'reason'> & {
   readonly reason: FailureReason
-  /** Where Kubernetes has another code for the reason, too; absent = the usual one. */
+  /** HTTP status code; absent = the usual one of the reason. */
   readonly code?: number
 }
 
-/** A catalogue of refusals by their names. */
+/** A catalogue of refusals by name. */
 export const catalogue = <const Entries extends Readonly<Record<string, CatalogueEntry>>>(
   entries: Entries,
 ): { readonly [Name in keyof Entries]: Entries[Name] & Refusal } =>
   Object.fromEntries(
     Object.entries(entries).map(([name, entry]) => [
       name,
-      { code: FAILURES[entry.reason], ...entry, name },
+      { code: STATUS_CODES[entry.reason], ...entry, name },
     ]),
   ) as { readonly [Name in keyof Entries]: Entries[Name] & Refusal }
 
-/** The headers of every answer. */
-export const ALWAYS: OutgoingHttpHeaders = { 'x-content-type-options': 'nosniff' }
+/** The headers of every response. */
+export const COMMON_HEADERS: OutgoingHttpHeaders = { 'x-content-type-options': 'nosniff' }
 
-/** The machine-readable word of a failure (metav1.StatusReason) with its code. */
-const FAILURES = {
+/** Each metav1.StatusReason with its usual HTTP status code. */
+const STATUS_CODES = {
   BadRequest: 400,
   Unauthorized: 401,
   Forbidden: 403,
@@ -108,10 +108,10 @@ const FAILURES = {
   Timeout: 504,
 } as const
 
-/** One of the words. */
-type FailureReason = keyof typeof FAILURES
+/** One of those reasons. */
+type FailureReason = keyof typeof STATUS_CODES
 
-/** A metav1.Status with a code and a reason that do not go together elsewhere, or nowhere in Kubernetes. */
+/** A response with a metav1.Status of this code and reason. */
 function statusAnswer(
   code: number,
   reason: string,
@@ -134,13 +134,13 @@ function statusAnswer(
   }
 }
 
-/** Bytes of a body that is parsed here, at most (contract 13.3): what the API server takes. */
+/** Most bytes of a body that is parsed here, as in the API server (contract 13.3). */
 export const LONGEST_PARSED_BODY = 3 * 1024 * 1024
 
 /**
- * Reads a body whole; null when it is longer than what is parsed here. The rest is then left unread.
+ * Reads a whole body; null = it is longer than LONGEST_PARSED_BODY, and the rest stays unread.
  *
- * @throws Error when the client breaks off
+ * @throws Error when the client disconnects
  */
 export async function readBody(body: Readable): Promise<Buffer | null> {
   const pieces: Buffer[] = []

@@ -1,52 +1,53 @@
-// How many connections there are, and how long an idle one lasts: clients without a credential can't keep them
-// all (contract 13.3).
+// Limits the number of connections, and how long one may be idle, so that clients without a credential can't occupy
+// all of them (contract 13.3).
 import type { ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 
-/** How long connections last, and how many there are; times in milliseconds. */
+/** Limits of connections; times in milliseconds. */
 export interface ConnectionLimits {
+  /** Most open connections. */
   readonly most: number
-  /** A client that asks for nothing more is waited for so long. */
+  /** An idle connection is closed after this time. */
   readonly idleMs: number
-  /** A client that takes nothing of its answer for so long is cut off. */
+  /** A connection whose client reads nothing of its response is closed after this time. */
   readonly stalledMs: number
 }
 
-/** Those of the gateway. Idle: longer than what load balancers in front of it wait, so that they end it. */
+/** The limits of the gateway. Idle connections live longer than in load balancers, so that those close them first. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   most: 8192,
   idleMs: 75_000,
   stalledMs: 30_000,
 }
 
-/** From this part of the places on, idle connections are closed. */
-const CROWDED_FROM = 0.75
+/** Idle connections are closed once this share of the allowed connections is open. */
+const CROWDED_SHARE = 0.75
 
-/** The last response that was begun on a socket. */
-export type Latest = (socket: Duplex) => ServerResponse | undefined
+/** Finds the latest response on a socket; undefined = there was no request. */
+export type LatestResponse = (socket: Duplex) => ServerResponse | undefined
 
-/** What connections are limited by. */
+/** Options of limitConnections. */
 interface LimitOptions {
   readonly limits: ConnectionLimits
-  readonly latest: Latest
-  /** A connection was turned away: all places are taken. */
+  readonly latest: LatestResponse
+  /** Called when a connection is refused, because the most allowed are open. */
   readonly dropped: () => void
 }
 
 /**
- * Ends idle connections, and refuses those beyond the limit.
+ * Closes idle connections, and refuses connections beyond the limit.
  *
- * @returns whether so many are open now that an answer is to be the last of its connection: a client that
- * may ask again can keep its place for as long as it likes
+ * @returns whether the server is crowded: then each response must close its connection, because a client could keep
+ *   it open forever by further requests
  */
 export function limitConnections(
   server: Server,
   { limits, latest, dropped }: LimitOptions,
 ): () => boolean {
-  const crowdedFrom = Math.ceil(limits.most * CROWDED_FROM)
+  const crowdedFrom = Math.ceil(limits.most * CROWDED_SHARE)
   const secured = new Set<TLSSocket>()
   let open = 0
   server.maxConnections = limits.most
@@ -54,8 +55,8 @@ export function limitConnections(
   server.timeout = limits.stalledMs
   server.on('drop', dropped)
   server.on('timeout', (socket: TLSSocket) => {
-    // One that waits with us is not cut off, however long a watch is silent.
-    if (socket.writableLength === 0 && isUnderWay(latest(socket)))
+    // Not stalled: the client has read everything and waits, such as on a silent watch.
+    if (socket.writableLength === 0 && isInProgress(latest(socket)))
       socket.setTimeout(limits.stalledMs)
     else socket.destroy()
   })
@@ -63,7 +64,7 @@ export function limitConnections(
     secured.add(socket)
     socket.once('close', () => secured.delete(socket))
   })
-  // Those as well that have not shaken hands.
+  // Counts connections before their TLS handshake as well.
   server.on('connection', (socket: Socket) => {
     open += 1
     socket.once('close', () => (open -= 1))
@@ -73,10 +74,10 @@ export function limitConnections(
   return () => open >= crowdedFrom
 }
 
-/** Whether a client waits for an answer, or is still sending what it is about. */
-const isUnderWay = (last: ServerResponse | undefined): boolean =>
-  last !== undefined && !(last.closed && last.req.complete)
+/** Whether the response is not complete, or the client is still sending its request. */
+const isInProgress = (response: ServerResponse | undefined): boolean =>
+  response !== undefined && !(response.closed && response.req.complete)
 
-/** Whether a client got all its answers. One that asked for nothing yet is about to, or times out. */
-const isIdle = (last: ServerResponse | undefined): boolean =>
-  last !== undefined && !isUnderWay(last)
+/** Whether the client has got all its responses. A client without a request yet is not idle: it has a timeout. */
+const isIdle = (response: ServerResponse | undefined): boolean =>
+  response !== undefined && !isInProgress(response)

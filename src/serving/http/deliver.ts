@@ -1,17 +1,19 @@
-// Sends answers: whole ones at once, others as they come, each with what is left of its request thrown away.
+// Sends responses, buffered or streamed, and discards the rest of each request.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { ALWAYS, type Answer } from './answer.ts'
+import { COMMON_HEADERS, type Answer } from './answer.ts'
 
-/** How an answer is sent. */
+/** Options of deliver. */
 interface DeliverOptions {
   readonly socket: Socket
-  /** Whether the answer is to be the last of its connection, even if the client would send another request. */
+  /** Whether the response must close its connection, even if the client would keep it alive. */
   readonly isEnding: () => boolean
 }
 
-/** Sends an answer. @throws Error where it can't be sent as it is; its body is destroyed then */
+/**
+ * Sends a response. @throws Error when it can't be sent, such as for an invalid header; its body is destroyed then
+ */
 export async function deliver(
   response: ServerResponse,
   answer: Answer,
@@ -19,9 +21,9 @@ export async function deliver(
 ): Promise<void> {
   const { req: request } = response
   const isLast = !response.shouldKeepAlive || isEnding()
-  // Closed with unread bytes, a socket is reset, and the client loses the answer.
-  if (isLast && isUnread(request)) await drained(request, BEFORE_ANSWER)
-  if (!request.complete) response.once('finish', () => void throwAwayRest(request, socket))
+  // A socket that is closed with unread bytes is reset, and the client loses the response.
+  if (isLast && isUnread(request)) await discardBody(request, BEFORE_ANSWER)
+  if (!request.complete) response.once('finish', () => void discardRest(request, socket))
   try {
     send(response, answer, isLast)
   } catch (error) {
@@ -31,31 +33,31 @@ export async function deliver(
 }
 
 /**
- * An answer that comes before the end of a body leaves the rest of it to be thrown away; where that is
- * much, or may never come, the connection ends as well.
+ * Writes the response. The rest of an unread request body is discarded; the connection closes if the client may never
+ * send that body, because it waits for `100 Continue`.
  */
 function send(response: ServerResponse, answer: Answer, isLast: boolean): void {
   const { status, headers, body } = answer
-  const isWhole = Buffer.isBuffer(body)
+  const isBuffered = Buffer.isBuffer(body)
   const { req: request } = response
   const keepAlive = !isLast && (request.complete || !awaitsContinue(request))
   response.writeHead(status, {
-    ...ALWAYS,
+    ...COMMON_HEADERS,
     ...headers,
-    // That of a 304 would be the length of the body that the client has.
-    ...(isWhole && status !== 304 ? { 'content-length': body.length } : {}),
+    // The content-length of a 304 would be that of the body that the client has cached.
+    ...(isBuffered && status !== 304 ? { 'content-length': body.length } : {}),
     ...(keepAlive ? {} : { connection: 'close' }),
   })
-  if (isWhole) response.end(body)
+  if (isBuffered) response.end(body)
   else stream(body, response)
 }
 
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /**
- * Passes a body on with back-pressure, the head in one write with its first bytes where they are there already.
- * A body that breaks off ends the connection: a complete end would be a lie about it. A client that is gone
- * destroys the body. By hand, because `pipeline` costs two AbortControllers and a DOMException for each answer.
+ * Streams a body with back-pressure. If it fails, the connection is destroyed, so that a truncated response never
+ * looks complete; if the client disconnects, the body is destroyed. Not `pipeline`, which costs two AbortControllers
+ * each time.
  */
 function stream(body: Readable, response: ServerResponse): void {
   if (body.destroyed || response.destroyed) {
@@ -63,48 +65,48 @@ function stream(body: Readable, response: ServerResponse): void {
     response.destroy()
     return
   }
-  // A watch may be silent for a while, and its client waits for the head. Node's flushHeaders would encode the
-  // bytes of its values as UTF-8.
-  const head = setImmediate(() => response.write(NOTHING))
+  // Sends the head alone if no bytes arrive in this turn: a watch may be silent, and its client waits for the head.
+  // Node's flushHeaders would encode header values as UTF-8.
+  const headTimer = setImmediate(() => response.write(NO_BYTES))
   let hasEnded = false
   body.on('data', (piece: Buffer) => {
-    clearImmediate(head)
+    clearImmediate(headTimer)
     if (!response.write(piece)) body.pause()
   })
   response.on('drain', () => body.resume())
   body.once('end', () => {
-    clearImmediate(head)
+    clearImmediate(headTimer)
     hasEnded = true
     response.end()
   })
-  const giveUp = (): void => {
-    clearImmediate(head)
+  const abort = (): void => {
+    clearImmediate(headTimer)
     if (!hasEnded) response.destroy()
     body.destroy()
   }
-  body.on('error', giveUp).once('close', giveUp)
-  response.on('error', giveUp).once('close', giveUp)
+  body.on('error', abort).once('close', abort)
+  response.on('error', abort).once('close', abort)
 }
 
-/** Whether no one has read the body yet: its client may be sending it without looking for an answer. */
+/** Whether the body is unread: the client may read the response only after it has sent the body. */
 const isUnread = (request: IncomingMessage): boolean =>
   !request.complete && !request.readableDidRead && !awaitsContinue(request)
 
-/** Whether the client sends its body only once it is asked to. */
+/** Whether the client sends its body only after `100 Continue`. */
 export const awaitsContinue = (request: IncomingMessage): boolean =>
   request.headers.expect?.toLowerCase() === '100-continue'
 
-/** How much of an unwanted body is read, before and after its answer. */
+/** How much of an unwanted request body is read and discarded, before and after the response. */
 const BEFORE_ANSWER = { bytes: 262_144, withinMs: 500 }
 const AFTER_ANSWER = { bytes: 1_048_576, withinMs: 5000 }
 
-async function throwAwayRest(request: IncomingMessage, socket: Socket): Promise<void> {
-  if (!request.destroyed) await drained(request, AFTER_ANSWER)
+async function discardRest(request: IncomingMessage, socket: Socket): Promise<void> {
+  if (!request.destroyed) await discardBody(request, AFTER_ANSWER)
   if (!request.complete) socket.destroySoon()
 }
 
-/** Reads on until the request is complete, or too long, or too slow. */
-function drained(request: IncomingMessage, limits: typeof BEFORE_ANSWER): Promise<void> {
+/** Reads and discards the body until it is complete, or a limit is reached. */
+function discardBody(request: IncomingMessage, limits: typeof BEFORE_ANSWER): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let bytes = 0
   const timer = setTimeout(done, limits.withinMs)

@@ -1,17 +1,17 @@
-// Answers to requests that can't be read, in place of Node's bare lines (contract 10.2, 13.3). They never become a
-// request, so that they have no request ID.
+// Responses to requests that Node can't parse, in place of its bare status lines (contract 10.2, 13.3). Such requests
+// never reach the handler and have no request ID.
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Duplex } from 'node:stream'
-import { ALWAYS, type WholeAnswer, catalogue, refuse } from './answer.ts'
+import { COMMON_HEADERS, type WholeAnswer, catalogue, refuse } from './answer.ts'
 
-/** Bytes of a request before its body, at most. */
+/** Most bytes of the request line and the headers. */
 export const LONGEST_HEAD = 16_384
 
 const CLOSING = { connection: 'close' }
 const NOT_HTTP = 'it is no valid HTTP; the connection ends'
 
-/** The refusals of requests that can't be read, each the last answer of its connection. */
+/** The refusals of malformed requests. Each closes its connection. */
 export const MALFORMED_REQUESTS = catalogue({
   malformed: {
     reason: 'BadRequest',
@@ -46,25 +46,27 @@ export const MALFORMED_REQUESTS = catalogue({
   },
 })
 
-/** For a request of HTTP/1.1 that names no host: RFC 9112 has it refused. */
-export const HOSTLESS = refuse(MALFORMED_REQUESTS.hostless)
+/** The response to a request of HTTP/1.1 without Host, which RFC 9112 requires to be refused. */
+export const HOSTLESS_RESPONSE = refuse(MALFORMED_REQUESTS.hostless)
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT'
 
-/** The answer to each error that Node has for a request. */
-const ANSWERS: Readonly<Record<string, WholeAnswer>> = {
+/** The responses by Node's error code. */
+const RESPONSES: Readonly<Record<string, WholeAnswer>> = {
   [TIMEOUT]: refuse(MALFORMED_REQUESTS.late),
   HPE_CHUNK_EXTENSIONS_OVERFLOW: refuse(MALFORMED_REQUESTS.chunkExtensions),
   HPE_HEADER_OVERFLOW: refuse(MALFORMED_REQUESTS.longHead, { count: LONGEST_HEAD }),
 }
 
-/** Closed with something unread, a socket is reset, and takes with it what was just said. */
+/**
+ * How long the socket stays open after the response: closed with unread bytes, it is reset and loses the response.
+ */
 const LINGER_MS = 2000
 
-/** An error of Node's parser has a reason, in words of its own. */
+/** An error of Node's HTTP parser, with a reason in words. */
 type Fault = Error & { readonly code?: string; readonly reason?: string }
 
-/** Answers what can't be read, and ends its connection; `latest` is the last response that was begun on it. */
+/** Answers malformed requests and closes their connections. `latest` finds the latest response on a socket. */
 export function answerBroken(
   server: Server,
   latest: (socket: Duplex) => ServerResponse | undefined,
@@ -72,27 +74,27 @@ export function answerBroken(
   server.on('clientError', (fault: Fault, socket) => {
     const answer = answerTo(fault)
     if (answer === null) socket.destroy()
-    // It has been said: what still comes of the request is thrown away.
+    // The response was sent already: the rest of the request is discarded.
     else if (socket.writableEnded) return
-    else if (!socket.writable || isTaken(socket, latest(socket))) socket.destroy()
+    else if (!socket.writable || isResponding(socket, latest(socket))) socket.destroy()
     else end(socket, answer, fault.code === TIMEOUT)
   })
 }
 
-/** Null where the connection itself failed, or never came to be. */
+/** The response to a fault; null = the connection itself failed. */
 function answerTo({ code = '', reason = '' }: Fault): WholeAnswer | null {
-  const known = ANSWERS[code]
+  const known = RESPONSES[code]
   if (known || !code.startsWith('HPE_')) return known ?? null
   return refuse(MALFORMED_REQUESTS.malformed, { fault: reason })
 }
 
-/** Whether another answer is, or may come to be, where this one would stand. */
-function isTaken(socket: Duplex, last: ServerResponse | undefined): boolean {
-  if (last === undefined) return false
-  // A whole request was before this one: it is answered first.
-  if (last.req.complete) return !last.closed
-  // This is the rest of its request: it has one answer, when its turn has come.
-  return last.headersSent || last.socket !== socket
+/** Whether a response to another request, or to this one, is already under way on the socket. */
+function isResponding(socket: Duplex, response: ServerResponse | undefined): boolean {
+  if (response === undefined) return false
+  // A complete earlier request must be answered first.
+  if (response.req.complete) return !response.closed
+  // The fault is in the rest of this request, which gets only one response.
+  return response.headersSent || response.socket !== socket
 }
 
 function end(socket: Duplex, answer: WholeAnswer, isLate: boolean): void {
@@ -100,13 +102,18 @@ function end(socket: Duplex, answer: WholeAnswer, isLate: boolean): void {
   const timer = setTimeout(destroy, LINGER_MS)
   socket.once('close', () => clearTimeout(timer))
   socket.end(bytesOf(answer))
-  // The parser still runs: what comes now would be a request.
+  // The parser still runs: further bytes would become a request.
   if (isLate) socket.once('finish', destroy)
 }
 
 function bytesOf({ status, headers, body }: WholeAnswer): Buffer {
   const date = new Date().toUTCString()
-  const lines = Object.entries({ ...ALWAYS, ...headers, date, 'content-length': body.length })
+  const lines = Object.entries({
+    ...COMMON_HEADERS,
+    ...headers,
+    date,
+    'content-length': body.length,
+  })
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     ...lines.map(([name, value]) => `${name}: ${String(value)}`),

@@ -2,20 +2,20 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import { type BindAddress, closeServer, listen } from '../../runtime/address.ts'
 import type { Log } from '../../runtime/log.ts'
 
-/** An HTTP response. A text body ends with a line break. */
+/** An HTTP response. */
 interface PageResponse {
   readonly status: number
   readonly contentType: string
   readonly body: string
 }
 
-/** Answers GET for one path. */
+/** Answers GET requests for one path. */
 export type Page = (query: URLSearchParams) => PageResponse | Promise<PageResponse>
 
 /** A server that listens. */
 export interface HttpServer {
   readonly port: number
-  /** Ends idle connections at once, others after a second. */
+  /** Closes idle connections at once, others after a second. */
   close(): Promise<void>
 }
 
@@ -78,7 +78,7 @@ async function answerTo(
   return page(new URLSearchParams(query))
 }
 
-/** Returns the reason why the check fails, in a few words without a line break; null = it passes. */
+/** Checks one part of the process. @returns why it fails, in a few words on one line; null = it passes */
 export type HealthCheck = () => string | null
 
 /**

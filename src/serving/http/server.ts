@@ -1,4 +1,4 @@
-// The HTTPS server: TLS, limits, and one function that answers every request.
+// The HTTPS server: TLS, limits, and one handler for every request.
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
@@ -10,83 +10,83 @@ import type { Answer } from './answer.ts'
 import {
   CONNECTION_LIMITS,
   type ConnectionLimits,
-  type Latest,
+  type LatestResponse,
   limitConnections,
 } from './connection-limits.ts'
 import { awaitsContinue, deliver } from './deliver.ts'
-import { HOSTLESS, LONGEST_HEAD, answerBroken } from './malformed-requests.ts'
+import { HOSTLESS_RESPONSE, LONGEST_HEAD, answerBroken } from './malformed-requests.ts'
 
-/** A request as it came in. */
+/** A request as received. */
 export interface HttpRequest {
-  /** A UUID of this server, in every answer as `Audit-ID` and `X-Request-Id`; never one that a client sent. */
+  /** A UUID made by this server, in every response as `Audit-ID` and `X-Request-Id`; never taken from the client. */
   readonly id: string
   readonly method: string
-  /** The request-target as it was sent: nothing is decoded or cleaned. */
+  /** The request-target as sent, not decoded or normalized. */
   readonly target: string
   readonly headers: IncomingMessage['headers']
-  /** Names and values by turns, as they were sent: what `headers` merged or dropped is here. */
+  /** Names and values in turn, as sent, with the headers that `headers` merges or drops. */
   readonly rawHeaders: readonly string[]
-  /** Which of Node's events it came by: an `upgrade` or `connect` leaves a bare socket. */
+  /** The event by which Node delivered the request: after `upgrade` and `connect` Node leaves a bare socket. */
   readonly by: 'request' | 'upgrade' | 'connect'
-  /** The body as it comes in; empty at once where there is none. */
+  /** The body as a stream; empty if there is none. */
   readonly body: Readable
-  /** Address of the other end of the connection; empty when it is gone already. */
+  /** Address of the peer; empty = it has disconnected already. */
   readonly remoteAddress: string
-  /** Aborts when the client is gone before the answer is complete. */
+  /** Aborts when the client disconnects before the response is complete. */
   readonly gone: AbortSignal
-  /** Aborts when nothing more of the answer is held here: the client has taken it, or is gone. */
+  /** Aborts when no byte of the response is buffered any more: all were sent, or the client has disconnected. */
   readonly ended: AbortSignal
-  /** Bytes of the answer that the client has not taken yet; what it has not been given does not count. */
+  /** Number of bytes of the response that are written but still buffered here. */
   readonly unsent: () => number
 }
 
-/** Answers any request: of any method, to any target, upgrades and CONNECT included. Never rejects. */
+/** Answers requests of any method and target, upgrades and CONNECT included. Never rejects. */
 export type RequestHandler = (call: HttpRequest) => Promise<Answer>
 
-/** An HTTPS server; it listens from `listen` on. */
+/** An HTTPS server. It does not listen before `listen` is called. */
 export interface GatewayServer {
-  /** Shows this certificate from now on; connections that are open keep theirs. */
+  /** Uses this certificate for new connections; open connections keep theirs. */
   readonly show: (pair: CertificatePair) => void
   /**
-   * Answers by `respond` from now on.
+   * Starts to listen, and answers requests by `respond`.
    *
    * @returns the port
    * @throws Error that names the address when it can't be bound
    */
   readonly listen: (address: BindAddress, respond: RequestHandler) => Promise<number>
-  /** Takes no more connections, ends idle ones at once and others after a while. */
+  /** Accepts no more connections; closes idle ones at once and others after two seconds. */
   readonly close: () => Promise<void>
 }
 
 const CLOSE_WITHIN_MS = 2000
-/** Slow clients hold nothing but their socket, and not for long; all times in milliseconds. */
+/** Limits for slow clients, which hold nothing but their socket. Times in milliseconds. */
 const LIMITS = {
   handshakeTimeout: 10_000,
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   connectionsCheckingInterval: 5000,
   maxHeaderSize: LONGEST_HEAD,
-  // A request without Host gets a Status object, in place of Node's bare line.
+  // A request without Host gets a Status object, in place of Node's bare status line.
   requireHostHeader: false,
 }
-/** After so many requests a connection ends, so that later replicas get clients, too. */
-const MOST_REQUESTS_EACH = 10_000
+/** A connection closes after this number of requests, so that new replicas get clients as well. */
+const MAX_REQUESTS_PER_CONNECTION = 10_000
 
-/** Called for faults of connections. */
+/** Callbacks for faults of connections. */
 export interface ServerObserver {
-  /** A connection was turned away: all places are taken. */
+  /** Called when a connection is refused, because the most allowed are open. */
   readonly dropped: () => void
-  /** An answer could not be sent as it is; its connection has been ended. */
+  /** Called when a response could not be sent; its connection is closed. */
   readonly unsent: (error: unknown) => void
 }
 
-/** Creates the server, with its limits. */
+/** Creates the server, which does not listen yet. */
 export function createHttpServer(
   observer: ServerObserver,
   limits: ConnectionLimits = CONNECTION_LIMITS,
 ): GatewayServer {
   const server = createServer(LIMITS)
-  server.maxRequestsPerSocket = MOST_REQUESTS_EACH
+  server.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION
   return {
     show: ({ certificatePem: cert, keyPem: key }) => server.setSecureContext({ cert, key }),
     listen: (address, respond) => {
@@ -103,10 +103,10 @@ interface AnswerOptions {
   readonly limits: ConnectionLimits
 }
 
-/** One function answers, whichever of its events Node chooses for a request. */
+/** Answers by one function, whichever event Node emits for a request. */
 function answerAll(server: Server, { respond, observer, limits }: AnswerOptions): void {
   const responses = new WeakMap<Duplex, ServerResponse>()
-  const latest: Latest = (socket) => responses.get(socket)
+  const latest: LatestResponse = (socket) => responses.get(socket)
   answerBroken(server, latest)
   const { dropped } = observer
   const isCrowded = limitConnections(server, { limits, latest, dropped })
@@ -116,12 +116,12 @@ function answerAll(server: Server, { respond, observer, limits }: AnswerOptions)
     response: ServerResponse,
     by: HttpRequest['by'],
   ): void => {
-    // Of a request that is destroyed meanwhile Node forgets the socket.
+    // Read now: Node removes the socket from a request that is destroyed.
     const { socket } = request
     responses.set(socket, response)
     const id = randomUUID()
     const call = callOf(id, request, response, by)
-    const answering = isHostless(request) ? Promise.resolve(HOSTLESS) : respond(call)
+    const answering = isHostless(request) ? Promise.resolve(HOSTLESS_RESPONSE) : respond(call)
     answering
       .then((given) => deliver(response, withId(given, id), { socket, isEnding }))
       .catch((error: unknown) => {
@@ -129,22 +129,22 @@ function answerAll(server: Server, { respond, observer, limits }: AnswerOptions)
         socket.destroy()
       })
   }
-  // Node takes each of these away from `request`, and a listener that is missing is a way past it (A8).
+  // Node emits these events instead of `request`: requests would bypass the handler if a listener were missing.
   for (const event of ['request', 'checkContinue', 'checkExpectation']) {
     server.on(event, (request, response) => answer(request, response, 'request'))
   }
   for (const event of ['upgrade', 'connect'] as const) {
     server.on(event, (request: IncomingMessage, socket: Duplex) => {
       socket.on('error', () => socket.destroy())
-      afterThat(latest(socket), () => {
+      whenClosed(latest(socket), () => {
         if (socket.destroyed) return
-        answer(request, lastResponse(request, socket as TLSSocket, limits.stalledMs), event)
+        answer(request, closingResponse(request, socket as TLSSocket, limits.stalledMs), event)
       })
     })
   }
 }
 
-/** The answer with the ID of its request, in place of one that another server gave it. */
+/** The response with the ID of its request, which replaces that of an upstream. */
 const withId = (answer: Answer, id: string): Answer => ({
   ...answer,
   headers: { ...answer.headers, 'audit-id': id, 'x-request-id': id },
@@ -153,13 +153,13 @@ const withId = (answer: Answer, id: string): Answer => ({
 const isHostless = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === '1.1' && headers.host === undefined
 
-/** A socket carries one answer at a time: the one to a request that came before may not be complete yet. */
-function afterThat(before: ServerResponse | undefined, act: () => void): void {
+/** Calls back once the response to an earlier request on the socket is complete. */
+function whenClosed(before: ServerResponse | undefined, act: () => void): void {
   if (before === undefined || before.closed) act()
   else before.once('close', act)
 }
 
-/** One reason for all: without one, each abort makes a DOMException with a stack. */
+/** A constant abort reason: without one, each abort creates a DOMException with a stack. */
 const GONE = 'the client is gone, or has its answer'
 
 function callOf(
@@ -199,14 +199,14 @@ function bodyOf(
   response: ServerResponse,
   by: HttpRequest['by'],
 ): Readable {
-  // Of a socket that Node has given up to us nothing more is read: it may hold anything.
+  // After `upgrade` and `connect` nothing is read from the socket: the bytes may be of any protocol.
   if (by !== 'request') return Readable.from([])
   return awaitsContinue(request)
     ? Readable.from(continued(request, response), { objectMode: false })
     : request
 }
 
-/** Sends `100 Continue` when the body is read first, and not for a body that is refused. */
+/** Sends `100 Continue` when the body is first read, so never for a request that is refused unread. */
 async function* continued(
   request: IncomingMessage,
   response: ServerResponse,
@@ -215,8 +215,8 @@ async function* continued(
   yield* request as AsyncIterable<Buffer>
 }
 
-/** A response on a socket that Node has given up to us: the last thing said there. */
-function lastResponse(
+/** A response on the bare socket of an `upgrade` or `connect`; it closes the socket. */
+function closingResponse(
   request: IncomingMessage,
   socket: TLSSocket,
   stalledMs: number,

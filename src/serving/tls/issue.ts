@@ -1,5 +1,5 @@
-// X.509 certificates (RFC 5280): the only place that writes them. Node makes the keys and signatures,
-// @peculiar/asn1-x509 encodes what lies between.
+// Issues X.509 certificates (RFC 5280). Node generates keys and signatures, @peculiar/asn1-x509 encodes the
+// certificates. No other file issues any.
 import {
   type KeyObject,
   X509Certificate,
@@ -48,21 +48,22 @@ import { type CertificatePair, shortIPv6 } from './key-pair.ts'
 /** Subject and lifetime of a certificate. Times in epoch milliseconds. */
 export interface CertificateSubject {
   readonly commonName: string
-  /** Kubernetes reads the groups of a client from them; absent = none. */
+  /** Kubernetes takes them as the groups of a client; absent = none. */
   readonly organizations?: readonly string[]
-  /** The certificate is valid from an hour before. */
+  /** Time of issue; the certificate is valid from an hour before it. */
   readonly nowMs: number
+  /** End of validity. */
   readonly untilMs: number
 }
 
-/** Hosts and purposes of a certificate that is no authority. */
+/** Hosts and purposes of a leaf certificate. */
 interface LeafUse {
-  /** DNS names and IP addresses of a server; Go reads host names from here only. Empty for a client. */
+  /** DNS names and IP addresses of a server, for the subject alternative name; empty for a client. */
   readonly hosts: readonly string[]
   readonly purposes: readonly ('server' | 'client')[]
 }
 
-/** For clients with a clock that is behind. */
+/** Certificates are backdated for clients whose clock is behind. */
 const BACKDATED_MS = 3_600_000
 
 const OID = {
@@ -93,7 +94,7 @@ export function issueCertificate(
   const signer = createPrivateKey(authority.keyPem)
   const { privateKey } = newKey()
   const { tbsCertificate: issuer } = certificateOf(authority)
-  const keyIdentifier = keyIdIn(issuer) ?? new KeyIdentifier(keyIdOf(signer))
+  const keyIdentifier = subjectKeyIdOf(issuer) ?? new KeyIdentifier(keyIdOf(signer))
   const hostNames = new SubjectAlternativeName(hosts.map(alternativeName))
   const extensions = [
     critical(id_ce_basicConstraints, new BasicConstraints()),
@@ -141,15 +142,15 @@ function signed(
   }
 }
 
-/** UTF8String throughout, organizations first, each a part of its own. */
+/** The subject: each organization as an RDN of its own, then the common name, all as UTF8String. */
 function nameOf({ commonName, organizations = [] }: CertificateSubject): Name {
-  const part = (type: string, utf8String: string) =>
+  const relativeName = (type: string, utf8String: string) =>
     new RelativeDistinguishedName([
       new AttributeTypeAndValue({ type, value: new AttributeValue({ utf8String }) }),
     ])
   return new Name([
-    ...organizations.map((organization) => part(OID.organization, organization)),
-    part(OID.commonName, commonName),
+    ...organizations.map((organization) => relativeName(OID.organization, organization)),
+    relativeName(OID.commonName, commonName),
   ])
 }
 
@@ -165,7 +166,7 @@ const certificateOf = ({ certificatePem }: CertificatePair): Certificate =>
   AsnConvert.parse(new X509Certificate(certificatePem).raw, Certificate)
 
 /** The subject key identifier of a certificate; null without one. */
-function keyIdIn({ extensions }: TBSCertificate): KeyIdentifier | null {
+function subjectKeyIdOf({ extensions }: TBSCertificate): KeyIdentifier | null {
   const found = extensions?.find(({ extnID }) => extnID === id_ce_subjectKeyIdentifier)
   return found ? AsnConvert.parse(found.extnValue, SubjectKeyIdentifier) : null
 }
@@ -176,7 +177,7 @@ const spkiOf = (key: KeyObject): Buffer =>
 const keyIdOf = (key: KeyObject): Uint8Array =>
   createHash('sha256').update(spkiOf(key)).digest().subarray(0, 20)
 
-/** 16 bytes, positive and without a leading zero. */
+/** A random serial number of 16 bytes, positive and without a leading zero byte. */
 function serialNumber(): ArrayBuffer {
   const [first = 0, ...rest] = randomBytes(16)
   return Uint8Array.of((first & 0x3f) | 0x40, ...rest).buffer
@@ -184,6 +185,6 @@ function serialNumber(): ArrayBuffer {
 
 function alternativeName(host: string): GeneralName {
   if (isIP(host) === 0) return new GeneralName({ dNSName: host })
-  // The library does not read the form with four decimal numbers at its end, which the short form never has.
+  // The library can't read IPv6 that ends in a dotted IPv4 address; the short form never does.
   return new GeneralName({ iPAddress: isIPv6(host) ? shortIPv6(host) : host })
 }

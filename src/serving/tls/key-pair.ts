@@ -11,30 +11,30 @@ export interface CertificatePair {
   readonly keyPem: string
 }
 
-/** A pair that fits together, with fields of its certificate. Times in epoch milliseconds. */
+/** A certificate with its matching private key, and fields of the certificate. Times in epoch milliseconds. */
 export interface CheckedPair extends CertificatePair {
-  /** Common name of the subject; empty without one. */
+  /** Common name of the subject; empty = it has none. */
   readonly commonName: string
-  /** Host names and IP addresses it is valid for; IPv6 as in URLs, without brackets. */
+  /** DNS names and IP addresses in the subject alternative name; IPv6 in short form, without brackets. */
   readonly hosts: readonly string[]
   readonly notBeforeMs: number
   readonly notAfterMs: number
 }
 
 /**
- * Checks a pair: both are PEM, and the key belongs to the certificate.
+ * Checks that certificate and key are PEM, belong together, and can be served by TLS. Never throws.
  *
- * @returns the fault of a pair that can't be served, in a clause that quotes neither file
+ * @returns the pair, or the fault as a clause that quotes neither certificate nor key
  */
 export function checkPair(pair: CertificatePair): CheckedPair | string {
-  const certificate = parsed(() => new X509Certificate(pair.certificatePem))
+  const certificate = parseOrNull(() => new X509Certificate(pair.certificatePem))
   if (!certificate) return 'the certificate is no PEM certificate'
-  const key = parsed(() => createPrivateKey(pair.keyPem))
+  const key = parseOrNull(() => createPrivateKey(pair.keyPem))
   if (!key) return 'the key is no PEM private key without a passphrase'
   if (!certificate.checkPrivateKey(key)) return 'the key is not the one of the certificate'
-  // OpenSSL refuses more than the parsers: weak keys, and a malformed chain.
+  // OpenSSL refuses more than the parsers, such as weak keys and a malformed chain.
   const options = { cert: pair.certificatePem, key: pair.keyPem }
-  if (!parsed(() => createSecureContext(options))) return 'TLS can not be served with the pair'
+  if (!parseOrNull(() => createSecureContext(options))) return 'TLS can not be served with the pair'
   return {
     ...pair,
     commonName: /^CN=(.*)$/m.exec(certificate.subject)?.[1] ?? '',
@@ -44,15 +44,15 @@ export function checkPair(pair: CertificatePair): CheckedPair | string {
   }
 }
 
-/** Whether a CA has signed the certificate; both are PEM. */
+/** Whether the CA signed the certificate; both are PEM. false also for malformed PEM. */
 export function isSignedBy(certificatePem: string, authorityPem: string): boolean {
-  const certificate = parsed(() => new X509Certificate(certificatePem))
-  const authority = parsed(() => new X509Certificate(authorityPem))
+  const certificate = parseOrNull(() => new X509Certificate(certificatePem))
+  const authority = parseOrNull(() => new X509Certificate(authorityPem))
   if (!certificate || !authority) return false
   return certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
 }
 
-function parsed<T>(parse: () => T): T | null {
+function parseOrNull<T>(parse: () => T): T | null {
   try {
     return parse()
   } catch {
@@ -66,11 +66,11 @@ const hostsOf = ({ subjectAltName = '' }: X509Certificate): readonly string[] =>
     return host === undefined ? [] : [isIPv6(host) ? shortIPv6(host) : host]
   })
 
-/** The short form of URLs; OpenSSL prints all eight groups. */
+/** An IPv6 address in the short form of URLs; OpenSSL prints all eight groups. */
 export const shortIPv6 = (address: string): string =>
   new URL(`http://[${address}]`).hostname.slice(1, -1)
 
-// A serving certificate in files, which another program renews.
+// The serving certificate from files, which another program renews.
 
 /** Paths of `--tls-cert-file` and `--tls-private-key-file`. */
 export interface CertificateFiles {
@@ -78,25 +78,25 @@ export interface CertificateFiles {
   readonly keyFile: string
 }
 
-/** Options of followCertificateFiles; the signal ends it. */
+/** Options of followCertificateFiles. It reads the files until the signal aborts. */
 interface FollowFilesOptions {
   readonly files: CertificateFiles
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
-  /** Called with each pair to serve. */
+  /** Called with the first pair, and with each new one. */
   readonly take: (pair: CheckedPair) => void
 }
 
 /**
- * Between two reads. The files are read, not watched: in a mounted Secret a symbolic link two levels up
- * changes, and network file systems send no file events.
+ * Pause between two reads. File events would miss updates: in a mounted Secret a symbolic link two levels up changes,
+ * and network file systems send no events.
  */
 const READ_EVERY_MS = 2000
 
 /**
- * Serves the pair in the files, and each new pair (contract 9.7). When files can't be read or do not fit
- * together, as between two renames, the last good pair stays, and the log says why.
+ * Serves the pair in the files, and reloads it when the files change (contract 9.7). If the files are unreadable or
+ * do not match, as between two renames, the last good pair stays in use and a warning is logged.
  *
  * @throws Error with the fault when the first pair can't be served
  */
@@ -105,7 +105,7 @@ export function followCertificateFiles(options: FollowFilesOptions): void {
   if (typeof first.pair === 'string')
     throw new Error(`--tls-cert-file and --tls-private-key-file: ${first.pair}`)
   options.take(first.pair)
-  void follow(options, first.seen)
+  void follow(options, first.content)
 }
 
 async function follow(options: FollowFilesOptions, first: string): Promise<void> {
@@ -114,25 +114,25 @@ async function follow(options: FollowFilesOptions, first: string): Promise<void>
   for (;;) {
     await sleep(clock, READ_EVERY_MS, signal)
     if (signal.aborted) return
-    const { seen, pair } = read(files)
-    if (seen === before) continue
-    before = seen
+    const { content, pair } = read(files)
+    if (content === before) continue
+    before = content
     if (typeof pair !== 'string') take(pair)
     else log.warn({ because: pair }, 'certificate files can not be served, the pair before stays')
   }
 }
 
-/** `seen` changes with the content of the files. */
+/** Reads both files. `content` changes whenever the files do. */
 function read({ certificateFile, keyFile }: CertificateFiles): {
-  readonly seen: string
+  readonly content: string
   readonly pair: CheckedPair | string
 } {
   try {
     const certificatePem = readFileSync(certificateFile, 'utf8')
     const keyPem = readFileSync(keyFile, 'utf8')
-    return { seen: certificatePem + keyPem, pair: checkPair({ certificatePem, keyPem }) }
+    return { content: certificatePem + keyPem, pair: checkPair({ certificatePem, keyPem }) }
   } catch (error) {
     const { code = 'unreadable', path = '' } = error as NodeJS.ErrnoException
-    return { seen: code, pair: `${path} can not be read (${code})` }
+    return { content: code, pair: `${path} can not be read (${code})` }
   }
 }

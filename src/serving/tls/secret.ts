@@ -1,7 +1,7 @@
-// The Secrets of the gateway's own certificate and of its authority, and the next step for them (contract 9.7).
+// The Secrets of the gateway's own serving certificate and of its CA, and the next step for them (contract 9.7).
 //
-// There are two, so that the key that gateways serve with can't issue certificates. An early version had one Secret
-// and one key for both: such an authority moves to its own Secret, and its certificate is replaced.
+// The CA key has a Secret of its own, so that the serving key can't issue certificates. An early version kept both in
+// one Secret with one key: its CA moves to the Secret of the CA, and its certificate is replaced.
 import { isIP } from 'node:net'
 import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
@@ -10,39 +10,39 @@ import { type CertificatePair, type CheckedPair, checkPair, isSignedBy } from '.
 /** Subject of the certificates that the gateway issues; it never replaces one with another subject. */
 export const OUR_COMMON_NAME = 'management-operator gateway'
 
-/** Subject of the authority that signs them. */
+/** Subject of the CA that signs those certificates. */
 const AUTHORITY_COMMON_NAME = 'management-operator gateway authority'
 
 const VALID_MS = 365 * 86_400_000
-/** Clients hold the authority and get no notice of the next one, so that it is replaced rarely. */
+/** Clients are configured with the CA and not told of a new one, so it is replaced rarely. */
 const AUTHORITY_VALID_MS = 10 * VALID_MS
 
-/** Content of the Secret of the certificate, PEM. */
+/** Content of the Secret with the serving certificate. */
 export interface ServerData {
   readonly pair: CheckedPair
-  /** The authority that clients are given; empty where there is none. */
+  /** PEM of the CA that clients are given; empty = none. */
   readonly authorityPem: string
 }
 
-/** Content of both Secrets; null = there is no such Secret, a text = the fault of its content, in a clause. */
+/** Content of both Secrets; null = the Secret does not exist, a string = the fault of its content, as a clause. */
 export interface FoundSecrets {
   readonly authority: CheckedPair | string | null
   readonly server: ServerData | string | null
 }
 
-/** The next step: serve the pair, or store something and read both Secrets again. */
+/** The next step. After `establish` and `issue` both Secrets are read again. */
 type CertificateStep =
   | { readonly kind: 'serve'; readonly pair: CheckedPair }
-  /** Store an authority: this one, or a new one (null). */
+  /** Store this CA in its Secret; null = a new CA. */
   | { readonly kind: 'establish'; readonly authority: CertificatePair | null }
-  /** Store a certificate for these hosts, signed by the authority. */
+  /** Store a new certificate for these hosts, signed by the CA. */
   | { readonly kind: 'issue'; readonly hosts: readonly string[]; readonly authority: CheckedPair }
   | { readonly kind: 'unusable'; readonly secret: string; readonly because: string }
 
 /**
- * Decides on the content of both Secrets. Replicas that want other hosts agree: a host is added to those of the
- * certificate, and goes only at the next renewal. A certificate with another subject is served as it is, and
- * content that can't be used is left alone: an administrator put it there.
+ * The next step for both Secrets. A missing host is added to those of the certificate and removed only at the next
+ * renewal, so that replicas with different hosts don't overwrite each other. A certificate with a subject of an
+ * administrator is served as it is, and unusable content is never overwritten.
  */
 export function certificateStep(
   { authority, server }: FoundSecrets,
@@ -53,9 +53,9 @@ export function certificateStep(
   if (server && server.pair.commonName !== OUR_COMMON_NAME)
     return { kind: 'serve', pair: server.pair }
   if (typeof authority === 'string') return unusable(GATEWAY_CA_SECRET, authority)
-  if (authority === null) return { kind: 'establish', authority: server && sharedAuthority(server) }
-  if (isDue(authority, nowMs)) return { kind: 'establish', authority: null }
-  if (server === null || isDue(server.pair, nowMs) || !isUnder(server, authority))
+  if (authority === null) return { kind: 'establish', authority: server && legacyAuthority(server) }
+  if (needsRenewal(authority, nowMs)) return { kind: 'establish', authority: null }
+  if (server === null || needsRenewal(server.pair, nowMs) || !isIssuedBy(server, authority))
     return { kind: 'issue', hosts: wanted, authority }
   const missing = missingHosts(server.pair, wanted)
   if (missing.length === 0) return { kind: 'serve', pair: server.pair }
@@ -68,29 +68,29 @@ const unusable = (secret: string, because: string): CertificateStep => ({
   because,
 })
 
-/** Whether no more than a third of its life is left. */
-const isDue = ({ notBeforeMs, notAfterMs }: CheckedPair, nowMs: number): boolean =>
+/** Whether the certificate must be renewed: a third of its lifetime or less is left. */
+const needsRenewal = ({ notBeforeMs, notAfterMs }: CheckedPair, nowMs: number): boolean =>
   notAfterMs - nowMs <= (notAfterMs - notBeforeMs) / 3
 
-/** Whether clients of the authority trust the certificate, and it has a key of its own. */
-const isUnder = ({ pair, authorityPem }: ServerData, authority: CheckedPair): boolean =>
+/** Whether the CA signed the certificate, is the one given to clients, and has another key. */
+const isIssuedBy = ({ pair, authorityPem }: ServerData, authority: CheckedPair): boolean =>
   authorityPem === authority.certificatePem &&
   pair.keyPem !== authority.keyPem &&
   isSignedBy(pair.certificatePem, authority.certificatePem)
 
-/** The authority of a certificate that has the authority's own key: clients hold it. */
-function sharedAuthority({ pair, authorityPem }: ServerData): CertificatePair | null {
+/** The CA of an early version, whose key is that of the certificate; null = there is none. Clients trust that CA. */
+function legacyAuthority({ pair, authorityPem }: ServerData): CertificatePair | null {
   const authority = checkedAuthority({ certificatePem: authorityPem, keyPem: pair.keyPem })
   return typeof authority === 'string' ? null : authority
 }
 
-/** The hosts that the certificate is not good for. */
+/** The wanted hosts that the certificate lacks. */
 export const missingHosts = (
   { hosts }: CheckedPair,
   wanted: readonly string[],
 ): readonly string[] => wanted.filter((host) => !hosts.includes(host))
 
-/** The authority in its Secret, or the fault of its content. */
+/** The CA in its Secret, or the fault of its content as a clause. */
 export const authorityIn = (secret: Secret): CheckedPair | string =>
   checkedAuthority(pairIn(secret))
 
@@ -100,7 +100,7 @@ function checkedAuthority(pair: CertificatePair): CheckedPair | string {
   return 'the certificate is not one of our authorities'
 }
 
-/** The content of the Secret of the certificate, or its fault. */
+/** The serving certificate in its Secret, or the fault of its content as a clause. */
 export function serverIn(secret: Secret): ServerData | string {
   const pair = checkPair(pairIn(secret))
   return typeof pair === 'string' ? pair : { pair, authorityPem: textIn(secret, 'ca.crt') }
@@ -114,7 +114,7 @@ const pairIn = (secret: Secret): CertificatePair => ({
 const textIn = ({ data }: Secret, key: string): string =>
   Buffer.from(data?.[key] ?? '', 'base64').toString('utf8')
 
-/** The Secret with that authority, or a new one (null), without the fields that the API server adds. */
+/** The Secret to store for this CA; null = for a new CA. Without the fields that the API server sets. */
 export async function authoritySecret(
   namespace: string,
   authority: CertificatePair | null,
@@ -124,15 +124,15 @@ export async function authoritySecret(
   return secretOf(namespace, GATEWAY_CA_SECRET, { 'tls.crt': certificatePem, 'tls.key': keyPem })
 }
 
-// Loaded where a certificate is issued: most starts of a gateway find one and need no library for it.
-const writer = () => import('./issue.ts')
+// Loaded only to issue a certificate: most gateways find one at start, and never need the library.
+const loadIssuer = () => import('./issue.ts')
 
 async function newAuthority(nowMs: number): Promise<CertificatePair> {
   const untilMs = nowMs + AUTHORITY_VALID_MS
-  return (await writer()).createAuthority({ commonName: AUTHORITY_COMMON_NAME, nowMs, untilMs })
+  return (await loadIssuer()).createAuthority({ commonName: AUTHORITY_COMMON_NAME, nowMs, untilMs })
 }
 
-/** The Secret with a new certificate and its authority, without the fields that the API server adds. */
+/** The Secret to store for a new certificate and its CA. Without the fields that the API server sets. */
 export async function serverSecret(
   namespace: string,
   { hosts, authority }: Omit<Extract<CertificateStep, { kind: 'issue' }>, 'kind'>,
@@ -141,7 +141,7 @@ export async function serverSecret(
   const untilMs = Math.min(nowMs + VALID_MS, authority.notAfterMs)
   const subject = { commonName: OUR_COMMON_NAME, nowMs, untilMs }
   const use = { hosts, purposes: ['server'] } as const
-  const { issueCertificate } = await writer()
+  const { issueCertificate } = await loadIssuer()
   const { certificatePem, keyPem } = issueCertificate(subject, use, authority)
   return secretOf(namespace, GATEWAY_TLS_SECRET, {
     'tls.crt': certificatePem,
@@ -160,14 +160,13 @@ const secretOf = (namespace: string, name: string, texts: Readonly<Record<string
   ),
 })
 
-/** A host name that certificates hold as it is: no wildcard, and no character that OpenSSL prints in quotes. */
+/** A host name without wildcard, and without characters that OpenSSL prints in quotes. */
 const HOST_NAME = /^[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/
 
 /**
- * The hosts of the gateway's own certificate: those of the issuer and of the platform, this machine, and the
- * Service `gateway` (contract 9.7).
+ * The hosts of the gateway's own certificate: issuer, platform, localhost and the Service `gateway` (contract 9.7).
  *
- * @param urls of the issuer and of the platform; null = not known yet
+ * @param urls URLs of the issuer and of the platform; null = not known yet
  */
 export function hostsOf(urls: readonly (string | null)[], namespace: string): readonly string[] {
   const named = urls.flatMap((url) => (url === null ? [] : hostOf(url)))

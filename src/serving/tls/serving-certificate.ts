@@ -1,4 +1,4 @@
-// Keeps the gateway's own certificate and its authority in Secrets, so that all replicas show the same one.
+// Keeps the gateway's own serving certificate and its CA in Secrets, so that all replicas serve the same certificate.
 import { GATEWAY_CA_SECRET, GATEWAY_TLS_SECRET, SECRETS } from '../../api/names.ts'
 import type { Secret } from '../../api/objects.ts'
 import { isConflict } from '../../kube/client/api-error.ts'
@@ -20,67 +20,67 @@ import {
 /** Why the Secrets are written, for metrics. */
 export const CERTIFICATE_WRITE_REASONS = ['create', 'renew'] as const
 
-/** Options of maintainCertificate; the signal ends it. */
+/** Options of maintainCertificate. It maintains the certificate until the signal aborts. */
 interface MaintainOptions {
   readonly client: Pick<KubeClient, 'get' | 'apply'>
-  /** Creates a Secret unless there is one. */
+  /** Creates a Secret; rejects with a conflict if another replica did. */
   readonly create: (secret: NamedObject, reason: 'create') => Promise<unknown>
   readonly namespace: string
-  /** The hosts that the certificate is wanted for, as known now. */
+  /** The hosts that the certificate should have now. */
   readonly hosts: () => readonly string[]
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
-  /** Called with each pair to serve. */
+  /** Called with the first certificate, and with each new one. */
   readonly take: (pair: CheckedPair) => void
 }
 
 /** The certificate that maintainCertificate keeps. */
 export interface ServingCertificate {
-  /** Reads the Secrets at once, as when the hosts have changed. */
+  /** Reads the Secrets now, for example because the hosts have changed. */
   refresh(): void
-  /** Why the certificate is missing or lacks hosts; null = it is as wanted. */
+  /** Why there is no certificate, or which hosts it lacks, as a clause; null = no fault. */
   fault(): string | null
 }
 
-/** Other replicas renew it too. */
+/** Pause between two reads of the Secrets, which other replicas renew too. */
 const READ_EVERY_MS = 60_000
 const BACK_OFF = { firstMs: 200, longestMs: 10_000 }
-/** More conflicts in a row are a fault, not other replicas. */
+/** More conflicts in a row than replicas cause are a fault. */
 const MOST_TRIES = 5
 
-/** Keeps the certificate from now on: `take` gets the first as soon as the API server has it. */
+/** Starts to maintain the certificate. `take` gets the first one as soon as the API server has stored it. */
 export function maintainCertificate(options: MaintainOptions): ServingCertificate {
-  let held: CheckedPair | null = null
-  let waiting = new AbortController()
-  const keep = async (): Promise<void> => {
+  let served: CheckedPair | null = null
+  let pause = new AbortController()
+  const maintain = async (): Promise<void> => {
     let retries = 0
     while (!options.signal.aborted) {
-      waiting = new AbortController()
+      pause = new AbortController()
       const pair = await currentPair(options)
-      if (pair && pair.certificatePem !== held?.certificatePem) options.take(pair)
-      held = pair ?? held
+      if (pair && pair.certificatePem !== served?.certificatePem) options.take(pair)
+      served = pair ?? served
       const waitMs = pair ? READ_EVERY_MS : backoffMs(BACK_OFF, retries)
       retries = pair ? 0 : retries + 1
-      await sleep(options.clock, waitMs, AbortSignal.any([options.signal, waiting.signal]))
+      await sleep(options.clock, waitMs, AbortSignal.any([options.signal, pause.signal]))
     }
   }
-  void keep()
+  void maintain()
   return {
-    refresh: () => waiting.abort(),
+    refresh: () => pause.abort(),
     fault: () => {
-      if (held === null) return `Secret ${GATEWAY_TLS_SECRET} has not been read or written yet`
-      const isOurs = held.commonName === OUR_COMMON_NAME
-      const missing = isOurs ? missingHosts(held, options.hosts()) : []
+      if (served === null) return `Secret ${GATEWAY_TLS_SECRET} has not been read or written yet`
+      const isOurs = served.commonName === OUR_COMMON_NAME
+      const missing = isOurs ? missingHosts(served, options.hosts()) : []
       return missing.length === 0 ? null : `the certificate lacks ${missing.join(', ')}`
     },
   }
 }
 
-/** null when no pair can be served now; the log says why. */
+/** The certificate to serve; null = none can be served now, and a warning is logged. */
 async function currentPair(options: MaintainOptions): Promise<CheckedPair | null> {
   try {
-    return await pairAfterSteps(options)
+    return await runSteps(options)
   } catch (err) {
     if (!options.signal.aborted)
       options.log.warn({ err }, 'certificate can not be kept, trying again')
@@ -88,7 +88,7 @@ async function currentPair(options: MaintainOptions): Promise<CheckedPair | null
   }
 }
 
-async function pairAfterSteps(options: MaintainOptions): Promise<CheckedPair> {
+async function runSteps(options: MaintainOptions): Promise<CheckedPair> {
   const { client, namespace, hosts, clock } = options
   const read = (name: string) => client.get<Secret>(SECRETS, { namespace, name })
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -120,7 +120,7 @@ async function pairAfterSteps(options: MaintainOptions): Promise<CheckedPair> {
   throw new Error(`the certificate's Secrets were written by others ${MOST_TRIES} times in a row`)
 }
 
-/** In a conflict another replica has won, and its certificate is as good. */
+/** Stores a Secret. After a conflict the Secret of the other replica is used. */
 async function write(
   { client, create, log }: MaintainOptions,
   before: Secret | null,
